@@ -1,0 +1,72 @@
+# Which compiler and which processor: checks both, sets TAPESTRY_FLAGS and TAPESTRY_DEFINITIONS.
+if(NOT ((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+        OR (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14)))
+  message(FATAL_ERROR "Tapestry needs GCC 12 or Clang 14 or newer, and ${CMAKE_CXX_COMPILER} is "
+                      "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}.")
+endif()
+
+# The macros that a compiler defines for an instruction set say what it may use.
+function(tapestry_macros result)
+  execute_process(
+    COMMAND ${CMAKE_CXX_COMPILER} ${ARGN} -dM -E -x c++ /dev/null
+    OUTPUT_VARIABLE macros ERROR_QUIET RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    set(macros "")
+  endif()
+  set(${result} "${macros}" PARENT_SCOPE)
+endfunction()
+
+tapestry_macros(macros)
+if(NOT macros MATCHES "__x86_64__" OR macros MATCHES "__ILP32__")
+  message(FATAL_ERROR "Tapestry runs on 64-bit x86 processors only, and ${CMAKE_CXX_COMPILER} builds for "
+                      "${CMAKE_SYSTEM_PROCESSOR}.")
+endif()
+
+tapestry_macros(macros -march=${TAPESTRY_ARCH})
+if(NOT macros)
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} does not know TAPESTRY_ARCH=${TAPESTRY_ARCH}: use native, x86-64-v2, "
+                      "x86-64-v3, x86-64-v4 or a name that its -march= takes.")
+endif()
+if(macros MATCHES "__AVX512F__" AND macros MATCHES "__AVX512BW__" AND macros MATCHES "__AVX512CD__"
+   AND macros MATCHES "__AVX512DQ__" AND macros MATCHES "__AVX512VL__")
+  set(level 4)
+elseif(macros MATCHES "__AVX2__" AND macros MATCHES "__FMA__" AND macros MATCHES "__BMI2__")
+  set(level 3)
+elseif(macros MATCHES "__SSE4_2__" AND macros MATCHES "__POPCNT__")
+  set(level 2)
+else()
+  set(level 1)
+endif()
+
+# native becomes the level found here, so that what is exported means the same on every machine.
+set(TAPESTRY_ARCH_NAME ${TAPESTRY_ARCH})
+set(tune "")
+if(TAPESTRY_ARCH STREQUAL "native")
+  set(TAPESTRY_ARCH_NAME x86-64-v${level})
+  if(level EQUAL 1)
+    set(TAPESTRY_ARCH_NAME x86-64)
+  endif()
+  set(tune $<BUILD_INTERFACE:-mtune=native>)
+endif()
+string(MAKE_C_IDENTIFIER ${TAPESTRY_ARCH_NAME} tag)
+
+# Kernels are templates that are also compiled in the user's files: all of these are exported with the target.
+set(TAPESTRY_FLAGS -march=${TAPESTRY_ARCH_NAME} ${tune} -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+if(level EQUAL 4)
+  list(APPEND TAPESTRY_FLAGS $<$<CONFIG:Debug>:-Og>)  # xsimd 8.1 does not compile for AVX-512 at -O0
+endif()
+set(TAPESTRY_DEFINITIONS TAPESTRY_SIMD_TAG=${tag} TAPESTRY_SIMD_LEVEL=${level}
+                         TAPESTRY_ARCH_NAME="${TAPESTRY_ARCH_NAME}")
+message(STATUS "Tapestry: ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}, "
+               "instruction set ${TAPESTRY_ARCH_NAME} (TAPESTRY_ARCH=${TAPESTRY_ARCH})")
+
+if(TAPESTRY_SANITIZE)
+  add_compile_options(-fsanitize=${TAPESTRY_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TAPESTRY_SANITIZE})
+endif()
+
+# Warnings of our own targets; never exported.
+set(TAPESTRY_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${TAPESTRY_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND TAPESTRY_WARNINGS -Wno-restrict)  # GCC 12 sees overlaps in std::string that are not there (bug 105651)
+endif()

@@ -1,0 +1,15 @@
+# cmake --install: headers, libraries, and what find_package(Tapestry) reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tapestry)
+
+install(DIRECTORY core nn optim DESTINATION include/tapestry FILES_MATCHING PATTERN "*.hpp")
+install(TARGETS tapestry_core tapestry_nn tapestry_optim EXPORT TapestryTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT TapestryTargets NAMESPACE tapestry:: DESTINATION ${package_dir})
+configure_package_config_file(.house/TapestryConfig.cmake.in ${PROJECT_BINARY_DIR}/TapestryConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TapestryConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TapestryConfig.cmake ${PROJECT_BINARY_DIR}/TapestryConfigVersion.cmake
+              .house/xsimd.cmake DESTINATION ${package_dir})

@@ -1,0 +1,105 @@
+# Sourced by lessons/run, tests/run and .ci/run, which set `program` first: packages, configuration, build.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 2
+export LC_ALL=C.UTF-8
+{ : <&0; } 2>/dev/null || exec </dev/null # whoever closed stdin gets an empty one
+
+packages_build="g++ cmake ninja-build libfmt-dev libxsimd-dev libcli11-dev nlohmann-json3-dev"
+packages_tests="catch2"
+packages_clang="clang-14 libclang-rt-14-dev"
+packages_ci="$packages_clang clang-format-14 libbenchmark-dev git"
+cores=$(nproc)
+
+say() { printf '%s\n' "$*"; }
+die() {
+  printf '%s: %s\n' "$program" "$*" >&2
+  exit 2
+}
+
+# One at a time: a second run waits until the first has built.
+lock() {
+  mkdir -p build && exec 9>build/.lock || die "cannot write to $root/build"
+  flock -n 9 || { say "another run is building; waiting for it" && flock 9; }
+}
+unlock() { exec 9>&-; }
+
+# need package…: installs those that are missing, if this is a system with apt-get.
+need() {
+  local missing as_root=""
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    have_tools || die "no apt-get here: install what Debian calls $* and start again"
+    return 0
+  fi
+  missing=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+    awk -v wanted="$*" '$2 == "installed" { have[$1] }
+      END { n = split(wanted, w, " "); for (i = 1; i <= n; i++) if (!(w[i] in have)) printf "%s ", w[i] }')
+  [ -z "$missing" ] && return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    if command -v sudo >/dev/null; then
+      as_root=sudo
+    elif have_tools; then
+      say "not from apt-get: ${missing% }; trying with what is here"
+      return 0
+    else
+      die "packages are missing and there is neither root nor sudo: run \"apt-get install ${missing% }\" as root"
+    fi
+  fi
+  say "installing with apt-get: ${missing% }"
+  # shellcheck disable=SC2086
+  { $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing; } \
+    >build/install.log 2>&1 9>&- || {
+    tail -n 5 build/install.log >&2
+    die "apt-get could not install ${missing% } (all of it: build/install.log)"
+  }
+}
+have_tools() { command -v cmake >/dev/null && command -v ninja >/dev/null && command -v c++ >/dev/null; }
+
+# configure preset folder option…: runs CMake unless the folder is configured with these options already.
+configure() {
+  local preset=$1 folder=$2 option cache=$2/CMakeCache.txt todo=""
+  shift 2
+  if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then
+    say "$folder was configured for another place; starting afresh"
+    rm -rf "$folder"
+  fi
+  [ -f "$folder/build.ninja" ] || todo=yes
+  for option in "$@"; do
+    option=${option#-D}
+    [ -n "$todo" ] || grep -q "^${option%%=*}:[A-Z]*=${option#*=}\$" "$cache" || todo=yes
+  done
+  [ -n "$todo" ] || return 0
+  say "configuring $folder"
+  mkdir -p "$folder"
+  if ! cmake --preset "$preset" -B "$folder" "$@" >"$folder/configure.log" 2>&1; then
+    rm -f "$folder/build.ninja"
+    sed -n '/CMake Error/,$p' "$folder/configure.log" >&2
+    die "CMake could not configure $folder (all of it: $folder/configure.log)"
+  fi
+  sed -n 's/^-- Tapestry: /  /p' "$folder/configure.log"
+}
+
+# build folder target…: silent when there is nothing to do; on a terminal the steps share one line.
+build() {
+  local folder=$1 status
+  shift
+  # shellcheck disable=SC2016
+  NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" -j "$cores" "$@" 2>&1 9>&- | awk -v tty="$([ -t 1 ] && echo 1)" '
+    /^ninja: (no work to do|Entering directory)/ || /^\[[0-9\/]+ [0-9.]+s\] Re-/ || /^-- / { next }
+    /^\[[0-9]+\/[0-9]+ [0-9.]+s\] / { sub(/CMakeFiles\/[^ ]*\.dir\//, "") }
+    tty && /^\[[0-9]+\/[0-9]+ [0-9.]+s\] / { printf "\r\033[K%s", substr($0, 1, 100); fflush(); line = 1; next }
+    { if (line) printf "\n"; line = 0; print; fflush() }
+    END { if (line) printf "\r\033[K" }'
+  status=${PIPESTATUS[0]}
+  return "$status"
+}
+
+# ready folder target…: packages, configuration and build of a Release build, as the lessons and tests need it.
+ready() {
+  local folder=$1 options=()
+  shift
+  # shellcheck disable=SC2206
+  options=(${TAPESTRY_OPTIONS:-} ${extra_options:-})
+  configure release "$folder" "${options[@]}"
+  build "$folder" "$@" || die "the build failed (see above)"
+}

@@ -1,0 +1,95 @@
+#include "core/create.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "core/random.hpp"
+#include "core/simd/elementwise.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Fills a new tensor with value(i), i counting in row-major order.
+template <class F>
+Tensor generate(const Dims& shape, DType dtype, F value) {
+  Tensor result = Tensor::uninitialised(shape, dtype);
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* out = result.mutable_data<T>();
+    const Size n = shape.count();
+    for (Size i = 0; i < n; ++i) out[i] = static_cast<T>(value(i));
+  });
+  return result;
+}
+
+void check_sizes(const Dims& shape) {
+  for (Size size : shape)
+    if (size < 0) fail("a tensor cannot have shape {}: sizes are 0 or more", to_string(shape));
+}
+
+}  // namespace
+
+Tensor full(const Dims& shape, double value, DType dtype) {
+  check_sizes(shape);
+  Tensor result = Tensor::uninitialised(shape, dtype);
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    simd::fill(result.mutable_view<T>(), static_cast<T>(value));
+  });
+  return result;
+}
+
+Tensor zeros(const Dims& shape, DType dtype) { return full(shape, 0.0, dtype); }
+Tensor ones(const Dims& shape, DType dtype) { return full(shape, 1.0, dtype); }
+Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
+
+Tensor arange(double begin, double end, double step, DType dtype) {
+  if (step == 0 || !std::isfinite((end - begin) / step))
+    fail("arange from {} to {} cannot use a step of {}", begin, end, step);
+  const auto n = static_cast<Size>(std::max(0.0, std::ceil((end - begin) / step)));
+  return generate({n}, dtype, [&](Size i) { return begin + static_cast<double>(i) * step; });
+}
+
+Tensor eye(Size n, DType dtype) {
+  check_sizes({n, n});
+  return generate({n, n}, dtype, [n](Size i) { return i / n == i % n ? 1.0 : 0.0; });
+}
+
+Tensor tensor(std::span<const double> values, const Dims& shape, DType dtype) {
+  check_sizes(shape);
+  if (static_cast<Size>(values.size()) != shape.count())
+    fail("{} values do not fill a tensor of shape {}", values.size(), to_string(shape));
+  return generate(shape, dtype, [&](Size i) { return values[static_cast<std::size_t>(i)]; });
+}
+
+NestedList::NestedList(std::initializer_list<NestedList> parts) {
+  const NestedList* first = parts.begin();
+  if (parts.size() && first->shape_.rank() == kMaxRank) fail("nested lists go {} deep at most", kMaxRank);
+  shape_.push_back(static_cast<Size>(parts.size()));
+  if (parts.size())
+    for (Size size : first->shape_) shape_.push_back(size);
+  for (const NestedList& part : parts) {
+    if (part.shape_ != first->shape_)
+      fail("nested lists must have parts of equal shapes, not {} and {}", to_string(first->shape_),
+           to_string(part.shape_));
+    values_.insert(values_.end(), part.values_.begin(), part.values_.end());
+  }
+}
+
+Tensor tensor(const NestedList& list, DType dtype) { return tensor(list.values(), list.shape(), dtype); }
+
+Tensor random_uniform(const Dims& shape, std::uint64_t seed, double low, double high, DType dtype) {
+  check_sizes(shape);
+  const Stream stream(seed, kUniformStream);
+  return generate(shape, dtype,
+                  [&](Size i) { return low + (high - low) * stream.uniform(static_cast<std::uint64_t>(i)); });
+}
+
+Tensor random_normal(const Dims& shape, std::uint64_t seed, DType dtype) {
+  check_sizes(shape);
+  const Stream stream(seed, kNormalStream);
+  return generate(shape, dtype, [&](Size i) { return stream.normal(static_cast<std::uint64_t>(i)); });
+}
+
+}  // namespace tapestry

@@ -1,0 +1,125 @@
+// Whole files, through the system's own calls: only they can sync.
+#include "core/file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace tapestry {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  operator int() const { return number_; }
+
+ private:
+  int number_;
+};
+
+[[noreturn]] void refuse(const char* what, const fs::path& path, int error = errno) {
+  fail("cannot {} '{}': {}", what, printable(path.native(), 500), std::generic_category().message(error));
+}
+
+/// The system takes at most some 2 GiB in one call.
+constexpr std::size_t kLongest = std::size_t{1} << 30;
+
+void write_all(int file, std::span<const std::byte> bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), std::min(bytes.size(), kLongest));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) refuse("write", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+/// `beside`, opened for writing by us alone. The name is always the same, so that a process which was killed
+/// leaves one file at most, and the next write takes it over; a lock keeps two writers apart.
+Descriptor open_alone(const fs::path& beside, const fs::path& path) {
+  while (true) {
+    Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    if (file < 0) refuse("write", path);
+    while (::flock(file, LOCK_EX) != 0) {
+      if (errno == EOPNOTSUPP || errno == ENOLCK) return file;  // a file system without locks
+      if (errno != EINTR) refuse("lock", beside);
+    }
+    // While we waited, the other writer may have renamed this very file into place: then it is no longer ours
+    // to write.
+    struct stat ours {
+    }, there{};
+    if (::fstat(file, &ours) != 0) refuse("write", path);
+    if (::stat(beside.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+      return file;
+  }
+}
+
+void sync_folder(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const Descriptor open_folder(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot sync a folder, and say EINVAL; the rename stands all the same.
+  if (open_folder < 0 || (::fsync(open_folder) != 0 && errno != EINVAL)) refuse("sync the folder of", path);
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const fs::path& path) {
+  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file < 0) refuse("read", path);
+  struct stat status {};
+  if (::fstat(file, &status) != 0) refuse("read", path);
+  if (S_ISDIR(status.st_mode)) refuse("read", path, EISDIR);
+  if (!S_ISREG(status.st_mode))
+    fail("cannot read '{}': it is no regular file", printable(path.native(), 500));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::read(file, bytes.data() + have, std::min(bytes.size() - have, kLongest));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse("read", path);
+    if (got == 0)
+      fail("cannot read '{}': it ended at byte {} of {}; is it still being written?",
+           printable(path.native(), 500), have, bytes.size());
+    have += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+void write_file(const fs::path& path, std::span<const std::span<const std::byte>> parts) {
+  const fs::path beside = path.native() + ".new";
+  Descriptor file = open_alone(beside, path);
+  try {
+    if (::ftruncate(file, 0) != 0) refuse("write", path);
+    for (const auto& part : parts) write_all(file, part, path);
+    if (::fsync(file) != 0) refuse("sync", path);
+    if (::rename(beside.c_str(), path.c_str()) != 0) refuse("write", path);
+  } catch (...) {
+    ::unlink(beside.c_str());
+    throw;
+  }
+  sync_folder(path);
+}
+
+void write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  write_file(path, std::span<const std::span<const std::byte>>(&bytes, 1));
+}
+
+}  // namespace tapestry

@@ -1,0 +1,141 @@
+#include "core/ops/arithmetic.hpp"
+
+#include "core/create.hpp"
+#include "core/map.hpp"
+#include "core/op.hpp"
+
+namespace tapestry {
+
+namespace {
+
+struct PowBy {
+  static constexpr Size kCost = 4;
+  double exponent;
+  template <class T>
+  simd::Batch<T> operator()(simd::Batch<T> x) const {
+    return simd::PowScalar<T>{static_cast<T>(exponent)}(x);
+  }
+};
+
+/// 1 where a > b, ½ where a = b, else 0: the share of max(a, b) that is a's.
+struct ShareOfLarger {
+  template <class B>
+  B operator()(B a, B b) const {
+    return simd::MaxGrad{}(B(typename B::value_type(1)), a, b);
+  }
+};
+
+struct ClampTo {
+  double low, high;
+  template <class T>
+  simd::Batch<T> operator()(simd::Batch<T> x) const {
+    return simd::Clamp<T>{static_cast<T>(low), static_cast<T>(high)}(x);
+  }
+};
+
+/// 1 inside [low, high], else 0.
+struct IsWithin {
+  double low, high;
+  template <class T>
+  simd::Batch<T> operator()(simd::Batch<T> x) const {
+    return simd::ClampGrad<T>{static_cast<T>(low), static_cast<T>(high)}(simd::Batch<T>(T(1)), x);
+  }
+};
+
+}  // namespace
+
+// y = a + b        ∂a = dy        ∂b = dy
+Tensor add(const Tensor& a, const Tensor& b, Where at) {
+  return op<"add">(at, zip(a, b, simd::Add{}), wrt(a, [](const Tensor& dy) { return dy; }),
+                   wrt(b, [](const Tensor& dy) { return dy; }));
+}
+
+// y = a − b        ∂a = dy        ∂b = −dy
+Tensor sub(const Tensor& a, const Tensor& b, Where at) {
+  return op<"sub">(at, zip(a, b, simd::Sub{}), wrt(a, [](const Tensor& dy) { return dy; }),
+                   wrt(b, [](const Tensor& dy) { return -dy; }));
+}
+
+// y = a ⊙ b        ∂a = dy ⊙ b        ∂b = dy ⊙ a
+Tensor mul(const Tensor& a, const Tensor& b, Where at) {
+  return op<"mul">(at, zip(a, b, simd::Mul{}), wrt(a, [b](const Tensor& dy) { return dy * b; }),
+                   wrt(b, [a](const Tensor& dy) { return dy * a; }));
+}
+
+// y = a / b        ∂a = dy / b        ∂b = −dy ⊙ y / b
+Tensor div(const Tensor& a, const Tensor& b, Where at) {
+  return op<"div">(at, zip(a, b, simd::Div{}), wrt(a, [b](const Tensor& dy) { return dy / b; }),
+                   wrt(b, [b](const Tensor& dy, const Tensor& y) { return -(dy * y / b); }));
+}
+
+// y = −a           ∂a = −dy
+Tensor neg(const Tensor& a, Where at) {
+  return op<"neg">(at, map(a, simd::Neg{}), wrt(a, [](const Tensor& dy) { return -dy; }));
+}
+
+// y = aⁿ           ∂a = dy ⊙ n aⁿ⁻¹
+Tensor pow(const Tensor& a, double exponent, Where at) {
+  return op<"pow">(at, map(a, PowBy{exponent}), wrt(a, [a, exponent](const Tensor& dy) {
+                     if (exponent == 0.0) return dy * 0.0;  // 0 · a⁻¹ would be NaN at 0
+                     return dy * (exponent * pow(a, exponent - 1.0));
+                   }));
+}
+
+// y = max(a, b)    ∂a = dy where a > b, dy / 2 where a = b, 0 elsewhere
+Tensor maximum(const Tensor& a, const Tensor& b, Where at) {
+  return op<"maximum">(at, zip(a, b, simd::Max{}),
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(a, b, ShareOfLarger{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(b, a, ShareOfLarger{}); }));
+}
+
+// y = min(a, b)    ∂a = dy where a < b, dy / 2 where a = b, 0 elsewhere
+Tensor minimum(const Tensor& a, const Tensor& b, Where at) {
+  return op<"minimum">(at, zip(a, b, simd::Min{}),
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(b, a, ShareOfLarger{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(a, b, ShareOfLarger{}); }));
+}
+
+// y = min(max(x, low), high)        ∂x = dy where low ≤ x ≤ high, 0 elsewhere
+Tensor clamp(const Tensor& x, double low, double high, Where at) {
+  if (!(low <= high)) fail("[clamp] wants low <= high, not {} and {} ({}:{})", low, high, at.file, at.line);
+  return op<"clamp">(at, map(x, ClampTo{low, high}), wrt(x, [x, low, high](const Tensor& dy) {
+                       return dy * map(x, IsWithin{low, high});
+                     }));
+}
+
+void add_in_place(Tensor& sum, const Tensor& x) {
+  check_same_dtype(sum, x, "add_in_place");
+  dispatch(sum.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::map(simd::Add{}, sum.mutable_view<T>(), View<const T>(sum.view<T>()),
+              broadcast_view<T>(x, sum.shape()));
+  });
+}
+
+namespace {
+
+/// Calls f on the two operands as tensors; a number becomes a tensor of rank 0 of the other's type.
+template <class F>
+Tensor with_tensors(const Operand& a, const Operand& b, F f) {
+  if (a.tensor && b.tensor) return f(*a.tensor, *b.tensor);
+  if (a.tensor) return f(*a.tensor, scalar(b.number, a.tensor->dtype()));
+  return f(scalar(a.number, b.tensor->dtype()), *b.tensor);
+}
+
+}  // namespace
+
+Tensor operator+(const Operand& a, const Operand& b) {
+  return with_tensors(a, b, [&](const Tensor& x, const Tensor& y) { return add(x, y, a.at); });
+}
+Tensor operator-(const Operand& a, const Operand& b) {
+  return with_tensors(a, b, [&](const Tensor& x, const Tensor& y) { return sub(x, y, a.at); });
+}
+Tensor operator*(const Operand& a, const Operand& b) {
+  return with_tensors(a, b, [&](const Tensor& x, const Tensor& y) { return mul(x, y, a.at); });
+}
+Tensor operator/(const Operand& a, const Operand& b) {
+  return with_tensors(a, b, [&](const Tensor& x, const Tensor& y) { return div(x, y, a.at); });
+}
+Tensor operator-(const Operand& a) { return neg(*a.tensor, a.at); }
+
+}  // namespace tapestry

@@ -1,0 +1,43 @@
+// Arithmetic on elements, with NumPy's broadcasting: + − × ÷, powers, extremes, and the operators for them.
+#pragma once
+
+#include <optional>
+
+#include "core/tensor.hpp"
+
+namespace tapestry {
+
+Tensor add(const Tensor& a, const Tensor& b, Where at = {});
+Tensor sub(const Tensor& a, const Tensor& b, Where at = {});
+Tensor mul(const Tensor& a, const Tensor& b, Where at = {});
+Tensor div(const Tensor& a, const Tensor& b, Where at = {});
+Tensor neg(const Tensor& a, Where at = {});
+/// a raised to a number.
+Tensor pow(const Tensor& a, double exponent, Where at = {});
+/// The larger (smaller) of two elements; a tie gives each half of the gradient.
+Tensor maximum(const Tensor& a, const Tensor& b, Where at = {});
+Tensor minimum(const Tensor& a, const Tensor& b, Where at = {});
+/// Elements outside [low, high] are moved to the nearer end and get no gradient.
+Tensor clamp(const Tensor& x, double low, double high, Where at = {});
+
+/// sum += x, for a dense `sum` that nobody else holds: gradients add up with it, no op records it.
+void add_in_place(Tensor& sum, const Tensor& x);
+
+/// A tensor, or a plain number that takes the type of the tensor beside it; remembers the line it was written
+/// on.
+struct Operand {
+  Operand(const Tensor& tensor_in, Where at_in = {}) : tensor(&tensor_in), at(at_in) {}
+  Operand(double number_in, Where at_in = {}) : number(number_in), at(at_in) {}
+
+  const Tensor* tensor = nullptr;
+  double number = 0;
+  Where at;
+};
+
+Tensor operator+(const Operand& a, const Operand& b);
+Tensor operator-(const Operand& a, const Operand& b);
+Tensor operator*(const Operand& a, const Operand& b);
+Tensor operator/(const Operand& a, const Operand& b);
+Tensor operator-(const Operand& a);
+
+}  // namespace tapestry

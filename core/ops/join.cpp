@@ -1,0 +1,295 @@
+// Joining tensors, and moving their elements about: by place (concat, pad, flip) or by number (embedding,
+// gather).
+#include "core/ops/join.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/create.hpp"
+#include "core/map.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/views.hpp"
+#include "core/simd/gather.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// y[…, begin + i, …] = x[…, i, …], for a tensor y that is being made.
+void put(const Tensor& y, const Tensor& x, int axis, Size begin) {
+  if (x.count() == 0) return;
+  Tensor place = detail::alias(y, x.shape(), y.strides(), begin * y.strides()[axis]);
+  dispatch(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::copy(place.mutable_view<T>(), x.view<T>());
+  });
+}
+
+/// The shape of the parts joined along `axis`.
+Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, Where at) {
+  Dims shape = parts[0].shape();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    check_same_dtype(parts[0], parts[i], op);
+    bool fits = parts[i].rank() == shape.rank();
+    for (int a = 0; fits && a < shape.rank(); ++a) fits = a == axis || parts[i].shape()[a] == shape[a];
+    if (!fits)
+      fail("[{}] part {} {} does not fit part 0 {}: all sizes but that of axis {} must agree ({}:{})", op, i,
+           describe(parts[i]), describe(parts[0]), axis, at.file, at.line);
+    shape[axis] += parts[i].shape()[axis];
+  }
+  return shape;
+}
+
+}  // namespace
+
+// y = [p₀, p₁, …]        ∂pᵢ = the part of dy where pᵢ stands, as a view
+Tensor concat(std::span<const Tensor> parts, int axis, Where at) {
+  if (parts.empty()) fail("[concat] wants at least one tensor ({}:{})", at.file, at.line);
+  constexpr std::size_t kMostArguments = 64;  // of one op; more are joined in groups
+  if (parts.size() > kMostArguments) {
+    std::vector<Tensor> groups;
+    for (std::size_t first = 0; first < parts.size(); first += kMostArguments)
+      groups.push_back(
+          concat(parts.subspan(first, std::min(kMostArguments, parts.size() - first)), axis, at));
+    return concat(groups, axis, at);
+  }
+  const int a = axis_of(parts[0], axis);
+  Tensor y = Tensor::uninitialised(joined_shape(parts, a, "concat", at), parts[0].dtype());
+  std::array<const Tensor*, kMostArguments> inputs{};
+  Size begin = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    inputs[i] = &parts[i];
+    put(y, parts[i], a, begin);
+    begin += parts[i].shape()[a];
+  }
+  // What op() does, for a number of arguments that is known only now.
+  static_cast<void>(&detail::kRegistered<"concat">);
+  if (detail::Recorder recorder("concat", at, y, inputs.data(), parts.size()); recorder) {
+    begin = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Size end = begin + parts[i].shape()[a];
+      const auto rule = [a, begin, end](const Tensor& dy, const Tensor&, Tensor* gradient) {
+        *gradient = slice(dy, a, begin, end);
+      };
+      if (recorder.needs(i)) recorder.rule(&inputs[i], 1, rule, false);
+      begin = end;
+    }
+    recorder.finish();
+  }
+  return y;
+}
+
+Tensor concat(std::initializer_list<Tensor> parts, int axis, Where at) {
+  return concat(std::span(parts.begin(), parts.size()), axis, at);
+}
+
+Tensor stack(std::span<const Tensor> parts, int axis, Where at) {
+  if (parts.empty()) fail("[stack] wants at least one tensor ({}:{})", at.file, at.line);
+  const int a = axis < 0 ? axis + parts[0].rank() + 1 : axis;
+  std::vector<Tensor> rows;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].shape() != parts[0].shape())
+      fail("[stack] part {} {} does not fit part 0 {}: all shapes must be equal ({}:{})", i,
+           describe(parts[i]), describe(parts[0]), at.file, at.line);
+    rows.push_back(unsqueeze(parts[i], a, at));
+  }
+  return concat(rows, a, at);
+}
+
+Tensor stack(std::initializer_list<Tensor> parts, int axis, Where at) {
+  return stack(std::span(parts.begin(), parts.size()), axis, at);
+}
+
+// y = [value, …, x, value, …]        ∂x = the part of dy where x stands
+Tensor pad(const Tensor& x, int axis, Size before, Size after, double value, Where at) {
+  const int a = axis_of(x, axis);
+  if (before < 0 || after < 0)
+    fail("[pad] wants 0 or more elements on each side, not {} and {}: slice() takes elements away ({}:{})",
+         before, after, at.file, at.line);
+  Dims shape = x.shape();
+  shape[a] += before + after;
+  Tensor y = full(shape, value, x.dtype());
+  put(y, x, a, before);
+  return op<"pad">(at, std::move(y), wrt(x, [a, before, end = before + x.shape()[a]](const Tensor& dy) {
+                     return slice(dy, a, before, end);
+                   }));
+}
+
+// y[…, i, …] = x[…, n − 1 − i, …]        ∂x = dy, reversed too
+Tensor flip(const Tensor& x, int axis, Where at) {
+  const int a = axis_of(x, axis);
+  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
+  if (y.count() > 0)
+    dispatch(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      View<const T> reversed = x.view<T>();
+      reversed.data += (x.shape()[a] - 1) * reversed.stride[a];
+      reversed.stride[a] = -reversed.stride[a];
+      simd::copy(y.mutable_view<T>(), reversed);
+    });
+  return op<"flip">(at, std::move(y), wrt(x, [a](const Tensor& dy) { return flip(dy, a); }));
+}
+
+namespace {
+
+/// The ids in row-major order, in memory without gaps.
+Indices dense(const Indices& ids) {
+  return ids.count() == 0 || ids.strides() == dense_strides(ids.shape()) ? ids : ids.reshape(ids.shape());
+}
+
+/// Throws unless all ids (dense) are in 0 … n−1, naming the first that is not and its place.
+void check_ids(const Indices& ids, Size n, const char* op, const char* what, Where at) {
+  const Size count = ids.count();
+  for (Size i = 0; i < count; ++i) {
+    if (ids.data()[i] >= 0 && ids.data()[i] < n) continue;
+    Dims place = ids.shape();
+    for (Size axis = ids.rank(), rest = i; axis-- > 0;) {
+      const Size size = place[static_cast<int>(axis)];
+      place[static_cast<int>(axis)] = rest % size;
+      rest /= size;
+    }
+    fail("[{}] id {} at place {} of ids {} is outside the {} {}: ids count from 0 ({}:{})", op, ids.data()[i],
+         to_string(place), to_string(ids.shape()), n, what, at.file, at.line);
+  }
+}
+
+/// table[ids[i], …] += rows[i, …], for a dense table that nobody else holds; the ids are dense.
+void add_rows(Tensor& table, const Indices& ids, const Tensor& rows) {
+  const Tensor source = contiguous(rows.detach());
+  const Size width = table.count() / std::max<Size>(1, table.shape()[0]);
+  dispatch(table.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::scatter_add_rows(table.mutable_data<T>(), width, ids.data(), source.data<T>(), ids.count(), width);
+  });
+}
+
+// table = 0, but rows[i, …] are added at table[ids[i], …]        ∂rows = dtable[ids, …]
+Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, Where at = {}) {
+  Tensor table = zeros(shape, rows.dtype());
+  add_rows(table, ids, rows);
+  return op<"scatter_rows">(at, std::move(table),
+                            wrt(rows, [ids](const Tensor& dtable) { return embedding(dtable, ids); }));
+}
+
+}  // namespace
+
+// y[i, …] = table[ids[i], …]        ∂table = 0, but dy[i, …] are added at ids[i]
+Tensor embedding(const Tensor& table, const Indices& ids_in, Where at) {
+  const Indices ids = dense(ids_in);
+  if (table.rank() < 1 || table.rank() - 1 + ids.rank() > kMaxRank)
+    fail(
+        "[embedding] a table {} and ids of shape {} do not fit: the table has rows, and the result at most "
+        "{} axes ({}:{})",
+        describe(table), to_string(ids.shape()), kMaxRank, at.file, at.line);
+  check_ids(ids, table.shape()[0], "embedding", "rows of the table", at);
+  Dims shape = ids.shape();
+  for (int axis = 1; axis < table.rank(); ++axis) shape.push_back(table.shape()[axis]);
+  Tensor y = Tensor::uninitialised(shape, table.dtype());
+  const Tensor rows = contiguous(table.detach());
+  const Size width = rows.count() / std::max<Size>(1, rows.shape()[0]);
+  dispatch(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::gather_rows(y.mutable_data<T>(), rows.data<T>(), width, ids.data(), ids.count(), width);
+  });
+  return op<"embedding">(
+      at, std::move(y),
+      wrt(
+          table, [ids, shape = table.shape()](const Tensor& dy) { return scatter_rows(dy, ids, shape); },
+          [ids](Tensor& sum, const Tensor& dy) { add_rows(sum, ids, dy); }));
+}
+
+namespace {
+
+/// Throws unless ids have the shape of x but for the axis, and point into it.
+void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op, Where at) {
+  bool fits = ids.rank() == x.rank();
+  for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || ids.shape()[a] == x.shape()[a];
+  if (!fits)
+    fail("[{}] ids of shape {} do not fit {}: all sizes but that of axis {} must agree ({}:{})", op,
+         to_string(ids.shape()), describe(x), axis, at.file, at.line);
+  check_ids(ids, x.shape()[axis], op, "places of the axis", at);
+}
+
+/// Calls f(p, q): place p of the ids, in order, and place q of a dense tensor of `shape` that id p stands
+/// for.
+template <class F>
+void each_pair(const Dims& shape, int axis, const Indices& ids, F f) {
+  Size inner = 1;
+  for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
+  const Size n = shape[axis], m = ids.shape()[axis], count = ids.count();
+  for (Size p = 0; p < count; ++p) f(p, (p / (m * inner) * n + ids.data()[p]) * inner + p % inner);
+}
+
+/// sum[i, ids[i, j]] += source[i, j] along the axis, for a dense sum that nobody else holds; the ids are
+/// dense.
+void add_scattered(Tensor& sum, int axis, const Indices& ids, const Tensor& source) {
+  const Tensor from = contiguous(source.detach());
+  dispatch(sum.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* to = sum.mutable_data<T>();
+    const T* values = from.data<T>();
+    each_pair(sum.shape(), axis, ids, [&](Size p, Size q) { to[q] += values[p]; });
+  });
+}
+
+}  // namespace
+
+// y[i, j] = x[i, ids[i, j]]        ∂x = 0, but dy[i, j] are added at [i, ids[i, j]]
+Tensor gather(const Tensor& x, int axis, const Indices& ids_in, Where at) {
+  const int a = axis_of(x, axis);
+  const Indices ids = dense(ids_in);
+  check_gather(x, a, ids, "gather", at);
+  Tensor y = Tensor::uninitialised(ids.shape(), x.dtype());
+  const Tensor from = contiguous(x.detach());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* to = y.mutable_data<T>();
+    const T* values = from.data<T>();
+    each_pair(x.shape(), a, ids, [&](Size p, Size q) { to[p] = values[q]; });
+  });
+  return op<"gather">(at, std::move(y),
+                      wrt(
+                          x,
+                          [a, ids, shape = x.shape()](const Tensor& dy) {
+                            return scatter_add(zeros(shape, dy.dtype()), a, ids, dy);
+                          },
+                          [a, ids](Tensor& sum, const Tensor& dy) { add_scattered(sum, a, ids, dy); }));
+}
+
+// y = x, but source[i, j] are added at [i, ids[i, j]]        ∂x = dy        ∂source[i, j] = dy[i, ids[i, j]]
+Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tensor& source, Where at) {
+  const int a = axis_of(x, axis);
+  const Indices ids = dense(ids_in);
+  check_same_dtype(x, source, "scatter_add");
+  check_gather(x, a, ids, "scatter_add", at);
+  if (source.shape() != ids.shape())
+    fail("[scatter_add] a source {} does not fit ids of shape {}: one value for each id ({}:{})",
+         describe(source), to_string(ids.shape()), at.file, at.line);
+  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
+  put(y, x, a, 0);
+  add_scattered(y, a, ids, source);
+  return op<"scatter_add">(at, std::move(y), wrt(x, [](const Tensor& dy) { return dy; }),
+                           wrt(source, [a, ids](const Tensor& dy) { return gather(dy, a, ids); }));
+}
+
+Tensor one_hot(const Indices& ids_in, Size classes, DType dtype, Where at) {
+  const Indices ids = dense(ids_in);
+  if (classes < 0 || ids.rank() == kMaxRank)
+    fail(
+        "[one_hot] ids of shape {} cannot get an axis of {} classes: sizes are 0 or more, and rank is at "
+        "most {} ({}:{})",
+        to_string(ids.shape()), classes, kMaxRank, at.file, at.line);
+  check_ids(ids, classes, "one_hot", "classes", at);
+  Dims shape = ids.shape();
+  shape.push_back(classes);
+  Tensor y = zeros(shape, dtype);
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (Size i = 0; i < ids.count(); ++i) y.mutable_data<T>()[i * classes + ids.data()[i]] = T(1);
+  });
+  return y;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,97 @@
+// Cross-entropy: one kernel each way, from logits to losses; of the softmax it keeps one number for each row.
+#include "core/ops/loss.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/create.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/softmax.hpp"
+#include "core/ops/views.hpp"
+#include "core/simd/reduce.hpp"
+#include "core/simd/rows.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// The same from plain ops: (1 − ε) times the target's −log p, and ε times the mean of all.
+Tensor plain_cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options, Size counted) {
+  std::vector<std::int64_t> ids = targets.to_vector();
+  for (std::int64_t& id : ids)
+    if (id == options.ignore) id = 0;
+  Dims column = targets.shape();
+  column.push_back(1);
+  const Mask ignored = equal(targets, options.ignore);
+  const Tensor nothing = scalar(0.0, logits.dtype());
+  const Tensor log_p = log_softmax(where(ignored.unsqueeze(-1), nothing, logits), -1);
+  Tensor losses = -(1.0 - options.smoothing) * squeeze(gather(log_p, -1, Indices(ids, column)), -1);
+  if (options.smoothing > 0.0) losses = losses - options.smoothing * mean(log_p, {-1});
+  losses = where(ignored, nothing, losses);
+  if (options.reduce == Reduce::none) return losses;
+  return options.reduce == Reduce::sum ? sum(losses) : sum(losses) / static_cast<double>(counted);
+}
+
+}  // namespace
+
+// yᵢ = −Σ_c pᵢ_c log softmax(xᵢ)_c with pᵢ = (1 − ε) one-hot(targetᵢ) + ε / classes
+// ∂xᵢ = dyᵢ (softmax(xᵢ) − pᵢ)
+Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options, Where at) {
+  Dims outer = logits.shape();
+  if (outer.rank() > 0) outer.erase(outer.rank() - 1);
+  if (logits.rank() == 0 || targets.shape() != outer)
+    fail("[cross_entropy] targets {} do not fit logits {}: logits are (…, classes), targets (…) ({}:{})",
+         to_string(targets.shape()), describe(logits), at.file, at.line);
+  if (!(options.smoothing >= 0.0 && options.smoothing < 1.0))
+    fail("[cross_entropy] a smoothing of {} is outside 0 <= smoothing < 1 ({}:{})", options.smoothing,
+         at.file, at.line);
+  const Indices ids = targets.reshape({outer.count()});  // dense
+  const Size rows = ids.count(), classes = logits.shape().back();
+  Size counted = 0;
+  for (Size row = 0; row < rows; ++row) {
+    const std::int64_t id = ids.data()[row];
+    if (id == options.ignore) continue;
+    if (id < 0 || id >= classes)
+      fail(
+          "[cross_entropy] target {} in row {} of {} is none of the {} classes of logits {}, nor {}, which "
+          "is ignored ({}:{})",
+          id, row, rows, classes, describe(logits), options.ignore, at.file, at.line);
+    ++counted;
+  }
+
+  const Tensor x = contiguous(logits.detach());
+  Tensor losses = Tensor::uninitialised(outer, x.dtype()), log_sums = Tensor::uninitialised(outer, x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::cross_entropy<T>(losses.mutable_data<T>(), log_sums.mutable_data<T>(), simd::rows_of(x.view<T>()),
+                           {ids.data(), options.ignore, options.smoothing});
+  });
+  const bool per_row = options.reduce == Reduce::none;
+  const double share =
+      options.reduce == Reduce::mean ? 1.0 / static_cast<double>(std::max<Size>(1, counted)) : 1.0;
+  Tensor y = per_row ? losses : share * sum(losses);
+  return op<"cross_entropy">(
+      at, std::move(y),
+      wrt(logits,
+          [x, ids, log_sums, options, share, per_row](const Tensor& dy) {
+            const Tensor from = contiguous(dy);
+            Tensor dx = Tensor::uninitialised(x.shape(), x.dtype());
+            dispatch(x.dtype(), [&](auto zero) {
+              using T = decltype(zero);
+              simd::cross_entropy_backward<T>(simd::rows_of(dx.mutable_view<T>()), simd::rows_of(x.view<T>()),
+                                              log_sums.data<T>(),
+                                              {ids.data(), options.ignore, options.smoothing}, from.data<T>(),
+                                              per_row ? 1 : 0, static_cast<T>(share));
+            });
+            return dx;
+          }),
+      twin([logits, targets, options, counted] {
+        return plain_cross_entropy(logits, targets, options, std::max<Size>(1, counted));
+      }));
+}
+
+}  // namespace tapestry

@@ -1,0 +1,105 @@
+// Layer norm, one kernel each way, and dropout, whose mask is drawn again in backward instead of kept.
+#include "core/ops/norm.hpp"
+
+#include <array>
+
+#include "core/map.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/views.hpp"
+#include "core/random.hpp"
+#include "core/simd/random.hpp"
+#include "core/simd/rows.hpp"
+
+namespace tapestry {
+
+// y = z ⊙ gain + bias with z = (x − mean) / s, s = √(var + ε)
+// ∂x = (dz − mean dz − z ⊙ mean (dz ⊙ z)) / s with dz = dy ⊙ gain        ∂gain = Σ dy ⊙ z        ∂bias = Σ dy
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, Where at) {
+  check_same_dtype(x, gain, "layer_norm");
+  check_same_dtype(x, bias, "layer_norm");
+  const Dims features{x.shape()[axis_of(x, -1)]};
+  if (gain.shape() != features || bias.shape() != features)
+    fail(
+        "[layer_norm] gain {} and bias {} do not fit x {}: each has one number for each place of x's last "
+        "axis ({}:{})",
+        describe(gain), describe(bias), describe(x), at.file, at.line);
+  const Tensor input = contiguous(x.detach()), scale = contiguous(gain.detach()),
+               shift = contiguous(bias.detach());
+  Dims outer = x.shape();
+  outer.erase(x.rank() - 1);
+  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
+  Tensor mean_of = Tensor::uninitialised(outer, x.dtype()), inverse = Tensor::uninitialised(outer, x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::layer_norm<T>(simd::rows_of(y.mutable_view<T>()), mean_of.mutable_data<T>(),
+                        inverse.mutable_data<T>(), simd::rows_of(input.view<T>()), scale.data<T>(),
+                        shift.data<T>(), static_cast<T>(epsilon));
+  });
+  return op<"layer_norm">(
+      at, std::move(y),
+      wrt_all(std::array{&x, &gain, &bias},
+              [input, scale, mean_of, inverse](const Tensor& dy) {
+                const Tensor from = contiguous(dy);
+                Tensor dx = Tensor::uninitialised(input.shape(), input.dtype());
+                Tensor dgain = Tensor::uninitialised(scale.shape(), input.dtype());
+                Tensor dbias = Tensor::uninitialised(scale.shape(), input.dtype());
+                dispatch(dy.dtype(), [&](auto zero) {
+                  using T = decltype(zero);
+                  simd::layer_norm_backward<T>(simd::rows_of(dx.mutable_view<T>()), dgain.mutable_data<T>(),
+                                               dbias.mutable_data<T>(), simd::rows_of(from.view<T>()),
+                                               simd::rows_of(input.view<T>()), mean_of.data<T>(),
+                                               inverse.data<T>(), scale.data<T>());
+                });
+                return std::array{dx, dgain, dbias};
+              }),
+      twin([x, gain, bias, epsilon] {
+        const Tensor centred = x - mean(x, {-1}, Keep::yes);
+        return centred / sqrt(mean(centred * centred, {-1}, Keep::yes) + epsilon) * gain + bias;
+      }));
+}
+
+namespace {
+
+/// What one call of dropout drops follows from these numbers and the place in the tensor.
+struct Draw {
+  std::uint64_t key;  // from the seed and the step
+  std::uint64_t site;
+  double rate;
+};
+
+/// Two numbers into one, so that no pair of small ones meets another (the finaliser of SplitMix64, Steele,
+/// Lea & Flood 2014).
+std::uint64_t mix(std::uint64_t seed, std::uint64_t step) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15U * (step + 1);
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+  return z ^ z >> 31;
+}
+
+// y = x ⊙ kept / (1 − rate)        ∂x = dy ⊙ kept / (1 − rate)
+Tensor drop(const Tensor& x, Draw draw, Where at = {}) {
+  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
+  const Tensor from = contiguous(x.detach());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::dropout(y.mutable_data<T>(), from.data<T>(), x.count(), static_cast<T>(1.0 / (1.0 - draw.rate)),
+                  simd::dropout_threshold(draw.rate), draw.key, draw.site);
+  });
+  return op<"dropout">(at, std::move(y), wrt(x, [draw](const Tensor& dy) { return drop(dy, draw); }));
+}
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double rate, Where at) {
+  if (!(rate >= 0.0 && rate < 1.0))
+    fail("[dropout] a rate of {} is outside 0 <= rate < 1: it is the share of elements that become 0 ({}:{})",
+         rate, at.file, at.line);
+  RandomState& state = random_state();
+  const Draw draw{mix(state.seed, state.step), state.site++, rate};
+  return rate == 0.0 ? x : drop(x, draw, at);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,16 @@
+// Normalisation and dropout.
+#pragma once
+
+#include "core/tensor.hpp"
+
+namespace tapestry {
+
+/// (x − mean) / √(var + ε) ⊙ gain + bias over the last axis (Ba, Kiros & Hinton 2016): x (…, n), gain and
+/// bias (n).
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon = 1e-5,
+                  Where at = {});
+/// Zeroes elements with probability `rate` and scales the others by 1 / (1 − rate) (Srivastava et al. 2014).
+/// Draws from this thread's random_state() and takes its next site.
+Tensor dropout(const Tensor& x, double rate, Where at = {});
+
+}  // namespace tapestry

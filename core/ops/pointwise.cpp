@@ -1,0 +1,174 @@
+// Values and derivatives of the functions of one element.
+#include "core/ops/pointwise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <span>
+#include <vector>
+
+#include "core/create.hpp"
+#include "core/map.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+
+namespace tapestry {
+
+// y = eˣ           ∂x = dy ⊙ y
+Tensor exp(const Tensor& x, Where at) {
+  return op<"exp">(at, map(x, simd::Exp{}), wrt(x, [](const Tensor& dy, const Tensor& y) { return dy * y; }));
+}
+
+// y = ln x         ∂x = dy / x
+Tensor log(const Tensor& x, Where at) {
+  return op<"log">(at, map(x, simd::Log{}), wrt(x, [x](const Tensor& dy) { return dy / x; }));
+}
+
+// y = √x           ∂x = dy / 2y
+Tensor sqrt(const Tensor& x, Where at) {
+  return op<"sqrt">(at, map(x, simd::Sqrt{}),
+                    wrt(x, [](const Tensor& dy, const Tensor& y) { return dy / (2.0 * y); }));
+}
+
+// y = |x|          ∂x = dy ⊙ sign x
+Tensor abs(const Tensor& x, Where at) {
+  return op<"abs">(at, map(x, simd::Abs{}),
+                   wrt(x, [x](const Tensor& dy) { return dy * map(x, simd::Sign{}); }));
+}
+
+namespace {
+
+// The derivatives of the common activations are ops of their own: one pass over memory, and differentiable
+// again.
+
+// g = dy ⊙ (1 − y²)        ∂dy = dg ⊙ (1 − y²)        ∂y = −2 dg ⊙ dy ⊙ y
+Tensor tanh_grad(const Tensor& dy, const Tensor& y, Where at = {}) {
+  return op<"tanh_grad">(at, zip(dy, y, simd::TanhGrad{}),
+                         wrt(dy, [y](const Tensor& dg) { return tanh_grad(dg, y); }),
+                         wrt(y, [dy, y](const Tensor& dg) { return -2.0 * dg * dy * y; }));
+}
+
+// g = dy ⊙ y ⊙ (1 − y)     ∂dy = dg ⊙ y ⊙ (1 − y)     ∂y = dg ⊙ dy ⊙ (1 − 2y)
+Tensor sigmoid_grad(const Tensor& dy, const Tensor& y, Where at = {}) {
+  return op<"sigmoid_grad">(at, zip(dy, y, simd::SigmoidGrad{}),
+                            wrt(dy, [y](const Tensor& dg) { return sigmoid_grad(dg, y); }),
+                            wrt(y, [dy, y](const Tensor& dg) { return dg * dy * (1.0 - 2.0 * y); }));
+}
+
+// g = dy where y > 0, 0 elsewhere        ∂dy = dg where y > 0, 0 elsewhere
+Tensor relu_grad(const Tensor& dy, const Tensor& y, Where at = {}) {
+  return op<"relu_grad">(at, zip(dy, y, simd::ReluGrad{}),
+                         wrt(dy, [y](const Tensor& dg) { return relu_grad(dg, y); }));
+}
+
+// g = dy ⊙ (Φ(x) + x φ(x))        ∂dy = dg ⊙ (Φ(x) + x φ(x))        ∂x = dg ⊙ dy ⊙ φ(x) (2 − x²)
+Tensor gelu_grad(const Tensor& dy, const Tensor& x, Where at = {}) {
+  return op<"gelu_grad">(at, zip(dy, x, simd::GeluErfGrad{}),
+                         wrt(dy, [x](const Tensor& dg) { return gelu_grad(dg, x); }),
+                         wrt(x, [dy, x](const Tensor& dg) {
+                           constexpr double kDensityAt0 = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+                           const Tensor square = x * x;
+                           return dg * dy * (kDensityAt0 * exp(-0.5 * square)) * (2.0 - square);
+                         }));
+}
+
+}  // namespace
+
+// y = tanh x       ∂x = dy ⊙ (1 − y²)
+Tensor tanh(const Tensor& x, Where at) {
+  return op<"tanh">(at, map(x, simd::Tanh{}),
+                    wrt(x, [](const Tensor& dy, const Tensor& y) { return tanh_grad(dy, y); }));
+}
+
+// y = 1 / (1 + e⁻ˣ)        ∂x = dy ⊙ y ⊙ (1 − y)
+Tensor sigmoid(const Tensor& x, Where at) {
+  return op<"sigmoid">(at, map(x, simd::Sigmoid{}),
+                       wrt(x, [](const Tensor& dy, const Tensor& y) { return sigmoid_grad(dy, y); }));
+}
+
+// y = max(x, 0)    ∂x = dy where x > 0, which is where y > 0
+Tensor relu(const Tensor& x, Where at) {
+  return op<"relu">(at, map(x, simd::Relu{}),
+                    wrt(x, [](const Tensor& dy, const Tensor& y) { return relu_grad(dy, y); }));
+}
+
+// erf form:  y = x Φ(x)                                                   ∂x = dy ⊙ (Φ(x) + x φ(x))
+// tanh form: y = x/2 ⊙ (1 + tanh u) with u = √(2/π) (x + 0.044715 x³)     ∂x by one kernel, or through the
+// twin
+Tensor gelu(const Tensor& x, Gelu form, Where at) {
+  if (form == Gelu::erf)
+    return op<"gelu">(at, map(x, simd::GeluErf{}),
+                      wrt(x, [x](const Tensor& dy) { return gelu_grad(dy, x); }));
+  return op<"gelu_tanh">(at, map(x, simd::Gelu{}),
+                         wrt(x, [x](const Tensor& dy) { return zip(dy, x, simd::GeluGrad{}); }), twin([x] {
+                           const double scale = std::sqrt(2.0 / std::numbers::pi);
+                           return 0.5 * x * (1.0 + tanh(scale * (x + 0.044715 * x * x * x)));
+                         }));
+}
+
+// y = log(1 + eˣ)  ∂x = dy ⊙ 1 / (1 + e⁻ˣ)
+Tensor softplus(const Tensor& x, Where at) {
+  return op<"softplus">(at, map(x, simd::Softplus{}),
+                        wrt(x, [x](const Tensor& dy) { return dy * sigmoid(x); }));
+}
+
+namespace {
+
+/// The shape that a mask and a tensor's shape broadcast to.
+Dims shape_with(const Mask& mask, const Dims& shape, Where at) {
+  const int rank = std::max(mask.rank(), shape.rank());
+  Dims joint = Dims::filled(rank, 1);
+  for (int back = 1; back <= rank; ++back) {
+    const Size m = back <= mask.rank() ? mask.shape()[mask.rank() - back] : 1;
+    const Size n = back <= shape.rank() ? shape[shape.rank() - back] : 1;
+    if (m != n && m != 1 && n != 1)
+      fail(
+          "[where] a mask of shape {} does not broadcast with values of shape {}: axis -{} has sizes {} and "
+          "{} ({}:{})",
+          to_string(mask.shape()), to_string(shape), back, m, n, at.file, at.line);
+    joint[rank - back] = m == 1 ? n : m;
+  }
+  return joint;
+}
+
+}  // namespace
+
+// y = a where the mask is true, b elsewhere        ∂a = dy where it is true, 0 elsewhere        ∂b = the
+// other way round The rules choose and do not multiply: a NaN in a place that was not taken stays where it
+// is.
+Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at) {
+  check_same_dtype(a, b, "where");
+  const Dims shape = shape_with(mask, broadcast_shape(a, b, "where"), at);
+  Tensor y = Tensor::uninitialised(shape, a.dtype());
+  dispatch(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::select(y.mutable_view<T>(), mask.broadcast(shape, "where"), broadcast_view<T>(a, shape),
+                 broadcast_view<T>(b, shape));
+  });
+  return op<"where">(at, std::move(y),
+                     wrt(a, [mask](const Tensor& dy) { return where(mask, dy, scalar(0.0, dy.dtype())); }),
+                     wrt(b, [mask](const Tensor& dy) { return where(mask, scalar(0.0, dy.dtype()), dy); }));
+}
+
+Mask less(const Tensor& a, const Tensor& b) {
+  check_same_dtype(a, b, "less");
+  const Dims shape = broadcast_shape(a, b, "less");
+  const auto count = static_cast<std::size_t>(shape.count());
+  const auto result = std::make_unique<bool[]>(count);
+  dispatch(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::compare<T>(simd::Comparison::less, View<bool>{result.get(), shape, dense_strides(shape)},
+                     broadcast_view<T>(a, shape), broadcast_view<T>(b, shape));
+  });
+  return Mask(std::span<const bool>(result.get(), count), shape);
+}
+
+Mask equal(const Indices& a, std::int64_t value) {
+  const std::vector<std::int64_t> ids = a.to_vector();
+  const auto result = std::make_unique<bool[]>(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) result[i] = ids[i] == value;
+  return Mask(std::span<const bool>(result.get(), ids.size()), a.shape());
+}
+
+}  // namespace tapestry

@@ -1,0 +1,33 @@
+// Functions of one element.
+#pragma once
+
+#include "core/tensor.hpp"
+#include "core/values.hpp"
+
+namespace tapestry {
+
+Tensor exp(const Tensor& x, Where at = {});
+Tensor log(const Tensor& x, Where at = {});
+Tensor sqrt(const Tensor& x, Where at = {});
+/// The derivative at 0 is taken as 0.
+Tensor abs(const Tensor& x, Where at = {});
+Tensor tanh(const Tensor& x, Where at = {});
+/// 1 / (1 + e⁻ˣ)
+Tensor sigmoid(const Tensor& x, Where at = {});
+/// max(x, 0); the derivative at 0 is taken as 0.
+Tensor relu(const Tensor& x, Where at = {});
+/// Which formula gelu() uses.
+enum class Gelu { erf, tanh };
+/// x Φ(x) (Hendrycks & Gimpel 2016), exactly or in their tanh form.
+Tensor gelu(const Tensor& x, Gelu form = Gelu::erf, Where at = {});
+/// log(1 + eˣ)
+Tensor softplus(const Tensor& x, Where at = {});
+/// a where the mask is true, b elsewhere; all three broadcast. What stands in the places not taken is not
+/// looked at.
+Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at = {});
+
+/// Element-wise a < b, as a mask; no gradient. Broadcasts.
+Mask less(const Tensor& a, const Tensor& b);
+Mask equal(const Indices& a, std::int64_t value);
+
+}  // namespace tapestry

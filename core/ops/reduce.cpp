@@ -1,0 +1,204 @@
+// Reductions over axes, and running sums.
+#include "core/ops/reduce.hpp"
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/create.hpp"
+#include "core/map.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/views.hpp"
+#include "core/simd/reduce.hpp"
+#include "core/simd/rows.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Which axes of a tensor go.
+struct Reduction {
+  Dims from;      // the tensor's shape
+  Dims kept;      // the same with size 1 on the reduced axes
+  Dims result;    // what the caller gets: kept, or without the reduced axes
+  Size count;     // elements that each result stands for
+  unsigned goes;  // a bit for each reduced axis
+};
+
+Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op, Where at) {
+  Reduction r{x.shape(), x.shape(), {}, 1, axes.empty() ? ~0U : 0U};
+  for (const Size axis : axes) {
+    const unsigned bit = 1U << axis_of(x, static_cast<int>(axis), op);
+    if (r.goes & bit)
+      fail("[{}] axes {} name one axis of {} twice ({}:{})", op, to_string(axes), describe(x), at.file,
+           at.line);
+    r.goes |= bit;
+  }
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const bool goes = (r.goes >> axis & 1U) != 0;
+    if (goes) r.count *= std::exchange(r.kept[axis], 1);
+    if (!goes || keep == Keep::yes) r.result.push_back(r.kept[axis]);
+  }
+  return r;
+}
+
+/// Throws if there is nothing to reduce to a number.
+void want_elements(const Reduction& r, const Tensor& x, const char* op, Where at) {
+  if (r.count == 0 && r.kept.count() > 0)
+    fail("[{}] there are no elements to reduce in {}: an axis is empty ({}:{})", op, describe(x), at.file,
+         at.line);
+}
+
+/// The kernel's result, one number for each reduction.
+Tensor reduced(const Tensor& x, const Reduction& r, simd::Reduction kind) {
+  Tensor y = Tensor::uninitialised(r.kept, x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::reduce(kind, y.mutable_view<T>(), x.view<T>());
+  });
+  return r.kept == r.result ? y : detail::alias(y, r.result, dense_strides(r.result));
+}
+
+/// y, one number for each reduction, as a view of the tensor that was reduced.
+Tensor spread(const Tensor& y, const Reduction& r) { return expand(reshape(y, r.kept), r.from); }
+
+}  // namespace
+
+// y = Σ x          ∂x = dy, repeated
+Tensor sum(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+  const Reduction r = reduction(x, axes, keep, "sum", at);
+  return op<"sum">(at, reduced(x, r, simd::Reduction::sum),
+                   wrt(x, [r](const Tensor& dy) { return spread(dy, r); }));
+}
+
+Tensor mean(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+  const Reduction r = reduction(x, axes, keep, "mean", at);
+  want_elements(r, x, "mean", at);
+  return div(sum(x, axes, keep, at), scalar(static_cast<double>(r.count), x.dtype()), at);
+}
+
+namespace {
+
+/// For each element of x, 1 / m if it is one of the m that equal y, else 0: what it gets of the gradient.
+Tensor share_of(const Tensor& x, const Tensor& y, const Reduction& r) {
+  const Tensor taken = zip(x.detach(), spread(y.detach(), r), simd::IsEqual{});
+  return taken / spread(reduced(taken, r, simd::Reduction::sum), r);
+}
+
+}  // namespace
+
+// y = max x        ∂x = dy, shared by the elements that equal y
+Tensor max(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+  const Reduction r = reduction(x, axes, keep, "max", at);
+  want_elements(r, x, "max", at);
+  return op<"max">(at, reduced(x, r, simd::Reduction::max), wrt(x, [x, r](const Tensor& dy, const Tensor& y) {
+                     return spread(dy, r) * share_of(x, y, r);
+                   }));
+}
+
+// y = min x        ∂x = dy, shared by the elements that equal y
+Tensor min(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+  const Reduction r = reduction(x, axes, keep, "min", at);
+  want_elements(r, x, "min", at);
+  return op<"min">(at, reduced(x, r, simd::Reduction::min), wrt(x, [x, r](const Tensor& dy, const Tensor& y) {
+                     return spread(dy, r) * share_of(x, y, r);
+                   }));
+}
+
+// y = Σ (x − mean)² / (n − correction), as other ops
+Tensor var(const Tensor& x, const Dims& axes, int correction, Keep keep, Where at) {
+  const Reduction r = reduction(x, axes, keep, "var", at);
+  const Size n = r.count - correction;
+  if (n <= 0 && r.kept.count() > 0)
+    fail("[var] {} elements of {} less a correction of {} leave nothing to divide by ({}:{})", r.count,
+         describe(x), correction, at.file, at.line);
+  const Tensor centred = sub(x, mean(x, axes, Keep::yes, at), at);
+  return div(sum(mul(centred, centred, at), axes, keep, at), scalar(static_cast<double>(n), x.dtype()), at);
+}
+
+namespace {
+
+/// y, but 0 where it is −∞.
+Tensor zero_for_minus_infinity(const Tensor& y) {
+  const double lowest =
+      dispatch(y.dtype(), [](auto zero) { return double{std::numeric_limits<decltype(zero)>::lowest()}; });
+  return where(less(y, scalar(lowest, y.dtype())), scalar(0.0, y.dtype()), y);
+}
+
+}  // namespace
+
+// y = log Σ eˣ     ∂x = dy ⊙ e^(x − y), which is softmax x
+Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+  const Reduction r = reduction(x, axes, keep, "logsumexp", at);
+  // The kernel wants rows: the reduced axes last.
+  Dims order;
+  for (const bool goes : {false, true})
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if ((r.goes >> axis & 1U) == goes) order.push_back(axis);
+  const Tensor rows = contiguous(permute(x.detach(), order));
+  Tensor y = Tensor::uninitialised(r.result, x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::logsumexp(y.mutable_data<T>(),
+                    simd::Rows<const T>{rows.data<T>(), r.kept.count(), r.count, r.count});
+  });
+  // Where all of x is −∞, y is, too, and e^(x − y) would be NaN; e^(x − 0) is 0.
+  return op<"logsumexp">(at, std::move(y), wrt(x, [x, r](const Tensor& dy, const Tensor& y_of_x) {
+                           return spread(dy, r) * exp(x - spread(zero_for_minus_infinity(y_of_x), r));
+                         }));
+}
+
+// y = Σ x over what was repeated        ∂x = dy, repeated
+Tensor sum_to(const Tensor& x, const Dims& shape, Where at) {
+  if (x.shape() == shape) return x;
+  Reduction r{x.shape(), Dims::filled(x.rank(), 1), shape, 1, 0};
+  const int ahead = x.rank() - shape.rank();
+  bool fits = ahead >= 0;
+  for (int axis = 0; fits && axis < shape.rank(); ++axis) {
+    r.kept[axis + ahead] = shape[axis];
+    fits = shape[axis] == 1 || shape[axis] == x.shape()[axis + ahead];
+  }
+  if (!fits)
+    fail("[sum_to] {} was not broadcast from {}: sizes must be equal or 1 there ({}:{})", describe(x),
+         to_string(shape), at.file, at.line);
+  return op<"sum_to">(at, reduced(x, r, simd::Reduction::sum),
+                      wrt(x, [r](const Tensor& dy) { return spread(dy, r); }));
+}
+
+namespace {
+
+// y[i] = Σ x[j] over j ≤ i (reverse: j ≥ i)        ∂x[i] = Σ dy[j] over j ≥ i (j ≤ i)
+Tensor running_sum(const Tensor& x, int axis, bool reverse, Where at = {}) {
+  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::cumulative_sum(y.mutable_view<T>(), x.view<T>(), axis, reverse);
+  });
+  return op<"cumulative_sum">(at, std::move(y), wrt(x, [axis, reverse](const Tensor& dy) {
+                                return running_sum(dy, axis, !reverse);
+                              }));
+}
+
+}  // namespace
+
+Tensor cumulative_sum(const Tensor& x, int axis, Where at) {
+  return running_sum(x, axis_of(x, axis), false, at);
+}
+
+Indices argmax(const Tensor& x) {
+  const int last = axis_of(x, -1);
+  if (x.shape()[last] == 0)
+    fail("[argmax] there is no largest element in {}: its last axis is empty", describe(x));
+  Dims shape = x.shape();
+  shape.erase(last);
+  std::vector<std::int64_t> places(static_cast<std::size_t>(shape.count()));
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::argmax(View<std::int64_t>{places.data(), shape, dense_strides(shape)}, x.view<T>());
+  });
+  return Indices(places, shape);
+}
+
+}  // namespace tapestry

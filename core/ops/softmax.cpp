@@ -1,0 +1,82 @@
+// Softmax and its kin: one kernel each way, and twins by way of logsumexp for second derivatives.
+#include "core/ops/softmax.hpp"
+
+#include <limits>
+
+#include "core/create.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/views.hpp"
+#include "core/simd/rows.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// A new tensor of the inputs' common shape, filled by kernel(out, in…) row by row of the last axis.
+template <class Kernel, class... In>
+Tensor by_rows(const Kernel& kernel, const In&... in) {
+  const auto run = [&](const Tensor& first, const auto&... rest) {
+    Tensor y = Tensor::uninitialised(first.shape(), first.dtype());
+    dispatch(first.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernel(simd::rows_of(y.mutable_view<T>()), simd::rows_of(first.view<T>()),
+             simd::rows_of(rest.template view<T>())...);
+    });
+    return y;
+  };
+  return run(contiguous(in.detach())...);
+}
+
+}  // namespace
+
+// y = eˣ / Σ eˣ    ∂x = y ⊙ (dy − Σ dy ⊙ y)
+Tensor softmax(const Tensor& x, int axis, Where at) {
+  const int a = axis_of(x, axis);
+  if (a != x.rank() - 1) return transpose(softmax(transpose(x, a, -1, at), -1, at), a, -1, at);
+  return op<"softmax">(at, by_rows([](auto y, auto from) { simd::softmax(y, from); }, x),
+                       wrt(x,
+                           [](const Tensor& dy, const Tensor& y) {
+                             return by_rows([](auto dx, auto from_y,
+                                               auto from_dy) { simd::softmax_backward(dx, from_y, from_dy); },
+                                            y, dy);
+                           }),
+                       twin([x] { return exp(x - logsumexp(x, {-1}, Keep::yes)); }));
+}
+
+// y = x − log Σ eˣ         ∂x = dy − eʸ ⊙ Σ dy
+Tensor log_softmax(const Tensor& x, int axis, Where at) {
+  const int a = axis_of(x, axis);
+  if (a != x.rank() - 1) return transpose(log_softmax(transpose(x, a, -1, at), -1, at), a, -1, at);
+  return op<"log_softmax">(
+      at, by_rows([](auto y, auto from) { simd::log_softmax(y, from); }, x),
+      wrt(x,
+          [](const Tensor& dy, const Tensor& y) {
+            return by_rows(
+                [](auto dx, auto from_y, auto from_dy) { simd::log_softmax_backward(dx, from_y, from_dy); },
+                y, dy);
+          }),
+      twin([x] { return x - logsumexp(x, {-1}, Keep::yes); }));
+}
+
+// y = eˣ / Σ eˣ where the mask is true, Σ over those places, 0 elsewhere        ∂x = y ⊙ (dy − Σ dy ⊙ y)
+Tensor masked_softmax(const Tensor& x, const Mask& mask, Where at) {
+  axis_of(x, -1);
+  const View<const bool> allowed = mask.broadcast(x.shape(), "masked_softmax");
+  return op<"masked_softmax">(
+      at, by_rows([&](auto y, auto from) { simd::masked_softmax(y, from, allowed); }, x),
+      wrt(x,
+          [](const Tensor& dy, const Tensor& y) {
+            return by_rows(
+                [](auto dx, auto from_y, auto from_dy) { simd::softmax_backward(dx, from_y, from_dy); }, y,
+                dy);
+          }),
+      twin([x, mask] {
+        const Tensor seen = where(mask, x, scalar(-std::numeric_limits<double>::infinity(), x.dtype()));
+        return where(mask, exp(seen - logsumexp(seen, {-1}, Keep::yes)), scalar(0.0, x.dtype()));
+      }));
+}
+
+}  // namespace tapestry

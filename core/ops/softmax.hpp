@@ -1,0 +1,15 @@
+// Softmax and its kin, over one axis that must be named: there is no default, since the wrong one still runs.
+#pragma once
+
+#include "core/tensor.hpp"
+#include "core/values.hpp"
+
+namespace tapestry {
+
+Tensor softmax(const Tensor& x, int axis, Where at = {});
+Tensor log_softmax(const Tensor& x, int axis, Where at = {});
+/// Softmax over the last axis of the places where the mask (broadcast to x's shape) is true; the others get
+/// exactly 0, whatever stands there. A row with no true place is all 0, with gradient 0.
+Tensor masked_softmax(const Tensor& x, const Mask& mask, Where at = {});
+
+}  // namespace tapestry

@@ -1,0 +1,244 @@
+#include "core/ops/views.hpp"
+
+#include <optional>
+
+#include "core/create.hpp"
+#include "core/map.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/reduce.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Strides for `shape` over x's memory, if there are any: each run of axes of x that is dense in itself can
+/// be cut anew; an axis of the new shape must not cross from one run to the next.
+std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
+  if (x.count() == 0) return dense_strides(shape);
+  Dims strides = Dims::filled(shape.rank(), 0);
+  int next = shape.rank() - 1;
+  int axis = x.rank() - 1;
+  while (axis >= 0) {
+    Size run = x.shape()[axis];
+    const Size step = x.strides()[axis];
+    while (axis > 0 && (x.shape()[axis - 1] == 1 || x.strides()[axis - 1] == step * run || run == 1)) {
+      if (run == 1 && x.shape()[axis - 1] != 1) break;
+      run *= x.shape()[--axis];
+    }
+    Size filled = 1;
+    while (next >= 0 && (filled < run || shape[next] == 1)) {
+      strides[next] = step * filled;
+      filled *= shape[next--];
+    }
+    if (filled != run) return std::nullopt;
+    --axis;
+  }
+  for (; next >= 0; --next)
+    if (shape[next] != 1) return std::nullopt;
+  return strides;
+}
+
+Dims resolve(const Tensor& x, Dims shape, Where at) {
+  Size known = 1;
+  int open = -1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] >= 0) {
+      known *= shape[axis];
+    } else {
+      if (shape[axis] != -1 || open >= 0)
+        fail("[reshape] {} is no shape: sizes are 0 or more, and one may be -1 ({}:{})", to_string(shape),
+             at.file, at.line);
+      open = axis;
+    }
+  }
+  if (open >= 0 && known > 0 && x.count() % known == 0) shape[open] = x.count() / known;
+  if (shape.count() != x.count() || (open >= 0 && shape[open] < 0))
+    fail("[reshape] the {} elements of {} do not fill shape {} ({}:{})", x.count(), describe(x),
+         to_string(shape), at.file, at.line);
+  return shape;
+}
+
+/// x where a part of zeros stood: the gradient of slice and select.
+Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, Where at = {});
+
+Tensor slice_view(const Tensor& x, int axis, Size begin, Size count, Size step) {
+  Dims shape = x.shape();
+  Dims stride = x.strides();
+  shape[axis] = count;
+  const Size offset = count ? begin * stride[axis] : 0;
+  stride[axis] *= step;
+  return detail::alias(x, shape, stride, offset);
+}
+
+/// Adds `part` to the places of `sum` that the slice took.
+void add_to_slice(Tensor& sum, const Tensor& part, int axis, Size begin, Size step) {
+  Tensor place = slice_view(sum, axis, begin, part.shape()[axis], step);
+  add_in_place(place, part);
+}
+
+Tensor take_slice(const Tensor& x, int axis, Size begin, Size count, Size step, Where at) {
+  return op<"slice">(
+      at, slice_view(x, axis, begin, count, step),
+      wrt(
+          x,
+          [shape = x.shape(), axis, begin, step](const Tensor& dy) {
+            return embed(dy, shape, axis, begin, step);
+          },
+          [axis, begin, step](Tensor& sum, const Tensor& dy) { add_to_slice(sum, dy, axis, begin, step); }));
+}
+
+// y = 0, but y[…, begin + i·step, …] = part[…, i, …]        ∂part = dy[…, begin + i·step, …]
+Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, Where at) {
+  Tensor y = zeros(shape, part.dtype());
+  Tensor place = slice_view(y, axis, begin, part.shape()[axis], step);
+  dispatch(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::copy(place.mutable_view<T>(), part.view<T>());
+  });
+  return op<"embed">(at, y, wrt(part, [axis, begin, step, count = part.shape()[axis]](const Tensor& dy) {
+                       return take_slice(dy, axis, begin, count, step, {});
+                     }));
+}
+
+}  // namespace
+
+// y has x's elements in the same order        ∂x = dy, shaped like x
+Tensor reshape(const Tensor& x, const Dims& wanted, Where at) {
+  const Dims shape = resolve(x, wanted, at);
+  const auto strides = view_strides(x, shape);
+  Tensor y;
+  if (strides) {
+    y = detail::alias(x, shape, *strides);
+  } else {
+    y = Tensor::uninitialised(x.shape(), x.dtype());
+    dispatch(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      simd::copy(y.mutable_view<T>(), x.view<T>());
+    });
+    y = detail::alias(y, shape, dense_strides(shape));
+  }
+  return op<"reshape">(at, std::move(y),
+                       wrt(x, [from = x.shape()](const Tensor& dy) { return reshape(dy, from); }));
+}
+
+// y[i₀, i₁, …] = x[…] with axis order[k] read by i_k        ∂x = dy, permuted back
+Tensor permute(const Tensor& x, const Dims& order, Where at) {
+  Dims shape = x.shape(), stride = x.strides(), back = order;
+  unsigned seen = 0;
+  bool valid = order.rank() == x.rank();
+  for (int i = 0; valid && i < order.rank(); ++i) {
+    const Size from = order[i] < 0 ? order[i] + x.rank() : order[i];
+    valid = from >= 0 && from < x.rank() && !(seen >> from & 1U);
+    if (!valid) break;
+    seen |= 1U << from;
+    shape[i] = x.shape()[static_cast<int>(from)];
+    stride[i] = x.strides()[static_cast<int>(from)];
+    back[static_cast<int>(from)] = i;
+  }
+  if (!valid)
+    fail("[permute] {} does not order the axes of {}: name each once ({}:{})", to_string(order), describe(x),
+         at.file, at.line);
+  return op<"permute">(at, detail::alias(x, shape, stride),
+                       wrt(x, [back](const Tensor& dy) { return permute(dy, back); }));
+}
+
+Tensor transpose(const Tensor& x, int axis_a, int axis_b, Where at) {
+  Dims order = x.shape();
+  for (int i = 0; i < order.rank(); ++i) order[i] = i;
+  std::swap(order[axis_of(x, axis_a)], order[axis_of(x, axis_b)]);
+  return permute(x, order, at);
+}
+
+// y[…, i, …] = x[…, begin + i·step, …]        ∂x = dy in those places, 0 elsewhere
+Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step, Where at) {
+  const int a = axis_of(x, axis);
+  const Size n = x.shape()[a];
+  const Size from = begin < 0 ? begin + n : begin, to = end < 0 ? end + n : end;
+  if (from < 0 || to > n || from > to || step < 1)
+    fail("[slice] {} to {} step {} does not fit axis {} of {} ({}:{})", begin, end, step, axis, describe(x),
+         at.file, at.line);
+  return take_slice(x, a, from, (to - from + step - 1) / step, step, at);
+}
+
+Tensor select(const Tensor& x, int axis, Size index, Where at) {
+  const int a = axis_of(x, axis);
+  const Size n = x.shape()[a];
+  const Size from = index < 0 ? index + n : index;
+  if (from < 0 || from >= n)
+    fail("[select] index {} is outside axis {} of {} ({}:{})", index, axis, describe(x), at.file, at.line);
+  Dims shape = x.shape(), stride = x.strides();
+  shape.erase(a);
+  stride.erase(a);
+  const auto as_slice = [a](const Tensor& dy) { return unsqueeze(dy, a); };
+  return op<"select">(at, detail::alias(x, shape, stride, from * x.strides()[a]),
+                      wrt(
+                          x,
+                          [whole = x.shape(), a, from, as_slice](const Tensor& dy) {
+                            return embed(as_slice(dy), whole, a, from, 1);
+                          },
+                          [a, from, as_slice](Tensor& sum, const Tensor& dy) {
+                            add_to_slice(sum, as_slice(dy), a, from, 1);
+                          }));
+}
+
+// y repeats x along axes of size 1        ∂x = dy, summed over the repeats
+Tensor expand(const Tensor& x, const Dims& shape, Where at) {
+  const int ahead = shape.rank() - x.rank();
+  bool fits = ahead >= 0;
+  for (int axis = 0; fits && axis < x.rank(); ++axis)
+    fits = x.shape()[axis] == shape[axis + ahead] || x.shape()[axis] == 1;
+  if (!fits)
+    fail("[expand] {} cannot be expanded to {} ({}:{})", describe(x), to_string(shape), at.file, at.line);
+  Dims stride = Dims::filled(shape.rank(), 0);
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (x.shape()[axis] != 1 || shape[axis + ahead] == 1) stride[axis + ahead] = x.strides()[axis];
+  return op<"expand">(at, detail::alias(x, shape, stride),
+                      wrt(x, [from = x.shape()](const Tensor& dy) { return sum_to(dy, from); }));
+}
+
+Tensor squeeze(const Tensor& x, int axis, Where at) {
+  const int a = axis_of(x, axis);
+  if (x.shape()[a] != 1)
+    fail("[squeeze] axis {} of {} is not of size 1 ({}:{})", axis, describe(x), at.file, at.line);
+  Dims shape = x.shape(), stride = x.strides();
+  shape.erase(a);
+  stride.erase(a);
+  return op<"squeeze">(at, detail::alias(x, shape, stride),
+                       wrt(x, [a](const Tensor& dy) { return unsqueeze(dy, a); }));
+}
+
+Tensor unsqueeze(const Tensor& x, int axis, Where at) {
+  const int rank = x.rank();
+  const int a = axis < 0 ? axis + rank + 1 : axis;
+  if (a < 0 || a > rank || rank == kMaxRank)
+    fail("[unsqueeze] {} takes no new axis at {}: rank is at most {} ({}:{})", describe(x), axis, kMaxRank,
+         at.file, at.line);
+  Dims shape = x.shape(), stride = x.strides();
+  shape.insert(a, 1);
+  stride.insert(a, 0);
+  return op<"unsqueeze">(at, detail::alias(x, shape, stride),
+                         wrt(x, [a](const Tensor& dy) { return squeeze(dy, a); }));
+}
+
+std::vector<Tensor> split(const Tensor& x, Size size, int axis, Where at) {
+  const int a = axis_of(x, axis);
+  if (size < 1) fail("[split] parts need a size of 1 or more, not {} ({}:{})", size, at.file, at.line);
+  std::vector<Tensor> parts;
+  for (Size begin = 0; begin < x.shape()[a]; begin += size)
+    parts.push_back(slice(x, a, begin, std::min(begin + size, x.shape()[a]), 1, at));
+  return parts;
+}
+
+// y = x        ∂x = dy
+Tensor contiguous(const Tensor& x, Where at) {
+  if (x.is_contiguous()) return x;
+  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::copy(y.mutable_view<T>(), x.view<T>());
+  });
+  return op<"contiguous">(at, std::move(y), wrt(x, [](const Tensor& dy) { return dy; }));
+}
+
+}  // namespace tapestry

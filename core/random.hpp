@@ -1,0 +1,47 @@
+// Randomness that depends on a key and a place, never on the order of calls: the same values in f32 and f64,
+// on any number of threads, and when a checkpoint runs a function again.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tapestry {
+
+/// The numbers of one site: value i is a function of (key, i) alone. Philox4x32-10 (Salmon et al. 2011).
+class Stream {
+ public:
+  Stream(std::uint64_t seed, std::uint64_t site) : seed_(seed), site_(site) {}
+  /// 64 random bits.
+  std::uint64_t bits(std::uint64_t i) const;
+  /// Uniform on [0, 1), with 53 bits.
+  double uniform(std::uint64_t i) const;
+  /// Standard normal (Box and Muller 1958).
+  double normal(std::uint64_t i) const;
+  /// Uniform on 0 … n-1.
+  std::uint64_t below(std::uint64_t n, std::uint64_t i) const;
+
+ private:
+  std::uint64_t seed_, site_;
+};
+
+inline constexpr std::uint64_t kUniformStream = 1, kNormalStream = 2;
+
+/// A 64-bit hash of a name: parameters draw their first values from the seed and their own full name.
+std::uint64_t hash_of(std::string_view name);
+
+/// Where this thread is in its random draws. Each op that draws (dropout) takes the next site of the current
+/// step.
+struct RandomState {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::uint64_t site = 0;
+
+  friend bool operator==(const RandomState&, const RandomState&) = default;
+};
+
+/// This thread's state. Set seed and step (with site 0) before each training step, so that a resumed run
+/// draws what an unbroken one draws.
+RandomState& random_state();
+void set_random(std::uint64_t seed, std::uint64_t step = 0);
+
+}  // namespace tapestry

@@ -1,0 +1,79 @@
+// What a tape holds: nodes, the edges from each node to its arguments, and what their rules saved.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/tape.hpp"
+
+namespace tapestry::detail {
+
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+/// From a node to one argument that may get a gradient.
+struct Edge {
+  Rule rule;                     // empty for all but the first argument of a joint rule
+  std::uint32_t adding = kNone;  // index of the short cut, if the rule has one
+  std::uint8_t targets = 0;      // how many edges, from this one on, the rule fills
+  bool needed = false;           // false: an argument of a joint rule that needs no gradient
+  DType dtype = DType::f32;
+  std::int32_t target = 0;  // ≥ 0: node; < 0: leaf number -1 - target
+  Dims shape;               // the argument's, to undo broadcasting
+};
+
+struct Node {
+  const char* op = nullptr;
+  Where at;
+  std::uint32_t first_edge = 0, edges = 0;
+  std::uint32_t first_saved = 0, saved = 0;
+  std::uint32_t replay = kNone;  // index of the twin, if there is one
+  bool always_replay = false;    // a checkpoint
+  Tensor result;                 // only if a rule asks for it
+  Dims shape;
+  DType dtype = DType::f32;
+};
+
+struct Records {
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  std::vector<Tensor::Saved> saved;
+  std::vector<Rule> addings, replays;
+  std::vector<Tensor> leaves;
+  std::vector<Tensor> slots;       // gradients of nodes, during a sweep
+  std::vector<Tensor> leaf_slots;  // gradients of leaves, given to them when the sweep is complete
+  std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
+  std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
+
+  /// The leaf's number on the tape `serial`; a leaf that is new there gets the next one.
+  std::int32_t number_of(const Tensor& leaf, std::uint64_t serial);
+  void cut(std::size_t nodes_kept);
+  void clear();
+};
+
+/// This thread's state.
+struct Context {
+  Tape* tape = nullptr;
+  bool paused = false;
+  bool anomaly = false;
+};
+extern constinit thread_local Context context;
+
+/// While one lives, ops on this thread are not recorded and their results carry no mark.
+class Paused {
+ public:
+  explicit Paused(bool paused = true) : before_(std::exchange(context.paused, paused)) {}
+  ~Paused() { context.paused = before_; }
+  Paused(const Paused&) = delete;
+  Paused& operator=(const Paused&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// Throws if x has a NaN, naming the op and its inputs.
+void check_value(const char* op, Where at, const Tensor& x, const Tensor* const* inputs, std::size_t count);
+void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient);
+
+}  // namespace tapestry::detail

@@ -1,0 +1,32 @@
+// The instruction set that this build was compiled for: its tag in the namespace and its name.
+//
+// Kernels live in `namespace tapestry::simd::inline TAPESTRY_SIMD_TAG`, so code compiled for another set does
+// not link with them. CMake defines TAPESTRY_SIMD_TAG and TAPESTRY_ARCH_NAME for the library and for its
+// users; a lone compile gets a tag from the compiler's own macros.
+#pragma once
+
+#ifndef __x86_64__
+#error "Tapestry runs on x86-64 only: its kernels are compiled for SSE, AVX2 or AVX-512."
+#endif
+
+#ifndef TAPESTRY_SIMD_TAG
+#if defined(__AVX512BW__)
+#define TAPESTRY_SIMD_TAG v4_x86
+#elif defined(__AVX2__)
+#define TAPESTRY_SIMD_TAG v3_x86
+#elif defined(__SSE4_2__)
+#define TAPESTRY_SIMD_TAG v2_x86
+#else
+#define TAPESTRY_SIMD_TAG v1_x86
+#endif
+#endif
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// The instruction set of this build, for people: "x86-64-v3".
+const char* arch_name();
+
+/// Every program that includes a kernel refers to arch.cpp, so no static library leaves its check out.
+[[gnu::used]] inline constexpr auto kArchAnchor = &arch_name;
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

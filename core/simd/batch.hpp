@@ -1,0 +1,236 @@
+// The one door to xsimd: a batch of lanes, its loads and stores, and the one place where tails are handled.
+//
+// A Batch<T> is one register of the instruction set that the build chose. Everything above it is written with
+// these few functions, so no other file includes xsimd, and its versions 8 to 14 differ only here.
+//
+// min, max: where a lane of either argument is NaN, the second argument's lane is the result (x86's rule), so
+// min(limit, x) keeps a NaN in x. max_nan and min_nan keep a NaN from either side.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+// GCC 12 warns about the deliberately undefined registers in its own AVX-512 headers.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <xsimd/xsimd.hpp>
+#pragma GCC diagnostic pop
+#else
+#include <xsimd/xsimd.hpp>
+#endif
+
+#include "core/simd/arch.hpp"
+#include "core/simd/view.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// How many values of type T one register holds.
+template <class T>
+inline constexpr Size kLanes = static_cast<Size>(xsimd::batch<T>::size);
+
+/// One truth value per lane of a Batch<T>.
+template <class T>
+struct BatchBool {
+  using Native = typename xsimd::batch<T>::batch_bool_type;
+  Native native;
+
+  friend BatchBool operator&(BatchBool a, BatchBool b) { return {Native(a.native & b.native)}; }
+  friend BatchBool operator|(BatchBool a, BatchBool b) { return {Native(a.native | b.native)}; }
+  friend BatchBool operator!(BatchBool a) { return {Native(!a.native)}; }
+};
+
+/// kLanes<T> values of type T (float, double, or an integer type of their widths); a plain number becomes
+/// equal lanes.
+template <class T>
+struct Batch {
+  using Native = xsimd::batch<T>;
+  using value_type = T;
+  Native native;
+
+  Batch() = default;
+  Batch(T value) : native(value) {}
+  explicit Batch(Native value) : native(value) {}
+
+  friend Batch operator+(Batch a, Batch b) { return Batch(Native(a.native + b.native)); }
+  friend Batch operator-(Batch a, Batch b) { return Batch(Native(a.native - b.native)); }
+  friend Batch operator*(Batch a, Batch b) { return Batch(Native(a.native * b.native)); }
+  friend Batch operator/(Batch a, Batch b) { return Batch(Native(a.native / b.native)); }
+  friend Batch operator-(Batch a) { return Batch(Native(-a.native)); }
+  friend Batch operator&(Batch a, Batch b) { return Batch(Native(a.native & b.native)); }
+  friend Batch operator|(Batch a, Batch b) { return Batch(Native(a.native | b.native)); }
+  friend Batch operator^(Batch a, Batch b) { return Batch(Native(a.native ^ b.native)); }
+  friend Batch operator<<(Batch a, int bits) { return Batch(Native(a.native << bits)); }
+  friend Batch operator>>(Batch a, int bits) { return Batch(Native(a.native >> bits)); }
+
+  Batch& operator+=(Batch other) { return *this = *this + other; }
+  Batch& operator-=(Batch other) { return *this = *this - other; }
+  Batch& operator*=(Batch other) { return *this = *this * other; }
+  Batch& operator/=(Batch other) { return *this = *this / other; }
+
+  friend BatchBool<T> operator<(Batch a, Batch b) { return {a.native < b.native}; }
+  friend BatchBool<T> operator<=(Batch a, Batch b) { return {a.native <= b.native}; }
+  friend BatchBool<T> operator>(Batch a, Batch b) { return {a.native > b.native}; }
+  friend BatchBool<T> operator>=(Batch a, Batch b) { return {a.native >= b.native}; }
+  friend BatchBool<T> operator==(Batch a, Batch b) { return {a.native == b.native}; }
+  friend BatchBool<T> operator!=(Batch a, Batch b) { return !(a == b); }  // xsimd's own is false for NaN
+};
+
+namespace internal {
+
+/// The argument of a function whose type another argument fixes, so that plain numbers are welcome there.
+template <class T>
+using Same = std::type_identity_t<Batch<T>>;
+
+// Unqualified calls that only argument-dependent look-up can answer: xsimd renamed hadd to reduce_add.
+template <class Native>
+auto native_sum(const Native& x) {
+  if constexpr (requires { reduce_add(x); })
+    return reduce_add(x);
+  else
+    return hadd(x);
+}
+
+/// Copies 0 ≤ n < kLanes elements by halves: no call, no loop.
+template <class To, class From, Size kHalf = kLanes<To> / 2>
+inline void copy_tail(To* to, const From* from, Size n) {
+  static_assert(sizeof(To) == sizeof(From));
+  if constexpr (kHalf > 0) {
+    const bool take = (n & kHalf) != 0;
+    if (take) std::memcpy(to, from, static_cast<std::size_t>(kHalf) * sizeof(To));
+    copy_tail<To, From, kHalf / 2>(to + (take ? kHalf : 0), from + (take ? kHalf : 0), n);
+  }
+}
+
+}  // namespace internal
+
+// ---- memory ----
+
+/// The kLanes<T> values at `from`, of any alignment.
+template <class T>
+inline Batch<T> load(const T* from) {
+  return Batch<T>(xsimd::batch<T>::load_unaligned(from));
+}
+template <class T>
+inline void store(T* to, Batch<T> value) {
+  value.native.store_unaligned(to);
+}
+/// The first n values at `from` (0 ≤ n ≤ kLanes<T>); the lanes after them hold `fill`. Reads nothing behind
+/// them.
+template <class T>
+inline Batch<T> load_n(const T* from, Size n, std::type_identity_t<T> fill = T(0)) {
+  if (n == kLanes<T>) return load(from);
+  T lanes[static_cast<std::size_t>(kLanes<T>)];
+  store(lanes, Batch<T>(fill));
+  internal::copy_tail(lanes, from, n);
+  return load(static_cast<const T*>(lanes));
+}
+/// Stores the first n lanes (0 ≤ n ≤ kLanes<T>) and touches nothing behind them.
+template <class T>
+inline void store_n(T* to, Batch<T> value, Size n) {
+  if (n == kLanes<T>) return store(to, value);
+  T lanes[static_cast<std::size_t>(kLanes<T>)];
+  store(lanes, value);
+  internal::copy_tail(to, static_cast<const T*>(lanes), n);
+}
+template <class T>
+inline Batch<T> broadcast(T value) {
+  return Batch<T>(value);
+}
+
+// ---- lane by lane ----
+
+/// a·b + c, rounded once where the processor can.
+template <class T>
+inline Batch<T> fma(Batch<T> a, internal::Same<T> b, internal::Same<T> c) {
+  return Batch<T>(xsimd::batch<T>(xsimd::fma(a.native, b.native, c.native)));
+}
+template <class T>
+inline Batch<T> min(Batch<T> a, internal::Same<T> b) {
+  return Batch<T>(xsimd::batch<T>(xsimd::min(a.native, b.native)));
+}
+template <class T>
+inline Batch<T> max(Batch<T> a, internal::Same<T> b) {
+  return Batch<T>(xsimd::batch<T>(xsimd::max(a.native, b.native)));
+}
+template <class T>
+inline Batch<T> select(BatchBool<T> condition, internal::Same<T> yes, internal::Same<T> no) {
+  return Batch<T>(xsimd::batch<T>(xsimd::select(condition.native, yes.native, no.native)));
+}
+template <class T>
+inline BatchBool<T> is_nan(Batch<T> a) {
+  return a != a;
+}
+template <class T>
+inline Batch<T> min_nan(Batch<T> a, internal::Same<T> b) {
+  return select(is_nan(a), a, min(a, b));
+}
+template <class T>
+inline Batch<T> max_nan(Batch<T> a, internal::Same<T> b) {
+  return select(is_nan(a), a, max(a, b));
+}
+template <class T>
+inline Batch<T> abs(Batch<T> a) {
+  return Batch<T>(xsimd::batch<T>(xsimd::abs(a.native)));
+}
+template <class T>
+inline Batch<T> sqrt(Batch<T> a) {
+  return Batch<T>(xsimd::batch<T>(xsimd::sqrt(a.native)));
+}
+
+/// The integer of T's width.
+template <class T>
+using IntOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+/// The lanes' bits as integers, and back.
+template <class T>
+inline Batch<IntOf<T>> to_bits(Batch<T> a) {
+  return Batch<IntOf<T>>(std::bit_cast<xsimd::batch<IntOf<T>>>(a.native));
+}
+template <class T>
+inline Batch<T> from_bits(Batch<IntOf<T>> a) {
+  return Batch<T>(std::bit_cast<xsimd::batch<T>>(a.native));
+}
+/// |magnitude| with the sign of `sign`.
+template <class T>
+inline Batch<T> copysign(Batch<T> magnitude, internal::Same<T> sign) {
+  const Batch<T> sign_bit(T(-0.0));
+  return abs(magnitude) | (sign & sign_bit);
+}
+
+// ---- across lanes ----
+
+/// The sum of the lanes in a fixed order.
+template <class T>
+inline T reduce_add(Batch<T> a) {
+  return internal::native_sum(a.native);
+}
+/// The largest lane; NaN where one is.
+template <class T>
+inline T reduce_max(Batch<T> a) {
+  T lanes[static_cast<std::size_t>(kLanes<T>)];
+  store(lanes, a);
+  T best = lanes[0];
+  for (Size i = 1; i < kLanes<T>; ++i)
+    if (lanes[i] > best || lanes[i] != lanes[i]) best = lanes[i];
+  return best;
+}
+/// The smallest lane; NaN where one is.
+template <class T>
+inline T reduce_min(Batch<T> a) {
+  return -reduce_max(-a);
+}
+template <class T>
+inline bool any(BatchBool<T> a) {
+  return xsimd::any(a.native);
+}
+template <class T>
+inline bool all(BatchBool<T> a) {
+  return xsimd::all(a.native);
+}
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

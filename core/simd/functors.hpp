@@ -1,0 +1,244 @@
+// What map applies: one functor per element-wise op and one per fused derivative, called with Batch<T>
+// values.
+//
+// The derivatives take dy first, then what they need of the op: x (its input) or y (its result). kCost is the
+// price in units of a cheap op; it sets how many elements are worth a thread.
+#pragma once
+
+#include <cmath>
+
+#include "core/simd/batch.hpp"
+#include "core/simd/math.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+// clang-format off
+
+// ---- two operands ----
+struct Add { template <class B> B operator()(B a, B b) const { return a + b; } };
+struct Sub { template <class B> B operator()(B a, B b) const { return a - b; } };
+struct Mul { template <class B> B operator()(B a, B b) const { return a * b; } };
+struct Div { template <class B> B operator()(B a, B b) const { return a / b; } };
+/// The larger (smaller) of the two; NaN where either is NaN.
+struct Max { template <class B> B operator()(B a, B b) const { return max_nan(a, b); } };
+struct Min { template <class B> B operator()(B a, B b) const { return min_nan(a, b); } };
+/// a·b + c.
+struct MulAdd { template <class B> B operator()(B a, B b, B c) const { return fma(a, b, c); } };
+
+// ---- one operand ----
+struct Neg { template <class B> B operator()(B x) const { return -x; } };
+struct Abs { template <class B> B operator()(B x) const { return abs(x); } };
+struct Square { template <class B> B operator()(B x) const { return x * x; } };
+struct Reciprocal { template <class B> B operator()(B x) const { return B(typename B::value_type(1)) / x; } };
+struct Sqrt { static constexpr Size kCost = 2; template <class B> B operator()(B x) const { return sqrt(x); } };
+struct Exp { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return exp(x); } };
+struct Log { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return log(x); } };
+struct Log1p { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return log1p(x); } };
+struct Tanh { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return tanh(x); } };
+struct Sigmoid { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return sigmoid(x); } };
+struct Softplus { static constexpr Size kCost = 8; template <class B> B operator()(B x) const { return softplus(x); } };
+struct Gelu { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return gelu(x); } };
+struct GeluErf { static constexpr Size kCost = 8; template <class B> B operator()(B x) const { return gelu_erf(x); } };
+/// max(x, 0); a NaN stays.
+struct Relu {
+  template <class B> B operator()(B x) const { return max(B(typename B::value_type(0)), x); }
+};
+/// −1, 0 or 1; a NaN stays.
+struct Sign {
+  template <class B> B operator()(B x) const {
+    using T = typename B::value_type;
+    return select(x > B(T(0)), T(1), select(x < B(T(0)), T(-1), x));
+  }
+};
+
+// clang-format on
+
+/// x limited to [low, high]; a NaN stays.
+template <class T>
+struct Clamp {
+  T low, high;
+  Batch<T> operator()(Batch<T> x) const { return min(Batch<T>(high), max(Batch<T>(low), x)); }
+};
+/// x + number, x · number, number − x, number / x.
+template <class T>
+struct AddScalar {
+  T number;
+  Batch<T> operator()(Batch<T> x) const { return x + number; }
+};
+template <class T>
+struct MulScalar {
+  T number;
+  Batch<T> operator()(Batch<T> x) const { return x * number; }
+};
+template <class T>
+struct ScalarSub {
+  T number;
+  Batch<T> operator()(Batch<T> x) const { return number - x; }
+};
+template <class T>
+struct ScalarDiv {
+  T number;
+  Batch<T> operator()(Batch<T> x) const { return number / x; }
+};
+
+/// a^b lane by lane with the C library's pow: every special case is right, at some 20 ns an element.
+struct Pow {
+  static constexpr Size kCost = 64;
+  template <class T>
+  Batch<T> operator()(Batch<T> a, Batch<T> b) const {
+    T x[static_cast<std::size_t>(kLanes<T>)], y[static_cast<std::size_t>(kLanes<T>)];
+    store(x, a);
+    store(y, b);
+    for (Size i = 0; i < kLanes<T>; ++i) x[i] = std::pow(x[i], y[i]);
+    return load(static_cast<const T*>(x));
+  }
+};
+/// x^exponent: −2, −1, −½, 0, ½, 1, 2 and 3 in vector arithmetic, the rest as Pow.
+template <class T>
+struct PowScalar {
+  static constexpr Size kCost = 4;
+  T exponent;
+  Batch<T> operator()(Batch<T> x) const {
+    const Batch<T> one(T(1));
+    if (exponent == T(2)) return x * x;
+    if (exponent == T(1)) return x;
+    if (exponent == T(0)) return one;
+    if (exponent == T(3)) return x * x * x;
+    if (exponent == T(-1)) return one / x;
+    if (exponent == T(-2)) return one / (x * x);
+    return Pow{}(x, Batch<T>(exponent));
+  }
+};
+
+// ---- derivatives: dy · f′ ----
+
+/// dy·(1 − y²) with y = tanh x.
+struct TanhGrad {
+  template <class B>
+  B operator()(B dy, B y) const {
+    return dy * fma(-y, y, typename B::value_type(1));
+  }
+};
+/// dy·y·(1 − y) with y = sigmoid x.
+struct SigmoidGrad {
+  template <class B>
+  B operator()(B dy, B y) const {
+    return dy * y * (typename B::value_type(1) - y);
+  }
+};
+/// dy where x > 0, else 0 (at 0 too).
+struct ReluGrad {
+  template <class B>
+  B operator()(B dy, B x) const {
+    using T = typename B::value_type;
+    return select(x > B(T(0)), dy, T(0));
+  }
+};
+/// dy·gelu′(x), of the tanh form.
+struct GeluGrad {
+  static constexpr Size kCost = 8;
+  template <class B>
+  B operator()(B dy, B x) const {
+    return dy * gelu_slope(x);
+  }
+};
+/// dy·gelu′(x), of the exact form.
+struct GeluErfGrad {
+  static constexpr Size kCost = 8;
+  template <class B>
+  B operator()(B dy, B x) const {
+    return dy * gelu_erf_slope(x);
+  }
+};
+/// dy·sigmoid(x).
+struct SoftplusGrad {
+  static constexpr Size kCost = 4;
+  template <class B>
+  B operator()(B dy, B x) const {
+    return dy * sigmoid(x);
+  }
+};
+/// dy·sign(x), 0 at 0.
+struct AbsGrad {
+  template <class B>
+  B operator()(B dy, B x) const {
+    using T = typename B::value_type;
+    return select(x > B(T(0)), dy, select(x < B(T(0)), -dy, T(0)));
+  }
+};
+/// dy / (2y) with y = √x.
+struct SqrtGrad {
+  template <class B>
+  B operator()(B dy, B y) const {
+    return dy / (y + y);
+  }
+};
+/// −dy·a / b², the derivative of a / b by b, as dy·y with y = a / b: −dy·y / b.
+struct DivGrad {
+  template <class B>
+  B operator()(B dy, B y, B b) const {
+    return -(dy * y) / b;
+  }
+};
+/// dy where low ≤ x ≤ high, else 0.
+template <class T>
+struct ClampGrad {
+  T low, high;
+  Batch<T> operator()(Batch<T> dy, Batch<T> x) const {
+    return select((x >= Batch<T>(low)) & (x <= Batch<T>(high)), dy, T(0));
+  }
+};
+/// The share of max(a, b) (min with the roles exchanged) that goes to a: dy, half of it where both are equal,
+/// or 0.
+struct MaxGrad {
+  template <class B>
+  B operator()(B dy, B a, B b) const {
+    using T = typename B::value_type;
+    return select(a > b, dy, select(a == b, dy * T(0.5), T(0)));
+  }
+};
+
+// ---- of either type: the numbers are converted where they are used ----
+
+/// x^exponent.
+struct PowTo {
+  static constexpr Size kCost = 4;
+  double exponent;
+  template <class T>
+  Batch<T> operator()(Batch<T> x) const {
+    return PowScalar<T>{static_cast<T>(exponent)}(x);
+  }
+};
+/// x limited to [low, high]; a NaN stays.
+struct ClampTo {
+  double low, high;
+  template <class T>
+  Batch<T> operator()(Batch<T> x) const {
+    return Clamp<T>{static_cast<T>(low), static_cast<T>(high)}(x);
+  }
+};
+/// 1 where low ≤ x ≤ high, else 0.
+struct IsWithin {
+  double low, high;
+  template <class T>
+  Batch<T> operator()(Batch<T> x) const {
+    return ClampGrad<T>{static_cast<T>(low), static_cast<T>(high)}(Batch<T>(T(1)), x);
+  }
+};
+/// 1 where a > b, ½ where they are equal, 0 where a < b.
+struct ShareOfLarger {
+  template <class B>
+  B operator()(B a, B b) const {
+    return MaxGrad{}(B(typename B::value_type(1)), a, b);
+  }
+};
+/// 1 where a = b, else 0.
+struct IsEqual {
+  template <class B>
+  B operator()(B a, B b) const {
+    using T = typename B::value_type;
+    return select(a == b, B(T(1)), T(0));
+  }
+};
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

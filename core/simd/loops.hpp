@@ -1,0 +1,237 @@
+// Walking strided views: the axes of all operands are collapsed together, and the two innermost are cut into
+// tiles.
+//
+// A kernel sees contiguous runs only. What is contiguous is used in place; the rest (broadcast, strided,
+// transposed) is staged through a tile of kTile elements in the L1 cache, read in the order of its own
+// memory. So each kernel has one loop, and a value's bits never depend on how it was stored. Tiles follow
+// from shapes and strides alone, and groups of them are the chunks of the thread pool.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "core/simd/arch.hpp"
+#include "core/simd/threads.hpp"
+#include "core/simd/view.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// Elements of cheap work that are worth a chunk of their own (some 10 µs).
+inline constexpr Size kGrain = 32768;
+/// Elements of a staged tile, per operand.
+inline constexpr Size kTile = 1024;
+/// Rows and columns of the tiles of a transposed operand.
+inline constexpr Size kTurn = 32;
+
+/// Whether the elements lie one after the other in row-major order.
+template <class T>
+inline bool is_dense(const View<T>& view) {
+  Size step = 1;
+  for (int axis = view.shape.rank() - 1; axis >= 0; --axis) {
+    if (view.shape[axis] != 1 && view.stride[axis] != step) return false;
+    step *= view.shape[axis];
+  }
+  return true;
+}
+
+/// The loops over N operands: axes of size 1 are gone, neighbours that all operands cross in one stride are
+/// merged, and the axes are sorted so that the first operand's strides fall. At least two axes remain (of
+/// size 1 if need be).
+template <std::size_t N>
+struct Nest {
+  int rank = 0;
+  Size count = 1;
+  std::array<Size, kMaxRank + 2> shape;
+  std::array<std::array<Size, kMaxRank + 2>, N> stride;  // [operand][axis]
+
+  Size rows() const { return shape[static_cast<std::size_t>(rank - 2)]; }
+  Size columns() const { return shape[static_cast<std::size_t>(rank - 1)]; }
+  Size row_stride(std::size_t operand) const { return stride[operand][static_cast<std::size_t>(rank - 2)]; }
+  Size column_stride(std::size_t operand) const {
+    return stride[operand][static_cast<std::size_t>(rank - 1)];
+  }
+  /// The product of the axes before the two innermost.
+  Size outer() const { return count == 0 ? 0 : count / (rows() * columns()); }
+
+  /// The element offset of each operand at the `index`-th combination of the outer axes.
+  std::array<Size, N> offsets(Size index) const {
+    std::array<Size, N> at{};
+    for (int axis = rank - 3; axis >= 0; --axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      const Size i = index % shape[a];
+      index /= shape[a];
+      for (std::size_t k = 0; k < N; ++k) at[k] += i * stride[k][a];
+    }
+    return at;
+  }
+};
+
+template <std::size_t N>
+Nest<N> make_nest(const Dims& shape, const std::array<const Dims*, N>& strides) {
+  Nest<N> nest;
+  std::size_t rank = 0;
+  const auto put = [&](std::size_t axis, Size size, const auto& stride_of) {
+    nest.shape[axis] = size;
+    for (std::size_t k = 0; k < N; ++k) nest.stride[k][axis] = stride_of(k);
+  };
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const Size size = shape[axis];
+    nest.count *= size;
+    if (size == 1) continue;
+    // Insertion sort by the first operand's stride; equal strides keep their order.
+    std::size_t place = rank;
+    while (place > 0 && std::abs(nest.stride[0][place - 1]) < std::abs((*strides[0])[axis])) {
+      put(place, nest.shape[place - 1], [&](std::size_t k) { return nest.stride[k][place - 1]; });
+      --place;
+    }
+    put(place, size, [&](std::size_t k) { return (*strides[k])[axis]; });
+    ++rank;
+  }
+  std::size_t kept = 0;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    bool merge = kept > 0;
+    for (std::size_t k = 0; merge && k < N; ++k)
+      merge = nest.stride[k][kept - 1] == nest.stride[k][axis] * nest.shape[axis];
+    if (merge) {
+      put(kept - 1, nest.shape[kept - 1] * nest.shape[axis],
+          [&](std::size_t k) { return nest.stride[k][axis]; });
+    } else {
+      put(kept, nest.shape[axis], [&](std::size_t k) { return nest.stride[k][axis]; });
+      ++kept;
+    }
+  }
+  while (kept < 2) {  // axes of size 1 in front; an empty nest gets a contiguous last axis
+    for (std::size_t axis = kept; axis > 0; --axis)
+      put(axis, nest.shape[axis - 1], [&](std::size_t k) { return nest.stride[k][axis - 1]; });
+    put(0, 1, [&](std::size_t) { return kept == 0 ? Size{1} : Size{0}; });
+    ++kept;
+  }
+  nest.rank = static_cast<int>(kept);
+  return nest;
+}
+
+/// Runs tile(offsets, row, rows, column, columns) over the whole nest in tiles of at most tile_rows ×
+/// tile_columns; `offsets` is each operand's offset to the outer index, row and column are where the tile
+/// begins. Parallel in chunks of about `grain` elements.
+template <std::size_t N, class F>
+void for_each_tile(const Nest<N>& nest, Size tile_rows, Size tile_columns, Size grain, const F& tile) {
+  if (nest.count == 0) return;
+  const Size row_tiles = chunks_for(nest.rows(), tile_rows),
+             column_tiles = chunks_for(nest.columns(), tile_columns);
+  const Size tiles = nest.outer() * row_tiles * column_tiles;
+  const Size elements = std::min(tile_rows, nest.rows()) * std::min(tile_columns, nest.columns());
+  parallel_ranges(tiles, std::max(Size{1}, grain / elements), [&](Size begin, Size end) {
+    for (Size index = begin; index < end; ++index) {
+      const Size column = index % column_tiles * tile_columns;
+      const Size row = index / column_tiles % row_tiles * tile_rows;
+      tile(nest.offsets(index / (column_tiles * row_tiles)), row, std::min(tile_rows, nest.rows() - row),
+           column, std::min(tile_columns, nest.columns() - column));
+    }
+  });
+}
+
+/// to[r·to_row + c·to_column] = from[r·from_row + c·from_column] for a tile; runs along what is contiguous.
+template <class T>
+inline void copy_tile(T* to, Size to_row, Size to_column, const T* from, Size from_row, Size from_column,
+                      Size rows, Size columns) {
+  if (to_column == 1 && from_column == 1) {
+    for (Size r = 0; r < rows; ++r)
+      std::memcpy(to + r * to_row, from + r * from_row, static_cast<std::size_t>(columns) * sizeof(T));
+  } else if (to_column == 1 && from_column == 0) {
+    for (Size r = 0; r < rows; ++r) std::fill_n(to + r * to_row, columns, from[r * from_row]);
+  } else if (std::abs(from_row) < std::abs(from_column) && rows > 1) {
+    for (Size c = 0; c < columns; ++c)
+      for (Size r = 0; r < rows; ++r) to[r * to_row + c * to_column] = from[r * from_row + c * from_column];
+  } else {
+    for (Size r = 0; r < rows; ++r)
+      for (Size c = 0; c < columns; ++c)
+        to[r * to_row + c * to_column] = from[r * from_row + c * from_column];
+  }
+}
+
+namespace internal {
+
+template <class Out, class... In, class Body, std::size_t... I>
+void run_nest(Size grain, const Body& body, Out* out, const Nest<sizeof...(In) + 1>& nest,
+              std::index_sequence<I...>, const In*... in) {
+  constexpr std::size_t kOperands = sizeof...(In) + 1;
+  constexpr Size kShortRow = 64;
+  const Size columns = nest.columns();
+  std::array<bool, kOperands> staged{};
+  bool any_staged = false, turned = false;
+  // Short rows: whole tiles are staged and run over at once.
+  const bool flat = columns < kShortRow && nest.rows() > 1;
+  for (std::size_t k = 0; k < kOperands; ++k) {
+    staged[k] = nest.column_stride(k) != 1 || (flat && nest.row_stride(k) != columns);
+    any_staged = any_staged || staged[k];
+    turned = turned || (nest.rows() > 1 &&
+                        std::abs(nest.column_stride(k)) > std::max(Size{1}, std::abs(nest.row_stride(k))));
+  }
+  Size tile_rows = std::max(Size{1}, grain / columns), tile_columns = grain;
+  if (any_staged) {
+    tile_columns = flat ? columns : turned ? kTurn : nest.rows() == 1 ? kTile : kTile / 8;
+    tile_rows = turned && !flat ? kTurn : kTile / std::min(columns, tile_columns);
+  }
+
+  for_each_tile(
+      nest, tile_rows, tile_columns, grain,
+      [&](const std::array<Size, kOperands>& offsets, Size row, Size rows, Size column, Size width) {
+        alignas(64) std::byte stages[sizeof...(In) + 1][kTile * 8];
+        // Each input's first element and the distance between its rows, staged or in place.
+        std::array<Size, kOperands> step{};
+        [[maybe_unused]] const auto place = [&]<class X>(std::size_t k, const X* base,
+                                                         std::byte* stage) -> const X* {
+          static_assert(sizeof(X) <= 8);
+          base += offsets[k] + row * nest.row_stride(k) + column * nest.column_stride(k);
+          step[k] = nest.row_stride(k);
+          if (!staged[k]) return base;
+          X* tile = reinterpret_cast<X*>(stage);
+          copy_tile(tile, width, Size{1}, base, nest.row_stride(k), nest.column_stride(k), rows, width);
+          step[k] = width;
+          return tile;
+        };
+        std::tuple<const In*...> from{place(I + 1, in, stages[I + 1])...};
+        Out* const target = out + offsets[0] + row * nest.row_stride(0) + column * nest.column_stride(0);
+        Out* const out_tile = reinterpret_cast<Out*>(stages[0]);
+        Out* const to = staged[0] ? out_tile : target;
+        step[0] = staged[0] ? width : nest.row_stride(0);
+        if (flat)
+          body(rows * width, to, std::get<I>(from)...);
+        else
+          for (Size r = 0; r < rows; ++r)
+            body(width, to + r * step[0], std::get<I>(from) + r * step[I + 1]...);
+        if (staged[0])
+          copy_tile(target, nest.row_stride(0), nest.column_stride(0), static_cast<const Out*>(out_tile),
+                    width, Size{1}, rows, width);
+      });
+}
+
+}  // namespace internal
+
+/// Calls body(n, Out* out, const In*... in) on contiguous runs that together cover all elements, each once.
+/// All views have out's shape. An input may share memory with out only where both have the same strides.
+/// Parallel in chunks of about `grain` elements.
+template <class Body, class Out, class... In>
+void for_each_run(Size grain, const Body& body, const View<Out>& out, const View<In>&... in) {
+  if (is_dense(out) && (is_dense(in) && ...)) {
+    const Size count = out.shape.count();
+    if (count <= grain) {
+      if (count > 0) body(count, out.data, in.data...);
+    } else {
+      parallel_ranges(count, grain,
+                      [&](Size begin, Size end) { body(end - begin, out.data + begin, in.data + begin...); });
+    }
+    return;
+  }
+  const auto nest = make_nest<sizeof...(In) + 1>(out.shape, {&out.stride, &in.stride...});
+  if (nest.count == 0) return;
+  internal::run_nest<Out, std::remove_const_t<In>...>(grain, body, out.data, nest,
+                                                      std::index_sequence_for<In...>{}, in.data...);
+}
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

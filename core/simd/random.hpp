@@ -1,0 +1,24 @@
+// Counter-based random words: Philox4x32-10 (Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as
+// easy as 1, 2, 3"). Word i is a function of the key, the site and i alone, so any thread may make any part
+// of a stream.
+#pragma once
+
+#include <cstdint>
+
+#include "core/simd/view.hpp"
+
+namespace tapestry::simd {
+
+/// out[j] = word first + j of the stream (key, site). Word i is word i mod 4 of the block with counter (i /
+/// 4, site).
+void random_words(std::uint32_t* out, Size n, std::uint64_t key, std::uint64_t site, Size first);
+
+/// What an element must pass to be kept: word ≥ threshold. Right to 2⁻³².
+std::uint32_t dropout_threshold(double rate);
+
+/// y[i] = x[i] · scale where word i ≥ threshold, else 0: the same choice in f32 and f64.
+template <class T>
+void dropout(T* y, const T* x, Size n, T scale, std::uint32_t threshold, std::uint64_t key,
+             std::uint64_t site);
+
+}  // namespace tapestry::simd

@@ -1,0 +1,83 @@
+#include "core/simd/update.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/simd/batch.hpp"
+
+namespace tapestry::simd {
+
+template <class T>
+void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step) {
+  const auto number = [](double x) { return Batch<T>(static_cast<T>(x)); };
+  const Batch<T> beta1 = number(step.beta1), beta2 = number(step.beta2);
+  const Batch<T> rest1 = number(1 - step.beta1), rest2 = number(1 - step.beta2);
+  const Batch<T> rate = number(step.learning_rate / step.correction1);
+  const Batch<T> root = number(1 / std::sqrt(step.correction2)), epsilon = number(step.epsilon);
+  const Batch<T> l2 = number(step.decoupled ? 0 : step.weight_decay);
+  const Batch<T> keep = number(step.decoupled ? 1 - step.learning_rate * step.weight_decay : 1);
+  const Batch<T> scale_by = number(step.scale);
+  for (Size i = 0; i < n; i += kLanes<T>) {
+    const Size count = std::min(kLanes<T>, n - i);
+    Batch<T> w = load_n(static_cast<const T*>(weight + i), count);
+    const Batch<T> g = fma(l2, w, load_n(gradient + i, count) * scale_by);
+    const Batch<T> mean = fma(beta1, load_n(static_cast<const T*>(m + i), count), rest1 * g);
+    const Batch<T> square = fma(beta2, load_n(static_cast<const T*>(v + i), count), rest2 * (g * g));
+    w = w * keep - rate * mean / fma(sqrt(square), root, epsilon);
+    store_n(m + i, mean, count);
+    store_n(v + i, square, count);
+    store_n(weight + i, w, count);
+  }
+}
+
+template <class T>
+void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step) {
+  const auto number = [](double x) { return Batch<T>(static_cast<T>(x)); };
+  const Batch<T> rate = number(step.learning_rate), momentum = number(step.momentum);
+  const Batch<T> l2 = number(step.weight_decay), scale_by = number(step.scale);
+  for (Size i = 0; i < n; i += kLanes<T>) {
+    const Size count = std::min(kLanes<T>, n - i);
+    const Batch<T> w = load_n(static_cast<const T*>(weight + i), count);
+    Batch<T> d = fma(l2, w, load_n(gradient + i, count) * scale_by);
+    if (velocity) {
+      const Batch<T> b =
+          step.first ? d : fma(momentum, load_n(static_cast<const T*>(velocity + i), count), d);
+      store_n(velocity + i, b, count);
+      d = step.nesterov ? fma(momentum, b, d) : b;
+    }
+    store_n(weight + i, w - rate * d, count);
+  }
+}
+
+template <class T>
+double sum_of_squares(const T* x, Size n) {
+  // Eight running sums, in the order of the elements, so that the compiler may use vectors without changing a
+  // bit.
+  std::array<double, 8> sums{};
+  Size i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (std::size_t j = 0; j < 8; ++j) {
+      const auto value = static_cast<double>(x[i + static_cast<Size>(j)]);
+      sums[j] += value * value;
+    }
+  double total = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  for (; i < n; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return total;
+}
+
+template <class T>
+void scale(T* x, Size n, double factor) {
+  for (Size i = 0; i < n; ++i) x[i] = static_cast<T>(static_cast<double>(x[i]) * factor);
+}
+
+template void adam(float*, const float*, float*, float*, Size, const AdamStep&);
+template void adam(double*, const double*, double*, double*, Size, const AdamStep&);
+template void sgd(float*, const float*, float*, Size, const SgdStep&);
+template void sgd(double*, const double*, double*, Size, const SgdStep&);
+template double sum_of_squares(const float*, Size);
+template double sum_of_squares(const double*, Size);
+template void scale(float*, Size, double);
+template void scale(double*, Size, double);
+
+}  // namespace tapestry::simd

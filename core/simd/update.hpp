@@ -1,0 +1,39 @@
+// The optimisers' inner loops, over a stretch of one weight. A stretch runs on one thread; the optimiser cuts
+// its weights into stretches and hands them out.
+#pragma once
+
+#include "core/simd/view.hpp"
+
+namespace tapestry::simd {
+
+/// Adam (Kingma & Ba 2015); with `decoupled`, AdamW (Loshchilov & Hutter 2019).
+struct AdamStep {
+  double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weight_decay = 0;
+  bool decoupled = false;
+  double correction1 = 1, correction2 = 1;  // 1 − βᵗ
+  double scale = 1;                         // of the gradient: clipping without a pass of its own
+};
+/// m and v are the running moments; all hold n elements.
+template <class T>
+void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step);
+
+/// w ← w − lr · d, with d = g + λw, and with momentum μ: b ← μ b + d (b ← d at the first step), d ← b, or d +
+/// μ b (Nesterov).
+struct SgdStep {
+  double learning_rate = 1e-2, momentum = 0, weight_decay = 0;
+  bool nesterov = false, first = false;
+  double scale = 1;
+};
+/// `velocity` may be null without momentum.
+template <class T>
+void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step);
+
+/// Σ x², summed in f64.
+template <class T>
+double sum_of_squares(const T* x, Size n);
+/// x ← x · factor
+template <class T>
+void scale(T* x, Size n, double factor);
+
+}  // namespace tapestry::simd

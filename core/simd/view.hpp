@@ -1,0 +1,96 @@
+// Shapes, strides and plain strided views: the only language that the kernels speak.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+
+namespace tapestry {
+
+/// Counts, sizes, strides and offsets, always signed, always in elements.
+using Size = std::int64_t;
+
+/// The largest number of axes that a tensor may have.
+inline constexpr int kMaxRank = 6;
+
+/// Up to kMaxRank sizes or strides, stored in place. The caller checks the rank before it builds one.
+class Dims {
+ public:
+  constexpr Dims() = default;
+  constexpr Dims(std::initializer_list<Size> values) : rank_(static_cast<int>(values.size())) {
+    assert(rank_ <= kMaxRank);
+    std::copy(values.begin(), values.end(), values_.begin());
+  }
+  /// `rank` copies of `value`.
+  static constexpr Dims filled(int rank, Size value) {
+    assert(rank <= kMaxRank);
+    Dims dims;
+    dims.rank_ = rank;
+    std::fill_n(dims.values_.begin(), rank, value);
+    return dims;
+  }
+
+  constexpr int rank() const { return rank_; }
+  constexpr bool empty() const { return rank_ == 0; }
+  constexpr Size operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
+  constexpr Size& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
+  constexpr Size back() const { return (*this)[rank_ - 1]; }
+  constexpr Size& back() { return (*this)[rank_ - 1]; }
+  constexpr const Size* begin() const { return values_.data(); }
+  constexpr const Size* end() const { return values_.data() + rank_; }
+  constexpr Size* begin() { return values_.data(); }
+  constexpr Size* end() { return values_.data() + rank_; }
+
+  constexpr void push_back(Size value) {
+    assert(rank_ < kMaxRank);
+    values_[static_cast<std::size_t>(rank_++)] = value;
+  }
+  constexpr void insert(int axis, Size value) {
+    push_back(value);
+    std::rotate(begin() + axis, end() - 1, end());
+  }
+  constexpr void erase(int axis) {
+    std::copy(begin() + axis + 1, end(), begin() + axis);
+    --rank_;
+  }
+
+  /// The number of elements of a tensor of these sizes; 1 for no axes.
+  constexpr Size count() const {
+    Size product = 1;
+    for (Size value : *this) product *= value;
+    return product;
+  }
+  friend constexpr bool operator==(const Dims& a, const Dims& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::array<Size, kMaxRank> values_{};
+  int rank_ = 0;
+};
+
+/// The strides of a dense row-major tensor of this shape.
+constexpr Dims dense_strides(const Dims& shape) {
+  Dims strides = shape;
+  Size step = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[axis] = step;
+    step *= shape[axis];
+  }
+  return strides;
+}
+
+/// Elements of type T at data[Σ index·stride]; a stride of 0 repeats an element (broadcast).
+template <class T>
+struct View {
+  T* data = nullptr;
+  Dims shape;
+  Dims stride;
+
+  operator View<const T>() const { return {data, shape, stride}; }
+};
+
+}  // namespace tapestry

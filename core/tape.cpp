@@ -1,0 +1,284 @@
+// Recording: which ops get a place on the tape, and what is refused.
+#include "core/tape.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "core/random.hpp"
+#include "core/records.hpp"
+
+namespace tapestry {
+
+namespace detail {
+
+constinit thread_local Context context;
+
+namespace {
+
+/// Records are handed from one tape to the next on a thread, so that a training loop's steps reuse their
+/// memory.
+thread_local std::unique_ptr<Records> spare_records;
+
+std::atomic<std::uint64_t> next_serial{1};
+
+std::vector<const char*>& op_names() {
+  static std::vector<const char*> names;
+  return names;
+}
+
+[[noreturn]] void refuse(const char* op, Where at, const Tensor& x) {
+  const Body& body = x.body();
+  const char* origin = body.origin ? body.origin : "a view";
+  if (body.outside)
+    fail(
+        "[{}] an operand of shape {} was computed outside the tape (by {}): move it inside, or detach() it "
+        "({}:{})",
+        op, describe(x), origin, at.file, at.line);
+  fail(
+      "[{}] an operand of shape {} (from {}) belongs to a tape that is gone or was consumed by backward: "
+      "compute it again "
+      "under this tape, keep the tape with {{.keep = true}}, or detach() it ({}:{})",
+      op, describe(x), origin, at.file, at.line);
+}
+
+}  // namespace
+
+bool register_op(const char* name) {
+  op_names().push_back(name);
+  return true;
+}
+
+std::int32_t Records::number_of(const Tensor& tensor, std::uint64_t serial) {
+  Leaf& leaf = *tensor.body().leaf;
+  if (leaf.tape != serial) {
+    leaf.tape = serial;
+    leaf.number = static_cast<std::int32_t>(leaves.size());
+    leaves.push_back(tensor);
+  }
+  return leaf.number;
+}
+
+void Records::cut(std::size_t nodes_kept) {
+  if (nodes_kept >= nodes.size()) return;
+  const Node& first = nodes[nodes_kept];
+  edges.erase(edges.begin() + first.first_edge, edges.end());
+  saved.erase(saved.begin() + first.first_saved, saved.end());
+  nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(nodes_kept), nodes.end());
+  if (slots.size() > nodes_kept) slots.resize(nodes_kept);
+}
+
+void Records::clear() {
+  nodes.clear();
+  edges.clear();
+  saved.clear();
+  addings.clear();
+  replays.clear();
+  leaves.clear();
+  slots.clear();
+  leaf_slots.clear();
+  gradient_hooks.clear();
+  value_hooks.clear();
+}
+
+Recorder::Recorder(const char* name, Where at, Tensor& value, const Tensor* const* inputs,
+                   std::size_t count) {
+  Context& here = context;
+  if (here.anomaly) [[unlikely]]
+    check_value(name, at, value, inputs, count);
+  if (here.paused) return;
+  const Tensor* stale = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!inputs[i]->defined()) continue;  // an optional argument that was left out
+    const Body& body = inputs[i]->body();
+    if (body.leaf) {
+      if (!body.leaf->frozen) needs_ |= std::uint64_t{1} << i;
+    } else if (body.node >= 0 && here.tape && body.tape == here.tape->serial_) {
+      needs_ |= std::uint64_t{1} << i;
+    } else if (body.node >= 0 || body.outside) {
+      stale = inputs[i];
+    }
+  }
+  if (here.tape && stale) refuse(name, at, *stale);
+  if (!needs_ && !stale) return;
+
+  // A result that is another tensor's own handle (a conversion that changed nothing) gets a body of its own.
+  if (!value.ref().unique() || value.body().leaf) value = alias(value, value.shape(), value.strides());
+  Body& body = value.body();
+  body.origin = name;
+  if (!here.tape) {
+    body.outside = true;
+    return;
+  }
+  Records& records = *here.tape->records_;
+  body.node = static_cast<std::int32_t>(records.nodes.size());
+  body.tape = here.tape->serial_;
+  Node& node = records.nodes.emplace_back();
+  node.op = name;
+  node.at = at;
+  node.first_edge = static_cast<std::uint32_t>(records.edges.size());
+  node.first_saved = static_cast<std::uint32_t>(records.saved.size());
+  node.shape = body.shape;
+  node.dtype = body.dtype;
+  value_ = &value;
+  recording_ = true;
+}
+
+void Recorder::finish() {
+  Records& records = *context.tape->records_;
+  Node& node = records.nodes.back();
+  node.edges = static_cast<std::uint32_t>(records.edges.size()) - node.first_edge;
+  node.saved = static_cast<std::uint32_t>(records.saved.size()) - node.first_saved;
+  if (records.value_hooks.empty()) return;
+  const NodeInfo info = context.tape->node(records.nodes.size() - 1);
+  for (const auto& hook : records.value_hooks) {
+    const Paused paused;
+    hook(info, *value_);
+  }
+}
+
+std::vector<Tensor::Saved>& Recorder::saved() { return context.tape->records_->saved; }
+
+void Recorder::take(const Tensor* const* targets, std::size_t count, Rule rule, bool asks_for_result) {
+  Tape& tape = *context.tape;
+  Records& records = *tape.records_;
+  for (std::size_t i = 0; i < count; ++i) {
+    Edge& edge = records.edges.emplace_back();
+    if (i == 0) {
+      edge.rule = std::move(rule);
+      edge.targets = static_cast<std::uint8_t>(count);
+    }
+    if (!targets[i]->defined()) continue;
+    const Body& body = targets[i]->body();
+    edge.dtype = body.dtype;
+    edge.shape = body.shape;
+    if (body.leaf) {
+      if (body.leaf->frozen) continue;
+      edge.target = -1 - records.number_of(*targets[i], tape.serial_);
+      edge.needed = true;
+    } else if (body.node >= 0) {
+      edge.target = body.node;
+      edge.needed = true;
+    }
+  }
+  if (asks_for_result) {
+    records.nodes.back().result = *value_;
+    const Body& body = value_->body();
+    records.saved.push_back({body.buffer.get(), body.buffer->version.load(std::memory_order_relaxed)});
+  }
+}
+
+void Recorder::take_adding(Rule rule) {
+  Records& records = *context.tape->records_;
+  records.edges.back().adding = static_cast<std::uint32_t>(records.addings.size());
+  records.addings.push_back(std::move(rule));
+}
+
+void Recorder::take_replay(Rule rule) {
+  Records& records = *context.tape->records_;
+  records.nodes.back().replay = static_cast<std::uint32_t>(records.replays.size());
+  records.replays.push_back(std::move(rule));
+}
+
+Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
+  if (!context.tape || context.paused) return f();
+  const RandomState before = random_state();
+  Tensor value;
+  {
+    const Paused paused;
+    value = f();
+  }
+  value = alias(value, value.shape(), value.strides());
+  Records& records = *context.tape->records_;
+  Body& body = value.body();
+  body.origin = "checkpoint";
+  body.node = static_cast<std::int32_t>(records.nodes.size());
+  body.tape = context.tape->serial_;
+  Node& node = records.nodes.emplace_back();
+  node.op = "checkpoint";
+  node.at = at;
+  node.first_edge = static_cast<std::uint32_t>(records.edges.size());
+  node.first_saved = static_cast<std::uint32_t>(records.saved.size());
+  node.shape = body.shape;
+  node.dtype = body.dtype;
+  node.always_replay = true;
+  node.replay = static_cast<std::uint32_t>(records.replays.size());
+  const auto again = [f = std::move(f), before](const Tensor&, const Tensor&, Tensor* result) {
+    struct Rewind {
+      RandomState now = random_state();
+      ~Rewind() { random_state() = now; }
+    } rewind;
+    random_state() = before;
+    *result = f();
+  };
+  {
+    Tensor::Collect collect(records.saved);
+    records.replays.push_back(Rule(again));
+  }
+  node.saved = static_cast<std::uint32_t>(records.saved.size()) - node.first_saved;
+  return value;
+}
+
+}  // namespace detail
+
+using detail::context;
+
+std::vector<const char*> linked_ops() { return detail::op_names(); }
+
+Tape::Tape() {
+  if (context.tape)
+    fail("a tape was opened inside a tape: use one tape, or checkpoint(f, x…) to save memory inside it");
+  records_ = detail::spare_records ? std::move(detail::spare_records) : std::make_unique<detail::Records>();
+  serial_ = detail::next_serial.fetch_add(1, std::memory_order_relaxed);
+  context.tape = this;
+}
+
+Tape::~Tape() {
+  context.tape = nullptr;
+  records_->clear();
+  detail::spare_records = std::move(records_);
+}
+
+Tape* Tape::active() { return context.tape; }
+
+void Tape::start_over() {
+  auto hooks = std::move(records_->value_hooks);
+  records_->clear();
+  records_->value_hooks = std::move(hooks);
+  serial_ = detail::next_serial.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Tape::on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook) {
+  const detail::Body& body = x.body();
+  if (body.node >= 0 && body.tape == serial_) {
+    records_->gradient_hooks[body.node].push_back(std::move(hook));
+  } else if (x.requires_grad()) {
+    records_->gradient_hooks[-1 - records_->number_of(x, serial_)].push_back(std::move(hook));
+  } else {
+    fail("on_gradient wants a tensor that this tape has recorded; {} is not on it", describe(x));
+  }
+}
+
+void Tape::on_value(std::function<void(const NodeInfo&, const Tensor&)> hook) {
+  records_->value_hooks.push_back(std::move(hook));
+}
+
+std::size_t Tape::size() const { return records_->nodes.size(); }
+
+const std::vector<Tensor>& Tape::leaves() const { return records_->leaves; }
+
+NodeInfo Tape::node(std::size_t index) const {
+  const detail::Node& node = records_->nodes.at(index);
+  NodeInfo info{node.op, node.at, node.shape, node.dtype, 0, {}};
+  for (std::uint32_t i = 0; i < node.saved; ++i)
+    info.saved_bytes += records_->saved[node.first_saved + i].buffer->bytes;
+  for (std::uint32_t i = 0; i < node.edges; ++i) {
+    const detail::Edge& edge = records_->edges[node.first_edge + i];
+    if (edge.needed) info.inputs.push_back(edge.target);
+  }
+  return info;
+}
+
+AnomalyMode::AnomalyMode() : before_(std::exchange(context.anomaly, true)) {}
+AnomalyMode::~AnomalyMode() { context.anomaly = before_; }
+
+}  // namespace tapestry

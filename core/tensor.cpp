@@ -1,0 +1,207 @@
+#include "core/tensor.hpp"
+
+#include <new>
+
+#include "core/op.hpp"
+#include "core/simd/elementwise.hpp"
+#include "core/simd/memory.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Copies values, converting the type where it differs.
+template <class To, class From>
+void copy_values(const View<To>& out, const View<const From>& in) {
+  if constexpr (std::is_same_v<To, From>)
+    simd::copy(out, in);
+  else
+    simd::convert(out, in);
+}
+
+}  // namespace
+
+namespace detail {
+
+Body* Body::make() { return new (simd::pool_allocate(sizeof(Body))) Body; }
+
+void Body::destroy(Body* body) noexcept {
+  body->~Body();
+  simd::pool_release(body, sizeof(Body));
+}
+
+Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_offset) {
+  const Body& from = x.body();
+  if (!from.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(x));
+  Body* body = Body::make();
+  body->dtype = from.dtype;
+  body->buffer = from.buffer;
+  body->offset = from.offset + extra_offset;
+  body->shape = shape;
+  body->stride = stride;
+  return Tensor::from_body(Ref<Body>::adopt(body));
+}
+
+}  // namespace detail
+
+constinit thread_local std::vector<Tensor::Saved>* Tensor::collector_ = nullptr;
+
+Tensor Tensor::uninitialised(const Dims& shape, DType dtype) {
+  detail::Body* body = detail::Body::make();
+  Tensor result = from_body(detail::Ref<detail::Body>::adopt(body));
+  body->dtype = dtype;
+  body->shape = shape;
+  body->stride = dense_strides(shape);
+  body->buffer = detail::Buffer::make(static_cast<std::size_t>(shape.count()) * bytes_of(dtype));
+  return result;
+}
+
+void Tensor::collect() const {
+  if (body_ && body_->buffer)
+    collector_->push_back({body_->buffer.get(), body_->buffer->version.load(std::memory_order_relaxed)});
+}
+
+void Tensor::refuse_access(DType wanted) const {
+  const detail::Body& b = body();
+  if (!b.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(*this));
+  fail("the values of {} are {}, not {}: convert with .to()", describe(*this), name_of(b.dtype),
+       name_of(wanted));
+}
+
+Size Tensor::size(int axis) const { return shape()[axis_of(*this, axis, "size")]; }
+
+bool Tensor::is_contiguous() const {
+  const detail::Body& b = body();
+  Size step = 1;
+  for (int axis = b.shape.rank() - 1; axis >= 0; --axis) {
+    if (b.shape[axis] != 1 && b.stride[axis] != step) return b.shape.count() == 0;
+    step *= b.shape[axis];
+  }
+  return true;
+}
+
+double Tensor::item() const {
+  if (count() != 1) fail("item() wants a tensor with one element, this one has shape {}", describe(*this));
+  return dispatch(dtype(), [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });
+}
+
+double Tensor::at(std::initializer_list<Size> index) const {
+  if (static_cast<int>(index.size()) != rank())
+    fail("at() got {} numbers for a tensor of shape {}", index.size(), describe(*this));
+  Size offset = 0;
+  int axis = 0;
+  for (Size i : index) {
+    if (i < 0 || i >= shape()[axis])
+      fail("index {} on axis {} is outside shape {}", i, axis, describe(*this));
+    offset += i * strides()[axis++];
+  }
+  return dispatch(dtype(), [&](auto zero) { return static_cast<double>(data<decltype(zero)>()[offset]); });
+}
+
+std::vector<double> Tensor::to_vector() const {
+  std::vector<double> values(static_cast<std::size_t>(count()));
+  View<double> out{values.data(), shape(), dense_strides(shape())};
+  dispatch(dtype(), [&](auto zero) { copy_values(out, view<decltype(zero)>()); });
+  return values;
+}
+
+Tensor Tensor::to(DType target, Where at) const {
+  if (target == dtype()) return *this;
+  Tensor result = uninitialised(shape(), target);
+  dispatch(dtype(), [&](auto from) {
+    dispatch(target,
+             [&](auto into) { copy_values(result.mutable_view<decltype(into)>(), view<decltype(from)>()); });
+  });
+  return op<"to">(at, std::move(result),
+                  wrt(*this, [from = dtype()](const Tensor& dy) { return dy.to(from); }));
+}
+
+Tensor Tensor::detach() const { return detail::alias(*this, shape(), strides()); }
+
+bool Tensor::requires_grad() const {
+  const detail::Body& b = body();
+  return b.leaf && !b.leaf->frozen;
+}
+
+bool Tensor::has_grad() const {
+  const detail::Body& b = body();
+  return b.leaf && b.leaf->grad.defined();
+}
+
+const Tensor& Tensor::grad() const {
+  if (!has_grad())
+    fail("{} has no gradient: {}", describe(*this),
+         body().leaf ? "run backward on a loss that depends on it"
+                     : "it is no leaf; make one with variable(), or ask the tape for gradients()");
+  return body().leaf->grad;
+}
+
+void Tensor::clear_grad() const {
+  if (body().leaf) body().leaf->grad = Tensor();
+}
+
+const std::string& Tensor::name() const {
+  static const std::string none;
+  return body().leaf ? body().leaf->name : none;
+}
+
+Tensor variable(const Tensor& x, std::string name) {
+  Tensor leaf = x.detach();
+  leaf.body().leaf = std::make_unique<detail::Leaf>();
+  leaf.body().leaf->name = std::move(name);
+  return leaf;
+}
+
+void set_frozen(const Tensor& leaf, bool frozen) {
+  if (!leaf.body().leaf) fail("only a leaf can be frozen; {} is none", describe(leaf));
+  leaf.body().leaf->frozen = frozen;
+}
+
+void assign(Tensor& target, const Tensor& source, Where at) {
+  if (target.shape() != source.shape())
+    fail("[assign] {} cannot take values of shape {} ({}:{})", describe(target), describe(source), at.file,
+         at.line);
+  if (!target.body().buffer) {
+    detail::Body& body = target.body();
+    body.buffer = detail::Buffer::make(static_cast<std::size_t>(body.shape.count()) * bytes_of(body.dtype));
+  }
+  // A source that overlaps the target is read before it is written.
+  Tensor values = source;
+  if (source.body().buffer.get() == target.body().buffer.get()) {
+    values = Tensor::uninitialised(source.shape(), source.dtype());
+    dispatch(source.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      simd::copy(values.mutable_view<T>(), source.view<T>());
+    });
+  }
+  dispatch(values.dtype(), [&](auto from) {
+    dispatch(target.dtype(), [&](auto into) {
+      copy_values(target.mutable_view<decltype(into)>(), values.view<decltype(from)>());
+    });
+  });
+  mark_written(target);
+}
+
+void mark_written(const Tensor& target) {
+  target.body().buffer->version.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string to_string(const Dims& shape) {
+  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ","));
+}
+
+std::string describe(const Tensor& x) {
+  if (!x.defined()) return "(no tensor)";
+  if (!x.name().empty()) return fmt::format("{} \"{}\"", to_string(x.shape()), x.name());
+  return to_string(x.shape());
+}
+
+int axis_of(const Tensor& x, int axis, const char* op) {
+  const int rank = x.rank();
+  if (axis < -rank || axis >= rank)
+    fail("[{}] axis {} is outside a tensor of shape {}: use {} to {}", op, axis, describe(x), -rank,
+         rank - 1);
+  return axis < 0 ? axis + rank : axis;
+}
+
+}  // namespace tapestry

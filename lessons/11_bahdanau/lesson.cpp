@@ -1,0 +1,400 @@
+// 11 bahdanau: look back while you write
+//
+// In lesson 10 the encoder had to squeeze a whole string into one vector, and the longer the string, the more
+// of it was lost. Bahdanau, Cho and Bengio (2015) took the squeeze away: keep *all* of the encoder's states,
+// and let the decoder choose, with every letter that it writes, which of them it wants to read. That choice
+// is an attention: the decoder's state is the query, the encoder's states are keys and values at once.
+//
+// You will: 1 build one step of that decoder from plain ops, and check it; 2 train it to reverse strings; 3
+// train the same decoder with one vector to look at, which is lesson 10's bottleneck; 4 see both in one
+// figure, and where it looked.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "core/core.hpp"
+#include "lessons/kit/kit.hpp"
+#include "lessons/kit/tensors.hpp"
+#include "lessons/kit/translation.hpp"
+#include "nn/seq2seq.hpp"
+#include "optim/adam.hpp"
+#include "optim/clip.hpp"
+#include "optim/schedule.hpp"
+
+using namespace tapestry;
+using kit::Ids;
+using kit::Translation;
+using kit::Words;
+
+namespace {
+
+// ---- 1. One step, by hand ---------------------------------------------------------------------------------
+//
+// The decoder has written some letters; its state is s (the paper's s_{t−1}). The encoder's states are h_1 …
+// h_T. How well does h_j answer what s asks for? A small network with one hidden layer says it, the
+// *additive* score:
+//
+//     score_j = v · tanh(W_q s + W_k h_j)          W_q (U, d_s), W_k (U, d_h), v (U)
+//     α       = softmax of the scores over j       padding left out
+//     c       = Σ_j α_j h_j                        the context: what was read
+//
+// Query and key may differ in width, and W_k h_j does not depend on s: for a whole string it is computed
+// once. Broadcasting does the meeting of one query, (B, 1, U), with all keys, (B, T, U).
+
+struct Look {
+  Tensor context;  // (B, d_h)
+  Tensor weights;  // (B, T)
+};
+
+Look look_back(const Tensor& s, const Tensor& h, const ValidLengths& lengths, const Tensor& w_q,
+               const Tensor& w_k, const Tensor& v) {
+  const Size batch = h.size(0), time = h.size(1);
+  const Tensor query = unsqueeze(matmul(s, transpose(w_q)), 1);  // (B, 1, U)
+  const Tensor keys = matmul(h, transpose(w_k));                 // (B, T, U)
+  const Tensor scores = sum(tanh(query + keys) * v, {-1});       // (B, T)
+  const Mask valid = lengths.mask(time).reshape({batch, time});  // true = may attend
+  const Tensor weights = masked_softmax(scores, valid);
+  return {squeeze(matmul(unsqueeze(weights, 1), h), 1), weights};  // (B, 1, T) · (B, T, d_h)
+}
+
+// The state then moves on with lesson 9's GRU: a reset gate r, an update gate z, a proposal n.
+//
+//     r = σ(W_r x + U_r s)    z = σ(W_z x + U_z s)    n = tanh(W_n x + r ⊙ U_n s)    s' = (1 − z) ⊙ n + z ⊙ s
+//
+// (biases left out). The three W stand in one matrix, one below the other, and so do the three U.
+
+Tensor gru_by_hand(const Tensor& x, const Tensor& s, const Tensor& w, const Tensor& u, const Tensor& b_w,
+                   const Tensor& b_u) {
+  const Size width = s.size(1);
+  const Tensor from_x = matmul(x, transpose(w)) + b_w, from_s = matmul(s, transpose(u)) + b_u;  // (B, 3H)
+  const auto third = [&](const Tensor& gates, Size k) { return slice(gates, 1, k * width, (k + 1) * width); };
+  const Tensor r = sigmoid(third(from_x, 0) + third(from_s, 0));
+  const Tensor z = sigmoid(third(from_x, 1) + third(from_s, 1));
+  const Tensor n = tanh(third(from_x, 2) + r * third(from_s, 2));
+  return (1 - z) * n + z * s;
+}
+
+// Bahdanau's order is *attend, then step*: the old state asks, and what was read enters the cell beside the
+// embedding e of the letter before. (Luong's decoder, next lesson, steps first.) Note where c goes: it is an
+// input of the cell. It is not the cell's state, as one can read here and there.
+//
+//     c_t = attend(s_{t−1}, h)        s_t = GRU([e_t; c_t], s_{t−1})
+
+struct Stepped {
+  Tensor state;    // (B, d_s)
+  Tensor weights;  // (B, T)
+};
+
+/// nn/'s layers for such a step. Both versions below use these very weights.
+struct Step : Module {
+  Step(Size embedding, Size state, Size memory, Size units)
+      : attention{{*this, "attention"}, additive(state, memory, units)},
+        cell{{*this, "cell"}, embedding + memory, state} {}
+
+  Stepped operator()(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths) const {
+    const Attended read = attention(unsqueeze(s, 1), h, h, lengths);
+    const Tensor context = squeeze(read.context, 1);
+    return {cell(concat({e, context}, -1), s).hidden, squeeze(read.weights, 1)};
+  }
+  Stepped by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths) const {
+    const AdditiveScore& score = *attention.score().as<AdditiveScore>();
+    const Look read = look_back(s, h, lengths, score.query.weight, score.key.weight, score.vector);
+    const Tensor x = concat({e, read.context}, -1);
+    return {gru_by_hand(x, s, cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh), read.weights};
+  }
+
+  Attention attention;
+  GRUCell cell;
+};
+
+double largest(const Tensor& x) { return max(abs(x)).item(); }
+
+/// The state's gradients with respect to e, s, h and all weights, for one random cotangent.
+template <class F>
+std::vector<Tensor> gradients(F new_state, const std::vector<Tensor>& leaves, std::uint64_t seed) {
+  Tape tape;
+  const Tensor state = new_state();
+  tape.backward(sum(state * random_normal(state.shape(), seed + 9, state.dtype())));
+  std::vector<Tensor> result;
+  for (const Tensor& leaf : leaves) {
+    result.push_back(leaf.grad());
+    leaf.clear_grad();
+  }
+  return result;
+}
+
+void show_step(std::uint64_t seed, kit::Report& report) {
+  Step step(3, 4, 6, 5);  // all four widths differ
+  step.initialise(seed, DType::f64);
+  const Tensor e = variable(random_normal({2, 3}, seed, DType::f64), "e");
+  const Tensor s = variable(random_normal({2, 4}, seed + 1, DType::f64), "s");
+  const Tensor h = variable(random_normal({2, 5, 6}, seed + 2, DType::f64), "h");
+  const ValidLengths lengths = {5, 3};  // the second string is shorter: its last two states are padding
+
+  const Stepped ours = step.by_hand(e, s, h, lengths), library = step(e, s, h, lengths);
+  for (Size row = 0; row < 2; ++row) {
+    fmt::print("  α of string {}, {} letters:", row + 1, lengths[row]);
+    for (Size j = 0; j < 5; ++j) fmt::print("  {:.4f}", ours.weights.at({row, j}));
+    fmt::print("\n");
+  }
+  report.check("each row of weights sums to 1", largest(sum(ours.weights, {-1}) - 1) < 1e-12);
+  report.check("padding gets exactly 0", ours.weights.at({1, 3}) == 0 && ours.weights.at({1, 4}) == 0);
+
+  std::vector<Tensor> leaves = step.parameters();
+  const GradcheckResult check =
+      gradcheck([&](const Tensor& e_in, const Tensor& s_in,
+                    const Tensor& h_in) { return step.by_hand(e_in, s_in, h_in, lengths).state; },
+                {e, s, h}, leaves);
+  if (!check.ok()) fmt::print("{}", check.report());
+  report.check(fmt::format("gradcheck of one step, {} derivatives", check.compared), check.ok());
+
+  for (const Tensor& input : {e, s, h}) leaves.push_back(input);
+  const std::vector<Tensor> a = gradients([&] { return step.by_hand(e, s, h, lengths).state; }, leaves, seed);
+  const std::vector<Tensor> b = gradients([&] { return step(e, s, h, lengths).state; }, leaves, seed);
+  double apart = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) apart = std::max(apart, largest(a[i] - b[i]));
+  report.check("no gradient reaches padding", largest(slice(select(a.back(), 0, 1), 0, 3, 5)) == 0);
+  fmt::print(
+      "  nn/'s Attention and GRUCell: weights differ by {:.0e}, the state by {:.0e}, its gradients by "
+      "{:.0e}\n",
+      largest(ours.weights - library.weights), largest(ours.state - library.state), apart);
+  report.check("nn/ gives the same to 1e-12", largest(ours.weights - library.weights) < 1e-12 &&
+                                                  largest(ours.state - library.state) < 1e-12 &&
+                                                  apart < 1e-12);
+}
+
+// ---- 2. The task ------------------------------------------------------------------------------------------
+//
+// As in lesson 10: write a string backwards. Ten letters, lengths 4 to 24, a fresh batch at every step.
+// Nothing can be guessed, so every letter has to come through from the encoder. Nothing can be learned by
+// heart either: training shows some 4,000 strings of each length, and there are a million of six letters.
+
+constexpr Size kLetters = 10, kShortest = 4, kLongest = 24;
+
+kit::Vocabulary alphabet() {
+  Words letters;
+  for (Size i = 0; i < kLetters; ++i) letters.push_back(std::string(1, static_cast<char>('a' + i)));
+  return kit::Vocabulary::of(letters);
+}
+
+/// Strings with their reversals, from a stream of random numbers of their own.
+struct Strings {
+  std::vector<Ids> sources;  // letters, <end>
+  std::vector<Ids> targets;  // <start>, letters from the back, <end>
+};
+
+Strings draw_strings(kit::Random random, Size count, Size shortest, Size longest) {
+  Strings strings;
+  for (Size i = 0; i < count; ++i) {
+    Ids letters;
+    for (Size left = random.between(shortest, longest); left > 0; --left)
+      letters.push_back(kit::kEnd + 1 + random.below(kLetters));
+    Ids source = letters, target = {kit::kStart};
+    source.push_back(kit::kEnd);
+    target.insert(target.end(), letters.rbegin(), letters.rend());
+    target.push_back(kit::kEnd);
+    strings.sources.push_back(std::move(source));
+    strings.targets.push_back(std::move(target));
+  }
+  return strings;
+}
+
+// ---- 3. All states, or one vector -------------------------------------------------------------------------
+//
+// The encoder reads in both directions, and h_j = [→h_j; ←h_j] knows what stands left and right of letter j.
+// With 32 units each way h_j has 64 numbers: as many as lesson 10's code of that size. nn/seq2seq.hpp puts
+// encoder and decoder together in a Translator; you have just built its step.
+//
+// For the comparison, the *same* network is given one vector to look at: the two ends, [→h_T; ←h_1], where
+// each direction has seen the whole string. The softmax over one place is exactly 1, whatever the score. So
+// the decoder gets the same context at each letter, and that is a fixed-length code. Every weight has the
+// same shape and the same first value.
+
+enum class Memory { all_states, one_vector };
+
+struct Reverser : Translator {
+  Reverser(Memory memory_in, Size vocabulary) : Translator(options(vocabulary)), memory(memory_in) {}
+
+  static TranslatorOptions options(Size vocabulary) {
+    return {{.vocabulary = vocabulary, .embedding = 32, .hidden = 32},
+            {.vocabulary = vocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
+  }
+  Encoded read(const kit::Padded& source) const {
+    const Encoded states = encoder(kit::indices(source), kit::valid_lengths(source));
+    if (memory == Memory::all_states) return states;
+    const Tensor code = concat({states.final[0].hidden, states.final[1].hidden}, -1);  // (B, 64)
+    return {unsqueeze(code, 1), states.final, {}};  // keys = values = (B, 1, 64)
+  }
+
+  Memory memory;
+};
+
+double train_step(const Reverser& model, Adam& adam, const Strings& strings, double rate) {
+  const kit::Forcing forcing = kit::teacher_forcing(kit::pad(strings.targets));
+  Tape tape;
+  const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(kit::pad(strings.sources)));
+  const Tensor loss = cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
+  tape.backward(loss);
+  clip_gradients(model.parameters(), 1.0);
+  adam.step(rate);
+  return loss.item();
+}
+
+void train(Reverser& model, const kit::Options& options) {
+  constexpr Size kBatch = 64;
+  model.initialise(options.seed);
+  Adam adam(model.parameters(), {.learning_rate = 3e-3});
+  const Size rise = std::max<Size>(1, options.steps / 25);
+  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, options.steps - rise)));
+  kit::Progress progress(options.steps, {.unit = "strings"});
+  model.train();
+  for (Size step = 1; step <= options.steps; ++step) {
+    const auto stream = static_cast<std::uint64_t>(step);
+    set_random(options.seed, stream);
+    const Strings strings = draw_strings(kit::Random(options.seed, stream), kBatch, kShortest, kLongest);
+    progress.step(train_step(model, adam, strings, rate(step)), kBatch);
+  }
+  progress.finish();
+}
+
+// ---- 4. Free writing --------------------------------------------------------------------------------------
+//
+// In training the decoder was fed the right letters. Now it is on its own: it is fed what it wrote. A string
+// counts if every letter is right, and <end> comes at the right place. (Under teacher forcing a model that is
+// right nine times in ten looks good. Here it gets one string of 24 letters in fourteen: 0.9²⁵ = 7 %.)
+
+/// In per cent, over `count` strings of one length.
+double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {
+  constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
+  const Strings strings = draw_strings(kit::Random(seed, kTestStreams + static_cast<std::uint64_t>(length)),
+                                       count, length, length);
+  const kit::Padded target = kit::pad(strings.targets);
+  const Encoded source = model.read(kit::pad(strings.sources));
+  const AttentionMemory memory = model.decoder.prepare(source);  // W_k h_j: once for the whole string
+  DecoderState state = model.decoder.start(source);
+  Indices words(Ids(static_cast<std::size_t>(count), kit::kStart), {count});
+  std::vector<bool> right(static_cast<std::size_t>(count), true);
+  for (Size t = 1; t < target.columns; ++t) {
+    // The likeliest letter is the next input.
+    words = argmax(model.decoder.step(words, state, memory).logits);
+    const Ids written = words.to_vector();
+    for (std::size_t row = 0; row < right.size(); ++row)
+      if (written[row] != target.at(static_cast<Size>(row), t)) right[row] = false;
+  }
+  return 100.0 * static_cast<double>(std::count(right.begin(), right.end(), true)) /
+         static_cast<double>(count);
+}
+
+kit::Series match_by_length(Reverser& model, const char* name, const kit::Options& options) {
+  const Evaluating evaluating(model);
+  kit::Series series{name, {}, {}};
+  for (Size length = kShortest; length <= kLongest; ++length) {
+    series.x.push_back(static_cast<double>(length));
+    series.y.push_back(exact_match(model, options.seed, length, options.smoke ? 20 : 1000));
+  }
+  return series;
+}
+
+Size weights_of(const Module& module) {
+  Size count = 0;
+  for (const Tensor& weight : module.parameters()) count += weight.count();
+  return count;
+}
+
+/// Trains and tests one of the two, and says what it cost.
+kit::Series run(Reverser& model, const char* name, const kit::Options& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
+  train(model, options);
+  const auto trained = Clock::now();
+  kit::Series series = match_by_length(model, name, options);
+  fmt::print(stderr, "  {} steps in {:.1f} s, tested in {:.1f} s\n", options.steps,
+             std::chrono::duration<double>(trained - began).count(),
+             std::chrono::duration<double>(Clock::now() - trained).count());
+  return series;
+}
+
+// ---- 5. Where it looked -----------------------------------------------------------------------------------
+//
+// The weights are the model's own account of what it did. The first letter to write is the last one of the
+// source, and so on: the picture must be the other diagonal. Nobody told the model; it found out from the
+// loss alone. The diagonal is two cells wide in places, and there the deeper cell is now and then the wrong
+// one: h_j has read in both directions, so the states beside letter j know it too, and reading from them
+// costs nothing. Weights say where a model read, not where the letter stood.
+
+void show_alignment(Reverser& model, const kit::Vocabulary& letters, const kit::Options& options,
+                    kit::Report& report) {
+  constexpr Size kShown = 14;
+  const Strings strings =
+      draw_strings(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 500, kShown, kShown);
+  std::vector<Words> sources;
+  for (const Ids& source : strings.sources) sources.push_back(letters.decode(source));
+  const std::vector<Translation> written =
+      kit::translate(model, letters, letters, sources, {.max_length = kShown + 3});
+  double on = 0, near = 0, weight_near = 0, letters_written = 0;
+  for (const Translation& one : written)
+    for (Size t = 0; t < std::min<Size>(kShown, static_cast<Size>(one.words.size())); ++t) {
+      const Size letter = kShown - 1 - t, off = std::abs(kit::looked_at(one, t) - letter);
+      letters_written += 1;
+      on += off == 0;
+      near += off <= 1;
+      for (Size j = std::max<Size>(0, letter - 1); j <= letter + 1; ++j)
+        weight_near += one.alignment[static_cast<std::size_t>(t)][static_cast<std::size_t>(j)];
+    }
+  report.figure("largest weight on the very letter", 100 * on / letters_written, "%");
+  report.figure("weight on the letter and its two neighbours together", 100 * weight_near / letters_written,
+                "%");
+  report.at_least("largest weight on the letter or a neighbour", 100 * near / letters_written, 95, "%");
+  fmt::print("\n  {}\n  → {}\n", kit::join_words(written.front().source),
+             kit::join_words(written.front().words));
+  kit::show(kit::alignment_picture(written.front(), "Where each letter looked"),
+            options.out / "alignment.svg");
+}
+
+void lesson(const kit::Options& options, kit::Report& report) {
+  report.section("One step of the decoder, from plain ops");
+  show_step(options.seed, report);
+
+  report.section("Looking back at all states");
+  const kit::Vocabulary letters = alphabet();
+  Reverser attending(Memory::all_states, letters.size());
+  const kit::Series attention = run(attending, "looks back", options);
+  const auto worst = std::min_element(attention.y.begin(), attention.y.end());
+  fmt::print("  {} weights; exact match is lowest at length {}\n", weights_of(attending),
+             attention.x[static_cast<std::size_t>(worst - attention.y.begin())]);
+  report.at_least("exact match at the worst of all lengths", *worst, 99, "%");
+
+  report.section("The same decoder with one vector to look at");
+  Reverser squeezing(Memory::one_vector, letters.size());
+  const kit::Series fixed = run(squeezing, "one vector", options);
+  fmt::print("  {} weights, of which the score's {} have nothing to choose from\n", weights_of(squeezing),
+             weights_of(squeezing.decoder.attention));
+  report.figure("exact match at length 4", fixed.y.front(), "%");
+  report.figure("exact match at length 12", fixed.y[12 - kShortest], "%");
+  report.at_most("exact match at length 24", fixed.y.back(), 10, "%");
+
+  // Bahdanau's own figure 2 has this shape: one curve falls with the length of the sentence, the other stays.
+  report.section("Both in one figure");
+  kit::Chart chart{"Reversing strings: all states against one vector",
+                   "letters in the string",
+                   "exact match in %",
+                   {},
+                   {}};
+  chart.series = {attention, fixed};
+  chart.levels.push_back({99, "target"});
+  kit::show(chart, options.out / "lengths.svg");
+
+  report.section("Where it looked");
+  show_alignment(attending, letters, options, report);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  kit::Lesson program("11_bahdanau", "look back while you write");
+  program.steps(1250, 15);
+  return program.run(argc, argv, lesson);
+}

@@ -1,0 +1,162 @@
+// A chart in the terminal: braille lines, or letters where curves could not be told apart without colour.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lessons/kit/axis.hpp"
+#include "lessons/kit/canvas.hpp"
+#include "lessons/kit/picture.hpp"
+#include "lessons/kit/utf8.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+constexpr int kPlotRows = 15;
+constexpr int kMostPlotColumns = 76;
+constexpr std::array<const char*, 7> kGlyphs = {"●", "○", "▲", "△", "■", "□", "◆"};
+
+const char* glyph(std::size_t series) { return kGlyphs[series % kGlyphs.size()]; }
+
+class Plot {
+ public:
+  Plot(const Chart& chart, const Terminal& terminal)
+      : chart_(chart),
+        terminal_(terminal),
+        x_(chart.x_scale, values(chart, true), std::clamp(terminal.columns / 14, 2, 6)),
+        y_(chart.y_scale, values(chart, false), 4) {
+    for (const Tick& tick : y_.ticks()) labels_ = std::max(labels_, display_width(tick.label));
+    columns_ = std::clamp(terminal.columns - labels_ - 6, 1, kMostPlotColumns);
+    braille_ = terminal.colour || chart.series.size() < 2;
+  }
+
+  std::string draw() const {
+    Canvas canvas(labels_ + 2 + columns_ + 2, kPlotRows + 2);
+    draw_axes(canvas);
+    for (const Level& level : chart_.levels) draw_level(canvas, level);
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) draw_series(canvas, i);
+    std::string out = "  " + bold(terminal_, fitted(chart_.title)) + "\n" + legend();
+    if (!chart_.y_label.empty()) out += "  " + fitted(chart_.y_label) + "\n";
+    out += canvas.text(terminal_, 2);
+    if (!chart_.x_label.empty()) {
+      const std::string label = fitted(chart_.x_label);
+      const int before = std::max(0, labels_ + 2 + (columns_ - display_width(label)) / 2);
+      out += cut_to(std::string(static_cast<std::size_t>(before) + 2, ' ') + label, terminal_.columns) + "\n";
+    }
+    return out;
+  }
+
+ private:
+  static std::vector<double> values(const Chart& chart, bool of_x) {
+    std::vector<double> all;
+    for (const Series& series : chart.series) {
+      const std::vector<double>& from = of_x ? series.x : series.y;
+      all.insert(all.end(), from.begin(), from.end());
+    }
+    for (const Level& level : chart.levels) {
+      if (!of_x) all.push_back(level.value);
+    }
+    return all;
+  }
+
+  std::string fitted(const std::string& words) const {
+    return cut_to(printable(words), terminal_.columns - 2);
+  }
+
+  std::string legend() const {
+    if (chart_.series.size() < 2) return "";
+    std::string out = " ";
+    int used = 1;
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
+      const std::string name = cut_to(printable(chart_.series[i].name), terminal_.columns - 6);
+      const int wide = display_width(name) + 4;
+      if (used + wide > terminal_.columns && used > 1) {
+        out += "\n ";
+        used = 1;
+      }
+      const bool line = braille_ && chart_.series[i].mark == Mark::line;
+      out += " " +
+             paint(terminal_, series_colour(i),
+                   line       ? "━"
+                   : braille_ ? "•"
+                              : glyph(i)) +
+             " " + name + " ";
+      used += wide;
+    }
+    return out + "\n";
+  }
+
+  int left() const { return labels_ + 2; }
+  int row_of(double share) const { return static_cast<int>(std::lround((1 - share) * (kPlotRows - 1))); }
+
+  void draw_axes(Canvas& canvas) const {
+    for (int row = 0; row < kPlotRows; ++row) canvas.put(labels_ + 1, row, "│", kGrey);
+    canvas.put(labels_ + 1, kPlotRows, "└", kGrey);
+    for (int column = 0; column < columns_; ++column) canvas.put(left() + column, kPlotRows, "─", kGrey);
+    for (const Tick& tick : y_.ticks()) {
+      const int row = row_of(y_.place(tick.value));
+      canvas.put(0, row, pad_left(tick.label, labels_));
+      canvas.put(labels_ + 1, row, "┤", kGrey);
+    }
+    int free_from = 0;  // labels that would run into each other are left out
+    for (const Tick& tick : x_.ticks()) {
+      const int column = left() + static_cast<int>(std::lround(x_.place(tick.value) * (columns_ - 1)));
+      canvas.put(column, kPlotRows, "┴", kGrey);
+      const int wide = display_width(tick.label);
+      const int start = std::min(column - wide / 2, canvas.columns() - wide);
+      if (start < free_from) continue;
+      canvas.put(start, kPlotRows + 1, tick.label);
+      free_from = start + wide + 1;
+    }
+  }
+
+  void draw_level(Canvas& canvas, const Level& level) const {
+    if (!y_.drawable(level.value)) return;
+    const int row = row_of(y_.place(level.value));
+    for (int column = 0; column < columns_; column += 2) canvas.put(left() + column, row, "╌", kGrey);
+    const std::string label = cut_to(printable(level.label), columns_ / 2);
+    canvas.put(left() + columns_ - display_width(label), row == 0 ? 1 : row - 1, label, kGrey);
+  }
+
+  void draw_series(Canvas& canvas, std::size_t number) const {
+    const Series& series = chart_.series[number];
+    const int colour = series_colour(number);
+    bool joined = false;
+    int last_x = 0, last_y = 0;
+    for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
+      if (!x_.drawable(series.x[i]) || !y_.drawable(series.y[i])) {
+        joined = false;
+        continue;
+      }
+      const double sx = x_.place(series.x[i]), sy = y_.place(series.y[i]);
+      if (!braille_) {
+        const int column = left() + static_cast<int>(std::lround(sx * (columns_ - 1)));
+        canvas.put(column, row_of(sy), glyph(number));
+        continue;
+      }
+      const int x = 2 * left() + static_cast<int>(std::lround(sx * (2 * columns_ - 1)));
+      const int y = static_cast<int>(std::lround((1 - sy) * (4 * kPlotRows - 4))) + 1;
+      if (joined && series.mark == Mark::line) {
+        canvas.dots(last_x, last_y, x, y, colour);
+      } else {
+        canvas.dot(x, y, colour);
+      }
+      joined = true;
+      last_x = x;
+      last_y = y;
+    }
+  }
+
+  const Chart& chart_;
+  const Terminal& terminal_;
+  Axis x_;
+  Axis y_;
+  int labels_ = 0;
+  int columns_ = 0;
+  bool braille_ = true;
+};
+
+}  // namespace
+
+std::string text(const Chart& chart, const Terminal& terminal) { return Plot(chart, terminal).draw(); }
+
+}  // namespace tapestry::kit

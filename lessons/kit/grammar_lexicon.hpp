@@ -1,0 +1,140 @@
+// The words of the English–French grammar. Part of grammar.cpp; lessons include grammar.hpp.
+#pragma once
+
+#include <array>
+
+namespace tapestry::kit::lexicon {
+
+enum class Gender { masculine, feminine };
+
+struct Noun {
+  const char *english, *english_plural;
+  const char *french, *french_plural;
+  Gender gender;
+};
+
+/// Nouns that one can count.
+inline constexpr std::array<Noun, 12> kNouns = {{
+    {"man", "men", "homme", "hommes", Gender::masculine},
+    {"woman", "women", "femme", "femmes", Gender::feminine},
+    {"child", "children", "enfant", "enfants", Gender::masculine},
+    {"friend", "friends", "ami", "amis", Gender::masculine},
+    {"cat", "cats", "chat", "chats", Gender::masculine},
+    {"tree", "trees", "arbre", "arbres", Gender::masculine},
+    {"house", "houses", "maison", "maisons", Gender::feminine},
+    {"school", "schools", "école", "écoles", Gender::feminine},
+    {"door", "doors", "porte", "portes", Gender::feminine},
+    {"zone", "zones", "zone", "zones", Gender::feminine},
+    {"city", "cities", "ville", "villes", Gender::feminine},
+    {"book", "books", "livre", "livres", Gender::masculine},
+}};
+
+/// Nouns that one cannot count: they follow "of" without an article.
+inline constexpr std::array<Noun, 5> kStuff = {{
+    {"control", "control", "contrôle", "contrôle", Gender::masculine},
+    {"energy", "energy", "énergie", "énergie", Gender::feminine},
+    {"water", "water", "eau", "eau", Gender::feminine},
+    {"music", "music", "musique", "musique", Gender::feminine},
+    {"art", "art", "art", "art", Gender::masculine},
+}};
+
+struct Adjective {
+  const char* english;
+  const char *masculine, *feminine, *masculine_plural, *feminine_plural;
+  const char* masculine_before_vowel;
+};
+
+/// Adjectives that stand before their noun in French.
+inline constexpr std::array<Adjective, 4> kBefore = {{
+    {"small", "petit", "petite", "petits", "petites", "petit"},
+    {"big", "grand", "grande", "grands", "grandes", "grand"},
+    {"pretty", "joli", "jolie", "jolis", "jolies", "joli"},
+    {"old", "vieux", "vieille", "vieux", "vieilles", "vieil"},
+}};
+
+/// Adjectives that stand after it.
+inline constexpr std::array<Adjective, 7> kAfter = {{
+    {"red", "rouge", "rouge", "rouges", "rouges", ""},
+    {"green", "vert", "verte", "verts", "vertes", ""},
+    {"round", "rond", "ronde", "ronds", "rondes", ""},
+    {"open", "ouvert", "ouverte", "ouverts", "ouvertes", ""},
+    {"modern", "moderne", "moderne", "modernes", "modernes", ""},
+    {"quiet", "tranquille", "tranquille", "tranquilles", "tranquilles", ""},
+    {"international", "international", "internationale", "internationaux", "internationales", ""},
+}};
+
+struct Verb {
+  const char *english, *english_plural;
+  const char *french, *french_plural;
+};
+
+/// Verbs with an object.
+inline constexpr std::array<Verb, 6> kTransitive = {{
+    {"sees", "see", "voit", "voient"},
+    {"loves", "love", "aime", "aiment"},
+    {"finds", "find", "trouve", "trouvent"},
+    {"watches", "watch", "regarde", "regardent"},
+    {"draws", "draw", "dessine", "dessinent"},
+    {"follows", "follow", "suit", "suivent"},
+}};
+
+/// Verbs without one.
+inline constexpr std::array<Verb, 4> kIntransitive = {{
+    {"sleeps", "sleep", "dort", "dorment"},
+    {"sings", "sing", "chante", "chantent"},
+    {"waits", "wait", "attend", "attendent"},
+    {"falls", "fall", "tombe", "tombent"},
+}};
+
+struct Determiner {
+  const char *english, *english_plural;  ///< "" where that number does not exist
+  const char *masculine, *feminine, *plural;
+  const char* before_vowel_masculine;
+  const char* before_vowel_feminine;
+};
+
+/// The first is "the", which contracts with "de"; the second is "a", which becomes "an" before a vowel.
+inline constexpr std::array<Determiner, 7> kDeterminers = {{
+    {"the", "the", "le", "la", "les", "l'", "l'"},
+    {"a", "", "un", "une", "", "un", "une"},
+    {"this", "these", "ce", "cette", "ces", "cet", "cette"},
+    {"my", "my", "mon", "ma", "mes", "mon", "mon"},
+    {"our", "our", "notre", "notre", "nos", "notre", "notre"},
+    {"every", "", "chaque", "chaque", "", "chaque", "chaque"},
+    {"", "two", "", "", "deux", "", ""},
+}};
+
+struct Preposition {
+  const char* english;
+  const char* french;
+  bool with_de;  ///< the phrase after it begins with "de", and contracts
+};
+
+inline constexpr std::array<Preposition, 4> kPlaces = {{
+    {"in", "dans", false},
+    {"under", "sous", false},
+    {"behind", "derrière", false},
+    {"near", "près", true},
+}};
+
+struct HeldOut {
+  const char *adjective, *noun;
+};
+
+/// The pairs that training never shows. Each word is common elsewhere.
+inline constexpr std::array<HeldOut, 12> kHeldOut = {{
+    {"international", "control"},
+    {"green", "energy"},
+    {"red", "water"},
+    {"modern", "music"},
+    {"red", "door"},
+    {"round", "cat"},
+    {"round", "tree"},
+    {"quiet", "woman"},
+    {"modern", "school"},
+    {"international", "city"},
+    {"open", "book"},
+    {"old", "friend"},
+}};
+
+}  // namespace tapestry::kit::lexicon

@@ -1,0 +1,149 @@
+// A lesson's command line, and the one place where its end becomes an exit code.
+#include "lessons/kit/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "lessons/kit/files.hpp"
+#include "lessons/kit/terminal.hpp"
+#include "lessons/kit/utf8.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+int complain(const std::string& slug, std::string_view what, int code) {
+  std::fflush(stdout);
+  std::cout.flush();
+  std::cerr << slug << ": " << printable(what) << '\n' << std::flush;
+  return code;
+}
+
+/// The whole of `text` as a decimal number.
+template <typename Number>
+bool parse(const std::string& text, Number& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+/// CLI11's own numbers wrap -1 round to a large seed and read 010 as 8.
+template <typename Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, const std::string& help,
+                        Number least, Number most) {
+  const auto read = [&value](const std::string& text) { parse(text, value); };
+  const auto fault = [least, most](const std::string& text) {
+    Number number{};
+    const bool good = parse(text, number) && number >= least && number <= most;  // false for NaN
+    return good ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
+  };
+  return app.add_option_function<std::string>(name, read, help)
+      ->check(fault)
+      ->type_name("NUMBER")
+      ->default_str(fmt::format("{}", value));
+}
+
+}  // namespace
+
+struct Lesson::Parser {
+  CLI::App app;
+};
+
+Lesson::Lesson(std::string slug, std::string idea)
+    : parser_(std::make_unique<Parser>()), slug_(std::move(slug)), idea_(std::move(idea)) {
+  options_.out = std::filesystem::path("out") / slug_;
+  CLI::App& app = parser_->app;
+  app.name(slug_);
+  app.description("Lesson " + slug_ + ": " + idea_ + ".");
+  app.set_help_flag("-h,--help", "Show the options and stop");
+  app.option_defaults()->always_capture_default();
+  add_number(app, "--seed", options_.seed, "Seed of everything random", std::uint64_t{0}, ~std::uint64_t{0});
+  add_number(app, "--steps", options_.steps, "Training steps (otherwise the lesson's own number)",
+             std::int64_t{1}, kMostSteps)
+      ->default_str("");
+  add("--out", options_.out, "Folder for pictures, logs and checkpoints");
+  app.add_flag("--smoke", options_.smoke, "Run for seconds only; targets are printed but not judged");
+}
+
+Lesson::~Lesson() = default;
+
+void Lesson::steps(std::int64_t usual, std::int64_t smoke) {
+  usual_steps_ = usual;
+  smoke_steps_ = smoke;
+}
+
+void Lesson::takes_data(const std::string& help) { add("--data", options_.data, help); }
+
+void Lesson::add(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
+                 std::int64_t most) {
+  add_number(parser_->app, name, value, help, least, most);
+}
+
+void Lesson::add(const std::string& name, double& value, const std::string& help, double least, double most) {
+  add_number(parser_->app, name, value, help, least, most);
+}
+
+void Lesson::add(const std::string& name, std::string& value, const std::string& help,
+                 const std::vector<std::string>& choices) {
+  CLI::Option* option = parser_->app.add_option(name, value, help);
+  if (!choices.empty()) option->check(CLI::IsMember(choices));
+}
+
+void Lesson::add(const std::string& name, std::filesystem::path& value, const std::string& help) {
+  parser_->app
+      .add_option_function<std::string>(
+          name, [&value](const std::string& text) { value = text; }, help)
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("needs a path, not an empty text") : std::string();
+      })
+      ->type_name("PATH")
+      ->default_str(value.string());
+}
+
+void Lesson::add_flag(const std::string& name, bool& value, const std::string& help) {
+  parser_->app.add_flag(name, value, help);
+}
+
+bool Lesson::given(const std::string& name) const { return parser_->app.count(name) > 0; }
+
+int Lesson::run(int argc, const char* const* argv, const Body& body) {
+  CLI::App& app = parser_->app;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help() << std::flush;
+    return kMet;
+  } catch (const CLI::Error& error) {
+    return complain(slug_, std::string(error.what()) + " (--help shows the options)", kUsage);
+  }
+  if (!given("--steps")) options_.steps = options_.smoke ? smoke_steps_ : usual_steps_;
+
+  try {
+    make_writable_folder(options_.out);
+    const Terminal terminal = Terminal::of(1);
+    std::cout << bold(terminal, slug_ + ": " + idea_) << '\n';
+    Report report(std::cout, terminal, options_.smoke ? Report::Judge::no : Report::Judge::yes);
+    body(options_, report);
+    report.finish();
+    std::fflush(stdout);
+    std::cout.flush();
+    return report.exit_code();
+  } catch (const std::logic_error& error) {
+    return complain(slug_, fmt::format("internal error, please report it: {}", error.what()), kInternal);
+  } catch (const std::bad_alloc&) {
+    return complain(slug_, "out of memory: try smaller sizes", kUsage);
+  } catch (const std::exception& error) {
+    return complain(slug_, error.what(), kUsage);
+  }
+}
+
+}  // namespace tapestry::kit

@@ -1,0 +1,74 @@
+#include "lessons/kit/translation.hpp"
+
+#include <algorithm>
+
+#include "lessons/kit/tensors.hpp"
+
+namespace tapestry::kit {
+
+Corpus read_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to,
+                     Size at_least) {
+  const ParallelText train = read_parallel(folder, "train", from, to);
+  Corpus corpus;
+  corpus.source = Vocabulary::build(train.source, at_least);
+  corpus.target = Vocabulary::build(train.target, at_least);
+  corpus.train = encode_pairs(train, corpus.source, corpus.target);
+  corpus.valid = read_parallel(folder, "val", from, to);
+  corpus.test = read_parallel(folder, "test_2016_flickr", from, to);
+  return corpus;
+}
+
+std::vector<Translation> translate(Translator& model, const Vocabulary& source, const Vocabulary& target,
+                                   const std::vector<Words>& sentences, const TranslateOptions& options) {
+  const Evaluating evaluating(model);
+  std::vector<Pair> pairs;
+  for (const Words& sentence : sentences) pairs.push_back({source.encode_source(sentence), {kStart, kEnd}});
+  std::vector<Translation> results(sentences.size());
+  for (const Batch& batch : batches_in_order(pairs, options.batch)) {
+    const auto search = model.begin(indices(batch.source), valid_lengths(batch.source));
+    const SearchOptions how{kStart, kEnd, options.max_length, options.beam};
+    std::vector<Decoded> found = options.beam == 1 ? greedy(*search, how) : beam_search(*search, how);
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      const auto at = static_cast<std::size_t>(batch.pairs[row]);
+      Translation& result = results[at];
+      result.source = sentences[at];
+      for (const std::int64_t id : found[row].ids) result.words.push_back(target.word(id));
+      result.alignment = std::move(found[row].alignment);
+      // Weights in padding are 0: only the sentence and its end are of interest.
+      for (std::vector<double>& weights : result.alignment) weights.resize(sentences[at].size() + 1);
+    }
+  }
+  return results;
+}
+
+std::vector<Words> words_of(const std::vector<Translation>& translations) {
+  std::vector<Words> words;
+  for (const Translation& translation : translations) words.push_back(translation.words);
+  return words;
+}
+
+Heatmap alignment_picture(const Translation& translation, const std::string& title) {
+  Heatmap map;
+  map.title = title;
+  map.columns = translation.source;
+  map.columns.push_back("<end>");
+  map.rows = translation.words;
+  for (const std::vector<double>& weights : translation.alignment)
+    map.values.insert(map.values.end(), weights.begin(), weights.end());
+  return map;
+}
+
+Size looked_at(const Translation& translation, Size word) {
+  const std::vector<double>& weights = translation.alignment.at(static_cast<std::size_t>(word));
+  return std::max_element(weights.begin(), weights.end()) - weights.begin();
+}
+
+std::vector<Size> crossings(const Translation& translation) {
+  std::vector<Size> places;
+  const auto words = static_cast<Size>(translation.alignment.size());
+  for (Size j = 0; j + 1 < words; ++j)
+    if (looked_at(translation, j) == looked_at(translation, j + 1) + 1) places.push_back(j);
+  return places;
+}
+
+}  // namespace tapestry::kit

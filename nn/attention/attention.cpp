@@ -1,0 +1,117 @@
+#include "nn/attention/attention.hpp"
+
+#include <algorithm>
+
+#include "core/create.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/matmul.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/softmax.hpp"
+#include "nn/attention/visibility.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// x where the mask is true (no mask: everywhere), 0 elsewhere. Weights of 0 are not enough: 0 · NaN is NaN,
+/// in the sum over values and in the gradients of the score.
+Tensor keep(const Mask& mask, const Tensor& x) {
+  return mask.defined() ? where(mask, x, scalar(0, x.dtype())) : x;
+}
+
+/// Rows of a mask that has the values' leading axis; another one serves all rows alike.
+Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
+  if (!mask.defined() || mask.rank() < rank || mask.shape()[0] == 1) return mask;
+  Dims shape = mask.shape();
+  const Size width = mask.count() / shape[0];
+  const Mask flat = mask.reshape({shape[0], width});
+  shape[0] = static_cast<Size>(rows.size());
+  const auto at = [&](Size i, Size j) { return flat.data()[rows[static_cast<std::size_t>(i)] * width + j]; };
+  return Mask::from(shape[0], width, at).reshape(shape);
+}
+
+}  // namespace
+
+AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Size>& rows) {
+  const Indices ids(rows, {static_cast<Size>(rows.size())});
+  return {embedding(memory.keys, ids), embedding(memory.values, ids),
+          rows_of(memory.mask, rows, memory.values.rank()),
+          rows_of(memory.seeing, rows, memory.values.rank())};
+}
+
+Tensor softmax_weights(const Tensor& scores, const Mask& mask) {
+  return mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
+}
+
+Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions options)
+    : Module(std::move(place)),
+      score_(score({*this, ""})),
+      options_(std::move(options)),
+      dropout_({*this, "dropout"}, options_.dropout) {}
+
+AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask) const {
+  if (keys.rank() < 2 || values.rank() < 2 || keys.size(-2) != values.size(-2))
+    fail("[attention \"{}\"] keys {} and values {} are (…, time, width) with one value for each key",
+         full_name(), describe(keys), describe(values));
+  if (!mask.defined()) return {score_.prepare(keys), values, {}, {}};
+  const Mask pairs = mask.rank() == 1 ? mask.unsqueeze(0) : mask;
+  const Mask seeing = seeing_queries(pairs);
+  if (options_.strict && seeing.defined()) {
+    const auto rows = seeing.to_vector();
+    const auto first = std::find(rows.begin(), rows.end(), false) - rows.begin();
+    fail(
+        "[attention \"{}\"] row {} of the mask {} leaves a query nothing to attend to, one of {} such rows: "
+        "give it a "
+        "key, or turn strict off",
+        full_name(), first, to_string(pairs.shape()), std::count(rows.begin(), rows.end(), false));
+  }
+  const Tensor kept = keep(seen_keys(pairs, keys.shape()), keys);
+  const bool one_sequence = keys.ref().get() == values.ref().get();
+  return {score_.prepare(kept), one_sequence ? kept : keep(seen_keys(pairs, values.shape()), values), pairs,
+          seeing};
+}
+
+AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
+                                   const ValidLengths& lengths) const {
+  if (!lengths.defined()) return prepare(keys, values);
+  if (keys.rank() < 3 || lengths.shape()[0] != keys.size(0))
+    fail("[attention \"{}\"] {} lengths do not fit keys {}: they are (batch, …, time, width)", full_name(),
+         to_string(lengths.shape()), describe(keys));
+  Mask mask = lengths.mask(keys.size(-2));
+  while (mask.rank() < keys.rank()) mask = mask.unsqueeze(1);
+  return prepare(keys, values, mask);
+}
+
+Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
+  // 1. Score: how well does each key answer each query?
+  state.mask = memory.mask;
+  const Tensor scores = score_.score(keep(memory.seeing, query), memory.keys, state);
+  // 2. Mask: which pairs count at all?
+  const Mask& mask = memory.mask;
+  // 3. Normalise: weights from scores.
+  const Tensor weights = options_.normalise(scores, mask);
+  // 4. Dropout.
+  const Tensor used = dropout_(weights);
+  // 5. Weighted sum of the values.
+  const Tensor context = matmul(used, memory.values);
+
+  state.weights = weights;
+  ++state.step;
+  if (slot_.recorder) slot_.recorder->weights_.push_back(weights.detach());
+  return {context, weights};
+}
+
+Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory) const {
+  ScoreState state;
+  return (*this)(query, memory, state);
+}
+
+WeightRecorder::WeightRecorder(const Attention& attention) : attention_(attention) {
+  if (attention.slot_.recorder)
+    fail("the weights of \"{}\" are being recorded already", attention.full_name());
+  attention.slot_.recorder = this;
+}
+
+WeightRecorder::~WeightRecorder() { attention_.slot_.recorder = nullptr; }
+
+}  // namespace tapestry

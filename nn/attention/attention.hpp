@@ -1,0 +1,115 @@
+// Attention as a pipeline: score → mask → normalise → dropout → weighted sum. Only the score, and now and
+// then the normaliser, changes from mechanism to mechanism.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/values.hpp"
+#include "nn/attention/scores.hpp"
+#include "nn/dropout.hpp"
+#include "nn/module.hpp"
+
+namespace tapestry {
+
+/// Turns scores (…, Tq, Tk) into weights over the last axis; pairs outside the mask (if there is one) must
+/// get exactly 0.
+using Normaliser = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
+
+/// The usual one. A row with nothing to attend to has weights 0.
+Tensor softmax_weights(const Tensor& scores, const Mask& mask);
+
+struct AttentionOptions {
+  Normaliser normalise = softmax_weights;
+  /// Of weights, in training.
+  double dropout = 0;
+  /// A query with nothing to attend to is an error, instead of an output of 0.
+  bool strict = false;
+};
+
+/// Keys and values made ready: once for any number of queries.
+struct AttentionMemory {
+  /// As the score prepared them.
+  Tensor keys;
+  /// (…, Tk, d_v)
+  Tensor values;
+  /// Broadcasts to (…, Tq, Tk); or none.
+  Mask mask;
+  /// (…, Tq, 1), only if some query may see no key.
+  Mask seeing;
+};
+
+/// Row i of the result is row rows[i] of the memory: hypotheses of a search fork, finished ones leave.
+AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Size>& rows);
+
+struct Attended {
+  /// (…, Tq, d_v)
+  Tensor context;
+  /// (…, Tq, Tk), before dropout
+  Tensor weights;
+};
+
+class WeightRecorder;
+
+/// Leading axes (batch, heads) are free. What stands at a key or value that no query may see, NaN too,
+/// touches nothing.
+///     Attention attention{{*this, "attention"}, additive(query_width, key_width, hidden)};
+///     Attention plain{scaled_dot()};
+class Attention : public Module {
+ public:
+  Attention(Place place, const ScoreMaker& score, AttentionOptions options = {});
+  explicit Attention(const ScoreMaker& score, AttentionOptions options = {})
+      : Attention(Place{}, score, std::move(options)) {}
+
+  /// keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none.
+  AttentionMemory prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
+  AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
+
+  /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores need.
+  Attended operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
+  Attended operator()(const Tensor& query, const AttentionMemory& memory) const;
+  Attended operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
+                      const Mask& mask = {}) const {
+    return (*this)(query, prepare(keys, values, mask));
+  }
+  Attended operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
+                      const ValidLengths& lengths) const {
+    return (*this)(query, prepare(keys, values, lengths));
+  }
+
+  const AnyScore& score() const { return score_; }
+
+ private:
+  friend class WeightRecorder;
+  /// A pointer that a copy does not share.
+  struct Slot {
+    Slot() = default;
+    Slot(const Slot&) {}
+    WeightRecorder* recorder = nullptr;
+  };
+
+  AnyScore score_;
+  AttentionOptions options_;
+  Dropout dropout_;
+  mutable Slot slot_;
+};
+
+/// While one lives, it keeps the weights that an attention layer computes; the model is not changed.
+class WeightRecorder {
+ public:
+  explicit WeightRecorder(const Attention& attention);
+  ~WeightRecorder();
+  WeightRecorder(const WeightRecorder&) = delete;
+  WeightRecorder& operator=(const WeightRecorder&) = delete;
+
+  /// One (…, Tq, Tk) for each call, off the tape.
+  const std::vector<Tensor>& weights() const { return weights_; }
+  void clear() { weights_.clear(); }
+
+ private:
+  friend class Attention;
+  const Attention& attention_;
+  std::vector<Tensor> weights_;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,15 @@
+// Which keys no query may see, and which queries may see no key: what the pipeline keeps out of its products.
+#pragma once
+
+#include "core/values.hpp"
+
+namespace tapestry {
+
+/// For a mask (…, Tq, Tk) over keys of this shape (…, Tk, d): (…, Tk, 1), true for keys that some query may
+/// see. Leading axes are those of the keys. No mask at all if every key is seen.
+Mask seen_keys(const Mask& mask, const Dims& keys);
+
+/// (…, Tq, 1), true for queries that may see some key; no mask at all if every query does.
+Mask seeing_queries(const Mask& mask);
+
+}  // namespace tapestry

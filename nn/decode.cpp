@@ -1,0 +1,231 @@
+#include "nn/decode.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "core/ops/reduce.hpp"
+#include "core/ops/softmax.hpp"
+#include "core/ops/views.hpp"
+#include "core/tape.hpp"
+
+namespace tapestry {
+
+namespace {
+
+constexpr Size kNone = -1;
+
+/// A word that some hypothesis wrote, with the way back to its beginning.
+struct Word {
+  Size before;  // index of the word before it, or kNone
+  std::int64_t id;
+  Tensor alignment;  // of the step that wrote it
+  Size row;          // in that step
+};
+
+/// A hypothesis that still grows, in a row of the model.
+struct Live {
+  Size sentence;
+  Size last = kNone;  // its last word
+  double log_probability = 0;
+};
+
+struct Candidate {
+  Size row;
+  std::int64_t id;
+  double log_probability;  // of the whole hypothesis
+
+  /// Likelier first; of equals the earlier row, then the smaller id, so that the order is always the same.
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
+    return a.row != b.row ? a.row < b.row : a.id < b.id;
+  }
+};
+
+double length_penalty(Size words, double power) {
+  return std::pow((5 + static_cast<double>(words)) / 6, power);
+}
+
+void check(const SearchOptions& options, const char* name) {
+  if (Tape::active()) fail("[{}] a search runs without a tape: end the tape's scope first", name);
+  if (options.max_length < 1 || options.beam < 1)
+    fail("[{}] max_length and beam are 1 or more, not {} and {}", name, options.max_length, options.beam);
+}
+
+/// log P of the next word, (rows, vocabulary), dense.
+Tensor next_log_probabilities(const StepModel::Step& step) {
+  return contiguous(log_softmax(step.logits, -1));
+}
+
+Indices last_words(const std::vector<std::int64_t>& ids) {
+  return Indices(ids, {static_cast<Size>(ids.size())});
+}
+
+/// Follows a hypothesis back to its beginning.
+Decoded write_out(const std::vector<Word>& words, Size last, double log_probability, bool ended,
+                  const SearchOptions& options) {
+  Decoded result;
+  Size length = 0;
+  for (Size at = last; at != kNone; at = words[static_cast<std::size_t>(at)].before) {
+    const Word& word = words[static_cast<std::size_t>(at)];
+    ++length;
+    if (ended && at == last) continue;  // the end itself
+    result.ids.push_back(word.id);
+    if (word.alignment.defined()) result.alignment.push_back(select(word.alignment, 0, word.row).to_vector());
+  }
+  std::reverse(result.ids.begin(), result.ids.end());
+  std::reverse(result.alignment.begin(), result.alignment.end());
+  result.log_probability = log_probability;
+  result.score = log_probability / length_penalty(length, options.length_power);
+  result.ended = ended;
+  return result;
+}
+
+/// The `count` likeliest continuations of one row, in order.
+std::vector<Candidate> best_of_row(const Tensor& log_probabilities, Size row, double so_far, Size count) {
+  const Size vocabulary = log_probabilities.size(1);
+  std::vector<Candidate> best;
+  dispatch(log_probabilities.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* values = log_probabilities.data<T>() + row * vocabulary;
+    auto least = -std::numeric_limits<double>::infinity();
+    for (Size id = 0; id < vocabulary; ++id) {
+      const auto value = static_cast<double>(values[id]);
+      if (!(value > least)) continue;
+      const Candidate found{row, id, so_far + value};
+      best.insert(std::upper_bound(best.begin(), best.end(), found), found);
+      if (static_cast<Size>(best.size()) > count) best.pop_back();
+      if (static_cast<Size>(best.size()) == count) least = best.back().log_probability - so_far;
+    }
+  });
+  return best;
+}
+
+/// The hypotheses of one sentence that have ended.
+struct Ended {
+  Size count = 0;
+  std::optional<Decoded> best;
+
+  void add(Decoded found) {
+    ++count;
+    if (!best || found.score > best->score) best = std::move(found);
+  }
+};
+
+}  // namespace
+
+std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options) {
+  check(options, "greedy");
+  const Size sentences = model.rows();
+  std::vector<Word> words;
+  std::vector<Live> live;
+  for (Size i = 0; i < sentences; ++i) live.push_back({i});
+  std::vector<Decoded> results(static_cast<std::size_t>(sentences));
+  std::vector<std::int64_t> last(static_cast<std::size_t>(sentences), options.begin);
+
+  for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
+    const StepModel::Step step = model.step(last_words(last));
+    const Tensor log_probabilities = next_log_probabilities(step);
+    const std::vector<std::int64_t> likeliest = argmax(log_probabilities).to_vector();
+    std::vector<Live> going_on;
+    std::vector<Size> rows;
+    last.clear();
+    for (Size row = 0; row < static_cast<Size>(live.size()); ++row) {
+      Live hypothesis = live[static_cast<std::size_t>(row)];
+      const std::int64_t id = likeliest[static_cast<std::size_t>(row)];
+      words.push_back({hypothesis.last, id, step.alignment, row});
+      hypothesis.last = static_cast<Size>(words.size()) - 1;
+      hypothesis.log_probability += log_probabilities.at({row, id});
+      if (id == options.end || t + 1 == options.max_length) {
+        results[static_cast<std::size_t>(hypothesis.sentence)] =
+            write_out(words, hypothesis.last, hypothesis.log_probability, id == options.end, options);
+      } else {
+        going_on.push_back(hypothesis);
+        rows.push_back(row);
+        last.push_back(id);
+      }
+    }
+    if (rows.size() < live.size() && !rows.empty()) model.keep_rows(rows);
+    live = std::move(going_on);
+  }
+  return results;
+}
+
+std::vector<Decoded> beam_search(StepModel& model, const SearchOptions& options) {
+  check(options, "beam_search");
+  const Size sentences = model.rows();
+  const double most_lenient = length_penalty(options.max_length, options.length_power);
+  std::vector<Word> words;
+  std::vector<Live> live;  // those of one sentence stand together, the likeliest first
+  for (Size i = 0; i < sentences; ++i) live.push_back({i});
+  std::vector<Ended> ended(static_cast<std::size_t>(sentences));
+  std::vector<std::int64_t> last(static_cast<std::size_t>(sentences), options.begin);
+
+  for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
+    const StepModel::Step step = model.step(last_words(last));
+    const Tensor log_probabilities = next_log_probabilities(step);
+    std::vector<Live> going_on;
+    std::vector<Size> rows;
+    last.clear();
+
+    for (std::size_t first = 0, next = 0; first < live.size(); first = next) {
+      const Size sentence = live[first].sentence;
+      // Twice the beam, so that it stays full even if half of these end.
+      std::vector<Candidate> candidates;
+      for (; next < live.size() && live[next].sentence == sentence; ++next) {
+        const auto best = best_of_row(log_probabilities, static_cast<Size>(next), live[next].log_probability,
+                                      2 * options.beam);
+        candidates.insert(candidates.end(), best.begin(), best.end());
+      }
+      std::sort(candidates.begin(), candidates.end());
+      if (candidates.empty())
+        fail(
+            "[beam_search] the model gives no word of sentence {} a probability: are there NaN among its "
+            "weights?",
+            sentence);
+
+      Ended& done = ended[static_cast<std::size_t>(sentence)];
+      std::vector<Live> kept;
+      std::vector<Size> kept_rows;
+      std::vector<std::int64_t> kept_words;
+      for (Size rank = 0; rank < static_cast<Size>(candidates.size()); ++rank) {
+        const Candidate& candidate = candidates[static_cast<std::size_t>(rank)];
+        const bool ends = candidate.id == options.end;
+        if (ends && rank >= options.beam) continue;
+        words.push_back({live[static_cast<std::size_t>(candidate.row)].last, candidate.id, step.alignment,
+                         candidate.row});
+        const Size at = static_cast<Size>(words.size()) - 1;
+        if (ends) {
+          done.add(write_out(words, at, candidate.log_probability, true, options));
+        } else {
+          kept.push_back({sentence, at, candidate.log_probability});
+          kept_rows.push_back(candidate.row);
+          kept_words.push_back(candidate.id);
+        }
+        if (static_cast<Size>(kept.size()) == options.beam) break;
+      }
+      if (t + 1 == options.max_length && !done.best && !kept.empty())
+        done.add(write_out(words, kept[0].last, kept[0].log_probability, false, options));
+      if (kept.empty()) continue;
+      // Once enough have ended, a living one must be ahead as it stands; before that, it must have a chance.
+      const double divisor =
+          done.count >= options.beam ? length_penalty(t + 1, options.length_power) : most_lenient;
+      if (done.best && kept[0].log_probability / divisor <= done.best->score) continue;
+      going_on.insert(going_on.end(), kept.begin(), kept.end());
+      rows.insert(rows.end(), kept_rows.begin(), kept_rows.end());
+      last.insert(last.end(), kept_words.begin(), kept_words.end());
+    }
+
+    std::vector<Size> same(live.size());
+    std::iota(same.begin(), same.end(), Size{0});
+    if (!rows.empty() && rows != same) model.keep_rows(rows);
+    live = std::move(going_on);
+  }
+  std::vector<Decoded> results;
+  for (Ended& sentence : ended) results.push_back(std::move(*sentence.best));
+  return results;
+}
+
+}  // namespace tapestry

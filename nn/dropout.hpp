@@ -1,0 +1,28 @@
+// Dropout as a layer: on while its model trains.
+#pragma once
+
+#include "core/ops/norm.hpp"
+#include "nn/module.hpp"
+
+namespace tapestry {
+
+/// In training, zeroes elements with probability `rate` and scales the others by 1 / (1 − rate) (Srivastava
+/// et al. 2014); in eval mode, x itself.
+class Dropout : public Module {
+ public:
+  Dropout(Place place, double rate) : Module(std::move(place)), rate_(rate) {
+    if (!(rate >= 0 && rate < 1))
+      fail("a dropout rate lies in [0, 1), not at {} (\"{}\")", rate, full_name());
+  }
+  explicit Dropout(double rate) : Dropout(Place{}, rate) {}
+
+  Tensor operator()(const Tensor& x, Where at = {}) const {
+    return training() && rate_ > 0 ? dropout(x, rate_, at) : x;
+  }
+  double rate() const { return rate_; }
+
+ private:
+  double rate_;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,31 @@
+#include "nn/embedding.hpp"
+
+#include "core/create.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/pointwise.hpp"
+
+namespace tapestry {
+
+Embedding::Embedding(Place place, Size words, Size width, std::optional<std::int64_t> padding,
+                     Initialiser initialiser)
+    : Module(std::move(place)),
+      weight{*this,
+             "weight",
+             {words, width},
+             padding ? with_zero_row(std::move(initialiser), *padding) : std::move(initialiser)},
+      padding_(padding) {
+  if (padding && (*padding < 0 || *padding >= words))
+    fail("the padding word {} is outside the {} words of embedding \"{}\"", *padding, words, full_name());
+}
+
+Tensor Embedding::operator()(const Indices& ids, Where at) const {
+  Tensor vectors = embedding(weight, ids, at);
+  if (!padding_) return vectors;
+  const Mask is_padding = equal(ids, *padding_);
+  bool any = false;
+  for (const bool *p = is_padding.data(), *end = p + is_padding.count(); p != end; ++p) any |= *p;
+  // Cuts the padding word off from its row, so that no gradient reaches it.
+  return any ? where(is_padding.unsqueeze(-1), scalar(0, vectors.dtype()), vectors, at) : vectors;
+}
+
+}  // namespace tapestry

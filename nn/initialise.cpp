@@ -1,0 +1,104 @@
+#include "nn/initialise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace tapestry {
+
+namespace {
+
+void fill_uniform(const FirstValues& first, double bound) {
+  std::uint64_t i = 0;
+  for (double& value : first.values) value = bound * (2 * first.stream.uniform(i++) - 1);
+}
+
+void fill_normal(const FirstValues& first, double deviation) {
+  std::uint64_t i = 0;
+  for (double& value : first.values) value = deviation * first.stream.normal(i++);
+}
+
+/// Makes the rows of `q`, each `width` long, orthonormal: Gram and Schmidt's method, modified and run twice,
+/// so that rounding does not spoil it.
+void orthonormalise_rows(std::span<double> q, std::size_t width) {
+  for (std::size_t i = 0; i * width < q.size(); ++i) {
+    const auto row = q.subspan(i * width, width);
+    for (int pass = 0; pass < 2; ++pass)
+      for (std::size_t j = 0; j < i; ++j) {
+        const auto earlier = q.subspan(j * width, width);
+        double dot = 0;
+        for (std::size_t k = 0; k < width; ++k) dot += row[k] * earlier[k];
+        for (std::size_t k = 0; k < width; ++k) row[k] -= dot * earlier[k];
+      }
+    double squares = 0;
+    for (double value : row) squares += value * value;
+    for (double& value : row) value /= std::sqrt(squares);
+  }
+}
+
+}  // namespace
+
+Size FirstValues::fan_in() const {
+  if (shape.rank() < 2) return shape.count();
+  return shape[0] ? shape.count() / shape[0] : 0;
+}
+
+Size FirstValues::fan_out() const { return shape.rank() < 2 ? 1 : shape[0]; }
+
+void zeros(const FirstValues& first) { std::fill(first.values.begin(), first.values.end(), 0.0); }
+
+void ones(const FirstValues& first) { std::fill(first.values.begin(), first.values.end(), 1.0); }
+
+void xavier(const FirstValues& first) {
+  fill_uniform(first, std::sqrt(6.0 / static_cast<double>(first.fan_in() + first.fan_out())));
+}
+
+void kaiming(const FirstValues& first) {
+  fill_normal(first, std::sqrt(2.0 / static_cast<double>(first.fan_in())));
+}
+
+void fan_in_uniform(const FirstValues& first) {
+  fill_uniform(first, 1.0 / std::sqrt(static_cast<double>(first.fan_in())));
+}
+
+void orthogonal(const FirstValues& first) {
+  if (first.shape.rank() < 2)
+    fail("orthogonal first values want two axes or more, not {}", first.shape.rank());
+  if (first.values.empty()) return;
+  fill_normal(first, 1);
+  const auto rows = static_cast<std::size_t>(first.shape[0]);
+  const std::size_t columns = first.values.size() / rows;
+  if (rows <= columns) return orthonormalise_rows(first.values, columns);
+  // More rows than columns: the transpose has the orthonormal rows.
+  std::vector<double> transposed(first.values.size());
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) transposed[j * rows + i] = first.values[i * columns + j];
+  orthonormalise_rows(transposed, rows);
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) first.values[i * columns + j] = transposed[j * rows + i];
+}
+
+Initialiser constant(double value) {
+  return [value](const FirstValues& first) { std::fill(first.values.begin(), first.values.end(), value); };
+}
+
+Initialiser uniform(double bound) {
+  return [bound](const FirstValues& first) { fill_uniform(first, bound); };
+}
+
+Initialiser normal(double deviation) {
+  return [deviation](const FirstValues& first) { fill_normal(first, deviation); };
+}
+
+Initialiser with_zero_row(Initialiser rest, Size row) {
+  return [rest = std::move(rest), row](const FirstValues& first) {
+    rest(first);
+    const auto width = static_cast<std::size_t>(first.fan_in());
+    std::fill_n(first.values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * width),
+                width, 0.0);
+  };
+}
+
+}  // namespace tapestry

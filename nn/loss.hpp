@@ -1,0 +1,34 @@
+// Losses with their options as objects, so that a model can hold its loss.
+#pragma once
+
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/loss.hpp"
+#include "core/ops/reduce.hpp"
+
+namespace tapestry {
+
+/// Cross-entropy of logits (…, classes) against targets (…), with label smoothing and an ignored target if
+/// asked:
+///     CrossEntropyLoss loss{{.smoothing = 0.1, .ignore = 0}};
+struct CrossEntropyLoss {
+  CrossEntropy options;
+
+  Tensor operator()(const Tensor& logits, const Indices& targets, Where at = {}) const {
+    return cross_entropy(logits, targets, options, at);
+  }
+};
+
+/// (prediction − target)², averaged over all elements, summed, or left as they are. The shapes must be equal:
+/// broadcasting here is nearly always a mistake.
+inline Tensor mean_squared_error(const Tensor& prediction, const Tensor& target, Reduce reduce = Reduce::mean,
+                                 Where at = {}) {
+  if (prediction.shape() != target.shape())
+    fail("[mean_squared_error] prediction {} and target {} differ in shape: reshape one ({}:{})",
+         describe(prediction), describe(target), at.file, at.line);
+  const Tensor difference = sub(prediction, target, at);
+  const Tensor squares = mul(difference, difference, at);
+  if (reduce == Reduce::none) return squares;
+  return reduce == Reduce::sum ? sum(squares, {}, Keep::no, at) : mean(squares, {}, Keep::no, at);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,295 @@
+#include "nn/module.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/create.hpp"
+
+namespace tapestry {
+
+namespace {
+
+std::string join(const std::string& prefix, const std::string& name) {
+  if (prefix.empty()) return name;
+  if (name.empty()) return prefix;
+  return prefix + "." + name;
+}
+
+thread_local detail::Cloning* cloning_now = nullptr;
+
+/// A leaf without values.
+Tensor empty_leaf(const Dims& shape, DType dtype, std::string name) {
+  detail::Body* body = detail::Body::make();
+  Tensor leaf = Tensor::from_body(detail::Ref<detail::Body>::adopt(body));
+  body->dtype = dtype;
+  body->shape = shape;
+  body->stride = dense_strides(shape);
+  body->leaf = std::make_unique<detail::Leaf>();
+  body->leaf->name = std::move(name);
+  return leaf;
+}
+
+/// Gives a leaf another element type; its values go if that is a change.
+void retype(const Tensor& leaf, DType dtype) {
+  detail::Body& body = leaf.body();
+  if (body.dtype == dtype) return;
+  body.dtype = dtype;
+  body.buffer = {};
+  body.offset = 0;
+  body.stride = dense_strides(body.shape);
+  leaf.clear_grad();
+}
+
+bool is_within(std::string_view path, std::string_view part) {
+  return part.empty() || path == part ||
+         (path.size() > part.size() && path.substr(0, part.size()) == part && path[part.size()] == '.');
+}
+
+}  // namespace
+
+namespace detail {
+
+Cloning::Cloning(std::optional<DType> dtype_in) : dtype(dtype_in) {
+  if (cloning_now) fail("clone() was called while another clone is being made");
+  cloning_now = this;
+}
+
+Cloning::~Cloning() { cloning_now = nullptr; }
+
+Cloning& Cloning::active(const char* what, const std::string& name) {
+  if (!cloning_now)
+    fail(
+        "a {} (\"{}\") cannot be copied: pass it by reference, take a handle with `Tensor w = …`, or clone() "
+        "the model",
+        what, name);
+  return *cloning_now;
+}
+
+void Cloning::refuse_type(const Module& model) {
+  fail("clone() wants the concrete type of the model: cast to {} first", model.type_name());
+}
+
+}  // namespace detail
+
+Module::Module(Place place) : name_(std::move(place.name)) {
+  if (place.parent) attach(*place.parent);
+}
+
+Module::Module(const Module& other) : training_(other.training_) {
+  auto& cloning = detail::Cloning::active("module", other.full_name());
+  cloning.modules[&other] = this;
+  if (const auto parent = cloning.modules.find(other.parent_); parent != cloning.modules.end()) {
+    name_ = other.name_;
+    attach(*parent->second);
+  }
+}
+
+Module::~Module() {
+  if (parent_) parent_->release({this, nullptr});
+  for (const Child& child : children_) {
+    if (child.module) child.module->parent_ = nullptr;
+    if (child.parameter) child.parameter->owner_ = nullptr;
+  }
+}
+
+void Module::attach(Module& parent) {
+  parent.adopt({this, nullptr}, name_);
+  parent_ = &parent;
+}
+
+void Module::adopt(Child child, const std::string& name) {
+  for (const Child& other : children_)
+    if (!name.empty() && name == (other.module ? other.module->name_ : other.parameter->name_))
+      fail("\"{}\" has two parts called \"{}\": give each its own name", full_name(), name);
+  children_.push_back(child);
+}
+
+void Module::release(const Child& child) noexcept {
+  const auto same = [&](const Child& other) {
+    return other.module == child.module && other.parameter == child.parameter;
+  };
+  children_.erase(std::remove_if(children_.begin(), children_.end(), same), children_.end());
+}
+
+std::string Module::full_name() const { return parent_ ? join(parent_->full_name(), name_) : name_; }
+
+std::string Module::type_name() const {
+  int status = 0;
+  char* readable = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? readable : typeid(*this).name();
+  std::free(readable);
+  for (const std::string& prefix : {std::string("tapestry::"), std::string("(anonymous namespace)::")})
+    for (auto at = name.find(prefix); at != std::string::npos; at = name.find(prefix))
+      name.erase(at, prefix.size());
+  return name;
+}
+
+void Module::collect(const std::string& prefix, std::vector<Cell>& cells) const {
+  for (const Child& child : children_) {
+    if (child.module) child.module->collect(join(prefix, child.module->name_), cells);
+    if (child.parameter) cells.push_back({join(prefix, child.parameter->name_), child.parameter});
+  }
+}
+
+std::vector<Module::Cell> Module::cells() const {
+  std::vector<Cell> cells;
+  collect({}, cells);
+  return cells;
+}
+
+/// One cell for each leaf, at the leaf's first place: the one that gives the leaf its name, if it is in here.
+std::vector<Module::Cell> Module::distinct_cells() const {
+  std::vector<Cell> distinct;
+  std::map<const detail::Body*, std::size_t> place;
+  for (Cell& cell : cells()) {
+    const auto [at, is_new] = place.emplace(cell.parameter->ref().get(), distinct.size());
+    if (is_new)
+      distinct.push_back(std::move(cell));
+    else if (cell.parameter->names_its_leaf())
+      distinct[at->second] = std::move(cell);
+  }
+  return distinct;
+}
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> leaves;
+  for (const Cell& cell : distinct_cells()) leaves.push_back(*cell.parameter);
+  return leaves;
+}
+
+State Module::state() const {
+  State state;
+  for (const Cell& cell : distinct_cells()) {
+    const Tensor leaf = *cell.parameter;
+    if (!state.emplace(cell.path, leaf.body().buffer ? leaf.detach() : leaf).second)
+      fail("two parameters are called \"{}\": give each its own name", cell.path);
+  }
+  return state;
+}
+
+void Module::load_state(const State& state) {
+  struct Found {
+    const Tensor* values = nullptr;
+    std::string path;
+  };
+  std::map<const detail::Body*, Found> found;
+  std::map<std::string_view, bool> used;
+  std::vector<std::string> faults;
+  const std::vector<Cell> all = cells();
+  for (const Cell& cell : all) {
+    const auto given = state.find(cell.path);
+    if (given == state.end()) continue;
+    used[given->first] = true;
+    if (given->second.shape() != cell.parameter->shape())
+      faults.push_back(fmt::format("\"{}\" is {} but {} is given", cell.path,
+                                   to_string(cell.parameter->shape()), to_string(given->second.shape())));
+    Found& values = found[cell.parameter->ref().get()];
+    if (!values.values)
+      values = {&given->second, cell.path};
+    else if (values.values->to_vector() != given->second.to_vector())
+      faults.push_back(fmt::format("\"{}\" and \"{}\" are one parameter but differ", values.path, cell.path));
+  }
+  for (const Cell& cell : distinct_cells())
+    if (!found.count(cell.parameter->ref().get()))
+      faults.push_back(fmt::format("\"{}\" is missing", cell.path));
+  for (const auto& [name, values] : state)
+    if (!used.count(name)) faults.push_back(fmt::format("\"{}\" is not in the model", name));
+  if (!faults.empty())
+    fail("the weights do not fit the model, and nothing was loaded: {}", fmt::join(faults, "; "));
+  // Reading every source once more before the first write: one without values must not leave the model half
+  // loaded.
+  for (const auto& [name, values] : state) values.to_vector();
+  for (const Cell& cell : all) {
+    Tensor leaf = *cell.parameter;
+    const Tensor& values = *found.at(leaf.ref().get()).values;
+    if (!leaf.body().buffer) retype(leaf, values.dtype());
+    assign(leaf, values);
+  }
+}
+
+void Module::initialise(std::uint64_t seed, DType dtype) {
+  for (const Cell& cell : distinct_cells()) cell.parameter->initialise(seed, dtype);
+}
+
+void Module::set_frozen_part(std::string_view part, bool frozen) {
+  bool any = false;
+  for (const Cell& cell : cells()) {
+    if (!is_within(cell.path, part)) continue;
+    set_frozen(*cell.parameter, frozen);
+    any = true;
+  }
+  if (!any) {
+    std::vector<std::string> names;
+    for (const Cell& cell : cells()) names.push_back(cell.path);
+    fail("nothing here is called \"{}\"; the parameters are: {}", part, fmt::join(names, ", "));
+  }
+}
+
+void Module::set_training(bool on) {
+  training_ = on;
+  for (const Child& child : children_)
+    if (child.module) child.module->set_training(on);
+}
+
+Parameter::Parameter(Module& owner, std::string name, const Dims& shape, Initialiser initialiser)
+    : Tensor(empty_leaf(shape, DType::f32, join(owner.full_name(), name))),
+      owner_(&owner),
+      name_(std::move(name)),
+      initialiser_(std::move(initialiser)) {
+  if (name_.empty()) fail("a parameter of \"{}\" has no name: give it one", owner.full_name());
+  for (Size size : shape)
+    if (size < 0) fail("parameter \"{}\" cannot have shape {}", Tensor::name(), to_string(shape));
+  owner.adopt({nullptr, this}, name_);
+}
+
+Parameter::Parameter(const Parameter& other)
+    : Tensor(), name_(other.name_), initialiser_(other.initialiser_) {
+  if (!other.defined()) return;
+  auto& cloning = detail::Cloning::active("parameter", other.Tensor::name());
+  const auto owner = cloning.modules.find(other.owner_);
+  if (owner == cloning.modules.end())
+    fail("parameter \"{}\" is copied without the module that holds it: keep a Tensor handle",
+         other.Tensor::name());
+  owner_ = owner->second;
+  Tensor& leaf = cloning.leaves[other.ref().get()];
+  if (!leaf.defined()) {
+    leaf = empty_leaf(other.shape(), cloning.dtype.value_or(other.dtype()), path());
+    leaf.body().leaf->frozen = other.body().leaf->frozen;
+    if (other.body().buffer) assign(leaf, other);
+  } else if (other.names_its_leaf()) {
+    leaf.body().leaf->name = path();
+  }
+  Tensor::operator=(leaf);
+  owner_->adopt({nullptr, this}, name_);
+}
+
+Parameter::~Parameter() {
+  if (owner_) owner_->release({nullptr, this});
+}
+
+std::string Parameter::path() const { return owner_ ? join(owner_->full_name(), name_) : name_; }
+
+void Parameter::tie(const Parameter& other) {
+  if (shape() != other.shape())
+    fail("{} cannot be tied to {}: the shapes differ", describe(*this), describe(other));
+  Tensor::operator=(other);
+}
+
+void Parameter::initialise(std::uint64_t seed, DType dtype) const {
+  std::vector<double> values(static_cast<std::size_t>(count()));
+  const Stream stream(seed, hash_of(Tensor::name()));
+  initialiser_(FirstValues(values, shape(), stream));
+  retype(*this, dtype);
+  Tensor leaf = *this;
+  assign(leaf, tensor(values, shape(), DType::f64));
+}
+
+Evaluating::Evaluating(Module& model) : model_(model), before_(model.training()) { model.eval(); }
+
+Evaluating::~Evaluating() {
+  if (before_) model_.train();
+}
+
+}  // namespace tapestry

@@ -1,0 +1,226 @@
+// Modules and their parameters: how a model names, holds, saves and copies its weights.
+//
+//     struct Net : Module {
+//       Linear hidden{{*this, "hidden"}, 2, 8};
+//       Linear out{{*this, "out"}, 8, 1};
+//     };
+//     Net net;
+//     net.initialise(seed);
+//
+// A parameter or a layer that is a member registers itself with the module around it; nobody can forget one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "core/tensor.hpp"
+#include "nn/initialise.hpp"
+
+namespace tapestry {
+
+class Module;
+class Parameter;
+
+/// Where a module hangs: under a parent with a name, written {*this, "name"}; or nowhere, for the root of a
+/// model. With an empty name the children of the module are named as if they were the parent's own.
+struct Place {
+  Place() = default;
+  Place(Module& parent_in, std::string name_in) : parent(&parent_in), name(std::move(name_in)) {}
+
+  Module* parent = nullptr;
+  std::string name;
+};
+
+/// Tensors by name, as in a file of weights (the same type as in core/safetensors.hpp).
+using State = std::map<std::string, Tensor>;
+
+/// A part of a model. Modules neither copy nor move; clone() makes a second one.
+class Module {
+ public:
+  Module() = default;
+  explicit Module(Place place);
+  /// Only clone() may copy: anywhere else this throws.
+  Module(const Module& other);
+  Module& operator=(const Module&) = delete;
+  virtual ~Module();
+
+  /// Every parameter in here, in the order of registration; tied ones once. Each carries its full name.
+  std::vector<Tensor> parameters() const;
+  /// Every parameter by its name as seen from this module ("encoder.rnn.weight_ih_l0"); tied ones once. The
+  /// tensors view the living weights, and change with them. Those without values are the parameters
+  /// themselves.
+  State state() const;
+  /// Writes values into the parameters, which keep their type (one without values takes the given type).
+  /// Names that are missing, names that no parameter has, and wrong shapes are all listed in one error, and
+  /// then nothing was written. A tied parameter may come under any of its names.
+  void load_state(const State& state);
+
+  /// First values for all parameters: each draws from the seed and its own full name, so the numbers do not
+  /// depend on the order, and are the same in f32 (rounded) and f64.
+  void initialise(std::uint64_t seed, DType dtype = DType::f32);
+
+  /// Frozen parameters are constants. `part` names a parameter or module in here ("encoder"); empty: all.
+  void freeze(std::string_view part = {}) { set_frozen_part(part, true); }
+  void unfreeze(std::string_view part = {}) { set_frozen_part(part, false); }
+
+  /// Training mode, in which modules start: dropout works.
+  void train() { set_training(true); }
+  /// For use: dropout does nothing.
+  void eval() { set_training(false); }
+  bool training() const { return training_; }
+
+  /// The name from the root of the model; empty for the root.
+  std::string full_name() const;
+
+  /// A registered child: exactly one of the two is set.
+  struct Child {
+    Module* module = nullptr;
+    Parameter* parameter = nullptr;
+  };
+  const std::vector<Child>& children() const { return children_; }
+  /// The own name under the parent.
+  const std::string& name() const { return name_; }
+  /// Name of the concrete type, for people.
+  std::string type_name() const;
+
+ private:
+  friend class Parameter;
+  /// A parameter with its name as seen from the module that was asked.
+  struct Cell {
+    std::string path;
+    const Parameter* parameter;
+  };
+  void attach(Module& parent);
+  void adopt(Child child, const std::string& name);
+  void release(const Child& child) noexcept;
+  void collect(const std::string& prefix, std::vector<Cell>& cells) const;
+  std::vector<Cell> cells() const;
+  std::vector<Cell> distinct_cells() const;
+  void set_frozen_part(std::string_view part, bool frozen);
+  void set_training(bool on);
+
+  Module* parent_ = nullptr;
+  std::string name_;
+  std::vector<Child> children_;
+  bool training_ = true;
+};
+
+/// A weight: a leaf tensor that is a member of a module. It has no values until the model is initialised or
+/// loaded.
+///     Parameter weight{*this, "weight", {out, in}, xavier};
+/// Use it wherever a Tensor goes; keep a handle as `Tensor w = layer.weight;`.
+class Parameter : public Tensor {
+ public:
+  /// No parameter: an empty handle, for a part that a layer was made without.
+  Parameter() = default;
+  Parameter(Module& owner, std::string name, const Dims& shape, Initialiser initialiser);
+  /// Only clone() may copy: anywhere else this throws.
+  Parameter(const Parameter& other);
+  Parameter& operator=(const Parameter&) = delete;
+  ~Parameter();
+
+  /// From now on this is the same leaf as `other`, of the same shape: one set of values, one gradient, listed
+  /// once, under the other's name.
+  void tie(const Parameter& other);
+
+  /// The own name under the module that holds it. (The leaf's name(), from Tensor, is the full one.)
+  const std::string& own_name() const { return name_; }
+
+ private:
+  friend class Module;
+  std::string path() const;
+  /// False for a parameter that was tied to another.
+  bool names_its_leaf() const { return path() == Tensor::name(); }
+  void initialise(std::uint64_t seed, DType dtype) const;
+
+  Module* owner_ = nullptr;
+  std::string name_;
+  Initialiser initialiser_ = zeros;
+};
+
+/// Modules of one type under the names 0, 1, …; their addresses stay.
+///     List<Block> blocks{{*this, "blocks"}, 4, width};   // four Blocks, each from (Place, width)
+template <class M>
+class List : public Module {
+ public:
+  explicit List(Place place) : Module(std::move(place)) {}
+  template <class... Args>
+  List(Place place, Size count, const Args&... args) : Module(std::move(place)) {
+    for (Size i = 0; i < count; ++i) add(args...);
+  }
+
+  /// One more, made from (Place, args…).
+  template <class... Args>
+  M& add(Args&&... args) {
+    return modules_.emplace_back(Place{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...);
+  }
+  Size size() const { return static_cast<Size>(modules_.size()); }
+  M& operator[](Size i) { return modules_.at(static_cast<std::size_t>(i)); }
+  const M& operator[](Size i) const { return modules_.at(static_cast<std::size_t>(i)); }
+  auto begin() { return modules_.begin(); }
+  auto end() { return modules_.end(); }
+  auto begin() const { return modules_.begin(); }
+  auto end() const { return modules_.end(); }
+
+ private:
+  std::deque<M> modules_;  // a deque never moves what it holds
+};
+
+namespace detail {
+
+/// While one lives, the copy constructors of Module and Parameter work on this thread, and find here what the
+/// copied parts became.
+class Cloning {
+ public:
+  explicit Cloning(std::optional<DType> dtype);
+  ~Cloning();
+  Cloning(const Cloning&) = delete;
+  Cloning& operator=(const Cloning&) = delete;
+
+  /// Throws, naming `what`, when no clone is being made.
+  static Cloning& active(const char* what, const std::string& name);
+  [[noreturn]] static void refuse_type(const Module& model);
+
+  std::optional<DType> dtype;
+  std::map<const Module*, Module*> modules;
+  std::map<const Body*, Tensor> leaves;
+};
+
+}  // namespace detail
+
+/// A second model of the same type with the same values, in another type if asked: for gradient checks in
+/// f64, or to keep an average. What was tied stays tied, what was frozen stays frozen; gradients are not
+/// copied. Plain members of a module are copied too, so a module that keeps a pointer or a reference to
+/// another part of the model cannot be cloned safely.
+template <class M>
+std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {
+  if (typeid(model) != typeid(M)) detail::Cloning::refuse_type(model);
+  detail::Cloning cloning(dtype);
+  return std::make_unique<M>(model);
+}
+
+/// Puts a model into eval mode and, when it goes, back to training if the model was training.
+class Evaluating {
+ public:
+  explicit Evaluating(Module& model);
+  ~Evaluating();
+  Evaluating(const Evaluating&) = delete;
+  Evaluating& operator=(const Evaluating&) = delete;
+
+ private:
+  Module& model_;
+  bool before_;
+};
+
+/// A table of modules with their parameters, shapes, number of weights and memory.
+std::string summary(const Module& model);
+
+}  // namespace tapestry

@@ -1,0 +1,122 @@
+// Recurrent layers: the plain RNN, the GRU and the LSTM, as single cells and over sequences.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/values.hpp"
+#include "nn/module.hpp"
+
+namespace tapestry {
+
+/// rnn: h' = tanh(W_ih x + b_ih + W_hh h + b_hh) (Elman 1990). gru: Cho et al. 2014, the reset gate applied
+/// after W_hn, as in PyTorch. lstm: Hochreiter & Schmidhuber 1997 with the forget gate of Gers et al. 2000.
+enum class CellKind { rnn, gru, lstm };
+
+/// Rows of each of the weights for one hidden unit: 1, 3 or 4.
+Size gate_count(CellKind kind);
+
+/// What a recurrent layer carries from step to step: hidden (B, H), and for an LSTM its cell (B, H) as well.
+struct RecurrentState {
+  RecurrentState() = default;
+  RecurrentState(Tensor hidden_in, Tensor cell_in = {})
+      : hidden(std::move(hidden_in)), cell(std::move(cell_in)) {}
+
+  Tensor hidden;
+  Tensor cell;
+};
+
+/// One step at a time. Weights in PyTorch's layout: (gates · H, in) and (gates · H, H), the gates in the
+/// order reset, update, new (GRU) and input, forget, cell, output (LSTM); first values uniform on ±1/√H.
+class RecurrentCell : public Module {
+ public:
+  RecurrentCell(Place place, CellKind kind, Size in, Size hidden);
+
+  /// x (B, in) and a state → the next state. An empty state is zeros.
+  RecurrentState operator()(const Tensor& x, const RecurrentState& state = {}, Where at = {}) const;
+  CellKind kind() const { return kind_; }
+  Size hidden() const { return weight_hh.shape()[1]; }
+
+ private:
+  CellKind kind_;
+
+ public:
+  Parameter weight_ih, weight_hh, bias_ih, bias_hh;
+};
+
+struct RNNCell : RecurrentCell {
+  RNNCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::rnn, in, hidden) {}
+  RNNCell(Size in, Size hidden) : RNNCell(Place{}, in, hidden) {}
+};
+struct GRUCell : RecurrentCell {
+  GRUCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::gru, in, hidden) {}
+  GRUCell(Size in, Size hidden) : GRUCell(Place{}, in, hidden) {}
+};
+struct LSTMCell : RecurrentCell {
+  LSTMCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::lstm, in, hidden) {}
+  LSTMCell(Size in, Size hidden) : LSTMCell(Place{}, in, hidden) {}
+};
+
+struct RecurrentOptions {
+  int layers = 1;
+  /// A second run from the end to the beginning in every layer (Schuster & Paliwal 1997); outputs are
+  /// [forward; backward].
+  bool both_directions = false;
+  /// Between layers, in training.
+  double dropout = 0;
+};
+
+/// What a sequence layer returns.
+struct RecurrentOutput {
+  /// (B, T, directions · H), the last layer's states; 0 after a row's length.
+  Tensor states;
+  /// The state after each row's last valid step: layer by layer, forward before backward.
+  std::vector<RecurrentState> final;
+};
+
+/// Over whole sequences. Parameters are named as PyTorch's: weight_ih_l0, weight_hh_l0, bias_ih_l0,
+/// bias_hh_l0, weight_ih_l0_reverse, …
+class Recurrent : public Module {
+ public:
+  Recurrent(Place place, CellKind kind, Size in, Size hidden, RecurrentOptions options = {});
+
+  /// x (B, T, in), one length for each row or none, and a state for each layer and direction or none (zeros).
+  /// What stands after a row's length, NaN too, changes no output and no gradient.
+  RecurrentOutput operator()(const Tensor& x, const ValidLengths& lengths = {},
+                             const std::vector<RecurrentState>& initial = {}, Where at = {}) const;
+
+  CellKind kind() const { return kind_; }
+  Size hidden() const { return hidden_; }
+  int directions() const { return options_.both_directions ? 2 : 1; }
+
+ private:
+  /// The weights of one layer in one direction.
+  struct Weights {
+    Weights(Module& owner, const std::string& suffix, Size gates, Size in, Size hidden);
+    Parameter weight_ih, weight_hh, bias_ih, bias_hh;
+  };
+
+  CellKind kind_;
+  Size hidden_;
+  RecurrentOptions options_;
+  std::deque<Weights> weights_;
+};
+
+struct RNN : Recurrent {
+  RNN(Place place, Size in, Size hidden, RecurrentOptions options = {})
+      : Recurrent(std::move(place), CellKind::rnn, in, hidden, options) {}
+  RNN(Size in, Size hidden, RecurrentOptions options = {}) : RNN(Place{}, in, hidden, options) {}
+};
+struct GRU : Recurrent {
+  GRU(Place place, Size in, Size hidden, RecurrentOptions options = {})
+      : Recurrent(std::move(place), CellKind::gru, in, hidden, options) {}
+  GRU(Size in, Size hidden, RecurrentOptions options = {}) : GRU(Place{}, in, hidden, options) {}
+};
+struct LSTM : Recurrent {
+  LSTM(Place place, Size in, Size hidden, RecurrentOptions options = {})
+      : Recurrent(std::move(place), CellKind::lstm, in, hidden, options) {}
+  LSTM(Size in, Size hidden, RecurrentOptions options = {}) : LSTM(Place{}, in, hidden, options) {}
+};
+
+}  // namespace tapestry

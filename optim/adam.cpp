@@ -1,0 +1,73 @@
+// One kernel over the line of all weights.
+#include "optim/adam.hpp"
+
+#include <cmath>
+
+#include "core/simd/update.hpp"
+#include "optim/stretches.hpp"
+
+namespace tapestry {
+
+void Adam::add_group(std::vector<Tensor> weights, const AdamOptions& options) {
+  const auto is_beta = [](double beta) { return beta >= 0 && beta < 1; };
+  if (!(options.learning_rate >= 0) || !(options.epsilon >= 0) || !(options.weight_decay >= 0))
+    fail("Adam cannot use learning_rate {}, epsilon {} and weight_decay {}: all are 0 or more",
+         options.learning_rate, options.epsilon, options.weight_decay);
+  if (!is_beta(options.beta1) || !is_beta(options.beta2))
+    fail("Adam cannot use beta1 {} and beta2 {}: both are at least 0 and below 1", options.beta1,
+         options.beta2);
+  add(std::move(weights), groups_.size());
+  groups_.push_back(options);
+}
+
+std::span<const char* const> Adam::kept_names(std::size_t) const {
+  static constexpr const char* kNames[] = {"m", "v"};
+  return kNames;
+}
+
+void Adam::update(std::span<const Ready> ready, double rate_factor, double gradient_scale) {
+  detail::Line line;
+  // Weights of one group that have taken as many steps share their numbers; most often all do.
+  struct Shared {
+    std::size_t group;
+    double t;
+    simd::AdamStep step;
+  };
+  std::vector<Shared> shared;
+  std::vector<std::size_t> numbers;
+  numbers.reserve(ready.size());
+  for (const Ready& one : ready) {
+    Slot& slot = *one.slot;
+    const double t = *slot.steps.data<double>() + 1;
+    *slot.steps.mutable_data<double>() = t;
+    std::size_t i = 0;
+    while (i < shared.size() && (shared[i].group != slot.group || shared[i].t != t)) ++i;
+    if (i == shared.size()) {
+      const AdamOptions& o = groups_[slot.group];
+      simd::AdamStep step;
+      step.learning_rate = o.learning_rate * rate_factor;
+      step.beta1 = o.beta1;
+      step.beta2 = o.beta2;
+      step.epsilon = o.epsilon;
+      step.weight_decay = o.weight_decay;
+      step.decoupled = decoupled_;
+      step.correction1 = 1 - std::pow(o.beta1, t);
+      step.correction2 = 1 - std::pow(o.beta2, t);
+      step.scale = gradient_scale;
+      shared.push_back({slot.group, t, step});
+    }
+    numbers.push_back(i);
+    line.add(one.gradient.count());
+  }
+  line.run([&](std::size_t job, Size begin, Size end) {
+    Slot& slot = *ready[job].slot;
+    dispatch(slot.weight.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      simd::adam(slot.weight.mutable_data<T>() + begin, ready[job].gradient.data<T>() + begin,
+                 slot.kept[0].mutable_data<T>() + begin, slot.kept[1].mutable_data<T>() + begin, end - begin,
+                 shared[numbers[job]].step);
+    });
+  });
+}
+
+}  // namespace tapestry

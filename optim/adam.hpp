@@ -1,0 +1,66 @@
+// Adam (Kingma & Ba 2015, algorithm 1) and AdamW (Loshchilov & Hutter 2019, algorithm 2).
+#pragma once
+
+#include <vector>
+
+#include "optim/optimiser.hpp"
+
+namespace tapestry {
+
+struct AdamOptions {
+  double learning_rate = 1e-3;  // η
+  double beta1 = 0.9;           // of the mean
+  double beta2 = 0.999;         // of the mean square
+  double epsilon = 1e-8;        // ε
+  double weight_decay = 0;      // λ, added to the gradient as λ w
+};
+
+/// m ← β₁ m + (1 − β₁) g;  v ← β₂ v + (1 − β₂) g²;  w ← w − η m̂ / (√v̂ + ε) with m̂ = m / (1 − β₁ᵗ), v̂ = v / (1
+/// − β₂ᵗ). t counts the steps of each weight on its own, so one that was frozen starts afresh.
+class Adam : public Optimiser {
+ public:
+  Adam() = default;
+  explicit Adam(std::vector<Tensor> weights, const AdamOptions& options = {}) {
+    add_group(std::move(weights), options);
+  }
+
+  /// Throws if an option is out of range.
+  void add_group(std::vector<Tensor> weights, const AdamOptions& options);
+  /// May be changed between steps.
+  AdamOptions& group(std::size_t index = 0) { return groups_.at(index); }
+  std::size_t groups() const { return groups_.size(); }
+
+ protected:
+  /// With `decoupled`, λ shrinks the weights instead: w ← (1 − η λ) w before the step.
+  explicit Adam(bool decoupled) : decoupled_(decoupled) {}
+
+ private:
+  std::span<const char* const> kept_names(std::size_t group) const override;
+  bool counts_steps() const override { return true; }
+  void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) override;
+
+  std::vector<AdamOptions> groups_;
+  bool decoupled_ = false;
+};
+
+struct AdamWOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 1e-2;
+};
+
+/// Adam with decoupled weight decay: w ← (1 − η λ) w, then Adam's step.
+class AdamW : public Adam {
+ public:
+  AdamW() : Adam(true) {}
+  explicit AdamW(std::vector<Tensor> weights, const AdamWOptions& options = {}) : Adam(true) {
+    add_group(std::move(weights), options);
+  }
+  void add_group(std::vector<Tensor> weights, const AdamWOptions& o) {
+    Adam::add_group(std::move(weights), {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay});
+  }
+};
+
+}  // namespace tapestry

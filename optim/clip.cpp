@@ -1,0 +1,111 @@
+// The norm in one parallel pass, the scaling in another.
+#include "optim/clip.hpp"
+
+#include <cmath>
+#include <unordered_set>
+
+#include "core/ops/views.hpp"
+#include "core/simd/update.hpp"
+#include "optim/stretches.hpp"
+
+namespace tapestry {
+
+namespace {
+
+struct Gradient {
+  detail::Leaf* leaf;
+  Tensor values;  // dense
+};
+
+std::vector<Gradient> gradients_of(const std::vector<Tensor>& leaves) {
+  std::vector<Gradient> gradients;
+  std::unordered_set<const detail::Body*> seen;
+  for (const Tensor& leaf : leaves)
+    if (leaf.requires_grad() && leaf.has_grad() && seen.insert(leaf.ref().get()).second)
+      gradients.push_back({leaf.body().leaf.get(), contiguous(leaf.grad().detach())});
+  return gradients;
+}
+
+detail::Line line_of(const std::vector<Gradient>& gradients) {
+  detail::Line line;
+  for (const Gradient& one : gradients) line.add(one.values.count());
+  return line;
+}
+
+double norm_of(const std::vector<Gradient>& gradients, const detail::Line& line) {
+  std::vector<double> sums(static_cast<std::size_t>(line.stretches()));
+  simd::parallel_for(line.stretches(), [&](Size stretch) {
+    double sum = 0;
+    line.walk(stretch, [&](std::size_t job, Size begin, Size end) {
+      dispatch(gradients[job].values.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        sum += simd::sum_of_squares(gradients[job].values.data<T>() + begin, end - begin);
+      });
+    });
+    sums[static_cast<std::size_t>(stretch)] = sum;
+  });
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return std::sqrt(total);
+}
+
+[[noreturn]] void refuse(const std::vector<Gradient>& gradients, double norm) {
+  for (const Gradient& one : gradients) {
+    detail::Line line;
+    line.add(one.values.count());
+    if (!std::isfinite(norm_of({one}, line)))
+      fail(
+          "[clip_gradients] the norm of all gradients is {}; the first that is not finite belongs to {} "
+          "\"{}\": lower the "
+          "learning rate, or look with AnomalyMode",
+          norm, to_string(one.values.shape()), one.leaf->name);
+  }
+  fail("[clip_gradients] the norm of all gradients is {}: lower the learning rate", norm);
+}
+
+}  // namespace
+
+double gradient_norm(const std::vector<Tensor>& leaves) {
+  const std::vector<Gradient> gradients = gradients_of(leaves);
+  return norm_of(gradients, line_of(gradients));
+}
+
+double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFinite non_finite) {
+  if (!(max_norm > 0)) fail("[clip_gradients] max_norm is {}; it must be above 0", max_norm);
+  std::vector<Gradient> gradients = gradients_of(leaves);
+  const detail::Line line = line_of(gradients);
+  const double norm = norm_of(gradients, line);
+  if (!std::isfinite(norm)) {
+    if (non_finite == NonFinite::refuse) refuse(gradients, norm);
+    return norm;
+  }
+  const double factor = max_norm / (norm + 1e-6);
+  if (factor >= 1) return norm;
+  // Handles on a gradient's memory when nobody else has one: the leaf's, and ours here, each on the one
+  // buffer.
+  for (Gradient& one : gradients) {
+    Tensor& grad = one.leaf->grad;
+    const bool shares = one.values.body().buffer.get() == grad.body().buffer.get();
+    if (shares) one.values = Tensor();
+    const bool alone = shares && grad.ref().unique() && grad.body().buffer.unique();
+    if (shares) one.values = grad.detach();
+    if (shares && !alone) {
+      Tensor copy = Tensor::uninitialised(grad.shape(), grad.dtype());
+      assign(copy, one.values);
+      one.values = copy;
+    }
+  }
+  line.run([&](std::size_t job, Size begin, Size end) {
+    dispatch(gradients[job].values.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      simd::scale(gradients[job].values.mutable_data<T>() + begin, end - begin, factor);
+    });
+  });
+  for (Gradient& one : gradients) {
+    mark_written(one.values);
+    one.leaf->grad = std::move(one.values);
+  }
+  return norm;
+}
+
+}  // namespace tapestry

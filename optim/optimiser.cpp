@@ -1,0 +1,103 @@
+// The part of a step that does not depend on the method.
+#include "optim/optimiser.hpp"
+
+#include <algorithm>
+
+#include "core/create.hpp"
+#include "core/ops/views.hpp"
+#include "core/text.hpp"
+#include "optim/restore.hpp"
+
+namespace tapestry {
+
+namespace {
+
+std::string label(const Tensor& weight, std::size_t index) {
+  return weight.name().empty() ? fmt::format("parameter {}", index)
+                               : fmt::format("\"{}\"", printable(weight.name(), 80));
+}
+
+}  // namespace
+
+void Optimiser::add(std::vector<Tensor> weights, std::size_t group) {
+  std::vector<Slot> added;
+  const auto find = [](const std::vector<Slot>& slots, const Tensor& weight) {
+    return std::any_of(slots.begin(), slots.end(),
+                       [&](const Slot& s) { return s.weight.ref().get() == weight.ref().get(); });
+  };
+  for (const Tensor& weight : weights) {
+    if (!weight.body().leaf)
+      fail("an optimiser changes leaves only; {} is none: make it with variable(), or a module's Parameter",
+           describe(weight));
+    if (!weight.is_contiguous())
+      fail("an optimiser needs dense weights; {} is a strided view: use contiguous()", describe(weight));
+    if (find(slots_, weight)) fail("{} is in two parameter groups: leave it in one", describe(weight));
+    if (!find(added, weight)) added.push_back({weight, group, {}, {}});
+  }
+  slots_.insert(slots_.end(), added.begin(), added.end());
+}
+
+void Optimiser::prepare(Slot& slot) {
+  const std::size_t names = kept_names(slot.group).size();
+  for (std::size_t i = 0; i < names; ++i) {
+    Tensor& kept = slot.kept[i];
+    if (!kept.defined()) kept = zeros(slot.weight.shape(), slot.weight.dtype());
+    if (kept.dtype() != slot.weight.dtype())
+      fail("{} became {} after the optimiser's first step: make a new optimiser", describe(slot.weight),
+           name_of(slot.weight.dtype()));
+  }
+  if (!slot.steps.defined()) slot.steps = zeros({}, DType::f64);
+}
+
+void Optimiser::step(double rate_factor, double gradient_scale) {
+  std::vector<Ready> ready;
+  ready.reserve(slots_.size());
+  std::vector<std::string> absent;
+  std::size_t absent_count = 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (!slot.weight.requires_grad()) continue;  // frozen
+    if (!slot.weight.has_grad()) {
+      if (++absent_count <= 8) absent.push_back(label(slot.weight, i));
+      continue;
+    }
+    ready.push_back({&slot, contiguous(slot.weight.grad().detach())});
+  }
+  if (absent_count > 0)
+    fail("[step] no gradient for {}{}: run backward on a loss that depends on {}, or freeze {}",
+         fmt::join(absent, ", "),
+         absent_count > absent.size() ? fmt::format(" and {} more", absent_count - absent.size()) : "",
+         absent_count == 1 ? "it" : "them", absent_count == 1 ? "it" : "them");
+  for (const Ready& one : ready) prepare(*one.slot);
+  // First the mark, so that nothing which was saved before can be taken for current if the update throws
+  // half-way.
+  for (const Ready& one : ready) mark_written(one.slot->weight);
+  update(ready, rate_factor, gradient_scale);
+  for (const Ready& one : ready) one.slot->weight.clear_grad();
+}
+
+void Optimiser::clear_gradients() const {
+  for (const Slot& slot : slots_) slot.weight.clear_grad();
+}
+
+State Optimiser::state() {
+  State state;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    prepare(slot);
+    const std::string name = slot.weight.name().empty() ? fmt::format("parameter.{}", i) : slot.weight.name();
+    const auto put = [&](const char* what, const Tensor& x) {
+      if (!state.emplace(name + "/" + what, x).second)
+        fail("two parameters of the optimiser are called \"{}\": give each a name of its own",
+             printable(name, 80));
+    };
+    const auto names = kept_names(slot.group);
+    for (std::size_t k = 0; k < names.size(); ++k) put(names[k], slot.kept[k]);
+    if (counts_steps()) put("steps", slot.steps);
+  }
+  return state;
+}
+
+void Optimiser::load_state(const State& given) { restore(state(), given, "the optimiser's state"); }
+
+}  // namespace tapestry

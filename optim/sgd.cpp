@@ -1,0 +1,45 @@
+// One kernel over the line of all weights.
+#include "optim/sgd.hpp"
+
+#include "core/simd/update.hpp"
+#include "optim/stretches.hpp"
+
+namespace tapestry {
+
+void SGD::add_group(std::vector<Tensor> weights, const SGDOptions& options) {
+  if (!(options.learning_rate >= 0) || !(options.momentum >= 0) || !(options.weight_decay >= 0))
+    fail("SGD cannot use learning_rate {}, momentum {} and weight_decay {}: all are 0 or more",
+         options.learning_rate, options.momentum, options.weight_decay);
+  if (options.nesterov && options.momentum == 0) fail("SGD with nesterov wants a momentum above 0");
+  add(std::move(weights), groups_.size());
+  groups_.push_back(options);
+}
+
+std::span<const char* const> SGD::kept_names(std::size_t group) const {
+  static constexpr const char* kNames[] = {"momentum"};
+  return {kNames, groups_[group].momentum != 0 ? std::size_t{1} : std::size_t{0}};
+}
+
+void SGD::update(std::span<const Ready> ready, double rate_factor, double gradient_scale) {
+  detail::Line line;
+  std::vector<simd::SgdStep> steps(groups_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    steps[g].learning_rate = groups_[g].learning_rate * rate_factor;
+    steps[g].momentum = groups_[g].momentum;
+    steps[g].weight_decay = groups_[g].weight_decay;
+    steps[g].nesterov = groups_[g].nesterov;
+    steps[g].scale = gradient_scale;
+  }
+  for (const Ready& one : ready) line.add(one.gradient.count());
+  line.run([&](std::size_t job, Size begin, Size end) {
+    Slot& slot = *ready[job].slot;
+    dispatch(slot.weight.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      T* velocity = groups_[slot.group].momentum != 0 ? slot.kept[0].mutable_data<T>() + begin : nullptr;
+      simd::sgd(slot.weight.mutable_data<T>() + begin, ready[job].gradient.data<T>() + begin, velocity,
+                end - begin, steps[slot.group]);
+    });
+  });
+}
+
+}  // namespace tapestry

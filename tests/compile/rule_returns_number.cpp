@@ -1,0 +1,17 @@
+// A derivative rule returns a tensor.
+// error: no match for
+// error: no viable overloaded
+// error: cannot convert
+#include "core/op.hpp"
+
+tapestry::Tensor identity(const tapestry::Tensor& x, tapestry::Where at = {}) {
+#ifdef WRONG
+  return tapestry::op<"identity">(at, x.detach(),
+                                  tapestry::wrt(x, [](const tapestry::Tensor&) { return "dy"; }));
+#else
+  return tapestry::op<"identity">(at, x.detach(),
+                                  tapestry::wrt(x, [](const tapestry::Tensor& dy) { return dy; }));
+#endif
+}
+
+tapestry::Tensor use(const tapestry::Tensor& x) { return identity(x); }

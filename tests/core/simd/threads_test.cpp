@@ -1,0 +1,180 @@
+// The pool: every chunk once, exceptions, nesting, several callers, changes of size, the environment
+// variable.
+#include "core/simd/threads.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace tapestry;
+using namespace tapestry::simd;
+
+namespace {
+
+/// Sets the number of threads for one test and puts the old one back.
+struct Threads {
+  explicit Threads(int threads) : before(thread_count()) { set_thread_count(threads); }
+  ~Threads() { set_thread_count(before); }
+  int before;
+};
+
+std::vector<int> visits(Size chunks) {
+  std::vector<std::atomic<int>> counts(static_cast<std::size_t>(chunks));
+  parallel_for(chunks, [&](Size chunk) { ++counts[static_cast<std::size_t>(chunk)]; });
+  return {counts.begin(), counts.end()};
+}
+
+}  // namespace
+
+TEST_CASE("parallel_for runs every chunk once", "[threads]") {
+  for (int threads : {1, 2, 3, 4, 7}) {
+    const Threads scope(threads);
+    CHECK(thread_count() == threads);
+    for (Size chunks : {0, 1, 2, 3, 5, 64, 1000}) {
+      CAPTURE(threads, chunks);
+      CHECK(visits(chunks) == std::vector<int>(static_cast<std::size_t>(chunks), 1));
+    }
+  }
+}
+
+TEST_CASE("thousands of short regions, and regions after a long pause", "[threads]") {
+  const Threads scope(2);
+  std::atomic<Size> sum{0};
+  for (int i = 0; i < 20000; ++i) parallel_for(3, [&](Size chunk) { sum += chunk; });
+  CHECK(sum == 60000);
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than the workers spin
+    parallel_for(4, [&](Size chunk) { sum += chunk; });
+  }
+  CHECK(sum == 60120);
+}
+
+TEST_CASE("several threads share one region", "[threads]") {
+  const Threads scope(2);
+  std::atomic<int> arrived{0};
+  parallel_for(2, [&](Size) {
+    ++arrived;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (arrived < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  });
+  CHECK(arrived == 2);
+  // Each chunk waited for the other: only two threads at once can have met.
+}
+
+TEST_CASE("parallel_ranges covers n with ranges that depend on n and grain alone", "[threads]") {
+  for (int threads : {1, 2, 4}) {
+    const Threads scope(threads);
+    for (Size n : {0, 1, 15, 16, 17, 160, 161}) {
+      std::vector<Size> ends(static_cast<std::size_t>(chunks_for(n, 16)));
+      parallel_ranges(n, 16, [&](Size begin, Size end) {
+        if (begin % 16 == 0) ends[static_cast<std::size_t>(begin / 16)] = end;
+      });
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        CHECK(ends[i] == std::min<Size>(n, static_cast<Size>(i + 1) * 16));
+      }
+    }
+  }
+}
+
+TEST_CASE("the first exception by index reaches the caller and the pool goes on", "[threads]") {
+  for (int threads : {1, 2, 4}) {
+    const Threads scope(threads);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> inside{0};
+      std::string what;
+      try {
+        parallel_for(64, [&](Size chunk) {
+          ++inside;
+          const bool bad = chunk == 17 || chunk == 40 || chunk == 63;
+          if (chunk < 17) std::this_thread::yield();
+          --inside;
+          if (bad) throw std::runtime_error(std::to_string(chunk));
+        });
+      } catch (const std::runtime_error& error) {
+        what = error.what();
+      }
+      CHECK(what == "17");
+      CHECK(inside == 0);
+    }
+    CHECK(visits(100) == std::vector<int>(100, 1));
+  }
+}
+
+TEST_CASE("a nested region runs inline and in order", "[threads]") {
+  const Threads scope(4);
+  std::atomic<int> wrong{0};
+  parallel_for(8, [&](Size) {
+    const auto self = std::this_thread::get_id();
+    Size expected = 0;
+    parallel_for(16, [&](Size chunk) {
+      if (std::this_thread::get_id() != self || chunk != expected++) ++wrong;
+    });
+    if (expected != 16) ++wrong;
+  });
+  CHECK(wrong == 0);
+  CHECK(visits(10) == std::vector<int>(10, 1));
+}
+
+TEST_CASE("user threads call at the same time, while another resizes the pool", "[threads]") {
+  const Threads scope(3);
+  std::atomic<Size> sum{0};
+  std::vector<std::thread> users;
+  for (int user = 0; user < 3; ++user) {
+    users.emplace_back([&] {
+      for (int i = 0; i < 300; ++i) parallel_for(5, [&](Size chunk) { sum += chunk; });
+    });
+  }
+  users.emplace_back([] {
+    for (int i = 0; i < 20; ++i) set_thread_count(1 + i % 4);
+  });
+  for (std::thread& user : users) user.join();
+  CHECK(sum == 3 * 300 * 10);
+}
+
+TEST_CASE("a wrong number of threads is refused", "[threads]") {
+  CHECK_THROWS_AS(set_thread_count(0), std::invalid_argument);
+  CHECK_THROWS_AS(set_thread_count(kMaxThreads + 1), std::invalid_argument);
+  const Threads scope(2);
+  CHECK_THROWS_AS(parallel_for(4, [](Size) { set_thread_count(2); }), std::logic_error);
+  CHECK(thread_count() == 2);
+}
+
+// The count is read once per process, so this one starts itself again for each value.
+TEST_CASE("print the number of threads", "[.][threads_child]") {
+  if (std::getenv("TAPESTRY_THREADS_CHILD") == nullptr)
+    return;  // selected by its file's name, not by its parent
+  try {
+    std::_Exit(thread_count());
+  } catch (const std::runtime_error& error) {
+    std::_Exit(std::string(error.what()).find("TAPESTRY_THREADS") != std::string::npos ? 100 : 101);
+  }
+}
+
+TEST_CASE("TAPESTRY_THREADS", "[threads]") {
+  const auto child = [](const char* value) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      setenv("TAPESTRY_THREADS", value, 1);
+      setenv("TAPESTRY_THREADS_CHILD", "1", 1);
+      execl("/proc/self/exe", "child", "[threads_child]", static_cast<char*>(nullptr));
+      std::_Exit(102);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  CHECK(child("1") == 1);
+  CHECK(child("3") == 3);
+  for (const char* bad : {"two", "0", "-1", "2x", "2.5", "257", "99999999999999999999"}) {
+    CAPTURE(bad);
+    CHECK(child(bad) == 100);
+  }
+}

@@ -1,0 +1,238 @@
+// The tape in trouble: exceptions in mid-forward and mid-backward, threads, NaN, and checkpoints.
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "core/checkpoint.hpp"
+#include "core/create.hpp"
+#include "core/op.hpp"
+#include "core/ops/ops.hpp"
+#include "core/random.hpp"
+#include "core/tape.hpp"
+#include "tests/catch.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+using Values = std::vector<double>;
+
+std::string message_of(const std::function<void()>& wrong) {
+  try {
+    wrong();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+Tensor square_sum(const Tensor& w) { return sum(w * w); }
+
+}  // namespace
+
+TEST_CASE("a throw in mid-forward leaves tape and leaves usable") {
+  const Tensor w = variable(tensor({2, 3}));
+  {
+    Tape tape;
+    const Tensor h = w * w;
+    CHECK_THROWS_AS(h + zeros({5}), Error);
+    CHECK(tape.size() == 1);
+    tape.backward(sum(h));
+  }
+  CHECK(w.grad().to_vector() == Values{4, 6});
+  w.clear_grad();
+  try {
+    Tape tape;
+    const Tensor h = exp(w);
+    throw std::runtime_error("user code");
+  } catch (const std::runtime_error&) {
+  }
+  CHECK(Tape::active() == nullptr);
+  Tape tape;
+  tape.backward(square_sum(w));
+  CHECK(w.grad().to_vector() == Values{4, 6});
+}
+
+TEST_CASE("a throw in mid-backward changes no gradient and leaves everything usable") {
+  const Tensor w = variable(tensor({2, 3})), v = variable(tensor({1, 1}));
+  Tape tape;
+  tape.backward(square_sum(w));
+  {
+    const Tensor h = w * v;
+    const Tensor later = exp(h);
+    tape.on_gradient(h, [](const Tensor&) -> Tensor { throw std::runtime_error("in a hook"); });
+    const Tensor loss = sum(later) + sum(v);
+    CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("in a hook"));
+    CHECK(tape.size() == 0);  // what was recorded is gone, and says so
+    CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("is not on this tape"));
+    CHECK_THAT(message_of([&] { exp(h); }), ContainsSubstring("consumed by backward"));
+  }
+  CHECK(w.grad().to_vector() == Values{4, 6});  // as before
+  CHECK(!v.has_grad());                         // though its part through sum(v) was computed
+  CHECK(Tape::active() == &tape);
+  tape.backward(square_sum(w));
+  CHECK(w.grad().to_vector() == Values{8, 12});
+}
+
+TEST_CASE("a throw inside a checkpointed function leaves everything usable") {
+  const Tensor w = variable(tensor({2, 3}));
+  int calls = 0;
+  Tape tape;
+  const auto fails_again = [&](const Tensor& x) {
+    if (++calls == 2) throw std::runtime_error("the second time");
+    return x * w;
+  };
+  const Tensor loss = sum(checkpoint(fails_again, w));
+  CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("the second time"));
+  CHECK(!w.has_grad());
+  tape.backward(square_sum(w));
+  CHECK(w.grad().to_vector() == Values{4, 6});
+}
+
+TEST_CASE("two threads train two models", "[threads]") {
+  const auto train = [](double target) {
+    Tensor w = variable(tensor({0, 0}, DType::f64));
+    for (int step = 0; step < 200; ++step) {
+      Tape tape;
+      const Tensor error = w - target;
+      tape.backward(sum(error * error));
+      assign(w, w.detach() - w.grad() * 0.1);
+      w.clear_grad();
+    }
+    return w.at({1});
+  };
+  double results[2] = {};
+  std::thread first([&] { results[0] = train(3); });
+  std::thread second([&] { results[1] = train(-5); });
+  first.join();
+  second.join();
+  CHECK(results[0] == Approx(3));
+  CHECK(results[1] == Approx(-5));
+}
+
+TEST_CASE("a tape belongs to its thread", "[threads]") {
+  const Tensor w = variable(tensor({2}));
+  Tape tape;
+  const Tensor y = sum(w * w);
+  std::string message;
+  std::thread([&] { message = message_of([&] { tape.backward(y); }); }).join();
+  CHECK_THAT(message, ContainsSubstring("this tape is not the active one of this thread"));
+  tape.backward(y);
+  CHECK(w.grad().item() == 4);
+}
+
+TEST_CASE("anomaly mode names the first op that makes a NaN, forward and backward") {
+  const Tensor w = variable(tensor({-1, 4}), "w");
+  {
+    Tape tape;
+    const Tensor h = log(w) * 0.0;  // without the mode, silence
+    CHECK(std::isnan(h.at({0})));
+  }
+  const AnomalyMode mode;
+  {
+    Tape tape;
+    const int line = __LINE__ + 1;
+    const auto wrong = [&] { return log(w) * 0.0; };
+    CHECK_THAT(message_of([&] { wrong(); }),
+               ContainsSubstring("[log] made a NaN from inputs: (2) \"w\"") &&
+                   ContainsSubstring(fmt::format("tape_trouble_test.cpp:{}", line)));
+  }
+  const Tensor zero = variable(tensor({0, 1}), "zero");
+  Tape tape;
+  const Tensor loss = sum(sqrt(zero) * 0.0);  // 0 · ∞ in backward only
+  CHECK_THAT(message_of([&] { tape.backward(loss); }),
+             ContainsSubstring("[sqrt] the gradient of its argument 0 is NaN"));
+  CHECK(!zero.has_grad());
+}
+
+TEST_CASE("a rule that returns nothing, another shape or another type is refused") {
+  const Tensor w = variable(tensor({2, 3}));
+  const auto run = [&](Tensor returned) {
+    Tape tape;
+    const Tensor y = op<"mul">({}, w.detach() * 2.0, wrt(w, [returned](const Tensor&) { return returned; }));
+    return message_of([&] { tape.backward(y, ones({2})); });
+  };
+  CHECK_THAT(run(Tensor()), ContainsSubstring("[mul] has no derivative with respect to its argument 0"));
+  CHECK_THAT(run(zeros({3})),
+             ContainsSubstring("returned a gradient of shape (3) for an argument of shape (2)"));
+  CHECK_THAT(run(zeros({2}, DType::f64)), ContainsSubstring("returned f64 for an argument of type f32"));
+  CHECK(run(ones({2})) == "(no error)");
+}
+
+namespace {
+
+/// Gradients of a small network with dropout, with and without checkpoints, from one random state.
+struct Trained {
+  std::vector<Values> gradients;
+  RandomState after;
+  std::size_t nodes;
+};
+
+Trained train(int checkpoints) {
+  const Tensor w = variable(random_normal({8, 8}, 1), "w"), v = variable(random_normal({8, 8}, 2), "v"),
+               x = variable(random_normal({5, 8}, 3), "x");
+  set_random(9, 4);
+  Tape tape;
+  const auto inner = [&](const Tensor& h) { return dropout(tanh(matmul(h, v)), 0.3); };
+  const auto layer = [&](const Tensor& h) {
+    const Tensor a = dropout(tanh(matmul(h, w)), 0.5);
+    const Tensor b = checkpoints == 2 ? checkpoint(inner, a) : inner(a);
+    return b + a * h;
+  };
+  Tensor h = x;
+  for (int i = 0; i < 3; ++i) h = checkpoints ? checkpoint(layer, h) : layer(h);
+  const Tensor y = dropout(h, 0.1);
+  const std::size_t nodes = tape.size();
+  tape.backward(y, random_normal({5, 8}, 5));
+  return {{y.to_vector(), w.grad().to_vector(), v.grad().to_vector(), x.grad().to_vector()},
+          random_state(),
+          nodes};
+}
+
+}  // namespace
+
+TEST_CASE("checkpoints give the same bits: parameters inside, dropout inside, one in another") {
+  const Trained plain = train(0);
+  CHECK(plain.gradients[1] != Values(64, 0.0));
+  for (int checkpoints : {1, 2}) {
+    const Trained with = train(checkpoints);
+    CHECK(with.gradients == plain.gradients);
+    CHECK(with.after == plain.after);
+    CHECK(with.nodes == 4);  // three checkpoints and the last dropout: nothing else was kept
+  }
+}
+
+TEST_CASE("a checkpoint that returns a leaf or its argument passes the gradient on") {
+  const Tensor w = variable(tensor({2, 3})), x = variable(tensor({1, 1}));
+  Tape tape;
+  const Tensor h = x * 3.0;
+  const Tensor y =
+      checkpoint([&](const Tensor&) { return w; }, h) + checkpoint([](const Tensor& a) { return a; }, h);
+  tape.backward(sum(y));
+  CHECK(w.grad().to_vector() == Values{1, 1});
+  CHECK(x.grad().to_vector() == Values{3, 3});
+}
+
+TEST_CASE("a checkpoint's argument must not change before backward") {
+  const Tensor w = variable(tensor({2, 3}));
+  Tensor a = tensor({1, 1});
+  Tape tape;
+  const Tensor loss = sum(checkpoint([&](const Tensor& x) { return x * w; }, a));
+  assign(a, tensor({5, 5}));
+  CHECK_THAT(message_of([&] { tape.backward(loss); }),
+             ContainsSubstring("[checkpoint] a tensor that it saved was written"));
+}
+
+TEST_CASE("checkpoints can be differentiated twice") {
+  const auto second = [](bool with) {
+    const Tensor x = variable(tensor({0.3, -0.7}, DType::f64));
+    Tape tape;
+    const auto f = [&](const Tensor& a) { return tanh(a) * x; };
+    const Tensor y = sum(with ? checkpoint(f, x) : f(x));
+    const Tensor g = tape.gradients(y, {x}, {.create_graph = true})[0];
+    return tape.gradients(sum(g), {x})[0].to_vector();
+  };
+  CHECK(second(true) == second(false));
+}

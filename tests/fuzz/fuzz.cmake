@@ -1,0 +1,23 @@
+# One libFuzzer program per tests/fuzz/*.cpp; its seeds are in tests/fuzz/<name>/.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "TAPESTRY_FUZZ needs Clang: configure with -DCMAKE_CXX_COMPILER=clang++-14.")
+endif()
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME_WLE)
+  add_executable(fuzz_${name} ${file})
+  target_link_libraries(fuzz_${name} PRIVATE tapestry_nn tapestry_optim tapestry_core nlohmann_json::nlohmann_json)
+  target_compile_options(fuzz_${name} PRIVATE ${TAPESTRY_WARNINGS} -fsanitize=fuzzer)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+endforeach()
+# Coverage for the readers, which are what is fuzzed; the kernels would only get slower.
+get_target_property(type tapestry_core TYPE)
+if(type STREQUAL "STATIC_LIBRARY")
+  get_target_property(sources tapestry_core SOURCES)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "/core/io" OR source MATCHES "safetensors|checkpoint")
+      set_property(SOURCE ${source} TARGET_DIRECTORY tapestry_core
+                   APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
+    endif()
+  endforeach()
+endif()

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# Makes the golden data of this folder with PyTorch in f64; README.md says what the files hold. Needs PyTorch.
+"""Usage: make.py [FOLDER]      writes every file into FOLDER, by default the one this script stands in."""
+import pathlib
+import sys
+
+import torch
+
+import make_attention
+import make_ops
+import make_optim
+import make_recurrent
+import recorder
+
+
+def main():
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else recorder.FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    total = 0
+    for module in (make_ops, make_recurrent, make_attention, make_optim):
+        for subject in module.SUBJECTS:
+            golden = subject()
+            size = golden.write(folder)
+            total += size
+            print(f"{golden.subject}.safetensors  {len(golden.tensors)} tensors  {size} bytes")
+    print(f"{total} bytes in all, PyTorch {torch.__version__}")
+
+
+if __name__ == "__main__":
+    main()

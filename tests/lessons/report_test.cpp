@@ -1,0 +1,61 @@
+// Figures against targets.
+#include "lessons/kit/report.hpp"
+
+#include <cmath>
+#include <sstream>
+
+#include "tests/catch.hpp"
+
+namespace tapestry::kit {
+
+TEST_CASE("a report prints figures and remembers what was missed", "[kit]") {
+  std::ostringstream out;
+  Report report(out);
+  report.section("First");
+  report.section("Second");
+  report.figure("words", 1234, "words/s");
+  CHECK(report.at_least("exact match", 99.6, 99, "%"));
+  CHECK(report.at_most("difference", 1e-7, 1e-6));
+  CHECK(report.check("two ways agree", true));
+  CHECK(report.exit_code() == 0);
+  CHECK_FALSE(report.at_least("recall", 12.5, 50, "%"));
+  CHECK_FALSE(report.check("three ways agree", false));
+  CHECK(report.exit_code() == 1);
+  report.finish();
+  const std::string text = out.str();
+  for (const char* part : {"1. First\n", "2. Second\n", "1234 words/s", "99.6 % (target ≥ 99 %)  ok",
+                           "1e-07 (target ≤ 1e-06)  ok", "12.5 % (target ≥ 50 %)  MISSED",
+                           "Missed: recall; three ways agree\n"}) {
+    CAPTURE(part, text);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("a target is met at its value, and never by NaN", "[kit]") {
+  std::ostringstream out;
+  Report report(out);
+  CHECK(report.at_least("a", 99, 99));
+  CHECK(report.at_most("b", 0.25, 0.25));
+  CHECK_FALSE(report.at_least("c", std::nan(""), 99));
+  CHECK_FALSE(report.at_most("d", std::nan(""), 99));
+}
+
+TEST_CASE("a smoke run judges checks but no targets", "[kit]") {
+  std::ostringstream out;
+  Report report(out, {}, Report::Judge::no);
+  CHECK_FALSE(report.at_least("exact match", 3, 99));
+  CHECK(report.exit_code() == 0);
+  CHECK(out.str().find("not judged") != std::string::npos);
+  report.check("gradients agree", false);
+  CHECK(report.exit_code() == 1);
+}
+
+TEST_CASE("rounding never moves a figure across its target", "[kit]") {
+  CHECK(number_beside(98.99996, 99) == "98.99996");
+  CHECK(number_beside(99.00001, 99) == "99.00001");
+  CHECK(number_beside(99, 99) == "99");
+  CHECK(number_beside(99.61234, 99) == "99.61");
+}
+
+}  // namespace tapestry::kit

@@ -1,0 +1,115 @@
+// The README's code runs, and is here word for word; the files and lessons that it names exist.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "core/core.hpp"
+#include "nn/attention/attention.hpp"
+#include "nn/linear.hpp"
+#include "tests/catch.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// What stands between "// README" and "// end" stands in the README too.
+
+// README
+// y = x · σ(x)        ∂x = dy ⊙ (σ(x) + y ⊙ (1 − σ(x)))
+Tensor silu(const Tensor& x, Where at = {}) {
+  return op<"silu">(at, map(x, [](auto v) { return v * sigmoid(v); }),
+                    wrt(x, [x](const Tensor& dy, const Tensor& y) {
+                      const Tensor s = sigmoid(x);
+                      return dy * (s + y * (1.0 - s));
+                    }));
+}
+// end
+
+// README
+struct Gated : Module {
+  Linear gate;
+  Parameter scale;
+
+  explicit Gated(Size width) : gate{{*this, "gate"}, width, width}, scale{*this, "scale", {width}, ones} {}
+  Tensor operator()(const Tensor& x) const { return scale * x * sigmoid(gate(x)); }
+};
+
+GradcheckResult check_gated() {
+  Gated layer(5);
+  layer.initialise(1, DType::f64);  // every parameter draws from the seed and its own name
+  const Tensor x = random_normal({3, 5}, 2, DType::f64);
+  return gradcheck([&](const Tensor& in) { return layer(in); }, x, layer.parameters());
+}
+// end
+
+std::string read(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+const std::filesystem::path kTop = TAPESTRY_SOURCE_DIR;
+
+}  // namespace
+
+TEST_CASE("the README's op is right, twice") {
+  const Tensor x = random_normal({4, 9}, 1, DType::f64);
+  const std::vector<double> in = x.to_vector(), out = silu(x).to_vector();
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == Approx(in[i] / (1 + std::exp(-in[i]))));
+  const auto f = [](const Tensor& v) { return silu(v); };
+  const GradcheckResult once = gradcheck(f, x), twice = gradgradcheck(f, x);
+  INFO(once.report() << twice.report());
+  CHECK(once.ok());
+  CHECK(twice.ok());
+}
+
+TEST_CASE("the README's layer passes, and a part that is cut off is found") {
+  const GradcheckResult good = check_gated();
+  INFO(good.report());
+  CHECK(good.ok());
+
+  Gated layer(5);
+  layer.initialise(1, DType::f64);
+  const auto cut = [&](const Tensor& in) { return layer.scale * in.detach() * sigmoid(layer.gate(in)); };
+  CHECK_THAT(gradcheck(cut, random_normal({3, 5}, 2, DType::f64), layer.parameters()).report(),
+             ContainsSubstring("FAILED"));
+}
+
+TEST_CASE("the README holds the code that is tested") {
+  const std::string readme = read(kTop / "README.md");
+  const std::string source = read(kTop / "tests" / "readme" / "readme_test.cpp");
+  const std::string begin = "\n// README\n", end = "\n// end\n";
+  int blocks = 0;
+  for (std::size_t at = source.find(begin); at != std::string::npos; at = source.find(begin, at)) {
+    at += begin.size();
+    const std::string block = source.substr(at, source.find(end, at) - at);
+    INFO(block);
+    CHECK(readme.find("```cpp\n" + block + "\n```") != std::string::npos);
+    ++blocks;
+  }
+  CHECK(blocks == 2);
+  const std::string program = read(kTop / "tests" / "package" / "main.cpp");
+  CHECK(readme.find(program.substr(program.find("#include"))) != std::string::npos);
+}
+
+TEST_CASE("the files that the README links to exist, and no lesson is left out") {
+  const std::string readme = read(kTop / "README.md");
+  const std::regex link(R"(\]\(([^)#: ]+)\))");
+  int links = 0;
+  for (std::sregex_iterator i(readme.begin(), readme.end(), link), last; i != last; ++i, ++links) {
+    INFO((*i)[1].str());
+    CHECK(std::filesystem::exists(kTop / (*i)[1].str()));
+  }
+  CHECK(links > 5);
+  for (const auto& entry : std::filesystem::directory_iterator(kTop / "lessons")) {
+    const std::string slug = entry.path().filename().string();
+    if (!std::filesystem::exists(entry.path() / "lesson.cpp")) continue;
+    INFO(slug);
+    CHECK(readme.find("](lessons/" + slug + "/lesson.cpp)") != std::string::npos);
+  }
+}
