@@ -89,6 +89,15 @@ Mask Mask::causal(Size queries, Size keys) {
   return from(queries, keys, [shift = keys - queries](Size i, Size j) { return j <= i + shift; });
 }
 
+Mask Mask::window(Size queries, Size keys, Size before, Size after) {
+  if (before < 0 || after < 0)
+    fail("[window] a mask's window reaches 0 keys or more to either side, not {} before and {} after", before,
+         after);
+  return from(queries, keys, [shift = keys - queries, before, after](Size i, Size j) {
+    return j >= i + shift - before && j <= i + shift + after;
+  });
+}
+
 Mask Mask::reshape(const Dims& shape) const {
   if (shape == shape_) return *this;
   if (shape.count() != count())
@@ -157,6 +166,7 @@ void combine(bool* out, const View<const bool>& a, const View<const bool>& b, F 
 }  // namespace
 
 Mask operator&(const Mask& a, const Mask& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
   const Dims shape = joint_shape(a, b, "&");
   Mask result;
   combine(result.allocate(shape), a.broadcast(shape, "&"), b.broadcast(shape, "&"),
@@ -165,6 +175,7 @@ Mask operator&(const Mask& a, const Mask& b) {
 }
 
 Mask operator|(const Mask& a, const Mask& b) {
+  if (!a.defined() || !b.defined()) return {};
   const Dims shape = joint_shape(a, b, "|");
   Mask result;
   combine(result.allocate(shape), a.broadcast(shape, "|"), b.broadcast(shape, "|"),
@@ -173,6 +184,7 @@ Mask operator|(const Mask& a, const Mask& b) {
 }
 
 Mask operator!(const Mask& a) {
+  if (!a.defined()) fail("[!] there is no mask to turn round: without one everything is allowed");
   Mask result;
   bool* out = result.allocate(a.shape_);
   detail::each_offset(a.shape_, a.stride_, [&](Size offset) { *out++ = !a.data()[offset]; });

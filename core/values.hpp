@@ -54,7 +54,8 @@ class Indices : public detail::Array<std::int64_t> {
   Indices column(Size index) const;
 };
 
-/// **true = may attend.** Any shape; broadcasts like a tensor.
+/// **true = may attend.** Any shape; broadcasts like a tensor. A Mask that was given no values stands for no
+/// mask at all: everything is allowed.
 class Mask : public detail::Array<bool> {
  public:
   using Array::Array;
@@ -70,6 +71,10 @@ class Mask : public detail::Array<bool> {
   }
   /// Query i may attend to key j where j ≤ i + (keys − queries): the last query sees every key.
   static Mask causal(Size queries, Size keys);
+  /// Query i may attend to keys i + (keys − queries) − before … i + (keys − queries) + after, as far as there
+  /// are such keys: a window that slides along, and ends where causal() ends. window(n, n, 2, 0): itself and
+  /// two before.
+  static Mask window(Size queries, Size keys, Size before, Size after);
   Mask reshape(const Dims& shape) const;
   Mask unsqueeze(int axis) const;
   /// x as a view of `shape`, with stride 0 where it repeats; throws if it does not broadcast to it.
@@ -77,6 +82,7 @@ class Mask : public detail::Array<bool> {
   /// The same as a mask: a view, without a copy.
   Mask expand(const Dims& shape, const char* op = __builtin_FUNCTION()) const;
 
+  /// Both must allow, either may allow (they broadcast), and the opposite; `!` of no mask at all throws.
   friend Mask operator&(const Mask& a, const Mask& b);
   friend Mask operator|(const Mask& a, const Mask& b);
   friend Mask operator!(const Mask& a);

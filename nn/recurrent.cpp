@@ -122,8 +122,11 @@ RecurrentCell::RecurrentCell(Place place, CellKind kind, Size in, Size hidden)
       bias_hh{*this, "bias_hh", {gate_count(kind) * hidden}, recurrent_values(hidden)} {}
 
 RecurrentState RecurrentCell::operator()(const Tensor& x, const RecurrentState& state, Where at) const {
-  const Tensor gates = linear(x, weight_ih, bias_ih, at);
-  const Tensor packed = pack(kind_, state, x.size(0), hidden(), x.dtype(), at);
+  return from_gates(linear(x, weight_ih, bias_ih, at), state, at);
+}
+
+RecurrentState RecurrentCell::from_gates(const Tensor& gates, const RecurrentState& state, Where at) const {
+  const Tensor packed = pack(kind_, state, gates.size(0), hidden(), gates.dtype(), at);
   switch (kind_) {
     case CellKind::rnn:
       return rnn_step(gates, packed, weight_hh, bias_hh, at);
@@ -133,6 +136,12 @@ RecurrentState RecurrentCell::operator()(const Tensor& x, const RecurrentState& 
       break;
   }
   return unpack(kind_, lstm_step(gates, packed, weight_hh, bias_hh, at), hidden(), at);
+}
+
+Tensor RecurrentCell::states_from_gates(const Tensor& gates, const RecurrentState& initial, Where at) const {
+  const Tensor start = pack(kind_, initial, gates.size(0), hidden(), gates.dtype(), at);
+  const Tensor states = run_sequence(kind_, gates, start, weight_hh, bias_hh, {}, false, at);
+  return kind_ == CellKind::lstm ? slice(states, 2, 0, hidden(), 1, at) : states;
 }
 
 Recurrent::Weights::Weights(Module& owner, const std::string& suffix, Size gates, Size in, Size hidden)

@@ -35,6 +35,10 @@ class RecurrentCell : public Module {
 
   /// x (B, in) and a state → the next state. An empty state is zeros.
   RecurrentState operator()(const Tensor& x, const RecurrentState& state = {}, Where at = {}) const;
+  /// The same from gates = W_ih x + b_ih (B, gates · H), for who computes them for many steps at once.
+  RecurrentState from_gates(const Tensor& gates, const RecurrentState& state, Where at = {}) const;
+  /// All steps of a sequence of gates (B, T, gates · H) → hidden states (B, T, H).
+  Tensor states_from_gates(const Tensor& gates, const RecurrentState& initial = {}, Where at = {}) const;
   CellKind kind() const { return kind_; }
   Size hidden() const { return weight_hh.shape()[1]; }
 

@@ -264,7 +264,8 @@ void train(Reverser& model, const kit::Options& options) {
 //
 // In training the decoder was fed the right letters. Now it is on its own: it is fed what it wrote. A string
 // counts if every letter is right, and <end> comes at the right place. (Under teacher forcing a model that is
-// right nine times in ten looks good. Here it gets one string of 24 letters in fourteen: 0.9²⁵ = 7 %.)
+// right nine times in ten looks good. Here it has to be right twenty-five times in a row, and gets one string
+// of 24 letters in fourteen.)
 
 /// In per cent, over `count` strings of one length.
 double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {

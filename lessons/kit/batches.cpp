@@ -96,9 +96,10 @@ void Batches::arrange() {
   for (Size first = 0; first < length(indices); first += pool) {
     const auto begin = indices.begin() + first;
     const auto end = indices.begin() + std::min(first + pool, length(indices));
-    std::stable_sort(begin, end, [this](Size a, Size b) {
-      return pair_at(pairs_, a).target.size() < pair_at(pairs_, b).target.size();
-    });
+    const auto lengths = [this](Size i) {
+      return std::pair(pair_at(pairs_, i).target.size(), pair_at(pairs_, i).source.size());
+    };
+    std::stable_sort(begin, end, [&](Size a, Size b) { return lengths(a) < lengths(b); });
     for (auto batch = begin; batch < end; batch += std::min<Size>(settings_.size, end - batch)) {
       order_.emplace_back(batch, batch + std::min<Size>(settings_.size, end - batch));
     }

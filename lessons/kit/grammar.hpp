@@ -36,14 +36,15 @@ enum class GrammarSplit {
   held_out,  ///< with at least one adjective–noun pair that is never in train; each of its words is
 };
 
-/// A sentence of the split; `random` alone decides which.
+/// A sentence of the split; `random` alone decides which. A phrase is a person's name, spelled alike in both
+/// languages ("tom sees the red house of marie"), with probability `names`.
 ///
 /// The sentences: a noun phrase, or subject, verb, perhaps an object and a place; "does not". The French
 /// agrees in gender and number (la vieille porte, les zones internationales), has its short forms (l' homme,
 /// cet arbre, mon école, vieil homme), contracts (près du chat, les portes des villes), and turns "of
 /// international control" into "de contrôle international". An English sentence has exactly one translation
 /// here.
-GrammarSentence sample_sentence(Random& random, GrammarSplit split);
+GrammarSentence sample_sentence(Random& random, GrammarSplit split, double names = 0);
 
 /// "the zone of international control" → "la zone de contrôle international": its pair is held out.
 GrammarSentence grammar_showcase();
@@ -51,8 +52,9 @@ GrammarSentence grammar_showcase();
 /// True for the adjective–noun pairs that training never shows; both words in English, the noun in singular.
 bool is_held_out(const std::string& adjective, const std::string& noun);
 
-/// Every word that the grammar can write, sorted.
+/// Every word that the grammar can write, sorted; names are apart: a dictionary need not have them.
 Words grammar_source_words();
 Words grammar_target_words();
+Words grammar_names();
 
 }  // namespace tapestry::kit

@@ -117,6 +117,13 @@ inline constexpr std::array<Preposition, 4> kPlaces = {{
     {"near", "près", true},
 }};
 
+/// Names that both languages spell alike; none begins as if with a vowel, so "de" stays "de".
+inline constexpr std::array<const char*, 24> kNames = {{
+    "bruno",  "camille", "clara", "diego", "fatima", "gustav", "julie",  "karim",
+    "kofi",   "luca",    "lucie", "marie", "mina",   "nadia",  "noor",   "paul",
+    "pierre", "quentin", "rosa",  "samir", "tessa",  "tom",    "victor", "zoe",
+}};
+
 struct HeldOut {
   const char *adjective, *noun;
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <utility>
@@ -48,10 +49,7 @@ void Report::figure(std::string_view what, double value, std::string_view unit) 
   line(what, with_unit(fmt::format("{:.4g}", value), unit), "", kGrey);
 }
 
-bool Report::target(std::string_view what, double value, std::string_view sign, double target,
-                    std::string_view unit, bool met) {
-  const std::string shown = fmt::format("{} (target {} {})", with_unit(number_beside(value, target), unit),
-                                        sign, with_unit(fmt::format("{:g}", target), unit));
+bool Report::judge(std::string_view what, std::string_view shown, bool met) {
   if (judge_ == Judge::no) {
     line(what, shown, "not judged", kGrey);
     return met;
@@ -60,6 +58,23 @@ bool Report::target(std::string_view what, double value, std::string_view sign, 
   if (!met) missed_.emplace_back(what);
   line(what, shown, met ? "ok" : "MISSED", met ? kGreen : kRed);
   return met;
+}
+
+bool Report::target(std::string_view what, double value, std::string_view sign, double target,
+                    std::string_view unit, bool met) {
+  return judge(what,
+               fmt::format("{} (target {} {})", with_unit(number_beside(value, target), unit), sign,
+                           with_unit(fmt::format("{:g}", target), unit)),
+               met);
+}
+
+bool Report::quoted(std::string_view what, double value, double text_says, double tolerance,
+                    std::string_view unit) {
+  const bool met = std::abs(value - text_says) <= tolerance * std::abs(text_says);
+  return judge(what,
+               fmt::format("{} (the text says {}, ±{:g} %)", with_unit(fmt::format("{:.4g}", value), unit),
+                           with_unit(fmt::format("{:g}", text_says), unit), 100 * tolerance),
+               met);
 }
 
 bool Report::at_least(std::string_view what, double value, double goal, std::string_view unit) {

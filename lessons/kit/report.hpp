@@ -13,7 +13,8 @@ namespace tapestry::kit {
 /// Prints sections, figures and targets, and remembers which targets were missed.
 class Report {
  public:
-  /// `no`: a smoke run is too short to reach targets; at_least and at_most print them without judging.
+  /// `no`: a smoke run is too short to reach targets; at_least, at_most and quoted print them without
+  /// judging.
   enum class Judge { yes, no };
 
   explicit Report(std::ostream& out, Terminal terminal = {}, Judge judge = Judge::yes);
@@ -26,6 +27,10 @@ class Report {
   /// Returns whether it is met.
   bool at_least(std::string_view what, double value, double target, std::string_view unit = "");
   bool at_most(std::string_view what, double value, double target, std::string_view unit = "");
+  /// A figure that the lesson's prose quotes: `text_says`, within `tolerance` of it (a share: 0.1 is 10 %).
+  /// Returns whether it is met. So text and output cannot drift apart.
+  bool quoted(std::string_view what, double value, double text_says, double tolerance,
+              std::string_view unit = "");
   /// A yes or no that holds at any number of steps (gradients agree, two results are equal): always judged.
   bool check(std::string_view what, bool ok);
 
@@ -39,6 +44,7 @@ class Report {
  private:
   bool target(std::string_view what, double value, std::string_view sign, double target,
               std::string_view unit, bool met);
+  bool judge(std::string_view what, std::string_view shown, bool met);
   void line(std::string_view what, std::string_view rest, std::string_view verdict, int colour);
 
   std::ostream& out_;

@@ -23,6 +23,13 @@ TrainingState load_checkpoint(const std::filesystem::path& file) {
   }
 }
 
+std::map<std::string, State> Checkpoints::sections() const {
+  std::map<std::string, State> all = more;
+  all["model"] = model_.state();
+  all["optimiser"] = optimiser_.state();
+  return all;
+}
+
 bool Checkpoints::resume(RunPlace& place) {
   if (!std::filesystem::exists(file_)) return false;
   const TrainingState saved = load_checkpoint(file_);
@@ -31,7 +38,7 @@ bool Checkpoints::resume(RunPlace& place) {
         "{} is the checkpoint of another run ({}), not of this one ({}): choose another --out, or delete it",
         file_.string(), saved.text("run"), run_));
   try {
-    saved.restore({{"model", model_.state()}, {"optimiser", optimiser_.state()}});
+    saved.restore(sections());
   } catch (const Error& error) {
     throw UsageError(fmt::format("{}; delete it to start anew", error.what()));
   }
@@ -47,7 +54,7 @@ void Checkpoints::save(const RunPlace& place, bool always) {
   if (!always && now - last_ < kBetween) return;
   last_ = now;
   TrainingState state;
-  state.sections = {{"model", model_.state()}, {"optimiser", optimiser_.state()}};
+  state.sections = sections();
   state.set_text("run", run_);
   for (const auto& [name, text] : texts) state.set_text(name, text);
   state.set_whole("step", static_cast<std::uint64_t>(place.step));

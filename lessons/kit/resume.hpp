@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <string>
 
 #include "lessons/kit/batches.hpp"
@@ -38,8 +38,12 @@ class Checkpoints {
 
   /// Texts that travel with the checkpoint (vocabularies).
   std::map<std::string, std::string> texts;
+  /// Other living tensors of the run, by section (an average of weights): saved and restored as the model is.
+  std::map<std::string, State> more;
 
  private:
+  std::map<std::string, State> sections() const;
+
   std::filesystem::path file_;
   std::string run_;
   Module& model_;

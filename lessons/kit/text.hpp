@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,11 @@ std::vector<std::string> read_lines(const std::filesystem::path& path);
 /// read_lines of text that is already in memory; `origin` takes the path's place in messages.
 std::vector<std::string> lines_of(std::string_view text, const std::string& origin);
 
+/// Hands over each line, numbered from 1, and keeps none: for files that may be larger than the memory. It
+/// refuses what read_lines refuses, but for the file's size.
+void for_each_line(const std::filesystem::path& path,
+                   const std::function<void(std::string_view line, std::size_t number)>& take);
+
 /// Sentences that are translations of each other, line by line.
 struct ParallelText {
   std::vector<Words> source;
@@ -40,5 +46,17 @@ struct ParallelText {
 /// read_lines refuses: files of different length, files without a line, and lines without a word.
 ParallelText read_parallel(const std::filesystem::path& folder, const std::string& name,
                            const std::string& source_language, const std::string& target_language);
+
+/// What stands between sentences that are joined into one: "and" and "et"; or nothing.
+struct Joint {
+  Words source;
+  Words target;
+};
+
+/// Sentences joined in `parts` (twos, threes), in the order of the text; a rest of fewer is left out.
+ParallelText joined(const ParallelText& text, std::size_t parts, const Joint& joint = {});
+/// The text; after it, for a share of its sentences (0.1: a tenth as many), sentences joined in twos and in
+/// threes, taken in turn from the beginning of the text and round again.
+ParallelText with_joined(const ParallelText& text, double share, const Joint& joint = {});
 
 }  // namespace tapestry::kit

@@ -1,24 +1,35 @@
 #include "lessons/kit/translation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lessons/kit/tensors.hpp"
 
 namespace tapestry::kit {
 
+std::string Corpus::text() const {
+  constexpr Size kSpecials = 4;
+  return fmt::format("{} pairs to train on, dictionaries of {} and {} words", train.size(),
+                     source.size() - kSpecials, target.size() - kSpecials);
+}
+
 Corpus read_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to,
-                     Size at_least) {
+                     const CorpusOptions& options) {
   const ParallelText train = read_parallel(folder, "train", from, to);
   Corpus corpus;
-  corpus.source = Vocabulary::build(train.source, at_least);
-  corpus.target = Vocabulary::build(train.target, at_least);
-  corpus.train = encode_pairs(train, corpus.source, corpus.target);
+  corpus.source = Vocabulary::build(train.source, options.at_least);
+  corpus.target = Vocabulary::build(train.target, options.at_least);
+  corpus.train = encode_pairs(with_joined(train, options.joined), corpus.source, corpus.target);
   corpus.valid = read_parallel(folder, "val", from, to);
   corpus.test = read_parallel(folder, "test_2016_flickr", from, to);
+  for (std::vector<Words>* side :
+       {&corpus.valid.source, &corpus.valid.target, &corpus.test.source, &corpus.test.target})
+    side->resize(std::min(side->size(), options.most_tests));
   return corpus;
 }
 
-std::vector<Translation> translate(Translator& model, const Vocabulary& source, const Vocabulary& target,
+std::vector<Translation> translate(SequenceModel& model, const Vocabulary& source, const Vocabulary& target,
                                    const std::vector<Words>& sentences, const TranslateOptions& options) {
   const Evaluating evaluating(model);
   std::vector<Pair> pairs;
@@ -45,6 +56,12 @@ std::vector<Words> words_of(const std::vector<Translation>& translations) {
   std::vector<Words> words;
   for (const Translation& translation : translations) words.push_back(translation.words);
   return words;
+}
+
+double exact_match(const std::vector<Words>& written, const std::vector<Words>& wanted) {
+  Size exact = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) exact += written.at(i) == wanted[i];
+  return wanted.empty() ? 0 : 100.0 * static_cast<double>(exact) / static_cast<double>(wanted.size());
 }
 
 Heatmap alignment_picture(const Translation& translation, const std::string& title) {

@@ -2,22 +2,13 @@
 
 #include <algorithm>
 
-#include "core/create.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
-#include "core/ops/pointwise.hpp"
-#include "core/ops/softmax.hpp"
 #include "nn/attention/visibility.hpp"
 
 namespace tapestry {
 
 namespace {
-
-/// x where the mask is true (no mask: everywhere), 0 elsewhere. Weights of 0 are not enough: 0 · NaN is NaN,
-/// in the sum over values and in the gradients of the score.
-Tensor keep(const Mask& mask, const Tensor& x) {
-  return mask.defined() ? where(mask, x, scalar(0, x.dtype())) : x;
-}
 
 /// Rows of a mask that has the values' leading axis; another one serves all rows alike.
 Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
@@ -39,15 +30,13 @@ AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Siz
           rows_of(memory.seeing, rows, memory.values.rank())};
 }
 
-Tensor softmax_weights(const Tensor& scores, const Mask& mask) {
-  return mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
-}
-
 Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions options)
     : Module(std::move(place)),
       score_(score({*this, ""})),
       options_(std::move(options)),
-      dropout_({*this, "dropout"}, options_.dropout) {}
+      dropout_({*this, "dropout"}, options_.dropout) {
+  if (options_.local) local_.emplace(Place{*this, "window"}, *options_.local);
+}
 
 AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask) const {
   if (keys.rank() < 2 || values.rank() < 2 || keys.size(-2) != values.size(-2))
@@ -84,21 +73,22 @@ AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
 
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
   // 1. Score: how well does each key answer each query?
+  const Tensor asking = keep(memory.seeing, query);
   state.mask = memory.mask;
-  const Tensor scores = score_.score(keep(memory.seeing, query), memory.keys, state);
-  // 2. Mask: which pairs count at all?
-  const Mask& mask = memory.mask;
-  // 3. Normalise: weights from scores.
-  const Tensor weights = options_.normalise(scores, mask);
+  const Tensor scores = score_.score(asking, memory.keys, state);
+  // 2. Mask: which pairs count at all? In local attention only those inside a window.
+  const Window window = local_ ? (*local_)(asking, scores, memory.mask, state.step) : Window{memory.mask};
+  // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
+  const Tensor weights = window.fade(options_.normalise(scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
   const Tensor context = matmul(used, memory.values);
 
   state.weights = weights;
-  ++state.step;
-  if (slot_.recorder) slot_.recorder->weights_.push_back(weights.detach());
-  return {context, weights};
+  state.step += query.size(-2);
+  if (slot_.recorder) slot_.recorder->take(weights, window.positions);
+  return {context, weights, window.positions};
 }
 
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory) const {
@@ -110,6 +100,16 @@ WeightRecorder::WeightRecorder(const Attention& attention) : attention_(attentio
   if (attention.slot_.recorder)
     fail("the weights of \"{}\" are being recorded already", attention.full_name());
   attention.slot_.recorder = this;
+}
+
+void WeightRecorder::take(const Tensor& weights, const Tensor& positions) {
+  weights_.push_back(weights.detach());
+  if (positions.defined()) positions_.push_back(positions.detach());
+}
+
+void WeightRecorder::clear() {
+  weights_.clear();
+  positions_.clear();
 }
 
 WeightRecorder::~WeightRecorder() { attention_.slot_.recorder = nullptr; }

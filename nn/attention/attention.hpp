@@ -2,22 +2,17 @@
 // then the normaliser, changes from mechanism to mechanism.
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/values.hpp"
+#include "nn/attention/local.hpp"
+#include "nn/attention/normalise.hpp"
 #include "nn/attention/scores.hpp"
 #include "nn/dropout.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {
-
-/// Turns scores (…, Tq, Tk) into weights over the last axis; pairs outside the mask (if there is one) must
-/// get exactly 0.
-using Normaliser = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
-
-/// The usual one. A row with nothing to attend to has weights 0.
-Tensor softmax_weights(const Tensor& scores, const Mask& mask);
 
 struct AttentionOptions {
   Normaliser normalise = softmax_weights;
@@ -25,6 +20,8 @@ struct AttentionOptions {
   double dropout = 0;
   /// A query with nothing to attend to is an error, instead of an output of 0.
   bool strict = false;
+  /// Look only at the keys near a position: local_m(D) or local_p(D, query_width, hidden).
+  std::optional<Local> local = {};
 };
 
 /// Keys and values made ready: once for any number of queries.
@@ -47,6 +44,8 @@ struct Attended {
   Tensor context;
   /// (…, Tq, Tk), before dropout
   Tensor weights;
+  /// Local attention's p_t (…, Tq), counted from 0; none without a window.
+  Tensor positions = {};
 };
 
 class WeightRecorder;
@@ -65,7 +64,8 @@ class Attention : public Module {
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
-  /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores need.
+  /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores and windows
+  /// need; without it the first query is number 0.
   Attended operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
   Attended operator()(const Tensor& query, const AttentionMemory& memory) const;
   Attended operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
@@ -91,10 +91,12 @@ class Attention : public Module {
   AnyScore score_;
   AttentionOptions options_;
   Dropout dropout_;
+  std::optional<LocalWindow> local_;
   mutable Slot slot_;
 };
 
-/// While one lives, it keeps the weights that an attention layer computes; the model is not changed.
+/// While one lives, it keeps the weights that an attention layer computes, and local attention's positions;
+/// the model is not changed.
 class WeightRecorder {
  public:
   explicit WeightRecorder(const Attention& attention);
@@ -104,12 +106,16 @@ class WeightRecorder {
 
   /// One (…, Tq, Tk) for each call, off the tape.
   const std::vector<Tensor>& weights() const { return weights_; }
-  void clear() { weights_.clear(); }
+  /// One p_t (…, Tq) for each call of a layer with a window, off the tape.
+  const std::vector<Tensor>& positions() const { return positions_; }
+  void clear();
 
  private:
   friend class Attention;
+  void take(const Tensor& weights, const Tensor& positions);
+
   const Attention& attention_;
-  std::vector<Tensor> weights_;
+  std::vector<Tensor> weights_, positions_;
 };
 
 }  // namespace tapestry

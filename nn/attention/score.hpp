@@ -25,7 +25,9 @@ struct ScoreState {
 };
 
 /// A score is a module with two functions. `prepare(keys)` runs once a sequence: keys (…, Tk, d_k) → whatever
-/// the score wants to have ready. `score(query, prepared, state)`: query (…, Tq, d_q) → (…, Tq, Tk).
+/// the score wants to have ready. `score(query, prepared, state)`: query (…, Tq, d_q) → (…, Tq, Tk). A score
+/// whose queries must come one at a time, since each depends on the weights before, says so with a third:
+/// `bool one_at_a_time() const`.
 template <class S>
 concept Score = std::derived_from<S, Module> && std::constructible_from<S, const S&> &&
     requires(const S& s, const Tensor& x, ScoreState& state) {
@@ -47,6 +49,8 @@ class AnyScore {
   Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const {
     return held_->score(query, prepared, state);
   }
+  /// True where several queries at once are refused.
+  bool one_at_a_time() const { return held_->one_at_a_time(); }
   /// The score itself, or null if it is of another type.
   template <Score S>
   const S* as() const {
@@ -60,6 +64,7 @@ class AnyScore {
     virtual const Module* module() const = 0;
     virtual Tensor prepare(const Tensor& keys) const = 0;
     virtual Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const = 0;
+    virtual bool one_at_a_time() const = 0;
   };
   template <Score S>
   struct Holder final : Base {
@@ -71,6 +76,10 @@ class AnyScore {
     Tensor prepare(const Tensor& keys) const override { return score_->prepare(keys); }
     Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override {
       return score_->score(query, prepared, state);
+    }
+    bool one_at_a_time() const override {
+      if constexpr (requires { score_->one_at_a_time(); }) return score_->one_at_a_time();
+      return false;
     }
     std::unique_ptr<S> score_;
   };

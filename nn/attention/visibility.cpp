@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/create.hpp"
+#include "core/ops/pointwise.hpp"
+
 namespace tapestry {
 
 namespace {
@@ -53,6 +56,10 @@ Mask seen_keys(const Mask& mask, const Dims& keys) {
   Dims shape = keys;
   shape.back() = 1;
   return Mask({values.get(), static_cast<std::size_t>(seen.count())}, shape);
+}
+
+Tensor keep(const Mask& mask, const Tensor& x) {
+  return mask.defined() ? where(mask, x, scalar(0, x.dtype())) : x;
 }
 
 Mask seeing_queries(const Mask& mask) {

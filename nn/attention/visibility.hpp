@@ -9,6 +9,10 @@ namespace tapestry {
 /// see. Leading axes are those of the keys. No mask at all if every key is seen.
 Mask seen_keys(const Mask& mask, const Dims& keys);
 
+/// x where the mask is true (no mask: everywhere), 0 elsewhere. Weights of 0 are not enough: 0 · NaN is NaN,
+/// in the sum over values and in the gradients of the score.
+Tensor keep(const Mask& mask, const Tensor& x);
+
 /// (…, Tq, 1), true for queries that may see some key; no mask at all if every query does.
 Mask seeing_queries(const Mask& mask);
 

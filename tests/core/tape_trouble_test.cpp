@@ -1,8 +1,6 @@
-// The tape in trouble: exceptions in mid-forward and mid-backward, threads, NaN, and checkpoints.
-#include <atomic>
+// The tape in trouble: exceptions in mid-forward and mid-backward, NaN, and checkpoints.
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "core/checkpoint.hpp"
 #include "core/create.hpp"
@@ -89,38 +87,6 @@ TEST_CASE("a throw inside a checkpointed function leaves everything usable") {
   CHECK(!w.has_grad());
   tape.backward(square_sum(w));
   CHECK(w.grad().to_vector() == Values{4, 6});
-}
-
-TEST_CASE("two threads train two models", "[threads]") {
-  const auto train = [](double target) {
-    Tensor w = variable(tensor({0, 0}, DType::f64));
-    for (int step = 0; step < 200; ++step) {
-      Tape tape;
-      const Tensor error = w - target;
-      tape.backward(sum(error * error));
-      assign(w, w.detach() - w.grad() * 0.1);
-      w.clear_grad();
-    }
-    return w.at({1});
-  };
-  double results[2] = {};
-  std::thread first([&] { results[0] = train(3); });
-  std::thread second([&] { results[1] = train(-5); });
-  first.join();
-  second.join();
-  CHECK(results[0] == Approx(3));
-  CHECK(results[1] == Approx(-5));
-}
-
-TEST_CASE("a tape belongs to its thread", "[threads]") {
-  const Tensor w = variable(tensor({2}));
-  Tape tape;
-  const Tensor y = sum(w * w);
-  std::string message;
-  std::thread([&] { message = message_of([&] { tape.backward(y); }); }).join();
-  CHECK_THAT(message, ContainsSubstring("this tape is not the active one of this thread"));
-  tape.backward(y);
-  CHECK(w.grad().item() == 4);
 }
 
 TEST_CASE("anomaly mode names the first op that makes a NaN, forward and backward") {

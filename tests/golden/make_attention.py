@@ -1,4 +1,4 @@
-# Golden cases of additive, dot and scaled dot attention, and of an encoder with Bahdanau's decoder.
+# Golden cases of attention with every score, and of an encoder with Bahdanau's decoder.
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -13,6 +13,34 @@ def additive_score(x):
     return torch.tanh(projected) @ x["score.weight"]
 
 
+def normed_additive_score(x):
+    v = x["score.gain"] * F.normalize(x["score.weight"], dim=0)
+    query, key = F.linear(x["query"], x["query.weight"]), F.linear(x["key"], x["key.weight"], x["key.bias"])
+    return torch.tanh(query[:, :, None] + key[:, None]) @ v
+
+
+def concat_score(x):
+    query, key = x["query"][:, :, None], x["key"][:, None]
+    pairs = torch.cat([query.expand(-1, -1, key.shape[2], -1), key.expand(-1, query.shape[1], -1, -1)], -1)
+    return torch.tanh(F.linear(pairs, x["weight"])) @ x["score.weight"]
+
+
+def nadaraya_watson_score(x):
+    return -torch.cdist(x["query"], x["key"]).square() / (2 * x["log_sigma"].exp().square())
+
+
+def general_score(x):
+    return torch.einsum("bid,de,bje->bij", x["query"], x["weight"], x["key"])
+
+
+def place_score(x):
+    return F.linear(x["query"], x["weight"])[..., : x["key"].shape[1]]
+
+
+def cosine_score(x):
+    return x["gain"] * F.cosine_similarity(x["query"][:, :, None], x["key"][:, None], dim=-1)
+
+
 def dot_score(x):
     return x["query"] @ x["key"].transpose(-1, -2)
 
@@ -25,7 +53,43 @@ SCORES = {
     "additive": (additive_score, "s = score.weight . tanh(query.weight q + key.weight k)"),
     "dot": (dot_score, "s = q . k"),
     "scaled_dot": (scaled_dot_score, "s = q . k / sqrt(d)"),
+    "nadaraya_watson": (nadaraya_watson_score, "s = -|q - k|^2 / (2 sigma^2), sigma = exp(log_sigma)"),
+    "normed_additive": (
+        normed_additive_score,
+        "s = score.gain score.weight/|score.weight| . tanh(query.weight q + key.weight k + key.bias)",
+    ),
+    "general": (general_score, "s = q . weight k"),
+    "concat": (concat_score, "s = score.weight . tanh(weight [q; k])"),
+    "location": (place_score, "s_j = (weight q)_j; the weight has two places more than there are keys"),
+    "fully_connected": (place_score, "s_j = (weight query)_j, query = [embedding of the word before; q]"),
+    "cosine": (cosine_score, "s = gain q . k / (|q| |k|)"),
 }
+EQUAL_WIDTHS = ("dot", "scaled_dot", "nadaraya_watson", "cosine")
+BY_PLACE = ("location", "fully_connected")
+
+
+def parameters(kind, draw, dq, dk, keys, hidden):
+    """The score's parameters by name, drawn."""
+    found = {}
+    if kind in ("additive", "normed_additive"):
+        found["query.weight"] = draw.normal(hidden, dq, scale=dq**-0.5)
+        found["key.weight"] = draw.normal(hidden, dk, scale=dk**-0.5)
+    if kind == "normed_additive":
+        found["key.bias"] = draw.normal(hidden)
+        found["score.gain"] = draw.normal(1) + 2
+    if kind == "nadaraya_watson":
+        found["log_sigma"] = draw.normal(1, scale=0.3)
+    if kind == "general":
+        found["weight"] = draw.normal(dq, dk, scale=dk**-0.5)
+    if kind == "concat":
+        found["weight"] = draw.normal(hidden, dq + dk, scale=(dq + dk) ** -0.5)
+    if kind in BY_PLACE:
+        found["weight"] = draw.normal(keys + 2, dq)
+    if kind == "cosine":
+        found["gain"] = draw.normal(1) + 4
+    if kind in ("additive", "normed_additive", "concat"):
+        found["score.weight"] = draw.normal(hidden)
+    return found
 
 
 def from_lengths(lengths, queries, keys):
@@ -41,7 +105,7 @@ def attention(kind):
         golden = Golden(kind, f"{formula}; weights = masked softmax over the keys; output = weights . value")
         golden.note("mask", "1 = may attend; a query with no key left has weights 0, output 0, gradient 0")
         golden.note("weights", "(batch, queries, keys); kept for comparison, they take no part in the loss")
-        # batch, queries, keys, query width, key width, value width, hidden (additive)
+        # batch, queries, keys, query width, key width, value width, hidden (scores that have one)
         small, wide = (3, 4, 5, 3, 6, 4, 7), (2, 3, 11, 10, 9, 17, 19)
         for case, sizes, lengths in (
             ("plain", small, None),
@@ -54,17 +118,14 @@ def attention(kind):
             ("arbitrary_mask", small, "random"),
         ):
             batch, queries, keys, dq, dk, dv, hidden = sizes
-            dq = dq if kind == "additive" else dk
+            dq = dk if kind in EQUAL_WIDTHS else dq
             draw = golden.draw(case)
             inputs = {
                 "query": draw.normal(batch, queries, dq),
                 "key": draw.normal(batch, keys, dk),
                 "value": draw.normal(batch, keys, dv),
             }
-            if kind == "additive":
-                inputs["query.weight"] = draw.normal(hidden, dq, scale=dq**-0.5)
-                inputs["key.weight"] = draw.normal(hidden, dk, scale=dk**-0.5)
-                inputs["score.weight"] = draw.normal(hidden)
+            inputs.update(parameters(kind, draw, dq, dk, keys, hidden))
             mask, constants = torch.ones(batch, queries, keys, dtype=torch.bool), {}
             if lengths == "random":
                 mask = draw.ids(0, 2, batch, queries, keys) > 0
@@ -73,9 +134,11 @@ def attention(kind):
             elif lengths is not None:
                 mask = from_lengths(torch.tensor(lengths), queries, keys)
                 constants = {"lengths": lengths, "mask": mask}
+            if kind in BY_PLACE:  # the keys take no part: they get no gradient
+                constants["key"] = inputs.pop("key")
 
             def run(x):
-                weights = masked_softmax(score(x), mask)
+                weights = masked_softmax(score({**constants, **x}), mask)
                 return {"output": weights @ x["value"]}, {"weights": weights}
 
             golden.record(case, inputs, run, constants)

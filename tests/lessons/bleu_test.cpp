@@ -76,7 +76,8 @@ TEST_CASE("BLEU by length puts each sentence into one bucket", "[kit]") {
   hypotheses[3] = {"wrong"};
   const auto buckets = bleu_by_length(sources, hypotheses, same, {10, 20, 30});
   REQUIRE(buckets.size() == 3);
-  CHECK(buckets[0].least == 0);
+  CHECK(buckets[0].least == 1);
+  CHECK(buckets[0].mean == 6.5);
   CHECK(buckets[0].most == 10);
   CHECK(buckets[0].sentences == 2);
   CHECK(buckets[0].bleu.score == Approx(100));

@@ -32,6 +32,17 @@ TEST_CASE("a report prints figures and remembers what was missed", "[kit]") {
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("a figure of the text is met within its tolerance", "[kit]") {
+  std::ostringstream out;
+  Report report(out);
+  CHECK(report.quoted("variance", 0.31, 0.302, 0.1));
+  CHECK(report.quoted("loss", -1.1, -1, 0.11));
+  CHECK(out.str().find("0.31 (the text says 0.302, ±10 %)  ok") != std::string::npos);
+  CHECK_FALSE(report.quoted("Jacobian", 0.34, 0.302, 0.1));
+  CHECK_FALSE(report.quoted("gradient", std::nan(""), 1, 0.1));
+  CHECK(report.exit_code() == 1);
+}
+
 TEST_CASE("a target is met at its value, and never by NaN", "[kit]") {
   std::ostringstream out;
   Report report(out);

@@ -102,6 +102,51 @@ TEST_CASE("parallel files must match line by line", "[kit]") {
              ContainsSubstring("val.en"));
 }
 
+TEST_CASE("lines come one by one as they come together", "[kit]") {
+  const Scratch scratch;
+  // Longer than the pieces that a file is read in, with lines across their borders.
+  std::string content = "\xEF\xBB\xBFpremière\r\n\n";
+  for (int i = 0; i < 30'000; ++i) content += "ligne numéro " + std::to_string(i) + "\n";
+  for (const char* const end : {"", "sans fin"}) {
+    const auto path = scratch.write("text", content + end);
+    Lines lines;
+    for_each_line(path, [&](std::string_view line, std::size_t number) {
+      lines.emplace_back(line);
+      CHECK(number == lines.size());
+    });
+    CHECK(lines == read_lines(path));
+  }
+  for_each_line(scratch.write("text", ""),
+                [](std::string_view, std::size_t) { FAIL("an empty file has no line"); });
+  for (const std::string& damaged :
+       {std::string("ok\nab\xFFz\n"), std::string("ok\na\0b", 6),
+        "ok\n" + std::string(kMostBytesInLine + 1, 'x'), "ok\n" + many_words(kMostWordsInLine + 1)}) {
+    const auto path = scratch.write("text", damaged);
+    const std::string one_by_one =
+        usage_error([&] { for_each_line(path, [](std::string_view, std::size_t) {}); });
+    CHECK_THAT(one_by_one, StartsWith(path.string() + ":2: "));
+    if (damaged.size() < kMostBytesInLine) CHECK(one_by_one == usage_error([&] { read_lines(path); }));
+  }
+}
+
+TEST_CASE("sentences are joined in twos and threes", "[kit]") {
+  const ParallelText text = {{{"a"}, {"b"}, {"c"}, {"d"}, {"e"}}, {{"A"}, {"B"}, {"C"}, {"D"}, {"E"}}};
+  const ParallelText twos = joined(text, 2, {{"and"}, {"et"}});
+  CHECK(twos.source == std::vector<Words>{{"a", "and", "b"}, {"c", "and", "d"}});
+  CHECK(twos.target == std::vector<Words>{{"A", "et", "B"}, {"C", "et", "D"}});
+  CHECK(joined(text, 3).source == std::vector<Words>{{"a", "b", "c"}});
+  CHECK(joined(text, 6).source.empty());
+  CHECK(joined({}, 2).source.empty());
+
+  const ParallelText more = with_joined(text, 0.6);
+  REQUIRE(more.source.size() == 8);
+  CHECK(more.source[4] == Words{"e"});
+  CHECK(more.source[5] == Words{"a", "b"});
+  CHECK(more.target[6] == Words{"C", "D", "E"});
+  CHECK(more.source[7] == Words{"a", "b"});  // round again
+  CHECK(with_joined(text, 0).source == text.source);
+}
+
 TEST_CASE("UTF-8 widths, cutting and cleaning", "[kit]") {
   CHECK(display_width("contrôle") == 8);
   CHECK(display_width("e\u0301") == 1);

@@ -64,7 +64,7 @@ TEST_CASE("Bahdanau's translator equals PyTorch's") {
     const WeightRecorder looked(translator.decoder.attention);
     const Encoded encoded = translator.encoder(source, lengths);
     golden.check("memory", encoded.states);
-    golden.check("initial_state", translator.decoder.start(encoded).hidden);
+    golden.check("initial_state", translator.decoder.start(encoded).recurrent.hidden);
     const Tensor logits = translator.decoder(words, encoded);
     golden.check("logits", logits);
     golden.check("alignment", concat(looked.weights(), 1));

@@ -47,6 +47,16 @@ GradcheckResult check_gated() {
 }
 // end
 
+// README
+// Distance in place of similarity: keys near the query get the weight.
+Attention by_distance() {
+  return Attention{[](const Tensor& query, const Tensor& key) {
+    const Tensor apart = unsqueeze(query, -2) - unsqueeze(key, -3);  // (…, Tq, Tk, d)
+    return 0.0 - sum(abs(apart), {-1});
+  }};
+}
+// end
+
 std::string read(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::ostringstream text;
@@ -80,6 +90,26 @@ TEST_CASE("the README's layer passes, and a part that is cut off is found") {
              ContainsSubstring("FAILED"));
 }
 
+TEST_CASE("the README's attention looks at near keys, under a mask too") {
+  const Attention attention = by_distance();
+  const Tensor keys = tensor({{0, 0}, {5, 5}, {9, 9}}, DType::f64),
+               values = tensor({{1}, {2}, {3}}, DType::f64);
+  const Attended near = attention(tensor({{5, 4}}, DType::f64), keys, values);
+  CHECK(near.weights.at({0, 1}) == Approx(std::exp(-1) / (std::exp(-9) + std::exp(-1) + std::exp(-9))));
+  const Mask mask = Mask::from(1, 3, [](Size, Size key) { return key != 1; });
+  const Attended masked = attention(tensor({{5, 4}}, DType::f64), keys, values, mask);
+  CHECK(masked.weights.at({0, 1}) == 0);
+  CHECK(masked.context.item() == Approx(2));
+  const GradcheckResult found = gradcheck(
+      [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+        return attention(q, k, v, ValidLengths{2, 4}).context;
+      },
+      {random_normal({2, 3, 5}, 1, DType::f64), random_normal({2, 4, 5}, 2, DType::f64),
+       random_normal({2, 4, 2}, 3, DType::f64)});
+  INFO(found.report());
+  CHECK(found.ok());
+}
+
 TEST_CASE("the README holds the code that is tested") {
   const std::string readme = read(kTop / "README.md");
   const std::string source = read(kTop / "tests" / "readme" / "readme_test.cpp");
@@ -92,7 +122,7 @@ TEST_CASE("the README holds the code that is tested") {
     CHECK(readme.find("```cpp\n" + block + "\n```") != std::string::npos);
     ++blocks;
   }
-  CHECK(blocks == 2);
+  CHECK(blocks == 3);
   const std::string program = read(kTop / "tests" / "package" / "main.cpp");
   CHECK(readme.find(program.substr(program.find("#include"))) != std::string::npos);
 }

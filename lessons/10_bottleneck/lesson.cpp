@@ -1,0 +1,437 @@
+// 10 bottleneck: one vector cannot hold a long sentence
+//
+// A translator reads one sequence and writes another, and the two differ in length. Two recurrent nets do it
+// (Sutskever, Vinyals & Le 2014; Cho et al. 2014): the *encoder* reads the source to its end, and its last
+// state is the *code*; the *decoder* starts from the code and writes one word after another. All that the
+// decoder ever learns about the source has to pass through this one vector.
+//
+// You will: 1 build encoder and decoder from plain ops, feed the decoder what it should have written
+// (teacher forcing) or what it wrote (free decoding), and check it; 2 train one to write strings backwards;
+// 3 see why its accuracy under teacher forcing flatters it; 4 double the code's width three times and see how
+// far each doubling carries.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+
+#include "core/core.hpp"
+#include "lessons/kit/kit.hpp"
+#include "lessons/kit/tensors.hpp"
+#include "nn/seq2seq.hpp"
+#include "optim/adam.hpp"
+#include "optim/clip.hpp"
+#include "optim/schedule.hpp"
+
+using namespace tapestry;
+using kit::Ids;
+
+namespace {
+
+// ---- 1. Encoder, code, decoder ----------------------------------------------------------------------------
+//
+// Both nets are lesson 9's GRU, here once more: x is a symbol's vector, s the state.
+
+struct Affine {
+  Tensor weight, bias;  // (out, in), (out)
+  Tensor operator()(const Tensor& x) const { return matmul(x, transpose(weight)) + bias; }
+};
+
+struct Gru {
+  Affine from_x, from_s;  // the rows of reset gate, update gate and proposal, one below the other
+  Tensor operator()(const Tensor& x, const Tensor& s) const {
+    const Size width = s.size(1);
+    const Tensor wx = from_x(x), us = from_s(s);  // (B, 3H)
+    const auto third = [&](const Tensor& gates, Size k) {
+      return slice(gates, 1, k * width, (k + 1) * width);
+    };
+    const Tensor r = sigmoid(third(wx, 0) + third(us, 0));
+    const Tensor z = sigmoid(third(wx, 1) + third(us, 1));
+    const Tensor n = tanh(third(wx, 2) + r * third(us, 2));
+    return z * s + (1 - z) * n;
+  }
+};
+
+// The whole model is four small functions. `words_*` are tables with a vector for each symbol.
+//
+//     h_0 = 0,  h_t = GRU(x_t, h_{t−1})        code = h_T                          read
+//     s_0 = tanh(W code + b)                                                      begin
+//     s_t = GRU(e_{t−1}, s_{t−1})              e_{t−1} embeds the symbol before     move on
+//     logits_t = O tanh(R s_t + r) + o                                            say
+//
+// R is a layer of its own between state and symbols, so that what a state keeps and what it says can differ.
+
+struct ByHand {
+  Tensor words_in, words_out;  // (V, E) each
+  Gru reader, writer;
+  Affine initial, readout, output;
+
+  /// source (B, T) → the code (B, H). A string that has ended keeps its state: padding must not touch it.
+  Tensor read(const Indices& source, const ValidLengths& lengths) const {
+    const Tensor x = embedding(words_in, source);  // (B, T, E)
+    const Size batch = x.size(0);
+    Tensor h = zeros({batch, reader.from_s.weight.size(1)}, x.dtype());
+    for (Size t = 0; t < x.size(1); ++t) {
+      const Mask goes_on = Mask::from(batch, 1, [&](Size row, Size) { return t < lengths[row]; });
+      h = where(goes_on, reader(select(x, 1, t), h), h);
+    }
+    return h;
+  }
+  Tensor begin(const Tensor& code) const { return tanh(initial(code)); }
+  Tensor move_on(const Indices& words, const Tensor& s) const {
+    return writer(embedding(words_out, words), s);
+  }
+  Tensor say(const Tensor& s) const { return output(tanh(readout(s))); }
+
+  // *Teacher forcing*: whatever the decoder would have written, the next step is fed the right symbol. All
+  // inputs are known before the first step, and a mistake costs no more than its own place. `words` is
+  // <start> y_1 … y_n; the logits at place t are for y_{t+1}.
+
+  /// words (B, T) → logits (B, T, V)
+  Tensor forced(const Tensor& code, const Indices& words) const {
+    Tensor s = begin(code);
+    std::vector<Tensor> logits;
+    for (Size t = 0; t < words.shape()[1]; ++t) {
+      s = move_on(words.column(t), s);
+      logits.push_back(say(s));
+    }
+    return stack(logits, 1);
+  }
+
+  // *Free decoding*: nobody knows the right symbols, so the likeliest one is taken and fed back. This is what
+  // the model is for, and it is not what it was trained on; lesson 14 comes back to that.
+
+  /// The symbols of each string, <end> and all that comes after it cut off.
+  std::vector<Ids> free(const Tensor& code, Size longest) const {
+    const auto batch = static_cast<std::size_t>(code.size(0));
+    Tensor s = begin(code);
+    Indices words(Ids(batch, kit::kStart), {code.size(0)});
+    std::vector<Ids> written(batch);
+    std::vector<bool> ended(batch, false);
+    for (Size t = 0; t < longest; ++t) {
+      s = move_on(words, s);
+      words = argmax(say(s));
+      const Ids now = words.to_vector();
+      for (std::size_t row = 0; row < batch; ++row) {
+        if (now[row] == kit::kEnd) ended[row] = true;
+        if (!ended[row]) written[row].push_back(now[row]);
+      }
+    }
+    return written;
+  }
+};
+
+/// nn/'s model of that kind, and its weights for the functions above.
+TranslatorOptions sizes(Size vocabulary, Size embedding, Size hidden, Size readout) {
+  return {{.vocabulary = vocabulary,
+           .embedding = embedding,
+           .hidden = hidden,
+           .recurrent = {.both_directions = false}},
+          {.vocabulary = vocabulary, .embedding = embedding, .hidden = hidden, .readout = readout}};
+}
+
+ByHand by_hand(const PlainTranslator& model) {
+  const std::vector<Tensor> rnn = model.encoder.rnn.parameters();  // W, U and their biases
+  const PlainDecoder& decoder = model.decoder;
+  return {model.encoder.embedding.weight,
+          decoder.embedding.weight,
+          {{rnn[0], rnn[2]}, {rnn[1], rnn[3]}},
+          {{decoder.cell.weight_ih, decoder.cell.bias_ih}, {decoder.cell.weight_hh, decoder.cell.bias_hh}},
+          {decoder.initial.weight, decoder.initial.bias},
+          {decoder.readout.weight, decoder.readout.bias},
+          {decoder.output.weight, decoder.output.bias}};
+}
+
+double largest(const Tensor& x) { return max(abs(x)).item(); }
+
+void show_model(std::uint64_t seed, kit::Report& report) {
+  PlainTranslator model(sizes(7, 3, 4, 5));
+  model.initialise(seed, DType::f64);
+  const ByHand ours = by_hand(model);
+  const kit::Padded source = kit::pad({{4, 5, 6, kit::kEnd}, {6, 4, kit::kEnd}});
+  const kit::Forcing target =
+      kit::teacher_forcing(kit::pad({{kit::kStart, 6, 5, 4, kit::kEnd}, {kit::kStart, 4, 6, kit::kEnd}}));
+  const Indices read = kit::indices(source), fed = kit::indices(target.input);
+  const ValidLengths lengths = kit::valid_lengths(source);
+
+  const auto loss_of = [&](const Tensor& logits) {
+    return cross_entropy(logits, kit::indices(target.output), {.ignore = kit::kPad});
+  };
+  const auto forced_loss = [&] { return loss_of(ours.forced(ours.read(read, lengths), fed)); };
+  const std::vector<Tensor> weights = model.parameters();
+  const GradcheckResult check =
+      gradcheck([&](const std::vector<Tensor>&) { return forced_loss(); }, {}, weights);
+  if (!check.ok()) fmt::print("{}", check.report());
+  report.check(fmt::format("gradcheck of the whole model, {} derivatives", check.compared), check.ok());
+
+  const auto gradients = [&](auto loss) {
+    Tape tape;
+    tape.backward(loss());
+    std::vector<Tensor> all;
+    for (const Tensor& weight : weights) {
+      all.push_back(weight.grad());
+      weight.clear_grad();
+    }
+    return all;
+  };
+  const std::vector<Tensor> a = gradients(forced_loss);
+  const std::vector<Tensor> b = gradients([&] { return loss_of(model(read, lengths, fed)); });
+  double apart = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) apart = std::max(apart, largest(a[i] - b[i]));
+  const Tensor code = ours.read(read, lengths), code_nn = model.encoder(read, lengths).code();
+  const double logits_apart = largest(ours.forced(code, fed) - model(read, lengths, fed));
+  fmt::print("  nn/'s PlainTranslator: codes differ by {:.0e}, logits by {:.0e}, gradients by {:.0e}\n",
+             largest(code - code_nn), logits_apart, apart);
+  report.check("nn/ gives the same to 1e-12",
+               largest(code - code_nn) < 1e-12 && logits_apart < 1e-12 && apart < 1e-12);
+
+  const Size longest = 6;
+  model.eval();
+  const auto search = model.begin(read, lengths);
+  const std::vector<Decoded> found =
+      greedy(*search, {.begin = kit::kStart, .end = kit::kEnd, .max_length = longest});
+  const std::vector<Ids> written = ours.free(code, longest);
+  report.check("and writes the same freely", found[0].ids == written[0] && found[1].ids == written[1]);
+}
+
+// ---- 2. The task ------------------------------------------------------------------------------------------
+//
+// Write a string backwards. Ten letters, lengths 4 to 24, a fresh batch at every step. In a language half a
+// sentence can be guessed from the other half; here nothing can, so every letter has to be in the code: a
+// string of 24 letters is one of 10²⁴. (Writing it forwards is harder. Backwards, the first letter to write
+// is the last one that was read, and training has a short way to begin with. Sutskever and his colleagues
+// turned their English sentences around for that reason.)
+
+constexpr Size kLetters = 10, kShortest = 4, kLongest = 24, kVocabulary = kit::kEnd + 1 + kLetters;
+
+struct Strings {
+  kit::Padded sources;  // letters, <end>
+  kit::Padded targets;  // <start>, letters from the back, <end>
+};
+
+Strings draw_strings(kit::Random random, Size count, Size shortest, Size longest) {
+  std::vector<Ids> sources, targets;
+  for (Size i = 0; i < count; ++i) {
+    Ids letters;
+    for (Size left = random.between(shortest, longest); left > 0; --left)
+      letters.push_back(kit::kEnd + 1 + random.below(kLetters));
+    Ids source = letters, target = {kit::kStart};
+    source.push_back(kit::kEnd);
+    target.insert(target.end(), letters.rbegin(), letters.rend());
+    target.push_back(kit::kEnd);
+    sources.push_back(std::move(source));
+    targets.push_back(std::move(target));
+  }
+  return {kit::pad(sources), kit::pad(targets)};
+}
+
+// Training is a loop that you know: logits under teacher forcing, cross-entropy, backward, Adam. A batch has
+// strings of one length, so that no step is spent on padding. The first loss is near log 14, for the 14
+// symbols of the vocabulary; near log 10 it waits until the first letters come through. All sizes train for
+// the same number of steps on the same strings.
+
+struct Reverser {
+  Reverser(Size hidden_in, Size steps_in)
+      : hidden(hidden_in), steps(steps_in), model(sizes(kVocabulary, 32, hidden_in, 64)) {}
+
+  Size hidden, steps;
+  PlainTranslator model;
+};
+
+double train_step(const PlainTranslator& model, Adam& adam, const Strings& strings, double rate) {
+  const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
+  Tape tape;
+  const Tensor logits =
+      model(kit::indices(strings.sources), kit::valid_lengths(strings.sources), kit::indices(forcing.input));
+  const Tensor loss = cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
+  tape.backward(loss);
+  clip_gradients(model.parameters(), 1.0);
+  adam.step(rate);
+  return loss.item();
+}
+
+void train(Reverser& reverser, std::uint64_t seed) {
+  constexpr Size kBatch = 32;
+  PlainTranslator& model = reverser.model;
+  model.initialise(seed);
+  Adam adam(model.parameters(), {.learning_rate = 3e-3});
+  const Size rise = std::max<Size>(1, reverser.steps / 25);
+  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, reverser.steps - rise)));
+  kit::Progress progress(reverser.steps, {.unit = "strings"});
+  model.train();
+  for (Size step = 1; step <= reverser.steps; ++step) {
+    kit::Random random(seed, static_cast<std::uint64_t>(step));
+    const Size length = random.between(kShortest, kLongest);
+    progress.step(train_step(model, adam, draw_strings(random, kBatch, length, length), rate(step)), kBatch);
+  }
+  progress.finish();
+}
+
+// ---- 3. Three ways to count -------------------------------------------------------------------------------
+//
+// A string counts as an *exact match* if every letter is right in free decoding, and <end> comes at its
+// place. The share of letters that are right is a milder figure, and milder still is that share under teacher
+// forcing, where each letter is asked for after the right ones. Many a paper's training log shows the last.
+//
+// Up to its first mistake a decoder is fed the same in both ways. So a string is right as a whole in one way
+// if it is in the other: teacher forcing can be used to count exact matches, if you count strings. What
+// misleads is the letter as the unit. Nine letters right in ten looks good, and is one whole string of 24
+// letters in fourteen. And look at the two curves of letters: alone, the decoder is fed its mistakes, which
+// it never was in training, and the letters after a mistake suffer.
+
+struct Counted {
+  double exact = 0, letters = 0, letters_forced = 0;  // in per cent; <end> counts as a letter
+  double at_odds = 0;                                 // strings that are right in one way only
+};
+
+Counted count(const PlainTranslator& model, std::uint64_t seed, Size length, Size strings_wanted) {
+  constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
+  const Strings strings = draw_strings(kit::Random(seed, kTestStreams + static_cast<std::uint64_t>(length)),
+                                       strings_wanted, length, length);
+  const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
+  const Encoded source = model.encoder(kit::indices(strings.sources), kit::valid_lengths(strings.sources));
+  const Ids forced = argmax(model.decoder(kit::indices(forcing.input), source)).to_vector();
+
+  const AttentionMemory memory = model.decoder.prepare(source);
+  DecoderState state = model.decoder.start(source);
+  Indices words(Ids(static_cast<std::size_t>(strings_wanted), kit::kStart), {strings_wanted});
+  const auto rows = static_cast<std::size_t>(strings_wanted);
+  std::vector<bool> right(rows, true), right_forced(rows, true);
+  Counted counted;
+  const Size columns = forcing.output.columns;
+  for (Size t = 0; t < columns; ++t) {
+    words = argmax(model.decoder.step(words, state, memory).logits);  // the likeliest goes in next
+    const Ids written = words.to_vector();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::int64_t wanted = forcing.output.at(static_cast<Size>(row), t);
+      const bool by_itself = written[row] == wanted;
+      const bool led =
+          forced[row * static_cast<std::size_t>(columns) + static_cast<std::size_t>(t)] == wanted;
+      counted.letters += by_itself;
+      counted.letters_forced += led;
+      if (!by_itself) right[row] = false;
+      if (!led) right_forced[row] = false;
+    }
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    counted.exact += right[row];
+    counted.at_odds += right[row] != right_forced[row];
+  }
+  const double all = static_cast<double>(strings_wanted), places = all * static_cast<double>(columns);
+  return {100 * counted.exact / all, 100 * counted.letters / places, 100 * counted.letters_forced / places,
+          100 * counted.at_odds / all};
+}
+
+/// A figure of Counted for every length.
+kit::Series curve(const std::string& name, const std::vector<Counted>& by_length, double Counted::*figure) {
+  kit::Series series{name, {}, {}};
+  for (std::size_t i = 0; i < by_length.size(); ++i) {
+    series.x.push_back(static_cast<double>(kShortest) + static_cast<double>(i));
+    series.y.push_back(by_length[i].*figure);
+  }
+  return series;
+}
+
+std::vector<Counted> count_all(PlainTranslator& model, const kit::Options& options) {
+  const Evaluating evaluating(model);
+  std::vector<Counted> by_length;
+  for (Size length = kShortest; length <= kLongest; ++length)
+    by_length.push_back(count(model, options.seed, length, options.smoke ? 20 : 500));
+  return by_length;
+}
+
+void show_ways_to_count(const std::vector<Counted>& by_length, Size hidden, const kit::Options& options,
+                        kit::Report& report) {
+  const Counted& middle = by_length[16 - kShortest];
+  report.figure("letters right under teacher forcing, length 16", middle.letters_forced, "%");
+  report.figure("letters right in free decoding, length 16", middle.letters, "%");
+  report.figure("strings right, length 16", middle.exact, "%");
+  report.at_least("how far the first flatters, length 16", middle.letters_forced - middle.exact, 30,
+                  "points");
+  double at_odds = 0;
+  for (const Counted& counted : by_length) at_odds = std::max(at_odds, counted.at_odds);
+  report.at_most("strings right in one way and not in the other", at_odds, 1, "%");
+  kit::Chart chart{
+      fmt::format("Three ways to count, hidden {}", hidden), "letters in the string", "right in %", {}, {}};
+  chart.series = {curve("letters, teacher forcing", by_length, &Counted::letters_forced),
+                  curve("letters, free", by_length, &Counted::letters),
+                  curve("whole strings", by_length, &Counted::exact)};
+  kit::show(chart, options.out / "ways_to_count.svg");
+}
+
+// ---- 4. A wider code --------------------------------------------------------------------------------------
+//
+// The same model with 32, 64, 128 and 256 numbers in its code. We ask each how long a string may be before
+// half of them go wrong: where its curve crosses fifty. Each doubling of the code multiplies the weights of
+// the two cells by about four, and their work too; what it buys is a few letters. Length keeps its price,
+// whatever the width. Lesson 11 does not widen the code: with hidden 64 it looks back at all states, and
+// draws its curve beside one like these.
+
+/// Interpolated; the shortest (longest) length if the curve starts below (never falls to) 50.
+double half_length(const kit::Series& exact) {
+  if (exact.y.front() < 50) return exact.x.front();
+  for (std::size_t i = 1; i < exact.y.size(); ++i)
+    if (exact.y[i] < 50) return exact.x[i - 1] + (exact.y[i - 1] - 50) / (exact.y[i - 1] - exact.y[i]);
+  return exact.x.back();
+}
+
+Size weights_of(const Module& module) {
+  Size count = 0;
+  for (const Tensor& weight : module.parameters()) count += weight.count();
+  return count;
+}
+
+/// Trains and tests, and says what it cost.
+std::vector<Counted> run(Reverser& reverser, const kit::Options& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
+  train(reverser, options.seed);
+  const auto trained = Clock::now();
+  std::vector<Counted> by_length = count_all(reverser.model, options);
+  fmt::print(stderr, "  hidden {}: {} steps in {:.1f} s, tested in {:.1f} s\n", reverser.hidden,
+             reverser.steps, std::chrono::duration<double>(trained - began).count(),
+             std::chrono::duration<double>(Clock::now() - trained).count());
+  return by_length;
+}
+
+void lesson(const kit::Options& options, kit::Report& report) {
+  report.section("Encoder, code and decoder, from plain ops");
+  show_model(options.seed, report);
+
+  report.section("Hidden 64, counted in three ways");
+  Reverser middle(64, options.steps);
+  const std::vector<Counted> counted = run(middle, options);
+  show_ways_to_count(counted, 64, options, report);
+  report.at_most("strings of 24 letters right, hidden 64", counted.back().exact, 5, "%");
+
+  report.section("A wider code");
+  kit::Chart chart{
+      "Reversing strings through one vector", "letters in the string", "exact match in %", {}, {}};
+  std::vector<double> half;
+  fmt::print("   hidden   weights   half accuracy at   exact match at 8      16      24\n");
+  for (const Size hidden : {32, 64, 128, 256}) {
+    Reverser reverser(hidden, options.steps);
+    const std::vector<Counted> by_length = hidden == 64 ? counted : run(reverser, options);
+    chart.series.push_back(curve(fmt::format("hidden {}", hidden), by_length, &Counted::exact));
+    const std::vector<double>& exact = chart.series.back().y;
+    half.push_back(half_length(chart.series.back()));
+    fmt::print("   {:6}   {:7}   {:16.1f}   {:14.1f} %   {:5.1f}   {:5.1f}\n", hidden,
+               weights_of(reverser.model), half.back(), exact[8 - kShortest], exact[16 - kShortest],
+               exact[24 - kShortest]);
+  }
+  for (std::size_t i = 1; i < half.size(); ++i)
+    report.at_least(fmt::format("letters gained by hidden {} over {}", 32 << i, 16 << i),
+                    half[i] - half[i - 1], 1);
+  chart.levels.push_back({50, "half"});
+  kit::show(chart, options.out / "lengths.svg");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  kit::Lesson program("10_bottleneck", "one vector cannot hold a long sentence");
+  program.steps(1600, 4);
+  return program.run(argc, argv, lesson);
+}

@@ -1,0 +1,64 @@
+// The command line of a lesson that trains translators: what can be chosen, and what is usual where.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lessons/kit/options.hpp"
+#include "lessons/kit/translator_training.hpp"
+#include "lessons/kit/translators.hpp"
+#include "lessons/kit/word_vectors.hpp"
+
+namespace tapestry::kit {
+
+/// What is usual for a task, where nothing was given.
+struct TranslatorRecipe {
+  Size embedding = 256, hidden = 256, batch = 64, epochs = 1;
+  double dropout = 0, smoothing = 0.1, rate = 1e-3, hold = 0, average = 0, joined = 0;
+  bool tied = false;
+};
+
+/// What the options say.
+struct TranslatorSettings {
+  TranslatorPlan plan;
+  TranslatorRecipe recipe;
+  Size at_least = 2, beam = 5;
+  std::filesystem::path embeddings;
+  std::string direction = "en-fr", sentence;
+  bool compare = false, fresh = false;
+  /// These were on the command line.
+  bool steps_given = false, embedding_given = false;
+
+  std::string from() const { return direction.substr(0, 2); }
+  std::string to() const { return direction.substr(3); }
+};
+
+/// Adds the options to the program; `toy` is the recipe for the built-in text, `real` the one for --data.
+void offer(Lesson& program, TranslatorSettings& settings, const TranslatorRecipe& toy,
+           const TranslatorRecipe& real);
+
+/// Takes from the recipe what the command line did not give; for use in the lesson's body.
+void follow(const Lesson& program, const TranslatorRecipe& recipe, TranslatorSettings& settings);
+
+/// The translators to train: the one asked for; with `and_none` one without attention too, to compare; or, if
+/// --compare was given, one for each score.
+std::vector<TranslatorPlan> plans_of(const TranslatorSettings& settings, bool and_none);
+
+/// Folder of one translator: out/task, and what of score and encoder is not the usual, as in
+/// out/multi30k-en-fr-none.
+std::filesystem::path folder_of(const std::filesystem::path& out, const std::string& task,
+                                const TranslatorPlan& plan);
+
+/// The vectors of --embeddings for the source words, or none; the plan's embedding becomes as wide as they
+/// are. Says what was found. Throws UsageError for another --embedding.
+WordVectors embeddings_for(const Vocabulary& source, TranslatorSettings& settings);
+
+/// The training that the options ask for, into folder_of(options.out, folder, plan). `pairs` is how many
+/// there are to train on, for --epochs; 0: the task knows steps alone. The run's name says all that makes it
+/// another run when it changes; `task` opens it.
+TranslatorTraining training_of(const Options& options, const TranslatorSettings& settings,
+                               const std::string& task, const std::string& folder, const TranslatorPlan& plan,
+                               std::size_t pairs = 0);
+
+}  // namespace tapestry::kit

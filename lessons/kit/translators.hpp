@@ -1,0 +1,63 @@
+// Recurrent translators by description: which score, which encoder, how large; and back from a checkpoint.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lessons/kit/vocabulary.hpp"
+#include "nn/seq2seq/translator.hpp"
+
+namespace tapestry::kit {
+
+/// The names that --score and --encoder take.
+inline const std::vector<std::string> kTranslatorScores = {"additive", "general", "scaled_dot", "none"};
+inline const std::vector<std::string> kTranslatorEncoders = {"gru", "lstm", "rnn"};
+
+/// What a translator is.
+struct TranslatorPlan {
+  /// Of Bahdanau's decoder; "none": a decoder without attention, which gets the encoder's two ends at every
+  /// step.
+  std::string score = "additive";
+  /// The encoder's cell; the decoder's is a GRU.
+  std::string encoder = "gru";
+  Size embedding = 256;
+  /// Of the decoder's state and of each of the encoder's directions; but under scaled_dot, where query and
+  /// key must be equally wide, half of it each way.
+  Size hidden = 256;
+  /// Width of the layer before the vocabulary; 0: as wide as the embedding.
+  Size readout = 0;
+  double dropout = 0;
+  bool tied = false;
+
+  bool attends() const { return score != "none"; }
+  /// For a picture.
+  std::string label() const { return attends() ? score : "no attention"; }
+};
+
+/// Throws UsageError for sizes that do not go together.
+std::unique_ptr<SequenceModel> make_translator(const TranslatorPlan& plan, Size source_words,
+                                               Size target_words);
+
+/// The plan as texts for a checkpoint (dropout is of no use after training, and left out).
+std::map<std::string, std::string> texts_of(const TranslatorPlan& plan);
+
+/// A translator from a checkpoint, ready for use.
+struct SavedTranslator {
+  TranslatorPlan plan;
+  Vocabulary source, target;
+  std::unique_ptr<SequenceModel> model;
+  Size step = 0;  // of training
+};
+/// Throws UsageError for a damaged file.
+SavedTranslator load_translator(const std::filesystem::path& checkpoint);
+
+/// How many weights each part of a model has, by the first two names of each: {"encoder.rnn", 789504}, …
+std::vector<std::pair<std::string, Size>> weights_by_part(const Module& model);
+/// The same as lines for a person, with each part's share.
+std::string table_of_parts(const Module& model);
+
+}  // namespace tapestry::kit

@@ -1,0 +1,83 @@
+// Scores with a hidden layer between query and key: v · tanh(…), all computed by one fused kernel.
+#pragma once
+
+#include "nn/attention/score.hpp"
+#include "nn/linear.hpp"
+
+namespace tapestry {
+
+/// Whether an additive score knows what earlier queries looked at.
+enum class Coverage { no, yes };
+
+/// s = v · tanh(W_q q + W_k k) (Bahdanau, Cho & Bengio 2015, appendix A.1.2). The widths of query, key and
+/// hidden layer may all differ.
+///
+/// With coverage (Tu et al. 2016, with the plain sum as in See et al. 2017, equation 11):
+/// s_tj = v · tanh(W_q q_t + W_k k_j + w_c c_tj), where c_tj = Σ_{i<t} α_ij is the weight that key j has got
+/// so far. The state carries the sum, so queries come one at a time, each with the state that the one before
+/// left.
+class AdditiveScore : public Module {
+ public:
+  AdditiveScore(Place place, Size query_width, Size key_width, Size hidden,
+                Coverage with_coverage = Coverage::no);
+
+  /// W_k k for every key: (…, Tk, d_k) → (…, Tk, hidden).
+  Tensor prepare(const Tensor& keys) const;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+  bool one_at_a_time() const { return coverage.defined(); }
+
+  /// W_q (hidden, d_q) and W_k (hidden, d_k)
+  Linear query, key;
+  /// v (hidden)
+  Parameter vector;
+  /// w_c (hidden); an empty handle without coverage.
+  Parameter coverage;
+
+ private:
+  /// The prepared keys with w_c c added.
+  Tensor covered(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+};
+
+/// s = g v/‖v‖ · tanh(W_q q + W_k k + b): weight normalisation (Salimans & Kingma 2016) of v, so that the
+/// scores' size is one number to learn.
+class NormedAdditiveScore : public Module {
+ public:
+  NormedAdditiveScore(Place place, Size query_width, Size key_width, Size hidden);
+
+  /// W_k k + b for every key.
+  Tensor prepare(const Tensor& keys) const;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+
+  /// W_q (hidden, d_q); W_k (hidden, d_k) and b (hidden)
+  Linear query, key;
+  /// v (hidden)
+  Parameter vector;
+  /// g (1), at first 1/√hidden
+  Parameter gain;
+};
+
+/// s = v · tanh(W [q; k]) (Luong, Pham & Manning 2015). W [q; k] = W_q q + W_k k, where W_q and W_k are the
+/// left and the right part of W: the additive score with its two weights in one.
+class ConcatScore : public Module {
+ public:
+  ConcatScore(Place place, Size query_width, Size key_width, Size hidden);
+
+  /// W_k k for every key.
+  Tensor prepare(const Tensor& keys) const;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+
+  /// W (hidden, d_q + d_k)
+  Parameter weight;
+  /// v (hidden)
+  Parameter vector;
+
+ private:
+  Size query_width_;
+};
+
+ScoreMaker additive(Size query_width, Size key_width, Size hidden, Coverage coverage = Coverage::no);
+ScoreMaker normed_additive(Size query_width, Size key_width, Size hidden);
+/// Named apart from the op concat(), which joins tensors.
+ScoreMaker concat_score(Size query_width, Size key_width, Size hidden);
+
+}  // namespace tapestry

@@ -1,0 +1,28 @@
+// Normalisers: how scores become weights. To add one (sparsemax, entmax): a function of this form, here.
+#pragma once
+
+#include <functional>
+
+#include "core/tensor.hpp"
+#include "core/values.hpp"
+
+namespace tapestry {
+
+/// Turns scores (…, Tq, Tk) into weights over the last axis. The mask, if there is one, broadcasts to the
+/// scores; pairs outside it get exactly 0 and no gradient, whatever their score, and a row with nothing to
+/// attend to is all 0.
+using Normaliser = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
+
+/// α_j = e^{s_j} / Σ_i e^{s_i}: positive, and each row sums to 1.
+Tensor softmax_weights(const Tensor& scores, const Mask& mask = {});
+/// Softmax of s / τ: τ → 0 tends to hardmax, τ → ∞ to equal weights; τ = 1 is softmax. τ ≤ 0 throws.
+Normaliser softmax_with_temperature(double temperature);
+/// 1 at the largest score (the first of equals), 0 elsewhere. Piecewise constant: no gradient reaches the
+/// scores.
+Tensor hardmax_weights(const Tensor& scores, const Mask& mask = {});
+/// α_j = 1 / (1 + e^{−s_j}): each key by itself; rows sum to anything between 0 and Tk.
+Tensor sigmoid_weights(const Tensor& scores, const Mask& mask = {});
+/// α_j = s_j: no normalising at all, as in linear attention.
+Tensor plain_weights(const Tensor& scores, const Mask& mask = {});
+
+}  // namespace tapestry

@@ -1,0 +1,49 @@
+#include "nn/attention/position_scores.hpp"
+
+#include "core/ops/matmul.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// W q for the places that have a key.
+Tensor by_place(const char* name, const Module& score, const Tensor& query, const Tensor& keys,
+                const Tensor& weight) {
+  const Size places = keys.size(-2), longest = weight.size(0);
+  if (places > longest)
+    fail(
+        "[{} score \"{}\"] there are {} keys, and W {} has a row for {} places: make the score for {}, or "
+        "shorten the source",
+        name, score.full_name(), places, to_string(weight.shape()), longest, places);
+  if (query.rank() < 2 || query.size(-1) != weight.size(1))
+    fail("[{} score \"{}\"] query {} does not fit W {}: it is (…, time, {})", name, score.full_name(),
+         describe(query), to_string(weight.shape()), weight.size(1));
+  return linear(query, slice(weight, 0, 0, places));
+}
+
+}  // namespace
+
+LocationScore::LocationScore(Place place, Size query_width, Size longest)
+    : Module(std::move(place)), weight{*this, "weight", {longest, query_width}, xavier} {}
+
+Tensor LocationScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
+  return by_place("location", *this, query, keys, weight);
+}
+
+FullyConnectedScore::FullyConnectedScore(Place place, Size embedding_width, Size query_width, Size longest)
+    : Module(std::move(place)), weight{*this, "weight", {longest, embedding_width + query_width}, xavier} {}
+
+Tensor FullyConnectedScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
+  return by_place("fully_connected", *this, query, keys, weight);
+}
+
+ScoreMaker location(Size query_width, Size longest) {
+  return ScoreMaker::of<LocationScore>(query_width, longest);
+}
+
+ScoreMaker fully_connected(Size embedding_width, Size query_width, Size longest) {
+  return ScoreMaker::of<FullyConnectedScore>(embedding_width, query_width, longest);
+}
+
+}  // namespace tapestry

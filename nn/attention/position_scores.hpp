@@ -1,0 +1,41 @@
+// Scores that look at the query and never at the keys: one weight for each place in the source.
+#pragma once
+
+#include "nn/attention/score.hpp"
+
+namespace tapestry {
+
+/// s_j = (W q)_j (Luong, Pham & Manning 2015: location-based). W (T_max, d_q) has a row for each place, and
+/// with Tk < T_max keys the first Tk rows count; more keys than T_max are an error.
+class LocationScore : public Module {
+ public:
+  LocationScore(Place place, Size query_width, Size longest);
+
+  /// The keys themselves: only their number matters.
+  Tensor prepare(const Tensor& keys) const { return keys; }
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+
+  /// W (T_max, d_q)
+  Parameter weight;
+};
+
+/// s_j = (W [e; q])_j, where e (d_e) embeds the word before: one fully connected layer from what the decoder
+/// knows to the places of the source, as many tutorials have it. **The query to pass in is [e; q]**, e first:
+/// (…, Tq, d_e + d_q). W (T_max, d_e + d_q); fewer and more keys as for the location score.
+class FullyConnectedScore : public Module {
+ public:
+  FullyConnectedScore(Place place, Size embedding_width, Size query_width, Size longest);
+
+  /// The keys themselves: only their number matters.
+  Tensor prepare(const Tensor& keys) const { return keys; }
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+
+  /// W (T_max, d_e + d_q)
+  Parameter weight;
+};
+
+/// `longest`: T_max, the keys of the longest source there will be.
+ScoreMaker location(Size query_width, Size longest);
+ScoreMaker fully_connected(Size embedding_width, Size query_width, Size longest);
+
+}  // namespace tapestry

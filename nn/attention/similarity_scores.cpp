@@ -1,0 +1,98 @@
+#include "nn/attention/similarity_scores.hpp"
+
+#include <cmath>
+
+#include "core/create.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/matmul.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+void check_widths(const char* name, const Module& score, const Tensor& query, const Tensor& keys) {
+  if (query.rank() < 2 || keys.rank() < 2 || query.size(-1) != keys.size(-1))
+    fail(
+        "[{} score \"{}\"] query {} and keys {} are (…, time, width) with equal widths; general and additive "
+        "scores take different ones",
+        name, score.full_name(), describe(query), describe(keys));
+}
+
+/// x / ‖x‖ over the last axis; 0, with gradient 0, where x is 0.
+Tensor direction(const Tensor& x) {
+  const Tensor squared = sum(x * x, {-1}, Keep::yes);
+  const Tensor zero = scalar(0, x.dtype()), one = scalar(1, x.dtype());
+  const Mask some = less(zero, squared.detach());
+  return where(some, x / sqrt(where(some, squared, one)), zero);
+}
+
+}  // namespace
+
+NadarayaWatsonScore::NadarayaWatsonScore(Place place, double sigma, Sigma kind)
+    : Module(std::move(place)),
+      log_sigma(kind == Sigma::learned ? Parameter{*this, "log_sigma", {1}, constant(std::log(sigma))}
+                                       : Parameter{}),
+      sigma_(sigma) {
+  if (!(sigma > 0) || !std::isfinite(sigma))
+    fail("[nadaraya_watson score \"{}\"] σ is a width above 0, not {}", full_name(), sigma);
+}
+
+Tensor NadarayaWatsonScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
+  check_widths("nadaraya_watson", *this, query, keys);
+  const Tensor apart = unsqueeze(query, -2) - unsqueeze(keys, -3);
+  const Tensor squared = sum(apart * apart, {-1});
+  if (!log_sigma.defined()) return squared * (-0.5 / (sigma_ * sigma_));
+  return squared * (exp(log_sigma * -2.0) * -0.5);
+}
+
+Tensor DotScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
+  check_widths("dot", *this, query, keys);
+  return matmul(query, transpose(keys));
+}
+
+Tensor ScaledDotScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
+  check_widths("scaled_dot", *this, query, keys);
+  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
+  return matmul(query * scale, transpose(keys));
+}
+
+GeneralScore::GeneralScore(Place place, Size query_width, Size key_width)
+    : Module(std::move(place)), weight{*this, "weight", {query_width, key_width}, xavier} {}
+
+Tensor GeneralScore::prepare(const Tensor& keys) const { return linear(keys, weight); }
+
+Tensor GeneralScore::score(const Tensor& query, const Tensor& prepared, ScoreState&) const {
+  if (query.rank() < 2 || query.size(-1) != weight.size(0))
+    fail("[general score \"{}\"] query {} does not fit W {}: it is (…, time, {})", full_name(),
+         describe(query), to_string(weight.shape()), weight.size(0));
+  return matmul(query, transpose(prepared));
+}
+
+CosineScore::CosineScore(Place place, double first_gain)
+    : Module(std::move(place)), gain{*this, "gain", {1}, constant(first_gain)} {}
+
+Tensor CosineScore::prepare(const Tensor& keys) const { return direction(keys); }
+
+Tensor CosineScore::score(const Tensor& query, const Tensor& prepared, ScoreState&) const {
+  check_widths("cosine", *this, query, prepared);
+  return matmul(direction(query) * gain, transpose(prepared));
+}
+
+ScoreMaker nadaraya_watson(double sigma, Sigma kind) {
+  return ScoreMaker::of<NadarayaWatsonScore>(sigma, kind);
+}
+
+ScoreMaker dot() { return ScoreMaker::of<DotScore>(); }
+
+ScoreMaker scaled_dot() { return ScoreMaker::of<ScaledDotScore>(); }
+
+ScoreMaker general(Size query_width, Size key_width) {
+  return ScoreMaker::of<GeneralScore>(query_width, key_width);
+}
+
+ScoreMaker cosine(double gain) { return ScoreMaker::of<CosineScore>(gain); }
+
+}  // namespace tapestry

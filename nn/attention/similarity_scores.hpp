@@ -1,0 +1,83 @@
+// Scores that compare query and key as two vectors: by distance, by product, by angle.
+#pragma once
+
+#include "nn/attention/score.hpp"
+
+namespace tapestry {
+
+/// Whether a Gaussian's width stays as given, or is a parameter.
+enum class Sigma { fixed, learned };
+
+/// s = −‖q − k‖² / 2σ² (Nadaraya 1964; Watson 1964): under softmax each key counts by a Gaussian around the
+/// query. Query and key are equally wide. Computes all differences, (…, Tq, Tk, d): ‖q‖² − 2 q·k + ‖k‖² would
+/// need less memory, and lose its digits far from the origin.
+class NadarayaWatsonScore : public Module {
+ public:
+  NadarayaWatsonScore(Place place, double sigma, Sigma kind);
+
+  Tensor prepare(const Tensor& keys) const { return keys; }
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+
+  /// log σ (1): whatever it learns, σ stays positive. An empty handle if σ is fixed.
+  Parameter log_sigma;
+
+ private:
+  double sigma_;
+};
+
+/// s = q · k (Luong, Pham & Manning 2015); query and key are equally wide.
+class DotScore : public Module {
+ public:
+  explicit DotScore(Place place) : Module(std::move(place)) {}
+
+  Tensor prepare(const Tensor& keys) const { return keys; }
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+};
+
+/// s = q · k / √d (Vaswani et al. 2017): with components of variance 1 the score keeps variance 1, whatever
+/// the width.
+class ScaledDotScore : public Module {
+ public:
+  explicit ScaledDotScore(Place place) : Module(std::move(place)) {}
+
+  Tensor prepare(const Tensor& keys) const { return keys; }
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+};
+
+/// s = q · W k (Luong, Pham & Manning 2015): a dot product between any two widths.
+class GeneralScore : public Module {
+ public:
+  GeneralScore(Place place, Size query_width, Size key_width);
+
+  /// W k for every key: (…, Tk, d_k) → (…, Tk, d_q).
+  Tensor prepare(const Tensor& keys) const;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+
+  /// W (d_q, d_k)
+  Parameter weight;
+};
+
+/// s = g q · k / (‖q‖ ‖k‖) (query-key normalisation: Henry et al. 2020); query and key are equally wide. A
+/// vector of zeros has no direction: its scores and its gradient are 0.
+class CosineScore : public Module {
+ public:
+  CosineScore(Place place, double gain);
+
+  /// k / ‖k‖ for every key.
+  Tensor prepare(const Tensor& keys) const;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+
+  /// g (1)
+  Parameter gain;
+};
+
+/// σ > 0: the width, or the first value of a learned one.
+ScoreMaker nadaraya_watson(double sigma = 1, Sigma kind = Sigma::fixed);
+ScoreMaker dot();
+ScoreMaker scaled_dot();
+ScoreMaker general(Size query_width, Size key_width);
+/// `gain`: first value of g. A cosine is at most 1, so g bounds how far one key can stand out; for n keys the
+/// paper starts from log₂(n² − n).
+ScoreMaker cosine(double gain = 10);
+
+}  // namespace tapestry

@@ -1,0 +1,35 @@
+// Bahdanau's decoder (Bahdanau, Cho & Bengio 2015): attend, then step.
+#pragma once
+
+#include "nn/seq2seq/decoder.hpp"
+
+namespace tapestry {
+
+/// c_t = attend(s_{t−1}, h); s_t = GRU([e_t; c_t], s_{t−1}), where e_t embeds the word before; logits =
+/// output(readout([s_t; c_t; e_t])), a tanh layer or maxout. s₀ = tanh(W ←h₁). The score is additive unless
+/// another is given.
+class BahdanauDecoder : public Decoder {
+ public:
+  BahdanauDecoder(Place place, EncodedWidths source, const DecoderOptions& options);
+  BahdanauDecoder(EncodedWidths source, const DecoderOptions& options)
+      : BahdanauDecoder(Place{}, source, options) {}
+
+  AttentionMemory prepare(const Encoded& source) const override;
+  DecoderState start(const Encoded& source) const override;
+  StepModel::Step step(const Indices& words, DecoderState& state,
+                       const AttentionMemory& memory) const override;
+
+  Attention attention;
+  Linear readout, output;
+
+ private:
+  Tensor forced(const Indices& words, const Encoded& source) const override;
+  /// Attends and steps: `gates` (B, …) is W_e e + b. Moves the state on.
+  Attended advance(const Tensor& gates, const Tensor& context_weight, DecoderState& state,
+                   const AttentionMemory& memory) const;
+  Tensor logits(const Tensor& states, const Tensor& contexts, const Tensor& words) const;
+
+  ReadoutKind readout_kind_;
+};
+
+}  // namespace tapestry

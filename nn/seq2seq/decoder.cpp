@@ -1,0 +1,73 @@
+#include "nn/seq2seq/decoder.hpp"
+
+#include <cmath>
+
+#include "core/create.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Where the coin of a row falls for `given`, its own word; elsewhere `written`.
+Indices mix(const Indices& given, const Indices& written, double forcing) {
+  RandomState& random = random_state();
+  const Stream coins(random.seed ^ hash_of("forcing"), (random.step << 20) + random.site++);
+  std::vector<std::int64_t> words = given.to_vector();
+  const std::vector<std::int64_t> own = written.to_vector();
+  for (std::size_t row = 0; row < words.size(); ++row)
+    if (coins.uniform(row) >= forcing) words[row] = own[row];
+  return Indices(words, given.shape());
+}
+
+}  // namespace
+
+Decoder::Decoder(Place place, const DecoderOptions& options, Size start_width, Size beside)
+    : Module(std::move(place)),
+      embedding{{*this, "embedding"},
+                options.vocabulary,
+                options.embedding,
+                options.padding,
+                // As the output's weight it wants rows of length 1; as input alone, elements of size 1.
+                normal(options.tied ? 1 / std::sqrt(static_cast<double>(options.embedding)) : 1)},
+      dropout{{*this, "dropout"}, options.dropout},
+      initial{{*this, "initial"}, start_width, options.hidden},
+      cell{{*this, "cell"}, options.cell, options.embedding + beside, options.hidden} {}
+
+RecurrentState Decoder::first_state(const Tensor& x) const {
+  const Tensor hidden = tanh(initial(x));
+  return cell.kind() == CellKind::lstm ? RecurrentState(hidden, zeros(hidden.shape(), hidden.dtype()))
+                                       : RecurrentState(hidden);
+}
+
+Tensor Decoder::word_gates(const Tensor& embedded) const {
+  return linear(embedded, slice(cell.weight_ih, 1, 0, embedding.weight.size(1)), cell.bias_ih);
+}
+
+Tensor Decoder::beside_weight() const {
+  return slice(cell.weight_ih, 1, embedding.weight.size(1), cell.weight_ih.size(1));
+}
+
+Tensor Decoder::operator()(const Indices& words, const Encoded& source, double forcing) const {
+  if (words.rank() != 2 || words.shape()[1] == 0 || words.shape()[0] != source.states.size(0))
+    fail("the decoder \"{}\" wants words (batch, time) for {} source rows, not {}", full_name(),
+         source.states.size(0), to_string(words.shape()));
+  if (!(forcing >= 0 && forcing <= 1))
+    fail("the decoder \"{}\" was given a forcing ratio of {}: it is a share, from 0 to 1", full_name(),
+         forcing);
+  if (forcing == 1) return forced(words, source);
+  const AttentionMemory memory = prepare(source);
+  DecoderState state = start(source);
+  std::vector<Tensor> logits;
+  Indices input = words.column(0);
+  for (Size t = 0; t < words.shape()[1]; ++t) {
+    if (t > 0) input = mix(words.column(t), argmax(logits.back().detach()), forcing);
+    logits.push_back(step(input, state, memory).logits);
+  }
+  return stack(logits, 1);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,28 @@
+#include "nn/seq2seq/encoder.hpp"
+
+#include "core/ops/join.hpp"
+
+namespace tapestry {
+
+Tensor Encoded::code() const {
+  const Size directions = states.size(-1) / final.back().hidden.size(-1);
+  std::vector<Tensor> ends;
+  for (std::size_t i = final.size() - static_cast<std::size_t>(directions); i < final.size(); ++i)
+    ends.push_back(final[i].hidden);
+  return ends.size() == 1 ? ends[0] : concat(ends, -1);
+}
+
+Encoder::Encoder(Place place, const EncoderOptions& options)
+    : Module(std::move(place)),
+      embedding{{*this, "embedding"}, options.vocabulary, options.embedding, options.padding},
+      dropout{{*this, "dropout"}, options.dropout},
+      rnn{{*this, "rnn"}, options.cell, options.embedding, options.hidden, options.recurrent} {}
+
+Encoded Encoder::operator()(const Indices& source, const ValidLengths& lengths) const {
+  if (source.rank() != 2)
+    fail("the encoder \"{}\" wants ids (batch, time), not {}", full_name(), to_string(source.shape()));
+  RecurrentOutput read = rnn(dropout(embedding(source)), lengths);
+  return {std::move(read.states), std::move(read.final), lengths};
+}
+
+}  // namespace tapestry

@@ -1,0 +1,61 @@
+// The encoder of a sequence-to-sequence model: it reads.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/values.hpp"
+#include "nn/dropout.hpp"
+#include "nn/embedding.hpp"
+#include "nn/recurrent.hpp"
+
+namespace tapestry {
+
+struct EncoderOptions {
+  Size vocabulary = 0;
+  Size embedding = 256;
+  /// Hidden units of each direction.
+  Size hidden = 256;
+  CellKind cell = CellKind::gru;
+  RecurrentOptions recurrent = {.both_directions = true};
+  /// Of embeddings, in training.
+  double dropout = 0;
+  std::optional<std::int64_t> padding = 0;
+};
+
+/// What an encoder has read.
+struct Encoded {
+  /// (B, T, directions · hidden); 0 in padding.
+  Tensor states;
+  /// As in RecurrentOutput; the last one is the last layer's last direction.
+  std::vector<RecurrentState> final;
+  ValidLengths lengths;
+
+  /// The whole source in one vector, [→h_T; ←h_1] of the last layer: (B, width of states).
+  Tensor code() const;
+};
+
+/// What a decoder has to know of the encoder that it follows.
+struct EncodedWidths {
+  /// Of Encoded::states, and of code().
+  Size states = 0;
+  /// Of one direction's final state.
+  Size final = 0;
+};
+
+/// Embedding, then a recurrent layer in both directions: h_j = [→h_j; ←h_j].
+class Encoder : public Module {
+ public:
+  Encoder(Place place, const EncoderOptions& options);
+  explicit Encoder(const EncoderOptions& options) : Encoder(Place{}, options) {}
+
+  /// source (B, T) with one length for each row, or none.
+  Encoded operator()(const Indices& source, const ValidLengths& lengths = {}) const;
+  EncodedWidths widths() const { return {rnn.directions() * rnn.hidden(), rnn.hidden()}; }
+
+  Embedding embedding;
+  Dropout dropout;
+  Recurrent rnn;
+};
+
+}  // namespace tapestry

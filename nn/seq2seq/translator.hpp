@@ -1,0 +1,64 @@
+// Encoder and decoder together.
+#pragma once
+
+#include <concepts>
+#include <memory>
+
+#include "nn/seq2seq/bahdanau.hpp"
+#include "nn/seq2seq/luong.hpp"
+#include "nn/seq2seq/plain.hpp"
+
+namespace tapestry {
+
+struct TranslatorOptions {
+  EncoderOptions encoder;
+  DecoderOptions decoder;
+};
+
+/// Anything that reads one sequence and writes another.
+class SequenceModel : public Module {
+ public:
+  using Module::Module;
+  /// source (B, S) with lengths, the words that go into the decoder (B, T) → logits (B, T, V); `forcing` as
+  /// in Decoder.
+  virtual Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
+                            double forcing = 1) const = 0;
+  /// Reads the source and is ready to be searched; refers to this model. Put the model into eval mode first.
+  virtual std::unique_ptr<StepModel> begin(const Indices& source, const ValidLengths& lengths) const = 0;
+};
+
+namespace detail {
+/// A decoder in the middle of its sentences. `model` is named in errors.
+std::unique_ptr<StepModel> begin_search(const Module& model, const Decoder& decoder, const Encoded& source);
+}  // namespace detail
+
+/// A recurrent encoder with any of the decoders.
+template <std::derived_from<Decoder> D>
+class Seq2Seq : public SequenceModel {
+ public:
+  Seq2Seq(Place place, const TranslatorOptions& options)
+      : SequenceModel(std::move(place)),
+        encoder{{*this, "encoder"}, options.encoder},
+        decoder{{*this, "decoder"}, encoder.widths(), options.decoder} {}
+  explicit Seq2Seq(const TranslatorOptions& options) : Seq2Seq(Place{}, options) {}
+
+  Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
+                    double forcing = 1) const override {
+    return decoder(words, encoder(source, lengths), forcing);
+  }
+  std::unique_ptr<StepModel> begin(const Indices& source, const ValidLengths& lengths) const override {
+    return detail::begin_search(*this, decoder, encoder(source, lengths));
+  }
+
+  Encoder encoder;
+  D decoder;
+};
+
+/// Bahdanau, Cho & Bengio 2015
+using Translator = Seq2Seq<BahdanauDecoder>;
+/// Luong, Pham & Manning 2015
+using LuongTranslator = Seq2Seq<LuongDecoder>;
+/// Without attention.
+using PlainTranslator = Seq2Seq<PlainDecoder>;
+
+}  // namespace tapestry

@@ -1,0 +1,42 @@
+#include "optim/average.hpp"
+
+#include <algorithm>
+
+#include "core/create.hpp"
+#include "core/error.hpp"
+#include "core/ops/arithmetic.hpp"
+
+namespace tapestry {
+
+WeightAverage::WeightAverage(State weights, double decay) : decay_(decay) {
+  if (!(decay >= 0 && decay < 1)) fail("the decay of an average of weights lies in [0, 1), not at {}", decay);
+  for (const auto& [name, weight] : weights)
+    pairs_.emplace(name, Pair{weight, zeros(weight.shape(), weight.dtype())});
+}
+
+void WeightAverage::update() {
+  const double t = static_cast<double>(updates_++), keep = std::min(decay_, t / (t + 9));
+  for (auto& [name, pair] : pairs_)
+    assign(pair.average, pair.average * keep + pair.weight.detach() * (1 - keep));
+}
+
+State WeightAverage::state() const {
+  State state;
+  for (const auto& [name, pair] : pairs_) state.emplace(name, pair.average);
+  return state;
+}
+
+void WeightAverage::exchange() {
+  if (updates_ == 0) return;
+  for (auto& [name, pair] : pairs_) {
+    const Tensor before = pair.weight.detach() + 0.0;  // a copy: detach() shares the values
+    assign(pair.weight, pair.average);
+    assign(pair.average, before);
+  }
+}
+
+WeightAverage::InUse::InUse(WeightAverage& average) : average_(average) { average_.exchange(); }
+
+WeightAverage::InUse::~InUse() { average_.exchange(); }
+
+}  // namespace tapestry

@@ -1,0 +1,47 @@
+// Tapes and threads: one active tape for each thread, and nothing shared but the pools.
+#include <string>
+#include <thread>
+
+#include "core/core.hpp"
+#include "tests/catch.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("two threads train two models", "[threads]") {
+  const auto train = [](double target) {
+    Tensor w = variable(tensor({0, 0}, DType::f64));
+    for (int step = 0; step < 200; ++step) {
+      Tape tape;
+      const Tensor error = w - target;
+      tape.backward(sum(error * error));
+      assign(w, w.detach() - w.grad() * 0.1);
+      w.clear_grad();
+    }
+    return w.at({1});
+  };
+  double results[2] = {};
+  std::thread first([&] { results[0] = train(3); });
+  std::thread second([&] { results[1] = train(-5); });
+  first.join();
+  second.join();
+  CHECK(results[0] == Approx(3));
+  CHECK(results[1] == Approx(-5));
+}
+
+TEST_CASE("a tape belongs to its thread", "[threads]") {
+  const Tensor w = variable(tensor({2}));
+  Tape tape;
+  const Tensor y = sum(w * w);
+  std::string message;
+  std::thread([&] {
+    try {
+      tape.backward(y);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+  }).join();
+  CHECK_THAT(message, ContainsSubstring("this tape is not the active one of this thread"));
+  tape.backward(y);
+  CHECK(w.grad().item() == 4);
+}
