@@ -188,7 +188,7 @@ Line2 descend(const Points& points, std::int64_t steps) {
   return {w.item(), b.item()};
 }
 
-/// The same with the library's layer and optimiser: nn/ and optim/ hold nothing that you have not seen.
+/// The same with the library's layer and optimiser: nn's layer and optim's optimiser do just this.
 Line2 descend_with_library(const Points& points, std::int64_t steps) {
   Linear line(1, 1, Bias::yes, zeros);
   line.initialise(1, DType::f64);

@@ -28,9 +28,9 @@ namespace {
 //
 // has one that shrinks like ε², since the next term of the Taylor series cancels. But ε must not be too small
 // either: f is only known to some 16 digits (f64) or 7 (f32), and what rounding adds to the difference is
-// divided by ε. So the error against ε is a V. Its lowest point in f64 is near ε = 6e-6, at some 1e-11; in
-// f32 the best that can be had is 1e-4 or so, and a bug of one per cent hides behind that. This is why
-// gradients are checked in f64.
+// divided by ε. So the error against ε is a V. Its lowest point in f64 is near ε = 6e-6, and lies a
+// million times lower than the best that f32 can do. Between the two, small bugs hide. This is why gradients
+// are checked in f64.
 
 template <class T>
 T central(T x, T epsilon) {
@@ -98,7 +98,8 @@ double check(const Op& f, const Tensor& x, const Tensor& cotangent) {
   return worst / std::max(largest, 1e-6);
 }
 
-// Three ops, written as the library writes its own: the value, then a rule for each argument. The softmax
+// Three ops, written as the library writes its own: the value, then a rule for each argument. ({} leaves out
+// the caller's line; detach() keeps the op inside off the tape, so that only our rule counts.) The softmax
 // turns scores into weights that add up to 1; its rule is ∂x = y ⊙ (dy − Σ dy ⊙ y). In each of the "broken"
 // ones, one thing is wrong; each is a mistake that somebody made and that trained all the same.
 

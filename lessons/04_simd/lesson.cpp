@@ -93,8 +93,9 @@ template <class V, int kChains>
 // ---- 3. A matrix product, four times ----------------------------------------------------------------------
 //
 // c = a·b for square matrices of n × n floats, row after row in memory: c_ij = Σ_p a_ip b_pj. That is 2n³
-// operations on 3n² numbers. At n = 256 all three matrices fit into the processor's second cache (L2). The
-// first one (L1), smaller and faster, holds 32 KiB or a little more: an eighth of one matrix.
+// operations on 3n² numbers. At n = 256 a matrix has 256 KiB: it fits into the processor's second cache
+// (L2). The first one (L1), smaller and faster, holds 32 KiB or a little more: an eighth of it. Speeds are in
+// GFLOP/s, billions of floating-point operations a second.
 
 // *Three loops.* The sum over p is one chain, in one lane: every addition waits for the one before. The
 // compiler may not help: to use lanes it would have to add in another order, and floats then round
@@ -253,8 +254,7 @@ double share_of_allowed_error(const Tensor& a, const Tensor& b, const Tensor& c)
 //
 // For one multiply-add, three_loops loads 8 bytes: 1/4 operation a byte. reordered loads two floats and
 // stores one: 1/6. A tile of R rows and V vectors of L lanes does 2RVL operations for the 4(VL + R) bytes
-// that it loads: the larger R and V, the more a byte.
-
+// that it loads: the larger R and V, the more operations a byte.
 //
 // What you should see: three_loops on no slope at all, but on the dashed line: it waits for its own chain.
 // reordered at or below the slope of the first cache, batches below that of the second. blocked and core's
@@ -307,7 +307,7 @@ double tile_intensity(Size rows, Size vectors) {
 
 struct Timed {
   double amount;  // operations or bytes in one call, in billions
-  Size every;     // takes part in every so-manieth round
+  Size every;     // takes part in one round of so many
   std::function<void()> run;
   double best = 0;  // billions a second
 };

@@ -64,7 +64,7 @@ double error(const Tensor& answers, const Tensor& queries) {
 
 // ---- 1. Keys alone ----------------------------------------------------------------------------------------
 //
-// Every attention in this course is three steps (a mask and dropout come later):
+// Every attention in this course is three steps (a mask comes later):
 //
 //     s_ij = score(q_i, k_j)          how much does key j matter to query i?
 //     α_ij = exp s_ij / Σ_j exp s_ij  softmax: positive weights that add up to 1
@@ -211,7 +211,7 @@ void with_nn(const Points& points, const Tensor& queries, std::uint64_t seed, ki
 // ---- 4. How near is near? ---------------------------------------------------------------------------------
 //
 // A small σ trusts the nearest point and its noise; a large one averages hills with valleys. σ is the only
-// weight of this model, and there is a loss to train it with: predict the value of each measured point.
+// parameter of this model, and there is a loss to train it with: predict the value of each measured point.
 //
 // But not from itself! A point is its own nearest neighbour, at distance 0. If it may look at itself, the
 // loss falls to nothing by σ → 0: everything is learned by heart, the errors with the rest, and a new query
@@ -307,7 +307,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   fmt::print("  (ε alone makes a loss of {}² = {})\n", kNoise, kNoise * kNoise);
   report.figure("squared error on the curve, plain mean", mean_error);
   report.at_most("when a query asks, as a share of that", honest_error / mean_error, 1.0 / 3);
-  report.at_least("error of learning by heart, in honest ones", cheating_error / honest_error, 1);
+  report.at_least("error if it may see itself ÷ if it may not", cheating_error / honest_error, 1);
 
   report.section("The fit, and where each query looked");
   kit::show(fit_chart(points, queries, pooled), options.out / "fit.svg");

@@ -22,9 +22,10 @@ namespace {
 //
 // The task is retrieval. A string is a row of pairs (key, value); within one string a key always has the same
 // value. Before each pair its key is announced, and the model has to say the value, from the pairs that it
-// has seen. (Where the key is new, nobody can know; those places are not counted.) Strings of different
-// lengths stand flush right, as in a server that writes on many texts at once, so padding is on the left, and
-// holds what an earlier batch left there. Some strings have no pair yet; the right answer is then "nothing".
+// has seen. (Where the key is new, nobody can know; those places are not counted.) For
+// example k3 c0 k3: at the second pair the model is told k, and answers 3. Strings end at the last column;
+// what stands left of them is padding, and holds what an earlier batch left there. Some strings have no pair
+// yet; the right answer is then "nothing".
 //
 // All strings are learned at once, at every place: query i asks for the value of pair i + 1. So the answer
 // stands in the input, one column further on, and only the mask hides it.
@@ -89,8 +90,9 @@ Strings draw(kit::Random random, Size rows) {
 }
 
 // The model: key and value of each place are embedded side by side; the key that is asked for makes the
-// query; two heads attend; the readout sees what was read, and the place's own pair (the residual of later
-// lessons). Only `attend` changes from patient to patient.
+// query; two heads attend (a *head* is an attention of its own on a slice of q, k and v, and the outputs
+// stand side by side); the readout sees what was read, and the place's own pair. Only `attend` changes from
+// patient to patient.
 
 /// q, k, v (B, T, H·d) and valid (B, T) → (B, T, H·d)
 using Attend = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid)>;
@@ -136,9 +138,10 @@ Tensor sound(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& vali
   return attend_with(Attention{scaled_dot()}, q, k, v, pairs_of(valid));
 }
 
-// 1. Softmax over the wrong axis. `softmax(scores)` without an axis means axis 0 in some libraries for three
-// axes: the batch. The strings then share out the weights among themselves. With a batch of one every weight
-// is exactly 1. (core's softmax has no default axis. You have to write the wrong one.)
+// 1. Softmax over the wrong axis. In some libraries `softmax(scores)` of three axes, with none named, takes
+// axis 0: the batch. Here it does the same to four. The strings then share out the weights among themselves.
+// With a batch of one every weight is exactly 1. (core's softmax has no default axis. You have to write the
+// wrong one.)
 
 Tensor wrong_axis(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid) {
   const auto over_batch = [](const Tensor& scores, const Mask& mask) {
@@ -374,7 +377,7 @@ bool head_by_head(const Patient& p, std::uint64_t seed) {
   return largest(concat(outputs, -1) - p.attend(s.qkv[0], s.qkv[1], s.qkv[2], s.valid)) < 1e-12;
 }
 
-/// Another value in the next pair is another target; another value anywhere else is not.
+/// A target changes if and only if the next pair's value does.
 bool target_is_ahead(const Patient& p, std::uint64_t seed) {
   Strings s = draw(kit::Random(seed, 4'000'000), 20);
   const Ids before = answers(s, p.ahead);
@@ -410,7 +413,7 @@ constexpr NamedCheck kChecks[] = {
 }  // namespace
 
 void show_checks(const kit::Options& options, kit::Report& report) {
-  kit::Heatmap picture{"Which check catches which (deep: caught)", {}, {}, {}};
+  kit::Heatmap picture{"Which check catches which (marked: caught)", {}, {}, {}};
   for (const NamedCheck& check : kChecks) picture.columns.push_back(check.name);
   for (const Patient& patient : patients()) {
     picture.rows.push_back(patient.name);

@@ -82,7 +82,7 @@ void show_gallery(const kit::Options& options, kit::Report& report) {
 
 // ---- 2. The masked softmax, from plain ops ----------------------------------------------------------------
 //
-//     weight_j = e^{s_j − m} / Σ e^{s_k − m}, over the keys that the mask allows; m is the largest of them
+//     weight_j = e^{s_j − m} / Σ e^{s_k − m}, over the keys that the mask allows; m is the largest such score
 //
 // and exactly 0 elsewhere. Three things are easily overlooked. What stands in a masked place must not be
 // looked at, not even multiplied by 0: it may be NaN. The largest is taken among the allowed ones only, or

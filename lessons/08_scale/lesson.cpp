@@ -2,8 +2,9 @@
 //
 // Lesson 6 divided q·k by √d and went on. Nothing in the idea asks for it: a constant factor could be learned
 // by W_Q. So why is it there? This lesson takes it away and watches what happens as vectors grow wider:
-// scores grow, the softmax turns into a switch, its derivative vanishes, and training stops before it has
-// begun. (One often reads that √d keeps gradients from growing too large. It is the other way round.)
+// scores grow, the softmax turns into a switch, its derivative vanishes, and training crawls: two
+// thousand steps are not enough. (One often reads that √d keeps gradients from growing too large. It is the
+// other way round.)
 //
 // You will: 1 write the three scores and check them; 2 see how large q·k is; 3 see what the softmax's
 // derivative makes of that; 4 train a retrieval at widths from 16 to 1024 with each score; 5 see what

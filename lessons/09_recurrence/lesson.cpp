@@ -223,9 +223,9 @@ void show_padding(std::uint64_t seed, kit::Report& report) {
 // The task: forty-one symbols come in, ten kinds, all random, and at the end the model must name the first.
 // Everything after it is noise. The gradient that the first symbol gets is a product of forty Jacobians
 // ∂h_{t+1}/∂h_t. If each shrinks a vector a little, the product is nothing; if each stretches it, the product
-// explodes (Bengio, Simard & Frasconi 1994). The usual start of a plain cell, uniform on ±1/√H, is of the
-// first sort: U shrinks a vector to about 0.58 of its length (each unit adds H numbers of variance 1/3H, and
-// √(1/3) is that), and tanh takes its share too.
+// explodes (Bengio, Simard & Frasconi 1994): clip_gradients() then shortens the gradient to length 1. The
+// usual start of a plain cell, uniform on ±1/√H, is of the first sort: U shrinks a vector to about 0.58 of
+// its length (each unit adds H numbers of variance 1/3H, and √(1/3) is that), and tanh takes its share too.
 //
 // An LSTM's road c' = f ⊙ c + … is multiplied by f alone, a GRU's by z. With a bias of 0 these gates stand
 // near one half, and after forty steps that is nothing as well. This is what a gate's bias is for: with
@@ -233,8 +233,8 @@ void show_padding(std::uint64_t seed, kit::Report& report) {
 // proposed a positive bias of the forget gate; Jozefowicz et al. 2015 found that it matters more than most
 // inventions.)
 //
-// (In the picture below the LSTM's line even rises again: c acts on the later gates through h as well, and in
-// some directions that and f together are more than 1.)
+// (In the picture before training the line of the LSTM with bias 3 even rises again: c acts on the later
+// gates through h as well, and in some directions that and f together are more than 1.)
 //
 // A plain cell has no gate to open, but U can start as a rotation: *orthogonal*, it changes no length, and
 // only tanh shrinks.
@@ -357,7 +357,7 @@ Outcome train(Recaller& model, const Plan& plan, const kit::Options& options) {
   return outcome;
 }
 
-/// In per cent, over strings with `noise` symbols after the first.
+/// In per cent, over strings with kNoise symbols after the first.
 double accuracy(const Recaller& model, std::uint64_t seed, Size count) {
   constexpr std::uint64_t kTestStream = 2'000'000;  // far from the streams of training
   const Strings strings = draw(kit::Random(seed, kTestStream), count, kNoise, kNoise);

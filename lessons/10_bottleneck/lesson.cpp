@@ -19,6 +19,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/reversal.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "nn/seq2seq.hpp"
 #include "optim/adam.hpp"
@@ -204,28 +205,9 @@ void show_model(std::uint64_t seed, kit::Report& report) {
 // is the last one that was read, and training has a short way to begin with. Sutskever and his colleagues
 // turned their English sentences around for that reason.)
 
-constexpr Size kLetters = 10, kShortest = 4, kLongest = 24, kVocabulary = kit::kEnd + 1 + kLetters;
-
-struct Strings {
-  kit::Padded sources;  // letters, <end>
-  kit::Padded targets;  // <start>, letters from the back, <end>
-};
-
-Strings draw_strings(kit::Random random, Size count, Size shortest, Size longest) {
-  std::vector<Ids> sources, targets;
-  for (Size i = 0; i < count; ++i) {
-    Ids letters;
-    for (Size left = random.between(shortest, longest); left > 0; --left)
-      letters.push_back(kit::kEnd + 1 + random.below(kLetters));
-    Ids source = letters, target = {kit::kStart};
-    source.push_back(kit::kEnd);
-    target.insert(target.end(), letters.rbegin(), letters.rend());
-    target.push_back(kit::kEnd);
-    sources.push_back(std::move(source));
-    targets.push_back(std::move(target));
-  }
-  return {kit::pad(sources), kit::pad(targets)};
-}
+using kit::draw_strings, kit::Strings;
+constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString,
+               kVocabulary = kit::kEnd + 1 + kit::kLetters;
 
 // Training is a loop that you know: logits under teacher forcing, cross-entropy, backward, Adam. A batch has
 // strings of one length, so that no step is spent on padding. The first loss is near log 14, for the 14
@@ -277,9 +259,9 @@ void train(Reverser& reverser, std::uint64_t seed) {
 //
 // Up to its first mistake a decoder is fed the same in both ways. So a string is right as a whole in one way
 // if it is in the other: teacher forcing can be used to count exact matches, if you count strings. What
-// misleads is the letter as the unit. Nine letters right in ten looks good, and is one whole string of 24
-// letters in fourteen. And look at the two curves of letters: alone, the decoder is fed its mistakes, which
-// it never was in training, and the letters after a mistake suffer.
+// misleads is the letter as the unit. Nine letters right in ten looks good, and with <end> is one whole
+// string of 24 letters in fourteen. And look at the two curves of letters: alone, the decoder is fed its
+// mistakes, which it never was in training, and the letters after a mistake suffer.
 
 struct Counted {
   double exact = 0, letters = 0, letters_forced = 0;  // in per cent; <end> counts as a letter

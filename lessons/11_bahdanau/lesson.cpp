@@ -17,6 +17,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/reversal.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/translation.hpp"
 #include "nn/seq2seq.hpp"
@@ -172,35 +173,8 @@ void show_step(std::uint64_t seed, kit::Report& report) {
 // Nothing can be guessed, so every letter has to come through from the encoder. Nothing can be learned by
 // heart either: training shows some 4,000 strings of each length, and there are a million of six letters.
 
-constexpr Size kLetters = 10, kShortest = 4, kLongest = 24;
-
-kit::Vocabulary alphabet() {
-  Words letters;
-  for (Size i = 0; i < kLetters; ++i) letters.push_back(std::string(1, static_cast<char>('a' + i)));
-  return kit::Vocabulary::of(letters);
-}
-
-/// Strings with their reversals, from a stream of random numbers of their own.
-struct Strings {
-  std::vector<Ids> sources;  // letters, <end>
-  std::vector<Ids> targets;  // <start>, letters from the back, <end>
-};
-
-Strings draw_strings(kit::Random random, Size count, Size shortest, Size longest) {
-  Strings strings;
-  for (Size i = 0; i < count; ++i) {
-    Ids letters;
-    for (Size left = random.between(shortest, longest); left > 0; --left)
-      letters.push_back(kit::kEnd + 1 + random.below(kLetters));
-    Ids source = letters, target = {kit::kStart};
-    source.push_back(kit::kEnd);
-    target.insert(target.end(), letters.rbegin(), letters.rend());
-    target.push_back(kit::kEnd);
-    strings.sources.push_back(std::move(source));
-    strings.targets.push_back(std::move(target));
-  }
-  return strings;
-}
+using kit::draw_strings, kit::Strings;
+constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString;
 
 // ---- 3. All states, or one vector -------------------------------------------------------------------------
 //
@@ -233,9 +207,9 @@ struct Reverser : Translator {
 };
 
 double train_step(const Reverser& model, Adam& adam, const Strings& strings, double rate) {
-  const kit::Forcing forcing = kit::teacher_forcing(kit::pad(strings.targets));
+  const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
   Tape tape;
-  const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(kit::pad(strings.sources)));
+  const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(strings.sources));
   const Tensor loss = cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
   tape.backward(loss);
   clip_gradients(model.parameters(), 1.0);
@@ -272,8 +246,8 @@ double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size 
   constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
   const Strings strings = draw_strings(kit::Random(seed, kTestStreams + static_cast<std::uint64_t>(length)),
                                        count, length, length);
-  const kit::Padded target = kit::pad(strings.targets);
-  const Encoded source = model.read(kit::pad(strings.sources));
+  const kit::Padded& target = strings.targets;
+  const Encoded source = model.read(strings.sources);
   const AttentionMemory memory = model.decoder.prepare(source);  // W_k h_j: once for the whole string
   DecoderState state = model.decoder.start(source);
   Indices words(Ids(static_cast<std::size_t>(count), kit::kStart), {count});
@@ -322,7 +296,7 @@ kit::Series run(Reverser& model, const char* name, const kit::Options& options) 
 //
 // The weights are the model's own account of what it did. The first letter to write is the last one of the
 // source, and so on: the picture must be the other diagonal. Nobody told the model; it found out from the
-// loss alone. The diagonal is two cells wide in places, and there the deeper cell is now and then the wrong
+// loss alone. The diagonal is two cells wide in places, and there the stronger cell is now and then the wrong
 // one: h_j has read in both directions, so the states beside letter j know it too, and reading from them
 // costs nothing. Weights say where a model read, not where the letter stood.
 
@@ -332,7 +306,8 @@ void show_alignment(Reverser& model, const kit::Vocabulary& letters, const kit::
   const Strings strings =
       draw_strings(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 500, kShown, kShown);
   std::vector<Words> sources;
-  for (const Ids& source : strings.sources) sources.push_back(letters.decode(source));
+  for (auto row = strings.sources.ids.begin(); row != strings.sources.ids.end(); row += kShown + 1)
+    sources.push_back(letters.decode(Ids(row, row + kShown)));
   const std::vector<Translation> written =
       kit::translate(model, letters, letters, sources, {.max_length = kShown + 3});
   double on = 0, near = 0, weight_near = 0, letters_written = 0;
@@ -360,7 +335,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   show_step(options.seed, report);
 
   report.section("Looking back at all states");
-  const kit::Vocabulary letters = alphabet();
+  const kit::Vocabulary letters = kit::alphabet();
   Reverser attending(Memory::all_states, letters.size());
   const kit::Series attention = run(attending, "looks back", options);
   const auto worst = std::min_element(attention.y.begin(), attention.y.end());

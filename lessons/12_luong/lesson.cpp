@@ -96,11 +96,11 @@ Tensor by_hand(const AnyScore& score, const Tensor& e, const Tensor& q, const Te
   return dot_by_hand(q, k);
 }
 
-// Luong's order is *step, then attend*. The cell is lesson 9's GRU; h_j are the encoder's states, keys and
-// values at once, and e_t embeds the word before:
+// Luong's order is *step, then attend*. The cell is lesson 9's GRU; h̄_j are the encoder's states, keys and
+// values at once, and e_t embeds the word that goes in:
 //
 //     h_t = GRU([e_t; h̃_{t−1}], h_{t−1})          step
-//     c_t = attend(q = h_t, h)                    then attend
+//     c_t = attend(q = h_t, h̄)                    then attend
 //     h̃_t = tanh(W_c [c_t; h_t])                  the attention vector: what was read, and what was known
 //     logits = W_s h̃_t + b
 //
@@ -184,7 +184,7 @@ void check_step(const char* name, Kind kind, std::uint64_t seed, kit::Report& re
 //
 // Which letter has which digit is new in every string, so there is nothing to learn by heart. All of it has
 // to be read, and *where* depends on what stands there. Training shows 2 to 8 pairs; we test up to 16. The
-// right input does not depend on what was written before, so here free decoding and teacher forcing are one.
+// word that goes in is the question, not the answer before: free decoding and teacher forcing are one here.
 
 constexpr Size kLetters = 20, kDigits = 10, kFirstLetter = kit::kEnd + 1,
                kFirstDigit = kFirstLetter + kLetters, kFirstCapital = kFirstDigit + kDigits,
@@ -336,9 +336,9 @@ constexpr std::array<Entry, 5> kScores = {{{Kind::dot, "dot", "q · k"},
 
 // ---- 3. Where each looked ---------------------------------------------------------------------------------
 //
-// The same six pairs for each: questions down, the source across. A score that compares has one dark cell in
-// each row, at the digit (or at its letter, whose state has read the digit from the other side). A score that
-// points has columns: but for the one pair that it may know, it looks at the same places for any letter.
+// The same six pairs for each: questions down, the source across. A score that compares has one strong cell
+// in each row, at the digit (or at its letter, whose state has read the digit from the other side). A score
+// that points has columns: but for the one pair that it may know, it looks at the same places for any letter.
 
 void show_weights(const LuongTranslator& model, const Entry& entry, const kit::Options& options) {
   constexpr Size kShown = 6;

@@ -74,7 +74,7 @@ Tensor write(const BahdanauDecoder& decoder, const Encoded& source, const Indice
 // to the logits. The *vector* of the chosen word gets a gradient like any other, and the state carries one
 // from step to step; but no gradient says "had you chosen otherwise at t−1, t would have gone better".
 // Central differences agree, since they see the same flat steps: gradcheck passes at any ratio. It does not
-// say that the choice has no effect, only that a derivative cannot see it. (Lesson 27 gets past this.)
+// say that the choice has no effect, only that a derivative cannot see it.
 
 double largest(const Tensor& x) { return max(abs(x)).item(); }
 
@@ -195,8 +195,8 @@ Example write_date(Size day, Size form, Size stray, kit::Random& random) {
   return example;
 }
 
-// One day in ten is kept out of training, drawn by its number. A model that has learnt days by heart fails on
-// those; one that has learnt how dates are written does not notice. The title's own day is kept out, too.
+// One day in ten is kept out of training, drawn by its number. A model that has learned days by heart fails
+// on those; one that has learned how dates are written does not notice. The title's own day is kept out, too.
 
 constexpr Size kTitleDay = 20'778;  // 2026-11-21
 
@@ -426,7 +426,7 @@ void show_ratios(const Texts& texts, std::deque<Trained>& all, const std::vector
   kit::show(chart, options.out / "ratios.svg");
   kit::show(slips, options.out / "slips.svg");
   fmt::print("                           rest right after a wrong digit\n");
-  fmt::print("   ratio   steps to 50 %    at any place   first of the month\n");
+  fmt::print("   ratio   steps to 50 %    at any place   month's first digit\n");
   for (std::size_t i = 0; i < all.size(); ++i)
     fmt::print("   {:5}   {:13.0f}   {:11.1f} %   {:16.1f} %\n", all[i].ratio, half[i], mean[i], month[i]);
   report.at_least("steps that ratio 0 needs more than 1, to 50 %", half[2] - half[0], 10);

@@ -163,12 +163,14 @@ void show_copying(kit::Report& report) {
 //
 // Nothing here is new: encoder in both directions, Bahdanau's decoder, and any of lesson 12's scores
 // (--score). A dot product wants a query as wide as its keys; so for scaled_dot the encoder gets half the
-// width each way. For --score none the decoder gets the encoder's two ends at every step, as in lesson 10.
+// width each way. For --score none the decoder gets the encoder's two ends at every step, as lesson 11's one
+// vector.
 //
 // How large is a real one? Take 300 numbers for a word, states of 500, and a dictionary of 10,000 words. A
 // plain RNN's cell reads 300 + 500 numbers for each of its 500 units. The layer that chooses the next word
 // reads 500 for each of 10,000 words: 12.5 times as many weights, and still 4.2 times as many as a GRU's.
-// Most of a translator is its dictionaries. (With --data, --embedding 300 --hidden 500 --readout 500 --untied
+// With so many words most of a translator is its dictionaries; with the grammar's hundred they are a small
+// part of the model below. (With --data, --embedding 300 --hidden 500 --readout 500 --untied
 // --at-least 1 trains one of that size.)
 
 void show_sizes(kit::Report& report) {
@@ -309,7 +311,8 @@ void on_real_text(const Run& run) {
   kit::Column greedy{"greedy"}, searched{fmt::format("beam of {}", settings.beam)}, copied{"words copied"};
   for (const kit::TrainedTranslator& each : all) {
     const auto translate = [&](Size beam) {
-      return kit::translate(*each.model, corpus.source, corpus.target, corpus.test.source, {.beam = beam});
+      return kit::translate(*each.model, corpus.source, corpus.target, corpus.test.source,
+                            {.beam = beam, .length_power = settings.length_power});
     };
     const auto bleu = [&](const std::vector<Translation>& written) {
       return kit::corpus_bleu(kit::words_of(written), corpus.test.target).score;

@@ -37,7 +37,7 @@ std::vector<Translation> translate(SequenceModel& model, const Vocabulary& sourc
   std::vector<Translation> results(sentences.size());
   for (const Batch& batch : batches_in_order(pairs, options.batch)) {
     const auto search = model.begin(indices(batch.source), valid_lengths(batch.source));
-    const SearchOptions how{kStart, kEnd, options.max_length, options.beam};
+    const SearchOptions how{kStart, kEnd, options.max_length, options.beam, options.length_power};
     std::vector<Decoded> found = options.beam == 1 ? greedy(*search, how) : beam_search(*search, how);
     for (std::size_t row = 0; row < found.size(); ++row) {
       const auto at = static_cast<std::size_t>(batch.pairs[row]);

@@ -50,6 +50,7 @@ struct TranslateOptions {
   Size beam = 1;  // 1: greedy
   Size max_length = 60;
   Size batch = 100;
+  double length_power = 0.6;  // as in SearchOptions
 };
 
 /// Translates sentences in batches of similar length; results are in the order of `sentences`. The model is

@@ -62,6 +62,8 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
   program.add("--at-least", settings.at_least, "with --data: a word seen so often gets into the dictionary",
               1, 1'000'000);
   program.add("--beam", settings.beam, "hypotheses that a search keeps", 1, 100);
+  program.add("--length-power", settings.length_power,
+              "how much a search makes up for length; 0: long sentences pay for each word", 0, 3);
   program.add("--readout", plan.readout, "width of the layer before the dictionary; 0: the embedding's", 0,
               4096);
   settings.recipe = toy;

@@ -24,6 +24,7 @@ struct TranslatorSettings {
   TranslatorPlan plan;
   TranslatorRecipe recipe;
   Size at_least = 2, beam = 5;
+  double length_power = 0.6;
   std::filesystem::path embeddings;
   std::string direction = "en-fr", sentence;
   bool compare = false, fresh = false;

@@ -119,11 +119,17 @@ Plain fold(const Plain& x, Dims axes, bool keep, const std::function<double(cons
 
 Plain along(const Plain& x, int axis, const std::function<std::vector<double>(std::vector<double>)>& f) {
   const int a = axis < 0 ? axis + x.shape.rank() : axis;
-  return generate(x.shape, [&](const Index& index) {
-    std::vector<double> list;
-    for (Size k = 0; k < x.shape[a]; ++k) list.push_back(pick(x, with(index, a, k)));
-    return f(list)[static_cast<std::size_t>(index[static_cast<std::size_t>(a)])];
-  });
+  const auto step = static_cast<std::size_t>(dense_strides(x.shape)[a]);
+  const auto length = static_cast<std::size_t>(x.shape[a]);
+  Plain result = x;
+  for (std::size_t first = 0; first < x.v.size(); ++first) {
+    if (first / step % length != 0) continue;  // not the first of its list
+    std::vector<double> list(length);
+    for (std::size_t k = 0; k < length; ++k) list[k] = x.v[first + k * step];
+    list = f(std::move(list));
+    for (std::size_t k = 0; k < length; ++k) result.v[first + k * step] = list.at(k);
+  }
+  return result;
 }
 
 Row unary(const std::string& name, Tensor (*op)(const Tensor&), double (*reference)(double), double low,
