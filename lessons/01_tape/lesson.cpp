@@ -178,6 +178,7 @@ Line2 descend(const Points& points, std::int64_t steps) {
     Tape tape;
     const Tensor loss = squared_error(w, b, points.x, points.y);
     tape.backward(loss);
+    // assign() is the one way to change a leaf; detach() keeps this use off the tape.
     for (Tensor* weight : {&w, &b}) {
       assign(*weight, weight->detach() - kRate * weight->grad());
       weight->clear_grad();

@@ -200,6 +200,7 @@ void with_nn(const Points& points, const Tensor& queries, std::uint64_t seed, ki
   const Tensor answers = squeeze(library.context, 1);
   const double weights = max(abs(ours.weights - library.weights)).item();
   const double values = max(abs(ours.answers - answers)).item();
+  // gradients() is a backward that returns the gradients; keep, since the tape is read twice.
   const double by_hand = tape.gradients(ours.answers, cotangent, learned, {.keep = true})[0].item();
   const double by_nn = tape.gradients(answers, cotangent, learned)[0].item();
   fmt::print("  weights differ by {:.0e}, answers by {:.0e}, the gradient of log σ by {:.0e}\n", weights,

@@ -265,6 +265,7 @@ void train(Reader& reader, const Secret& secret, const kit::Options& options) {
   constexpr Size kBatch = 128;
   reader.initialise(options.seed);
   Adam adam(reader.parameters(), {.learning_rate = 2e-2});
+  // The rate falls along half a cosine to 0: long steps first, fine ones at the end.
   const Schedule rate = cosine_decay(options.steps);
   kit::Progress progress(options.steps, {.unit = "questions"});
   for (Size step = 1; step <= options.steps; ++step) {

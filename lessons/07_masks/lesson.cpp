@@ -168,7 +168,8 @@ Tensor attend_by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const M
   return matmul(masked_softmax_by_hand(scores, mask), values);
 }
 
-/// The output and the gradients of q, k, v, for one random cotangent.
+/// The output and the gradients of q, k, v, for one random cotangent. (Three, in masks.hpp: any function of
+/// q, k and v.)
 std::vector<Tensor> both_ways(const Three& f, const std::vector<Tensor>& qkv, std::uint64_t seed) {
   const std::vector<Tensor> leaves = {variable(qkv[0]), variable(qkv[1]), variable(qkv[2])};
   Tape tape;

@@ -239,6 +239,7 @@ void train(Reverser& reverser, std::uint64_t seed) {
   PlainTranslator& model = reverser.model;
   model.initialise(seed);
   Adam adam(model.parameters(), {.learning_rate = 3e-3});
+  // The rate rises first, while Adam's means are still poor, and then falls along half a cosine.
   const Size rise = std::max<Size>(1, reverser.steps / 25);
   const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, reverser.steps - rise)));
   kit::Progress progress(reverser.steps, {.unit = "strings"});
