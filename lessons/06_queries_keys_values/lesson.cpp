@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/linear.hpp"
@@ -24,12 +25,11 @@
 #include "optim/schedule.hpp"
 
 using namespace tapestry;
+using kit::largest;
 
 namespace {
 
 constexpr DType f64 = DType::f64;
-
-double largest(const Tensor& x) { return max(abs(x)).item(); }
 
 // ---- 1. Four words by hand --------------------------------------------------------------------------------
 //

@@ -216,7 +216,9 @@ const std::vector<Patient>& patients() {
 // string at a time, nothing after the place that asks, since in use there is no future, and the padding all
 // zeros. To a sound attention the two are the same. Strings without a pair are counted apart.
 //
-// What you should see: only 3 and 5 fail to train, and would be noticed. 1, 2 and 7 look well and are
+// What you should see: only 3 and 5 fail to train, and would be noticed. (5 cuts each string
+// in two, and a place sees its own half alone: the last place, which is the one that asks in use, has six
+// columns to look in, the first of a half has one.) 1, 2 and 7 look well and are
 // useless: 1 needs the other strings of its batch to share the weights with, 2 reads the answer from the
 // future, 7 repeats what it was just shown. 4 is as good as the sound one until a string is empty: then it
 // answers from what the padding holds. 6 is a matter of scale, which the projections make up for at this
@@ -339,7 +341,7 @@ bool ignores_padding(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   std::vector<Tensor> poison;
   for (const Tensor& x : s.qkv) poison.push_back(poisoned(x, s.places));
-  return apart(both_ways(s.whole(p), s.qkv, seed), both_ways(s.whole(p), poison, seed)) == 0;
+  return farthest(both_ways(s.whole(p), s.qkv, seed), both_ways(s.whole(p), poison, seed)) == 0;
 }
 
 /// The string without pairs gets exactly 0, and so do its gradients.

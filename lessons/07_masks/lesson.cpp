@@ -35,8 +35,6 @@ namespace masks {
 // With fewer queries than keys (new words after old ones) causal is aligned at the bottom right: the last
 // query sees every key.
 
-double largest(const Tensor& x) { return max(abs(x)).item(); }
-
 struct NamedMask {
   const char* name;
   Mask mask;  // (n, n)
@@ -180,15 +178,6 @@ std::vector<Tensor> both_ways(const Three& f, const std::vector<Tensor>& qkv, st
   return all;
 }
 
-/// The largest difference; a NaN on either side is infinitely far.
-double apart(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (const double difference : (a[i] - b[i]).to_vector())
-      most = std::max(most, std::isnan(difference) ? HUGE_VAL : std::abs(difference));
-  return most;
-}
-
 Tensor poisoned(const Tensor& x, const Mask& kept) {
   return where(kept, x, scalar(std::numeric_limits<double>::quiet_NaN(), x.dtype()));
 }
@@ -211,7 +200,7 @@ void show_poison(std::uint64_t seed, kit::Report& report) {
   };
   const std::vector<Tensor> clean = both_ways(by_hand, qkv, seed);
   report.check("nn/'s Attention gives the same to 1e-12, and the same gradients",
-               apart(clean, both_ways(by_nn, qkv, seed)) < 1e-12);
+               farthest(clean, both_ways(by_nn, qkv, seed)) < 1e-12);
 
   const Three scores_only = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
     return matmul(masked_softmax(matmul(q, transpose(k)) / 2.0, mask), v);
@@ -219,12 +208,12 @@ void show_poison(std::uint64_t seed, kit::Report& report) {
   const std::vector<Tensor> poison = {poisoned(qkv[0], seeing(mask)), poisoned(qkv[1], seen(mask)),
                                       poisoned(qkv[2], seen(mask))};
   report.check("without poison, masking the scores alone gives the same",
-               apart(clean, both_ways(scores_only, qkv, seed)) < 1e-12);
+               farthest(clean, both_ways(scores_only, qkv, seed)) < 1e-12);
   report.check("with NaN in the padding it gives NaN",
-               apart(clean, both_ways(scores_only, poison, seed)) == HUGE_VAL);
+               farthest(clean, both_ways(scores_only, poison, seed)) == HUGE_VAL);
   report.check("by hand and in nn/, NaN in the padding changes no bit of output and gradients",
-               apart(clean, both_ways(by_hand, poison, seed)) == 0 &&
-                   apart(both_ways(by_nn, qkv, seed), both_ways(by_nn, poison, seed)) == 0);
+               farthest(clean, both_ways(by_hand, poison, seed)) == 0 &&
+                   farthest(both_ways(by_nn, qkv, seed), both_ways(by_nn, poison, seed)) == 0);
 }
 
 // Parts 4 and 5, the clinic and its checks, are in clinic.cpp: read on there.

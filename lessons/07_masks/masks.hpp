@@ -5,20 +5,21 @@
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 
 namespace masks {
 
 using tapestry::Mask;
 using tapestry::Tensor;
+using tapestry::kit::farthest;
+using tapestry::kit::largest;
 
 // Parts 1 to 3, lesson.cpp.
-double largest(const Tensor& x);
 Tensor keep(const Mask& mask, const Tensor& x);
 Tensor attend_by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask);
 using Three = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
 std::vector<Tensor> both_ways(const Three& f, const std::vector<Tensor>& qkv, std::uint64_t seed);
-double apart(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
 Tensor poisoned(const Tensor& x, const Mask& kept);
 
 // Parts 4 and 5, clinic.cpp.

@@ -21,12 +21,14 @@
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/embedding.hpp"
 #include "optim/adam.hpp"
 
 using namespace tapestry;
+using kit::largest, kit::gradients;
 
 namespace {
 
@@ -34,8 +36,6 @@ constexpr DType f64 = DType::f64;
 constexpr std::array<Size, 4> kWidths = {16, 64, 256, 1024};
 constexpr Size kKeys = 10;    // among which a query chooses
 constexpr Size kHidden = 64;  // U, hidden units of the additive score
-
-double largest(const Tensor& x) { return max(abs(x)).item(); }
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -67,14 +67,6 @@ Tensor additive_scores(const Tensor& q, const Tensor& k, const Tensor& w_q, cons
 
 Tensor read(const Tensor& scores, const Tensor& values) { return matmul(softmax(scores, -1), values); }
 
-/// Gradients of all leaves for one random cotangent.
-std::vector<Tensor> gradients(const std::function<Tensor()>& f, const std::vector<Tensor>& leaves,
-                              std::uint64_t seed) {
-  Tape tape;
-  const Tensor y = f();
-  return tape.gradients(y, random_normal(y.shape(), seed, y.dtype()), leaves);
-}
-
 void check_one(const char* name, const ScoreMaker& score, std::uint64_t seed, kit::Report& report) {
   Attention attention{score};
   attention.initialise(seed, f64);
@@ -97,8 +89,7 @@ void check_one(const char* name, const ScoreMaker& score, std::uint64_t seed, ki
   leaves.insert(leaves.end(), {q, k, v});
   const std::vector<Tensor> a = gradients([&] { return by_hand(q, k, v); }, leaves, seed + 3);
   const std::vector<Tensor> b = gradients([&] { return attention(q, k, v).context; }, leaves, seed + 3);
-  double apart = largest(by_hand(q, k, v) - attention(q, k, v).context);
-  for (std::size_t i = 0; i < a.size(); ++i) apart = std::max(apart, largest(a[i] - b[i]));
+  const double apart = std::max(largest(by_hand(q, k, v) - attention(q, k, v).context), kit::farthest(a, b));
   report.check(
       fmt::format("{:<8}  gradcheck, {} derivatives; nn/ gives the same to 1e-12", name, check.compared),
       check.ok() && apart < 1e-12);

@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
@@ -24,6 +25,7 @@
 #include "optim/clip.hpp"
 
 using namespace tapestry;
+using kit::largest, kit::gradients, kit::farthest;
 using Ids = std::vector<std::int64_t>;
 
 namespace {
@@ -107,8 +109,6 @@ const char* name_of(CellKind kind) {
 }
 constexpr CellKind kKinds[] = {CellKind::rnn, CellKind::lstm, CellKind::gru};
 
-double largest(const Tensor& x) { return max(abs(x)).item(); }
-
 /// Hidden and cell side by side, so that a check sees both.
 Tensor whole(const RecurrentState& state) {
   return state.cell.defined() ? concat({state.hidden, state.cell}, -1) : state.hidden;
@@ -162,23 +162,6 @@ RecurrentState run_by_hand(CellKind kind, const Tensor& x, const ValidLengths& l
     if (shown) shown->push_back(state.hidden);
   }
   return state;
-}
-
-/// The gradients of all weights for one random cotangent of the last state.
-template <class F>
-std::vector<Tensor> gradients(F last_state, const std::vector<Tensor>& weights, std::uint64_t seed) {
-  Tape tape;
-  const Tensor state = last_state();
-  return tape.gradients(state, random_normal(state.shape(), seed + 9, state.dtype()), weights);
-}
-
-double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double apart = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double here = largest(a[i] - b[i]);
-    if (!(here <= apart)) apart = here;  // a NaN is kept
-  }
-  return apart;
 }
 
 void show_padding(std::uint64_t seed, kit::Report& report) {

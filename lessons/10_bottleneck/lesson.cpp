@@ -18,6 +18,7 @@
 #include <deque>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/reversal.hpp"
 #include "lessons/kit/tensors.hpp"
@@ -28,6 +29,7 @@
 
 using namespace tapestry;
 using kit::Ids;
+using kit::largest, kit::weights_of;
 
 namespace {
 
@@ -145,8 +147,6 @@ ByHand by_hand(const PlainTranslator& model) {
           {decoder.output.weight, decoder.output.bias}};
 }
 
-double largest(const Tensor& x) { return max(abs(x)).item(); }
-
 void show_model(std::uint64_t seed, kit::Report& report) {
   PlainTranslator model(sizes(7, 3, 4, 5));
   model.initialise(seed, DType::f64);
@@ -167,20 +167,9 @@ void show_model(std::uint64_t seed, kit::Report& report) {
   if (!check.ok()) fmt::print("{}", check.report());
   report.check(fmt::format("gradcheck of the whole model, {} derivatives", check.compared), check.ok());
 
-  const auto gradients = [&](auto loss) {
-    Tape tape;
-    tape.backward(loss());
-    std::vector<Tensor> all;
-    for (const Tensor& weight : weights) {
-      all.push_back(weight.grad());
-      weight.clear_grad();
-    }
-    return all;
-  };
-  const std::vector<Tensor> a = gradients(forced_loss);
-  const std::vector<Tensor> b = gradients([&] { return loss_of(model(read, lengths, fed)); });
-  double apart = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) apart = std::max(apart, largest(a[i] - b[i]));
+  const auto loss_by_nn = [&] { return loss_of(model(read, lengths, fed)); };
+  const double apart =
+      kit::farthest(kit::gradients(forced_loss, weights, seed), kit::gradients(loss_by_nn, weights, seed));
   const Tensor code = ours.read(read, lengths), code_nn = model.encoder(read, lengths).code();
   const double logits_apart = largest(ours.forced(code, fed) - model(read, lengths, fed));
   fmt::print("  nn/'s PlainTranslator: codes differ by {:.0e}, logits by {:.0e}, gradients by {:.0e}\n",
@@ -358,12 +347,6 @@ double half_length(const kit::Series& exact) {
   for (std::size_t i = 1; i < exact.y.size(); ++i)
     if (exact.y[i] < 50) return exact.x[i - 1] + (exact.y[i - 1] - 50) / (exact.y[i - 1] - exact.y[i]);
   return exact.x.back();
-}
-
-Size weights_of(const Module& module) {
-  Size count = 0;
-  for (const Tensor& weight : module.parameters()) count += weight.count();
-  return count;
 }
 
 /// Trains and tests, and says what it cost.

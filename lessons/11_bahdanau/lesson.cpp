@@ -16,6 +16,7 @@
 #include <cstdlib>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/reversal.hpp"
 #include "lessons/kit/tensors.hpp"
@@ -27,6 +28,7 @@
 
 using namespace tapestry;
 using kit::Ids;
+using kit::largest, kit::weights_of;
 using kit::Translation;
 using kit::Words;
 
@@ -111,22 +113,6 @@ struct Step : Module {
   GRUCell cell;
 };
 
-double largest(const Tensor& x) { return max(abs(x)).item(); }
-
-/// The state's gradients with respect to e, s, h and all weights, for one random cotangent.
-template <class F>
-std::vector<Tensor> gradients(F new_state, const std::vector<Tensor>& leaves, std::uint64_t seed) {
-  Tape tape;
-  const Tensor state = new_state();
-  tape.backward(sum(state * random_normal(state.shape(), seed + 9, state.dtype())));
-  std::vector<Tensor> result;
-  for (const Tensor& leaf : leaves) {
-    result.push_back(leaf.grad());
-    leaf.clear_grad();
-  }
-  return result;
-}
-
 void show_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
   step.initialise(seed, DType::f64);
@@ -153,10 +139,10 @@ void show_step(std::uint64_t seed, kit::Report& report) {
   report.check(fmt::format("gradcheck of one step, {} derivatives", check.compared), check.ok());
 
   for (const Tensor& input : {e, s, h}) leaves.push_back(input);
-  const std::vector<Tensor> a = gradients([&] { return step.by_hand(e, s, h, lengths).state; }, leaves, seed);
-  const std::vector<Tensor> b = gradients([&] { return step(e, s, h, lengths).state; }, leaves, seed);
-  double apart = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) apart = std::max(apart, largest(a[i] - b[i]));
+  const auto gradients = [&](auto new_state) { return kit::gradients(new_state, leaves, seed + 9); };
+  const std::vector<Tensor> a = gradients([&] { return step.by_hand(e, s, h, lengths).state; });
+  const std::vector<Tensor> b = gradients([&] { return step(e, s, h, lengths).state; });
+  const double apart = kit::farthest(a, b);
   report.check("no gradient reaches padding", largest(slice(select(a.back(), 0, 1), 0, 3, 5)) == 0);
   fmt::print(
       "  nn/'s Attention and GRUCell: weights differ by {:.0e}, the state by {:.0e}, its gradients by "
@@ -271,12 +257,6 @@ kit::Series match_by_length(Reverser& model, const char* name, const kit::Option
     series.y.push_back(exact_match(model, options.seed, length, options.smoke ? 20 : 1000));
   }
   return series;
-}
-
-Size weights_of(const Module& module) {
-  Size count = 0;
-  for (const Tensor& weight : module.parameters()) count += weight.count();
-  return count;
 }
 
 /// Trains and tests one of the two, and says what it cost.

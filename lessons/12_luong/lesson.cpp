@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/vocabulary.hpp"
 #include "nn/seq2seq.hpp"
@@ -28,6 +29,7 @@
 
 using namespace tapestry;
 using kit::Ids;
+using kit::largest, kit::gradients, kit::weights_of;
 
 namespace {
 
@@ -123,15 +125,6 @@ Written step_by_hand(const LuongDecoder& decoder, const Indices& words, const Te
   return {matmul(vector, transpose(decoder.output.weight)) + decoder.output.bias, squeeze(weights, 1)};
 }
 
-double largest(const Tensor& x) { return max(abs(x)).item(); }
-
-template <class F>
-std::vector<Tensor> gradients(F f, const std::vector<Tensor>& leaves, std::uint64_t seed) {
-  Tape tape;
-  const Tensor y = f();
-  return tape.gradients(y, random_normal(y.shape(), seed, y.dtype()), leaves);
-}
-
 void check_step(const char* name, Kind kind, std::uint64_t seed, kit::Report& report) {
   constexpr DType f64 = DType::f64;
   const Sizes sizes{.embedding = 3, .query = kind == Kind::dot ? 6 : 4, .key = 6, .units = 7, .longest = 8};
@@ -168,8 +161,8 @@ void check_step(const char* name, Kind kind, std::uint64_t seed, kit::Report& re
   const std::vector<Tensor> a = gradients(
       [&] { return step_by_hand(decoder, words, fed, before, source, lengths).logits; }, leaves, seed + 3);
   const std::vector<Tensor> b = gradients([&] { return library().logits; }, leaves, seed + 3);
-  double apart = std::max(largest(ours.logits - theirs.logits), largest(ours.weights - theirs.alignment));
-  for (std::size_t i = 0; i < a.size(); ++i) apart = std::max(apart, largest(a[i] - b[i]));
+  const double apart = std::max(
+      {largest(ours.logits - theirs.logits), largest(ours.weights - theirs.alignment), kit::farthest(a, b)});
   report.check(
       fmt::format("{:<15}  gradcheck, {:3} derivatives; nn/ gives the same to 1e-12", name, check.compared),
       check.ok() && apart < 1e-12);
@@ -309,12 +302,6 @@ Counted count(const LuongTranslator& model, Draw draw, std::uint64_t seed, Size 
   counted.ends = 100 * right_ends / ends;
   counted.inside = 100 * (right - right_ends) / (symbols - ends);
   return counted;
-}
-
-Size weights_of(const Module& module) {
-  Size weights = 0;
-  for (const Tensor& weight : module.parameters()) weights += weight.count();
-  return weights;
 }
 
 struct Entry {

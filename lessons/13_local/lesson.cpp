@@ -18,6 +18,7 @@
 #include <limits>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/vocabulary.hpp"
 #include "nn/seq2seq.hpp"
@@ -27,6 +28,7 @@
 
 using namespace tapestry;
 using kit::Ids;
+using kit::largest, kit::gradients;
 
 namespace {
 
@@ -89,19 +91,10 @@ Look look_near(const Tensor& h, const Tensor& keys, const Tensor& w, const Tenso
   return {matmul(weights, keys), weights};
 }
 
-double largest(const Tensor& x) { return max(abs(x)).item(); }
-
 Tensor parameter(const Module& module, std::string_view name) {
   for (const Tensor& leaf : module.parameters())
     if (leaf.name() == name) return leaf;
   fail("there is no parameter \"{}\"", name);
-}
-
-template <class F>
-std::vector<Tensor> gradients(F f, const std::vector<Tensor>& leaves, std::uint64_t seed) {
-  Tape tape;
-  const Tensor y = f();
-  return tape.gradients(y, random_normal(y.shape(), seed, y.dtype()), leaves);
 }
 
 // ---- 2. Where there is no derivative ----------------------------------------------------------------------
@@ -159,9 +152,9 @@ void check_local(const char* name, const Local& local, std::uint64_t seed, kit::
   leaves.insert(leaves.end(), {h, keys});
   const std::vector<Tensor> a = gradients([&] { return by_hand(h, keys).context; }, leaves, seed + 3);
   const std::vector<Tensor> b = gradients([&] { return attention(h, keys, keys).context; }, leaves, seed + 3);
-  double apart = std::max({largest(ours.context - theirs.context), largest(ours.weights - theirs.weights),
-                           largest(positions(h) - theirs.positions)});
-  for (std::size_t i = 0; i < a.size(); ++i) apart = std::max(apart, largest(a[i] - b[i]));
+  const double apart =
+      std::max({largest(ours.context - theirs.context), largest(ours.weights - theirs.weights),
+                largest(positions(h) - theirs.positions), kit::farthest(a, b)});
 
   fmt::print("  {}, source 1:\n", name);
   for (Size t = 0; t < kQueries; ++t) {

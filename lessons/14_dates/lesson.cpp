@@ -19,6 +19,7 @@
 
 #include "core/core.hpp"
 #include "core/random.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/translation.hpp"
@@ -29,6 +30,7 @@
 
 using namespace tapestry;
 using kit::Ids;
+using kit::largest;
 using kit::Translation;
 using kit::Words;
 
@@ -75,8 +77,6 @@ Tensor write(const BahdanauDecoder& decoder, const Encoded& source, const Indice
 // from step to step; but no gradient says "had you chosen otherwise at t−1, t would have gone better".
 // Central differences agree, since they see the same flat steps: gradcheck passes at any ratio. It does not
 // say that the choice has no effect, only that a derivative cannot see it.
-
-double largest(const Tensor& x) { return max(abs(x)).item(); }
 
 TranslatorOptions sizes(Size source, Size target, Size embedding, Size hidden) {
   return {{.vocabulary = source, .embedding = embedding, .hidden = hidden},

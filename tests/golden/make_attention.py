@@ -151,6 +151,16 @@ def attention(kind):
     return build
 
 
+def sentence_pairs(draw, source_words, target_words):
+    """Three sources with their lengths, and three targets between 2 (start) and 3 (end); 0 is padding."""
+    lengths, target_lengths = torch.tensor([4, 5, 2]), torch.tensor([6, 3, 5])
+    source = draw.ids(4, source_words, 3, 5) * (torch.arange(5) < lengths[:, None])
+    target = draw.ids(4, target_words, 3, 6)
+    target[:, 0] = 2
+    target[torch.arange(3), target_lengths - 1] = 3
+    return source, lengths, target * (torch.arange(6) < target_lengths[:, None])
+
+
 def bahdanau_model(sizes):
     """Encoder and decoder of attention.md: the modules hold shapes only, their weights are drawn per case."""
     source_words, target_words, width, encoder_hidden, hidden, attention_hidden, readout = sizes
@@ -189,12 +199,7 @@ def bahdanau():
     for case, sizes in (("equal", (11, 13, 4, 3, 3, 3, 4)), ("different", (9, 10, 4, 3, 5, 7, 6))):
         draw = golden.draw(case)
         source_words, target_words = sizes[:2]
-        lengths, target_lengths = torch.tensor([4, 5, 2]), torch.tensor([6, 3, 5])
-        source = draw.ids(4, source_words, 3, 5) * (torch.arange(5) < lengths[:, None])
-        target = draw.ids(4, target_words, 3, 6)
-        target[:, 0] = 2
-        target[torch.arange(3), target_lengths - 1] = 3
-        target = target * (torch.arange(6) < target_lengths[:, None])
+        source, lengths, target = sentence_pairs(draw, source_words, target_words)
         labels = target[:, 1:].reshape(-1)
         model = bahdanau_model(sizes)
         weights = {

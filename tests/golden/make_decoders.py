@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from make_attention import sentence_pairs
 from make_ops import masked_softmax
 from recorder import Golden
 
@@ -59,12 +60,7 @@ def decoders():
         ("maxout", "maxout"),
     ):
         draw = golden.draw(case)
-        lengths, target_lengths = torch.tensor([4, 5, 2]), torch.tensor([6, 3, 5])
-        source = draw.ids(4, SOURCE_WORDS, 3, 5) * (torch.arange(5) < lengths[:, None])
-        target = draw.ids(4, TARGET_WORDS, 3, 6)
-        target[:, 0] = 2
-        target[torch.arange(3), target_lengths - 1] = 3
-        target = target * (torch.arange(6) < target_lengths[:, None])
+        source, lengths, target = sentence_pairs(draw, SOURCE_WORDS, TARGET_WORDS)
         net = model(kind, case)
         weights = {
             name: draw.normal(*(value.shape[1:] if name.endswith("score.weight") else value.shape), scale=0.6)

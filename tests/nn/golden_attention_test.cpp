@@ -1,32 +1,11 @@
-// Attention and the whole of Bahdanau's translator against PyTorch's numbers, with gradients.
+// The whole of Bahdanau's translator against PyTorch's numbers, with gradients. (The scores:
+// score_table_test.)
 #include "nn/attention/attention.hpp"
 #include "nn/seq2seq.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;
 using testing::GoldenCase;
-
-TEST_CASE("additive, dot and scaled dot attention equal PyTorch's, under every mask") {
-  const std::string file = GENERATE("additive", "dot", "scaled_dot");
-  const std::string name = GENERATE("plain", "wide", "one_query", "lengths_per_row", "lengths_per_query",
-                                    "empty_row", "empty_query", "arbitrary_mask");
-  INFO(file << " " << name);
-  const GoldenCase golden(file, name);
-  const Tensor q = golden.input("query"), k = golden.input("key"), v = golden.input("value");
-  const ScoreMaker maker = file == "dot" ? dot()
-                           : file == "scaled_dot"
-                               ? scaled_dot()
-                               : additive(q.size(-1), k.size(-1), golden.at("score.weight").size(0));
-  Attention attention(maker);
-  golden.load_into(attention);
-  Tape tape;
-  const Attended found = attention(q, k, v, golden.has("mask") ? golden.mask("mask") : Mask());
-  golden.check("output", found.context);
-  golden.check("weights", found.weights);
-  tape.backward(golden.weigh(found.context));
-  golden.check_gradients({q, k, v});
-  golden.check_gradients(attention.parameters());
-}
 
 TEST_CASE("lengths mask as the mask made from them") {
   const GoldenCase golden("additive", "lengths_per_row");
