@@ -1,17 +1,19 @@
-# tapestry_floor(name LINKS targets… [HEADER_ONLY targets…]): the library tapestry::name from every .cpp below
-# the folder. LINKS are public; HEADER_ONLY packages serve the sources alone and are not exported.
+# tapestry_floor(name LINKS targets… [HEADER_ONLY targets…] [SOURCES_LINK targets…] [FLAGS options…]): the library
+# tapestry::name from every .cpp below the folder. LINKS are public. The rest serves the sources alone: HEADER_ONLY
+# packages are not exported, and programs must link those of SOURCES_LINK.
 function(tapestry_floor name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS;HEADER_ONLY")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS;HEADER_ONLY;SOURCES_LINK;FLAGS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   set(target tapestry_${name})
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
-    target_compile_options(${target} PRIVATE ${TAPESTRY_WARNINGS})
+    target_compile_options(${target} PRIVATE ${TAPESTRY_WARNINGS} ${arg_FLAGS})
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
     foreach(package IN LISTS arg_HEADER_ONLY)
       target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${package}>)
     endforeach()
+    target_link_libraries(${target} PRIVATE ${arg_SOURCES_LINK})
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)

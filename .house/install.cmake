@@ -4,12 +4,17 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tapestry)
 
 install(DIRECTORY core nn optim DESTINATION include/tapestry FILES_MATCHING PATTERN "*.hpp")
+install(FILES core/gdb_printers.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tapestry/gdb)
 install(TARGETS tapestry_core tapestry_nn tapestry_optim EXPORT TapestryTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET utf8proc)  # downloaded
+  install(TARGETS utf8proc EXPORT TapestryTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(EXPORT TapestryTargets NAMESPACE tapestry:: DESTINATION ${package_dir})
 configure_package_config_file(.house/TapestryConfig.cmake.in ${PROJECT_BINARY_DIR}/TapestryConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TapestryConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/TapestryConfig.cmake ${PROJECT_BINARY_DIR}/TapestryConfigVersion.cmake
-              .house/xsimd.cmake DESTINATION ${package_dir})
+              .house/xsimd.cmake .house/utf8proc.cmake DESTINATION ${package_dir})

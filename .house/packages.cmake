@@ -38,6 +38,19 @@ tapestry_package(fmt fmt::fmt libfmt-dev https://github.com/fmtlib/fmt.git 9.1.0
 tapestry_package(xsimd xsimd libxsimd-dev https://github.com/xtensor-stack/xsimd.git 8.1.0)
 tapestry_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev
                  https://github.com/nlohmann/json.git v3.11.2)
+include(${CMAKE_CURRENT_LIST_DIR}/utf8proc.cmake)
+if(NOT TARGET utf8proc::utf8proc AND TAPESTRY_FETCH)
+  set(UTF8PROC_INSTALL OFF)  # it would go to /usr/local whatever our prefix is: install.cmake takes it along
+  tapestry_package(utf8proc utf8proc libutf8proc-dev https://github.com/JuliaStrings/utf8proc.git v2.8.0)
+  if(NOT TARGET utf8proc::utf8proc)
+    set_target_properties(utf8proc PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES $<BUILD_INTERFACE:${utf8proc_SOURCE_DIR}>
+      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES $<BUILD_INTERFACE:${utf8proc_SOURCE_DIR}>)
+    add_library(utf8proc::utf8proc ALIAS utf8proc)
+  endif()
+elseif(NOT TARGET utf8proc::utf8proc)
+  list(APPEND tapestry_missing libutf8proc-dev)
+endif()
 if(TAPESTRY_LESSONS OR TAPESTRY_TESTS)
   tapestry_package(CLI11 CLI11::CLI11 libcli11-dev https://github.com/CLIUtils/CLI11.git v2.1.2)
 endif()

@@ -4,8 +4,9 @@ cd "$root" || exit 2
 export LC_ALL=C.UTF-8
 { : <&0; } 2>/dev/null || exec </dev/null # whoever closed stdin gets an empty one
 
-packages_build="g++ cmake ninja-build libfmt-dev libxsimd-dev libcli11-dev nlohmann-json3-dev"
+packages_build="g++ cmake ninja-build libfmt-dev libxsimd-dev libcli11-dev nlohmann-json3-dev libutf8proc-dev"
 packages_tests="catch2"
+packages_bench="catch2 libbenchmark-dev python3"
 packages_clang="clang-14 libclang-rt-14-dev"
 packages_ci="$packages_clang clang-format-14 libbenchmark-dev git"
 cores=$(nproc)

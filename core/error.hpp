@@ -1,10 +1,9 @@
 // Errors: one exception type, and one way to raise it with a formatted sentence.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
-#include <string>
 
 namespace tapestry {
 
@@ -15,10 +14,17 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+namespace detail {
+
+/// fail() without its types, so that each use costs a call and no more.
+[[noreturn]] void throw_error(fmt::string_view format, fmt::format_args args);
+
+}  // namespace detail
+
 /// Throws Error with the formatted text.
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  detail::throw_error(format, fmt::make_format_args(args...));
 }
 
 }  // namespace tapestry

@@ -1,4 +1,5 @@
-# Tensors and tapes in gdb: `source core/gdb_printers.py`, then `print x`. Wants code built with -g.
+# Tensors and tapes in gdb: `source core/gdb_printers.py` (installed: PREFIX/share/tapestry/gdb/gdb_printers.py),
+# then `print x`. Wants code built with -g.
 """What gdb prints with it:
 
     w     Tensor (2) f32 "w" [1, 3], leaf

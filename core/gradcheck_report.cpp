@@ -1,6 +1,8 @@
 // Turns wrong gradients into advice, and a check's result into text.
 #include "core/gradcheck_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

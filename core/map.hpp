@@ -4,28 +4,12 @@
 //     Tensor y = map(x, [](auto v) { return v * v; });
 #pragma once
 
+#include "core/broadcast.hpp"
 #include "core/simd/elementwise.hpp"
 #include "core/simd/functors.hpp"
 #include "core/tensor.hpp"
 
 namespace tapestry {
-
-/// The shape that a and b broadcast to: sizes are matched from the last axis, a size of 1 repeats. Throws,
-/// naming both and the op.
-Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op);
-
-/// x as a view of `shape`, with stride 0 where it repeats; the shapes must be compatible.
-template <class T>
-View<const T> broadcast_view(const Tensor& x, const Dims& shape) {
-  View<const T> view{x.data<T>(), shape, Dims::filled(shape.rank(), 0)};
-  const int ahead = shape.rank() - x.rank();
-  for (int axis = 0; axis < x.rank(); ++axis)
-    if (x.shape()[axis] != 1 || shape[axis + ahead] == 1) view.stride[axis + ahead] = x.strides()[axis];
-  return view;
-}
-
-/// Throws if the types differ.
-void check_same_dtype(const Tensor& a, const Tensor& b, const char* op);
 
 /// y = f(x) for each element.
 template <class F>

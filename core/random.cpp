@@ -12,11 +12,20 @@ namespace {
 
 thread_local RandomState state;
 
+/// Two numbers into one, so that no pair of small ones meets another (the finaliser of SplitMix64, Steele,
+/// Lea & Flood 2014).
+std::uint64_t mix(std::uint64_t seed, std::uint64_t step) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15U * (step + 1);
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+  return z ^ z >> 31;
+}
+
 }  // namespace
 
 std::uint64_t Stream::bits(std::uint64_t i) const {
   std::array<std::uint32_t, 2> words{};
-  simd::random_words(words.data(), 2, seed_, site_, static_cast<std::int64_t>(2 * i));
+  simd::random_words(words.data(), 2, key_, site_, static_cast<std::int64_t>(2 * i));
   return std::uint64_t{words[0]} << 32 | words[1];
 }
 
@@ -42,5 +51,7 @@ std::uint64_t hash_of(std::string_view name) {
 RandomState& random_state() { return state; }
 
 void set_random(std::uint64_t seed, std::uint64_t step) { state = {seed, step, 0}; }
+
+Stream next_stream() { return {mix(state.seed, state.step), state.site++}; }
 
 }  // namespace tapestry

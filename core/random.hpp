@@ -10,7 +10,7 @@ namespace tapestry {
 /// The numbers of one site: value i is a function of (key, i) alone. Philox4x32-10 (Salmon et al. 2011).
 class Stream {
  public:
-  Stream(std::uint64_t seed, std::uint64_t site) : seed_(seed), site_(site) {}
+  Stream(std::uint64_t key, std::uint64_t site) : key_(key), site_(site) {}
   /// 64 random bits.
   std::uint64_t bits(std::uint64_t i) const;
   /// Uniform on [0, 1), with 53 bits.
@@ -20,8 +20,11 @@ class Stream {
   /// Uniform on 0 … n-1.
   std::uint64_t below(std::uint64_t n, std::uint64_t i) const;
 
+  std::uint64_t key() const { return key_; }
+  std::uint64_t site() const { return site_; }
+
  private:
-  std::uint64_t seed_, site_;
+  std::uint64_t key_, site_;
 };
 
 inline constexpr std::uint64_t kUniformStream = 1, kNormalStream = 2;
@@ -29,8 +32,8 @@ inline constexpr std::uint64_t kUniformStream = 1, kNormalStream = 2;
 /// A 64-bit hash of a name: parameters draw their first values from the seed and their own full name.
 std::uint64_t hash_of(std::string_view name);
 
-/// Where this thread is in its random draws. Each op that draws (dropout) takes the next site of the current
-/// step.
+/// Where this thread is in its random draws. Whoever draws (dropout, a decoder's coins) takes the next site
+/// of the current step: next_stream().
 struct RandomState {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
@@ -43,5 +46,8 @@ struct RandomState {
 /// draws what an unbroken one draws.
 RandomState& random_state();
 void set_random(std::uint64_t seed, std::uint64_t step = 0);
+
+/// Numbers that nobody else draws: those of this thread's seed, step and next site, which it takes.
+Stream next_stream();
 
 }  // namespace tapestry

@@ -1,10 +1,11 @@
 // Values in and out of a safetensors file, once its header has been checked.
 #include "core/safetensors.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "core/file.hpp"
 #include "core/ops/views.hpp"
@@ -110,12 +111,6 @@ const T& look_up(const std::map<std::string, T>& all, std::string_view name, con
        all.size(), some.empty() ? "" : ", the first: ", fmt::join(some, ", "));
 }
 
-std::string json_string(const std::string& text, const std::string& where) {
-  if (!is_utf8(text) || text.find('\0') != std::string::npos)
-    fail("cannot write '{}': \"{}\" is no UTF-8 or holds a NUL", where, printable(text, 80));
-  return nlohmann::json(text).dump();
-}
-
 }  // namespace
 
 const Tensor& SafeTensors::at(std::string_view name) const { return look_up(tensors, name, where, "tensor"); }
@@ -148,7 +143,8 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
     header += "\"__metadata__\":{";
     const char* comma = "";
     for (const auto& [name, text] : metadata) {
-      header += fmt::format("{}{}:{}", comma, json_string(name, where), json_string(text, where));
+      header +=
+          fmt::format("{}{}:{}", comma, detail::json_string(name, where), detail::json_string(text, where));
       comma = ",";
     }
     header += '}';
@@ -167,9 +163,9 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
       const Tensor& values = written.back();
       const std::size_t bytes = static_cast<std::size_t>(x.count()) * bytes_of(type);
       separate();
-      header +=
-          fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", json_string(name, where),
-                      type == DType::f64 ? "F64" : "F32", fmt::join(x.shape(), ","), begin, begin + bytes);
+      header += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                            detail::json_string(name, where), type == DType::f64 ? "F64" : "F32",
+                            fmt::join(x.shape(), ","), begin, begin + bytes);
       dispatch(type, [&](auto zero) {
         parts.push_back({reinterpret_cast<const std::byte*>(values.data<decltype(zero)>()), bytes});
       });

@@ -11,13 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/state.hpp"
 #include "core/tensor.hpp"
 #include "core/values.hpp"
 
 namespace tapestry {
-
-/// Tensors by name, as in a file of weights.
-using State = std::map<std::string, Tensor>;
 
 /// What a safetensors file holds.
 struct SafeTensors {

@@ -2,6 +2,8 @@
 // the JSON costs more than the names and numbers it holds.
 #include "core/safetensors_header.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -318,6 +320,12 @@ SafeTensorsHeader parse_safetensors_header(std::span<const std::byte> file, std:
   check_layout(header.tensors, header.data.size(), where);
   header.metadata = std::move(events.metadata);
   return header;
+}
+
+std::string json_string(const std::string& text, const std::string& where) {
+  if (!is_utf8(text) || text.find('\0') != std::string::npos)
+    fail("cannot write '{}': \"{}\" is no UTF-8 or holds a NUL", where, printable(text, 80));
+  return nlohmann::json(text).dump();
 }
 
 }  // namespace tapestry::detail

@@ -1,4 +1,5 @@
-// The header of a safetensors file: what it says, checked before anything is allocated. For safetensors.cpp.
+// The header of a safetensors file: what it says, checked before anything is allocated, and its strings. All
+// that knows JSON. For safetensors.cpp.
 #pragma once
 
 #include <cstddef>
@@ -30,5 +31,9 @@ struct SafeTensorsHeader {
 
 /// Throws Error unless the tensors fill the data exactly, without gap or overlap.
 SafeTensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view where);
+
+/// `text` as a JSON string, quotes included, for the header of the file `where`; throws Error for what is no
+/// UTF-8 or holds a NUL.
+std::string json_string(const std::string& text, const std::string& where);
 
 }  // namespace tapestry::detail

@@ -1,5 +1,7 @@
 #include "core/tensor.hpp"
 
+#include <fmt/format.h>
+
 #include <new>
 
 #include "core/op.hpp"

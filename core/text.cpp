@@ -1,7 +1,7 @@
 // UTF-8 checks, and escaping for messages.
 #include "core/text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tapestry {
 

@@ -116,6 +116,14 @@ struct Ended {
 
 }  // namespace
 
+std::vector<std::int64_t> detail::first_words(std::int64_t begin, const std::vector<std::int64_t>& first,
+                                              Size rows) {
+  if (first.empty()) return std::vector<std::int64_t>(static_cast<std::size_t>(rows), begin);
+  if (static_cast<Size>(first.size()) != rows)
+    fail("[decode] {} first words were given for {} rows", first.size(), rows);
+  return first;
+}
+
 std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options) {
   check(options, "greedy");
   const Size sentences = model.rows();
@@ -123,7 +131,7 @@ std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options) {
   std::vector<Live> live;
   for (Size i = 0; i < sentences; ++i) live.push_back({i});
   std::vector<Decoded> results(static_cast<std::size_t>(sentences));
-  std::vector<std::int64_t> last(static_cast<std::size_t>(sentences), options.begin);
+  std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
     const StepModel::Step step = model.step(last_words(last));
@@ -161,7 +169,7 @@ std::vector<Decoded> beam_search(StepModel& model, const SearchOptions& options)
   std::vector<Live> live;  // those of one sentence stand together, the likeliest first
   for (Size i = 0; i < sentences; ++i) live.push_back({i});
   std::vector<Ended> ended(static_cast<std::size_t>(sentences));
-  std::vector<std::int64_t> last(static_cast<std::size_t>(sentences), options.begin);
+  std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
     const StepModel::Step step = model.step(last_words(last));

@@ -30,7 +30,10 @@ class StepModel {
 };
 
 struct SearchOptions {
+  /// The word that goes in first, in every row; or `first`, one for each row.
   std::int64_t begin = 0;
+  std::vector<std::int64_t> first = {};
+  /// The word that ends a sentence; −1: none does.
   std::int64_t end = 0;
   /// Words written at most, the end included.
   Size max_length = 50;
@@ -41,7 +44,7 @@ struct SearchOptions {
   double length_power = 0.6;
 };
 
-/// A sentence that a search wrote.
+/// A sentence that a search or a sampler wrote.
 struct Decoded {
   /// Without begin and end.
   std::vector<std::int64_t> ids;
@@ -63,5 +66,10 @@ std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options);
 /// its present length. Returns the best for each row. A beam of 1 gives what greedy() gives. There must be no
 /// tape.
 std::vector<Decoded> beam_search(StepModel& model, const SearchOptions& options);
+
+namespace detail {
+/// The words that go in first, one for each row: `begin` for all, or `first` as given.
+std::vector<std::int64_t> first_words(std::int64_t begin, const std::vector<std::int64_t>& first, Size rows);
+}  // namespace detail
 
 }  // namespace tapestry

@@ -11,8 +11,7 @@ namespace tapestry {
 class Dropout : public Module {
  public:
   Dropout(Place place, double rate) : Module(std::move(place)), rate_(rate) {
-    if (!(rate >= 0 && rate < 1))
-      fail("a dropout rate lies in [0, 1), not at {} (\"{}\")", rate, full_name());
+    if (!(rate >= 0 && rate < 1)) fail("[dropout{}] a rate lies in [0, 1), not at {}", in_quotes(), rate);
   }
   explicit Dropout(double rate) : Dropout(Place{}, rate) {}
 

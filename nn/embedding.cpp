@@ -15,7 +15,7 @@ Embedding::Embedding(Place place, Size words, Size width, std::optional<std::int
              padding ? with_zero_row(std::move(initialiser), *padding) : std::move(initialiser)},
       padding_(padding) {
   if (padding && (*padding < 0 || *padding >= words))
-    fail("the padding word {} is outside the {} words of embedding \"{}\"", *padding, words, full_name());
+    fail("the padding word {} is outside the {} words of the embedding{}", *padding, words, in_quotes());
 }
 
 Tensor Embedding::operator()(const Indices& ids, Where at) const {

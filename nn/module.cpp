@@ -1,6 +1,7 @@
 #include "nn/module.hpp"
 
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -102,7 +103,7 @@ void Module::attach(Module& parent) {
 void Module::adopt(Child child, const std::string& name) {
   for (const Child& other : children_)
     if (!name.empty() && name == (other.module ? other.module->name_ : other.parameter->name_))
-      fail("\"{}\" has two parts called \"{}\": give each its own name", full_name(), name);
+      fail("the module{} has two parts called \"{}\": give each its own name", in_quotes(), name);
   children_.push_back(child);
 }
 
@@ -114,6 +115,11 @@ void Module::release(const Child& child) noexcept {
 }
 
 std::string Module::full_name() const { return parent_ ? join(parent_->full_name(), name_) : name_; }
+
+std::string Module::in_quotes() const {
+  const std::string name = full_name();
+  return name.empty() ? name : " \"" + name + "\"";
+}
 
 std::string Module::type_name() const {
   int status = 0;
@@ -238,7 +244,7 @@ Parameter::Parameter(Module& owner, std::string name, const Dims& shape, Initial
       owner_(&owner),
       name_(std::move(name)),
       initialiser_(std::move(initialiser)) {
-  if (name_.empty()) fail("a parameter of \"{}\" has no name: give it one", owner.full_name());
+  if (name_.empty()) fail("a parameter of the module{} has no name: give it one", owner.in_quotes());
   for (Size size : shape)
     if (size < 0) fail("parameter \"{}\" cannot have shape {}", Tensor::name(), to_string(shape));
   owner.adopt({nullptr, this}, name_);

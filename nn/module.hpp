@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/state.hpp"
 #include "core/tensor.hpp"
 #include "nn/initialise.hpp"
 
@@ -38,9 +39,6 @@ struct Place {
   Module* parent = nullptr;
   std::string name;
 };
-
-/// Tensors by name, as in a file of weights (the same type as in core/safetensors.hpp).
-using State = std::map<std::string, Tensor>;
 
 /// A part of a model. Modules neither copy nor move; clone() makes a second one.
 class Module {
@@ -79,6 +77,9 @@ class Module {
 
   /// The name from the root of the model; empty for the root.
   std::string full_name() const;
+  /// For messages, as in fail("[attention{}] …", in_quotes()): ` "decoder.attention"`, the full name in
+  /// quotes after a blank; nothing for the root, which has no name.
+  std::string in_quotes() const;
 
   /// A registered child: exactly one of the two is set.
   struct Child {

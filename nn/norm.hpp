@@ -1,7 +1,10 @@
 // Normalisation layers.
 #pragma once
 
+#include "core/ops/arithmetic.hpp"
 #include "core/ops/norm.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {
@@ -21,6 +24,24 @@ class LayerNorm : public Module {
   }
 
   Parameter weight, bias;
+
+ private:
+  double epsilon_;
+};
+
+/// x / √(mean x² + ε) ⊙ weight over the last axis, of this width: LayerNorm without the mean (Zhang &
+/// Sennrich 2019, equation 4).
+class RMSNorm : public Module {
+ public:
+  RMSNorm(Place place, Size width, double epsilon = 1e-5)
+      : Module(std::move(place)), weight{*this, "weight", {width}, ones}, epsilon_(epsilon) {}
+  explicit RMSNorm(Size width, double epsilon = 1e-5) : RMSNorm(Place{}, width, epsilon) {}
+
+  Tensor operator()(const Tensor& x) const {
+    return x / sqrt(mean(x * x, {-1}, Keep::yes) + epsilon_) * weight;
+  }
+
+  Parameter weight;
 
  private:
   double epsilon_;

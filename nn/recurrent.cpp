@@ -163,8 +163,8 @@ RecurrentOutput Recurrent::operator()(const Tensor& x, const ValidLengths& lengt
   if (x.rank() != 3)
     fail("a recurrent layer wants (batch, time, width), not {} ({}:{})", describe(x), at.file, at.line);
   if (!initial.empty() && initial.size() != weights_.size())
-    fail("\"{}\" wants {} initial states, one for each layer and direction, not {} ({}:{})", full_name(),
-         weights_.size(), initial.size(), at.file, at.line);
+    fail("the recurrent layer{} wants {} initial states, one for each layer and direction, not {} ({}:{})",
+         in_quotes(), weights_.size(), initial.size(), at.file, at.line);
   const Size batch = x.size(0), steps = x.size(1);
   // Padding is taken out on entry: even multiplied by a gradient of 0, a NaN in x would reach the weights.
   const bool padded = check_lengths(x, lengths, at);

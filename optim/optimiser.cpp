@@ -1,6 +1,8 @@
 // The part of a step that does not depend on the method.
 #include "optim/optimiser.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/create.hpp"

@@ -1,6 +1,8 @@
 // Checks everything, then writes.
 #include "optim/restore.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/broadcast.hpp"
 #include "core/create.hpp"
-#include "core/map.hpp"
 #include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "core/map.hpp"
+#include "core/broadcast.hpp"
 #include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"
@@ -63,21 +63,11 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 
 namespace {
 
-/// What one call of dropout drops follows from these numbers and the place in the tensor.
+/// What one call of dropout drops follows from this and the place in the tensor.
 struct Draw {
-  std::uint64_t key;  // from the seed and the step
-  std::uint64_t site;
+  Stream stream;
   double rate;
 };
-
-/// Two numbers into one, so that no pair of small ones meets another (the finaliser of SplitMix64, Steele,
-/// Lea & Flood 2014).
-std::uint64_t mix(std::uint64_t seed, std::uint64_t step) {
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15U * (step + 1);
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-  return z ^ z >> 31;
-}
 
 // y = x ⊙ kept / (1 − rate)        ∂x = dy ⊙ kept / (1 − rate)
 Tensor drop(const Tensor& x, Draw draw, Where at = {}) {
@@ -86,7 +76,7 @@ Tensor drop(const Tensor& x, Draw draw, Where at = {}) {
   dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     simd::dropout(y.mutable_data<T>(), from.data<T>(), x.count(), static_cast<T>(1.0 / (1.0 - draw.rate)),
-                  simd::dropout_threshold(draw.rate), draw.key, draw.site);
+                  simd::dropout_threshold(draw.rate), draw.stream.key(), draw.stream.site());
   });
   return op<"dropout">(at, std::move(y), wrt(x, [draw](const Tensor& dy) { return drop(dy, draw); }));
 }
@@ -97,8 +87,7 @@ Tensor dropout(const Tensor& x, double rate, Where at) {
   if (!(rate >= 0.0 && rate < 1.0))
     fail("[dropout] a rate of {} is outside 0 <= rate < 1: it is the share of elements that become 0 ({}:{})",
          rate, at.file, at.line);
-  RandomState& state = random_state();
-  const Draw draw{mix(state.seed, state.step), state.site++, rate};
+  const Draw draw{next_stream(), rate};
   return rate == 0.0 ? x : drop(x, draw, at);
 }
 

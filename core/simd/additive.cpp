@@ -6,7 +6,7 @@
 #include "core/simd/math.hpp"
 #include "core/simd/threads.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
@@ -112,4 +112,4 @@ template void additive_forward(const Additive<double>&, double*);
 template void additive_backward(const Additive<float>&, const float*, float*, float*, float*, float*);
 template void additive_backward(const Additive<double>&, const double*, double*, double*, double*, double*);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -2,9 +2,10 @@
 // used, and made again in backward. Nearly all of the time is that tanh.
 #pragma once
 
+#include "core/simd/arch.hpp"
 #include "core/simd/view.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 /// s[b,i,j] = Σ_u v[u] tanh(q[b,i,u] + k[b,j,u]). All dense: q (batch, queries, units), k (batch, keys,
 /// units), v (units), s (batch, queries, keys). Pairs that the mask (same shape as s, or no data) excludes
@@ -25,4 +26,4 @@ void additive_forward(const Additive<T>& a, T* s);
 template <class T>
 void additive_backward(const Additive<T>& a, const T* ds, T* dq, T* dk, T* dv, T* partial);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

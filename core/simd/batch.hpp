@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 // GCC 12 warns about the deliberately undefined registers in its own AVX-512 headers.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
@@ -106,6 +107,19 @@ inline void copy_tail(To* to, const From* from, Size n) {
   }
 }
 
+/// The compiler's own vector type, whose lanes may be shuffled and picked without xsimd.
+template <class T>
+struct RawVector {
+  typedef T Type __attribute__((vector_size(static_cast<std::size_t>(kLanes<T>) * sizeof(T))));
+};
+
+/// The lanes in the order i ^ kStep: blocks of kStep lanes change places with their neighbours.
+template <Size kStep, class T, Size... kLane>
+inline Batch<T> swap_blocks(Batch<T> a, std::integer_sequence<Size, kLane...>) {
+  const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
+  return Batch<T>(std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLane ^ kStep)...)));
+}
+
 }  // namespace internal
 
 // ---- memory ----
@@ -141,6 +155,15 @@ template <class T>
 inline Batch<T> broadcast(T value) {
   return Batch<T>(value);
 }
+
+/// Keeps x in a register from here on. Compilers may fold a load into each of several multiply-adds that use
+/// it, to save an instruction, and so load the same vector many times.
+template <class T>
+inline void keep_in_register(Batch<T>& x) {
+  asm("" : "+v"(x.native.data));
+}
+/// Asks for the cache line of `at`, which will be read or written soon. A hint: `at` may point anywhere.
+inline void prefetch(const void* at) { __builtin_prefetch(at); }
 
 // ---- lane by lane ----
 
@@ -204,6 +227,20 @@ inline Batch<T> copysign(Batch<T> magnitude, internal::Same<T> sign) {
 
 // ---- across lanes ----
 
+namespace internal {
+
+template <Size kStep, class T>
+inline T fold_max(Batch<T> a) {
+  if constexpr (kStep == 0) {
+    return std::bit_cast<typename RawVector<T>::Type>(a.native)[0];
+  } else {
+    return fold_max<kStep / 2>(
+        max_nan(a, swap_blocks<kStep>(a, std::make_integer_sequence<Size, kLanes<T>>{})));
+  }
+}
+
+}  // namespace internal
+
 /// The sum of the lanes in a fixed order.
 template <class T>
 inline T reduce_add(Batch<T> a) {
@@ -212,12 +249,7 @@ inline T reduce_add(Batch<T> a) {
 /// The largest lane; NaN where one is.
 template <class T>
 inline T reduce_max(Batch<T> a) {
-  T lanes[static_cast<std::size_t>(kLanes<T>)];
-  store(lanes, a);
-  T best = lanes[0];
-  for (Size i = 1; i < kLanes<T>; ++i)
-    if (lanes[i] > best || lanes[i] != lanes[i]) best = lanes[i];
-  return best;
+  return internal::fold_max<kLanes<T> / 2>(a);
 }
 /// The smallest lane; NaN where one is.
 template <class T>

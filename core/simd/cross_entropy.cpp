@@ -1,8 +1,9 @@
 // Cross-entropy with label smoothing and ignored targets over rows of logits. See rows.hpp.
 //
-// Forward goes over a row in blocks that stay in L1: the block's maximum first, then Σ exp(x − running
+// Forward goes over a long row in blocks that stay in L1: the block's maximum first, then Σ exp(x − running
 // maximum), with what was summed before scaled when the maximum rises (Milakov and Gimelshein 2018, arXiv
-// 1805.02867). So memory is read once each way and written once; the rest is exp.
+// 1805.02867). So memory is read once each way and written once; the rest is exp. Short rows go through each
+// of the steps together, as many as make a block, since one alone would wait at the end of each.
 #include <cmath>
 
 #include "core/simd/math.hpp"
@@ -14,33 +15,56 @@ namespace {
 
 constexpr Size kBlock = 1024;
 
-/// ln Σ exp x, and Σ x where it is wanted.
+constexpr Size kMostTogether = 16;
+
+/// Σ exp(x − top) of a row or a part of one.
 template <class T>
-struct RowSums {
-  double lse, total;
-};
+T sum_of_exp(const T* x, Size n, T top) {
+  return reduce_add(accumulate<T>(
+      n, T(0), [=](Size i, auto part) { return exp_nonpositive(load(x + i, part, -kInfinity<T>) - top); },
+      AddBatches{}));
+}
+
 template <class T>
-RowSums<T> sums_of(const T* x, Size n, bool with_total) {
+double total(const T* x, Size n) {
+  double sum = 0;
+  for (Size start = 0; start < n; start += kBlock)
+    sum += static_cast<double>(reduce_add(accumulate<T>(
+        std::min(kBlock, n - start), T(0), [=](Size i, auto part) { return load(x + start + i, part); },
+        AddBatches{})));
+  return sum;
+}
+
+/// ln Σ exp of a row.
+template <class T>
+double long_row(const T* x, Size n) {
   T top = -kInfinity<T>;
-  double sum = 0, total = 0;
+  double sum = 0;
   for (Size start = 0; start < n; start += kBlock) {
-    const T* block = x + start;
     const Size width = std::min(kBlock, n - start);
-    const T block_top = row_peak(block, width);
+    const T block_top = row_peak(x + start, width);
     if (block_top > top || block_top != block_top) {
       sum *= std::exp(static_cast<double>(top - block_top));
       top = block_top;
     }
     if (top != -kInfinity<T>)  // else all so far are −∞ and add nothing
-      sum += static_cast<double>(reduce_add(accumulate<T>(
-          width, T(0),
-          [=](Size i, auto part) { return exp_nonpositive(load(block + i, part, -kInfinity<T>) - top); },
-          AddBatches{})));
-    if (with_total)
-      total += static_cast<double>(reduce_add(accumulate<T>(
-          width, T(0), [=](Size i, auto part) { return load(block + i, part); }, AddBatches{})));
+      sum += static_cast<double>(sum_of_exp(x + start, width, top));
   }
-  return {std::isinf(top) ? static_cast<double>(top) : static_cast<double>(top) + std::log(sum), total};
+  return std::isinf(top) ? static_cast<double>(top) : static_cast<double>(top) + std::log(sum);
+}
+
+/// The same of `count` rows from `first`.
+template <class T>
+void short_rows(Rows<const T> x, Size first, Size count, double* lse) {
+  T top[kMostTogether], sum[kMostTogether];
+  for (Size k = 0; k < count; ++k) top[k] = row_peak(x.row(first + k), x.columns);
+  for (Size k = 0; k < count; ++k) sum[k] = sum_of_exp(x.row(first + k), x.columns, top[k]);
+  sweep<T>(count,
+           [&](Size k, auto part) { store(sum + k, log(load(static_cast<const T*>(sum) + k, part)), part); });
+  for (Size k = 0; k < count; ++k) {
+    lse[k] = static_cast<double>(top[k]);
+    if (!std::isinf(top[k])) lse[k] += static_cast<double>(sum[k]);
+  }
 }
 
 }  // namespace
@@ -49,16 +73,25 @@ template <class T>
 void cross_entropy(T* loss, T* lse, Rows<const T> x, const Targets& targets) {
   const Size n = x.columns;
   const double spread = targets.smoothing / static_cast<double>(n);
+  const Size together = std::clamp<Size>(kBlock / std::max<Size>(n, 1), 1, kMostTogether);
   parallel_ranges(x.rows, rows_per_chunk(n, 4), [&](Size begin, Size end) {
-    for (Size r = begin; r < end; ++r) {
-      const std::int64_t target = targets.ids[r];
-      loss[r] = lse[r] = T(0);
-      if (target == targets.ignore) continue;
-      const auto [row_lse, total] = sums_of(x.row(r), n, targets.smoothing != 0);
-      double value = row_lse - (1 - targets.smoothing) * static_cast<double>(x.row(r)[target]);
-      if (targets.smoothing != 0) value -= spread * total;
-      loss[r] = static_cast<T>(value);
-      lse[r] = static_cast<T>(row_lse);
+    double row_lse[kMostTogether];
+    for (Size first = begin, count; first < end; first += count) {
+      count = std::min(together, end - first);
+      if (n > kBlock)
+        row_lse[0] = long_row(x.row(first), n);
+      else
+        short_rows(x, first, count, row_lse);
+      for (Size k = 0; k < count; ++k) {
+        const Size r = first + k;
+        const std::int64_t target = targets.ids[r];
+        loss[r] = lse[r] = T(0);
+        if (target == targets.ignore) continue;
+        double value = row_lse[k] - (1 - targets.smoothing) * static_cast<double>(x.row(r)[target]);
+        if (targets.smoothing != 0) value -= spread * total(x.row(r), n);
+        loss[r] = static_cast<T>(value);
+        lse[r] = static_cast<T>(row_lse[k]);
+      }
     }
   });
 }

@@ -4,7 +4,7 @@
 
 #include "core/simd/threads.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 template <class T>
 void gather_rows(T* out, const T* table, Size table_row, const std::int64_t* ids, Size n, Size width) {
@@ -32,4 +32,4 @@ template void gather_rows(double*, const double*, Size, const std::int64_t*, Siz
 template void scatter_add_rows(float*, Size, const std::int64_t*, const float*, Size, Size);
 template void scatter_add_rows(double*, Size, const std::int64_t*, const double*, Size, Size);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

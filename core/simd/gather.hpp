@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
+#include "core/simd/arch.hpp"
 #include "core/simd/view.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 /// out[i, :] = table[ids[i], :] for n ids; out is dense (n, width), the table's rows lie table_row elements
 /// apart.
@@ -16,4 +17,4 @@ void gather_rows(T* out, const T* table, Size table_row, const std::int64_t* ids
 template <class T>
 void scatter_add_rows(T* table, Size table_row, const std::int64_t* ids, const T* rows, Size n, Size width);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -95,7 +95,7 @@ inline Batch<T> exp_nonpositive(Batch<T> x) {
   const auto parts = internal::exp_parts(max(Batch<T>(2 * internal::ExpConstants<T>::kNormalLow), x));
   // 2^n below the normal numbers comes out of the shift with its sign bit set.
   const Batch<T> scale = max(Batch<T>(T(0)), internal::power_of_two(parts.rounded));
-  return (parts.part + T(1)) * scale;
+  return fma(parts.part, scale, scale);
 }
 
 namespace internal {

@@ -7,6 +7,8 @@
 //           for columns, a tile at a time        b's panel (kc × tile) stays in L1
 //             for rows, a tile at a time         registers: see matmul_tiles.hpp
 //
+// Where all rows of a are one block, each share of b's columns is packed just before its use instead.
+//
 // Every element of c adds its k terms one by one in rising order, wherever the blocks are cut, so threads may
 // cut them as they like. The dot path, which adds along lanes, is chosen from the whole product's shape
 // before any cutting. Large products spend their time in the register tile (above nine tenths of the
@@ -16,117 +18,145 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/simd/matmul_blocks.hpp"
+#include "core/simd/matmul_dot.hpp"
 #include "core/simd/matmul_pack.hpp"
 #include "core/simd/matmul_tiles.hpp"
-#include "core/simd/threads.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
 constexpr Size kKC = 512, kNC = 4096;
-constexpr Size kBlockBytes = Size{256} << 10;    // a block of a, in half of the L2 cache
-constexpr Size kParallelWork = Size{1} << 19;    // multiply-adds that take some 10 µs
-constexpr Size kDotSide = 16, kDotCopySide = 4;  // the longest short side that the dot path takes
-constexpr Size kDotDepth = 16;                   // and its least k
-
-constexpr Size ceil_div(Size n, Size by) { return (n + by - 1) / by; }
-constexpr Size round_up(Size n, Size step) { return ceil_div(n, step) * step; }
-
-template <class F>
-void each(bool parallel, Size chunks, const F& body) {
-  if (parallel) return parallel_for(chunks, body);
-  for (Size chunk = 0; chunk < chunks; ++chunk) body(chunk);
-}
+constexpr Size kKCInPlace = 256;               // when b is not packed
+constexpr Size kBlockBytes = Size{256} << 10;  // a block of a, in half of the L2 cache
+constexpr Size kParallelWork = Size{1} << 19;  // multiply-adds that take some 10 µs
+constexpr Size kShareBytes = Size{128} << 10;  // a share of b, packed by whom it serves, beside it in L2
 
 /// One product of the batch on one or several threads.
 template <class T>
 class Product {
  public:
-  explicit Product(const Matmul<T>& x)
-      : x_(x),
-        start_(x.accumulate        ? Start::kC
-               : x.bias != nullptr ? Start::kBias
-                                   : Start::kZero) {
-    const bool a_runs = x.a_col == 1, b_runs = x.b_row == 1 || x.k == 1;
-    const Size side = std::min(x.m, x.n);
-    dot_ = x.k >= kDotDepth && ((a_runs && b_runs && side <= kDotSide) || (a_runs && x.n <= kDotCopySide) ||
-                                (b_runs && x.m <= kDotCopySide));
-    const Size bytes = x.n * x.k * static_cast<Size>(sizeof(T));
-    const bool bad_stride = x.b_row * static_cast<Size>(sizeof(T)) % 2048 == 0;
-    pack_b_ = x.b_col != 1 || x.n < kLanes<T> ||
-              (x.m >= 4 * kTileRows<T> && (bad_stride || bytes > (Size{128} << 10)));
-    pack_a_ = x.n >= 200 && x.m >= 64;
-    kc_ = x.k <= kKC ? x.k : round_up(ceil_div(x.k, ceil_div(x.k, kKC)), 8);
+  explicit Product(const Matmul<T>& x) : x_(x), dot_(suits_dot(x)) {
+    const Size bytes = x.n * x.k * kBytes;
+    const bool bad_stride = x.b_row * kBytes % 2048 == 0;
+    pack_b_ =
+        x.b_col != 1 || x.n < kL || (x.m >= 4 * kTileRows<T> && (bad_stride || bytes > (Size{128} << 10)));
+    const Size most = pack_b_ ? kKC : kKCInPlace;
+    kc_ = x.k <= most ? x.k : round_up(ceil_div(x.k, ceil_div(x.k, most)), 8);
+    one_block_ = x.m * kc_ * kBytes <= kBlockBytes;
+    pack_a_ = x.n >= 200 && x.m >= 64 && (!one_block_ || x.a_col != 1 || x.a_row * kBytes % 2048 == 0);
   }
 
   void run(const T* a, const T* b, T* c, bool parallel) const {
     if (dot_) {
-      run_dot(a, b, c, parallel);
+      dot_product(x_, a, b, c, parallel);
     } else {
       run_tiles(a, b, c, parallel);
     }
   }
 
  private:
-  static constexpr Size kL = kLanes<T>, kWide = kPanelColumns<T>;
+  static constexpr Size kL = kLanes<T>, kWide = kPanelColumns<T>, kBytes = static_cast<Size>(sizeof(T));
 
   /// A block of c and what it is made of.
   struct Block {
-    const T* a;
-    Size a_row, a_col;
-    bool a_packed;
+    const T* a;  // packed, or a's first row and column of the block
     const T* b;  // packed: the panel of the block's first column
     Size b_row;
     T* c;
-    const T* bias;
+    const T* start;
+    Size start_row, start_col;
     Size rows, columns, k;
-    Start start;
   };
 
   void run_tiles(const T* a, const T* b, T* c, bool parallel) const {
-    const Scratch<T> packed_b(pack_b_ ? round_up(std::min(x_.n, kNC), kWide) * kc_ : 0);
     for (Size j0 = 0; j0 < x_.n; j0 += kNC) {
-      const Size columns = std::min(kNC, x_.n - j0);
       for (Size p0 = 0; p0 < x_.k; p0 += kc_) {
-        const Size k = std::min(kc_, x_.k - p0);
-        const T* b_here = b + p0 * x_.b_row + j0 * x_.b_col;
-        if (pack_b_) pack_panels(b_here, columns, k, packed_b.data(), parallel);
-        const Start start = p0 == 0 ? start_ : Start::kC;
-        const Grid grid = cut(columns, k, parallel);
-        each(parallel, grid.row_blocks * grid.column_blocks, [&](Size index) {
-          const Size i = index / grid.column_blocks * grid.rows,
-                     j = index % grid.column_blocks * grid.columns;
-          Block block;
-          block.rows = std::min(grid.rows, x_.m - i);
-          block.columns = std::min(grid.columns, columns - j);
-          block.k = k;
-          block.b = pack_b_ ? packed_b.data() + j * k : b_here + j;
-          block.b_row = pack_b_ ? kWide : x_.b_row;
-          block.c = c + i * x_.c_row + j0 + j;
-          block.bias = x_.bias == nullptr ? nullptr : x_.bias + j0 + j;
-          block.start = start;
-          block.a = a + i * x_.a_row + p0 * x_.a_col;
-          block.a_row = x_.a_row;
-          block.a_col = x_.a_col;
-          block.a_packed = pack_a_;
-          const Scratch<T> packed_a(pack_a_ ? block.rows * k : 0);
-          if (pack_a_) {
-            pack_a(block.a, x_.a_row, x_.a_col, block.rows, k, packed_a.data());
-            block.a = packed_a.data();
-          }
-          run_block(block);
-        });
+        Block all;
+        all.rows = x_.m;
+        all.columns = std::min(kNC, x_.n - j0);
+        all.k = std::min(kc_, x_.k - p0);
+        all.a = a + p0 * x_.a_col;
+        all.b = b + p0 * x_.b_row + j0 * x_.b_col;
+        all.b_row = x_.b_row;
+        all.c = c + j0;
+        all.start = kZeros<T>, all.start_row = all.start_col = 0;
+        if (p0 > 0 || x_.accumulate) {
+          all.start = all.c, all.start_row = x_.c_row, all.start_col = 1;
+        } else if (x_.bias != nullptr) {
+          all.start = x_.bias + j0, all.start_col = 1;
+        }
+        one_block_ ? run_shares(all, parallel) : run_blocks(all, parallel);
       }
     }
   }
 
+  /// All of a is one block: its columns of c are cut into shares, each with its own part of b.
+  void run_shares(Block all, bool parallel) const {
+    const Scratch<T> packed_a(pack_a_ ? packed_a_size<T>(all.rows, all.k) : 0);
+    if (pack_a_) {
+      pack_a(all.a, x_.a_row, x_.a_col, all.rows, all.k, packed_a.data());
+      all.a = packed_a.data();
+    }
+    const Size share =
+        even_part(all.columns, kShareBytes / (all.k * kBytes), parallel ? thread_count() : 1, kWide);
+    each(parallel, ceil_div(all.columns, share), [&](Size index) {
+      Block block = part(all, 0, all.rows, index * share, share);
+      const Scratch<T> packed_b(pack_b_ ? round_up(block.columns, kWide) * block.k : 0);
+      if (pack_b_) {
+        pack_panels(block.b, block.columns, block.k, packed_b.data(), false);
+        block.b = packed_b.data();
+      }
+      run_block(block);
+    });
+  }
+
+  /// a in several blocks: each is packed by whom it serves; b is packed before, as all of them need it.
+  void run_blocks(Block all, bool parallel) const {
+    const Scratch<T> packed_b(pack_b_ ? round_up(all.columns, kWide) * all.k : 0);
+    if (pack_b_) pack_panels(all.b, all.columns, all.k, packed_b.data(), parallel);
+    const Grid grid = cut(all.columns, all.k, parallel);
+    each(parallel, grid.row_blocks * grid.column_blocks, [&](Size index) {
+      const Size j = index % grid.column_blocks * grid.columns;
+      Block block = part(all, index / grid.column_blocks * grid.rows, grid.rows, j, grid.columns);
+      if (pack_b_) block.b = packed_b.data() + j * all.k;
+      const Scratch<T> packed_a(pack_a_ ? packed_a_size<T>(block.rows, block.k) : 0);
+      if (pack_a_) {
+        pack_a(block.a, x_.a_row, x_.a_col, block.rows, block.k, packed_a.data());
+        block.a = packed_a.data();
+      }
+      run_block(block);
+    });
+  }
+
+  /// The length of parts that n is cut into: at most `most` each, as many for every thread, in whole steps.
+  static Size even_part(Size n, Size most, Size threads, Size step) {
+    return round_up(ceil_div(n, round_up(ceil_div(n, std::max(most, step)), threads)), step);
+  }
+
+  /// Rows [i, i + rows) and columns [j, j + columns) of `all`, or as many as it has of them.
+  Block part(Block all, Size i, Size rows, Size j, Size columns) const {
+    if (i > 0) all.a += i * x_.a_row;
+    all.b += j * x_.b_col;
+    all.c += i * x_.c_row + j;
+    all.start += i * all.start_row + j * all.start_col;
+    all.rows = std::min(rows, all.rows - i);
+    all.columns = std::min(columns, all.columns - j);
+    return all;
+  }
+
   void pack_panels(const T* b, Size columns, Size k, T* to, bool parallel) const {
     const Size panels = ceil_div(columns, kWide);
-    const Size group = std::max<Size>(1, 16384 / (k * kWide));
+    const Size group = std::max<Size>(1, 65536 / (k * kWide));
     each(parallel, ceil_div(panels, group), [&](Size chunk) {
-      for (Size panel = chunk * group; panel < std::min(panels, (chunk + 1) * group); ++panel) {
-        const Size j = panel * kWide;
-        pack_b_panel(b + j * x_.b_col, x_.b_row, x_.b_col, k, std::min(kWide, columns - j), to + j * k);
+      const Size first = chunk * group * kWide, last = std::min(columns, first + group * kWide);
+      // A few rows at a time, as wide as they are: caches fetch ahead along rows.
+      const Size step = x_.b_col == 1 ? 8 : k;
+      for (Size p = 0; p < k; p += step) {
+        const T* rows = b + p * x_.b_row;
+        for (Size j = first; j < last; j += kWide)
+          pack_b_panel(rows + j * x_.b_col, x_.b_row, x_.b_col, std::min(step, k - p),
+                       std::min(kWide, columns - j), to + j * k + p * kWide);
       }
     });
   }
@@ -140,13 +170,9 @@ class Product {
   Grid cut(Size columns, Size k, bool parallel) const {
     const Size threads = parallel ? thread_count() : 1;
     const bool cut_rows = x_.m >= columns;
-    const Size cached =
-        std::max<Size>(kTileRows<T>, kBlockBytes / (std::max<Size>(k, 1) * static_cast<Size>(sizeof(T))));
-    const Size row_blocks = round_up(ceil_div(x_.m, cached), cut_rows ? threads : 1);
-    const Size column_blocks = cut_rows ? 1 : threads;
     Grid grid;
-    grid.rows = round_up(ceil_div(x_.m, row_blocks), kTileRows<T>);
-    grid.columns = round_up(ceil_div(columns, column_blocks), kWide);
+    grid.rows = even_part(x_.m, kBlockBytes / (k * kBytes), cut_rows ? threads : 1, kTileRows<T>);
+    grid.columns = even_part(columns, columns, cut_rows ? 1 : threads, kWide);
     grid.row_blocks = ceil_div(x_.m, grid.rows);
     grid.column_blocks = ceil_div(columns, grid.columns);
     return grid;
@@ -160,30 +186,29 @@ class Product {
       Size vectors = widest;
       while (vectors > 1 && vectors * kL > left + (vectors == 2 ? kL - 1 : 0)) vectors /= 2;
       const Size columns = std::min(left, vectors * kL);
-      TileStep<T> step;
-      step.b = pack_b_ ? block.b + j * block.k : block.b + j;
-      step.b_row = block.b_row;
-      step.b_last = pack_b_ ? (vectors - 1) * kL : columns - kL;
-      step.k = block.k;
-      step.c_row = x_.c_row;
-      step.bias = block.start == Start::kBias ? block.bias + j : nullptr;
-      step.start = block.start;
-      run_column(block, step, j, vectors, columns);
+      run_column(block, j, vectors, columns);
       j += columns;
     }
   }
 
   /// All tiles under each other at columns [j, j + columns) of the block.
-  void run_column(const Block& block, TileStep<T> step, Size j, Size vectors, Size columns) const {
-    const bool whole = columns == vectors * kL;
-    step.a_row = block.a_packed ? 1 : block.a_row;
+  void run_column(const Block& block, Size j, Size vectors, Size columns) const {
+    TileStep<T> step;
+    step.b = pack_b_ ? block.b + j * block.k : block.b + j;
+    step.b_row = pack_b_ ? kWide : block.b_row;
+    step.b_last = pack_b_ ? (vectors - 1) * kL : columns - kL;
+    step.k = block.k;
+    step.start_row = block.start_row;
+    step.c_row = x_.c_row;
     for (Size i = 0, rows = 0; i < block.rows; i += rows) {
       rows = next_tile_rows<T>(block.rows - i);
-      step.a = block.a_packed ? block.a + i * block.k : block.a + i * block.a_row;
-      step.a_col = block.a_packed ? rows : block.a_col;
+      step.a = block.a + i * (pack_a_ ? block.k : x_.a_row);
+      step.a_row = pack_a_ ? 1 : x_.a_row;
+      step.a_col = pack_a_ ? rows : x_.a_col;
+      step.start = block.start + i * block.start_row + j * block.start_col;
       step.c = block.c + i * x_.c_row + j;
       const auto tile = TileTable<T>::at(rows, vectors);
-      whole ? tile(step) : run_ragged(tile, step, rows, vectors, columns);
+      columns == vectors* kL ? tile(step) : run_ragged(tile, step, rows, vectors, columns);
     }
   }
 
@@ -192,77 +217,28 @@ class Product {
   void run_ragged(typename TileTable<T>::Function tile, TileStep<T> step, Size rows, Size vectors,
                   Size columns) const {
     alignas(kBlockAlignment) T beside[static_cast<std::size_t>(kTileRows<T> * kMaxTileVectors * kL)];
-    const Size whole = (vectors - 1) * kL, part = columns - whole;
-    const Size lane = pack_b_ ? 0 : kL - part;
+    const Size wide = vectors * kL, whole = wide - kL, part = columns - whole, lane = pack_b_ ? 0 : kL - part;
     T* const c = step.c;
     for (Size i = 0; i < rows; ++i) {
-      const T* from = step.start == Start::kBias ? step.bias : c + i * x_.c_row;
-      T* to = beside + i * vectors * kL;
-      if (step.start == Start::kZero) from = nullptr;
-      for (Size v = 0; v < vectors; ++v)
-        store(to + v * kL, from != nullptr && v + 1 < vectors ? load(from + v * kL) : Batch<T>(T(0)));
-      if (from != nullptr) std::copy_n(from + whole, part, to + whole + lane);
+      const T* from = step.start + i * step.start_row;
+      T* to = beside + i * wide;
+      std::copy_n(from, whole, to);
+      store(to + whole, Batch<T>(T(0)));
+      std::copy_n(from + whole, part, to + whole + lane);
     }
-    step.c = beside;
-    step.c_row = vectors * kL;
-    step.start = Start::kC;
+    step.start = step.c = beside;
+    step.start_row = step.c_row = wide;
     tile(step);
     for (Size i = 0; i < rows; ++i) {
-      const T* from = beside + i * vectors * kL;
+      const T* from = beside + i * wide;
       T* to = c + i * x_.c_row;
-      for (Size v = 0; v + 1 < vectors; ++v) store(to + v * kL, load(from + v * kL));
+      std::copy_n(from, whole, to);
       std::copy_n(from + whole + lane, part, to + whole);
     }
   }
 
-  void run_dot(const T* a, const T* b, T* c, bool parallel) const {
-    // The short operand is copied when it does not run along k.
-    const bool copy_a = x_.a_col != 1, copy_b = x_.b_row != 1;
-    const Scratch<T> copy(copy_a ? x_.m * x_.k : copy_b ? x_.n * x_.k : 0);
-    Size a_row = x_.a_row, b_col = x_.b_col;
-    if (copy_a) {
-      for (Size i = 0; i < x_.m; ++i) {
-        for (Size p = 0; p < x_.k; ++p) copy.data()[i * x_.k + p] = a[i * x_.a_row + p * x_.a_col];
-      }
-      a = copy.data(), a_row = x_.k;
-    } else if (copy_b) {
-      for (Size j = 0; j < x_.n; ++j) {
-        for (Size p = 0; p < x_.k; ++p) copy.data()[j * x_.k + p] = b[p * x_.b_row + j * x_.b_col];
-      }
-      b = copy.data(), b_col = x_.k;
-    }
-    DotStep<T> all{a, a_row, b,     b_col, x_.k, c, x_.c_row, 1, start_ == Start::kBias ? x_.bias : nullptr,
-                   0, 1,     start_};
-    Size rows = x_.m, columns = x_.n;
-    if (rows > columns) {
-      std::swap(all.a, all.b);
-      std::swap(all.a_row, all.b_row);
-      std::swap(all.c_row, all.c_col);
-      std::swap(all.bias_row, all.bias_col);
-      std::swap(rows, columns);
-    }
-    // A group of the long operand's rows stays in L1 while the short one's pass by.
-    Size group = std::max<Size>(kDotColumnsOfOne, 16384 / (x_.k * static_cast<Size>(sizeof(T))));
-    if (parallel) group = std::min(group, ceil_div(columns, thread_count()));
-    group = round_up(group, kDotColumnsOfOne);
-    each(parallel, ceil_div(columns, group), [&](Size chunk) {
-      DotStep<T> step = all;
-      const Size j = chunk * group;
-      step.b += j * all.b_row;
-      step.c += j * all.c_col;
-      if (step.bias != nullptr) step.bias += j * all.bias_col;
-      for (Size i = 0; i < rows; i += kDotRows) {
-        dot_strip<T>(step, std::min(kDotRows, rows - i), std::min(group, columns - j));
-        step.a += kDotRows * all.a_row;
-        step.c += kDotRows * all.c_row;
-        if (step.bias != nullptr) step.bias += kDotRows * all.bias_row;
-      }
-    });
-  }
-
   Matmul<T> x_;
-  Start start_;
-  bool dot_, pack_a_, pack_b_;
+  bool dot_, pack_a_, pack_b_, one_block_;
   Size kc_;
 };
 

@@ -5,7 +5,7 @@
 // Transposed operands are turned in registers, kLanes × kLanes elements at a time.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -13,7 +13,6 @@
 #include "core/simd/arch.hpp"
 #include "core/simd/batch.hpp"
 #include "core/simd/matmul_tiles.hpp"
-#include "core/simd/memory.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
@@ -23,10 +22,7 @@ inline constexpr Size kPanelColumns = kTileVectors* kLanes<T>;
 
 namespace packing {
 
-template <class T>
-struct RawVector {
-  typedef T Type __attribute__((vector_size(static_cast<std::size_t>(kLanes<T>) * sizeof(T))));
-};
+using internal::RawVector;
 
 /// Exchanges, between two rows that are kStep apart, the blocks of kStep lanes that are kStep from the
 /// diagonal.
@@ -64,6 +60,29 @@ inline void transpose_block(const T* from, Size from_row, T* to, Size to_row) {
   for (Size r = 0; r < kLanes<T>; ++r) std::memcpy(to + r * to_row, &rows[r], sizeof rows[r]);
 }
 
+/// to[p·rows + i] = from[i·from_row + p] for i < rows ≤ kTileRows and p < kLanes.
+template <class T>
+inline void transpose_rows(const T* from, Size from_row, Size rows, T* to) {
+  constexpr Size kL = kLanes<T>, kGroups = (kTileRows<T> + kL - 1) / kL;
+  typename RawVector<T>::Type group[kGroups][kL];
+#pragma GCC unroll 4
+  for (Size g = 0; g < kGroups; ++g) {
+#pragma GCC unroll 16
+    for (Size r = 0; r < kL; ++r) {
+      const Size i = std::min(g * kL + r, rows - 1);  // rows that are not there repeat the last
+      std::memcpy(&group[g][r], from + i * from_row, sizeof group[g][r]);
+    }
+    transpose_lanes<T, kL / 2>(group[g]);
+  }
+#pragma GCC unroll 16
+  for (Size p = 0; p < kL; ++p) {
+#pragma GCC unroll 4
+    for (Size g = 0; g < kGroups; ++g) {
+      if (g * kL < rows) std::memcpy(to + p * rows + g * kL, &group[g][p], sizeof group[g][p]);
+    }
+  }
+}
+
 }  // namespace packing
 
 /// One panel: to[p·kPanelColumns + j] = b[p·row + j·col] for p < k and j < columns, 0 in the columns after.
@@ -94,44 +113,32 @@ void pack_b_panel(const T* b, Size row, Size col, Size k, Size columns, T* to) {
   }
 }
 
+/// How many elements pack_a writes for m rows of length k: a vector at the end may reach beyond the last
+/// panel.
+template <class T>
+constexpr Size packed_a_size(Size m, Size k) {
+  return m * k + kLanes<T>;
+}
+
 /// Rows [0, m) of a in panels of next_tile_rows rows: within a panel of M rows, to[p·M + i] = a[i·row +
 /// p·col].
 template <class T>
 void pack_a(const T* a, Size row, Size col, Size m, Size k, T* to) {
-  for (Size rows = 0; m > 0; m -= rows) {
+  constexpr Size kL = kLanes<T>;
+  for (Size rows = 0; m > 0; m -= rows, a += rows * row, to += rows * k) {
     rows = next_tile_rows<T>(m);
-    if (row == 1 && rows == kTileRows<T>) {
-      for (Size p = 0; p < k; ++p) std::memcpy(to + p * rows, a + p * col, sizeof(T) * kTileRows<T>);
-    } else if (rows == kTileRows<T>) {
-      for (Size p = 0; p < k; ++p) {
-#pragma GCC unroll 16
-        for (Size i = 0; i < kTileRows<T>; ++i) to[p * kTileRows<T> + i] = a[i * row + p * col];
-      }
-    } else {
-      for (Size p = 0; p < k; ++p) {
-        for (Size i = 0; i < rows; ++i) to[p * rows + i] = a[i * row + p * col];
-      }
+    Size p = 0;
+    if (col == 1) {
+      // kLanes columns of the panel at a time, turned in registers. A short column is stored as a whole
+      // vector all the same: what is too much, the next column overwrites.
+      for (; p + kL <= k; p += kL) packing::transpose_rows(a + p, row, rows, to + p * rows);
+    } else if (row == 1 && rows == kTileRows<T>) {
+      for (; p < k; ++p) std::memcpy(to + p * rows, a + p * col, sizeof(T) * kTileRows<T>);
     }
-    a += rows * row;
-    to += rows * k;
+    for (; p < k; ++p) {
+      for (Size i = 0; i < rows; ++i) to[p * rows + i] = a[i * row + p * col];
+    }
   }
 }
-
-/// Scratch memory of the pool.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(Size count)
-      : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
-        data_(count > 0 ? static_cast<T*>(pool_allocate(bytes_)) : nullptr) {}
-  ~Scratch() { pool_release(data_, bytes_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() const { return data_; }
-
- private:
-  std::size_t bytes_;
-  T* data_;
-};
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -5,7 +5,7 @@
 
 #include "core/simd/threads.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
@@ -100,4 +100,4 @@ void dropout(T* y, const T* x, Size n, T scale, std::uint32_t threshold, std::ui
 template void dropout(float*, const float*, Size, float, std::uint32_t, std::uint64_t, std::uint64_t);
 template void dropout(double*, const double*, Size, double, std::uint32_t, std::uint64_t, std::uint64_t);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

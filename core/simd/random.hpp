@@ -5,9 +5,10 @@
 
 #include <cstdint>
 
+#include "core/simd/arch.hpp"
 #include "core/simd/view.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 /// out[j] = word first + j of the stream (key, site). Word i is word i mod 4 of the block with counter (i /
 /// 4, site).
@@ -21,4 +22,4 @@ template <class T>
 void dropout(T* y, const T* x, Size n, T scale, std::uint32_t threshold, std::uint64_t key,
              std::uint64_t site);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -5,7 +5,7 @@
 #include "core/simd/math.hpp"
 #include "core/simd/threads.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
@@ -166,4 +166,4 @@ template void lstm_forward(const RecurrentStep<double>&);
 template void lstm_backward(const RecurrentStepGradient<float>&);
 template void lstm_backward(const RecurrentStepGradient<double>&);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -3,9 +3,10 @@
 // the batch.
 #pragma once
 
+#include "core/simd/arch.hpp"
 #include "core/simd/view.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 /// One step of `rows` sequences. Rows of a matrix lie *_row elements apart; `gh` and `saved` are dense.
 template <class T>
@@ -57,4 +58,4 @@ void lstm_forward(const RecurrentStep<T>& step);
 template <class T>
 void lstm_backward(const RecurrentStepGradient<T>& step);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

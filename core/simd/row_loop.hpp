@@ -7,6 +7,8 @@
 
 #include "core/simd/batch.hpp"
 #include "core/simd/loops.hpp"
+#include "core/simd/memory.hpp"
+#include "core/simd/rows.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
@@ -83,6 +85,13 @@ inline T row_peak(const T* x, Size n) {
       n, -kInfinity<T>, [x](Size i, auto part) { return load(x + i, part, -kInfinity<T>); },
       [](Batch<T> a, Batch<T> b) { return max(a, b); }));
   return peak == -kInfinity<T> ? row_max(x, n) : peak;
+}
+
+/// Asks for the row that is `ahead` rows below row r. It need not exist.
+template <class T>
+inline void prefetch_row(Rows<T> rows, Size r, Size ahead = 1) {
+  const T* row = rows.row(r) + ahead * rows.stride;
+  for (Size i = 0; i < rows.columns; i += kBlockAlignment / static_cast<Size>(sizeof(T))) prefetch(row + i);
 }
 
 /// The number of rows that make a chunk, for work of `cost` cheap ops an element.

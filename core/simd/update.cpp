@@ -6,7 +6,7 @@
 
 #include "core/simd/batch.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 template <class T>
 void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step) {
@@ -80,4 +80,4 @@ template double sum_of_squares(const double*, Size);
 template void scale(float*, Size, double);
 template void scale(double*, Size, double);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

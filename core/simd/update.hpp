@@ -2,9 +2,10 @@
 // its weights into stretches and hands them out.
 #pragma once
 
+#include "core/simd/arch.hpp"
 #include "core/simd/view.hpp"
 
-namespace tapestry::simd {
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 /// Adam (Kingma & Ba 2015); with `decoupled`, AdamW (Loshchilov & Hutter 2019).
 struct AdamStep {
@@ -36,4 +37,4 @@ double sum_of_squares(const T* x, Size n);
 template <class T>
 void scale(T* x, Size n, double factor);
 
-}  // namespace tapestry::simd
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -5,8 +5,8 @@
 // down on a tape, with its inputs and its result. The chain rule then needs no cleverness: read the tape from
 // the back, and hand each result's derivative on to its inputs.
 //
-// You will: 1 write such a tape for plain numbers, in forty lines; 2 walk it by hand; 3 meet the library's
-// tape, which does the same for tensors; 4 see what broadcasting does to a derivative; 5 fit a line through
+// You will: 1 write such a tape for plain numbers, in forty lines, and walk it by hand; 2 meet the library's
+// tape, which does the same for tensors; 3 see what broadcasting does to a derivative; 4 fit a line through
 // noisy points with it, and get the line that a formula from statistics gives.
 
 #include <fmt/format.h>
@@ -23,8 +23,7 @@ using namespace tapestry;
 
 namespace {
 
-// ---- 1. A tape for numbers
-// ------------------------------------------------------------------------------------------------
+// ---- 1. A tape for numbers, walked by hand ----------------------------------------------------------------
 //
 // A line of the tape: the operation, its value, and, for each of its inputs, where that stands on the tape
 // and the *local* derivative: how much this value moves when that input moves. For z = x·y the local
@@ -70,10 +69,7 @@ struct NumberTape {
   }
 };
 
-// ---- 2. Walked by hand
-// ----------------------------------------------------------------------------------------------------
-//
-// loss = (w·x + b − y)² at w = 2, x = 3, b = 1, y = 5. Forward: w·x = 6, + b = 7, − y = 2, squared 4.
+// Take loss = (w·x + b − y)² at w = 2, x = 3, b = 1, y = 5. Forward: w·x = 6, + b = 7, − y = 2, squared 4.
 // Backward: the square's input gets 2·2 = 4 (it is read twice, 2 each time); − hands 4 to both its inputs,
 // the second with a minus; + hands 4 on to w·x and to b; and * gives w the value of x: 4·3 = 12.
 
@@ -81,68 +77,72 @@ struct Walk {
   double loss, dw, db;
 };
 
-Walk walk_by_hand() {
+Walk walk_by_hand(const kit::Options& options) {
   NumberTape tape;
   const std::size_t w = tape.number("w", 2), x = tape.number("x", 3), b = tape.number("b", 1),
                     y = tape.number("y", 5);
   const std::size_t error = tape.sub(tape.add(tape.mul(w, x), b), y);
   tape.mul(error, error);
   const std::vector<double> gradient = tape.backward();
+
+  // The table, and the same as a picture: a box for each line, an arrow for each input.
+  kit::Graph picture{"The tape of (w·x + b − y)²: values and gradients"};
   fmt::print("  line  op     value   gradient   inputs\n");
   for (std::size_t i = 0; i < tape.lines.size(); ++i) {
+    const Line& line = tape.lines[i];
     std::string inputs;
-    for (const Line::Input& input : tape.lines[i].inputs)
+    for (const Line::Input& input : line.inputs) {
       inputs += fmt::format(" {} (local {})", input.line, input.local);
-    fmt::print("  {:>4}  {:<4} {:>7} {:>10}  {}\n", i, tape.lines[i].op, tape.lines[i].value, gradient[i],
-               inputs);
+      picture.edges.push_back({static_cast<Size>(input.line), static_cast<Size>(i)});
+    }
+    fmt::print("  {:>4}  {:<4} {:>7} {:>10}  {}\n", i, line.op, line.value, gradient[i], inputs);
+    const bool last = i + 1 == tape.lines.size();
+    const int colour = last ? 3 : !line.inputs.empty() ? 0 : i == w || i == b ? 1 : 2;
+    picture.nodes.push_back({line.op, fmt::format("= {}, gradient {}", line.value, gradient[i]), colour});
   }
+  kit::show(picture, options.out / "tape.svg");
   return {tape.lines.back().value, gradient[w], gradient[b]};
 }
 
-// ---- 3. The library's tape
-// ------------------------------------------------------------------------------------------------
+// ---- 2. The library's tape, for tensors -------------------------------------------------------------------
 //
-// The same, with tensors. A `variable` asks for a gradient; a Tape records while it lives; backward leaves
-// the gradients in .grad(). What was written down can be printed as a table.
+// The same, with tensors: arrays with a shape, of floats (f32) or doubles (f64); one number has the shape ().
+// A `variable` asks for a gradient; a Tape records while it lives; backward leaves the gradients in .grad().
+//
+// What was written down can be printed as a table. It is shorter than ours: x and y ask for no gradient, so
+// no line stands for them, and no input of a line. And in place of local derivatives a line keeps what it
+// will need to hand a gradient on. That is the column "saved": 8 bytes for the double x, 16 for the two
+// factors of the square, and nothing for a sum.
 
-Walk walk_with_library(kit::Graph& picture) {
+Walk walk_with_library() {
   const Tensor w = variable(scalar(2, DType::f64), "w"), b = variable(scalar(1, DType::f64), "b");
   const Tensor x = scalar(3, DType::f64), y = scalar(5, DType::f64);
   Tape tape;
   const Tensor error = w * x + b - y;
   const Tensor loss = error * error;
   fmt::print("{}", tape.table());
-
-  // The picture: leaves first, then a node for each line, and an arrow for each input.
-  for (const Tensor& leaf : tape.leaves())
-    picture.nodes.push_back({leaf.name(), fmt::format("{}", leaf.item()), 1});
-  const auto leaves = static_cast<Size>(tape.leaves().size());
-  for (std::size_t i = 0; i < tape.size(); ++i) {
-    const NodeInfo node = tape.node(i);
-    const bool last = i + 1 == tape.size();
-    picture.nodes.push_back(
-        {node.op, last ? fmt::format("loss = {}", loss.item()) : to_string(node.shape), last ? 3 : 0});
-    for (const std::ptrdiff_t input : node.inputs)
-      picture.edges.push_back({input < 0 ? -1 - input : leaves + input, leaves + static_cast<Size>(i)});
-  }
-
   tape.backward(loss);
   return {loss.item(), w.grad().item(), b.grad().item()};
 }
 
-// ---- 4. Broadcasting
-// ------------------------------------------------------------------------------------------------------
+// ---- 3. Broadcasting: repeated forward, summed backward ---------------------------------------------------
 //
 // With fifty points, w·x + b uses the one number w fifty times. Each use hands back a derivative, and all of
-// them belong to w: where the forward pass repeats a value, the backward pass adds up.
+// them belong to w: where the forward pass repeats a value, the backward pass adds up. Here
+//
+//     loss = mean of (w·x_i + b − y_i)²        ∂loss/∂w = Σ_i 2 (w·x_i + b − y_i) x_i / n
 
 Tensor squared_error(const Tensor& w, const Tensor& b, const Tensor& x, const Tensor& y) {
   const Tensor error = w * x + b - y;  // (n): w and b, of shape (), are repeated n times
   return mean(error * error);
 }
 
-// ---- 5. A line through noisy points
-// ---------------------------------------------------------------------------------------
+// ---- 4. A line through fifty noisy points -----------------------------------------------------------------
+//
+// Statistics has a formula for the line with the least squared error: its slope is cov(x, y) / var(x). Few
+// models have a formula. *Gradient descent* needs none: begin anywhere, and step against the gradient, again
+// and again. How long a step? Too short, and it takes for ever; too long, and it leaps over the valley and
+// climbs the other side. Here anything below 1 will do: half of that.
 
 struct Points {
   Tensor x, y;  // (n)
@@ -155,12 +155,11 @@ Points noisy_line(std::uint64_t seed) {
   return {x, 1.5 * x - 0.5 + 0.2 * noise};
 }
 
-struct Line2 {
+struct Fitted {
   double slope, intercept;
 };
 
-/// The line with the least squared error, from statistics: slope = cov(x, y) / var(x).
-Line2 least_squares(const Points& points) {
+Fitted least_squares(const Points& points) {
   const std::vector<double> x = points.x.to_vector(), y = points.y.to_vector();
   const auto n = static_cast<double>(x.size());
   double sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -169,8 +168,8 @@ Line2 least_squares(const Points& points) {
   return {slope, (sy - slope * sx) / n};
 }
 
-/// Gradient descent: against the gradient, in small steps. The whole of training is in these lines.
-Line2 descend(const Points& points, std::int64_t steps) {
+/// The whole of training is in these lines.
+Fitted descend(const Points& points, std::int64_t steps) {
   Tensor w = variable(scalar(0, DType::f64), "w"), b = variable(scalar(0, DType::f64), "b");
   constexpr double kRate = 0.5;
   kit::Progress progress(steps);
@@ -189,8 +188,9 @@ Line2 descend(const Points& points, std::int64_t steps) {
   return {w.item(), b.item()};
 }
 
-/// The same with the library's layer and optimiser: nn's layer and optim's optimiser do just this.
-Line2 descend_with_library(const Points& points, std::int64_t steps) {
+/// The same with nn/'s layer, one weight and one bias that start at zero too, and optim/'s optimiser. SGD is
+/// its name for a step against the gradient.
+Fitted descend_with_library(const Points& points, std::int64_t steps) {
   Linear line(1, 1, Bias::yes, zeros);
   line.initialise(1, DType::f64);
   SGD sgd(line.parameters(), {.learning_rate = 0.5});
@@ -206,15 +206,13 @@ Line2 descend_with_library(const Points& points, std::int64_t steps) {
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A tape for numbers, walked by hand");
-  const Walk by_hand = walk_by_hand();
+  const Walk by_hand = walk_by_hand(options);
 
   report.section("The library's tape, for tensors");
-  kit::Graph graph{"The tape of (w·x + b − y)²", {}, {}};
-  const Walk with_library = walk_with_library(graph);
+  const Walk with_library = walk_with_library();
   report.check("the same loss and gradients as by hand",
                by_hand.loss == with_library.loss && by_hand.dw == with_library.dw &&
                    by_hand.db == with_library.db && with_library.dw == 12);
-  kit::show(graph, options.out / "tape.svg");
 
   report.section("Broadcasting: repeated forward, summed backward");
   const Points points = noisy_line(options.seed);
@@ -236,9 +234,9 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.check("the derivative agrees with differences (lesson 02 says how)", check.ok());
 
   report.section("A line through fifty noisy points");
-  const Line2 formula = least_squares(points);
-  const Line2 ours = descend(points, options.steps);
-  const Line2 library = descend_with_library(points, options.steps);
+  const Fitted formula = least_squares(points);
+  const Fitted ours = descend(points, options.steps);
+  const Fitted library = descend_with_library(points, options.steps);
   fmt::print("  by the formula    y = {:.9f} x {:+.9f}\n", formula.slope, formula.intercept);
   fmt::print("  by descent        y = {:.9f} x {:+.9f}\n", ours.slope, ours.intercept);
   fmt::print("  with nn and optim y = {:.9f} x {:+.9f}\n", library.slope, library.intercept);
@@ -249,7 +247,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
       "nn and optim give the same line to 1e-12",
       std::max(std::abs(ours.slope - library.slope), std::abs(ours.intercept - library.intercept)) < 1e-12);
 
-  kit::Chart chart{"A line through noisy points", "x", "y", {}, {}};
+  kit::Chart chart{"A line through noisy points", "x", "y"};
   chart.series.push_back({"points", x, y, kit::Mark::points});
   chart.series.push_back(
       {"fitted", {-1, 1}, {ours.intercept - ours.slope, ours.intercept + ours.slope}, kit::Mark::line});

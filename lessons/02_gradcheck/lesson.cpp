@@ -2,8 +2,11 @@
 //
 // A wrong derivative rarely crashes. The loss still falls, only slower, or to a worse place, and nobody knows
 // why. So every derivative rule is compared with the definition of a derivative: move the input a little, and
-// see how much the output moves. This lesson builds that check, shows the three things that make it worth
-// something (central differences, f64, and a random cotangent), and then lets it find the bug in three ops.
+// see how much the output moves. Three things make that check worth something: central differences, f64, and
+// a random cotangent.
+//
+// You will: 1 see how exact a difference can be; 2 build the check, and see why a cotangent of ones proves
+// nothing for softmax; 3 let it find the bug in three ops.
 
 #include <fmt/format.h>
 
@@ -18,8 +21,7 @@ using namespace tapestry;
 
 namespace {
 
-// ---- 1. Differences
-// -------------------------------------------------------------------------------------------------------
+// ---- 1. The error of a difference against its step: a V ---------------------------------------------------
 //
 // The definition, f′(x) = lim (f(x + ε) − f(x)) / ε, has an error that shrinks like ε. The *central*
 // difference
@@ -29,8 +31,8 @@ namespace {
 // has one that shrinks like ε², since the next term of the Taylor series cancels. But ε must not be too small
 // either: f is only known to some 16 digits (f64) or 7 (f32), and what rounding adds to the difference is
 // divided by ε. So the error against ε is a V. Its lowest point in f64 is near ε = 6e-6, and lies a
-// million times lower than the best that f32 can do. Between the two, small bugs hide. This is why gradients
-// are checked in f64.
+// million times lower than the best that f32 can do. In f32 a rule that is wrong in the fifth digit cannot be
+// told from one that is right; in f64 it can. This is why gradients are checked in f64.
 
 template <class T>
 T central(T x, T epsilon) {
@@ -50,7 +52,7 @@ template <class T>
 Valley v_curve(T (*difference)(T, T), const char* name, kit::Chart& chart) {
   const double x = 0.7, truth = 1 - std::tanh(x) * std::tanh(x);
   Valley best;
-  kit::Series series{name, {}, {}};
+  kit::Series series{name};
   for (double power = -13; power <= -0.5; power += 0.25) {
     const double epsilon = std::pow(10.0, power);
     const double error =
@@ -64,12 +66,15 @@ Valley v_curve(T (*difference)(T, T), const char* name, kit::Chart& chart) {
   return best;
 }
 
-// ---- 2. A check for tensors, and its cotangent
-// ----------------------------------------------------------------------------
+// ---- 2. A cotangent of ones proves nothing for softmax ----------------------------------------------------
 //
 // An op has many outputs; a difference needs one number. So the outputs are weighted with numbers c, the
-// *cotangent*, and added up: L = Σ c ⊙ f(x). Backward with dy = c gives ∂L/∂x; the difference of L for one
-// element of x must agree.
+// *cotangent*, and added up: L = Σ c ⊙ f(x), where ⊙ multiplies element by element. Backward with dy = c
+// gives ∂L/∂x; the difference of L for one element of x must agree.
+//
+// Which c? Ones are tempting, and blind. The softmax turns scores into weights that add up to 1, whatever x
+// is: with c = 1, L is a constant, its derivative is 0 everywhere, and a rule with the wrong sign gives 0 as
+// well. Random numbers have no such luck with any op.
 
 using Op = std::function<Tensor(const Tensor&)>;
 
@@ -98,17 +103,21 @@ double check(const Op& f, const Tensor& x, const Tensor& cotangent) {
   return worst / std::max(largest, 1e-6);
 }
 
-// Three ops, written as the library writes its own: the value, then a rule for each argument. ({} leaves out
-// the caller's line; detach() keeps the op inside off the tape, so that only our rule counts.) The softmax
-// turns scores into weights that add up to 1; its rule is ∂x = y ⊙ (dy − Σ dy ⊙ y). In each of the "broken"
-// ones, one thing is wrong; each is a mistake that somebody made and that trained all the same.
+// ---- 3. Three ops, three bugs -----------------------------------------------------------------------------
+//
+// Three ops, written as the library writes its own. op<"name">(…) takes the value and then, for each
+// argument, wrt(argument, rule): with respect to that argument, from dy (and y, if the rule wants it) to its
+// gradient. The rule of the softmax is ∂x = y ⊙ (dy − Σ dy ⊙ y), with the sum over a row; Keep::yes lets the
+// row stand as a row of one. ({} leaves out the caller's line; detach() keeps the op inside off the tape, so
+// that only our rule counts.) In each of the "broken" ones, one thing is wrong.
 
 Tensor right_softmax(const Tensor& x) {
   return op<"right_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
                                return y * (dy - sum(dy * y, {-1}, Keep::yes));
                              }));
 }
-Tensor broken_softmax(const Tensor& x) {  // the sign
+// The sign.
+Tensor broken_softmax(const Tensor& x) {
   return op<"broken_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
                                 return y * (sum(dy * y, {-1}, Keep::yes) - dy);
                               }));
@@ -119,8 +128,8 @@ Tensor right_matmul(const Tensor& a, const Tensor& b) {
                             wrt(a, [b](const Tensor& dy) { return matmul(dy, transpose(b)); }),
                             wrt(b, [a](const Tensor& dy) { return matmul(transpose(a), dy); }));
 }
-Tensor broken_matmul(const Tensor& a,
-                     const Tensor& b) {  // ∂b is transposed; with square matrices nobody complains
+// ∂b is transposed; with square matrices nobody complains.
+Tensor broken_matmul(const Tensor& a, const Tensor& b) {
   return op<"broken_matmul">({}, matmul(a.detach(), b.detach()),
                              wrt(a, [b](const Tensor& dy) { return matmul(dy, transpose(b)); }),
                              wrt(b, [a](const Tensor& dy) { return matmul(transpose(dy), a); }));
@@ -132,13 +141,11 @@ Tensor right_mean(const Tensor& x) {
                             return expand(dy, shape) / static_cast<double>(shape.back());
                           }));
 }
-Tensor broken_mean(const Tensor& x) {  // 1/n is missing
+// 1/n is missing.
+Tensor broken_mean(const Tensor& x) {
   return op<"broken_mean">({}, mean(x.detach(), {-1}, Keep::yes),
                            wrt(x, [shape = x.shape()](const Tensor& dy) { return expand(dy, shape); }));
 }
-
-// ---- 3. The hunt
-// ----------------------------------------------------------------------------------------------------------
 
 /// The library's gradcheck does what check() does, for any number of arguments, and says what the difference
 /// looks like.
@@ -155,8 +162,8 @@ void hunt(kit::Report& report, const char* what, const char* expected, const Gra
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("The error of a difference against its step: a V");
-  kit::Chart chart{
-      "Error of a difference against its step ε", "ε", "error", {}, {}, kit::Scale::log, kit::Scale::log};
+  kit::Chart chart{"Error of a difference against its step ε", "ε", "error"};
+  chart.x_scale = chart.y_scale = kit::Scale::log;
   const Valley central64 = v_curve<double>(central<double>, "central, f64", chart);
   const Valley forward64 = v_curve<double>(forward<double>, "forward, f64", chart);
   const Valley central32 = v_curve<float>(central<float>, "central, f32", chart);
@@ -168,9 +175,6 @@ void lesson(const kit::Options& options, kit::Report& report) {
   const DType f64 = DType::f64;
   const Tensor x = random_normal({3, 5}, options.seed, f64);
   const Tensor all_ones = ones({3, 5}, f64), random = random_normal({3, 5}, options.seed + 1, f64);
-  fmt::print(
-      "  Each row of a softmax adds up to 1, whatever x is. So with c = 1, L = Σ c ⊙ y is a constant,\n"
-      "  its derivative is 0 everywhere, and a rule with the wrong sign gives 0 as well:\n\n");
   const Tensor flipped = variable(x);
   {
     Tape tape;

@@ -7,19 +7,21 @@
 //
 // You will: 1 write a network and its loss from plain ops; 2 know the first loss before you see it; 3 make a
 // network learn one batch by heart; 4 write three optimisers, and find them again in optim/; 5 train with
-// each, and look at the border that they drew.
+// each, and look at the border that one of them drew; 6 see what Adam is good for.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/kit/agreement.hpp"
+#include "lessons/kit/contour.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/spirals.hpp"
 #include "nn/linear.hpp"
 #include "optim/adam.hpp"
 #include "optim/sgd.hpp"
@@ -28,7 +30,7 @@ using namespace tapestry;
 
 namespace {
 
-// ---- 1. A network and its loss ----------------------------------------------------------------------------
+// ---- 1. A network and its loss, from plain ops ------------------------------------------------------------
 //
 // The task: points of the plane lie on two spirals, wound into each other. Given a point, which spiral is it
 // on? No straight border separates them. A *multi-layer perceptron* folds the plane until one does: each
@@ -48,9 +50,9 @@ namespace {
 
 constexpr Size kClasses = 2, kWidth = 32;
 
-/// The same network from nn/'s layers. A matrix starts from random numbers; `kaiming` makes them so large
-/// that layers with relu neither blow up what passes through nor let it fade. The last layer is a choice:
-/// section 2.
+/// The same network from nn/'s layers (Linear is x Wᵀ + b). A matrix starts from random numbers; `kaiming`
+/// makes them so large that layers with relu neither blow up what passes through nor let it fade. The last
+/// layer is a choice: section 2.
 struct Network : Module {
   explicit Network(const Initialiser& first_values)
       : last{{*this, "last"}, kWidth, kClasses, Bias::yes, first_values} {}
@@ -76,39 +78,8 @@ Tensor cross_entropy_by_hand(const Tensor& z, const Indices& labels) {
   return mean(logsumexp(z, {-1}) - of_the_true_class);
 }
 
-/// Points of the plane, and the spiral that each lies on.
-struct Points {
-  Tensor x;        // (N, 2)
-  Indices labels;  // (N)
-};
-
-/// Both spirals wind twice around the middle; the second is the first, turned by half a circle. Even rows are
-/// on the first.
-Points draw_spirals(std::uint64_t seed, std::uint64_t stream, Size count, DType dtype = DType::f32) {
-  constexpr double kPi = 3.14159265358979323846, kTurns = 2, kNoise = 0.015;
-  kit::Random random(seed, stream);
-  std::vector<double> x;
-  std::vector<std::int64_t> labels;
-  for (Size i = 0; i < count; ++i) {
-    labels.push_back(i % kClasses);
-    const double along = std::sqrt(random.uniform());  // the outer turns are longer, and get more points
-    const double radius = 0.1 + 0.9 * along;
-    const double angle = 2 * kPi * kTurns * along + kPi * static_cast<double>(i % kClasses);
-    x.push_back(radius * std::cos(angle) + kNoise * random.normal());
-    x.push_back(radius * std::sin(angle) + kNoise * random.normal());
-  }
-  return {tensor(x, {count, 2}, dtype), Indices(labels, {count})};
-}
-
-/// A batch: `count` of the points, drawn at random.
-Points draw(const Points& points, kit::Random random, Size count) {
-  std::vector<std::int64_t> which, labels;
-  for (Size i = 0; i < count; ++i) {
-    which.push_back(random.below(points.labels.count()));
-    labels.push_back(points.labels.data()[which.back()]);
-  }
-  return {embedding(points.x, Indices(which, {count})), Indices(labels, {count})};
-}
+using kit::draw, kit::draw_spirals;  // a batch of some points; new points (each stream is a draw of its own)
+using kit::Points;  // x (N, 2), points of the plane, and labels (N), the spiral that each lies on
 
 void check_network(std::uint64_t seed, kit::Report& report) {
   Network network(kaiming);
@@ -126,7 +97,7 @@ void check_network(std::uint64_t seed, kit::Report& report) {
   report.check("the same to 1e-12", std::abs(ours - library) < 1e-12);
 }
 
-// ---- 2. The first loss ------------------------------------------------------------------------------------
+// ---- 2. The first loss is known beforehand ----------------------------------------------------------------
 //
 // Who knows nothing but the number of classes gives each the probability 1/C, and pays −log 1/C = log C. For
 // two classes that is 0.6931. So set the last layer to zero: then z = 0 whatever the point, the softmax is
@@ -181,7 +152,7 @@ double learn_by_heart(const Points& points, std::uint64_t seed, bool labels_out_
   return last;
 }
 
-// ---- 4. Three optimisers ----------------------------------------------------------------------------------
+// ---- 4. Three optimisers by hand, and optim/'s ------------------------------------------------------------
 //
 // After backward, each weight w has its gradient g. An optimiser decides what to do with it. The weight is a
 // leaf of the tape, so it may not be overwritten by chance: assign() is the one door, and detach() says that
@@ -252,14 +223,14 @@ struct AdamByHand {
 // threads; and step() consumes the gradients, which here is a line of its own: backward *adds* to a gradient
 // that is there, and who forgets to clear it trains on the sum of all gradients so far.
 
-struct Rule {
+struct Optimisers {
   const char* name;
   std::function<void(Weights&)> by_hand;
   std::function<std::unique_ptr<Optimiser>(Weights)> library;
 };
 
-std::vector<Rule> three_rules() {
-  const SGDOptions plain{.learning_rate = 0.1}, heavy{.learning_rate = 0.1, .momentum = 0.9};
+std::vector<Optimisers> three_optimisers() {
+  const SGDOptions plain{.learning_rate = 0.1}, heavy{.learning_rate = 0.03, .momentum = 0.9};
   const AdamOptions adam{.learning_rate = 5e-3};
   return {{"SGD", SgdByHand{plain.learning_rate},
            [=](Weights weights) { return std::make_unique<SGD>(std::move(weights), plain); }},
@@ -277,60 +248,51 @@ Points batch_at(const Points& points, std::uint64_t seed, Size step) {
 
 /// Two networks from the same start on the same batches in f64, one by hand, one with optim/: the largest
 /// difference between their weights after `steps`.
-double apart(Rule rule, std::uint64_t seed, Size steps) {
+double apart(Optimisers pair, std::uint64_t seed, Size steps) {
   const Points points = draw_spirals(seed, 1, 1000, DType::f64);
   Network ours(zeros), theirs(zeros);
   ours.initialise(seed, DType::f64);
   theirs.initialise(seed, DType::f64);
   Weights weights = ours.parameters();
-  const std::unique_ptr<Optimiser> optimiser = rule.library(theirs.parameters());
+  const std::unique_ptr<Optimiser> optimiser = pair.library(theirs.parameters());
   for (Size step = 1; step <= steps; ++step) {
     const Points batch = batch_at(points, seed, step);
     {
       Tape tape;
       tape.backward(cross_entropy(ours(batch.x), batch.labels));
-      rule.by_hand(weights);
+      pair.by_hand(weights);
       for (const Tensor& w : weights) w.clear_grad();
     }
     Tape tape;
     tape.backward(cross_entropy(theirs(batch.x), batch.labels));
     optimiser->step();
   }
-  double largest = 0;
-  const Weights others = theirs.parameters();
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    largest = std::max(largest, max(abs(weights[i].detach() - others[i].detach())).item());
-  return largest;
+  return kit::farthest(weights, theirs.parameters());
 }
 
 // ---- 5. Training ------------------------------------------------------------------------------------------
 //
 // The three start from the same weights and see the same batches. What counts is not the loss on the points
-// that they learn from, but how many of 2,000 *other* points they put on the right spiral: a network that
-// only learned by heart would guess there, and be right half of the time.
+// that they learn from, but how many of 2,000 *other* points, *held out* from training, they put on the right
+// spiral: a network that only learned by heart would guess there, and be right half of the time.
 //
 // On the held-out points momentum and Adam arrive in a fraction of SGD's steps, and neither of the two beats
-// the other; SGD's loss is still more than ten times Adam's at the end. What makes Adam the usual choice
-// shows when the loss is counted in another unit: with a hundred times the loss, all gradients are a hundred
-// times as long. For SGD, with momentum or without, that is a hundred times the step; Adam divides it out
-// again.
+// the other there; SGD's loss is still more than ten times Adam's at the end.
+//
+// The border between the spirals is where the network gives both the probability ½.
 
 double accuracy(const Network& network, const Points& points) {
-  const std::vector<std::int64_t> chosen = argmax(network(points.x)).to_vector();
-  const std::vector<std::int64_t> labels = points.labels.to_vector();
-  double right = 0;
-  for (std::size_t i = 0; i < chosen.size(); ++i) right += chosen[i] == labels[i];
-  return 100 * right / static_cast<double>(chosen.size());
+  return kit::percent_equal(argmax(network(points.x)), points.labels);
 }
 
 /// Trains on `unit` times the loss, and returns the loss over the steps, each point the mean of about a
 /// hundredth of them.
-kit::Series train(Network& network, const Rule& rule, const Points& points, const kit::Options& options,
+kit::Series train(Network& network, const Optimisers& pair, const Points& points, const kit::Options& options,
                   double unit = 1) {
   network.initialise(options.seed);
-  const std::unique_ptr<Optimiser> optimiser = rule.library(network.parameters());
+  const std::unique_ptr<Optimiser> optimiser = pair.library(network.parameters());
   const Size stretch = std::max<Size>(1, options.steps / 100);
-  kit::Series curve{rule.name, {}, {}};
+  kit::Series curve{pair.name};
   double total = 0;
   kit::Progress progress(options.steps, {.unit = "points"});
   for (Size step = 1; step <= options.steps; ++step) {
@@ -351,78 +313,24 @@ kit::Series train(Network& network, const Rule& rule, const Points& points, cons
   return curve;
 }
 
-// ---- 6. The border ----------------------------------------------------------------------------------------
-
-/// The probability of the second spiral on a grid of the plane, row after row from the bottom.
-struct Plane {
-  Size side;
-  std::vector<double> probability;
-
-  static double place(double index, Size side) {
-    return -1.15 + 2.3 * (index + 0.5) / static_cast<double>(side);
-  }
-  double at(Size row, Size column) const {
-    return probability[static_cast<std::size_t>(row * side + column)];
-  }
-};
-
-Plane look_at(const Network& network, Size side) {
-  std::vector<double> x;
-  for (Size row = 0; row < side; ++row)
-    for (Size column = 0; column < side; ++column) {
-      x.push_back(Plane::place(static_cast<double>(column), side));
-      x.push_back(Plane::place(static_cast<double>(row), side));
-    }
-  const Tensor p = softmax(network(tensor(x, {side * side, 2})), -1);
-  return {side, select(p, -1, 1).to_vector()};
-}
-
-/// The line where both spirals are equally likely, in short pieces: where two neighbours on the grid lie on
-/// different sides of ½, it passes between them. A NaN lifts the pen.
-kit::Series border(const Plane& plane) {
-  kit::Series line{"border", {}, {}};
-  constexpr double kLift = std::numeric_limits<double>::quiet_NaN();
-  for (Size row = 0; row + 1 < plane.side; ++row)
-    for (Size column = 0; column + 1 < plane.side; ++column) {
-      constexpr Size kRound[5][2] = {{0, 0}, {0, 1}, {1, 1}, {1, 0}, {0, 0}};  // the corners of a cell
-      int ends = 0;
-      for (int k = 0; k < 4; ++k) {
-        const Size r0 = row + kRound[k][0], c0 = column + kRound[k][1];
-        const Size r1 = row + kRound[k + 1][0], c1 = column + kRound[k + 1][1];
-        const double p0 = plane.at(r0, c0) - 0.5, p1 = plane.at(r1, c1) - 0.5;
-        if ((p0 < 0) == (p1 < 0)) continue;
-        const double part = p0 / (p0 - p1);
-        const auto between = [part](Size a, Size b) {
-          return static_cast<double>(a) + part * static_cast<double>(b - a);
-        };
-        line.x.push_back(Plane::place(between(c0, c1), plane.side));
-        line.y.push_back(Plane::place(between(r0, r1), plane.side));
-        if (++ends % 2 == 0) line.x.push_back(kLift), line.y.push_back(kLift);
-      }
-    }
-  return line;
-}
-
 void show_border(const Network& network, const Points& points, const kit::Options& options) {
-  kit::Chart chart{"Two spirals, and the border that Adam's network drew", "", "", {}, {}};
+  kit::Chart chart{"Two spirals, and the border that Adam's network drew", "", ""};
   for (Size label = 0; label < kClasses; ++label) {
     const Tensor of_one = slice(points.x, 0, label, points.x.size(0), kClasses);
     chart.series.push_back({label == 0 ? "first spiral" : "second spiral", select(of_one, 1, 0).to_vector(),
                             select(of_one, 1, 1).to_vector(), kit::Mark::points});
   }
-  chart.series.push_back(border(look_at(network, 120)));
+  const kit::Grid grid{-1.15, 1.15, 120};
+  const Tensor probability = softmax(network(tensor(grid.places(), {grid.side * grid.side, 2})), -1);
+  chart.series.push_back(kit::contour("border", grid, select(probability, -1, 1).to_vector(), 0.5));
   kit::show(chart, options.out / "border.svg");
-
-  constexpr Size kSide = 36;
-  const Plane plane = look_at(network, kSide);
-  kit::Heatmap map{"Probability of the second spiral over the plane",
-                   std::vector<std::string>(kSide),
-                   std::vector<std::string>(kSide),
-                   {}};
-  for (Size row = kSide; row-- > 0;)
-    for (Size column = 0; column < kSide; ++column) map.values.push_back(plane.at(row, column));
-  kit::show(map, options.out / "probability.svg");
 }
+
+// ---- 6. The same with a hundred times the loss ------------------------------------------------------------
+//
+// What makes Adam the usual choice shows when the loss is counted in another unit: with a hundred times the
+// loss, all gradients are a hundred times as long. For SGD, with momentum or without, that is a hundred times
+// the step, and what you should see is a network that guesses; Adam divides the factor out again.
 
 void lesson(const kit::Options& options, kit::Report& report) {
   const Points points = draw_spirals(options.seed, 1, 1000), unseen = draw_spirals(options.seed, 2, 2000);
@@ -447,34 +355,32 @@ void lesson(const kit::Options& options, kit::Report& report) {
 
   report.section("Three optimisers by hand, and optim/'s");
   constexpr Size kCompared = 200;
-  const std::vector<Rule> rules = three_rules();
-  for (const Rule& rule : rules)
-    report.at_most(fmt::format("{}: weights apart after {} steps", rule.name, kCompared),
-                   apart(rule, options.seed, kCompared), 1e-12);
+  const std::vector<Optimisers> all = three_optimisers();
+  for (const Optimisers& pair : all)
+    report.at_most(fmt::format("{}: weights apart after {} steps", pair.name, kCompared),
+                   apart(pair, options.seed, kCompared), 1e-12);
 
   report.section("Training");
-  kit::Chart losses{"Loss of three optimisers, same start and same batches", "step", "loss", {}, {}};
+  kit::Chart losses{"Loss of three optimisers, same start and same batches", "step", "loss"};
   losses.y_scale = kit::Scale::log;
   Network plain(zeros), heavy(zeros), adaptive(zeros);
-  losses.series.push_back(train(plain, rules[0], points, options));
-  losses.series.push_back(train(heavy, rules[1], points, options));
-  losses.series.push_back(train(adaptive, rules[2], points, options));
+  losses.series.push_back(train(plain, all[0], points, options));
+  losses.series.push_back(train(heavy, all[1], points, options));
+  losses.series.push_back(train(adaptive, all[2], points, options));
   report.figure("SGD: held-out points right", accuracy(plain, unseen), "%");
   report.at_least("momentum: held-out points right", accuracy(heavy, unseen), 99, "%");
   report.at_least("Adam: held-out points right", accuracy(adaptive, unseen), 99, "%");
   report.at_least("SGD's last loss ÷ Adam's", losses.series[0].y.back() / losses.series[2].y.back(), 10);
   losses.levels.push_back({std::log(static_cast<double>(kClasses)), "log 2: knowing nothing"});
   kit::show(losses, options.out / "losses.svg");
+  show_border(adaptive, points, options);
 
   report.section("The same with a hundred times the loss");
   Network heavy_again(zeros), adaptive_again(zeros);
-  train(heavy_again, rules[1], points, options, 100);
-  train(adaptive_again, rules[2], points, options, 100);
+  train(heavy_again, all[1], points, options, 100);
+  train(adaptive_again, all[2], points, options, 100);
   report.figure("momentum: held-out points right", accuracy(heavy_again, unseen), "%");
   report.at_least("Adam: held-out points right", accuracy(adaptive_again, unseen), 99, "%");
-
-  report.section("The border");
-  show_border(adaptive, points, options);
 }
 
 }  // namespace

@@ -1,23 +1,23 @@
 // 04 simd: one instruction, many lanes
 //
 // Lesson 03 spent its time in matrix products, and so does everything that follows. The textbook's three
-// loops compute one in five lines, and use a hundredth of the processor. This lesson finds the rest, in four
-// steps, and after each it asks the same question: what is the processor waiting for now?
+// loops compute one in five lines, and leave all but a fiftieth of the processor idle. This lesson finds the
+// rest, in four steps, and after each it asks the same question: what is the processor waiting for now?
 //
 // You will: 1 meet lanes; 2 measure how fast this processor can multiply at all; 3 write a matrix product
 // four times, each time faster, and check each; 4 put everything in one picture, the roofline, which tells
 // what a program waits for without looking at its code.
 //
-// This is the one lesson whose figures differ from run to run: they are times. Only the best of many short
-// rounds counts, since another program can make us slower, and never faster.
+// This is the one lesson whose figures differ from run to run: they are times. Everything takes turns in many
+// short rounds, and of each only the fastest run counts, since another program can make us slower, and never
+// faster.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/core.hpp"
@@ -26,9 +26,13 @@
 #include "core/simd/matmul_tiles.hpp"
 #include "core/simd/memory.hpp"
 #include "core/simd/threads.hpp"
+#include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/stopwatch.hpp"
 
 using namespace tapestry;
+using kit::Timed;  // what one run does (in billions), the run, and its best speed so far (in billions a
+                   // second)
 
 namespace {
 
@@ -62,32 +66,39 @@ void show_lanes() {
   fmt::print("   in one instruction\n");
 }
 
-// ---- 2. The peak ------------------------------------------------------------------------------------------
+// ---- 2. The peak of one core ------------------------------------------------------------------------------
 //
 // How many can it do in a second? Take numbers that never leave their registers, and do nothing else. There
 // is a trap: an FMA takes about four cycles from its arguments to its result, but the processor can *start*
 // two in every cycle. A chain, in which each needs the result of the one before, leaves it idle seven times
 // out of eight. Several chains that do not need each other fill the gaps; it takes about eight.
 
-/// `chains` independent sums of `steps` multiply-adds each.
+/// body(0) … body(n − 1), written out one after the other: an array that is only used so can live in
+/// registers.
+template <int n, class Body>
+[[gnu::always_inline]] inline void each(const Body& body) {
+#pragma GCC unroll 16
+  for (int i = 0; i < n; ++i) body(i);
+}
+
+float first_lane(float x) { return x; }
+float first_lane(Vector x) {
+  float lanes[kLanes];
+  store(lanes, x);
+  return lanes[0];
+}
+
+/// kChains independent sums of `steps` multiply-adds each; V is float (one lane) or Vector.
 template <class V, int kChains>
 [[gnu::noinline]] float run_chains(Size steps, float factor, float term) {
   V sum[kChains];
-#pragma GCC unroll 16
-  for (int i = 0; i < kChains; ++i) sum[i] = V(static_cast<float>(i));
+  each<kChains>([&](int i) { sum[i] = V(static_cast<float>(i)); });
   const V f(factor), t(term);
-  for (Size step = 0; step < steps; ++step) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kChains; ++i) sum[i] = multiply_add(sum[i], f, t);
-  }
-#pragma GCC unroll 16
-  for (int i = 1; i < kChains; ++i) sum[0] = sum[0] + sum[i];
-  float lanes[sizeof(V) / sizeof(float)];
-  if constexpr (sizeof(V) == sizeof(float))
-    lanes[0] = static_cast<float>(sum[0]);
-  else
-    store(lanes, sum[0]);
-  return lanes[0];
+  for (Size step = 0; step < steps; ++step)
+    each<kChains>([&](int i) { sum[i] = multiply_add(sum[i], f, t); });
+  V total(0.0F);
+  each<kChains>([&](int i) { total = total + sum[i]; });
+  return first_lane(total);
 }
 
 // ---- 3. A matrix product, four times ----------------------------------------------------------------------
@@ -130,16 +141,12 @@ constexpr int kStrip = 8;
   for (Size i = 0; i < n; ++i)
     for (Size j = 0; j < n; j += kStrip * kLanes) {
       Vector sum[kStrip];
-#pragma GCC unroll 8
-      for (int v = 0; v < kStrip; ++v) sum[v] = Vector(0.0F);
+      each<kStrip>([&](int v) { sum[v] = Vector(0.0F); });
       for (Size p = 0; p < n; ++p) {
         const Vector factor(a[i * n + p]);
-#pragma GCC unroll 8
-        for (int v = 0; v < kStrip; ++v)
-          sum[v] = multiply_add(factor, load(b + p * n + j + v * kLanes), sum[v]);
+        each<kStrip>([&](int v) { sum[v] = multiply_add(factor, load(b + p * n + j + v * kLanes), sum[v]); });
       }
-#pragma GCC unroll 8
-      for (int v = 0; v < kStrip; ++v) store(c + i * n + j + v * kLanes, sum[v]);
+      each<kStrip>([&](int v) { store(c + i * n + j + v * kLanes, sum[v]); });
     }
 }
 
@@ -173,27 +180,16 @@ void keep(Vector& x) { asm("" : "+v"(x.data)); }
 /// c (kRows × kWide, in rows of n) = a panel of a times a panel of b.
 void tile(const float* a, const float* b, float* c, Size n) {
   Vector sum[kRows][kVectors];
-#pragma GCC unroll 8
-  for (auto& row : sum) {
-#pragma GCC unroll 8
-    for (Vector& vector : row) vector = Vector(0.0F);
-  }
+  each<kRows>([&](int r) { each<kVectors>([&](int v) { sum[r][v] = Vector(0.0F); }); });
   for (Size p = 0; p < n; ++p, a += kRows, b += kWide) {
     Vector right[kVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) keep(right[v] = load(b + v * kLanes));
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
+    each<kVectors>([&](int v) { keep(right[v] = load(b + v * kLanes)); });
+    each<kRows>([&](int r) {
       const Vector left(a[r]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(left, right[v], sum[r][v]);
-    }
+      each<kVectors>([&](int v) { sum[r][v] = multiply_add(left, right[v], sum[r][v]); });
+    });
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) store(c + r * n + v * kLanes, sum[r][v]);
-  }
+  each<kRows>([&](int r) { each<kVectors>([&](int v) { store(c + r * n + v * kLanes, sum[r][v]); }); });
 }
 
 struct Packed {
@@ -217,30 +213,18 @@ struct Packed {
 }
 
 // core/simd/matmul.hpp does the same with a larger tile, for any shape and storage order, on all threads
-// (here it gets one). On the one shape that the lesson's tile was made for, the two are close.
+// (here it gets one). On the one shape that the lesson's tile was made for the two are close, and either may
+// win.
 
 /// The largest error of any element of c against f64, as a share of what rounding alone may do: each of the n
 /// sums rounds once, so the error is at most n·2⁻²⁴·Σ|a||b| (Higham 2002, section 3.1).
 double share_of_allowed_error(const Tensor& a, const Tensor& b, const Tensor& c) {
   const Tensor a64 = a.to(DType::f64), b64 = b.to(DType::f64);
-  const Size n = a.size(0);
-  std::vector<double> exact(static_cast<std::size_t>(n * n)), allowed = exact;
-  const double *pa = a64.data<double>(), *pb = b64.data<double>();
-  for (Size i = 0; i < n; ++i)
-    for (Size p = 0; p < n; ++p)
-      for (Size j = 0; j < n; ++j) {
-        const double term = pa[i * n + p] * pb[p * n + j];
-        exact[static_cast<std::size_t>(i * n + j)] += term;
-        allowed[static_cast<std::size_t>(i * n + j)] += std::abs(term);
-      }
-  double worst = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i)
-    worst = std::max(worst, std::abs(static_cast<double>(c.data<float>()[i]) - exact[i]) /
-                                (static_cast<double>(n) * 0x1p-24 * allowed[i]));
-  return worst;
+  const Tensor allowed = static_cast<double>(a.size(0)) * 0x1p-24 * matmul(abs(a64), abs(b64));
+  return kit::largest((c.to(DType::f64) - matmul(a64, b64)) / allowed);
 }
 
-// ---- 4. What a program waits for --------------------------------------------------------------------------
+// ---- 4. What each waits for -------------------------------------------------------------------------------
 //
 // Williams, Waterman and Patterson (2009) put it in one picture. Across: the *arithmetic intensity*, how many
 // operations a program does with each byte that it moves. Up: how many operations a second it does. Two
@@ -257,8 +241,9 @@ double share_of_allowed_error(const Tensor& a, const Tensor& b, const Tensor& c)
 // that it loads: the larger R and V, the more operations a byte.
 //
 // What you should see: three_loops on no slope at all, but on the dashed line: it waits for its own chain.
-// reordered at or below the slope of the first cache, batches below that of the second. blocked and core's
-// are far to the right, where the roof is flat: there only the multiplying counts.
+// reordered at or below the slope of the first cache. batches below that of the second: the slopes are
+// measured on numbers that lie in one row, and batches leaps to another row of b after every eight vectors.
+// blocked and core's are far to the right, where the roof is flat: there only the multiplying counts.
 
 double tile_intensity(Size rows, Size vectors) {
   return static_cast<double>(2 * rows * vectors * kLanes) /
@@ -269,26 +254,15 @@ double tile_intensity(Size rows, Size vectors) {
 /// that fetches ahead follows several streams better than one.
 [[gnu::noinline]] float read_all(const float* from, Size count) {
   constexpr int kStreams = 4, kWidth = kStrip / kStreams;
-  Vector sum[kStreams][kWidth];
-#pragma GCC unroll 8
-  for (auto& stream : sum) {
-#pragma GCC unroll 8
-    for (Vector& one : stream) one = Vector(0.0F);
-  }
-  for (Size i = 0; i < count / kStreams; i += kWidth * kLanes) {
-#pragma GCC unroll 8
-    for (int s = 0; s < kStreams; ++s) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kWidth; ++v)
-        sum[s][v] = sum[s][v] + load(from + s * (count / kStreams) + i + v * kLanes);
-    }
-  }
+  Vector sum[kStrip];
+  each<kStrip>([&](int v) { sum[v] = Vector(0.0F); });
+  for (Size i = 0; i < count / kStreams; i += kWidth * kLanes)
+    each<kStrip>([&](int v) {
+      sum[v] = sum[v] + load(from + (v / kWidth) * (count / kStreams) + i + (v % kWidth) * kLanes);
+    });
   Vector total(0.0F);
-  for (const auto& stream : sum)
-    for (const Vector& one : stream) total = total + one;
-  float lanes[kLanes];
-  store(lanes, total);
-  return lanes[0];
+  each<kStrip>([&](int v) { total = total + sum[v]; });
+  return first_lane(total);
 }
 
 // For comparison, something that no block can help: y ← y + f·x, on vectors too long for any cache. It is the
@@ -300,25 +274,6 @@ double tile_intensity(Size rows, Size vectors) {
   for (Size i = 0; i < count; ++i) y[i] += f * x[i];
 }
 
-// ---- Stopwatch --------------------------------------------------------------------------------------------
-//
-// Clocks change with temperature, and neighbours come and go. So everything takes turns in many short rounds,
-// and of each only the best round counts: peak and products met the same conditions.
-
-struct Timed {
-  double amount;  // operations or bytes in one call, in billions
-  Size every;     // takes part in one round of so many
-  std::function<void()> run;
-  double best = 0;  // billions a second
-};
-
-double rate_of(const Timed& one) {
-  using Clock = std::chrono::steady_clock;
-  const auto began = Clock::now();
-  one.run();
-  return one.amount / std::chrono::duration<double>(Clock::now() - began).count();
-}
-
 // A volatile is read and written as it stands: what goes into it was computed, what comes out is unknown.
 volatile float seen, half = 0.5F;
 
@@ -326,25 +281,51 @@ template <class V, int kChains>
 Timed chains() {
   constexpr Size kSteps = 20'000;
   constexpr auto kWidth = static_cast<Size>(sizeof(V) / sizeof(float));
-  return {2e-9 * kSteps * kChains * kWidth, 1, [] { seen = run_chains<V, kChains>(kSteps, half, 1.0F); }};
+  return {2e-9 * kSteps * kChains * kWidth, [] { seen = run_chains<V, kChains>(kSteps, half, 1.0F); }};
 }
 
 /// One level of memory, measured on `count` floats: those fit into it, and not into the level above. It moves
 /// more when it is also written to, so the better of both is what it can do.
 struct Level {
+  const char* name;
   Timed read, update;  // bytes
   double bandwidth() const { return std::max(read.best, update.best); }
 };
 
-Level level(float* y, const float* x, Size count, Size times, Size every) {
+Level level(const char* name, float* y, const float* x, Size count, Size times, Size every) {
   const double floats = 1e-9 * static_cast<double>(count * times);
-  return {{4 * floats, every,
-           [=] {
-             for (Size i = 0; i < times; ++i) seen = read_all(x, count);
-           }},
-          {12 * floats / 2, every, [=] {
-             for (Size i = 0; i < times; ++i) add_to(y, x, half, count / 2);
-           }}};
+  const auto read = [=] {
+    for (Size i = 0; i < times; ++i) seen = read_all(x, count);
+  };
+  const auto update = [=] {
+    for (Size i = 0; i < times; ++i) add_to(y, x, half, count / 2);
+  };
+  return {name, {4 * floats, read, every}, {12 * floats / 2, update, every}};  // two floats in, one out
+}
+
+struct Product {
+  const char* name;
+  double intensity;
+  Timed timed;
+};
+
+void show_roofline(const std::vector<Level>& levels, const std::vector<Product>& products, double peak,
+                   double one_chain, const kit::Options& options) {
+  kit::Chart roofline{"Roofline of one core", "operations per byte loaded or stored",
+                      "billion operations a second"};
+  roofline.x_scale = roofline.y_scale = kit::Scale::log;
+  for (const Level& one : levels) {
+    kit::Series roof{one.name, {}, {}};
+    for (int point = 0; point <= 60; ++point) {
+      roof.x.push_back(0.1 * std::pow(50.0, point / 60.0));
+      roof.y.push_back(std::min(peak, roof.x.back() * one.bandwidth()));
+    }
+    roofline.series.push_back(roof);
+  }
+  for (const Product& one : products)
+    roofline.series.push_back({one.name, {one.intensity}, {one.timed.best}, kit::Mark::points});
+  roofline.levels.push_back({one_chain, "one chain in one lane"});
+  kit::show(roofline, options.out / "roofline.svg");
 }
 
 void lesson(const kit::Options& options, kit::Report& report) {
@@ -359,23 +340,15 @@ void lesson(const kit::Options& options, kit::Report& report) {
   for (Tensor& one : c) one = zeros({n, n});
   const auto into = [&](std::size_t i) { return c[i].mutable_data<float>(); };
   Packed packed;
-  const auto do_three_loops = [&](Size rows) { three_loops(pa, pb, into(0), n, rows); };
   const auto billions = [n](Size rows) { return 2e-9 * static_cast<double>(rows * n * n); };
-  struct Product {
-    const char* name;
-    double intensity;
-    Timed timed;
-  };
+  const double strip = tile_intensity(1, kStrip), ours = tile_intensity(kRows, kVectors),
+               theirs = tile_intensity(simd::kTileRows<float>, simd::kTileVectors);
   std::vector<Product> products = {
-      {"three loops", 1.0 / 4, {billions(8), 1, [&] { do_three_loops(8); }}},
-      {"reordered", 1.0 / 6, {billions(n), 1, [&] { reordered(pa, pb, into(1), n); }}},
-      {"batches", tile_intensity(1, kStrip), {billions(n), 1, [&] { batches(pa, pb, into(2), n); }}},
-      {"blocked",
-       tile_intensity(kRows, kVectors),
-       {billions(n), 1, [&] { blocked(pa, pb, into(3), n, packed); }}},
-      {"core's", tile_intensity(simd::kTileRows<float>, simd::kTileVectors), {billions(n), 1, [&] {
-                                                                                c[4] = matmul(a, b);
-                                                                              }}}};
+      {"three loops", 1.0 / 4, {billions(8), [&] { three_loops(pa, pb, into(0), n, 8); }}},
+      {"reordered", 1.0 / 6, {billions(n), [&] { reordered(pa, pb, into(1), n); }}},
+      {"batches", strip, {billions(n), [&] { batches(pa, pb, into(2), n); }}},
+      {"blocked", ours, {billions(n), [&] { blocked(pa, pb, into(3), n, packed); }}},
+      {"core's", theirs, {billions(n), [&] { c[4] = matmul(a, b); }}}};
 
   const std::vector<int> counts = {1, 2, 3, 4, 6, 8, 10, 12};
   std::vector<Timed> peaks = {chains<Vector, 1>(),  chains<Vector, 2>(), chains<Vector, 3>(),
@@ -386,23 +359,20 @@ void lesson(const kit::Options& options, kit::Report& report) {
   const Size long_count = options.smoke ? Size{1} << 20 : Size{1} << 25;  // 128 MiB, more than the caches
   // y starts half a page off x: a load may be held up by a store whose address has the same last 12 bits.
   Floats xs(static_cast<std::size_t>(long_count), 1.0F), ys(static_cast<std::size_t>(long_count), 1.0F);
-  float* const y = ys.data() + 512;
-  std::vector<Level> levels = {level(y, xs.data(), 4096, 100, 1),  // 16 KiB
-                               level(y, xs.data(), 65536, 10, 1),  // 256 KiB: as large as b
-                               level(y, xs.data(), long_count, 1, 50)};
+  float *const x = xs.data(), *const y = ys.data() + 512;
+  std::vector<Level> levels = {level("first cache", y, x, 4096, 100, 1),   // 16 KiB
+                               level("second cache", y, x, 65536, 10, 1),  // 256 KiB: as large as b
+                               level("memory", y, x, long_count, 1, 50)};  // in every fiftieth round
 
-  do_three_loops(n);
   std::vector<Timed*> all = {&one_lane};
   for (Timed& one : peaks) all.push_back(&one);
   for (Product& one : products) all.push_back(&one.timed);
   for (Level& one : levels) all.insert(all.end(), {&one.read, &one.update});
-  for (Size round = 0; round < options.steps; ++round)
-    for (Timed* one : all)
-      for (int again = 0; again < 3 && round % one->every == 0; ++again)  // the first finds cold caches
-        one->best = std::max(one->best, rate_of(*one));
+  kit::take_turns(all, options.steps);
+  three_loops(pa, pb, into(0), n, n);  // all of it, once, to check it
 
   report.section("The peak of one core");
-  kit::Chart chart{"Independent chains of multiply-adds", "chains", "billion operations a second", {}, {}};
+  kit::Chart chart{"Independent chains of multiply-adds", "chains", "billion operations a second"};
   kit::Series series{"all lanes", {}, {}};
   double peak = 0;
   for (std::size_t i = 0; i < peaks.size(); ++i) {
@@ -418,7 +388,8 @@ void lesson(const kit::Options& options, kit::Report& report) {
   chart.levels.push_back({peak, "peak"});
   kit::show(chart, options.out / "chains.svg");
 
-  report.section(fmt::format("A product of {0} × {0} floats, on one thread", n));
+  report.section("A matrix product, four times");
+  fmt::print("  {0} × {0} floats, on one thread, and core's for comparison\n", n);
   fmt::print("                   ms   GFLOP/s   of the peak   error, of what rounding allows\n");
   bool right = true;
   for (std::size_t i = 0; i < products.size(); ++i) {
@@ -432,40 +403,15 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.at_least("core's, share of the peak", 100 * products[4].timed.best / peak, 85, "%");
 
   report.section("What each waits for");
-  const double first_cache = levels[0].bandwidth(), second_cache = levels[1].bandwidth();
-  report.figure("first cache", first_cache, "GB/s");
-  report.figure("second cache", second_cache, "GB/s");
-  report.figure("memory", levels[2].bandwidth(), "GB/s");
-  const auto share = [&](const char* what, const Product& of, double limit) {
-    report.figure(what, 100 * of.timed.best / limit, "%");
+  for (const Level& one : levels) report.figure(one.name, one.bandwidth(), "GB/s");
+  const auto share = [&](const char* what, double speed, double limit) {
+    report.figure(what, 100 * speed / limit, "%");
   };
-  share("three loops, of one chain in one lane", products[0], one_lane.best);
-  share("reordered, of the first cache's slope", products[1], first_cache * products[1].intensity);
-  share("batches, of the second cache's slope", products[2], second_cache * products[2].intensity);
-
-  kit::Chart roofline{"Roofline of one core",
-                      "operations per byte loaded or stored",
-                      "billion operations a second",
-                      {},
-                      {},
-                      kit::Scale::log,
-                      kit::Scale::log};
-  kit::Series roofs{"roofs: first cache, second cache, memory", {}, {}};
-  for (const Level& one : levels) {
-    for (int point = 0; point <= 60; ++point) {
-      const double intensity = 0.1 * std::pow(100.0, point / 60.0);
-      roofs.x.push_back(intensity);
-      roofs.y.push_back(std::min(peak, intensity * one.bandwidth()));
-    }
-    roofs.x.push_back(std::numeric_limits<double>::quiet_NaN());  // lifts the pen
-    roofs.y.push_back(std::numeric_limits<double>::quiet_NaN());
-  }
-  roofline.series.push_back(roofs);
-  for (const Product& one : products)
-    roofline.series.push_back({one.name, {one.intensity}, {one.timed.best}, kit::Mark::points});
-  roofline.series.push_back({"y + f x in memory", {1.0 / 6}, {levels[2].update.best / 6}, kit::Mark::points});
-  roofline.levels.push_back({one_lane.best, "one chain in one lane"});
-  kit::show(roofline, options.out / "roofline.svg");
+  share("three loops, of one chain in one lane", products[0].timed.best, one_lane.best);
+  share("reordered, of the first cache's slope", products[1].timed.best, levels[0].bandwidth() / 6);
+  share("batches, of the second cache's slope", products[2].timed.best, levels[1].bandwidth() * strip);
+  share("y + f x in memory, of the peak", levels[2].update.best / 6, peak);
+  show_roofline(levels, products, peak, one_lane.best, options);
 }
 
 }  // namespace

@@ -62,9 +62,9 @@ double error(const Tensor& answers, const Tensor& queries) {
   return mean_squared_error(answers, curve_at(queries)).item();
 }
 
-// ---- 1. Keys alone ----------------------------------------------------------------------------------------
+// ---- 1. Keys alone: average and max pooling ---------------------------------------------------------------
 //
-// Every attention in this course is three steps (a mask comes later):
+// Every attention in these lessons is three steps (a mask comes later):
 //
 //     s_ij = score(q_i, k_j)          how much does key j matter to query i?
 //     α_ij = exp s_ij / Σ_j exp s_ij  softmax: positive weights that add up to 1
@@ -72,10 +72,12 @@ double error(const Tensor& answers, const Tensor& queries) {
 //
 // Since the weights are positive and add up to 1, c_i lies between the smallest value and the largest: an
 // attention invents nothing, it mixes what is there.
+//
+// Shapes are written with Tq, the number of queries, and Tk, the number of keys: here 51 and 50.
 
 struct Pooled {
   Tensor answers;  // (Tq)
-  Tensor weights;  // (Tq, Tk)
+  Tensor weights;  // (Tq, Tk): a row for each query
 };
 
 /// From scores (Tq, Tk) and values (Tk) on. A pair outside the mask gets weight 0.
@@ -118,7 +120,7 @@ double keys_alone(const Points& points, const Tensor& queries, kit::Report& repo
   return mean_error;
 }
 
-// ---- 2. A query asks --------------------------------------------------------------------------------------
+// ---- 2. A query asks: Nadaraya and Watson -----------------------------------------------------------------
 //
 // To know y at q, ask the points near q. Nadaraya and Watson (both 1964, each on his own) average with a
 // kernel, a bump of width σ around the query:
@@ -177,8 +179,9 @@ void a_query_asks(const Points& points, const Tensor& queries, std::uint64_t see
 // ---- 3. The same with nn/ ---------------------------------------------------------------------------------
 //
 // nn/'s Attention is this pipeline for queries, keys and values that are vectors, with any number of batch
-// axes in front. What changes from attention to attention is the score, and so a score is what it is built
-// from. Ours is there, with ‖q − k‖² in place of (q − k)², and log σ as its parameter:
+// axes in front. It gives the weights and the answers, which the field calls the *context*. What changes from
+// attention to attention is the score, and so a score is what it is built from. Ours is there, with ‖q − k‖²
+// in place of (q − k)², and log σ as its parameter:
 //
 //     Attention attention{nadaraya_watson(0.3, Sigma::learned)};
 //
@@ -209,10 +212,11 @@ void with_nn(const Points& points, const Tensor& queries, std::uint64_t seed, ki
                weights < 1e-12 && values < 1e-12 && std::abs(by_hand - by_nn) < 1e-12 * std::abs(by_hand));
 }
 
-// ---- 4. How near is near? ---------------------------------------------------------------------------------
+// ---- 4. Learning σ ----------------------------------------------------------------------------------------
 //
-// A small σ trusts the nearest point and its noise; a large one averages hills with valleys. σ is the only
-// parameter of this model, and there is a loss to train it with: predict the value of each measured point.
+// How near is near? A small σ trusts the nearest point and its noise; a large one averages hills with
+// valleys. σ is the only parameter of this model, and there is a loss to train it with: predict the value of
+// each measured point.
 //
 // But not from itself! A point is its own nearest neighbour, at distance 0. If it may look at itself, the
 // loss falls to nothing by σ → 0: everything is learned by heart, the errors with the rest, and a new query
@@ -254,7 +258,7 @@ Pooled ask(const Points& points, const Tensor& queries, double sigma) {
 
 kit::Chart fit_chart(const Points& points, const Tensor& queries, const Pooled& pooled) {
   const std::vector<double> x = queries.to_vector();
-  kit::Chart chart{"Fifty points pooled: keys alone, and with a query", "x", "y", {}, {}};
+  kit::Chart chart{"Fifty points pooled: keys alone, and with a query", "x", "y"};
   chart.series.push_back({"measured", points.x.to_vector(), points.y.to_vector(), kit::Mark::points});
   chart.series.push_back({"true curve", x, curve_at(queries).to_vector(), kit::Mark::line});
   chart.series.push_back(
@@ -268,7 +272,7 @@ kit::Chart fit_chart(const Points& points, const Tensor& queries, const Pooled& 
 // keys, so that it fits on the screen.)
 
 kit::Heatmap weight_map(const Points& points, const Tensor& queries, const Tensor& weights) {
-  kit::Heatmap map{"Weights: each query looks at the keys near it", {}, {}, {}};
+  kit::Heatmap map{"Weights: each query (row) looks at the keys near it"};
   for (Size j = 0; j < kPoints; j += 2)
     map.columns.push_back(fmt::format("{:.1f}", (points.x.at({j}) + points.x.at({j + 1})) / 2));
   for (Size i = 0; i < kQueries; i += 2) {
@@ -305,7 +309,8 @@ void lesson(const kit::Options& options, kit::Report& report) {
              cheating_error);
   fmt::print("  itself left out            {:.3f}   {:>18.3f}   {:>26.3f}\n", honest.sigma, honest.loss,
              honest_error);
-  fmt::print("  (ε alone makes a loss of {}² = {})\n", kNoise, kNoise * kNoise);
+  fmt::print("  (on the points ε alone makes a loss of about {}² = {}: the noise that nobody can predict)\n",
+             kNoise, kNoise * kNoise);
   report.figure("squared error on the curve, plain mean", mean_error);
   report.at_most("when a query asks, as a share of that", honest_error / mean_error, 1.0 / 3);
   report.at_least("error if it may see itself ÷ if it may not", cheating_error / honest_error, 1);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lessons/07_masks/masks.hpp"
+#include "lessons/kit/pair_strings.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
@@ -18,14 +19,14 @@ using Ids = std::vector<std::int64_t>;
 namespace masks {
 namespace {
 
-// ---- 4. The clinic ----------------------------------------------------------------------------------------
+// ---- 4. The clinic: one sound attention, seven broken ones ------------------------------------------------
 //
 // The task is retrieval. A string is a row of pairs (key, value); within one string a key always has the same
-// value. Before each pair its key is announced, and the model has to say the value, from the pairs that it
-// has seen. (Where the key is new, nobody can know; those places are not counted.) For
-// example k3 c0 k3: at the second pair the model is told k, and answers 3. Strings end at the last column;
-// what stands left of them is padding, and holds what an earlier batch left there. Some strings have no pair
-// yet; the right answer is then "nothing".
+// value. At each pair the model is told the key of the *next* one, and has to say its value, from the pairs
+// up to here. In the string k3 c0 k3 the place of c0 is told "k", and answers 3. (Where the key is new,
+// nobody can know; those places are not counted.) Strings end at the last column; what stands left of them is
+// padding, and holds what an earlier batch left there. Some strings have no pair yet; the right answer is
+// then "nothing".
 //
 // All strings are learned at once, at every place: query i asks for the value of pair i + 1. So the answer
 // stands in the input, one column further on, and only the mask hides it.
@@ -33,19 +34,11 @@ namespace {
 constexpr Size kColumns = 12, kKeys = 12, kValues = 12, kHeads = 2, kWidth = 32, kBatch = 64;
 constexpr std::int64_t kNothing = kValues, kNotCounted = -1;
 
-struct Strings {
-  Size rows = 0;
-  Ids keys, values, asked;  // rows × columns
-  std::vector<Size> pairs;  // of each row; they stand at the right
-  std::vector<bool> known;  // rows × columns: the key that is asked for came before
+using Strings = kit::PairStrings;  // keys, values, asked, pairs, known: lessons/kit/pair_strings.hpp
 
-  Dims shape() const { return {rows, kColumns}; }
-  /// (rows, columns): true where a pair stands.
-  Mask valid() const {
-    return Mask::from(rows, kColumns,
-                      [this](Size b, Size j) { return j >= kColumns - pairs[static_cast<std::size_t>(b)]; });
-  }
-};
+Strings draw(std::uint64_t seed, std::uint64_t stream, Size rows) {
+  return kit::draw_pair_strings(kit::Random(seed, stream), rows, {kColumns, kKeys, kValues});
+}
 
 /// What each place is to answer: the value `ahead` columns further on.
 Ids answers(const Strings& strings, Size ahead) {
@@ -61,32 +54,6 @@ Ids answers(const Strings& strings, Size ahead) {
       result.push_back(kNotCounted);
   }
   return result;
-}
-
-Strings draw(kit::Random random, Size rows) {
-  Strings s;
-  s.rows = rows;
-  for (Size row = 0; row < rows; ++row) {
-    s.pairs.push_back(random.chance(1.0 / 6) ? 0 : random.between(4, kColumns));
-    Ids keys, values;  // four keys of the string's own, never one of them twice in a row
-    for (Size key = 0; key < kKeys; ++key) {
-      keys.push_back(key);
-      values.push_back(random.below(kValues));
-    }
-    random.shuffle(keys);
-    std::vector<bool> came(4, false);
-    std::size_t now = 0;
-    for (Size column = 0; column < kColumns; ++column) {
-      const bool pair = column >= kColumns - s.pairs.back();
-      s.keys.push_back(pair ? keys[now] : random.below(kKeys));
-      s.values.push_back(pair ? values[now] : random.below(kValues));
-      if (pair) came[now] = true;
-      if (pair) now = (now + 1 + static_cast<std::size_t>(random.below(3))) % 4;
-      s.asked.push_back(pair ? keys[now] : random.below(kKeys));
-      s.known.push_back(pair && came[now]);
-    }
-  }
-  return s;
 }
 
 // The model: key and value of each place are embedded side by side; the key that is asked for makes the
@@ -206,7 +173,7 @@ const std::vector<Patient>& patients() {
                                            {"3 inverted polarity", inverted},
                                            {"4 −1e9 for a mask", minus_1e9},
                                            {"5 heads by reshape", heads_by_reshape},
-                                           {"6 divided after the product", divided_late},
+                                           {"6 divided after product", divided_late},
                                            {"7 target shifted by one", sound, 0}};
   return all;
 }
@@ -216,14 +183,13 @@ const std::vector<Patient>& patients() {
 // string at a time, nothing after the place that asks, since in use there is no future, and the padding all
 // zeros. To a sound attention the two are the same. Strings without a pair are counted apart.
 //
-// What you should see: only 3 and 5 fail to train, and would be noticed. (5 cuts each string
-// in two, and a place sees its own half alone: the last place, which is the one that asks in use, has six
-// columns to look in, the first of a half has one.) 1, 2 and 7 look well and are
-// useless: 1 needs the other strings of its batch to share the weights with, 2 reads the answer from the
-// future, 7 repeats what it was just shown. 4 is as good as the sound one until a string is empty: then it
-// answers from what the padding holds. 6 is a matter of scale, which the projections make up for at this
-// width; lesson 08 shows where they no longer can. A low loss says that the code can be trained. It doesn't
-// say what was learned.
+// What you should see: only 3 and 5 fail to train, and would be noticed. (5 cuts each string in two, and a
+// place sees its own half alone: the last place, which is the one that asks in use, has six columns to look
+// in, the first of a half has one.) 1, 2 and 7 look well and are useless: 1 needs the other strings of its
+// batch to share the weights with, 2 reads the answer from the future, 7 repeats what it was just shown. 4 is
+// as good as the sound one until a string is empty: then it answers from what the padding holds. 6 is a
+// matter of scale, which the projections make up for at this width; lesson 08 shows where they no longer can.
+// A low loss says that the code can be trained. It doesn't say what was learned.
 
 struct Outcome {
   double loss = 0;                             // the mean of the last steps
@@ -247,7 +213,7 @@ double answers_in_use(const Reader& model, std::uint64_t seed, bool with_pairs, 
   double right = 0;
   Size tried = 0;
   for (std::uint64_t stream = 2'000'000; tried < count; ++stream) {
-    Strings s = draw(kit::Random(seed, stream), 1);
+    Strings s = draw(seed, stream, 1);
     if ((s.pairs[0] > 0) != with_pairs || (with_pairs && !s.known[kLast])) continue;
     ++tried;
     std::int64_t answer = kNothing;
@@ -270,7 +236,7 @@ Outcome treat(const Patient& patient, const kit::Options& options) {
   double sum_of_losses = 0;
   kit::Progress progress(options.steps, {.unit = "strings"});
   for (Size step = 1; step <= options.steps; ++step) {
-    const Strings strings = draw(kit::Random(options.seed, static_cast<std::uint64_t>(step)), kBatch);
+    const Strings strings = draw(options.seed, static_cast<std::uint64_t>(step), kBatch);
     Tape tape;
     const Tensor loss =
         cross_entropy(model(strings), Indices(answers(strings, patient.ahead), strings.shape()));
@@ -284,7 +250,7 @@ Outcome treat(const Patient& patient, const kit::Options& options) {
 
   const Size batches = options.smoke ? 1 : 8;
   for (Size i = 0; i < batches; ++i) {
-    const Strings fresh = draw(kit::Random(options.seed, 1'000'000 + static_cast<std::uint64_t>(i)), kBatch);
+    const Strings fresh = draw(options.seed, 1'000'000 + static_cast<std::uint64_t>(i), kBatch);
     outcome.measured +=
         share_right(model(fresh), answers(fresh, patient.ahead)) / static_cast<double>(batches);
   }
@@ -293,10 +259,16 @@ Outcome treat(const Patient& patient, const kit::Options& options) {
   return outcome;
 }
 
-// ---- 5. The checks ----------------------------------------------------------------------------------------
+// ---- 5. The checks that catch them ------------------------------------------------------------------------
 //
 // None of them needs training, and each takes milliseconds. Random q, k, v in f64; three strings of six
 // columns, with 6, 4 and 0 pairs; two heads.
+//
+// What you should see: each check catches the patient that it was made for, and some others. (Two that look
+// wrong: "no future" and "padding" catch 4. In its empty row the weights are uniform, over later columns and
+// over padding.) The comparison with a slow version, head by head, catches all that is wrong with an
+// attention. But it only says "differs". The others say what is wrong, and they need no second version: they
+// are for the attention that nobody has written before.
 
 struct Sample {
   explicit Sample(std::uint64_t seed) {
@@ -379,21 +351,13 @@ bool head_by_head(const Patient& p, std::uint64_t seed) {
   return largest(concat(outputs, -1) - p.attend(s.qkv[0], s.qkv[1], s.qkv[2], s.valid)) < 1e-12;
 }
 
-/// A target changes if and only if the next pair's value does.
+/// What a place is to answer is the next pair's value.
 bool target_is_ahead(const Patient& p, std::uint64_t seed) {
-  Strings s = draw(kit::Random(seed, 4'000'000), 20);
-  const Ids before = answers(s, p.ahead);
-  for (std::size_t place = 0; place < before.size(); ++place) {
-    std::int64_t& value = s.values[place];
-    const std::int64_t old = value;
-    value = (old + 1) % kValues;
-    const Ids after = answers(s, p.ahead);
-    value = old;
-    for (std::size_t other = 0; other < before.size(); ++other) {
-      const bool follows = other + 1 == place && before[other] != kNotCounted && before[other] != kNothing;
-      if ((before[other] != after[other]) != follows) return false;
-    }
-  }
+  const Strings s = draw(seed, 4'000'000, 20);
+  const Ids targets = answers(s, p.ahead);
+  for (std::size_t place = 0; place < targets.size(); ++place)
+    if (targets[place] < kNothing && targets[place] != kNotCounted && targets[place] != s.values[place + 1])
+      return false;
   return true;
 }
 
@@ -408,14 +372,38 @@ constexpr NamedCheck kChecks[] = {
     {"target", target_is_ahead},
 };
 
-// The comparison with a slow version, head by head, catches all that is wrong with an attention. But it only
-// says "differs". The others say what is wrong, and they need no second version: they are for the attention
-// that nobody has written before.
-
 }  // namespace
 
+void show_clinic(const kit::Options& options, kit::Report& report) {
+  std::vector<Outcome> all;
+  for (const Patient& patient : patients()) all.push_back(treat(patient, options));
+  kit::Heatmap picture{"Share of right answers (after the name the loss at the end of training)",
+                       {"as measured", "in use", "no pairs"}};
+  picture.numbers = true;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    picture.rows.push_back(fmt::format("{} ({:.3f})", patients()[i].name, all[i].loss));
+    for (const double right : {all[i].measured, all[i].in_use, all[i].empty})
+      picture.values.push_back(right / 100);
+  }
+  kit::show(picture, options.out / "clinic.svg");
+
+  report.at_least("0 sound, in use", all[0].in_use, 99, "%");
+  report.at_least("0 sound, no pairs", all[0].empty, 99, "%");
+  report.at_least("1 softmax over the batch, as measured", all[1].measured, 90, "%");
+  report.at_most("1 softmax over the batch, in use", all[1].in_use, 60, "%");
+  report.at_least("2 transposed mask, as measured", all[2].measured, 99, "%");
+  report.at_most("2 transposed mask, in use", all[2].in_use, 15, "%");
+  report.at_most("3 inverted polarity, as measured", all[3].measured, 20, "%");
+  report.at_least("4 −1e9 for a mask, in use", all[4].in_use, 99, "%");
+  report.at_most("4 −1e9 for a mask, no pairs", all[4].empty, 10, "%");
+  report.at_most("5 heads by reshape, as measured", all[5].measured, 70, "%");
+  report.at_least("6 divided after product, in use", all[6].in_use, 99, "%");
+  report.at_least("7 target shifted by one, as measured", all[7].measured, 99, "%");
+  report.at_most("7 target shifted by one, in use", all[7].in_use, 15, "%");
+}
+
 void show_checks(const kit::Options& options, kit::Report& report) {
-  kit::Heatmap picture{"Which check catches which (marked: caught)", {}, {}, {}};
+  kit::Heatmap picture{"Which check catches which (dark: caught)"};
   for (const NamedCheck& check : kChecks) picture.columns.push_back(check.name);
   for (const Patient& patient : patients()) {
     picture.rows.push_back(patient.name);
@@ -429,38 +417,6 @@ void show_checks(const kit::Options& options, kit::Report& report) {
     report.check(fmt::format("\"{}\" passes 0, and catches {}", kChecks[i].name, patients()[i + 1].name),
                  passes_sound && caught);
   }
-}
-
-void show_clinic(const kit::Options& options, kit::Report& report) {
-  std::vector<Outcome> all;
-  for (const Patient& patient : patients()) all.push_back(treat(patient, options));
-  kit::Bars losses{"Loss at the end of training", "cross-entropy", {}, {}};
-  kit::Bars uses{"Right answers in use", "% of strings with pairs", {}, {}};
-  fmt::print("  {:<30}{:>8}{:>14}{:>12}{:>12}\n", "", "loss", "as measured", "in use", "no pairs");
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const char* name = patients()[i].name;
-    fmt::print("  {:<30}{:>8.3f}{:>12.1f} %{:>10.1f} %{:>10.1f} %\n", name, all[i].loss, all[i].measured,
-               all[i].in_use, all[i].empty);
-    losses.bars.push_back({name, all[i].loss});
-    uses.bars.push_back({name, all[i].in_use});
-  }
-  fmt::print("\n");
-  kit::show(losses, options.out / "losses.svg");
-  kit::show(uses, options.out / "in_use.svg");
-
-  report.at_least("0 sound, in use", all[0].in_use, 99, "%");
-  report.at_least("0 sound, no pairs", all[0].empty, 99, "%");
-  report.at_least("1 softmax over the batch, as measured", all[1].measured, 90, "%");
-  report.at_most("1 softmax over the batch, in use", all[1].in_use, 60, "%");
-  report.at_least("2 transposed mask, as measured", all[2].measured, 99, "%");
-  report.at_most("2 transposed mask, in use", all[2].in_use, 15, "%");
-  report.at_most("3 inverted polarity, as measured", all[3].measured, 20, "%");
-  report.at_least("4 −1e9 for a mask, in use", all[4].in_use, 99, "%");
-  report.at_most("4 −1e9 for a mask, no pairs", all[4].empty, 10, "%");
-  report.at_most("5 heads by reshape, as measured", all[5].measured, 70, "%");
-  report.at_least("6 divided after the product, in use", all[6].in_use, 99, "%");
-  report.at_least("7 target shifted by one, as measured", all[7].measured, 99, "%");
-  report.at_most("7 target shifted by one, in use", all[7].in_use, 15, "%");
 }
 
 }  // namespace masks

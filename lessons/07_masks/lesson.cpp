@@ -24,8 +24,9 @@ namespace masks {
 
 // ---- 1. The masks -----------------------------------------------------------------------------------------
 //
-// One type, one meaning: **true = may attend**. A mask has the shape of the scores, (…, queries, keys), or
-// one that broadcasts to it. With & both must allow, with | one is enough, ! turns it round.
+// One type, one meaning: **true = may attend**. (PyTorch's key_padding_mask means the opposite.) A mask has
+// the shape of the scores, (…, queries, keys), or one that broadcasts to it. With & both must allow, with |
+// one is enough, ! turns it round.
 //
 //     lengths    row b of the batch has so many keys; what follows is padding      ValidLengths{…}.mask(keys)
 //     causal     query i sees keys up to i: nobody reads the future                Mask::causal(n, n)
@@ -60,7 +61,7 @@ void show_gallery(const kit::Options& options, kit::Report& report) {
     names += fmt::format("{}{}", names.empty() ? "" : " | ", one.name);
     masks.push_back(one.mask.to_vector());
   }
-  kit::Heatmap picture{"Who sees whom: " + names, {}, {}, {}};
+  kit::Heatmap picture{"Who sees whom: " + names};
   for (std::size_t i = 0; i < kSide; ++i) {
     picture.rows.push_back(fmt::format("query {}", i + 1));
     for (std::size_t m = 0; m < masks.size(); ++m) {
@@ -92,7 +93,7 @@ Tensor keep(const Mask& mask, const Tensor& x) { return where(mask, x, scalar(0,
 
 Tensor masked_softmax_by_hand(const Tensor& scores, const Mask& mask) {
   const Tensor lowest = scalar(-1e30, scores.dtype()), zero = scalar(0, scores.dtype());
-  const Tensor top = max(where(mask, scores.detach(), lowest), {-1}, Keep::yes);
+  const Tensor top = max(where(mask, scores.detach(), lowest), {-1}, Keep::yes);  // cancels: no gradient
   const Tensor e = keep(mask, exp(keep(mask, scores - top)));
   const Tensor total = sum(e, {-1}, Keep::yes);
   return e / where(less(zero, total), total, scalar(1, scores.dtype()));

@@ -7,24 +7,22 @@
 //
 // You will: 1 build one step of that decoder from plain ops, and check it; 2 train it to reverse strings; 3
 // train the same decoder with one vector to look at, which is lesson 10's bottleneck; 4 see both in one
-// figure, and where it looked.
+// figure; 5 see where it looked.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
 #include "core/core.hpp"
 #include "lessons/kit/agreement.hpp"
+#include "lessons/kit/gru_step.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/reversal.hpp"
 #include "lessons/kit/tensors.hpp"
+#include "lessons/kit/training.hpp"
 #include "lessons/kit/translation.hpp"
 #include "nn/seq2seq.hpp"
-#include "optim/adam.hpp"
-#include "optim/clip.hpp"
-#include "optim/schedule.hpp"
 
 using namespace tapestry;
 using kit::Ids;
@@ -34,7 +32,7 @@ using kit::Words;
 
 namespace {
 
-// ---- 1. One step, by hand ---------------------------------------------------------------------------------
+// ---- 1. One step of the decoder ---------------------------------------------------------------------------
 //
 // The decoder has written some letters; its state is s (the paper's s_{t−1}). The encoder's states are h_1 …
 // h_T. How well does h_j answer what s asks for? A small network with one hidden layer says it, the
@@ -63,28 +61,13 @@ Look look_back(const Tensor& s, const Tensor& h, const ValidLengths& lengths, co
   return {squeeze(matmul(unsqueeze(weights, 1), h), 1), weights};  // (B, 1, T) · (B, T, d_h)
 }
 
-// The state then moves on with lesson 9's GRU: a reset gate r, an update gate z, a proposal n.
-//
-//     r = σ(W_r x + U_r s)    z = σ(W_z x + U_z s)    n = tanh(W_n x + r ⊙ U_n s)    s' = (1 − z) ⊙ n + z ⊙ s
-//
-// (biases left out). The three W stand in one matrix, one below the other, and so do the three U.
-
-Tensor gru_by_hand(const Tensor& x, const Tensor& s, const Tensor& w, const Tensor& u, const Tensor& b_w,
-                   const Tensor& b_u) {
-  const Size width = s.size(1);
-  const Tensor from_x = matmul(x, transpose(w)) + b_w, from_s = matmul(s, transpose(u)) + b_u;  // (B, 3H)
-  const auto third = [&](const Tensor& gates, Size k) { return slice(gates, 1, k * width, (k + 1) * width); };
-  const Tensor r = sigmoid(third(from_x, 0) + third(from_s, 0));
-  const Tensor z = sigmoid(third(from_x, 1) + third(from_s, 1));
-  const Tensor n = tanh(third(from_x, 2) + r * third(from_s, 2));
-  return (1 - z) * n + z * s;
-}
-
 // Bahdanau's order is *attend, then step*: the old state asks, and what was read enters the cell beside the
 // embedding e of the letter before. (Luong's decoder, next lesson, steps first.) Note where c goes: it is an
 // input of the cell. It is not the cell's state, as one can read here and there.
 //
 //     c_t = attend(s_{t−1}, h)        s_t = GRU([e_t; c_t], s_{t−1})
+//
+// The GRU is lesson 9's, from plain ops as there: kit::gru_step.
 
 struct Stepped {
   Tensor state;    // (B, d_s)
@@ -106,7 +89,7 @@ struct Step : Module {
     const AdditiveScore& score = *attention.score().as<AdditiveScore>();
     const Look read = look_back(s, h, lengths, score.query.weight, score.key.weight, score.vector);
     const Tensor x = concat({e, read.context}, -1);
-    return {gru_by_hand(x, s, cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh), read.weights};
+    return {kit::gru_step(x, s, {cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh}), read.weights};
   }
 
   Attention attention;
@@ -153,104 +136,60 @@ void show_step(std::uint64_t seed, kit::Report& report) {
                                                   apart < 1e-12);
 }
 
-// ---- 2. The task ------------------------------------------------------------------------------------------
+// ---- 2. Looking back at all states ------------------------------------------------------------------------
 //
-// As in lesson 10: write a string backwards. Ten letters, lengths 4 to 24, a fresh batch at every step.
-// Nothing can be guessed, so every letter has to come through from the encoder. Nothing can be learned by
-// heart either: training shows some 4,000 strings of each length, and there are a million of six letters.
-
-using kit::draw_strings, kit::Strings;
-constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString;
-
-// ---- 3. All states, or one vector -------------------------------------------------------------------------
+// The task is lesson 10's: write a string backwards. Ten letters, lengths 4 to 24, a fresh batch at every
+// step. Nothing can be guessed, so every letter has to come through from the encoder. Nothing can be learned
+// by heart either: training shows some 4,000 strings of each length, and there are a million of six letters.
 //
 // The encoder reads in both directions, and h_j = [→h_j; ←h_j] knows what stands left and right of letter j.
 // With 32 units each way h_j has 64 numbers: as many as lesson 10's code of that size. nn/seq2seq.hpp puts
-// encoder and decoder together in a Translator; you have just built its step.
-//
-// For the comparison, the *same* network is given one vector to look at: the two ends, [→h_T; ←h_1], where
-// each direction has seen the whole string. The softmax over one place is exactly 1, whatever the score. So
-// the decoder gets the same context at each letter, and that is a fixed-length code. Every weight has the
-// same shape and the same first value.
+// encoder and decoder together in a Translator; you have just built its step. What passes between the two is
+// an Encoded: all states, the two ends, and the lengths of the strings.
 
-enum class Memory { all_states, one_vector };
+using kit::Strings;
+constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString;
 
 struct Reverser : Translator {
-  Reverser(Memory memory_in, Size vocabulary) : Translator(options(vocabulary)), memory(memory_in) {}
+  Reverser() : Translator(options(kit::alphabet().size())) {}
 
   static TranslatorOptions options(Size vocabulary) {
     return {{.vocabulary = vocabulary, .embedding = 32, .hidden = 32},
             {.vocabulary = vocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
   }
-  Encoded read(const kit::Padded& source) const {
-    const Encoded states = encoder(kit::indices(source), kit::valid_lengths(source));
-    if (memory == Memory::all_states) return states;
-    const Tensor code = concat({states.final[0].hidden, states.final[1].hidden}, -1);  // (B, 64)
-    return {unsqueeze(code, 1), states.final, {}};  // keys = values = (B, 1, 64)
+  /// What the decoder may look at.
+  virtual Encoded read(const kit::Padded& source) const {
+    return encoder(kit::indices(source), kit::valid_lengths(source));
   }
-
-  Memory memory;
 };
 
-double train_step(const Reverser& model, Adam& adam, const Strings& strings, double rate) {
-  const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
-  Tape tape;
-  const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(strings.sources));
-  const Tensor loss = cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
-  tape.backward(loss);
-  clip_gradients(model.parameters(), 1.0);
-  adam.step(rate);
-  return loss.item();
-}
-
-void train(Reverser& model, const kit::Options& options) {
+void train(Reverser& model, const char* name, const kit::Options& options) {
   constexpr Size kBatch = 64;
   model.initialise(options.seed);
-  Adam adam(model.parameters(), {.learning_rate = 3e-3});
-  const Size rise = std::max<Size>(1, options.steps / 25);
-  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, options.steps - rise)));
-  kit::Progress progress(options.steps, {.unit = "strings"});
-  model.train();
-  for (Size step = 1; step <= options.steps; ++step) {
-    const auto stream = static_cast<std::uint64_t>(step);
-    set_random(options.seed, stream);
-    const Strings strings = draw_strings(kit::Random(options.seed, stream), kBatch, kShortest, kLongest);
-    progress.step(train_step(model, adam, strings, rate(step)), kBatch);
-  }
-  progress.finish();
+  kit::train(model, {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed},
+             [&](kit::Random random) {
+               const Strings strings = kit::draw_strings(random, kBatch);
+               const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
+               const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(strings.sources));
+               return cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
+             });
 }
 
-// ---- 4. Free writing --------------------------------------------------------------------------------------
-//
 // In training the decoder was fed the right letters. Now it is on its own: it is fed what it wrote. A string
-// counts if every letter is right, and <end> comes at the right place. (Under teacher forcing a model that is
-// right nine times in ten looks good. Here it has to be right twenty-five times in a row, and gets one string
-// of 24 letters in fourteen.)
+// counts if every letter is right, and <end> comes at the right place. (Lesson 10 said why letters alone
+// would flatter.) For each letter that is written the decoder's prepare(), start() and step() do what you
+// built above; W_k h_j is computed once, in prepare().
 
 /// In per cent, over `count` strings of one length.
 double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {
-  constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
-  const Strings strings = draw_strings(kit::Random(seed, kTestStreams + static_cast<std::uint64_t>(length)),
-                                       count, length, length);
-  const kit::Padded& target = strings.targets;
-  const Encoded source = model.read(strings.sources);
-  const AttentionMemory memory = model.decoder.prepare(source);  // W_k h_j: once for the whole string
-  DecoderState state = model.decoder.start(source);
-  Indices words(Ids(static_cast<std::size_t>(count), kit::kStart), {count});
-  std::vector<bool> right(static_cast<std::size_t>(count), true);
-  for (Size t = 1; t < target.columns; ++t) {
-    // The likeliest letter is the next input.
-    words = argmax(model.decoder.step(words, state, memory).logits);
-    const Ids written = words.to_vector();
-    for (std::size_t row = 0; row < right.size(); ++row)
-      if (written[row] != target.at(static_cast<Size>(row), t)) right[row] = false;
-  }
-  return 100.0 * static_cast<double>(std::count(right.begin(), right.end(), true)) /
-         static_cast<double>(count);
+  const Strings strings = kit::test_strings(seed, count, length);
+  return kit::percent_rows_equal(kit::write_freely(model.decoder, model.read(strings.sources), length + 1),
+                                 kit::indices(kit::teacher_forcing(strings.targets).output));
 }
 
-kit::Series match_by_length(Reverser& model, const char* name, const kit::Options& options) {
-  const Evaluating evaluating(model);
+/// Trains one of the two, and tests it.
+kit::Series run(Reverser& model, const char* name, const kit::Options& options) {
+  train(model, name, options);
   kit::Series series{name, {}, {}};
   for (Size length = kShortest; length <= kLongest; ++length) {
     series.x.push_back(static_cast<double>(length));
@@ -259,17 +198,31 @@ kit::Series match_by_length(Reverser& model, const char* name, const kit::Option
   return series;
 }
 
-/// Trains and tests one of the two, and says what it cost.
-kit::Series run(Reverser& model, const char* name, const kit::Options& options) {
-  using Clock = std::chrono::steady_clock;
-  const auto began = Clock::now();
-  train(model, options);
-  const auto trained = Clock::now();
-  kit::Series series = match_by_length(model, name, options);
-  fmt::print(stderr, "  {} steps in {:.1f} s, tested in {:.1f} s\n", options.steps,
-             std::chrono::duration<double>(trained - began).count(),
-             std::chrono::duration<double>(Clock::now() - trained).count());
-  return series;
+// ---- 3. The same decoder with one vector to look at -------------------------------------------------------
+//
+// For the comparison, the *same* network is given one vector to look at: the two ends, [→h_T; ←h_1], where
+// each direction has seen the whole string. The softmax over one place is exactly 1, whatever the score. So
+// the decoder gets the same context at each letter, and that is a fixed-length code. Every weight has the
+// same shape and the same first value.
+
+struct Squeezer : Reverser {
+  Encoded read(const kit::Padded& source) const override {
+    const Encoded states = Reverser::read(source);
+    return {unsqueeze(states.code(), 1), states.final, {}};  // one key and value (B, 1, 64), without padding
+  }
+};
+
+// ---- 4. Both in one figure --------------------------------------------------------------------------------
+//
+// Bahdanau's own figure 2 has this shape: one curve falls with the length of the sentence, the other stays.
+
+void show_both(const kit::Series& attention, const kit::Series& fixed, const kit::Options& options) {
+  kit::Chart chart{"Reversing strings: all states against one vector",
+                   "letters in the string",
+                   "exact match in %",
+                   {attention, fixed},
+                   {{99, "target"}}};
+  kit::show(chart, options.out / "lengths.svg");
 }
 
 // ---- 5. Where it looked -----------------------------------------------------------------------------------
@@ -280,11 +233,11 @@ kit::Series run(Reverser& model, const char* name, const kit::Options& options) 
 // one: h_j has read in both directions, so the states beside letter j know it too, and reading from them
 // costs nothing. Weights say where a model read, not where the letter stood.
 
-void show_alignment(Reverser& model, const kit::Vocabulary& letters, const kit::Options& options,
-                    kit::Report& report) {
+void show_alignment(Reverser& model, const kit::Options& options, kit::Report& report) {
   constexpr Size kShown = 14;
+  const kit::Vocabulary letters = kit::alphabet();
   const Strings strings =
-      draw_strings(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 500, kShown, kShown);
+      kit::draw_strings(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 500, kShown, kShown);
   std::vector<Words> sources;
   for (auto row = strings.sources.ids.begin(); row != strings.sources.ids.end(); row += kShown + 1)
     sources.push_back(letters.decode(Ids(row, row + kShown)));
@@ -301,8 +254,7 @@ void show_alignment(Reverser& model, const kit::Vocabulary& letters, const kit::
         weight_near += one.alignment[static_cast<std::size_t>(t)][static_cast<std::size_t>(j)];
     }
   report.figure("largest weight on the very letter", 100 * on / letters_written, "%");
-  report.figure("weight on the letter and its two neighbours together", 100 * weight_near / letters_written,
-                "%");
+  report.figure("weight on the letter and its neighbours", 100 * weight_near / letters_written, "%");
   report.at_least("largest weight on the letter or a neighbour", 100 * near / letters_written, 95, "%");
   fmt::print("\n  {}\n  → {}\n", kit::join_words(written.front().source),
              kit::join_words(written.front().words));
@@ -311,12 +263,11 @@ void show_alignment(Reverser& model, const kit::Vocabulary& letters, const kit::
 }
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("One step of the decoder, from plain ops");
+  report.section("One step of the decoder");
   show_step(options.seed, report);
 
   report.section("Looking back at all states");
-  const kit::Vocabulary letters = kit::alphabet();
-  Reverser attending(Memory::all_states, letters.size());
+  Reverser attending;
   const kit::Series attention = run(attending, "looks back", options);
   const auto worst = std::min_element(attention.y.begin(), attention.y.end());
   fmt::print("  {} weights; exact match is lowest at length {}\n", weights_of(attending),
@@ -324,7 +275,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.at_least("exact match at the worst of all lengths", *worst, 99, "%");
 
   report.section("The same decoder with one vector to look at");
-  Reverser squeezing(Memory::one_vector, letters.size());
+  Squeezer squeezing;
   const kit::Series fixed = run(squeezing, "one vector", options);
   fmt::print("  {} weights, of which the score's {} have nothing to choose from\n", weights_of(squeezing),
              weights_of(squeezing.decoder.attention));
@@ -332,19 +283,11 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.figure("exact match at length 12", fixed.y[12 - kShortest], "%");
   report.at_most("exact match at length 24", fixed.y.back(), 10, "%");
 
-  // Bahdanau's own figure 2 has this shape: one curve falls with the length of the sentence, the other stays.
   report.section("Both in one figure");
-  kit::Chart chart{"Reversing strings: all states against one vector",
-                   "letters in the string",
-                   "exact match in %",
-                   {},
-                   {}};
-  chart.series = {attention, fixed};
-  chart.levels.push_back({99, "target"});
-  kit::show(chart, options.out / "lengths.svg");
+  show_both(attention, fixed, options);
 
   report.section("Where it looked");
-  show_alignment(attending, letters, options, report);
+  show_alignment(attending, options, report);
 }
 
 }  // namespace

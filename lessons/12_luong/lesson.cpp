@@ -13,23 +13,20 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <deque>
-#include <numeric>
-#include <utility>
 
 #include "core/core.hpp"
 #include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/lookups.hpp"
+#include "lessons/kit/training.hpp"
 #include "lessons/kit/vocabulary.hpp"
 #include "nn/seq2seq.hpp"
-#include "optim/adam.hpp"
-#include "optim/clip.hpp"
-#include "optim/schedule.hpp"
 
 using namespace tapestry;
 using kit::Ids;
 using kit::largest, kit::gradients, kit::weights_of;
+using kit::Lookups;
 
 namespace {
 
@@ -74,8 +71,9 @@ Tensor fully_connected_by_hand(const Tensor& e, const Tensor& q, Size places, co
   return location_by_hand(concat({e, q}, -1), places, w);
 }
 
-// nn/ has them all. Such a function makes the score that goes into a model, and by_hand takes its weights out
-// again, so that both versions use the same ones.
+// nn/ has them all. The functions general(…), concat_score(…) … say which score a model is to make for itself
+// (a ScoreMaker); by_hand takes the weights out of the score that was made, so that both versions use the
+// same.
 
 struct Sizes {
   Size embedding, query, key, units, longest;
@@ -128,12 +126,13 @@ Written step_by_hand(const LuongDecoder& decoder, const Indices& words, const Te
 void check_step(const char* name, Kind kind, std::uint64_t seed, kit::Report& report) {
   constexpr DType f64 = DType::f64;
   const Sizes sizes{.embedding = 3, .query = kind == Kind::dot ? 6 : 4, .key = 6, .units = 7, .longest = 8};
-  LuongDecoder decoder({.states = 6, .final = 3}, {.vocabulary = 9,
-                                                   .embedding = sizes.embedding,
-                                                   .hidden = sizes.query,
-                                                   .readout = 5,
-                                                   .score = make_score(kind, sizes),
-                                                   .word_in_query = kind == Kind::fully_connected});
+  const EncodedWidths encoder{.states = sizes.key, .final = 3};  // of 3 units in each direction
+  LuongDecoder decoder(encoder, {.vocabulary = 9,
+                                 .embedding = sizes.embedding,
+                                 .hidden = sizes.query,
+                                 .readout = 5,
+                                 .score = make_score(kind, sizes),
+                                 .word_in_query = kind == Kind::fully_connected});
   decoder.initialise(seed, f64);
   const Indices words = {4, 7};
   const Tensor fed = variable(random_normal({2, 5}, seed, f64), "fed"),
@@ -153,8 +152,8 @@ void check_step(const char* name, Kind kind, std::uint64_t seed, kit::Report& re
 
   const Written ours = step_by_hand(decoder, words, fed, before, source, lengths);
   const auto library = [&] {
-    DecoderState state{before, fed, {}};
-    return decoder.step(words, state, decoder.prepare({source, {}, lengths}));
+    DecoderState state{.recurrent = before, .fed = fed, .attention = {}};
+    return decoder.step(words, state, decoder.prepare({.states = source, .final = {}, .lengths = lengths}));
   };
   const StepModel::Step theirs = library();
   leaves.insert(leaves.end(), {fed, before, source});
@@ -179,50 +178,11 @@ void check_step(const char* name, Kind kind, std::uint64_t seed, kit::Report& re
 // to be read, and *where* depends on what stands there. Training shows 2 to 8 pairs; we test up to 16. The
 // word that goes in is the question, not the answer before: free decoding and teacher forcing are one here.
 
-constexpr Size kLetters = 20, kDigits = 10, kFirstLetter = kit::kEnd + 1,
-               kFirstDigit = kFirstLetter + kLetters, kFirstCapital = kFirstDigit + kDigits,
-               kVocabulary = kFirstCapital + kLetters;
-
-struct Lookups {
-  Indices source;     // (B, 2 · pairs)
-  Indices questions;  // (B, T)
-  Indices answers;    // (B, T)
-};
-
-Ids some_letters(kit::Random& random, Size count) {
-  Ids letters;
-  for (Size i = 0; i < kLetters; ++i) letters.push_back(kFirstLetter + i);
-  random.shuffle(letters);
-  letters.resize(static_cast<std::size_t>(count));
-  return letters;
-}
-
-Lookups draw_lookups(kit::Random random, Size count, Size pairs) {
-  Ids source, questions, answers;
-  for (Size row = 0; row < count; ++row) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> list;
-    for (const std::int64_t letter : some_letters(random, pairs))
-      list.emplace_back(letter, kFirstDigit + random.below(kDigits));
-    for (const auto& [letter, digit] : list) source.insert(source.end(), {letter, digit});
-    random.shuffle(list);
-    for (const auto& [letter, digit] : list) {
-      questions.push_back(letter);
-      answers.push_back(digit);
-    }
-  }
-  return {Indices(source, {count, 2 * pairs}), Indices(questions, {count, pairs}),
-          Indices(answers, {count, pairs})};
-}
-
-std::string symbol(std::int64_t id) {
-  return std::string(1,
-                     static_cast<char>(id < kFirstDigit ? 'a' + id - kFirstLetter : '0' + id - kFirstDigit));
-}
-
 // Encoder: 32 units in each direction, so h_j has 64 numbers. Decoder: 64 units, so that dot can be one of
 // the five. Each digit's h_j has read its letter on the way, and can answer for both.
 
 constexpr Size kEmbedding = 32, kHidden = 64, kMostPairs = 16;
+constexpr auto kVocabulary = kit::kLookupVocabulary;
 
 enum class Feeding { no, yes };
 
@@ -241,66 +201,32 @@ TranslatorOptions model_options(Kind kind, Feeding feeding) {
 /// Draws a number of rows of so many pairs.
 using Draw = Lookups (*)(kit::Random random, Size count, Size pairs);
 
-void train(LuongTranslator& model, const char* name, Draw draw, Size steps, std::uint64_t seed) {
-  using Clock = std::chrono::steady_clock;
+void train(LuongTranslator& model, const char* name, Draw draw, const kit::Options& options) {
   constexpr Size kBatch = 64, kFewest = 2, kMost = 8;
-  const auto began = Clock::now();
-  model.initialise(seed);
-  Adam adam(model.parameters(), {.learning_rate = 3e-3});
-  const Size rise = std::max<Size>(1, steps / 25);
-  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, steps - rise)));
-  kit::Progress progress(steps, {.unit = "strings"});
-  for (Size step = 1; step <= steps; ++step) {
-    kit::Random random(seed, static_cast<std::uint64_t>(step));
-    const Size pairs = random.between(kFewest, kMost);
-    const Lookups batch = draw(random, kBatch, pairs);
-    Tape tape;
-    const Tensor loss = cross_entropy(model(batch.source, {}, batch.questions), batch.answers);
-    tape.backward(loss);
-    clip_gradients(model.parameters(), 1.0);
-    adam.step(rate(step));
-    progress.step(loss.item(), kBatch);
-  }
-  progress.finish();
-  fmt::print(stderr, "  {}: {} steps in {:.1f} s\n", name, steps,
-             std::chrono::duration<double>(Clock::now() - began).count());
+  model.initialise(options.seed);
+  kit::train(model, {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed},
+             [&](kit::Random random) {
+               const Size pairs = random.between(kFewest, kMost);
+               const Lookups batch = draw(random, kBatch, pairs);
+               return cross_entropy(model(batch.source, {}, batch.questions), batch.answers);
+             });
 }
 
 struct Counted {
   double symbols = 0, strings = 0;  // per cent right
-  std::vector<double> by_question;  // symbols right at the first, second, … question
-  double ends = 0, inside = 0;      // … asked for the first or last pair of the list, or for another one
+  std::vector<double> by_question;  // share of symbols right at the first, second, … question
 };
 
-Counted count(const LuongTranslator& model, Draw draw, std::uint64_t seed, Size pairs, Size rows) {
+Counted count(const LuongTranslator& model, Draw draw, const kit::Options& options, Size pairs) {
   constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
-  const Lookups test = draw(kit::Random(seed, kTestStreams + static_cast<std::uint64_t>(pairs)), rows, pairs);
-  const Ids source = test.source.to_vector(), asked = test.questions.to_vector(),
-            wanted = test.answers.to_vector();
-  const Ids written = argmax(model(test.source, {}, test.questions)).to_vector();
-  const auto questions = static_cast<std::size_t>(test.questions.shape()[1]);
-  const auto length = static_cast<std::size_t>(2 * pairs);
-  Counted counted;
-  counted.by_question.assign(questions, 0.0);
-  double ends = 0, right_ends = 0, right = 0;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
-    bool all = true;
-    for (std::size_t t = 0; t < questions; ++t) {
-      const std::size_t at = row * questions + t;
-      const bool is_right = written[at] == wanted[at];
-      const bool is_end = asked[at] == source[row * length] || asked[at] == source[(row + 1) * length - 2];
-      counted.by_question[t] += 100.0 * is_right / static_cast<double>(rows);
-      right += is_right;
-      ends += is_end;
-      right_ends += is_end && is_right;
-      all = all && is_right;
-    }
-    counted.strings += 100.0 * all / static_cast<double>(rows);
-  }
-  const auto symbols = static_cast<double>(wanted.size());
-  counted.symbols = 100 * right / symbols;
-  counted.ends = 100 * right_ends / ends;
-  counted.inside = 100 * (right - right_ends) / (symbols - ends);
+  const Size rows = options.smoke ? 20 : 1000;
+  const Lookups test =
+      draw(kit::Random(options.seed, kTestStreams + static_cast<std::uint64_t>(pairs)), rows, pairs);
+  const Indices written = argmax(model(test.source, {}, test.questions));
+  Counted counted{
+      kit::percent_equal(written, test.answers), kit::percent_rows_equal(written, test.answers), {}};
+  for (Size t = 0; t < test.answers.shape()[1]; ++t)
+    counted.by_question.push_back(kit::percent_equal(written.column(t), test.answers.column(t)) / 100);
   return counted;
 }
 
@@ -317,9 +243,56 @@ constexpr std::array<Entry, 5> kScores = {{{Kind::dot, "dot", "q · k"},
 // What to expect. The three that compare find any pair, in lists twice as long as any they were trained on: a
 // list is searched by content, and its length does not matter. The two that point cannot know where a letter
 // stands. That they answer some questions anyway is lesson 10's doing: h_0 is made of the encoder's two ends,
-// and holds something of a short list. The location score, for one, learns to find the pair at one end, where
-// a direction of the encoder stopped. For the others it spreads its weights over all digits, which counts
-// them, and names a frequent one. One pair of four is a lot, one of sixteen is not: both fade as lists grow.
+// and holds something of a short list. The location score, for one, learns to find a pair at one end, where a
+// direction of the encoder stopped; for the others it spreads its weights over all digits, which counts them,
+// and names a frequent one. One pair of four is a lot, one of sixteen is not: both fade as lists grow.
+
+bool points(const Entry& entry) {
+  return entry.kind == Kind::location || entry.kind == Kind::fully_connected;
+}
+
+void compare_scores(std::deque<LuongTranslator>& models, const kit::Options& options, kit::Report& report) {
+  std::vector<std::array<Counted, 3>> counted;  // at 4, 8, 16 pairs
+  kit::Chart chart{"Looking up: dot, general and concat find it, the others do not",
+                   "pairs in the list",
+                   "symbols right in %",
+                   {},
+                   {}};
+  for (const Entry& entry : kScores) {
+    LuongTranslator& model = models.emplace_back(model_options(entry.kind, Feeding::no));
+    train(model, entry.name, kit::draw_lookups, options);
+    kit::Series& series = chart.series.emplace_back(kit::Series{entry.name, {}, {}});
+    std::array<Counted, 3>& results = counted.emplace_back();
+    for (Size pairs = 2; pairs <= kMostPairs; pairs += 2) {
+      const Counted result = count(model, kit::draw_lookups, options, pairs);
+      if (pairs == 4 || pairs == 8 || pairs == 16) results[pairs == 4 ? 0 : pairs == 8 ? 1 : 2] = result;
+      series.x.push_back(static_cast<double>(pairs));
+      series.y.push_back(result.symbols);
+    }
+  }
+  fmt::print(
+      "  score            formula             weights    symbols right in %      strings right in %\n"
+      "                                                4 pairs     8    16      4 pairs     8    16\n");
+  for (std::size_t i = 0; i < kScores.size(); ++i) {
+    const auto& [at4, at8, at16] = counted[i];
+    fmt::print("  {:<15}  {:<18}  {:>7}   {:>7.1f} {:>5.1f} {:>5.1f}      {:>7.1f} {:>5.1f} {:>5.1f}\n",
+               kScores[i].name, kScores[i].formula, weights_of(models[i].decoder.attention), at4.symbols,
+               at8.symbols, at16.symbols, at4.strings, at8.strings, at16.strings);
+  }
+  for (std::size_t i = 0; i < kScores.size(); ++i) {
+    const std::string name = kScores[i].name;
+    const auto& [at4, at8, at16] = counted[i];
+    if (points(kScores[i])) {
+      report.at_most(name + ": symbols, 4 pairs", at4.symbols, 60, "%");
+      report.at_least(name + ": lost from 4 to 8 pairs", at4.symbols - at8.symbols, 0, "points");
+      report.at_least(name + ": lost from 8 to 16", at8.symbols - at16.symbols, 0, "points");
+    } else {
+      report.at_least(name + ": strings, 8 pairs", at8.strings, 99, "%");
+      report.at_least(name + ": strings, 16 pairs", at16.strings, 99, "%");
+    }
+  }
+  kit::show(chart, options.out / "scores.svg");
+}
 
 // ---- 3. Where each looked ---------------------------------------------------------------------------------
 //
@@ -329,68 +302,20 @@ constexpr std::array<Entry, 5> kScores = {{{Kind::dot, "dot", "q · k"},
 
 void show_weights(const LuongTranslator& model, const Entry& entry, const kit::Options& options) {
   constexpr Size kShown = 6;
-  const Lookups one = draw_lookups(kit::Random(options.seed, 2'000'000), 1, kShown);
-  const WeightRecorder recorder(model.decoder.attention);
+  const Lookups one = kit::draw_lookups(kit::Random(options.seed, 2'000'000), 1, kShown);
+  const WeightRecorder recorder(model.decoder.attention);  // while it lives, it keeps the weights
   const Ids written = argmax(model(one.source, {}, one.questions)).to_vector();
   const Ids questions = one.questions.to_vector(), answers = one.answers.to_vector();
   kit::Heatmap map;
   map.title = fmt::format("{}: {}", entry.name, entry.formula);
-  for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(symbol(id));
+  for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(kit::lookup_symbol(id));
   for (std::size_t t = 0; t < questions.size(); ++t)
-    map.rows.push_back(fmt::format("{}? {} {}", symbol(questions[t]), symbol(written[t]),
-                                   written[t] == answers[t] ? "✓" : "✗"));
+    map.rows.push_back(fmt::format("{}? {} {}", kit::lookup_symbol(questions[t]),
+                                   kit::lookup_symbol(written[t]), written[t] == answers[t] ? "✓" : "✗"));
   map.values = recorder.weights().front().to_vector();
   std::string file = entry.name;
   std::replace(file.begin(), file.end(), ' ', '_');
   kit::show(map, options.out / (file + ".svg"));
-}
-
-void compare_scores(const kit::Options& options, kit::Report& report) {
-  std::deque<LuongTranslator> models;
-  std::vector<std::vector<Counted>> counted;
-  kit::Chart chart{"Looking up: dot, general and concat find it, the others do not",
-                   "pairs in the list",
-                   "symbols right in %",
-                   {},
-                   {}};
-  for (const Entry& entry : kScores) {
-    LuongTranslator& model = models.emplace_back(model_options(entry.kind, Feeding::no));
-    train(model, entry.name, draw_lookups, options.steps, options.seed);
-    kit::Series& series = chart.series.emplace_back(kit::Series{entry.name, {}, {}});
-    std::vector<Counted>& results = counted.emplace_back();
-    for (Size pairs = 2; pairs <= kMostPairs; pairs += 2) {
-      results.push_back(count(model, draw_lookups, options.seed, pairs, options.smoke ? 20 : 1000));
-      series.x.push_back(static_cast<double>(pairs));
-      series.y.push_back(results.back().symbols);
-    }
-  }
-  fmt::print(
-      "  score            formula             weights    symbols right in %      strings right in %\n");
-  fmt::print(
-      "                                                4 pairs     8    16      4 pairs     8    16\n");
-  for (std::size_t i = 0; i < kScores.size(); ++i) {
-    const Counted &at4 = counted[i][1], &at8 = counted[i][3], &at16 = counted[i][7];
-    fmt::print("  {:<15}  {:<18}  {:>7}   {:>7.1f} {:>5.1f} {:>5.1f}      {:>7.1f} {:>5.1f} {:>5.1f}\n",
-               kScores[i].name, kScores[i].formula, weights_of(models[i].decoder.attention), at4.symbols,
-               at8.symbols, at16.symbols, at4.strings, at8.strings, at16.strings);
-  }
-  for (std::size_t i = 0; i < kScores.size(); ++i) {
-    const std::string name = kScores[i].name;
-    const Counted &at4 = counted[i][1], &at8 = counted[i][3], &at16 = counted[i][7];
-    if (kScores[i].kind != Kind::location && kScores[i].kind != Kind::fully_connected) {
-      report.at_least(name + ": strings, 8 pairs", at8.strings, 99, "%");
-      report.at_least(name + ": strings, 16 pairs", at16.strings, 99, "%");
-      continue;
-    }
-    report.at_most(name + ": symbols, 4 pairs", at4.symbols, 60, "%");
-    report.at_most(name + ": symbols, 8 pairs", at8.symbols, at4.symbols, "%");
-    report.at_most(name + ": symbols, 16 pairs", at16.symbols, at8.symbols, "%");
-    report.figure(name + ": first or last pair of 8", at8.ends, "%");
-    report.figure(name + ": a pair between them", at8.inside, "%");
-  }
-  kit::show(chart, options.out / "scores.svg");
-  report.section("Where each looked");
-  for (std::size_t i = 0; i < kScores.size(); ++i) show_weights(models[i], kScores[i], options);
 }
 
 // ---- 4. Input feeding -------------------------------------------------------------------------------------
@@ -407,49 +332,28 @@ void compare_scores(const kit::Options& options, kit::Report& report) {
 //
 // The second answer is what the first one stands for. Whoever forgot the first cannot know where to look.
 
-Lookups draw_trails(kit::Random random, Size count, Size pairs) {
-  constexpr Size kHops = 4, kCapital = kFirstCapital - kFirstLetter;
-  Ids source, questions, answers;
-  for (Size row = 0; row < count; ++row) {
-    const Ids ring = some_letters(random, pairs);  // each letter stands for the next one in the ring
-    const auto after = [&](Size i) { return ring[static_cast<std::size_t>(i % pairs)]; };
-    Ids order(ring.size());
-    std::iota(order.begin(), order.end(), 0);
-    random.shuffle(order);
-    for (const std::int64_t i : order) source.insert(source.end(), {after(i), after(i + 1) + kCapital});
-    const Size start = random.below(pairs);
-    for (Size hop = 0; hop < kHops; ++hop) {
-      questions.push_back(hop == 0 ? after(start) : kit::kStart);
-      answers.push_back(after(start + hop + 1) + kCapital);
-    }
-  }
-  return {Indices(source, {count, 2 * pairs}), Indices(questions, {count, kHops}),
-          Indices(answers, {count, kHops})};
-}
-
 void feed_back(const kit::Options& options, kit::Report& report) {
-  kit::Chart chart{"A trail of letters: what input feeding changes", "answer", "right in %", {}, {}};
+  kit::Heatmap map{"A trail of letters: share of answers right", {"1st", "2nd", "3rd", "4th"}, {}, {}};
+  map.numbers = true;
   std::vector<Counted> counted;
   for (const Feeding feeding : {Feeding::no, Feeding::yes}) {
     const char* name = feeding == Feeding::yes ? "input feeding" : "no input feeding";
     LuongTranslator model(model_options(Kind::dot, feeding));
-    train(model, name, draw_trails, options.steps, options.seed);
-    counted.push_back(count(model, draw_trails, options.seed, 8, options.smoke ? 20 : 1000));
-    chart.series.push_back({name, {1, 2, 3, 4}, counted.back().by_question});
-    fmt::print("  {:<17}  answers right, 1st to 4th:", name);
-    for (const double right : counted.back().by_question) fmt::print("  {:5.1f}", right);
-    fmt::print("\n");
+    train(model, name, kit::draw_trails, options);
+    counted.push_back(count(model, kit::draw_trails, options, 8));
+    map.rows.emplace_back(name);
+    for (const double right : counted.back().by_question) map.values.push_back(right);
   }
-  report.at_least("no input feeding: 1st answer, 8 pairs", counted[0].by_question[0], 99, "%");
-  report.at_most("no input feeding: 2nd answer", counted[0].by_question[1], 40, "%");
+  report.at_least("no input feeding: 1st answer, 8 pairs", 100 * counted[0].by_question[0], 99, "%");
+  report.at_most("no input feeding: 2nd answer", 100 * counted[0].by_question[1], 40, "%");
   report.at_least("input feeding: whole trails, 8 pairs", counted[1].strings, 99, "%");
-  kit::show(chart, options.out / "input_feeding.svg");
+  kit::show(map, options.out / "input_feeding.svg");
 }
 
 // ---- 5. Homework: scaled dot in place of additive ---------------------------------------------------------
 //
-// In a model whose score is additive(d_q, d_k, units), put the scaled dot product of lesson 8. It is one
-// line:
+// A task from many a course, solved: in a model whose score is additive(d_q, d_k, units), put the scaled dot
+// product of lesson 8. It is one line:
 //
 //     options.decoder.score = scaled_dot();
 //
@@ -464,10 +368,8 @@ void homework(const kit::Options& options, kit::Report& report) {
   TranslatorOptions changed = model_options(Kind::concat, Feeding::no);  // concat is additive
   changed.decoder.score = scaled_dot();
   LuongTranslator model(changed);
-  train(model, "scaled dot", draw_lookups, options.steps, options.seed);
-  const auto strings = [&](Size pairs) {
-    return count(model, draw_lookups, options.seed, pairs, options.smoke ? 20 : 1000).strings;
-  };
+  train(model, "scaled dot", kit::draw_lookups, options);
+  const auto strings = [&](Size pairs) { return count(model, kit::draw_lookups, options, pairs).strings; };
   report.at_least("scaled dot: strings right, 8 pairs", strings(8), 99, "%");
   report.figure("scaled dot: strings right, 16 pairs", strings(kMostPairs), "%");
 
@@ -486,10 +388,13 @@ void homework(const kit::Options& options, kit::Report& report) {
 }
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("Five scores and one step, from plain ops");
+  report.section("Five scores, and the step around them");
   for (const Entry& entry : kScores) check_step(entry.name, entry.kind, options.seed, report);
   report.section("One decoder, five scores");
-  compare_scores(options, report);
+  std::deque<LuongTranslator> models;
+  compare_scores(models, options, report);
+  report.section("Where each looked");
+  for (std::size_t i = 0; i < models.size(); ++i) show_weights(models[i], kScores[i], options);
   report.section("Input feeding");
   feed_back(options, report);
   report.section("Homework: scaled dot in place of additive");

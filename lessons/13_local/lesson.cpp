@@ -12,19 +12,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <deque>
 #include <limits>
 
 #include "core/core.hpp"
 #include "lessons/kit/agreement.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/training.hpp"
 #include "lessons/kit/vocabulary.hpp"
 #include "nn/seq2seq.hpp"
-#include "optim/adam.hpp"
-#include "optim/clip.hpp"
-#include "optim/schedule.hpp"
 
 using namespace tapestry;
 using kit::Ids;
@@ -91,12 +87,6 @@ Look look_near(const Tensor& h, const Tensor& keys, const Tensor& w, const Tenso
   return {matmul(weights, keys), weights};
 }
 
-Tensor parameter(const Module& module, std::string_view name) {
-  for (const Tensor& leaf : module.parameters())
-    if (leaf.name() == name) return leaf;
-  fail("there is no parameter \"{}\"", name);
-}
-
 // ---- 2. Where there is no derivative ----------------------------------------------------------------------
 //
 // When p_t moves, a key enters the window at distance exactly D. There the Gaussian is
@@ -127,9 +117,8 @@ void check_local(const char* name, const Local& local, std::uint64_t seed, kit::
   const bool predicts = local.kind == Local::Kind::predictive;
   Attention attention(general(kState, kWidth), {.local = local});
   attention.initialise(seed, f64);
-  const Tensor w = parameter(attention, "weight");
-  const Tensor w_p = predicts ? parameter(attention, "window.weight") : Tensor();
-  const Tensor v_p = predicts ? parameter(attention, "window.vector") : Tensor();
+  std::vector<Tensor> leaves = attention.parameters();  // the score's W; then the window's W_p and v_p
+  const Tensor w = leaves[0], w_p = predicts ? leaves[1] : Tensor(), v_p = predicts ? leaves[2] : Tensor();
   const Tensor h = predicts ? states_off_the_edges(w_p, v_p, seed)
                             : variable(random_normal({kSources, kQueries, kState}, seed, f64), "h");
   const Tensor keys = variable(random_normal({kSources, kKeys, kWidth}, seed + 1, f64), "keys");
@@ -141,7 +130,6 @@ void check_local(const char* name, const Local& local, std::uint64_t seed, kit::
   const auto by_hand = [&](const Tensor& states, const Tensor& k) {
     return look_near(states, k, w, positions(states), local.reach, predicts ? Fade::yes : Fade::no);
   };
-  std::vector<Tensor> leaves = attention.parameters();
   const GradcheckResult check =
       gradcheck([&](const Tensor& states, const Tensor& k) { return by_hand(states, k).context; }, {h, keys},
                 leaves, GradcheckOptions{.seed = seed});
@@ -225,7 +213,8 @@ Rows draw_sums(kit::Random random, Size count, Size length) {
   return {Indices(source, {count, length}), Indices(answers, {count, length})};
 }
 
-// nn/ takes the window as an option of any attention: AttentionOptions{.local = local_m(1)}.
+// In nn/ a window is an option of any attention, .local = local_m(1), and none if it is left empty; a decoder
+// hands .attend on to its attention.
 
 constexpr Size kEmbedding = 32, kHidden = 32, kSymbols = 20, kVocabulary = kFirst + kSymbols;
 
@@ -257,54 +246,32 @@ struct Reader : Module {
 
 using Draw = Rows (*)(kit::Random random, Size count, Size length);
 
-double train_step(const Reader& model, Adam& adam, const Rows& rows, double rate) {
-  Tape tape;
-  const Tensor loss = cross_entropy(model(rows), rows.answers);
-  tape.backward(loss);
-  clip_gradients(model.parameters(), 1.0);
-  adam.step(rate);
-  return loss.item();
-}
-
-void train(Reader& model, const std::string& name, Draw draw, Size steps, double learning_rate,
-           std::uint64_t seed) {
-  using Clock = std::chrono::steady_clock;
+/// At its highest the rate is `rate`.
+void train(Reader& model, const char* name, Draw draw, Size steps, double rate, std::uint64_t seed) {
   constexpr Size kBatch = 64;
-  const auto began = Clock::now();
   model.initialise(seed);
-  Adam adam(model.parameters(), {.learning_rate = learning_rate});
-  const Size rise = std::max<Size>(1, steps / 25);
-  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, steps - rise)));
-  kit::Progress progress(steps, {.unit = "strings"});
-  for (Size step = 1; step <= steps; ++step) {
-    kit::Random random(seed, static_cast<std::uint64_t>(step));
-    const Size length = random.between(kShortest, kLongest);
-    progress.step(train_step(model, adam, draw(random, kBatch, length), rate(step)), kBatch);
-  }
-  progress.finish();
-  fmt::print(stderr, "  {}: {} steps in {:.1f} s\n", name, steps,
-             std::chrono::duration<double>(Clock::now() - began).count());
+  kit::train(model, {.name = name, .steps = steps, .rate = rate, .batch = kBatch, .seed = seed},
+             [&](kit::Random random) {
+               const Size length = random.between(kShortest, kLongest);
+               const Rows rows = draw(random, kBatch, length);
+               return cross_entropy(model(rows), rows.answers);
+             });
 }
 
 struct Counted {
-  double symbols = 0, strings = 0;  // per cent right, over all lengths alike
+  double symbols = 0, rows = 0;  // per cent right, over all lengths alike
 };
 
-Counted count(const Reader& model, Draw draw, std::uint64_t seed, Size rows) {
+Counted count(const Reader& model, Draw draw, const kit::Options& options) {
   constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
+  constexpr double kLengths = kLongest - kShortest + 1;
   Counted counted;
-  const double one = 100.0 / static_cast<double>(rows * (kLongest - kShortest + 1));
   for (Size length = kShortest; length <= kLongest; ++length) {
-    const Rows test =
-        draw(kit::Random(seed, kTestStreams + static_cast<std::uint64_t>(length)), rows, length);
-    const Ids wanted = test.answers.to_vector(), written = argmax(model(test)).to_vector();
-    for (std::size_t row = 0; row < wanted.size(); row += static_cast<std::size_t>(length)) {
-      Size right = 0;
-      for (std::size_t t = row; t < row + static_cast<std::size_t>(length); ++t)
-        right += written[t] == wanted[t];
-      counted.symbols += one * static_cast<double>(right) / static_cast<double>(length);
-      counted.strings += right == length ? one : 0;
-    }
+    const kit::Random random(options.seed, kTestStreams + static_cast<std::uint64_t>(length));
+    const Rows test = draw(random, options.smoke ? 5 : 200, length);
+    const Indices written = argmax(model(test));
+    counted.symbols += kit::percent_equal(written, test.answers) / kLengths;
+    counted.rows += kit::percent_rows_equal(written, test.answers) / kLengths;
   }
   return counted;
 }
@@ -314,19 +281,19 @@ Counted count(const Reader& model, Draw draw, std::uint64_t seed, Size rows) {
 
 constexpr Size kShown = 8;
 
-kit::Heatmap window_picture(const Reader& model, Draw draw, Size length, std::uint64_t seed, char first,
+kit::Heatmap window_picture(const Reader& model, Draw draw, std::uint64_t seed, char first,
                             const char* title) {
-  const Rows rows = draw(kit::Random(seed, 2'000'000), 1, length);
+  const Rows rows = draw(kit::Random(seed, 2'000'000), 1, kShown);
   const auto symbol = [&](std::int64_t id) {
     return std::string(1, static_cast<char>(first + (id - kFirst)));
   };
-  const WeightRecorder recorder(model.decoder.attention);
+  const WeightRecorder recorder(model.decoder.attention);  // keeps weights and positions while it lives
   const Ids written = argmax(model(rows)).to_vector();
   const Tensor p = recorder.positions().front();  // (1, T)
   kit::Heatmap map;
   map.title = title;
   for (const std::int64_t id : rows.source.to_vector()) map.columns.push_back(symbol(id));
-  for (Size t = 0; t < length; ++t)
+  for (Size t = 0; t < kShown; ++t)
     map.rows.push_back(
         fmt::format("{} (p_t = {:.1f})", symbol(written[static_cast<std::size_t>(t)]), p.at({0, t})));
   map.most = 0.5;
@@ -342,28 +309,25 @@ kit::Heatmap window_picture(const Reader& model, Draw draw, Size length, std::ui
 // stands, and inside the window all keys look alike. So they do with no window at all, which is the attention
 // of the lessons before. A window is more than a saving: here it is all that is known about order.
 
-Size rows_to_test(const kit::Options& options) { return options.smoke ? 5 : 200; }
-
 void add_neighbours(const kit::Options& options, kit::Report& report) {
   struct Setting {
     const char* name;
     std::optional<Local> local;
   };
-  const std::vector<Setting> settings = {
-      {"D = 0", local_m(0)}, {"D = 1", local_m(1)}, {"D = 2", local_m(2)}, {"no window", {}}};
   kit::Bars bars{"The sum of three neighbours: local-m with several windows", "digits right in %", {}, {}};
   std::vector<Counted> counted;
   std::optional<kit::Heatmap> map;
   fmt::print("  window       digits right   whole rows right\n");
-  for (const Setting& setting : settings) {
+  for (const Setting& setting : {Setting{"D = 0", local_m(0)}, Setting{"D = 1", local_m(1)},
+                                 Setting{"D = 2", local_m(2)}, Setting{"no window", {}}}) {
     Reader model(setting.local);
     train(model, setting.name, draw_sums, options.steps, 1.5e-2, options.seed);
-    const Counted result = count(model, draw_sums, options.seed, rows_to_test(options));
-    fmt::print("  {:<11}  {:>10.1f} %   {:>14.1f} %\n", setting.name, result.symbols, result.strings);
-    bars.bars.push_back({setting.name, result.symbols});
-    counted.push_back(result);
+    counted.push_back(count(model, draw_sums, options));
+    fmt::print("  {:<11}  {:>10.1f} %   {:>14.1f} %\n", setting.name, counted.back().symbols,
+               counted.back().rows);
+    bars.bars.push_back({setting.name, counted.back().symbols});
     if (counted.size() == 2)
-      map = window_picture(model, draw_sums, 8, options.seed, '0', "Adding neighbours, local-m with D = 1");
+      map = window_picture(model, draw_sums, options.seed, '0', "Adding neighbours, local-m with D = 1");
   }
   report.at_least("local-m, D = 1: digits right", counted[1].symbols, 99, "%");
   report.at_most("local-m, D = 0: digits right", counted[0].symbols, 20, "%");
@@ -408,14 +372,14 @@ void undo_doubling(const kit::Options& options, kit::Report& report) {
   const Size steps = std::max<Size>(1, options.steps * 3 / 5);
   const auto run = [&](Reader& model, const char* name) {
     train(model, name, draw_doubled, steps, 3e-3, options.seed);
-    const Counted result = count(model, draw_doubled, options.seed, rows_to_test(options));
+    const Counted result = count(model, draw_doubled, options);
     fmt::print("  {:<8}  {:>6.1f} % of letters, {:>6.1f} % of whole texts\n", name, result.symbols,
-               result.strings);
+               result.rows);
     return result;
   };
   Reader monotonic(local_m(kReach)), predictive(local_p(kReach, kHidden, kHidden));
   const Counted with_m = run(monotonic, "local-m"), with_p = run(predictive, "local-p");
-  report.at_least("local-p, D = 2: whole texts right", with_p.strings, 99, "%");
+  report.at_least("local-p, D = 2: whole texts right", with_p.rows, 99, "%");
   report.at_most("local-m, D = 2: letters right", with_m.symbols, 50, "%");
 
   const std::vector<double> p = positions_of(predictive, kLongest, options.seed);
@@ -433,20 +397,20 @@ void undo_doubling(const kit::Options& options, kit::Report& report) {
       "Where the window stands: p_t against t", "t, letters written", "p_t, place in the source", {}, {}};
   chart.series = {wanted, m, learned};
   kit::show(chart, options.out / "positions.svg");
-  kit::show(window_picture(predictive, draw_doubled, kShown, options.seed, 'a',
-                           "Undoing a doubling, local-p with D = 2"),
-            options.out / "local_p.svg");
+  kit::show(
+      window_picture(predictive, draw_doubled, options.seed, 'a', "Undoing a doubling, local-p with D = 2"),
+      options.out / "local_p.svg");
 }
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("Two windows, from plain ops");
-  check_local("local-m", local_m(1), options.seed, report);
-  check_local("local-p", local_p(kReach, kState, 4), options.seed, report);
+  report.section("A window");
+  check_local("local-m", local_m(1), options.seed, report);                  // D = 1
+  check_local("local-p", local_p(kReach, kState, 4), options.seed, report);  // D, width of h_t, rows of W_p
   report.section("Where there is no derivative");
   show_the_edge(options.seed, report);
-  report.section("Neighbours: local-m");
+  report.section("Neighbours");
   add_neighbours(options, report);
-  report.section("Doubled letters: local-p");
+  report.section("A text in which every letter is doubled");
   undo_doubling(options, report);
 }
 

@@ -11,22 +11,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
-#include <map>
-#include <string_view>
 
 #include "core/core.hpp"
 #include "core/random.hpp"
 #include "lessons/kit/agreement.hpp"
+#include "lessons/kit/dates.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/tensors.hpp"
+#include "lessons/kit/training.hpp"
 #include "lessons/kit/translation.hpp"
 #include "nn/seq2seq.hpp"
-#include "optim/adam.hpp"
-#include "optim/clip.hpp"
-#include "optim/schedule.hpp"
 
 using namespace tapestry;
 using kit::Ids;
@@ -52,6 +48,10 @@ namespace {
 // it is done. With ratio 1 all are known, and what needs no recurrence, embeddings and logits, is one matrix
 // product for the whole sequence. That is the first part of the cost.
 
+// The coins come from next_stream(), a row of random numbers that nobody else draws. set_random(seed, step)
+// says at which training step a program stands, and each call takes the step's next row: so one seed gives
+// one result. (Dropout draws in the same way, and kit::train sets seed and step.)
+
 /// right (B, T): <start> y_1 … → logits (B, T, V). One step of the decoder is lesson 11's.
 Tensor write(const BahdanauDecoder& decoder, const Encoded& source, const Indices& right, double ratio) {
   const AttentionMemory memory = decoder.prepare(source);
@@ -59,9 +59,8 @@ Tensor write(const BahdanauDecoder& decoder, const Encoded& source, const Indice
   std::vector<Tensor> logits;
   for (Size t = 0; t < right.shape()[1]; ++t) {
     Ids input = right.column(t).to_vector();
-    if (t > 0) {                             // <start> is always given
-      RandomState& random = random_state();  // coin `row` of a stream of its own for each step
-      const Stream coins(random.seed ^ hash_of("forcing"), (random.step << 20) + random.site++);
+    if (t > 0) {  // <start> is always given
+      const Stream coins = next_stream();
       const Ids own = argmax(logits.back()).to_vector();
       for (std::size_t row = 0; row < input.size(); ++row)
         if (coins.uniform(row) >= ratio) input[row] = own[row];
@@ -114,105 +113,24 @@ void show_mixing(std::uint64_t seed, kit::Report& report) {
 
 // ---- 2. Dates ---------------------------------------------------------------------------------------------
 //
-// The hundred years 1970 to 2069, so that a year of two digits is one year only. Day before month where both
-// are numbers. The stray characters are letters and signs, no digits: what stands before "1/11/26" must not
-// make it "21/11/26". Since they come first, no part of the date has a fixed place.
+// kit::draw_dates makes them: the hundred years 1970 to 2069, so that a year of two digits is one year only,
+// in ten forms. Day before month where both are numbers. The stray characters are letters and signs, no
+// digits: what stands before "1/11/26" must not make it "21/11/26". Since they come first, no part of the
+// date has a fixed place. One day in ten is kept out of training, drawn by its number. A model that has
+// learned days by heart fails on those; one that has learned how dates are written does not notice. The
+// title's own day is kept out, too.
 
-enum class Part { stray, between, day, month, year };
-constexpr const char* kParts[] = {"stray", "between", "day", "month", "year"};
+using kit::DateText, kit::DatePart;
 
-struct Example {
-  Words source, target;     // characters; '_' is a space
-  std::vector<Part> parts;  // of each character of the source
-
-  void add(std::string_view text, Part part) {
-    for (const char c : text) {
-      source.push_back(std::string(1, c == ' ' ? '_' : c));
-      parts.push_back(part);
-    }
-  }
-};
-
-constexpr const char* kMonths[] = {"january", "february", "march",     "april",   "may",      "june",
-                                   "july",    "august",   "september", "october", "november", "december"};
-constexpr const char* kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
-                                     "thursday", "friday", "saturday"};
-constexpr std::string_view kStray = "abcdefghijklmnopqrstuvwxyz #*:;!?&";
-constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz_#*:;!?&,./'0123456789";
-constexpr std::string_view kWritten = "0123456789-";
-
-kit::Vocabulary characters(std::string_view all) {
-  Words words;
-  for (const char c : all) words.push_back(std::string(1, c));
-  return kit::Vocabulary::of(words);
+std::string joined(const Words& characters) {
+  std::string text;
+  for (const std::string& character : characters) text += character;
+  return text;
 }
 
-const char* ordinal(unsigned day) {
-  if (day >= 11 && day <= 13) return "th";
-  return day % 10 == 1 ? "st" : day % 10 == 2 ? "nd" : day % 10 == 3 ? "rd" : "th";
-}
-
-// Ten ways to write a date. Capitals stand for its parts: D the day (E with two digits), O its ending, M the
-// month, A its first three letters, K its number (N with two digits), Y the year, S its last two digits, W
-// the weekday, V its first three letters.
-constexpr const char* kForms[] = {"DO of M Y", "D A Y", "M D, Y", "A DO Y",         "W, M D, Y",
-                                  "V D M Y",   "D/K/S", "E.N.Y",  "the DO of M 'S", "Y, D A"};
-constexpr Size kFormCount = std::size(kForms), kDays = 36'525;
-
-/// Day number `day` after 1970-01-01 in form `form`, after `stray` stray characters.
-Example write_date(Size day, Size form, Size stray, kit::Random& random) {
-  const std::chrono::sys_days point{std::chrono::days{day}};
-  const std::chrono::year_month_day date{point};
-  const int y = static_cast<int>(date.year());
-  const auto m = static_cast<unsigned>(date.month()), d = static_cast<unsigned>(date.day());
-  const std::string month = kMonths[m - 1], weekday = kWeekdays[std::chrono::weekday{point}.c_encoding()];
-
-  Example example;
-  for (Size i = 0; i < stray; ++i) {
-    const auto which = static_cast<std::size_t>(random.below(static_cast<Size>(kStray.size())));
-    example.add(kStray.substr(which, 1), Part::stray);
-  }
-  const auto number = [](auto n) { return fmt::format("{}", n); };
-  const auto two = [](auto n) { return fmt::format("{:02}", n); };
-  using Piece = std::pair<std::string, Part>;
-  const std::map<char, Piece> pieces = {{'D', {number(d), Part::day}},
-                                        {'E', {two(d), Part::day}},
-                                        {'O', {ordinal(d), Part::day}},
-                                        {'M', {month, Part::month}},
-                                        {'A', {month.substr(0, 3), Part::month}},
-                                        {'K', {number(m), Part::month}},
-                                        {'N', {two(m), Part::month}},
-                                        {'Y', {number(y), Part::year}},
-                                        {'S', {two(y % 100), Part::year}},
-                                        {'W', {weekday, Part::between}},
-                                        {'V', {weekday.substr(0, 3), Part::between}}};
-  for (const char c : std::string_view(kForms[form])) {
-    const auto found = pieces.find(c);
-    const Piece piece = found == pieces.end() ? Piece{std::string(1, c), Part::between} : found->second;
-    example.add(piece.first, piece.second);
-  }
-  for (const char c : fmt::format("{}-{:02}-{:02}", y, m, d)) example.target.push_back(std::string(1, c));
-  return example;
-}
-
-// One day in ten is kept out of training, drawn by its number. A model that has learned days by heart fails
-// on those; one that has learned how dates are written does not notice. The title's own day is kept out, too.
-
-constexpr Size kTitleDay = 20'778;  // 2026-11-21
-
-bool unseen(Size day, std::uint64_t seed) {
-  return day == kTitleDay || kit::Random(seed, 3'000'000 + static_cast<std::uint64_t>(day)).chance(0.1);
-}
-
-std::vector<Example> draw_dates(kit::Random random, Size count, bool from_unseen, std::uint64_t seed) {
-  std::vector<Example> examples;
-  while (static_cast<Size>(examples.size()) < count) {
-    const Size day = random.below(kDays);
-    if (unseen(day, seed) != from_unseen) continue;
-    const Size form = random.below(kFormCount), stray = random.between(0, 20);
-    examples.push_back(write_date(day, form, stray, random));
-  }
-  return examples;
+void show_dates(std::uint64_t seed) {
+  for (const DateText& text : kit::draw_dates(kit::Random(seed, 4'000'000), 6, true, seed))
+    fmt::print("  {:>50} → {}\n", joined(text.source), joined(text.target));
 }
 
 // ---- 3. Three ratios --------------------------------------------------------------------------------------
@@ -227,14 +145,14 @@ std::vector<Example> draw_dates(kit::Random random, Size count, bool from_unseen
 // slowly.
 
 struct Texts {
-  kit::Vocabulary source = characters(kCharacters), target = characters(kWritten);
+  kit::Vocabulary source = kit::date_characters(), target = kit::date_digits();
 };
 
 /// In per cent. A date counts if all its ten characters are right, and <end> follows.
-double exact_match(Translator& model, const Texts& texts, const std::vector<Example>& examples,
+double exact_match(Translator& model, const Texts& texts, const std::vector<DateText>& examples,
                    std::vector<Translation>* written = nullptr) {
   std::vector<Words> sources;
-  for (const Example& example : examples) sources.push_back(example.source);
+  for (const DateText& example : examples) sources.push_back(example.source);
   std::vector<Translation> translations =
       kit::translate(model, texts.source, texts.target, sources, {.max_length = 12, .batch = 250});
   double right = 0;
@@ -248,62 +166,52 @@ struct Batch {
   kit::Forcing words;
 };
 
-Batch encode(const std::vector<Example>& examples, const Texts& texts) {
+Batch encode(const std::vector<DateText>& examples, const Texts& texts) {
   std::vector<Ids> sources, targets;
-  for (const Example& example : examples) {
+  for (const DateText& example : examples) {
     sources.push_back(texts.source.encode_source(example.source));
     targets.push_back(texts.target.encode_target(example.target));
   }
   return {kit::pad(sources), kit::teacher_forcing(kit::pad(targets))};
 }
 
-double train_step(const Translator& model, Adam& adam, const Batch& batch, double ratio, double rate) {
-  Tape tape;
-  const Tensor logits = model(kit::indices(batch.sources), kit::valid_lengths(batch.sources),
-                              kit::indices(batch.words.input), ratio);
-  const Tensor loss = cross_entropy(logits, kit::indices(batch.words.output));
-  tape.backward(loss);
-  clip_gradients(model.parameters(), 1.0);
-  adam.step(rate);
-  return loss.item();
-}
-
 struct Trained {
   Trained(double ratio_in, const Texts& texts)
-      : ratio(ratio_in), model(sizes(texts.source.size(), texts.target.size(), 32, 32)) {}
+      : ratio(ratio_in),
+        model(sizes(texts.source.size(), texts.target.size(), 32, 32)),
+        curve{fmt::format("ratio {}", ratio_in), {}, {}} {}
 
   double ratio;
   Translator model;
-  kit::Series curve;   // exact match of free decoding against steps
-  double seconds = 0;  // of training alone
+  kit::Series curve;  // exact match of free decoding against steps
 };
 
 void train(Trained& trained, const Texts& texts, const kit::Options& options) {
-  using Clock = std::chrono::steady_clock;
   constexpr Size kBatch = 64;
-  const std::vector<Example> watched =
-      draw_dates(kit::Random(options.seed, 2'000'000), options.smoke ? 10 : 250, true, options.seed);
+  const std::vector<DateText> watched =
+      kit::draw_dates(kit::Random(options.seed, 2'000'000), options.smoke ? 10 : 250, true, options.seed);
+  const Size pause = std::max<Size>(1, options.steps / 25);
+  const auto watch = [&](Size step) {
+    if (step % pause != 0) return;
+    trained.curve.x.push_back(static_cast<double>(step));
+    trained.curve.y.push_back(exact_match(trained.model, texts, watched));
+  };
   trained.model.initialise(options.seed);
-  Adam adam(trained.model.parameters(), {.learning_rate = 5e-3});
-  const Size rise = std::max<Size>(1, options.steps / 25), pause = std::max<Size>(1, options.steps / 25);
-  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, options.steps - rise)));
-  kit::Progress progress(options.steps, {.unit = "dates"});
-  trained.model.train();
-  for (Size step = 1; step <= options.steps; ++step) {
-    const auto began = Clock::now();
-    const auto stream = static_cast<std::uint64_t>(step);
-    set_random(options.seed, stream);  // the coins
-    const Batch batch =
-        encode(draw_dates(kit::Random(options.seed, stream), kBatch, false, options.seed), texts);
-    const double loss = train_step(trained.model, adam, batch, trained.ratio, rate(step));
-    trained.seconds += std::chrono::duration<double>(Clock::now() - began).count();
-    if (step % pause == 0) {
-      trained.curve.x.push_back(static_cast<double>(step));
-      trained.curve.y.push_back(exact_match(trained.model, texts, watched));
-    }
-    progress.step(loss, kBatch);
-  }
-  progress.finish();
+  kit::train(trained.model,
+             {.name = trained.curve.name,
+              .steps = options.steps,
+              .rate = 5e-3,
+              .batch = kBatch,
+              .unit = "dates",
+              .seed = options.seed,
+              .after_step = watch},
+             [&](kit::Random random) {
+               const Batch batch = encode(kit::draw_dates(random, kBatch, false, options.seed), texts);
+               const Tensor logits =
+                   trained.model(kit::indices(batch.sources), kit::valid_lengths(batch.sources),
+                                 kit::indices(batch.words.input), trained.ratio);
+               return cross_entropy(logits, kit::indices(batch.words.output));
+             });
 }
 
 /// The step at which the curve crosses `level`, interpolated; NaN if it never does.
@@ -333,8 +241,8 @@ constexpr const char* kDigitNames[] = {"Y1", "Y2", "Y3", "Y4", "M1", "M2", "D1"}
 constexpr std::size_t kFirstOfMonth = 4;
 
 /// The share of dates whose rest is right after a wrong digit at `place`.
-double after_a_slip(Translator& model, const Texts& texts, const std::vector<Example>& examples, Size place) {
-  const Evaluating evaluating(model);
+double after_a_slip(const Translator& model, const Texts& texts, const std::vector<DateText>& examples,
+                    Size place) {
   const Batch batch = encode(examples, texts);
   const Encoded source = model.encoder(kit::indices(batch.sources), kit::valid_lengths(batch.sources));
   const AttentionMemory memory = model.decoder.prepare(source);
@@ -367,9 +275,9 @@ double after_a_slip(Translator& model, const Texts& texts, const std::vector<Exa
 // Stray characters get next to nothing.
 
 /// The mean weight that the digits of year, month and day put on each part of the source.
-kit::Heatmap looks(const std::vector<Example>& examples, const std::vector<Translation>& written) {
+kit::Heatmap looks(const std::vector<DateText>& examples, const std::vector<Translation>& written) {
   kit::Heatmap map{"Where the digits looked", {}, {"year", "month", "day"}, {}, 0, 1, true};
-  for (const char* part : kParts) map.columns.emplace_back(part);
+  for (const char* part : kit::kDatePartNames) map.columns.emplace_back(part);
   map.columns.emplace_back("<end>");
   map.values.assign(map.rows.size() * map.columns.size(), 0);
   std::vector<double> digits(map.rows.size(), 0);
@@ -390,13 +298,7 @@ kit::Heatmap looks(const std::vector<Example>& examples, const std::vector<Trans
   return map;
 }
 
-std::string joined(const Words& characters) {
-  std::string text;
-  for (const std::string& character : characters) text += character;
-  return text;
-}
-
-void show_ratios(const Texts& texts, std::deque<Trained>& all, const std::vector<Example>& test,
+void show_ratios(const Texts& texts, std::deque<Trained>& all, const std::vector<DateText>& test,
                  const kit::Options& options, kit::Report& report) {
   kit::Chart chart{
       "What the decoder is fed in training", "steps", "exact match of free decoding, in %", {}, {}};
@@ -406,9 +308,6 @@ void show_ratios(const Texts& texts, std::deque<Trained>& all, const std::vector
   for (const double ratio : {1.0, 0.5, 0.0}) {
     Trained& trained = all.emplace_back(ratio, texts);
     train(trained, texts, options);
-    fmt::print(stderr, "  ratio {}: {:.1f} s, {:.1f} ms a step\n", ratio, trained.seconds,
-               1000 * trained.seconds / static_cast<double>(options.steps));
-    trained.curve.name = fmt::format("ratio {}", ratio);
     chart.series.push_back(trained.curve);
     half.push_back(steps_to(50, trained.curve));
     report.at_least(fmt::format("ratio {}: exact match on unseen dates", ratio),
@@ -433,7 +332,7 @@ void show_ratios(const Texts& texts, std::deque<Trained>& all, const std::vector
   report.at_least("ratio 0.5 over ratio 1, first digit of month", month[1] - month[0], 10, "points");
 }
 
-void show_looks(Trained& trained, const Texts& texts, const std::vector<Example>& test,
+void show_looks(Trained& trained, const Texts& texts, const std::vector<DateText>& test,
                 const kit::Options& options, kit::Report& report) {
   std::vector<Translation> written;
   exact_match(trained.model, texts, test, &written);
@@ -441,9 +340,9 @@ void show_looks(Trained& trained, const Texts& texts, const std::vector<Example>
   kit::show(map, options.out / "parts.svg");
   const std::size_t columns = map.columns.size();
   report.at_least("weight of the month's digits on the month",
-                  100 * map.values[columns + static_cast<std::size_t>(Part::month)], 50, "%");
+                  100 * map.values[columns + static_cast<std::size_t>(DatePart::month)], 50, "%");
   kit::Random random(options.seed, 5'000'000);
-  const Example title = write_date(kTitleDay, 0, 12, random);
+  const DateText title = kit::write_date(kit::kTitleDay, 0, 12, random);
   exact_match(trained.model, texts, {title}, &written);
   kit::show(kit::alignment_picture(written.front(), "Where each character looked"),
             options.out / "alignment.svg");
@@ -454,13 +353,12 @@ void lesson(const kit::Options& options, kit::Report& report) {
   show_mixing(options.seed, report);
 
   report.section("Dates");
-  const Texts texts;
-  for (const Example& example : draw_dates(kit::Random(options.seed, 4'000'000), 6, true, options.seed))
-    fmt::print("  {:>50} → {}\n", joined(example.source), joined(example.target));
+  show_dates(options.seed);
 
   report.section("Three ratios");
-  const std::vector<Example> test =
-      draw_dates(kit::Random(options.seed, 1'000'000), options.smoke ? 20 : 1000, true, options.seed);
+  const Texts texts;
+  const std::vector<DateText> test =
+      kit::draw_dates(kit::Random(options.seed, 1'000'000), options.smoke ? 20 : 1000, true, options.seed);
   std::deque<Trained> all;
   show_ratios(texts, all, test, options, report);
 

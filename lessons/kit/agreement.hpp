@@ -7,6 +7,7 @@
 #include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/tape.hpp"
+#include "core/values.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry::kit {
@@ -24,6 +25,12 @@ std::vector<Tensor> gradients(const F& f, const std::vector<Tensor>& leaves, std
   const Tensor y = f();
   return tape.gradients(y, random_normal(y.shape(), seed, y.dtype()), leaves);
 }
+
+/// The share of places at which both have the same number, in per cent: accuracy, of `argmax(logits)` and the
+/// answers. Throws if the shapes differ or there is no place.
+double percent_equal(const Indices& a, const Indices& b);
+/// Of (rows, places): the share of rows that are equal at every place, in per cent. Throws as above.
+double percent_rows_equal(const Indices& a, const Indices& b);
 
 /// How many numbers a model learns.
 Size weights_of(const Module& module);

@@ -100,24 +100,38 @@ void Axis::make_log(int wanted) {
   const double first = std::floor(std::log10(least_) + 1e-9);
   double last = std::ceil(std::log10(most_) - 1e-9);
   if (last <= first) last = first + 1;
-  const double decades = last - first;
+  double from = std::pow(10.0, first), to = std::pow(10.0, last);
+  if (last - first <= 3) {  // few decades: from the nearest 1, 2, 5 × 10ᵏ to the nearest one
+    for (const double factor : {5.0, 2.0})
+      if (factor * from <= least_ * (1 + 1e-9)) {
+        from *= factor;
+        break;
+      }
+    for (const double factor : {0.2, 0.5})
+      if (factor * to >= most_ * (1 - 1e-9) && factor * to > from * (1 + 1e-9)) {
+        to *= factor;
+        break;
+      }
+  }
+  const double decades = std::log10(to / from);
   const double stride = std::max(1.0, std::ceil(decades / wanted));
   const bool plain = first >= -3 && last <= 4;
-  const auto add = [this, plain](double mantissa, double exponent) {
+  const auto add = [this, plain, from, to](double mantissa, double exponent) {
     const double value = mantissa * std::pow(10.0, exponent);
+    if (value < from * (1 - 1e-9) || value > to * (1 + 1e-9)) return;
     ticks_.push_back({value, plain ? axis_number(value, exponent < 0 ? static_cast<int>(-exponent) : 0)
                                    : power_of_ten(mantissa, static_cast<int>(exponent))});
   };
   for (double exponent = first; exponent <= last; ++exponent) {
     if (std::fmod(exponent - first, stride) != 0) continue;
     add(1, exponent);
-    if (decades <= 2 && exponent < last) {
+    if (decades <= 2.5 && exponent < last) {
       add(2, exponent);
       add(5, exponent);
     }
   }
-  least_ = std::pow(10.0, first);
-  most_ = std::pow(10.0, last);
+  least_ = from;
+  most_ = to;
 }
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// A chart in the terminal: braille lines, or letters where curves could not be told apart without colour.
+// A chart in the terminal: braille lines, or glyphs where curves could not be told apart without colour.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kPlotRows = 15;
 constexpr int kMostPlotColumns = 76;
-constexpr std::array<const char*, 7> kGlyphs = {"●", "○", "▲", "△", "■", "□", "◆"};
-
-const char* glyph(std::size_t series) { return kGlyphs[series % kGlyphs.size()]; }
+constexpr std::array<const char*, 7> kHeavy = {"●", "○", "▲", "△", "■", "□", "◆"};
+constexpr std::array<const char*, 4> kLight = {"·", "+", "×", "~"};
+constexpr int kGap = 2;  // columns; points of a line that are further apart are joined by dots
 
 class Plot {
  public:
@@ -27,13 +27,21 @@ class Plot {
     for (const Tick& tick : y_.ticks()) labels_ = std::max(labels_, display_width(tick.label));
     columns_ = std::clamp(terminal.columns - labels_ - 6, 1, kMostPlotColumns);
     braille_ = terminal.colour || chart.series.size() < 2;
+    const auto is_line = [](const Series& series) { return series.mark == Mark::line; };
+    mixed_ = std::any_of(chart.series.begin(), chart.series.end(), is_line) &&
+             !std::all_of(chart.series.begin(), chart.series.end(), is_line);
   }
 
   std::string draw() const {
     Canvas canvas(labels_ + 2 + columns_ + 2, kPlotRows + 2);
     draw_axes(canvas);
     for (const Level& level : chart_.levels) draw_level(canvas, level);
-    for (std::size_t i = 0; i < chart_.series.size(); ++i) draw_series(canvas, i);
+    if (!braille_) {
+      for (std::size_t i = 0; i < chart_.series.size(); ++i) join_series(canvas, i);
+    }
+    for (const Mark mark : {Mark::line, Mark::points})  // points lie on top
+      for (std::size_t i = 0; i < chart_.series.size(); ++i)
+        if (chart_.series[i].mark == mark) draw_series(canvas, i);
     std::string out = "  " + bold(terminal_, fitted(chart_.title)) + "\n" + legend();
     if (!chart_.y_label.empty()) out += "  " + fitted(chart_.y_label) + "\n";
     out += canvas.text(terminal_, 2);
@@ -87,6 +95,40 @@ class Plot {
 
   int left() const { return labels_ + 2; }
   int row_of(double share) const { return static_cast<int>(std::lround((1 - share) * (kPlotRows - 1))); }
+  int column_of(double share) const { return left() + static_cast<int>(std::lround(share * (columns_ - 1))); }
+
+  /// What a series is drawn with where there is no colour. Lines beside points are light, so that the points
+  /// stand out.
+  const char* glyph(std::size_t number) const {
+    if (!mixed_) return kHeavy[number % kHeavy.size()];
+    const Mark mark = chart_.series[number].mark;
+    const auto before = static_cast<std::size_t>(
+        std::count_if(chart_.series.begin(), chart_.series.begin() + static_cast<std::ptrdiff_t>(number),
+                      [mark](const Series& series) { return series.mark == mark; }));
+    return mark == Mark::line ? kLight[before % kLight.size()] : kHeavy[before % kHeavy.size()];
+  }
+
+  /// The way between the points of a line, without colour: beside points in the line's own glyph, else in
+  /// dots, and only where it is long.
+  void join_series(Canvas& canvas, std::size_t number) const {
+    const Series& series = chart_.series[number];
+    if (series.mark != Mark::line) return;
+    for (std::size_t i = 1; i < std::min(series.x.size(), series.y.size()); ++i) {
+      if (!x_.drawable(series.x[i - 1]) || !y_.drawable(series.y[i - 1]) || !x_.drawable(series.x[i]) ||
+          !y_.drawable(series.y[i]))
+        continue;
+      const double x0 = x_.place(series.x[i - 1]), y0 = y_.place(series.y[i - 1]);
+      const double x1 = x_.place(series.x[i]), y1 = y_.place(series.y[i]);
+      const int wide = std::abs(column_of(x1) - column_of(x0)), high = std::abs(row_of(y1) - row_of(y0));
+      if (!mixed_ && wide <= kGap) continue;
+      const int cells = std::max({wide, high, 1});
+      for (int cell = 0; cell <= cells; ++cell) {
+        const double part = static_cast<double>(cell) / cells;
+        canvas.put(column_of(x0 + part * (x1 - x0)), row_of(y0 + part * (y1 - y0)),
+                   mixed_ ? glyph(number) : "·");
+      }
+    }
+  }
 
   void draw_axes(Canvas& canvas) const {
     for (int row = 0; row < kPlotRows; ++row) canvas.put(labels_ + 1, row, "│", kGrey);
@@ -99,7 +141,7 @@ class Plot {
     }
     int free_from = 0;  // labels that would run into each other are left out
     for (const Tick& tick : x_.ticks()) {
-      const int column = left() + static_cast<int>(std::lround(x_.place(tick.value) * (columns_ - 1)));
+      const int column = column_of(x_.place(tick.value));
       canvas.put(column, kPlotRows, "┴", kGrey);
       const int wide = display_width(tick.label);
       const int start = std::min(column - wide / 2, canvas.columns() - wide);
@@ -129,8 +171,7 @@ class Plot {
       }
       const double sx = x_.place(series.x[i]), sy = y_.place(series.y[i]);
       if (!braille_) {
-        const int column = left() + static_cast<int>(std::lround(sx * (columns_ - 1)));
-        canvas.put(column, row_of(sy), glyph(number));
+        canvas.put(column_of(sx), row_of(sy), glyph(number));
         continue;
       }
       const int x = 2 * left() + static_cast<int>(std::lround(sx * (2 * columns_ - 1)));
@@ -153,6 +194,7 @@ class Plot {
   int labels_ = 0;
   int columns_ = 0;
   bool braille_ = true;
+  bool mixed_ = false;  // lines and points
 };
 
 }  // namespace

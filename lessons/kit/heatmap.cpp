@@ -21,23 +21,10 @@ void check(const Heatmap& map) {
   }
 }
 
-/// The value's place between least and most; NaN where there is nothing to draw.
-double share(const Heatmap& map, std::size_t row, std::size_t column) {
-  const double value = map.values[row * map.columns.size() + column];
-  if (!std::isfinite(value) || !(map.most > map.least)) return std::nan("");
-  return std::clamp((value - map.least) / (map.most - map.least), 0.0, 1.0);
-}
-
 std::string short_value(double value) {
   std::string digits = fmt::format("{:.2f}", value);
   if (digits.rfind("0.", 0) == 0) digits.erase(0, 1);
   return digits;
-}
-
-double widest(const std::vector<std::string>& labels, double size) {
-  double wide = 0;
-  for (const std::string& label : labels) wide = std::max(wide, text_width(label, size));
-  return wide;
 }
 
 /// The colour key: a strip from least to most.
@@ -52,6 +39,12 @@ void draw_key(Svg& out, const Heatmap& map, double x, double y, double height) {
 }
 
 }  // namespace
+
+double Heatmap::share(std::size_t row, std::size_t column) const {
+  const double value = values[row * columns.size() + column];
+  if (!std::isfinite(value) || !(most > least)) return std::nan("");
+  return std::clamp((value - least) / (most - least), 0.0, 1.0);
+}
 
 std::string svg(const Heatmap& map) {
   check(map);
@@ -81,7 +74,7 @@ std::string svg(const Heatmap& map) {
     const double y = top + static_cast<double>(r) * cell;
     out.text(left - 9, y + cell / 2 + size * 0.36, map.rows[r], {size, kInk, Anchor::end});
     for (std::size_t c = 0; c < map.columns.size(); ++c) {
-      const double part = share(map, r, c);
+      const double part = map.share(r, c);
       if (std::isnan(part)) continue;
       const double x = left + static_cast<double>(c) * cell;
       out.rect(x + 0.75, y + 0.75, cell - 1.5, cell - 1.5, svg_heat_colour(part), cell > 20 ? 2.5 : 0);
@@ -126,7 +119,7 @@ std::string cell_text(const Heatmap& map, std::size_t row, std::size_t column, i
   // From near-black over blue and green to pale yellow: rises in brightness all the way.
   static constexpr std::array<int, 9> kHeat = {235, 23, 24, 31, 37, 72, 114, 186, 229};
   static constexpr std::array<const char*, 5> kShades = {"·", "░", "▒", "▓", "█"};
-  const double part = share(map, row, column);
+  const double part = map.share(row, column);
   if (std::isnan(part)) return std::string(static_cast<std::size_t>(width), ' ');
   const std::string number = short_value(map.values[row * map.columns.size() + column]);
   if (terminal.colour) {

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "lessons/kit/files.hpp"
@@ -36,6 +37,19 @@ bool parse(const std::string& text, Number& value) {
   return error == std::errc() && stop == end;
 }
 
+/// What is wrong with the command line. Of an option without its value CLI11 says "--out: 1 required PATH
+/// missing".
+std::string fault_of(const CLI::Error& error) {
+  static constexpr std::string_view kBefore = ": 1 required ", kAfter = " missing";
+  std::string words = error.what();
+  const std::size_t before = words.find(kBefore), after = words.rfind(kAfter);
+  if (before < after && after != std::string::npos) {
+    const std::size_t kind = before + kBefore.size();
+    words = fmt::format("{} needs a {} after it", words.substr(0, before), words.substr(kind, after - kind));
+  }
+  return words + " (--help shows the options)";
+}
+
 /// CLI11's own numbers wrap -1 round to a large seed and read 010 as 8.
 template <typename Number>
 CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, const std::string& help,
@@ -44,7 +58,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, c
   const auto fault = [least, most](const std::string& text) {
     Number number{};
     const bool good = parse(text, number) && number >= least && number <= most;  // false for NaN
-    return good ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
+    constexpr const char* kKind = std::is_integral_v<Number> ? "whole number" : "number";
+    return good ? std::string() : fmt::format("'{}' is not a {} from {} to {}", text, kKind, least, most);
   };
   return app.add_option_function<std::string>(name, read, help)
       ->check(fault)
@@ -123,7 +138,7 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     std::cout << app.help() << std::flush;
     return kMet;
   } catch (const CLI::Error& error) {
-    return complain(slug_, std::string(error.what()) + " (--help shows the options)", kUsage);
+    return complain(slug_, fault_of(error), kUsage);
   }
   if (!given("--steps")) options_.steps = options_.smoke ? smoke_steps_ : usual_steps_;
 

@@ -8,7 +8,7 @@
 namespace tapestry::kit {
 
 void show_text(const std::string& drawing, const std::filesystem::path& file) {
-  std::cout << '\n' << drawing << "  picture: " << file.string() << "\n\n" << std::flush;
+  std::cout << '\n' << drawing << "  picture: " << file.string() << '\n' << std::flush;
 }
 
 void save_svg(const std::string& document, const std::filesystem::path& file) {

@@ -19,8 +19,8 @@ enum class Mark { line, points };
 /// skipped, and break a line.
 struct Series {
   std::string name;
-  std::vector<double> x;
-  std::vector<double> y;
+  std::vector<double> x = {};
+  std::vector<double> y = {};
   Mark mark = Mark::line;
 };
 
@@ -34,8 +34,8 @@ struct Chart {
   std::string title;
   std::string x_label;
   std::string y_label;
-  std::vector<Series> series;
-  std::vector<Level> levels;
+  std::vector<Series> series = {};
+  std::vector<Level> levels = {};
   Scale x_scale = Scale::linear;
   Scale y_scale = Scale::linear;
 };
@@ -43,12 +43,15 @@ struct Chart {
 /// A matrix with names. Attention: source words are the columns, target words the rows, weights in [0, 1].
 struct Heatmap {
   std::string title;
-  std::vector<std::string> columns;
-  std::vector<std::string> rows;
-  std::vector<double> values;  ///< rows × columns, row after row; NaN is drawn as a gap
-  double least = 0;            ///< the palest colour
-  double most = 1;             ///< the deepest one
-  bool numbers = false;        ///< write the values into the cells
+  std::vector<std::string> columns = {};
+  std::vector<std::string> rows = {};
+  std::vector<double> values = {};  ///< rows × columns, row after row; NaN is drawn as a gap
+  double least = 0;                 ///< the palest colour
+  double most = 1;                  ///< the deepest one
+  bool numbers = false;             ///< write the values into the cells
+
+  /// A value's place between least and most, in [0, 1]; NaN where there is nothing to draw.
+  double share(std::size_t row, std::size_t column) const;
 };
 
 struct Bar {
@@ -60,8 +63,8 @@ struct Bar {
 struct Bars {
   std::string title;
   std::string x_label;
-  std::vector<Bar> bars;
-  std::optional<Level> level;
+  std::vector<Bar> bars = {};
+  std::optional<Level> level = {};
 };
 
 struct GraphNode {
@@ -74,8 +77,8 @@ struct GraphNode {
 /// would close a cycle are drawn upwards.
 struct Graph {
   std::string title;
-  std::vector<GraphNode> nodes;
-  std::vector<std::pair<Size, Size>> edges;
+  std::vector<GraphNode> nodes = {};
+  std::vector<std::pair<Size, Size>> edges = {};
 };
 
 /// A whole SVG document.

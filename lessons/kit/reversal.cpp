@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/ops/reduce.hpp"
+
 namespace tapestry::kit {
 
 Vocabulary alphabet() {
@@ -26,6 +28,25 @@ Strings draw_strings(Random random, Size count, Size shortest, Size longest) {
     targets.push_back(std::move(target));
   }
   return {pad(sources), pad(targets)};
+}
+
+Strings test_strings(std::uint64_t seed, Size count, Size length) {
+  return draw_strings(Random(seed, 1'000'000 + static_cast<std::uint64_t>(length)), count, length, length);
+}
+
+Indices write_freely(const Decoder& decoder, const Encoded& source, Size count) {
+  const AttentionMemory memory = decoder.prepare(source);
+  DecoderState state = decoder.start(source);
+  const auto rows = static_cast<std::size_t>(source.states.size(0)),
+             columns = static_cast<std::size_t>(count);
+  Indices words(Ids(rows, kStart), {source.states.size(0)});
+  Ids written(rows * columns);
+  for (std::size_t t = 0; t < columns; ++t) {
+    words = argmax(decoder.step(words, state, memory).logits);
+    const Ids now = words.to_vector();
+    for (std::size_t row = 0; row < rows; ++row) written[row * columns + t] = now[row];
+  }
+  return Indices(written, {source.states.size(0), count});
 }
 
 }  // namespace tapestry::kit

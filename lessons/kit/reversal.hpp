@@ -3,6 +3,7 @@
 
 #include "lessons/kit/batches.hpp"
 #include "lessons/kit/random.hpp"
+#include "nn/seq2seq/decoder.hpp"
 
 namespace tapestry::kit {
 
@@ -20,5 +21,11 @@ struct Strings {
 /// `count` strings with lengths drawn from shortest … longest.
 Strings draw_strings(Random random, Size count, Size shortest = kShortestString,
                      Size longest = kLongestString);
+/// Of one length, from a stream far from those of training.
+Strings test_strings(std::uint64_t seed, Size count, Size length);
+
+/// What a decoder writes when it is fed the likeliest symbol that it wrote before, from kStart on: (B,
+/// count).
+Indices write_freely(const Decoder& decoder, const Encoded& source, Size count);
 
 }  // namespace tapestry::kit

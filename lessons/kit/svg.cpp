@@ -57,9 +57,15 @@ std::string xml_escape(std::string_view text) {
 double text_width(std::string_view text, double size) { return 0.61 * size * display_width(text); }
 
 std::string_view svg_series_colour(std::size_t series) {
-  static constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5588f",
-                                                               "#c98a00", "#3b9fd6", "#616e7c"};
+  static constexpr std::array<std::string_view, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5588f",
+                                                               "#c98a00", "#3b9fd6", "#616e7c", "#7a4a21"};
   return kColours[series % kColours.size()];
+}
+
+double widest(const std::vector<std::string>& texts, double size) {
+  double wide = 0;
+  for (const std::string& text : texts) wide = std::max(wide, text_width(text, size));
+  return wide;
 }
 
 std::string svg_heat_colour(double share) {

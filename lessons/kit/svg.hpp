@@ -15,6 +15,8 @@ std::string xml_escape(std::string_view text);
 
 /// About how wide `text` is in the pictures' font at `size` pixels; errs on the wide side.
 double text_width(std::string_view text, double size);
+/// The same of the widest of some texts.
+double widest(const std::vector<std::string>& texts, double size);
 
 /// The pictures' colours: dark enough on white, and apart for colour-blind readers (after Okabe and Ito).
 std::string_view svg_series_colour(std::size_t series);

@@ -47,7 +47,7 @@ std::string bold(const Terminal& terminal, std::string_view text) {
 }
 
 int series_colour(std::size_t series) {
-  static constexpr std::array<int, 7> kColours = {32, 208, 36, 175, 178, 74, 245};
+  static constexpr std::array<int, 8> kColours = {32, 208, 36, 175, 178, 74, 245, 130};
   return kColours[series % kColours.size()];
 }
 

@@ -133,23 +133,6 @@ std::vector<Words> sentences(const fs::path& path) {
 
 }  // namespace
 
-Words split_words(std::string_view line) {
-  Words words;
-  for (std::size_t at = 0; at < line.size();) {
-    if (is_space(line[at])) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < line.size() && !is_space(line[end])) ++end;
-    words.emplace_back(line.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
-std::string join_words(const Words& words) { return fmt::format("{}", fmt::join(words, " ")); }
-
 std::vector<std::string> lines_of(std::string_view text, const std::string& origin) {
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
   std::vector<std::string> lines;

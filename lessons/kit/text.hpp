@@ -8,20 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "nn/text/words.hpp"
+
 namespace tapestry::kit {
 
-/// A sentence as its words.
-using Words = std::vector<std::string>;
+using tapestry::join_words;
+using tapestry::split_words;
+using tapestry::Words;
 
 /// Beyond these a file is refused, so that a wrong file cannot eat the memory.
 inline constexpr std::size_t kMostWordsInLine = 10'000;
 inline constexpr std::size_t kMostBytesInLine = 1'000'000;
 inline constexpr std::size_t kMostBytesInFile = std::size_t{1} << 30;
-
-/// The words of `line`: what stands between spaces, tabs and other ASCII white space.
-Words split_words(std::string_view line);
-/// The words with one space between them.
-std::string join_words(const Words& words);
 
 /// The lines of a UTF-8 file without their ends ("\n" or "\r\n"; the last one may lack it; a byte-order mark
 /// is skipped). Throws UsageError, with the path and where it can the line, for: a file that is missing, is

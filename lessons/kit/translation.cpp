@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lessons/kit/tensors.hpp"
+#include "lessons/kit/usage_error.hpp"
 
 namespace tapestry::kit {
 
@@ -12,6 +13,18 @@ std::string Corpus::text() const {
   constexpr Size kSpecials = 4;
   return fmt::format("{} pairs to train on, dictionaries of {} and {} words", train.size(),
                      source.size() - kSpecials, target.size() - kSpecials);
+}
+
+void expect_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to) {
+  for (const char* part : {"train", "val", "test_2016_flickr"})
+    for (const std::string& language : {from, to}) {
+      const std::string name = fmt::format("{}.{}", part, language);
+      if (!std::filesystem::exists(folder / name))
+        throw UsageError(
+            fmt::format("'{}' does not hold Multi30k, {} is missing: it takes train, val and "
+                        "test_2016_flickr, each as .{} and .{}",
+                        folder.string(), name, from, to));
+    }
 }
 
 Corpus read_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to,
@@ -37,7 +50,11 @@ std::vector<Translation> translate(SequenceModel& model, const Vocabulary& sourc
   std::vector<Translation> results(sentences.size());
   for (const Batch& batch : batches_in_order(pairs, options.batch)) {
     const auto search = model.begin(indices(batch.source), valid_lengths(batch.source));
-    const SearchOptions how{kStart, kEnd, options.max_length, options.beam, options.length_power};
+    const SearchOptions how{.begin = kStart,
+                            .end = kEnd,
+                            .max_length = options.max_length,
+                            .beam = options.beam,
+                            .length_power = options.length_power};
     std::vector<Decoded> found = options.beam == 1 ? greedy(*search, how) : beam_search(*search, how);
     for (std::size_t row = 0; row < found.size(); ++row) {
       const auto at = static_cast<std::size_t>(batch.pairs[row]);

@@ -34,6 +34,9 @@ struct CorpusOptions {
   std::size_t most_tests = std::numeric_limits<std::size_t>::max();
 };
 
+/// Throws UsageError, naming what is missing, unless the folder has the six files that read_multi30k reads.
+void expect_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to);
+
 /// folder/{train,val,test_2016_flickr}.{en,fr}, from one language to the other.
 Corpus read_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to,
                      const CorpusOptions& options = {});

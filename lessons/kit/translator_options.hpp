@@ -14,8 +14,14 @@ namespace tapestry::kit {
 
 /// What is usual for a task, where nothing was given.
 struct TranslatorRecipe {
+  /// Numbers for a word; units of the decoder, and of the encoder each way; sentences in a step; passes over
+  /// the text.
   Size embedding = 256, hidden = 256, batch = 64, epochs = 1;
+  /// Of embeddings and readout; share of the target that the other words get (label smoothing); the learning
+  /// rate at its highest, and the share of the steps at it before it falls; decay of the average of weights,
+  /// 0 for none; sentences more, as a share, joined in twos and threes.
   double dropout = 0, smoothing = 0.1, rate = 1e-3, hold = 0, average = 0, joined = 0;
+  /// One matrix for target words that go in and those that come out (Press & Wolf 2017).
   bool tied = false;
 };
 

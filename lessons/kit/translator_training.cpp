@@ -64,7 +64,7 @@ const State& trained_weights(const TrainingState& saved) {
 
 RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const TranslatorTraining& how) {
   using Clock = std::chrono::steady_clock;
-  Adam adam(model.parameters(), {.learning_rate = how.rate});
+  Adam adam(model.parameters(), {.learning_rate = how.rate, .beta2 = how.beta2});
   Batches batches(corpus.train, {.size = how.batch, .seed = how.seed});
   const Schedule rate = schedule(how);
   std::optional<WeightAverage> average;

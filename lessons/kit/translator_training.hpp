@@ -26,6 +26,8 @@ struct TranslatorTraining {
   Size batch = 64;
   double smoothing = 0.1;
   double rate = 1e-3;
+  /// Adam's memory of squares.
+  double beta2 = 0.999;
   /// Shares of the steps: the rate rises, then stays; the rest is a cosine down to a fiftieth.
   double rise = 0.025, hold = 0;
   /// Of the average of weights that is taken every eighth step; 0: none. Looks and the end use the average.

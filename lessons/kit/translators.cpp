@@ -69,8 +69,10 @@ std::map<std::string, std::string> texts_of(const TranslatorPlan& plan) {
 
 SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
   if (!std::filesystem::exists(checkpoint))
-    throw UsageError(
-        fmt::format("{} does not exist: train first, with the same options", checkpoint.string()));
+    throw UsageError(fmt::format(
+        "there is no trained model at {}: train one first, with the same --out, --score, --encoder "
+        "and, for real sentences, --data and --direction",
+        checkpoint.string()));
   const TrainingState saved = load_checkpoint(checkpoint);
   const auto refuse = [&](const char* why) {
     throw UsageError(fmt::format("{} is no translator's checkpoint ({})", checkpoint.string(), why));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text.hpp"
+
 namespace tapestry::kit {
 namespace {
 
@@ -13,23 +15,8 @@ struct Decoded {
 };
 
 Decoded decode(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xC2 && lead < 0xE0   ? 2
-                            : lead >= 0xE0 && lead < 0xF0 ? 3
-                            : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                          : 0;
-  if (bytes == 0 || at + bytes > text.size()) return {0, 0};
-  char32_t point = lead & (0xFFU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(at + i) & 0xC0U) != 0x80U) return {0, 0};
-    point = (point << 6) | (byte(at + i) & 0x3FU);
-  }
-  const bool overlong = (bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000);
-  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-  if (overlong || surrogate || point > 0x10FFFF) return {0, 0};
-  return {point, bytes};
+  const std::size_t bytes = utf8_length(text.substr(at));
+  return {bytes == 0 ? U'\uFFFD' : code_points_of(text.substr(at, bytes))[0], bytes};
 }
 
 bool is_control(char32_t point) { return point < 0x20 || (point >= 0x7F && point < 0xA0); }
@@ -69,9 +56,9 @@ constexpr std::array<Span, 13> kWide = {{{0x1100, 0x115F},
 
 std::optional<std::size_t> invalid_utf8_at(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const Decoded next = decode(text, at);
-    if (next.bytes == 0) return at;
-    at += next.bytes;
+    const std::size_t bytes = utf8_length(text.substr(at));
+    if (bytes == 0) return at;
+    at += bytes;
   }
   return std::nullopt;
 }
@@ -81,29 +68,10 @@ std::vector<char32_t> code_points(std::string_view text) {
   points.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Decoded next = decode(text, at);
-    points.push_back(next.bytes == 0 ? U'\uFFFD' : next.point);
+    points.push_back(next.point);
     at += std::max<std::size_t>(next.bytes, 1);
   }
   return points;
-}
-
-void append_utf8(std::string& out, char32_t point) {
-  const auto put = [&out](char32_t bits) { out += static_cast<char>(static_cast<unsigned char>(bits)); };
-  if (point < 0x80) {
-    put(point);
-  } else if (point < 0x800) {
-    put(0xC0 | (point >> 6));
-    put(0x80 | (point & 0x3F));
-  } else if (point < 0x10000) {
-    put(0xE0 | (point >> 12));
-    put(0x80 | ((point >> 6) & 0x3F));
-    put(0x80 | (point & 0x3F));
-  } else {
-    put(0xF0 | (point >> 18));
-    put(0x80 | ((point >> 12) & 0x3F));
-    put(0x80 | ((point >> 6) & 0x3F));
-    put(0x80 | (point & 0x3F));
-  }
 }
 
 int display_width(char32_t point) {

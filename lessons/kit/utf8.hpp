@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nn/text/utf8.hpp"
+
 namespace tapestry::kit {
 
 /// The offset of the first byte that is not part of valid UTF-8 (overlong forms, surrogates and values above
@@ -16,8 +18,7 @@ std::optional<std::size_t> invalid_utf8_at(std::string_view text);
 /// The characters of `text` as code points; each invalid byte becomes U+FFFD.
 std::vector<char32_t> code_points(std::string_view text);
 
-/// Appends one code point to `out` as UTF-8.
-void append_utf8(std::string& out, char32_t point);
+using tapestry::append_utf8;
 
 /// Columns that `text` takes in a terminal: 0 for combining marks and controls, 2 for wide East Asian
 /// characters and pictographs, else 1.

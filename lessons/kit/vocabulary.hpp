@@ -1,70 +1,17 @@
-// Words to ids and back.
+// Words to ids and back: nn/'s vocabulary, under the kit's names.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "core/simd/view.hpp"
 #include "lessons/kit/text.hpp"
+#include "nn/text/vocabulary.hpp"
 
 namespace tapestry::kit {
 
-using Ids = std::vector<std::int64_t>;
-
-/// The first ids of every vocabulary: padding, a word that is not known, the start and the end of a sentence.
-inline constexpr std::int64_t kPad = 0;
-inline constexpr std::int64_t kUnk = 1;
-inline constexpr std::int64_t kStart = 2;
-inline constexpr std::int64_t kEnd = 3;
-
-/// A list of words with the four special ones first. Text cannot smuggle a special in: a word spelled like
-/// one
-/// ("<end>") is an unknown word.
-class Vocabulary {
- public:
-  /// The specials alone.
-  Vocabulary();
-  /// All words that occur at least `at_least` times, the most frequent first, among equals the first seen
-  /// first.
-  static Vocabulary build(const std::vector<Words>& sentences, Size at_least = 1);
-  /// The given words in the given order. Throws UsageError for a word that is empty, holds white space, is
-  /// spelled like a special, or comes twice.
-  static Vocabulary of(const Words& words);
-
-  Size size() const { return static_cast<Size>(words_.size()); }
-  bool contains(std::string_view word) const { return id(word) != kUnk; }
-  /// The word's id, or kUnk.
-  std::int64_t id(std::string_view word) const;
-  /// The word, specials too ("<unk>"). Throws std::out_of_range that names the id and the size.
-  const std::string& word(std::int64_t id) const;
-
-  Ids encode(const Words& words) const;
-  /// encode with <end> after it, or between <start> and <end>.
-  Ids encode_source(const Words& words) const;
-  Ids encode_target(const Words& words) const;
-  /// The words up to the first <end>, without <start> and <pad>.
-  Words decode(std::span<const std::int64_t> ids) const;
-
-  /// As text: a line with the form's name and version, then one word a line, the specials included.
-  std::string text() const;
-  /// Throws UsageError, with `origin` and the line, for whatever text() cannot have written.
-  static Vocabulary from_text(std::string_view text, const std::string& origin);
-  void save(const std::filesystem::path& path) const;
-  static Vocabulary load(const std::filesystem::path& path);
-
-  bool operator==(const Vocabulary& other) const { return words_ == other.words_; }
-
- private:
-  static Vocabulary from_lines(const std::vector<std::string>& lines, const std::string& origin);
-
-  std::vector<std::string> words_;
-  std::map<std::string, std::int64_t, std::less<>> ids_;  // without the specials
-};
+using tapestry::Ids;
+using tapestry::kEnd;
+using tapestry::kPad;
+using tapestry::kStart;
+using tapestry::kUnk;
+using tapestry::Vocabulary;
+using tapestry::Words;
 
 }  // namespace tapestry::kit

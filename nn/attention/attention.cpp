@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
 #include "nn/attention/visibility.hpp"
@@ -34,37 +35,43 @@ Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions opti
     : Module(std::move(place)),
       score_(score({*this, ""})),
       options_(std::move(options)),
-      dropout_({*this, "dropout"}, options_.dropout) {
+      dropout_({*this, "dropout"}, options_.dropout),
+      positions_(options_.positions.pairs
+                     ? options_.positions.pairs({*this, "positions"}, options_.pair_shape)
+                     : nullptr) {
   if (options_.local) local_.emplace(Place{*this, "window"}, *options_.local);
 }
 
 AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask) const {
   if (keys.rank() < 2 || values.rank() < 2 || keys.size(-2) != values.size(-2))
-    fail("[attention \"{}\"] keys {} and values {} are (…, time, width) with one value for each key",
-         full_name(), describe(keys), describe(values));
-  if (!mask.defined()) return {score_.prepare(keys), values, {}, {}};
+    fail("[attention{}] keys {} and values {} are (…, time, width) with one value for each key", in_quotes(),
+         describe(keys), describe(values));
+  if (!mask.defined()) return prepare_kept(keys, values, {});
   const Mask pairs = mask.rank() == 1 ? mask.unsqueeze(0) : mask;
-  const Mask seeing = seeing_queries(pairs);
-  if (options_.strict && seeing.defined()) {
-    const auto rows = seeing.to_vector();
-    const auto first = std::find(rows.begin(), rows.end(), false) - rows.begin();
-    fail(
-        "[attention \"{}\"] row {} of the mask {} leaves a query nothing to attend to, one of {} such rows: "
-        "give it a "
-        "key, or turn strict off",
-        full_name(), first, to_string(pairs.shape()), std::count(rows.begin(), rows.end(), false));
-  }
   const Tensor kept = keep(seen_keys(pairs, keys.shape()), keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
-  return {score_.prepare(kept), one_sequence ? kept : keep(seen_keys(pairs, values.shape()), values), pairs,
-          seeing};
+  return prepare_kept(kept, one_sequence ? kept : keep(seen_keys(pairs, values.shape()), values), pairs);
+}
+
+AttentionMemory Attention::prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
+                                        Size first) const {
+  const Mask seeing = mask.defined() ? seeing_queries(mask) : Mask{};
+  if (options_.strict && seeing.defined()) {
+    const auto rows = seeing.to_vector();
+    const auto empty = std::find(rows.begin(), rows.end(), false) - rows.begin();
+    fail(
+        "[attention{}] row {} of the mask {} leaves a query nothing to attend to, one of {} such rows: "
+        "give it a key, or turn strict off",
+        in_quotes(), empty, to_string(mask.shape()), std::count(rows.begin(), rows.end(), false));
+  }
+  return {score_.prepare(positions_ ? positions_->turn(keys, first) : keys), values, mask, seeing};
 }
 
 AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
                                    const ValidLengths& lengths) const {
   if (!lengths.defined()) return prepare(keys, values);
   if (keys.rank() < 3 || lengths.shape()[0] != keys.size(0))
-    fail("[attention \"{}\"] {} lengths do not fit keys {}: they are (batch, …, time, width)", full_name(),
+    fail("[attention{}] {} lengths do not fit keys {}: they are (batch, …, time, width)", in_quotes(),
          to_string(lengths.shape()), describe(keys));
   Mask mask = lengths.mask(keys.size(-2));
   while (mask.rank() < keys.rank()) mask = mask.unsqueeze(1);
@@ -73,9 +80,13 @@ AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
 
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
   // 1. Score: how well does each key answer each query?
-  const Tensor asking = keep(memory.seeing, query);
+  Tensor asking = keep(memory.seeing, query);
+  if (positions_) asking = positions_->turn(asking, state.step);
   state.mask = memory.mask;
-  const Tensor scores = score_.score(asking, memory.keys, state);
+  Tensor scores = score_.score(asking, memory.keys, state);
+  if (positions_)
+    if (const Tensor order = positions_->score(asking, scores.size(-1)); order.defined())
+      scores = scores + order;
   // 2. Mask: which pairs count at all? In local attention only those inside a window.
   const Window window = local_ ? (*local_)(asking, scores, memory.mask, state.step) : Window{memory.mask};
   // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
@@ -83,7 +94,9 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
-  const Tensor context = matmul(used, memory.values);
+  Tensor context = matmul(used, memory.values);
+  if (positions_)
+    if (const Tensor order = positions_->context(used); order.defined()) context = context + order;
 
   state.weights = weights;
   state.step += query.size(-2);
@@ -98,7 +111,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
 
 WeightRecorder::WeightRecorder(const Attention& attention) : attention_(attention) {
   if (attention.slot_.recorder)
-    fail("the weights of \"{}\" are being recorded already", attention.full_name());
+    fail("the weights of the attention{} are being recorded already", attention.in_quotes());
   attention.slot_.recorder = this;
 }
 

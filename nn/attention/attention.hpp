@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "core/values.hpp"
 #include "nn/attention/local.hpp"
 #include "nn/attention/normalise.hpp"
 #include "nn/attention/scores.hpp"
 #include "nn/dropout.hpp"
-#include "nn/module.hpp"
+#include "nn/owned.hpp"
+#include "nn/positions/scheme.hpp"
 
 namespace tapestry {
 
@@ -22,6 +22,9 @@ struct AttentionOptions {
   bool strict = false;
   /// Look only at the keys near a position: local_m(D) or local_p(D, query_width, hidden).
   std::optional<Local> local = {};
+  /// What attention is told of order, such as alibi(), and the heads that it is told for.
+  PositionScheme positions = {};
+  PairShape pair_shape = {};
 };
 
 /// Keys and values made ready: once for any number of queries.
@@ -62,6 +65,10 @@ class Attention : public Module {
 
   /// keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none.
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
+  /// The same where the caller has kept out of keys and values what no query sees. The keys stand at the
+  /// places `first`, `first` + 1, …
+  AttentionMemory prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
+                               Size first = 0) const;
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores and windows
@@ -78,6 +85,8 @@ class Attention : public Module {
   }
 
   const AnyScore& score() const { return score_; }
+  /// What the layer is told of order, if anything.
+  Owned<PairPositions>& positions() { return positions_; }
 
  private:
   friend class WeightRecorder;
@@ -92,6 +101,7 @@ class Attention : public Module {
   AttentionOptions options_;
   Dropout dropout_;
   std::optional<LocalWindow> local_;
+  Owned<PairPositions> positions_;
   mutable Slot slot_;
 };
 

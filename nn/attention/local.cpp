@@ -45,11 +45,10 @@ LocalWindow::LocalWindow(Place place, const Local& local)
       vector(predicts(local) ? Parameter{*this, "vector", {local.hidden}, fan_in_uniform} : Parameter{}),
       local_(local) {
   if (local.reach < 0)
-    fail("[local attention \"{}\"] a window reaches D ≥ 0 keys to either side, not {}", full_name(),
-         local.reach);
+    fail("[local attention{}] a window reaches D ≥ 0 keys to either side, not {}", in_quotes(), local.reach);
   if (predicts(local) && local.reach == 0)
-    fail("[local attention \"{}\"] local-p with D = 0 has a Gaussian of width σ = D/2 = 0: take D ≥ 1",
-         full_name());
+    fail("[local attention{}] local-p with D = 0 has a Gaussian of width σ = D/2 = 0: take D ≥ 1",
+         in_quotes());
 }
 
 Window LocalWindow::operator()(const Tensor& query, const Tensor& scores, const Mask& mask, Size step) const {
@@ -58,7 +57,7 @@ Window LocalWindow::operator()(const Tensor& query, const Tensor& scores, const 
   Tensor p;  // (…, Tq, 1)
   if (predicts(local_)) {
     if (query.size(-1) != weight.size(1))
-      fail("[local attention \"{}\"] query {} does not fit W_p {}: it is (…, time, {})", full_name(),
+      fail("[local attention{}] query {} does not fit W_p {}: it is (…, time, {})", in_quotes(),
            describe(query), to_string(weight.shape()), weight.size(1));
     const Tensor part = sigmoid(sum(tanh(linear(query, weight)) * vector, {-1}, Keep::yes));
     p = valid_lengths(mask, keys, query.dtype()) * part;

@@ -13,11 +13,11 @@ Tensor by_place(const char* name, const Module& score, const Tensor& query, cons
   const Size places = keys.size(-2), longest = weight.size(0);
   if (places > longest)
     fail(
-        "[{} score \"{}\"] there are {} keys, and W {} has a row for {} places: make the score for {}, or "
+        "[{} score{}] there are {} keys, and W {} has a row for {} places: make the score for {}, or "
         "shorten the source",
-        name, score.full_name(), places, to_string(weight.shape()), longest, places);
+        name, score.in_quotes(), places, to_string(weight.shape()), longest, places);
   if (query.rank() < 2 || query.size(-1) != weight.size(1))
-    fail("[{} score \"{}\"] query {} does not fit W {}: it is (…, time, {})", name, score.full_name(),
+    fail("[{} score{}] query {} does not fit W {}: it is (…, time, {})", name, score.in_quotes(),
          describe(query), to_string(weight.shape()), weight.size(1));
   return linear(query, slice(weight, 0, 0, places));
 }

@@ -16,9 +16,9 @@ namespace {
 void check_widths(const char* name, const Module& score, const Tensor& query, const Tensor& keys) {
   if (query.rank() < 2 || keys.rank() < 2 || query.size(-1) != keys.size(-1))
     fail(
-        "[{} score \"{}\"] query {} and keys {} are (…, time, width) with equal widths; general and additive "
+        "[{} score{}] query {} and keys {} are (…, time, width) with equal widths; general and additive "
         "scores take different ones",
-        name, score.full_name(), describe(query), describe(keys));
+        name, score.in_quotes(), describe(query), describe(keys));
 }
 
 /// x / ‖x‖ over the last axis; 0, with gradient 0, where x is 0.
@@ -37,7 +37,7 @@ NadarayaWatsonScore::NadarayaWatsonScore(Place place, double sigma, Sigma kind)
                                        : Parameter{}),
       sigma_(sigma) {
   if (!(sigma > 0) || !std::isfinite(sigma))
-    fail("[nadaraya_watson score \"{}\"] σ is a width above 0, not {}", full_name(), sigma);
+    fail("[nadaraya_watson score{}] σ is a width above 0, not {}", in_quotes(), sigma);
 }
 
 Tensor NadarayaWatsonScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
@@ -66,8 +66,8 @@ Tensor GeneralScore::prepare(const Tensor& keys) const { return linear(keys, wei
 
 Tensor GeneralScore::score(const Tensor& query, const Tensor& prepared, ScoreState&) const {
   if (query.rank() < 2 || query.size(-1) != weight.size(0))
-    fail("[general score \"{}\"] query {} does not fit W {}: it is (…, time, {})", full_name(),
-         describe(query), to_string(weight.shape()), weight.size(0));
+    fail("[general score{}] query {} does not fit W {}: it is (…, time, {})", in_quotes(), describe(query),
+         to_string(weight.shape()), weight.size(0));
   return matmul(query, transpose(prepared));
 }
 

@@ -25,37 +25,43 @@ Mask seen_keys(const Mask& mask, const Dims& keys) {
         "[attention] a mask (…, queries, keys) and keys (…, keys, width) have two axes or more, not {} and "
         "{}",
         to_string(mask.shape()), to_string(keys));
-  // Every pair of the mask, with axes that the keys have and the mask lacks repeated.
+  // seen: the keys' axes without their width, in front those that only the mask has.
   const int rank = std::max(mask.rank(), keys.rank());
-  Dims pairs = Dims::filled(rank, 1), seen = Dims::filled(rank, 1), step = Dims::filled(rank, 0);
+  Dims seen = Dims::filled(rank, 1), step = Dims::filled(rank, 0), pairs = Dims::filled(rank, 1);
   for (int back = 1; back <= rank; ++back) {
     const Size in_mask = from_back(mask.shape(), back);
     const Size in_keys = back == 1 ? from_back(keys, 2) : back == 2 ? 1 : from_back(keys, back);
     if (back != 2 && in_mask != in_keys && in_mask != 1 && in_keys != 1)
       fail("[attention] mask {} does not fit keys {}: the mask is (…, queries, keys)",
            to_string(mask.shape()), to_string(keys));
-    pairs[rank - back] = in_mask == 1 ? in_keys : in_mask;
-    seen[rank - back] = in_keys;
+    // What the mask has once stands for all that the keys have there.
+    pairs[rank - back] = in_mask;
+    seen[rank - back] = in_mask == 1 ? 1 : in_keys;
   }
   const Dims dense = dense_strides(seen);
   for (int axis = 0; axis < rank; ++axis) step[axis] = seen[axis] == 1 ? 0 : dense[axis];
 
   auto values = std::make_unique<bool[]>(static_cast<std::size_t>(seen.count()));
   const View<const bool> may = mask.broadcast(pairs, "attention");
+  const Size columns = pairs.back(), rows = columns == 0 ? 0 : pairs.count() / columns;
   Dims index = Dims::filled(rank, 0);
-  for (Size i = 0, total = pairs.count(); i < total; ++i) {
+  for (Size row = 0; row < rows; ++row) {
     Size from = 0, to = 0;
-    for (int axis = 0; axis < rank; ++axis) {
+    for (int axis = 0; axis + 1 < rank; ++axis) {
       from += index[axis] * may.stride[axis];
       to += index[axis] * step[axis];
     }
-    values[static_cast<std::size_t>(to)] |= may.data[from];
-    for (int axis = rank - 1; axis >= 0 && ++index[axis] == pairs[axis]; --axis) index[axis] = 0;
+    for (Size j = 0; j < columns; ++j)
+      values[static_cast<std::size_t>(to + j * step.back())] |= may.data[from + j * may.stride.back()];
+    for (int axis = rank - 2; axis >= 0 && ++index[axis] == pairs[axis]; --axis) index[axis] = 0;
   }
   if (all_true(values.get(), seen.count())) return {};
-  Dims shape = keys;
-  shape.back() = 1;
-  return Mask({values.get(), static_cast<std::size_t>(seen.count())}, shape);
+  // As (…, keys, 1), with the keys' axes only; those that the mask lacks repeat it.
+  Dims shape = keys, once = keys;
+  for (int axis = 0; axis + 2 < keys.rank(); ++axis) once[axis] = seen[axis + rank - keys.rank()];
+  once[keys.rank() - 2] = seen.back();
+  shape.back() = once.back() = 1;
+  return Mask({values.get(), static_cast<std::size_t>(seen.count())}, once).expand(shape);
 }
 
 Tensor keep(const Mask& mask, const Tensor& x) {

@@ -7,6 +7,7 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
+#include "core/random.hpp"
 
 namespace tapestry {
 
@@ -14,8 +15,7 @@ namespace {
 
 /// Where the coin of a row falls for `given`, its own word; elsewhere `written`.
 Indices mix(const Indices& given, const Indices& written, double forcing) {
-  RandomState& random = random_state();
-  const Stream coins(random.seed ^ hash_of("forcing"), (random.step << 20) + random.site++);
+  const Stream coins = next_stream();
   std::vector<std::int64_t> words = given.to_vector();
   const std::vector<std::int64_t> own = written.to_vector();
   for (std::size_t row = 0; row < words.size(); ++row)
@@ -53,11 +53,10 @@ Tensor Decoder::beside_weight() const {
 
 Tensor Decoder::operator()(const Indices& words, const Encoded& source, double forcing) const {
   if (words.rank() != 2 || words.shape()[1] == 0 || words.shape()[0] != source.states.size(0))
-    fail("the decoder \"{}\" wants words (batch, time) for {} source rows, not {}", full_name(),
+    fail("the decoder{} wants words (batch, time) for {} source rows, not {}", in_quotes(),
          source.states.size(0), to_string(words.shape()));
   if (!(forcing >= 0 && forcing <= 1))
-    fail("the decoder \"{}\" was given a forcing ratio of {}: it is a share, from 0 to 1", full_name(),
-         forcing);
+    fail("the decoder{} was given a forcing ratio of {}: it is a share, from 0 to 1", in_quotes(), forcing);
   if (forcing == 1) return forced(words, source);
   const AttentionMemory memory = prepare(source);
   DecoderState state = start(source);

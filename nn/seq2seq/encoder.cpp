@@ -18,9 +18,9 @@ Encoder::Encoder(Place place, const EncoderOptions& options)
       dropout{{*this, "dropout"}, options.dropout},
       rnn{{*this, "rnn"}, options.cell, options.embedding, options.hidden, options.recurrent} {}
 
-Encoded Encoder::operator()(const Indices& source, const ValidLengths& lengths) const {
+Encoded Encoder::encode(const Indices& source, const ValidLengths& lengths) const {
   if (source.rank() != 2)
-    fail("the encoder \"{}\" wants ids (batch, time), not {}", full_name(), to_string(source.shape()));
+    fail("the encoder{} wants ids (batch, time), not {}", in_quotes(), to_string(source.shape()));
   RecurrentOutput read = rnn(dropout(embedding(source)), lengths);
   return {std::move(read.states), std::move(read.final), lengths};
 }

@@ -46,11 +46,15 @@ struct EncodedWidths {
 /// Embedding, then a recurrent layer in both directions: h_j = [→h_j; ←h_j].
 class Encoder : public Module {
  public:
+  using Options = EncoderOptions;
   Encoder(Place place, const EncoderOptions& options);
   explicit Encoder(const EncoderOptions& options) : Encoder(Place{}, options) {}
 
   /// source (B, T) with one length for each row, or none.
-  Encoded operator()(const Indices& source, const ValidLengths& lengths = {}) const;
+  Encoded encode(const Indices& source, const ValidLengths& lengths = {}) const;
+  Encoded operator()(const Indices& source, const ValidLengths& lengths = {}) const {
+    return encode(source, lengths);
+  }
   EncodedWidths widths() const { return {rnn.directions() * rnn.hidden(), rnn.hidden()}; }
 
   Embedding embedding;

@@ -10,10 +10,12 @@
 
 namespace tapestry {
 
-struct TranslatorOptions {
-  EncoderOptions encoder;
+template <class E>
+struct Seq2SeqOptions {
+  typename E::Options encoder;
   DecoderOptions decoder;
 };
+using TranslatorOptions = Seq2SeqOptions<Encoder>;
 
 /// Anything that reads one sequence and writes another.
 class SequenceModel : public Module {
@@ -32,25 +34,26 @@ namespace detail {
 std::unique_ptr<StepModel> begin_search(const Module& model, const Decoder& decoder, const Encoded& source);
 }  // namespace detail
 
-/// A recurrent encoder with any of the decoders.
-template <std::derived_from<Decoder> D>
+/// Any of the decoders behind an encoder: a recurrent one, or another that has E::Options, `encode` and
+/// `widths`.
+template <std::derived_from<Decoder> D, class E = Encoder>
 class Seq2Seq : public SequenceModel {
  public:
-  Seq2Seq(Place place, const TranslatorOptions& options)
+  Seq2Seq(Place place, const Seq2SeqOptions<E>& options)
       : SequenceModel(std::move(place)),
         encoder{{*this, "encoder"}, options.encoder},
         decoder{{*this, "decoder"}, encoder.widths(), options.decoder} {}
-  explicit Seq2Seq(const TranslatorOptions& options) : Seq2Seq(Place{}, options) {}
+  explicit Seq2Seq(const Seq2SeqOptions<E>& options) : Seq2Seq(Place{}, options) {}
 
   Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
                     double forcing = 1) const override {
-    return decoder(words, encoder(source, lengths), forcing);
+    return decoder(words, encoder.encode(source, lengths), forcing);
   }
   std::unique_ptr<StepModel> begin(const Indices& source, const ValidLengths& lengths) const override {
-    return detail::begin_search(*this, decoder, encoder(source, lengths));
+    return detail::begin_search(*this, decoder, encoder.encode(source, lengths));
   }
 
-  Encoder encoder;
+  E encoder;
   D decoder;
 };
 

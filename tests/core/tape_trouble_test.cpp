@@ -181,6 +181,18 @@ TEST_CASE("a checkpoint that returns a leaf or its argument passes the gradient 
   CHECK(x.grad().to_vector() == Values{3, 3});
 }
 
+TEST_CASE("a checkpoint's node has the line that called checkpoint()") {
+  const Tensor a = variable(scalar(2.0)), b = variable(scalar(3.0));
+  const auto product = [](const Tensor& x, const Tensor& y) { return x * y; };
+  Tape tape;
+  const int line = __LINE__ + 1;
+  const Tensor y = checkpoint(product, a, b);
+  REQUIRE(tape.size() == 1);
+  CHECK(tape.node(0).op == std::string("checkpoint"));
+  CHECK(tape.node(0).at.line == line);
+  CHECK(std::string(tape.node(0).at.file).ends_with("tape_trouble_test.cpp"));
+}
+
 TEST_CASE("a checkpoint's argument must not change before backward") {
   const Tensor w = variable(tensor({2, 3}));
   Tensor a = tensor({1, 1});

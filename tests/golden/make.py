@@ -11,6 +11,7 @@ import make_decoders
 import make_ops
 import make_optim
 import make_recurrent
+import make_transformer
 import recorder
 
 
@@ -21,7 +22,7 @@ def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else recorder.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     total = 0
-    for module in (make_ops, make_recurrent, make_attention, make_decoders, make_optim):
+    for module in (make_ops, make_recurrent, make_attention, make_decoders, make_transformer, make_optim):
         for subject in module.SUBJECTS:
             golden = subject()
             size = golden.write(folder)

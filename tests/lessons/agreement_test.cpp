@@ -33,6 +33,22 @@ TEST_CASE("gradients are those of one random cotangent, the same for two ways", 
   CHECK_FALSE(x.has_grad());
 }
 
+TEST_CASE("equal places are counted, in per cent", "[kit]") {
+  const Indices four = {1, 2, 3, 4}, two = {1, 2}, none(std::vector<std::int64_t>(), {0});
+  CHECK(percent_equal(four, {1, 0, 3, 0}) == 50);
+  CHECK(percent_equal(two.reshape({2, 1}), two.reshape({2, 1})) == 100);
+  CHECK_THROWS_AS(percent_equal(two.reshape({2, 1}), two), Error);
+  CHECK_THROWS_AS(percent_equal(none, none), Error);
+}
+
+TEST_CASE("a row counts if all of its places are equal", "[kit]") {
+  const Indices rows = Indices{1, 2, 3, 4, 5, 6, 7, 8}.reshape({4, 2});
+  CHECK(percent_rows_equal(rows, rows) == 100);
+  CHECK(percent_rows_equal(rows, Indices{1, 2, 3, 0, 0, 6, 0, 0}.reshape({4, 2})) == 25);
+  CHECK_THROWS_AS(percent_rows_equal(rows, rows.reshape({2, 4})), Error);
+  CHECK_THROWS_AS(percent_rows_equal(rows.reshape({8}), rows.reshape({8})), Error);
+}
+
 TEST_CASE("weights are counted", "[kit]") { CHECK(weights_of(Linear(3, 5)) == 20); }
 
 }  // namespace tapestry::kit

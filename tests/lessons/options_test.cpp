@@ -145,6 +145,17 @@ TEST_CASE("bad options give one line and exit code 2", "[kit]") {
   CHECK(is_one_line(outcome.err));
 }
 
+TEST_CASE("bad options are named, and what they want", "[kit]") {
+  const auto said = [](const Arguments& arguments) { return run(arguments).err; };
+  const std::string help = " (--help shows the options)\n";
+  CHECK(said({"--steps", "1.5"}) ==
+        "99_test: --steps: '1.5' is not a whole number from 1 to 1000000000" + help);
+  CHECK(said({"--rate", "2"}) == "99_test: --rate: '2' is not a number from 0 to 1" + help);
+  CHECK(said({"--out", "x", "--data"}) == "99_test: --data needs a PATH after it" + help);
+  CHECK(said({"--out", "x", "--hidden"}) == "99_test: --hidden needs a NUMBER after it" + help);
+  CHECK(said({"--out", "x", "--unit"}) == "99_test: --unit needs a TEXT:{gru,lstm} after it" + help);
+}
+
 TEST_CASE("--data is a bad option where no text is read", "[kit]") {
   const Capture capture;
   Lesson lesson("99_test", "no data");

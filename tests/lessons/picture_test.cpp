@@ -147,6 +147,27 @@ TEST_CASE("charts are sound", "[kit]") {
   check_sound(odd);
 }
 
+TEST_CASE("without colour a line of two points can be seen", "[kit]") {
+  const auto drawn = [](const std::vector<Series>& series) {
+    return text({"", "", "", series, {}, Scale::linear, Scale::linear}, Terminal{false, false, 60});
+  };
+  const Series line{"line", {0, 10}, {0, 4}, Mark::line}, other{"other", {0, 10}, {4, 0}, Mark::line};
+  const Series cloud{"cloud", {1, 5, 9}, {3, 3.5, 3}, Mark::points};
+  const std::string lines_only = drawn({line, other}), mixed = drawn({cloud, line, other});
+  CHECK(count(lines_only, "●") == 3);  // the legend and both ends
+  CHECK(count(lines_only, "○") == 3);
+  CHECK(count(lines_only, "·") > 60);  // the way between
+  CHECK(count(mixed, "●") == 4);       // points keep their glyph, and lie on top
+  CHECK(count(mixed, "·") > 30);
+  CHECK(count(mixed, "+") > 30);
+  Series broken = line;
+  broken.x = {0, 5, 10}, broken.y = {0, kNan, 4};
+  CHECK(count(drawn({broken, other}), "·") < count(lines_only, "·") * 2 / 3);
+  Series dense{"dense", {}, {}, Mark::line};
+  for (int i = 0; i <= 100; ++i) dense.x.push_back(i), dense.y.push_back(i % 7);
+  CHECK(count(drawn({dense, dense}), "·") == 0);
+}
+
 TEST_CASE("charts of little or strange data are legal", "[kit]") {
   check_sound(Chart{});
   const auto data = GENERATE(std::vector<double>{}, std::vector<double>{0}, std::vector<double>{kNan, kNan},
@@ -192,7 +213,10 @@ TEST_CASE("ticks are round numbers", "[kit]") {
   CHECK(labels(Scale::linear, {-0.2, 0.31}, 3) == Labels{"−0.2", "0", "0.2", "0.4"});
   CHECK(labels(Scale::linear, {0, 4999}, 5) == Labels{"0", "1,000", "2,000", "3,000", "4,000", "5,000"});
   CHECK(labels(Scale::log, {1e-6, 1}, 3) == Labels{"10⁻⁶", "10⁻⁴", "10⁻²", "10⁰"});
-  CHECK(labels(Scale::log, {20, 900}, 5) == Labels{"10", "20", "50", "100", "200", "500", "1,000"});
+  CHECK(labels(Scale::log, {20, 900}, 5) == Labels{"20", "50", "100", "200", "500", "1,000"});
+  CHECK(labels(Scale::log, {16, 1024}, 5) == Labels{"10", "20", "50", "100", "200", "500", "1,000", "2,000"});
+  CHECK(labels(Scale::log, {3, 3}, 5) == Labels{"2", "5"});
+  CHECK(labels(Scale::log, {10, 10}, 5) == Labels{"10", "20"});
   const Axis axis(Scale::log, {1, 100}, 4);
   CHECK(axis.place(10) == Approx(0.5));
   CHECK_FALSE(axis.drawable(0));

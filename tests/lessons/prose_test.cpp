@@ -101,3 +101,24 @@ TEST_CASE("a lesson's first line is its number, its name and its idea", "[prose]
     CHECK(lesson.prose.front().rfind(" " + number + " " + slug + ": ", 0) == 0);
   }
 }
+
+TEST_CASE("the parts of a lesson's text are the sections of its output", "[prose]") {
+  static const std::regex heading(R"(^ ---- (\d+)\. (.*?) -+$)"),
+      section(R"rx(report\.section\(\s*(fmt::format\()?\s*"(([^"\\]|\\.)*)")rx");
+  for (const Lesson& lesson : lessons()) {
+    std::vector<std::string> parts, sections;
+    for (const std::string& line : lesson.prose)
+      if (std::smatch found; std::regex_match(line, found, heading)) {
+        parts.push_back(found[2]);
+        CAPTURE(lesson.name, line);
+        CHECK(std::stoul(found[1]) == parts.size());
+      }
+    std::string code;
+    for (const std::string& line : lesson.code) code += line + "\n";
+    for (std::sregex_iterator it(code.begin(), code.end(), section), end; it != end; ++it)
+      sections.push_back((*it)[2]);
+    CAPTURE(lesson.name);
+    CHECK(!parts.empty());
+    if (parts.size() == sections.size()) CHECK(parts == sections);  // else it has sections for --data, too
+  }
+}

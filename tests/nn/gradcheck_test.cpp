@@ -1,24 +1,12 @@
 // Layers and whole models by central differences, with respect to inputs and parameters.
-#include "core/gradcheck.hpp"
-
 #include "nn/attention/attention.hpp"
 #include "nn/norm.hpp"
 #include "nn/recurrent.hpp"
 #include "nn/seq2seq.hpp"
+#include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;
-
-namespace {
-
-#define CHECK_GRADIENTS(...)                              \
-  do {                                                    \
-    const GradcheckResult found = gradcheck(__VA_ARGS__); \
-    INFO(found.report());                                 \
-    CHECK(found.ok());                                    \
-  } while (false)
-
-}  // namespace
 
 TEST_CASE("gradients of recurrent layers") {
   const CellKind kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);

@@ -57,6 +57,8 @@ TEST_CASE("parameters carry their full names, in the order of registration") {
                                                   "blocks.1.up.bias", "blocks.1.down.weight", "out.weight",
                                                   "out.bias", "gain"});
   CHECK(net.blocks[1].full_name() == "blocks.1");
+  CHECK(net.blocks[1].in_quotes() == " \"blocks.1\"");  // as messages have it: [linear "blocks.1"]
+  CHECK(net.in_quotes().empty());                       // and [linear] where there is no name
   CHECK(net.blocks[1].state().count("up.bias") == 1);
   CHECK(names_of(GRU(2, 3, {.both_directions = true})) ==
         std::vector<std::string>{"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0",

@@ -1,5 +1,5 @@
 // The README's code runs, and is here word for word; the files and lessons that it names exist.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/core.hpp"
+#include "core/map.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/linear.hpp"
 #include "tests/catch.hpp"

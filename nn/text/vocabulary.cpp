@@ -1,18 +1,17 @@
 // Words to ids and back.
-#include "lessons/kit/vocabulary.hpp"
+#include "nn/text/vocabulary.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <unordered_map>
 
-#include "lessons/kit/files.hpp"
-#include "lessons/kit/usage_error.hpp"
-#include "lessons/kit/utf8.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "nn/text/lines.hpp"
 
-namespace tapestry::kit {
+namespace tapestry {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSpecials = {"<pad>", "<unk>", "<start>", "<end>"};
@@ -51,8 +50,8 @@ Vocabulary Vocabulary::build(const std::vector<Words>& sentences, Size at_least)
 }
 
 Vocabulary Vocabulary::of(const Words& words) {
-  std::vector<std::string> lines(kSpecials.begin(), kSpecials.end());
-  lines.insert(lines.begin(), std::string(kHeader));
+  std::vector<std::string_view> lines(kSpecials.begin(), kSpecials.end());
+  lines.insert(lines.begin(), kHeader);
   lines.insert(lines.end(), words.begin(), words.end());
   return from_lines(lines, "vocabulary");
 }
@@ -64,8 +63,7 @@ std::int64_t Vocabulary::id(std::string_view word) const {
 
 const std::string& Vocabulary::word(std::int64_t id) const {
   if (id < 0 || id >= size()) {
-    throw std::out_of_range(
-        fmt::format("word id {} is out of range: the vocabulary has {} words", id, size()));
+    fail("word id {} is out of range: the vocabulary has {} words", id, size());
   }
   return words_[static_cast<std::size_t>(id)];
 }
@@ -100,38 +98,34 @@ Words Vocabulary::decode(std::span<const std::int64_t> ids) const {
 
 std::string Vocabulary::text() const { return fmt::format("{}\n{}\n", kHeader, fmt::join(words_, "\n")); }
 
-Vocabulary Vocabulary::from_text(std::string_view text, const std::string& origin) {
+Vocabulary Vocabulary::from_text(std::string_view text, std::string_view origin) {
   return from_lines(lines_of(text, origin), origin);
 }
 
-void Vocabulary::save(const std::filesystem::path& path) const { write_atomically(path, text()); }
+void Vocabulary::save(const std::filesystem::path& path) const { write_text(path, text()); }
 
 Vocabulary Vocabulary::load(const std::filesystem::path& path) {
-  return from_lines(read_lines(path), path.string());
+  return from_text(read_text(path), printable(path.native(), 500));
 }
 
-Vocabulary Vocabulary::from_lines(const std::vector<std::string>& lines, const std::string& origin) {
-  const auto refuse = [&origin](std::size_t line, const std::string& why) {
-    throw UsageError(fmt::format("{}:{}: {}", origin, line + 1, why));
-  };
-  if (lines.empty() || lines[0] != kHeader) refuse(0, fmt::format("expected the line '{}'", kHeader));
+Vocabulary Vocabulary::from_lines(const std::vector<std::string_view>& lines, std::string_view origin) {
+  if (lines.empty() || lines[0] != kHeader) fail_in_line(origin, 1, "expected the line '{}'", kHeader);
   Vocabulary vocabulary;
-  for (std::size_t line = 1; line < std::max(lines.size(), kSpecials.size() + 1); ++line) {
-    if (line <= kSpecials.size()) {
-      if (line >= lines.size() || lines[line] != kSpecials[line - 1]) {
-        refuse(line, fmt::format("expected the special word '{}'", kSpecials[line - 1]));
-      }
+  for (std::size_t at = 1; at < std::max(lines.size(), kSpecials.size() + 1); ++at) {
+    const std::size_t line = at + 1;
+    if (at <= kSpecials.size()) {
+      if (at >= lines.size() || lines[at] != kSpecials[at - 1])
+        fail_in_line(origin, line, "expected the special word '{}'", kSpecials[at - 1]);
       continue;
     }
-    const std::string& word = lines[line];
-    if (split_words(word) != Words{word}) refuse(line, fmt::format("'{}' is not one word", printable(word)));
-    if (is_special(word)) refuse(line, fmt::format("the special word '{}' comes twice", word));
-    if (!vocabulary.ids_.emplace(word, vocabulary.size()).second) {
-      refuse(line, fmt::format("the word '{}' comes twice", word));
-    }
-    vocabulary.words_.push_back(word);
+    std::string word(lines[at]);
+    if (split_words(word) != Words{word}) fail_in_line(origin, line, "'{}' is not one word", printable(word));
+    if (is_special(word)) fail_in_line(origin, line, "the special word '{}' comes twice", word);
+    if (!vocabulary.ids_.emplace(word, vocabulary.size()).second)
+      fail_in_line(origin, line, "the word '{}' comes twice", printable(word));
+    vocabulary.words_.push_back(std::move(word));
   }
   return vocabulary;
 }
 
-}  // namespace tapestry::kit
+}  // namespace tapestry

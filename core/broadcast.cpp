@@ -1,4 +1,4 @@
-#include "core/map.hpp"
+#include "core/broadcast.hpp"
 
 namespace tapestry {
 

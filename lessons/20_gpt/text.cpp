@@ -1,0 +1,109 @@
+// Lesson 20 on any text (--data): the same model, on characters.
+//
+// The first nine tenths of the text are for training, the last tenth for validation; the loss is per
+// character, in nats, over the whole last tenth, which is read in windows of the context side by side.
+// --preset usual is the setting that tutorials train on a CPU: 4 blocks of width 128 that see 64 characters,
+// 2,000 steps of 12 windows. --preset large is what half an hour on two cores is good for. It sees 256
+// characters, which alone helps (the first characters of a window have little to go by), reads the training
+// text about ten times, and drops a tenth of everything, so that it does not learn the text by heart. Its
+// rotary positions tell every head how far back a character stands, from the first step on.
+#include "lessons/20_gpt/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lessons/kit/agreement.hpp"
+#include "lessons/kit/utf8.hpp"
+
+using namespace tapestry;
+
+namespace {
+
+const kit::LanguageRecipe kUsual;
+const kit::LanguageRecipe kLarge = {.layers = 4,
+                                    .heads = 6,
+                                    .width = 192,
+                                    .context = 256,
+                                    .batch = 12,
+                                    .steps = 3200,
+                                    .dropout = 0.1,
+                                    .rate = 2e-3,
+                                    .positions = "rotary"};
+
+/// Of Tiny Shakespeare, the text that the targets are for; of another text the loss is only reported.
+constexpr std::uint64_t kTinyShakespeare = 0x4016c93c3be74c18;
+
+std::filesystem::path folder_of(const TextSettings& settings, const kit::Options& options) {
+  return options.out / settings.preset;
+}
+
+/// A context is all that the model can see: when it is full, its later half becomes the next prompt.
+kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOptions how, Size length) {
+  const Size context = saved.recipe.context;
+  const Size whole = static_cast<Size>(text.size()) + length;
+  for (Size size = whole - length; size < whole; size = static_cast<Size>(text.size())) {
+    const Size seen = std::min(size, context / 2);
+    const Indices prompt(kit::Ids(text.end() - seen, text.end()), {1, seen});
+    how.first = {text.back()};
+    how.max_length = std::min(whole - size, context - seen + 1);
+    how.seed += 1;
+    const auto model = saved.model->begin(prompt, context);
+    const kit::Ids more = sample(*model, how).front().ids;
+    text.insert(text.end(), more.begin(), more.end());
+  }
+  return text;
+}
+
+}  // namespace
+
+void offer(kit::Lesson& program, TextSettings& settings) {
+  program.takes_data("a text of any kind, in UTF-8, to learn instead of sorting");
+  program.add("--preset", settings.preset, "with --data: the sizes; usual takes minutes, large half an hour",
+              {"usual", "large"});
+  offer(program, settings.recipe);
+  program.add_flag("--fresh", settings.fresh, "with --data: forget the checkpoint and start anew");
+  program.add("--prompt", settings.prompt,
+              "go on from these words with the trained model, and train nothing");
+  program.add("--length", settings.length, "characters to write", 1, 1'000'000);
+  program.add("--temperature", settings.sampling.temperature, "of writing; 0: the likeliest always", 0, 100);
+  program.add("--top-k", settings.sampling.top_k, "draw among so many characters; 0: among all", 0,
+              1'000'000);
+  program.add("--top-p", settings.sampling.top_p, "draw among the fewest whose shares reach this", 1e-6, 1);
+}
+
+void follow(const kit::Lesson& program, const kit::Options& options, TextSettings& settings) {
+  kit::follow(program, settings.preset == "large" ? kLarge : kUsual, settings.recipe);
+  if (program.given("--steps") || options.smoke) settings.recipe.steps = options.steps;
+  settings.sampling.seed = options.seed;
+  settings.fresh = settings.fresh || options.smoke;  // a smoke run is never worth going on with
+}
+
+void learn_text(const TextSettings& settings, const kit::Options& options, kit::Report& report) {
+  const kit::LanguageRecipe& recipe = settings.recipe;
+  const kit::CharCorpus corpus = kit::read_characters(options.data);
+  LanguageModel gpt(kit::language_model_options(recipe, corpus.characters.size()));
+  gpt.initialise(options.seed);
+  fmt::print("  {} characters to train on, {} to validate with, {} different; {} weights\n",
+             corpus.train.size(), corpus.valid.size(), corpus.characters.size(), kit::weights_of(gpt));
+  kit::train_language_model(gpt, corpus,
+                            {recipe, folder_of(settings, options), settings.fresh, options.seed,
+                             std::max<Size>(1, recipe.steps / 20)});
+  const double loss = kit::loss_per_character(gpt, corpus.valid, recipe.context, options.smoke ? 100 : 1);
+  constexpr const char* kWhat = "validation loss per character";
+  if (corpus.hash == kTinyShakespeare)
+    report.at_most(kWhat, loss, settings.preset == "large" ? 1.55 : 1.88, "nats");
+  else
+    report.figure(kWhat, loss, "nats");
+}
+
+void write_on(const TextSettings& settings, const kit::Options& options, const std::string& words) {
+  const kit::SavedLanguageModel saved =
+      kit::load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
+  const kit::Ids start = saved.characters.encode(words.empty() ? "\n" : words);
+  const std::string text = saved.characters.decode(go_on(saved, start, settings.sampling, settings.length));
+  for (std::size_t from = 0, end = 0; from <= text.size(); from = end + 1) {  // line by line, safe to print
+    end = std::min(text.find('\n', from), text.size());
+    fmt::print("  {}\n", kit::printable(text.substr(from, end - from)));
+  }
+}

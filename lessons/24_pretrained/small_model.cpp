@@ -1,0 +1,127 @@
+// A small model of the same make, for where no weights are given.
+//
+// How does one train vectors of sentences? By what they are for. A batch holds 32 English sentences a_i and
+// their French translations b_i; each a_i has to find its b_i among all 32, by the cosine alone, and each b_i
+// its a_i (Reimers & Gurevych 2019; the published model had a thousand million pairs of texts). The loss is
+// lesson 3's, with the right answers on the diagonal:
+//
+//     logits_ij = 20 cos(a_i, b_j)
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "core/core.hpp"
+#include "core/safetensors.hpp"
+#include "lessons/24_pretrained/lesson24.hpp"
+#include "lessons/kit/grammar_corpus.hpp"
+#include "lessons/kit/training.hpp"
+#include "nn/loss.hpp"
+#include "nn/text/byte_pairs.hpp"
+#include "nn/text/lines.hpp"
+
+using namespace tapestry;
+using kit::GrammarSentence, kit::GrammarSplit, kit::Random;
+namespace fs = std::filesystem;
+
+namespace lesson24 {
+namespace {
+
+constexpr Size kPairs = 32;
+constexpr double kSharpness = 20;
+
+/// Pieces from byte pairs (Sennrich et al. 2016): those inside a word get their ##.
+std::string learn_pieces(const std::vector<Words>& sentences) {
+  const BytePairs pairs = BytePairs::learn(
+      sentences, {.merges = 300, .at_least = 2, .marked = MarkedPiece::first, .marker = "\x01"});
+  std::set<std::string> pieces;
+  const auto add = [&](const std::string& piece) {
+    pieces.insert(piece[0] == '\x01' ? piece.substr(1) : "##" + piece);
+  };
+  for (const Words& sentence : sentences)
+    for (const std::string& word : sentence)
+      for (const std::string& character : marked_characters(word, MarkedPiece::first, "\x01")) add(character);
+  for (const BytePairs::Merge& merge : pairs.merges()) add(merge.left + merge.right);
+  std::string lines = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+  for (const std::string& piece : pieces) lines += piece + '\n';
+  return lines;
+}
+
+}  // namespace
+
+PairsOfTexts texts_of(const std::vector<GrammarSentence>& sentences) {
+  PairsOfTexts texts;
+  for (const GrammarSentence& one : sentences) {
+    texts.english.push_back(join_words(one.source));
+    texts.french.push_back(join_words(one.target));
+  }
+  return texts;
+}
+
+std::vector<Ids> encode_all(const WordPiece& pieces, const std::vector<std::string>& texts) {
+  std::vector<Ids> rows;
+  for (const std::string& text : texts) rows.push_back(pieces.encode(text));
+  return rows;
+}
+
+std::unique_ptr<TransformerEncoder> train_small(const kit::Options& options, const fs::path& folder) {
+  const auto sentences = kit::grammar_sentences(options.seed, 24, GrammarSplit::train, 10'000);
+  std::vector<Words> both;
+  for (const GrammarSentence& one : sentences) {
+    both.push_back(one.source);
+    both.push_back(one.target);
+  }
+  const std::string vocabulary = learn_pieces(both);
+  constexpr Size kLongest = 64;
+  const WordPiece pieces = WordPiece::from_text(vocabulary, "pieces", {.max_length = kLongest});
+  const Sizes sizes{
+      .vocabulary = pieces.size(), .width = 64, .layers = 2, .heads = 4, .hidden = 128, .places = kLongest};
+  auto encoder = std::make_unique<TransformerEncoder>(make_of(sizes));
+  encoder->initialise(options.seed);
+  const PairsOfTexts texts = texts_of(sentences);
+  const std::vector<Ids> english = encode_all(pieces, texts.english),
+                         french = encode_all(pieces, texts.french);
+  Ids diagonal(static_cast<std::size_t>(kPairs));
+  std::iota(diagonal.begin(), diagonal.end(), 0);
+  const Indices answers(diagonal, {kPairs});
+  kit::train(*encoder,
+             {.name = "pairs",
+              .steps = options.steps,
+              .rate = 2e-3,
+              .batch = kPairs,
+              .unit = "pairs",
+              .seed = options.seed},
+             [&](Random random) {
+               std::vector<Ids> a, b;
+               for (Size i = 0; i < kPairs; ++i) {
+                 const auto which = static_cast<std::size_t>(random.below(static_cast<Size>(english.size())));
+                 a.push_back(english[which]);
+                 b.push_back(french[which]);
+               }
+               const Tensor logits = kSharpness * matmul(embed(*encoder, a), transpose(embed(*encoder, b)));
+               return cross_entropy(logits, answers) + cross_entropy(transpose(logits), answers);
+             });
+  encoder->eval();
+
+  fs::create_directories(folder);
+  State theirs;
+  for (const auto& [name, weight] : encoder->state()) theirs.emplace(their_name(name), weight);
+  write_safetensors(folder / "model.safetensors", theirs);
+  write_text(folder / "vocab.txt", vocabulary);
+  write_text(folder / "config.json", nlohmann::json{{"model_type", "bert"},
+                                                    {"hidden_act", "gelu"},
+                                                    {"vocab_size", sizes.vocabulary},
+                                                    {"hidden_size", sizes.width},
+                                                    {"num_hidden_layers", sizes.layers},
+                                                    {"num_attention_heads", sizes.heads},
+                                                    {"intermediate_size", sizes.hidden},
+                                                    {"max_position_embeddings", sizes.places},
+                                                    {"type_vocab_size", sizes.segments},
+                                                    {"layer_norm_eps", sizes.epsilon}}
+                                         .dump(1));
+  write_text(folder / "sentence_bert_config.json", nlohmann::json{{"max_seq_length", kLongest}}.dump());
+  return encoder;
+}
+
+}  // namespace lesson24

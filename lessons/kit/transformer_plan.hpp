@@ -1,0 +1,31 @@
+// Transformer translators by description: how deep, how wide, which decoder.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "nn/transformer/translator.hpp"
+
+namespace tapestry::kit {
+
+/// What a translator is. Encoder and decoder are alike.
+struct TransformerPlan {
+  Size layers = 3, width = 192, heads = 4;
+  /// Units of the feed-forward.
+  Size hidden = 384;
+  /// Of words with their places; of what each part of a block adds, its weights and its units.
+  double word_dropout = 0, dropout = 0;
+  /// Bahdanau's decoder with a state as wide as the encoder, in place of the transformer's.
+  bool recurrent_decoder = false;
+};
+
+TransformerTranslatorOptions options_of(const TransformerPlan& plan, Size source_words, Size target_words);
+std::unique_ptr<SequenceModel> make_translator(const TransformerPlan& plan, Size source_words,
+                                               Size target_words);
+
+/// The plan as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
+/// that is missing or no number throws std::logic_error or Error.
+std::map<std::string, std::string> texts_of(const TransformerPlan& plan);
+
+}  // namespace tapestry::kit

@@ -1,0 +1,138 @@
+#include "nn/attention/multi_head.hpp"
+
+#include <algorithm>
+
+#include "core/ops/views.hpp"
+#include "nn/attention/visibility.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// The options with every 0 that stands for "as usual" filled in.
+MultiHeadOptions complete(MultiHeadOptions options, const std::string& name) {
+  if (options.width < 1 || options.heads < 1)
+    fail("[multi_head{}] wants a width and heads of 1 or more, not {} and {}", name, options.width,
+         options.heads);
+  if (options.head_width == 0) {
+    if (options.width % options.heads != 0)
+      fail(
+          "[multi_head{}] {} heads do not part a width of {} evenly: choose a divisor, or give "
+          "head_width",
+          name, options.heads, options.width);
+    options.head_width = options.width / options.heads;
+  }
+  if (options.key_heads == 0) options.key_heads = options.heads;
+  if (options.key_heads < 0 || options.heads % options.key_heads != 0)
+    fail("[multi_head{}] {} heads of keys cannot serve {} heads of queries alike: choose a divisor", name,
+         options.key_heads, options.heads);
+  if (options.value_head_width == 0) options.value_head_width = options.head_width;
+  if (options.key_width == 0) options.key_width = options.width;
+  if (options.value_width == 0) options.value_width = options.width;
+  options.attend.pair_shape = {options.heads, options.head_width, options.value_head_width, options.causal};
+  return options;
+}
+
+/// (B, T, heads · d) → (B, heads, T, d); in groups of more than one (B, groups, heads / groups, T, d). A
+/// view.
+Tensor part(const Tensor& x, Size groups, Size per_group) {
+  const Size width = x.size(2) / (groups * per_group);
+  if (per_group == 1) return transpose(reshape(x, {x.size(0), x.size(1), groups, width}), 1, 2);
+  return permute(reshape(x, {x.size(0), x.size(1), groups, per_group, width}), {0, 2, 3, 1, 4});
+}
+
+/// The way back: (B, heads…, T, d) → (B, T, heads · d). A view of what attention wrote.
+Tensor join(const Tensor& x) {
+  const Tensor by_time = x.rank() == 4 ? transpose(x, 1, 2) : permute(x, {0, 3, 1, 2, 4});
+  return reshape(by_time, {x.size(0), x.size(-2), x.count() / std::max<Size>(1, x.size(0) * x.size(-2))});
+}
+
+/// Rows of x (B, T, width) that some query of some head may see; 0 for the others. mask (B or 1, heads…, Tq,
+/// Tk)
+Tensor keep_seen(const Mask& mask, const Tensor& x) {
+  if (!mask.defined()) return x;
+  Dims by_head{x.size(0)};
+  while (by_head.rank() < mask.rank() - 2) by_head.push_back(1);
+  by_head.push_back(x.size(1));
+  by_head.push_back(x.size(2));
+  const Mask seen = seen_keys(mask, by_head);
+  return seen.defined() ? keep(seen.reshape({x.size(0), x.size(1), 1}), x) : x;
+}
+
+void check_input(const Module& layer, const Tensor& x, Size width, const char* what) {
+  if (x.rank() != 3 || x.size(2) != width)
+    fail("[multi_head{}] {} {} are not (batch, time, {})", layer.in_quotes(), what, describe(x), width);
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(Place place, const MultiHeadOptions& options)
+    : Module(std::move(place)),
+      options_(complete(options, in_quotes())),
+      query{{*this, "query"}, options_.width, options_.heads * options_.head_width, options_.bias},
+      key{{*this, "key"}, options_.key_width, options_.key_heads * options_.head_width, options_.bias},
+      value{{*this, "value"},
+            options_.value_width,
+            options_.key_heads * options_.value_head_width,
+            options_.bias},
+      output{{*this, "output"}, options_.heads * options_.value_head_width, options_.width, options_.bias},
+      attention{{*this, "attention"}, options_.score, options_.attend} {}
+
+AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask,
+                                            Size first) const {
+  check_input(*this, keys, options_.key_width, "keys");
+  check_input(*this, values, options_.value_width, "values");
+  if (keys.size(0) != values.size(0) || keys.size(1) != values.size(1))
+    fail("[multi_head{}] keys {} and values {} differ in batch or time", in_quotes(), describe(keys),
+         describe(values));
+  const Size groups = options_.key_heads, per_group = options_.heads / groups;
+  Mask pairs = mask;
+  if (mask.defined()) {
+    if (mask.rank() < 2 || mask.rank() > 4)
+      fail(
+          "[multi_head{}] a mask is (queries, keys), (batch, queries, keys) or (batch, heads, queries, "
+          "keys), not {}",
+          in_quotes(), to_string(mask.shape()));
+    // One axis for the heads; where they are grouped, two.
+    if (mask.rank() == 3) pairs = mask.unsqueeze(1);
+    if (per_group > 1 && mask.rank() == 4 && mask.shape()[1] == options_.heads)
+      pairs = mask.reshape({mask.shape()[0], groups, per_group, mask.shape()[2], mask.shape()[3]});
+    else if (per_group > 1 && pairs.rank() == 4)
+      pairs = pairs.unsqueeze(2);
+  }
+  const Tensor seen = keep_seen(pairs, keys);
+  const bool one_sequence = keys.ref().get() == values.ref().get();
+  Tensor for_keys = part(key(seen), groups, 1);
+  Tensor for_values = part(value(one_sequence ? seen : keep_seen(pairs, values)), groups, 1);
+  if (per_group > 1) {
+    for_keys = unsqueeze(for_keys, 2);
+    for_values = unsqueeze(for_values, 2);
+  }
+  return attention.prepare_kept(for_keys, for_values, pairs, first);
+}
+
+AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
+                                            const ValidLengths& lengths) const {
+  if (!lengths.defined()) return prepare(keys, values);
+  check_input(*this, keys, options_.key_width, "keys");
+  if (lengths.shape()[0] != keys.size(0))
+    fail("[multi_head{}] lengths {} do not fit keys {}: one for each row of the batch", in_quotes(),
+         to_string(lengths.shape()), describe(keys));
+  return prepare(keys, values, lengths.mask(keys.size(1)));
+}
+
+Attended MultiHeadAttention::operator()(const Tensor& queries, const AttentionMemory& memory,
+                                        Size first) const {
+  check_input(*this, queries, options_.width, "queries");
+  const Size groups = options_.key_heads;
+  ScoreState state;
+  state.step = first;
+  Attended looked = attention(part(query(queries), groups, options_.heads / groups), memory, state);
+  looked.context = output(join(looked.context));
+  if (looked.weights.rank() == 5)
+    looked.weights =
+        reshape(looked.weights, {queries.size(0), options_.heads, queries.size(1), looked.weights.size(-1)});
+  return looked;
+}
+
+}  // namespace tapestry

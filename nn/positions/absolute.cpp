@@ -1,0 +1,70 @@
+#include "nn/positions/absolute.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "core/create.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+void check_sequence(const Module& positions, const Tensor& x, Size first) {
+  if (x.rank() < 2 || first < 0)
+    fail("[positions{}] wants words (…, time, width) from place 0 on, not {} from place {}",
+         positions.in_quotes(), describe(x), first);
+}
+
+}  // namespace
+
+Tensor sinusoids(Size first, Size count, Size width, DType dtype) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(count * width));
+  for (Size p = first; p < first + count; ++p)
+    for (Size i = 0; i < width; ++i) {
+      const double exponent = static_cast<double>(i - i % 2) / static_cast<double>(width);
+      const double angle = static_cast<double>(p) / std::pow(10000.0, exponent);
+      values.push_back(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  return tensor(values, {count, width}, dtype);
+}
+
+Tensor SinusoidalPositions::operator()(const Tensor& x, Size first) const {
+  check_sequence(*this, x, first);
+  return x + sinusoids(first, x.size(-2), x.size(-1), x.dtype());
+}
+
+std::unique_ptr<InputPositions> SinusoidalPositions::copy() const {
+  return std::make_unique<SinusoidalPositions>(*this);
+}
+
+LearnedPositions::LearnedPositions(Place place, Size longest, Size width, double deviation)
+    : InputPositions(std::move(place)), weight{*this, "weight", {longest, width}, normal(deviation)} {}
+
+Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
+  check_sequence(*this, x, first);
+  if (first + x.size(-2) > weight.size(0))
+    fail(
+        "[positions{}] {} words from place {} on need {} positions, and {} were learned: shorten the "
+        "text",
+        in_quotes(), x.size(-2), first, first + x.size(-2), weight.size(0));
+  return x + slice(weight, 0, first, first + x.size(-2));
+}
+
+std::unique_ptr<InputPositions> LearnedPositions::copy() const {
+  return std::make_unique<LearnedPositions>(*this);
+}
+
+PositionScheme sinusoidal() {
+  return {.input = [](Place place, Size) { return std::make_unique<SinusoidalPositions>(std::move(place)); }};
+}
+
+PositionScheme learned_positions(Size longest, double deviation) {
+  return {.input = [=](Place place, Size width) {
+    return std::make_unique<LearnedPositions>(std::move(place), longest, width, deviation);
+  }};
+}
+
+}  // namespace tapestry

@@ -1,0 +1,148 @@
+#include "nn/positions/relative.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/create.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/matmul.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// f(j − i) for each pair, where query i stands at key i + (keys − queries): (queries, keys).
+template <class F>
+Indices by_distance(Size queries, Size keys, F f) {
+  std::vector<std::int64_t> ids;
+  ids.reserve(static_cast<std::size_t>(queries * keys));
+  for (Size i = keys - queries; i < keys; ++i)
+    for (Size j = 0; j < keys; ++j) ids.push_back(f(j - i));
+  return Indices(ids, {queries, keys});
+}
+
+/// (heads, Tq, Tk) with as many axes of heads as the queries (B, heads…, Tq, d) have.
+Tensor for_heads(const Tensor& x, const Tensor& query) {
+  Dims shape;
+  for (int axis = 1; axis + 2 < query.rank(); ++axis) shape.push_back(query.size(axis));
+  if (shape.count() != x.size(0))
+    fail("[positions] made for {} heads, and the queries are {}: they are (batch, heads, time, width)",
+         x.size(0), describe(query));
+  shape.push_back(x.size(1));
+  shape.push_back(x.size(2));
+  return reshape(x, shape);
+}
+
+/// For each place t of the second axis from the back: x (…, T, n) · b[t] (T, n, m) → (…, T, m).
+Tensor product_per_place(const Tensor& x, const Tensor& b) {
+  const Size time = x.size(-2), width = x.size(-1);
+  Dims shape = x.shape();
+  shape.back() = b.size(-1);
+  const Size rows = time > 0 ? shape.count() / std::max<Size>(1, time * shape.back()) : 0;
+  const Tensor by_place = transpose(reshape(x, {rows, time, width}), 0, 1);
+  return reshape(transpose(matmul(by_place, b), 0, 1), shape);
+}
+
+}  // namespace
+
+ShawPositions::ShawPositions(Place place, const PairShape& shape, Size reach)
+    : PairPositions(std::move(place)),
+      key{*this, "key", {2 * reach + 1, shape.head_width}, xavier},
+      value{*this, "value", {2 * reach + 1, shape.value_width}, xavier},
+      reach_(reach) {}
+
+Tensor ShawPositions::score(const Tensor& query, Size keys) const {
+  const auto row = [reach = reach_](Size distance) { return std::clamp(distance, -reach, reach) + reach; };
+  const Tensor vectors = embedding(key, by_distance(query.size(-2), keys, row));
+  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
+  return product_per_place(query * scale, transpose(vectors));
+}
+
+Tensor ShawPositions::context(const Tensor& weights) const {
+  const auto row = [reach = reach_](Size distance) { return std::clamp(distance, -reach, reach) + reach; };
+  return product_per_place(weights, embedding(value, by_distance(weights.size(-2), weights.size(-1), row)));
+}
+
+std::unique_ptr<PairPositions> ShawPositions::copy() const { return std::make_unique<ShawPositions>(*this); }
+
+BucketPositions::BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest)
+    : PairPositions(std::move(place)),
+      weight{*this, "weight", {buckets, shape.heads}, normal(0.02)},
+      buckets_(buckets),
+      farthest_(farthest),
+      causal_(shape.causal) {
+  const Size least = causal_ ? 2 : 4;
+  if (buckets < least || buckets % 2 != 0 || farthest <= buckets / 2)
+    fail(
+        "[t5_buckets{}] wants an even number of buckets, {} or more, and a farthest distance above half "
+        "of "
+        "it, not {} and {}",
+        in_quotes(), least, buckets, farthest);
+}
+
+Size BucketPositions::bucket(Size distance) const {
+  // In both directions, half of the buckets are for keys that come later.
+  const Size buckets = causal_ ? buckets_ : buckets_ / 2;
+  const Size first = !causal_ && distance > 0 ? buckets : 0;
+  const Size far = causal_ ? std::max<Size>(0, -distance) : std::abs(distance);
+  const Size exact = buckets / 2;
+  if (far < exact) return first + far;
+  const double grown = std::log(static_cast<double>(far) / static_cast<double>(exact)) /
+                       std::log(static_cast<double>(farthest_) / static_cast<double>(exact)) *
+                       static_cast<double>(buckets - exact);
+  return first + std::min(buckets - 1, exact + static_cast<Size>(grown));
+}
+
+Tensor BucketPositions::score(const Tensor& query, Size keys) const {
+  const Indices buckets =
+      by_distance(query.size(-2), keys, [this](Size distance) { return bucket(distance); });
+  return for_heads(permute(embedding(weight, buckets), {2, 0, 1}), query);
+}
+
+void BucketPositions::share(const PairPositions& other) {
+  weight.tie(dynamic_cast<const BucketPositions&>(other).weight);
+}
+
+std::unique_ptr<PairPositions> BucketPositions::copy() const {
+  return std::make_unique<BucketPositions>(*this);
+}
+
+Tensor AlibiPositions::score(const Tensor& query, Size keys) const {
+  const Size queries = query.size(-2);
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(heads_ * queries * keys));
+  for (Size h = 1; h <= heads_; ++h) {
+    const double slope = std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(heads_));
+    for (Size i = keys - queries; i < keys; ++i)
+      for (Size j = 0; j < keys; ++j) values.push_back(-slope * static_cast<double>(std::abs(i - j)));
+  }
+  return for_heads(tensor(values, {heads_, queries, keys}, query.dtype()), query);
+}
+
+std::unique_ptr<PairPositions> AlibiPositions::copy() const {
+  return std::make_unique<AlibiPositions>(*this);
+}
+
+PositionScheme shaw(Size reach) {
+  if (reach < 0) fail("[shaw] distances reach from −r to r with r ≥ 0, not {}", reach);
+  return {.pairs = [=](Place place, const PairShape& shape) {
+    return std::make_unique<ShawPositions>(std::move(place), shape, reach);
+  }};
+}
+
+PositionScheme t5_buckets(Size buckets, Size farthest) {
+  return {.pairs = [=](Place place, const PairShape& shape) {
+    return std::make_unique<BucketPositions>(std::move(place), shape, buckets, farthest);
+  }};
+}
+
+PositionScheme alibi() {
+  return {.pairs = [](Place place, const PairShape& shape) {
+    return std::make_unique<AlibiPositions>(std::move(place), shape);
+  }};
+}
+
+}  // namespace tapestry

@@ -1,0 +1,67 @@
+// Positions told to attention as distances between query and key: Shaw's vectors, T5's buckets, ALiBi's
+// slopes.
+#pragma once
+
+#include "nn/positions/scheme.hpp"
+
+namespace tapestry {
+
+/// A learned vector for each distance from −reach to reach; farther ones count as these (Shaw, Uszkoreit &
+/// Vaswani 2018, equations 3–5): s_ij = q_i · (k_j + a^K_{j−i}) / √d, c_i = Σ_j α_ij (v_j + a^V_{j−i}). The
+/// heads share them, layers do not. Its scale fits scaled_dot().
+class ShawPositions : public PairPositions {
+ public:
+  ShawPositions(Place place, const PairShape& shape, Size reach);
+
+  Tensor score(const Tensor& query, Size keys) const override;
+  Tensor context(const Tensor& weights) const override;
+  std::unique_ptr<PairPositions> copy() const override;
+
+  /// a^K (2 · reach + 1, d_k), a^V (2 · reach + 1, d_v); row reach is distance 0
+  Parameter key, value;
+
+ private:
+  Size reach_;
+};
+
+/// A learned number for each head and bucket of distances, added to the scores: near distances have buckets
+/// of their own, farther ones share them in steps that grow like the logarithm, those from `farthest` on the
+/// last (Raffel et al. 2020, section 2.1). All layers share them.
+class BucketPositions : public PairPositions {
+ public:
+  BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest);
+
+  Tensor score(const Tensor& query, Size keys) const override;
+  void share(const PairPositions& other) override;
+  std::unique_ptr<PairPositions> copy() const override;
+
+  /// Which bucket the distance key − query falls into.
+  Size bucket(Size distance) const;
+
+  /// (buckets, heads)
+  Parameter weight;
+
+ private:
+  Size buckets_, farthest_;
+  bool causal_;
+};
+
+/// s_ij − m_h · |i − j|, m_h = 2^{−8h/H} for the heads h = 1 … H: nothing to learn (Press, Smith & Lewis
+/// 2022). Where attention is not causal it cannot tell left from right.
+class AlibiPositions : public PairPositions {
+ public:
+  AlibiPositions(Place place, const PairShape& shape)
+      : PairPositions(std::move(place)), heads_(shape.heads) {}
+
+  Tensor score(const Tensor& query, Size keys) const override;
+  std::unique_ptr<PairPositions> copy() const override;
+
+ private:
+  Size heads_;
+};
+
+PositionScheme shaw(Size reach);
+PositionScheme t5_buckets(Size buckets = 32, Size farthest = 128);
+PositionScheme alibi();
+
+}  // namespace tapestry

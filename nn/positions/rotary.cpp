@@ -1,0 +1,48 @@
+#include "nn/positions/rotary.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "core/create.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+RotaryPositions::RotaryPositions(Place place, const PairShape& shape, double base)
+    : PairPositions(std::move(place)), base_(base) {
+  if (shape.head_width % 2 != 0)
+    fail("[rotary{}] turns pairs of components, so a head's width is even, not {}", in_quotes(),
+         shape.head_width);
+  if (!(base > 0) || !std::isfinite(base))
+    fail("[rotary{}] the base of the angles is a number above 0, not {}", in_quotes(), base);
+}
+
+Tensor RotaryPositions::turn(const Tensor& x, Size first) const {
+  const Size time = x.size(-2), half = x.size(-1) / 2;
+  std::vector<double> cosines, sines;
+  for (Size p = first; p < first + time; ++p)
+    for (Size i = 0; i < half; ++i) {
+      const double angle =
+          static_cast<double>(p) * std::pow(base_, -static_cast<double>(i) / static_cast<double>(half));
+      cosines.push_back(std::cos(angle));
+      sines.push_back(std::sin(angle));
+    }
+  const Tensor cosine = tensor(cosines, {time, half}, x.dtype()),
+               sine = tensor(sines, {time, half}, x.dtype());
+  const Tensor a = slice(x, -1, 0, half), b = slice(x, -1, half, 2 * half);
+  return concat({a * cosine - b * sine, a * sine + b * cosine}, -1);
+}
+
+std::unique_ptr<PairPositions> RotaryPositions::copy() const {
+  return std::make_unique<RotaryPositions>(*this);
+}
+
+PositionScheme rotary(double base) {
+  return {.pairs = [=](Place place, const PairShape& shape) {
+    return std::make_unique<RotaryPositions>(std::move(place), shape, base);
+  }};
+}
+
+}  // namespace tapestry

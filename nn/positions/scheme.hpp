@@ -1,0 +1,58 @@
+// How a model learns of order, which attention alone does not see: positions are added to what comes in, or
+// told to attention for each pair of query and key. A scheme fills the one slot for either.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "nn/module.hpp"
+
+namespace tapestry {
+
+/// Positions that are added to the words.
+class InputPositions : public Module {
+ public:
+  using Module::Module;
+  /// x (…, T, width), words at the places first … first + T − 1, counted from 0 → x with their positions.
+  virtual Tensor operator()(const Tensor& x, Size first) const = 0;
+  virtual std::unique_ptr<InputPositions> copy() const = 0;
+};
+
+/// Positions that attention is told of, pair by pair. Each part may do nothing. Queries and keys are
+/// (B, heads…, T, d), with one or more axes for the heads; of Tq queries and Tk keys the last query stands at
+/// the last key's place.
+class PairPositions : public Module {
+ public:
+  using Module::Module;
+  /// Queries or keys at the places first … first + T − 1, before they are compared.
+  virtual Tensor turn(const Tensor& x, Size /*first*/) const { return x; }
+  /// What is added to the scores (B, heads…, Tq, Tk); broadcasts to them. `query` as the score sees it.
+  virtual Tensor score(const Tensor& /*query*/, Size /*keys*/) const { return {}; }
+  /// What is added to the contexts (B, heads…, Tq, d_v), from the weights (B, heads…, Tq, Tk).
+  virtual Tensor context(const Tensor& /*weights*/) const { return {}; }
+  /// From now on the same parameters as another layer's, where the scheme has them once for all layers.
+  virtual void share(const PairPositions& /*other*/) {}
+  virtual std::unique_ptr<PairPositions> copy() const = 0;
+};
+
+/// What a scheme has to know of the attention that it serves.
+struct PairShape {
+  Size heads = 1;
+  /// d_k and d_v, of one head.
+  Size head_width = 0, value_width = 0;
+  /// No query sees a later key.
+  bool causal = false;
+};
+
+/// A scheme yet to be made: either function may be missing. To write one, derive from InputPositions or
+/// PairPositions and return such a pair of functions.
+struct PositionScheme {
+  std::function<std::unique_ptr<InputPositions>(Place, Size width)> input = {};
+  std::function<std::unique_ptr<PairPositions>(Place, const PairShape&)> pairs = {};
+};
+
+/// Order is not told at all.
+inline PositionScheme no_positions() { return {}; }
+
+}  // namespace tapestry

@@ -1,0 +1,96 @@
+#include "nn/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/ops/softmax.hpp"
+#include "core/ops/views.hpp"
+#include "core/random.hpp"
+#include "core/tape.hpp"
+
+namespace tapestry {
+
+namespace {
+
+void check(const SamplingOptions& options) {
+  if (Tape::active()) fail("[sample] sampling runs without a tape: end the tape's scope first");
+  if (options.max_length < 1) fail("[sample] max_length is 1 or more, not {}", options.max_length);
+  if (!(options.temperature >= 0) || !std::isfinite(options.temperature))
+    fail("[sample] a temperature is 0 or above, not {}", options.temperature);
+  if (options.top_k < 0) fail("[sample] top_k is a number of words, 0 for all, not {}", options.top_k);
+  if (!(options.top_p > 0 && options.top_p <= 1))
+    fail("[sample] top_p is a probability above 0, up to 1, not {}", options.top_p);
+}
+
+/// Draws one word from log P of each word; `uniform` lies in [0, 1).
+std::int64_t draw(const std::vector<double>& log_probability, const SamplingOptions& options,
+                  double uniform) {
+  std::vector<std::size_t> order(log_probability.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto likelier = [&](std::size_t a, std::size_t b) {
+    return log_probability[a] != log_probability[b] ? log_probability[a] > log_probability[b] : a < b;
+  };
+  if (options.temperature == 0 || options.top_k == 1)
+    return static_cast<std::int64_t>(*std::min_element(order.begin(), order.end(), likelier));
+  std::sort(order.begin(), order.end(), likelier);
+  if (options.top_k > 0 && static_cast<std::size_t>(options.top_k) < order.size())
+    order.resize(static_cast<std::size_t>(options.top_k));
+  std::vector<double> weights;
+  double total = 0;
+  for (const std::size_t id : order) {
+    weights.push_back(std::exp((log_probability[id] - log_probability[order[0]]) / options.temperature));
+    total += weights.back();
+  }
+  double kept = 0;
+  std::size_t count = 0;
+  while (count < weights.size() && (count == 0 || kept < options.top_p * total)) kept += weights[count++];
+  double left = uniform * kept;
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    if (left < weights[i]) return static_cast<std::int64_t>(order[i]);
+    left -= weights[i];
+  }
+  return static_cast<std::int64_t>(order[count - 1]);
+}
+
+}  // namespace
+
+std::vector<Decoded> sample(StepModel& model, const SamplingOptions& options) {
+  check(options);
+  const Size sentences = model.rows();
+  std::vector<Decoded> results(static_cast<std::size_t>(sentences));
+  std::vector<std::size_t> live(results.size());  // the sentence of each row
+  std::iota(live.begin(), live.end(), std::size_t{0});
+  std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
+
+  for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
+    const StepModel::Step step = model.step(Indices(last, {static_cast<Size>(last.size())}));
+    const Tensor log_probabilities = log_softmax(step.logits, -1);
+    std::vector<std::size_t> going_on;
+    std::vector<Size> rows;
+    last.clear();
+    for (Size row = 0; row < static_cast<Size>(live.size()); ++row) {
+      const std::size_t sentence = live[static_cast<std::size_t>(row)];
+      const std::vector<double> of_row = select(log_probabilities, 0, row).to_vector();
+      if (std::isnan(of_row[0]))
+        fail("[sample] the model gives no word a probability: are there NaN among its weights?");
+      const Stream stream(options.seed, hash_of("sample") + sentence);
+      const std::int64_t id = draw(of_row, options, stream.uniform(static_cast<std::uint64_t>(t)));
+      Decoded& result = results[sentence];
+      result.log_probability += of_row[static_cast<std::size_t>(id)];
+      result.score = result.log_probability;
+      result.ended = id == options.end;
+      if (result.ended) continue;
+      result.ids.push_back(id);
+      if (step.alignment.defined()) result.alignment.push_back(select(step.alignment, 0, row).to_vector());
+      going_on.push_back(sentence);
+      rows.push_back(row);
+      last.push_back(id);
+    }
+    if (rows.size() < live.size() && !rows.empty()) model.keep_rows(rows);
+    live = std::move(going_on);
+  }
+  return results;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,31 @@
+// Sampling: sentences drawn from what a model believes, instead of the likeliest one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nn/decode.hpp"
+
+namespace tapestry {
+
+struct SamplingOptions {
+  /// As in SearchOptions.
+  std::int64_t begin = 0;
+  std::vector<std::int64_t> first = {};
+  std::int64_t end = -1;
+  Size max_length = 50;
+  /// Logits are divided by τ: below 1 the likely words get likelier; 0 is the likeliest word always.
+  double temperature = 1;
+  /// Draw among the k likeliest words (Fan, Lewis & Dauphin 2018); 0: among all.
+  Size top_k = 0;
+  /// Draw among the fewest words whose probabilities, after temperature, reach p (Holtzman et al. 2020).
+  double top_p = 1;
+  /// A row's draws depend on the seed, its number and the step alone.
+  std::uint64_t seed = 1;
+};
+
+/// One sentence for each row, all rows at once. log_probability is the model's own, before temperature and
+/// cuts, and score the same. There must be no tape.
+std::vector<Decoded> sample(StepModel& model, const SamplingOptions& options);
+
+}  // namespace tapestry

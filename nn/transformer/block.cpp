@@ -1,0 +1,98 @@
+#include "nn/transformer/block.hpp"
+
+namespace tapestry {
+
+namespace {
+
+MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind& kind, Size key_width) {
+  MultiHeadOptions attention;
+  attention.width = options.width;
+  attention.heads = options.heads;
+  attention.key_heads = options.key_heads;
+  attention.key_width = attention.value_width = key_width;
+  attention.bias = options.bias;
+  attention.attend.dropout = options.attention_dropout;
+  if (key_width == 0) {
+    attention.causal = kind.causal;
+    attention.attend.positions = kind.positions;
+  }
+  return attention;
+}
+
+}  // namespace
+
+Norm::Norm(Place place, NormKind kind, Size width, double epsilon) : Module(std::move(place)) {
+  // Named as if their weights were the norm's own.
+  if (kind == NormKind::layer_norm)
+    layer_.emplace(Place{*this, ""}, width, epsilon);
+  else
+    rms_.emplace(Place{*this, ""}, width, epsilon);
+}
+
+Tensor Norm::operator()(const Tensor& x) const { return layer_ ? (*layer_)(x) : (*rms_)(x); }
+
+TransformerBlock::TransformerBlock(Place place, const BlockOptions& options, const BlockKind& kind)
+    : Module(std::move(place)),
+      self{{*this, "self"}, attention_options(options, kind, 0)},
+      dropout{{*this, "dropout"}, options.dropout},
+      norm_place_(options.norm_place),
+      residual_(options.residual),
+      causal_(kind.causal) {
+  const auto norm = [&](std::optional<Norm>& place_of, const char* name) {
+    if (norm_place_ != NormPlace::none)
+      place_of.emplace(Place{*this, name}, options.norm, options.width, options.epsilon);
+  };
+  norm(self_norm, "self_norm");
+  if (kind.memory_width > 0) {
+    cross.emplace(Place{*this, "cross"}, attention_options(options, kind, kind.memory_width));
+    norm(cross_norm, "cross_norm");
+  }
+  if (options.feed_forward) {
+    feed_forward.emplace(Place{*this, "feed_forward"}, options.width,
+                         options.hidden == 0 ? 4 * options.width : options.hidden, options.activation,
+                         options.bias, options.hidden_dropout);
+    norm(feed_forward_norm, "feed_forward_norm");
+  }
+}
+
+template <class Part>
+Tensor TransformerBlock::with_residual(const Tensor& x, const std::optional<Norm>& norm,
+                                       const Part& part) const {
+  const Tensor added = dropout(part(norm_place_ == NormPlace::pre ? (*norm)(x) : x));
+  const Tensor sum = residual_ ? x + added : added;
+  return norm_place_ == NormPlace::post ? (*norm)(sum) : sum;
+}
+
+template <class Self>
+Tensor TransformerBlock::run(const Tensor& x, const AttentionMemory* memory, const Self& attend) const {
+  if (cross.has_value() != (memory != nullptr))
+    fail("[block{}] {}", in_quotes(),
+         cross ? "attends to a second sequence: give it what cross.prepare() made"
+               : "has no cross-attention, and was given something to attend to");
+  Tensor y = with_residual(x, self_norm, attend);
+  if (cross)
+    y = with_residual(y, cross_norm, [&](const Tensor& in) { return (*cross)(in, *memory).context; });
+  if (feed_forward) y = with_residual(y, feed_forward_norm, *feed_forward);
+  return y;
+}
+
+Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const AttentionMemory* memory) const {
+  return run(x, memory, [&](const Tensor& in) {
+    const Mask own = causal_ && in.size(1) > 1 ? Mask::causal(in.size(1), in.size(1)) & mask : mask;
+    return self(in, in, in, own).context;
+  });
+}
+
+Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache,
+                                    const AttentionMemory* memory) const {
+  if (!causal_) fail("[block{}] only a causal block can take its words one after another", in_quotes());
+  return run(x, memory, [&](const Tensor& in) {
+    const Size first = cache.length();
+    const AttentionMemory added = self.prepare(in, in, Mask{}, first);
+    cache.append(added.keys, added.values);
+    const Mask mask = in.size(1) > 1 ? Mask::causal(in.size(1), cache.length()) : Mask{};
+    return self(in, {cache.keys(), cache.values(), mask, {}}, first).context;
+  });
+}
+
+}  // namespace tapestry

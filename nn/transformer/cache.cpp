@@ -1,0 +1,60 @@
+#include "nn/transformer/cache.hpp"
+
+#include <algorithm>
+
+#include "core/create.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/views.hpp"
+#include "core/tape.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Places [begin, end) of the axis of time.
+Tensor places(const Tensor& x, Size begin, Size end) { return slice(x, -2, begin, end); }
+
+/// Copies x to the places from `at` on, into a store with this much room.
+void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
+  Dims room = x.shape();
+  room[x.rank() - 2] = capacity;
+  if (!store.defined() || store.size(-2) < capacity) {
+    Tensor larger = zeros(room, x.dtype());
+    if (store.defined()) {
+      Tensor filled = places(larger, 0, at);
+      assign(filled, places(store, 0, at));
+    }
+    store = larger;
+  }
+  if (store.shape() != room || store.dtype() != x.dtype())
+    fail("[cache] {} do not go behind {}: the batch, the heads and the width stay the same", describe(x),
+         describe(store));
+  Tensor target = places(store, at, at + x.size(-2));
+  assign(target, x);
+}
+
+}  // namespace
+
+void KeyValueCache::append(const Tensor& keys, const Tensor& values) {
+  if (Tape::active()) fail("[cache] a cache is for use without a tape: end the tape's scope first");
+  const Size added = keys.size(-2);
+  while (length_ + added > capacity_) capacity_ = std::max<Size>(1, 2 * capacity_);
+  write(keys_, keys, length_, capacity_);
+  write(values_, values, length_, capacity_);
+  length_ += added;
+}
+
+Tensor KeyValueCache::keys() const { return places(keys_, 0, length_); }
+Tensor KeyValueCache::values() const { return places(values_, 0, length_); }
+
+void KeyValueCache::keep_rows(const std::vector<Size>& rows) {
+  const Indices ids(rows, {static_cast<Size>(rows.size())});
+  for (Tensor* store : {&keys_, &values_}) {
+    if (!store->defined()) continue;
+    const Tensor kept = embedding(places(*store, 0, length_), ids);
+    *store = {};
+    write(*store, kept, 0, capacity_);
+  }
+}
+
+}  // namespace tapestry

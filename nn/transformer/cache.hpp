@@ -1,0 +1,33 @@
+// The KV cache: keys and values of the words so far, so that each further word costs one query.
+#pragma once
+
+#include <vector>
+
+#include "core/tensor.hpp"
+#include "core/values.hpp"
+
+namespace tapestry {
+
+/// One layer's keys and values, with room for `capacity` places from the first word on; when they are full
+/// the room doubles. Grouped heads stay grouped. For use without a tape.
+class KeyValueCache {
+ public:
+  explicit KeyValueCache(Size capacity) : capacity_(capacity) {}
+
+  /// Places that are filled.
+  Size length() const { return length_; }
+  /// Writes keys (B, heads…, T, d_k) and values (B, heads…, T, d_v) behind the others. Another batch or
+  /// width than before throws.
+  void append(const Tensor& keys, const Tensor& values);
+  /// All so far: (B, heads…, length, d), views of the cache.
+  Tensor keys() const;
+  Tensor values() const;
+  /// From now on row i is what row rows[i] was: hypotheses of a search fork, finished ones leave.
+  void keep_rows(const std::vector<Size>& rows);
+
+ private:
+  Size capacity_ = 0, length_ = 0;
+  Tensor keys_, values_;  // (B, heads…, capacity, d)
+};
+
+}  // namespace tapestry

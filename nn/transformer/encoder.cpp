@@ -1,0 +1,41 @@
+#include "nn/transformer/encoder.hpp"
+
+#include <algorithm>
+
+#include "core/create.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/reduce.hpp"
+#include "nn/attention/visibility.hpp"
+
+namespace tapestry {
+
+TransformerEncoder::TransformerEncoder(Place place, const TransformerOptions& options)
+    : Module(std::move(place)),
+      input{{*this, "input"}, options},
+      stack{{*this, "stack"}, options.layers, options.block, BlockKind{.positions = options.positions}} {}
+
+Tensor TransformerEncoder::operator()(const Indices& ids, const ValidLengths& lengths,
+                                      const Indices& segments) const {
+  const Tensor x = input(ids, 0, segments);
+  if (!lengths.defined()) return stack(x);
+  if (lengths.shape() != Dims{ids.shape()[0]})
+    fail("[encoder{}] ids {} want one length for each row, not {}", in_quotes(), to_string(ids.shape()),
+         to_string(lengths.shape()));
+  const Mask valid = lengths.mask(ids.shape()[1]);
+  return keep(valid.reshape({ids.shape()[0], ids.shape()[1], 1}), stack(x, valid));
+}
+
+Encoded TransformerEncoder::encode(const Indices& ids, const ValidLengths& lengths) const {
+  const Tensor states = (*this)(ids, lengths);
+  return {states, {RecurrentState(mean_over_time(states, lengths))}, lengths};
+}
+
+Tensor mean_over_time(const Tensor& states, const ValidLengths& lengths) {
+  if (!lengths.defined()) return mean(states, {1});
+  std::vector<double> shares;
+  for (Size row = 0; row < states.size(0); ++row)
+    shares.push_back(1 / static_cast<double>(std::max<Size>(1, lengths[row])));
+  return sum(states, {1}) * tensor(shares, {states.size(0), 1}, states.dtype());
+}
+
+}  // namespace tapestry

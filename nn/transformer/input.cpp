@@ -1,0 +1,47 @@
+#include "nn/transformer/input.hpp"
+
+#include <cmath>
+
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+double root(Size width) { return std::sqrt(static_cast<double>(width)); }
+
+}  // namespace
+
+TransformerInput::TransformerInput(Place place, const TransformerOptions& options)
+    : Module(std::move(place)),
+      words{{*this, "words"},
+            options.vocabulary,
+            options.block.width,
+            options.padding,
+            normal(1 / root(options.block.width))},
+      positions(options.positions.input ? options.positions.input({*this, "positions"}, options.block.width)
+                                        : nullptr),
+      dropout{{*this, "dropout"}, options.dropout},
+      scale_(options.scale_words ? root(options.block.width) : 1) {
+  if (options.segments > 0)
+    segments.emplace(Place{*this, "segments"}, options.segments, options.block.width, std::nullopt,
+                     normal(1 / root(options.block.width)));
+  if (options.input_norm)
+    norm.emplace(Place{*this, "norm"}, options.block.norm, options.block.width, options.block.epsilon);
+}
+
+Tensor TransformerInput::operator()(const Indices& ids, Size first, const Indices& segment_ids) const {
+  if (ids.rank() != 2)
+    fail("[transformer{}] wants ids (batch, time), not {}", in_quotes(), to_string(ids.shape()));
+  if (segment_ids.defined() && (!segments || segment_ids.shape() != ids.shape()))
+    fail("[transformer{}] segment ids {} do not fit ids {} {}", in_quotes(), to_string(segment_ids.shape()),
+         to_string(ids.shape()), segments ? "" : "of a model without segments");
+  Tensor x = words(ids);
+  if (scale_ != 1) x = x * scale_;
+  if (positions) x = (*positions)(x, first);
+  if (segments) x = x + (segment_ids.defined() ? (*segments)(segment_ids) : select(segments->weight, 0, 0));
+  return dropout(norm ? (*norm)(x) : x);
+}
+
+}  // namespace tapestry

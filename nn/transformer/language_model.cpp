@@ -1,0 +1,61 @@
+#include "nn/transformer/language_model.hpp"
+
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+class Writing final : public StepModel {
+ public:
+  Writing(const LanguageModel& model, const Indices& prompt, Size capacity)
+      : model_(model), cache_(model.cache(capacity)), rows_(prompt.shape()[0]) {
+    const Size read = prompt.shape()[1] - 1;
+    if (read > 0) model_(prompt.columns(0, read), cache_);
+  }
+
+  Size rows() const override { return rows_; }
+  Step step(const Indices& words) override {
+    return {squeeze(model_(words.reshape({words.shape()[0], 1}), cache_), 1), {}};
+  }
+  void keep_rows(const std::vector<Size>& rows) override {
+    cache_.keep_rows(rows);
+    rows_ = static_cast<Size>(rows.size());
+  }
+
+ private:
+  const LanguageModel& model_;
+  StackCache cache_;
+  Size rows_;
+};
+
+}  // namespace
+
+LanguageModel::LanguageModel(Place place, const TransformerOptions& options)
+    : Module(std::move(place)),
+      input{{*this, "input"}, options},
+      stack{{*this, "stack"},
+            options.layers,
+            options.block,
+            BlockKind{.causal = true, .positions = options.positions}},
+      output{
+          {*this, "output"}, options.block.width, options.vocabulary, options.tied ? Bias::no : Bias::yes} {
+  if (options.tied) output.weight.tie(input.words.weight);
+}
+
+Tensor LanguageModel::operator()(const Indices& ids) const { return output(stack(input(ids))); }
+
+Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache) const {
+  return output(stack(input(ids, cache.length()), cache));
+}
+
+std::unique_ptr<StepModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {
+  if (training())
+    fail("the language model is in training mode, where dropout is on: call eval() before it writes");
+  if (prompt.rank() != 2 || prompt.shape()[1] < 1)
+    fail("a language model goes on from a prompt (batch, time) of one word or more, not {}",
+         to_string(prompt.shape()));
+  return std::make_unique<Writing>(*this, prompt, capacity);
+}
+
+}  // namespace tapestry

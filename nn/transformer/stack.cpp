@@ -1,0 +1,59 @@
+#include "nn/transformer/stack.hpp"
+
+namespace tapestry {
+
+void StackCache::keep_rows(const std::vector<Size>& rows) {
+  for (KeyValueCache& layer : layers) layer.keep_rows(rows);
+}
+
+TransformerStack::TransformerStack(Place place, Size layers, const BlockOptions& options,
+                                   const BlockKind& kind)
+    : Module(std::move(place)), blocks{{*this, "blocks"}, layers, options, kind} {
+  if (layers < 1) fail("[stack{}] wants one block or more, not {}", in_quotes(), layers);
+  if (options.norm_place == NormPlace::pre)
+    norm.emplace(Place{*this, "norm"}, options.norm, options.width, options.epsilon);
+  for (Size i = 1; i < layers; ++i)
+    if (Owned<PairPositions>& positions = blocks[i].self.attention.positions())
+      positions->share(*blocks[0].self.attention.positions());
+}
+
+const AttentionMemory* TransformerStack::memory_of(const std::vector<AttentionMemory>& memories,
+                                                   Size block) const {
+  if (memories.empty()) return nullptr;
+  if (static_cast<Size>(memories.size()) != blocks.size())
+    fail("[stack{}] {} blocks were given {} memories: attend_to() makes one for each", in_quotes(),
+         blocks.size(), memories.size());
+  return &memories[static_cast<std::size_t>(block)];
+}
+
+Tensor TransformerStack::operator()(Tensor x, const Mask& mask,
+                                    const std::vector<AttentionMemory>& memories) const {
+  for (Size i = 0; i < blocks.size(); ++i) x = blocks[i](x, mask, memory_of(memories, i));
+  return norm ? (*norm)(x) : x;
+}
+
+Tensor TransformerStack::operator()(Tensor x, StackCache& cache,
+                                    const std::vector<AttentionMemory>& memories) const {
+  if (static_cast<Size>(cache.layers.size()) != blocks.size())
+    fail("[stack{}] {} blocks were given a cache for {}: cache() makes one", in_quotes(), blocks.size(),
+         cache.layers.size());
+  for (Size i = 0; i < blocks.size(); ++i)
+    x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i));
+  return norm ? (*norm)(x) : x;
+}
+
+std::vector<AttentionMemory> TransformerStack::attend_to(const Tensor& memory,
+                                                         const ValidLengths& lengths) const {
+  std::vector<AttentionMemory> memories;
+  for (const TransformerBlock& block : blocks) {
+    if (!block.cross) fail("[stack{}] its blocks have no cross-attention", in_quotes());
+    memories.push_back(block.cross->prepare(memory, memory, lengths));
+  }
+  return memories;
+}
+
+StackCache TransformerStack::cache(Size capacity) const {
+  return {std::vector<KeyValueCache>(static_cast<std::size_t>(blocks.size()), KeyValueCache(capacity))};
+}
+
+}  // namespace tapestry

@@ -1,0 +1,85 @@
+#include "nn/transformer/translator.hpp"
+
+#include "core/ops/reduce.hpp"
+#include "core/ops/views.hpp"
+
+namespace tapestry {
+
+namespace {
+
+constexpr Size kFirstRoom = 32;  // words of a translation before the cache grows
+
+class Translating final : public StepModel {
+ public:
+  Translating(const TransformerTranslator& model, const Indices& source, const ValidLengths& lengths)
+      : model_(model),
+        memories_(model.stack.attend_to(model.encoder(source, lengths), lengths)),
+        cache_(model.stack.cache(kFirstRoom)) {
+    for (Size i = 0; i < source.shape()[0]; ++i) sentences_.push_back(i);
+  }
+
+  Size rows() const override { return static_cast<Size>(sentences_.size()); }
+
+  Step step(const Indices& words) override {
+    // Where the last block looked, on the mean over its heads.
+    const WeightRecorder looked(model_.stack.blocks[model_.stack.blocks.size() - 1].cross->attention);
+    const Tensor x = model_.input(words.reshape({words.shape()[0], 1}), cache_.length());
+    const Tensor logits = squeeze(model_.output(model_.stack(x, cache_, memories_)), 1);
+    Tensor weights = squeeze(looked.weights().front(), -2);  // (rows, heads…, source)
+    while (weights.rank() > 2) weights = mean(weights, {1});
+    return {logits, weights};
+  }
+
+  void keep_rows(const std::vector<Size>& rows) override {
+    std::vector<Size> sentences;
+    for (Size row : rows) sentences.push_back(sentences_.at(static_cast<std::size_t>(row)));
+    // Hypotheses of one sentence share what was read: it moves only when sentences do.
+    if (sentences != sentences_)
+      for (AttentionMemory& memory : memories_) memory = select_rows(memory, rows);
+    sentences_ = std::move(sentences);
+    cache_.keep_rows(rows);
+  }
+
+ private:
+  const TransformerTranslator& model_;
+  std::vector<AttentionMemory> memories_;
+  StackCache cache_;
+  std::vector<Size> sentences_;  // of each row
+};
+
+}  // namespace
+
+TransformerTranslator::TransformerTranslator(Place place, const TransformerTranslatorOptions& options)
+    : SequenceModel(std::move(place)),
+      encoder{{*this, "encoder"}, options.encoder},
+      input{{*this, "input"}, options.decoder},
+      stack{{*this, "stack"},
+            options.decoder.layers,
+            options.decoder.block,
+            BlockKind{.causal = true,
+                      .memory_width = options.encoder.block.width,
+                      .positions = options.decoder.positions}},
+      output{{*this, "output"},
+             options.decoder.block.width,
+             options.decoder.vocabulary,
+             options.decoder.tied ? Bias::no : Bias::yes} {
+  if (options.shared_words) input.words.weight.tie(encoder.input.words.weight);
+  if (options.decoder.tied) output.weight.tie(input.words.weight);
+}
+
+Tensor TransformerTranslator::operator()(const Indices& source, const ValidLengths& lengths,
+                                         const Indices& words, double forcing) const {
+  if (forcing != 1)
+    fail("the transformer{} computes all places at once, so a forcing ratio is 1, not {}", in_quotes(),
+         forcing);
+  return output(stack(input(words), Mask{}, stack.attend_to(encoder(source, lengths), lengths)));
+}
+
+std::unique_ptr<StepModel> TransformerTranslator::begin(const Indices& source,
+                                                        const ValidLengths& lengths) const {
+  if (training())
+    fail("the translator is in training mode, where dropout is on: call eval() before a search");
+  return std::make_unique<Translating>(*this, source, lengths);
+}
+
+}  // namespace tapestry
