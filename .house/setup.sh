@@ -6,9 +6,10 @@ export LC_ALL=C.UTF-8
 
 packages_build="g++ cmake ninja-build libfmt-dev libxsimd-dev libcli11-dev nlohmann-json3-dev libutf8proc-dev"
 packages_tests="catch2"
-packages_bench="catch2 libbenchmark-dev python3"
+packages_bench="catch2 libbenchmark-dev libopenblas0-openmp python3"
+packages_counts="valgrind"
 packages_clang="clang-14 libclang-rt-14-dev"
-packages_ci="$packages_clang clang-format-14 libbenchmark-dev git"
+packages_ci="$packages_clang clang-format-14 libbenchmark-dev $packages_counts python3 git"
 cores=$(nproc)
 
 say() { printf '%s\n' "$*"; }

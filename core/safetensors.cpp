@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 
 #include "core/file.hpp"
 #include "core/ops/views.hpp"
@@ -99,6 +101,35 @@ void take(SafeTensors& result, const std::string& name, const StoredTensor& stor
   }
 }
 
+/// The nearest bf16, of two equally near the even one; a NaN stays one.
+std::uint16_t to_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return static_cast<std::uint16_t>(bits >> 16U | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U);
+}
+
+/// The values of a tensor that is written, kept until the file is there.
+struct Values {
+  Tensor dense;
+  std::vector<std::uint16_t> halves;  // instead of dense, for bf16
+
+  Values(const Tensor& x, Written as) : dense(contiguous(x.detach())) {
+    if (as != Written::bf16) return;
+    if (dense.dtype() != DType::f32) dense = dense.to(DType::f32);
+    halves.resize(static_cast<std::size_t>(x.count()));
+    std::transform(dense.data<float>(), dense.data<float>() + x.count(), halves.begin(), to_bf16);
+    dense = {};
+  }
+  std::span<const std::byte> bytes() const {
+    if (!dense.defined()) return std::as_bytes(std::span(halves));
+    std::span<const std::byte> all;
+    dispatch(dense.dtype(), [&](auto zero) {
+      all = std::as_bytes(std::span(dense.data<decltype(zero)>(), static_cast<std::size_t>(dense.count())));
+    });
+    return all;
+  }
+};
+
 template <class T>
 const T& look_up(const std::map<std::string, T>& all, std::string_view name, const std::string& where,
                  const char* what) {
@@ -133,7 +164,7 @@ SafeTensors read_safetensors(const std::filesystem::path& path) {
 }
 
 void write_safetensors(const std::filesystem::path& path, const State& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+                       const std::map<std::string, std::string>& metadata, Written as) {
   const std::string where = printable(path.native(), 500);
   std::string header = "{";
   const auto separate = [&] {
@@ -149,7 +180,7 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
     }
     header += '}';
   }
-  std::vector<Tensor> written;
+  std::deque<Values> written;
   std::vector<std::span<const std::byte>> parts(1);  // the header comes first
   std::size_t begin = 0;
   for (const DType type : {DType::f64, DType::f32}) {  // wider ones first: every value is aligned in the file
@@ -159,16 +190,15 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
              name == "__metadata__" ? "has a name that the format reserves"
                                     : "has no values yet: initialise the model");
       if (x.dtype() != type) continue;
-      written.push_back(contiguous(x.detach()));
-      const Tensor& values = written.back();
-      const std::size_t bytes = static_cast<std::size_t>(x.count()) * bytes_of(type);
+      const std::size_t bytes = written.emplace_back(x, as).bytes().size();
       separate();
       header += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                            detail::json_string(name, where), type == DType::f64 ? "F64" : "F32",
+                            detail::json_string(name, where),
+                            as == Written::bf16  ? "BF16"
+                            : type == DType::f64 ? "F64"
+                                                 : "F32",
                             fmt::join(x.shape(), ","), begin, begin + bytes);
-      dispatch(type, [&](auto zero) {
-        parts.push_back({reinterpret_cast<const std::byte*>(values.data<decltype(zero)>()), bytes});
-      });
+      parts.push_back(written.back().bytes());
       begin += bytes;
     }
   }

@@ -35,9 +35,14 @@ SafeTensors read_safetensors(const std::filesystem::path& path);
 /// The same for bytes in memory; `where` stands for the path in messages.
 SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view where = "bytes in memory");
 
+/// How numbers are written: each in its own type, or all in bf16: half of f32's bytes and its range, with
+/// three digits (rounded to nearest, ties to even). For weights that are to be used, not trained on.
+enum class Written { as_they_are, bf16 };
+
 /// Writes tensors of f32 and f64 (views too) and strings, so that the file is replaced at once or not at all
 /// (write_file()). Equal contents give equal files.
 void write_safetensors(const std::filesystem::path& path, const State& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+                       const std::map<std::string, std::string>& metadata = {},
+                       Written written = Written::as_they_are);
 
 }  // namespace tapestry

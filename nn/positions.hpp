@@ -2,5 +2,6 @@
 #pragma once
 
 #include "nn/positions/absolute.hpp"
+#include "nn/positions/programmed.hpp"
 #include "nn/positions/relative.hpp"
 #include "nn/positions/rotary.hpp"

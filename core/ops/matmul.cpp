@@ -1,11 +1,10 @@
 #include "core/ops/matmul.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 #include "core/broadcast.hpp"
 #include "core/create.hpp"
+#include "core/layout.hpp"
 #include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
@@ -55,43 +54,6 @@ Tensor as_matrix(const Tensor& x) {
   return reshape(x, {x.size(-1) ? -1 : x.count() / std::max<Size>(1, x.size(-1)), x.size(-1)});
 }
 
-/// Memory for a product of this shape, laid out as b is: where b's matrices lie side by side, row by row, as
-/// the heads of attention do, so do the product's, and joining the heads is a view.
-Tensor product_like(const Tensor& b, const Dims& shape) {
-  const int row = shape.rank() - 2;
-  // Axes but the last, by b's strides; one that b lacks goes with the axis before it.
-  struct Axis {
-    int axis;
-    Size stride;
-  };
-  std::array<Axis, kMaxRank> order{};
-  Size before = std::numeric_limits<Size>::max();
-  for (int axis = 0; axis <= row; ++axis) {
-    const int in_b = axis - shape.rank() + b.rank();
-    if (axis == row || (in_b >= 0 && b.shape()[in_b] > 1 && b.strides()[in_b] > 0))
-      before = b.strides()[in_b];
-    order[static_cast<std::size_t>(axis)] = {axis, before};
-  }
-  // A b that is read transposed says nothing of rows.
-  if (b.strides().back() == 1)
-    std::stable_sort(order.begin(), order.begin() + row + 1,
-                     [](const Axis& one, const Axis& other) { return one.stride > other.stride; });
-  Dims stored;
-  std::array<int, kMaxRank> place{};
-  for (int i = 0; i <= row; ++i) {
-    const int axis = order[static_cast<std::size_t>(i)].axis;
-    stored.push_back(shape[axis]);
-    place[static_cast<std::size_t>(axis)] = i;
-  }
-  stored.push_back(shape.back());
-  place[static_cast<std::size_t>(row + 1)] = row + 1;
-  const Tensor memory = Tensor::uninitialised(stored, b.dtype());
-  Dims strides = memory.strides();
-  for (int axis = 0; axis < shape.rank(); ++axis)
-    strides[axis] = memory.strides()[place[static_cast<std::size_t>(axis)]];
-  return detail::alias(memory, shape, strides);
-}
-
 }  // namespace
 
 // y = a·b        ∂a = dy·bᵀ        ∂b = aᵀ·dy
@@ -120,7 +82,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Where at) {
   }
   shape[shape.rank() - 2] = a.size(-2);
   shape[shape.rank() - 1] = b.size(-1);
-  Tensor y = product_like(b, shape);
+  Tensor y = uninitialised_like(b, shape);
   multiply(y, a, b);
   // A factor that was broadcast over leading axes gets a sum, so the short cut is for the others.
   const auto short_cut = [](const Tensor& sum, const Tensor& dy) {

@@ -3,6 +3,7 @@
 
 #include "core/ops/additive.hpp"
 #include "core/ops/arithmetic.hpp"
+#include "core/ops/attend.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/loss.hpp"
 #include "core/ops/matmul.hpp"
@@ -11,4 +12,5 @@
 #include "core/ops/recurrent.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"
+#include "core/ops/sparse.hpp"
 #include "core/ops/views.hpp"

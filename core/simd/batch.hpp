@@ -55,6 +55,10 @@ struct Batch {
 
   Batch() = default;
   Batch(T value) : native(value) {}
+  /// A number of another type, so that a formula may say 2 or 0.5 whatever T is.
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, T>) Batch(Number value)
+      : native(static_cast<T>(value)) {}
   explicit Batch(Native value) : native(value) {}
 
   friend Batch operator+(Batch a, Batch b) { return Batch(Native(a.native + b.native)); }

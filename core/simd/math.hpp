@@ -258,16 +258,21 @@ struct ErfcConstants<double> {
       3.58541548547902564e-3,  -1.40240598585545256e-1, 1.23751263083782753};
 };
 
-/// erfc x for finite x.
+/// erfc x for finite x, and e^(−x²) on the way.
 template <class T>
-inline Batch<T> erfc_finite(Batch<T> x) {
+struct Erfc {
+  Batch<T> value, decay;
+};
+template <class T>
+inline Erfc<T> erfc_finite(Batch<T> x) {
   const Batch<T> a = abs(x);
   const Batch<T> t = (a - T(3.75)) / (a + T(3.75));
   const Batch<T> square = a * a;
   const Batch<T> lost = fma(a, a, -square);
   const Batch<T> e = exp_nonpositive(-square);
-  const Batch<T> y = fma(-e, lost, e) * horner(t, ErfcConstants<T>::kSeries) / fma(a, Batch<T>(T(2)), T(1));
-  return select(x < Batch<T>(T(0)), T(2) - y, y);
+  const Batch<T> decay = fma(-e, lost, e);
+  const Batch<T> y = decay * horner(t, ErfcConstants<T>::kSeries) / fma(a, Batch<T>(T(2)), T(1));
+  return {select(x < Batch<T>(T(0)), T(2) - y, y), decay};
 }
 
 }  // namespace internal
@@ -278,16 +283,15 @@ inline Batch<T> gelu_erf(Batch<T> x) {
   constexpr T kFlat = T(internal::kGeluFlat);
   x = max(Batch<T>(kFlat), x);
   const Batch<T> tail = min(Batch<T>(-kFlat), x) * T(-0.70710678118654752440);
-  return T(0.5) * x * internal::erfc_finite(tail);
+  return T(0.5) * x * internal::erfc_finite(tail).value;
 }
 /// Its derivative, Φ(x) + x·φ(x).
 template <class T>
 inline Batch<T> gelu_erf_slope(Batch<T> x) {
   constexpr T kFlat = T(internal::kGeluFlat);
   x = min(Batch<T>(-kFlat), max(Batch<T>(kFlat), x));
-  const Batch<T> tail = x * T(-0.70710678118654752440);
-  const Batch<T> density = exp(T(-0.5) * x * x) * T(0.39894228040143267794);
-  return fma(x, density, T(0.5) * internal::erfc_finite(tail));
+  const auto erfc = internal::erfc_finite(x * T(-0.70710678118654752440));
+  return fma(x, erfc.decay * T(0.39894228040143267794), T(0.5) * erfc.value);
 }
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

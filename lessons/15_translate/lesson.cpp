@@ -20,6 +20,7 @@
 #include "lessons/kit/grammar_corpus.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/length_curves.hpp"
+#include "lessons/kit/saved_translators.hpp"
 #include "lessons/kit/trained_translators.hpp"
 #include "lessons/kit/translator_options.hpp"
 #include "nn/linear.hpp"
@@ -244,7 +245,7 @@ void train_on_real_text(Work& work) {
   if (work.options.smoke) reading.most_tests = 20;
   work.corpus = kit::read_multi30k(work.options.data, settings.from(), settings.to(), reading);
   fmt::print("  {}\n", work.corpus.text());
-  const kit::WordVectors vectors = kit::embeddings_for(work.corpus.source, settings);
+  const kit::WordVectors vectors = kit::embeddings_for(work.corpus.source.vocabulary(), settings);
   const auto how = [&](const TranslatorPlan& plan) {
     return kit::training_of(work.options, settings, "Multi30k " + settings.direction, work.folder, plan,
                             work.corpus.train.size());
@@ -335,7 +336,7 @@ std::vector<Translation> test_on_real_text(const Work& work) {
 
 /// What a model writes for the curves' sentences, unknown words copied; it becomes a curve.
 std::vector<Words> add_curve(kit::LengthCurves& curves, const TranslatorPlan& plan, SequenceModel& model,
-                             const kit::Vocabulary& source, const kit::Vocabulary& target) {
+                             const kit::Lexicon& source, const kit::Lexicon& target) {
   const auto written = kit::words_of(copy_unknown(
       kit::translate(model, source, target, curves.text().source, {.max_length = curves.longest() + 10})));
   curves.add(plan.label(), written);
@@ -365,7 +366,7 @@ void lengths_of_real_text(const Work& work) {
   for (const std::string& score : kit::kTranslatorScores) {
     TranslatorPlan plan = work.settings.plan;
     plan.score = score;
-    const auto file = kit::folder_of(work.options.out, work.folder, plan) / "checkpoint.safetensors";
+    const auto file = kit::checkpoint_in(kit::folder_of(work.options.out, work.folder, plan));
     if (!std::filesystem::exists(file)) continue;
     const kit::SavedTranslator saved = kit::load_translator(file);
     add_curve(curves, plan, *saved.model, saved.source, saved.target);
@@ -396,21 +397,16 @@ void looks_on_real_text(const Work& work, const std::vector<Translation>& writte
 }
 
 /// --translate: the model of a checkpoint, on a sentence of yours.
-void translate_one(const std::filesystem::path& folder, const std::string& sentence, Size beam) {
-  const Words words = kit::split_words(sentence);
-  if (words.empty())
-    throw kit::UsageError("--translate wants a sentence: --translate \"a man rides a bike\"");
-  const kit::SavedTranslator saved = kit::load_translator(folder / "checkpoint.safetensors");
-  for (const std::string& word : words)
-    if (!saved.source.contains(word))
-      fmt::print("  \"{}\" is not in the dictionary: it is read as <unk>\n", word);
+void translate_one(const std::filesystem::path& folder, const kit::TranslatorSettings& settings) {
   const Translation written =
-      kit::translate(*saved.model, saved.source, saved.target, {words}, {.beam = beam}).front();
+      kit::translate_sentence(kit::checkpoint_in(folder), settings.sentence,
+                              {.beam = settings.beam, .length_power = settings.length_power})
+          .written;
   const Translation copied = copy_unknown({written}).front();
   fmt::print("  {}\n  → {}\n", kit::join_words(written.source), kit::join_words(written.words));
   if (copied.words != written.words)
     fmt::print("  → {}  (unknown words copied)\n", kit::join_words(copied.words));
-  if (saved.plan.attends())
+  if (!copied.alignment.empty())  // there is none without attention
     kit::show(kit::alignment_picture(copied, "Where each word looked"), folder / "translated.svg");
 }
 
@@ -448,11 +444,13 @@ int main(int argc, char** argv) {
     kit::follow(program, real ? multi30k : grammar, settings);
     const std::string folder = real ? "multi30k-" + settings.direction : "grammar";
     if (program.given("--translate")) {
-      const auto on_multi30k = kit::folder_of(options.out, "multi30k-" + settings.direction, settings.plan);
-      const bool trained = std::filesystem::exists(on_multi30k / "checkpoint.safetensors");
-      const bool wanted = real || trained || program.given("--direction");
-      return translate_one(wanted ? on_multi30k : kit::folder_of(options.out, folder, settings.plan),
-                           settings.sentence, settings.beam);
+      const auto of = [&](const std::string& task) {
+        return kit::folder_of(options.out, task, settings.plan);
+      };
+      const bool asked = real || program.given("--direction");
+      return translate_one(
+          kit::folder_to_translate_with(of("multi30k-" + settings.direction), of("grammar"), asked),
+          settings);
     }
     for (const char* option : {"--direction", "--embeddings", "--at-least", "--epochs"})
       if (!real && program.given(option))

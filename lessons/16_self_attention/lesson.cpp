@@ -1,9 +1,9 @@
 // 16 self_attention: a sequence that asks itself
 //
 // Until now one sequence asked another: the decoder put a question, the source answered. Here the words of
-// one sentence ask each other. Each word makes a query, a key and a value, and what it reads makes of it a
-// word in its context. No state is carried from place to place: every word sees every other in one step, and
-// all do it at the same time.
+// one sentence ask each other. Each word makes a query, a key and a value, reads what the others have to
+// give, and so gets a new vector: the word in its context. No state is carried from place to place. Every
+// word sees every other in one step, and all do it at the same time.
 //
 // You will: 1 take four words through the four steps by hand; 2 train them to agree, with W_Q, W_K and W_V
 // and without; 3 see that the layer knows no order; 4 let tokens find their like, which a recurrent layer
@@ -16,21 +16,23 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/core.hpp"
 #include "lessons/kit/agreement.hpp"
+#include "lessons/kit/by_hand.hpp"
+#include "lessons/kit/gap_sentences.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/stopwatch.hpp"
 #include "lessons/kit/training.hpp"
-#include "lessons/kit/vocabulary.hpp"
+#include "lessons/kit/twice.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
 #include "nn/recurrent.hpp"
 
 using namespace tapestry;
-using kit::Ids;
 using kit::largest, kit::weights_of;
 
 namespace {
@@ -39,8 +41,8 @@ constexpr DType f64 = DType::f64;
 
 // ---- 1. Four words, four steps ----------------------------------------------------------------------------
 //
-// "see that girl run" enters as four vectors a₁ … a₄. What comes out for the first word, b₁, takes four
-// steps:
+// "see that girl run" enters as four vectors a₁ … a₄ of d numbers. What comes out for the first word, b₁,
+// takes four steps:
 //
 //     1  roles       q₁ = W_Q a₁,  k_j = W_K a_j,  v_j = W_V a_j       for j = 1 … 4
 //     2  scores      s_j = q₁ · k_j / √d                               a₁ asks itself, too
@@ -49,6 +51,7 @@ constexpr DType f64 = DType::f64;
 //
 // These are lesson 6's roles and lesson 8's scale; the news is that one sentence plays all three. b₂ … b₄ are
 // made alike, each with its own query. Nobody waits for anybody: b₄ needs all of a, and none of the other b.
+// (The numbers that you will see mean nothing yet: vectors and matrices are random.)
 
 struct Roles {
   Tensor w_q, w_k, w_v;  // (d, d)
@@ -80,22 +83,22 @@ Steps four_steps(const Tensor& a, Size i, const Roles& roles) {
 
 // All words at once are three matrix products for the roles and two for the rest. That is the whole layer.
 
-struct Mixed {
-  Tensor scores, weights;  // (…, n, n)
-  Tensor b;                // (…, n, d)
-};
-
-Mixed self_attention(const Tensor& a, const Roles& roles) {
-  const Tensor q = matmul(a, transpose(roles.w_q)), k = matmul(a, transpose(roles.w_k)),
-               v = matmul(a, transpose(roles.w_v));
-  const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(k.size(-1)));
-  const Tensor weights = softmax(scores, -1);
-  return {scores, weights, matmul(weights, v)};
+Tensor scores_of(const Tensor& q, const Tensor& k) {  // (…, n, n)
+  return matmul(q, transpose(k)) / std::sqrt(static_cast<double>(k.size(-1)));
 }
 
-// The simplest self-attention has no weights at all: a word's vector is query, key and value at once, and the
-// scores are A Aᵀ / √d. Many texts begin with it. In nn/ both are the layer Attention, with Linears for the
-// roles or without.
+Tensor mix(const Tensor& q, const Tensor& k, const Tensor& v) {  // b (…, n, d)
+  return matmul(softmax(scores_of(q, k), -1), v);
+}
+
+Tensor self_attention(const Tensor& a, const Roles& roles) {
+  return mix(matmul(a, transpose(roles.w_q)), matmul(a, transpose(roles.w_k)),
+             matmul(a, transpose(roles.w_v)));
+}
+
+// W_Q, W_K and W_V *project* a word into its roles, and are called projections. The simplest self-attention
+// does without: a word's vector is query, key and value at once, mix(a, a, a), and there is nothing to learn.
+// In nn/ both are the layer Attention, with Linears in front of it or not.
 
 enum class Projected { no, yes };
 
@@ -122,11 +125,11 @@ void four_words(std::uint64_t seed, kit::Report& report) {
   const std::array words = {"see", "that", "girl", "run"};
   SelfAttention layer(kWide, Projected::yes);
   layer.initialise(seed, f64);
-  const Roles roles{layer.query->weight, layer.key->weight, layer.value->weight};
+  const Roles roles{layer.query->weight, layer.key->weight, layer.value->weight};  // the layer's very own
   const Tensor a = random_normal({4, kWide}, seed, f64);
 
   const Steps steps = four_steps(a, 0, roles);
-  fmt::print("  a₁ = \"see\" asks      score   weight\n");
+  fmt::print("  a₁ = \"see\" asks      score   weight     (random vectors and matrices)\n");
   for (Size j = 0; j < 4; ++j)
     fmt::print("  {:<18}{:>8.4f}{:>9.4f}\n", words[static_cast<std::size_t>(j)],
                steps.scores[static_cast<std::size_t>(j)].item(), steps.weights.at({0, j}));
@@ -134,34 +137,22 @@ void four_words(std::uint64_t seed, kit::Report& report) {
   for (Size i = 0; i < kWide; ++i) fmt::print("  {:.4f}", steps.b.at({0, i}));
   fmt::print("\n");
 
-  const Mixed all = self_attention(a, roles);
+  const Tensor b = self_attention(a, roles);
   double apart = 0;
   for (Size i = 0; i < 4; ++i)
-    apart = std::max(apart, largest(four_steps(a, i, roles).b - slice(all.b, 0, i, i + 1)));
+    apart = std::max(apart, largest(four_steps(a, i, roles).b - slice(b, 0, i, i + 1)));
   report.check("four words one by one = all at once, to 1e-12", apart < 1e-12);
 
   const Tensor batch = variable(random_normal({2, 4, kWide}, seed + 1, f64), "a");
   std::vector<Tensor> leaves = layer.parameters();
-  const GradcheckResult check =
-      gradcheck([&](const Tensor& x) { return self_attention(x, roles).b; }, batch, leaves);
-  if (!check.ok()) fmt::print("{}", check.report());
-  report.check(fmt::format("gradcheck, {} derivatives", check.compared), check.ok());
-  const GradcheckResult bare = gradcheck(
-      [](const Tensor& x) {
-        const Tensor one = eye(kWide, f64);
-        return self_attention(x, {one, one, one}).b;
-      },
-      batch);
-  report.check("the same without projections: a is query, key and value", bare.ok());
-
   leaves.push_back(batch);
-  const double values = std::max(largest(self_attention(batch, roles).b - layer(batch).context),
-                                 largest(self_attention(batch, roles).weights - layer(batch).weights));
-  const double gradients =
-      kit::farthest(kit::gradients([&] { return self_attention(batch, roles).b; }, leaves, seed + 2),
-                    kit::gradients([&] { return layer(batch).context; }, leaves, seed + 2));
-  fmt::print("  nn/'s layer: weights and context differ by {:.0e}, gradients by {:.0e}\n", values, gradients);
-  report.check("nn/ gives the same to 1e-12", values < 1e-12 && gradients < 1e-12);
+  kit::check_by_hand(
+      report, "with projections", [&] { return self_attention(batch, roles); },
+      [&] { return layer(batch).context; }, leaves, seed);
+  const SelfAttention bare(kWide, Projected::no);
+  kit::check_by_hand(
+      report, "without projections", [&] { return mix(batch, batch, batch); },
+      [&] { return bare(batch).context; }, {batch}, seed);
 }
 
 // ---- 2. Agreement -----------------------------------------------------------------------------------------
@@ -169,51 +160,24 @@ void four_words(std::uint64_t seed, kit::Report& report) {
 // Now the layer learns something. The second word is covered: "see _ girl run" is to be filled with "that",
 // "see _ girls run" with "those". What stands at the gap is always the same, so b₂ has to fetch the answer
 // from elsewhere. There are 128 such sentences of four verbs, eight nouns and four more verbs, and a quarter
-// of them is kept for the test. The answer is a Linear of b₂.
-
-const std::vector<std::string> kWords = {"_",     "see", "hear", "watch", "help", "girl",
-                                         "boy",   "dog", "bird", "girls", "boys", "dogs",
-                                         "birds", "run", "sing", "jump",  "sleep"};
-constexpr Size kGap = 1, kNoun = 2;  // places in the sentence
-
-struct Sentences {
-  Indices words;    // (B, 4)
-  Indices answers;  // (B): 0 "that", 1 "those"
-};
-
-/// The sentences for training, or the quarter that is kept from it.
-Sentences sentences(bool kept) {
-  Ids words, answers;
-  for (std::int64_t first = 0; first < 4; ++first)
-    for (std::int64_t noun = 0; noun < 8; ++noun)
-      for (std::int64_t last = 0; last < 4; ++last) {
-        if (((first + noun + last) % 4 == 0) != kept) continue;
-        words.insert(words.end(), {1 + first, 0, 5 + noun, 13 + last});
-        answers.push_back(noun / 4);
-      }
-  const auto rows = static_cast<Size>(answers.size());
-  return {Indices(words, {rows, 4}), Indices(answers, {rows})};
-}
+// of them is held out for the test. The answer is a Linear of b₂.
 
 struct Filler : Module {
   explicit Filler(Projected projected) : layer{{*this, "layer"}, 16, projected} {}
-  Tensor operator()(const Indices& ids) const { return out(select(layer(words(ids)).context, 1, kGap)); }
+  Tensor operator()(const Indices& ids) const { return out(select(layer(words(ids)).context, 1, kit::kGap)); }
 
-  Embedding words{{*this, "words"}, static_cast<Size>(kWords.size()), 16};
+  Embedding words{{*this, "words"}, static_cast<Size>(kit::gap_vocabulary().size()), 16};
   SelfAttention layer;
   Linear out{{*this, "out"}, 16, 2};
 };
 
-struct Agreed {
-  double right;    // per cent of the kept sentences
-  double on_noun;  // the gap's weight on the noun, in per cent
-  Tensor weights;  // (4, 4) of "see _ girl run"
-};
-
-Agreed agree(const char* name, Projected projected, const kit::Options& options) {
+/// Trains and tests; returns the gap's mean weight on the noun in per cent, and the weights (4, 4) of "see _
+/// girl run".
+std::pair<double, Tensor> agree(const char* name, Projected projected, const kit::Options& options,
+                                kit::Report& report) {
   Filler model(projected);
   model.initialise(options.seed);
-  const Sentences train = sentences(false), test = sentences(true);
+  const kit::GapSentences train = kit::gap_sentences(false), test = kit::gap_sentences(true);
   kit::train(model,
              {.name = name,
               .steps = options.smoke ? 10 : 200,
@@ -222,33 +186,31 @@ Agreed agree(const char* name, Projected projected, const kit::Options& options)
               .unit = "sentences",
               .seed = options.seed},
              [&](kit::Random) { return cross_entropy(model(train.words), train.answers); });
+  report.at_least(fmt::format("{}: right on new sentences", name),
+                  kit::percent_equal(argmax(model(test.words)), test.answers), 99, "%");
   const Tensor weights = model.layer(model.words(test.words)).weights;
-  const Tensor noun = select(select(weights, 1, kGap), 1, kNoun);
-  return {kit::percent_equal(argmax(model(test.words)), test.answers), 100 * mean(noun).item(),
-          select(model.layer(model.words(Indices{1, 0, 5, 13}.reshape({1, 4}))).weights, 0, 0)};
+  return {100 * mean(select(select(weights, 1, kit::kGap), 1, kit::kNoun)).item(), select(weights, 0, 0)};
 }
 
-// Only the row of the gap was trained; what the other three words do is nobody's business. The gap need not
-// look at the noun alone, either: where W_V makes nothing of "see", a look at it does no harm. So some seeds
-// end with nearly all weight on the noun, others with two thirds of it.
+// The picture is one of the held-out sentences, its words asking from the left. Only the gap's row counted in
+// the loss; what the other three words do is nobody's business. Nor need the gap look at the noun alone:
+// where W_V makes nothing of "see", a look at it does no harm. So some seeds end with nearly all weight on
+// the noun, others with two thirds of it.
 //
 // Without projections the scores are symmetric, s_ij = a_i · a_j = s_ji, and a word likes itself: |a_i|² is
 // large. The embeddings alone must arrange what three matrices can do. Here they manage, with less weight on
 // the noun: what a word is, asks, offers and gives is then one vector.
 
 void agreement(const kit::Options& options, kit::Report& report) {
-  const Agreed with = agree("with projections", Projected::yes, options);
-  const Agreed without = agree("without", Projected::no, options);
-  const Tensor a = random_normal({4, 6}, options.seed, f64), one = eye(6, f64);
-  const Tensor scores = self_attention(a, {one, one, one}).scores;
-  report.check("without projections the scores are symmetric", largest(scores - transpose(scores)) < 1e-14);
-  report.figure("without projections: right on new sentences", without.right, "%");
-  report.figure("without projections: the gap's weight on the noun", without.on_noun, "%");
-  report.at_least("with projections: right on new sentences", with.right, 99, "%");
-  report.at_least("with projections: the gap's weight on the noun", with.on_noun, 50, "%");
+  const auto [with, weights] = agree("with projections", Projected::yes, options, report);
+  report.at_least("with projections: the gap's weight on the noun", with, 50, "%");
+  const double without = agree("without projections", Projected::no, options, report).first;
+  report.at_most("without projections: the gap's weight on the noun", without, 50, "%");
+  const Tensor a = random_normal({4, 6}, options.seed, f64), scores = scores_of(a, a);
+  report.check("without projections: the scores are symmetric", largest(scores - transpose(scores)) < 1e-14);
 
   const std::vector<std::string> sentence = {"see", "_", "girl", "run"};
-  kit::Heatmap map{"The gap asks for the noun", sentence, sentence, with.weights.to_vector()};
+  kit::Heatmap map{"The gap asks for the noun", sentence, sentence, weights.to_vector()};
   map.numbers = true;
   kit::show(map, options.out / "agreement.svg");
 }
@@ -260,8 +222,9 @@ void agreement(const kit::Options& options, kit::Report& report) {
 // numbers in another order, which changes the last bit.) So "dog bites man" and "man bites dog" are one and
 // the same to it; lesson 17 mends that. A recurrent layer is made of order.
 
-Tensor shuffled(const Tensor& a, const Ids& order) {  // a (1, n, d)
-  return unsqueeze(embedding(select(a, 0, 0), Indices(order, {static_cast<Size>(order.size())})), 0);
+/// The rows of a (1, n, d) in another order.
+Tensor shuffled(const Tensor& a, const Indices& order) {
+  return unsqueeze(embedding(select(a, 0, 0), order), 0);
 }
 
 void no_order(std::uint64_t seed, kit::Report& report) {
@@ -271,10 +234,7 @@ void no_order(std::uint64_t seed, kit::Report& report) {
   GRU recurrent({}, kWide, kWide / 2, {.both_directions = true});
   recurrent.initialise(seed, f64);
   const Tensor a = random_normal({1, kCount, kWide}, seed, f64);
-  Ids order;
-  for (Size i = 0; i < kCount; ++i) order.push_back(i);
-  kit::Random random(seed, 7);
-  random.shuffle(order);
+  const Indices order = {7, 2, 11, 0, 5, 9, 3, 8, 1, 10, 4, 6};
   const double ours = largest(layer(shuffled(a, order)).context - shuffled(layer(a).context, order));
   const double theirs = largest(recurrent(shuffled(a, order)).states - shuffled(recurrent(a).states, order));
   fmt::print("  shuffled in = shuffled out: self-attention differs by {:.0e}, a GRU by {:.2f}\n", ours,
@@ -299,7 +259,7 @@ void no_order(std::uint64_t seed, kit::Report& report) {
 // without projections? Then one vector per kind must set β and be told apart in a mixture as well. It makes
 // little of it in the time.
 
-constexpr Size kKinds = 32, kTokens = 24, kWidth = 64, kReadout = 128;
+constexpr Size kWidth = 64, kReadout = 128;
 
 struct Marker : Module {
   explicit Marker(Projected projected) { self.emplace(Place{*this, "self"}, kWidth, projected); }
@@ -315,34 +275,16 @@ struct Marker : Module {
     return answer(relu(compare(concat({a, b}, -1))));
   }
 
-  Embedding kinds{{*this, "kinds"}, kKinds, kWidth};
+  Embedding kinds{{*this, "kinds"}, kit::kTokenKinds, kWidth};
   std::optional<SelfAttention> self;
   std::optional<Recurrent> recurrent;
   std::optional<Linear> widen;
   Linear compare{{*this, "compare"}, 2 * kWidth, kReadout}, answer{{*this, "answer"}, kReadout, 2};
 };
 
-struct Marked {
-  Indices tokens;   // (B, n)
-  Indices answers;  // (B, n): 1 where the kind occurs exactly twice
-};
-
-Marked draw(kit::Random random, Size batch) {
-  Ids tokens, answers;
-  for (Size row = 0; row < batch; ++row) {
-    std::array<Size, kKinds> count{};
-    for (Size t = 0; t < kTokens; ++t) {
-      tokens.push_back(random.below(kKinds));
-      ++count[static_cast<std::size_t>(tokens.back())];
-    }
-    for (auto token = tokens.end() - kTokens; token != tokens.end(); ++token)
-      answers.push_back(count[static_cast<std::size_t>(*token)] == 2 ? 1 : 0);
-  }
-  return {Indices(tokens, {batch, kTokens}), Indices(answers, {batch, kTokens})};
-}
-
 /// Per cent of tokens that are marked rightly.
-double train_and_test(Marker& model, const char* name, const Marked& test, const kit::Options& options) {
+double train_and_test(Marker& model, const char* name, const kit::MarkedTokens& test,
+                      const kit::Options& options) {
   constexpr Size kBatch = 64;
   model.initialise(options.seed);
   kit::train(model,
@@ -353,7 +295,7 @@ double train_and_test(Marker& model, const char* name, const Marked& test, const
               .unit = "sequences",
               .seed = options.seed},
              [&](kit::Random random) {
-               const Marked batch = draw(random, kBatch);
+               const kit::MarkedTokens batch = kit::draw_marked(random, kBatch);
                return cross_entropy(model(batch.tokens), batch.answers);
              });
   const double right = kit::percent_equal(argmax(model(test.tokens)), test.answers);
@@ -361,37 +303,44 @@ double train_and_test(Marker& model, const char* name, const Marked& test, const
   return right;
 }
 
-/// How much of its weight a token gives to its own kind, where that occurs once, twice, three times.
-std::array<double, 3> weight_on_own(const Marker& model, const Marked& test) {
-  const Tensor kinds = one_hot(test.tokens, kKinds), same = matmul(kinds, transpose(kinds));  // 1 for a pair
-  const Tensor weights = (*model.self)(model.kinds(test.tokens)).weights;
+/// Per cent of its weight that a token gives to its own kind, where that occurs `times`.
+double weight_on_own(const Marker& model, const Indices& tokens, double times) {
+  const Tensor kinds = one_hot(tokens, kit::kTokenKinds),
+               same = matmul(kinds, transpose(kinds));  // 1: a pair
+  const Tensor weights = (*model.self)(model.kinds(tokens)).weights;
   const std::vector<double> own = sum(weights * same, {-1}).to_vector(), count = sum(same, {-1}).to_vector();
-  std::array<double, 3> total{}, tokens{};
+  double total = 0, found = 0;
   for (std::size_t i = 0; i < own.size(); ++i)
-    if (count[i] < 3.5) {
-      total.at(static_cast<std::size_t>(count[i] - 0.5)) += 100 * own[i];
-      tokens.at(static_cast<std::size_t>(count[i] - 0.5)) += 1;
+    if (count[i] == times) {
+      total += own[i];
+      found += 1;
     }
-  return {total[0] / tokens[0], total[1] / tokens[1], total[2] / tokens[2]};
+  return 100 * total / found;
 }
 
-/// Token by token, of one sequence: what each looks at.
-void show_map(const Marker& model, const Marked& test, const kit::Options& options) {
-  const Ids all = test.tokens.to_vector(), ids(all.begin(), all.begin() + kTokens);
+/// Who looks at whom. Since order does not matter, tokens of a kind stand side by side here.
+void show_map(const Marker& model, const kit::Options& options) {
+  const std::string letters = "aaaabbbccddefghijklmnopq";
+  std::vector<std::int64_t> ids;
   std::vector<std::string> names;
-  for (const std::int64_t id : ids)
-    names.emplace_back(1, static_cast<char>(id < 26 ? 'a' + id : 'A' + id - 26));
-  const Tensor weights = (*model.self)(model.kinds(Indices(ids, {1, kTokens}))).weights;
-  kit::Heatmap map{"Each token looks for its like", names, names, weights.to_vector()};
+  for (const char letter : letters) {
+    ids.push_back(letter - 'a');
+    names.emplace_back(1, letter);
+  }
+  const Tensor weights = (*model.self)(model.kinds(Indices(ids, {1, kit::kTokens}))).weights;
+  kit::Heatmap map{"Each token looks for its like: four a, three b, two c, two d", names, names,
+                   weights.to_vector()};
   map.most = *std::max_element(map.values.begin(), map.values.end());
   kit::show(map, options.out / "map.svg");
 }
 
 void find_the_like(const kit::Options& options, kit::Report& report) {
-  // Streams far from those of training.
-  const Marked test = draw(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 1000);
-  const double base = kit::percent_equal(
-      Indices(Ids(static_cast<std::size_t>(test.answers.count()), 0), test.answers.shape()), test.answers);
+  // A stream far from those of training.
+  const kit::MarkedTokens test =
+      kit::draw_marked(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 1000);
+  const std::vector<std::int64_t> answers = test.answers.to_vector();
+  const double base = 100 * static_cast<double>(std::count(answers.begin(), answers.end(), 0)) /
+                      static_cast<double>(answers.size());
   fmt::print("  {:<34}{:>8}{:>12}\n  {:<34}{:>18.2f} %\n", "", "weights", "right", "always no: the base rate",
              base);
   Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20);
@@ -406,47 +355,47 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
   report.at_most("GRU: points above the base rate", gated - base, 5);
   report.check("neither has fewer weights than self-attention",
                std::min(weights_of(rnn), weights_of(gru)) >= weights_of(self));
-  const std::array<double, 3> own = weight_on_own(self, test);
-  for (std::size_t i = 0; i < own.size(); ++i)
+  std::array<double, 3> own{};
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    own[i] = weight_on_own(self, test.tokens, static_cast<double>(i + 1));
     report.figure(fmt::format("weight on the own kind, where it occurs {} ×", i + 1), own[i], "%");
+  }
   if (!options.smoke) report.check("it grows with the count", own[0] < own[1] && own[1] < own[2]);
-  show_map(self, test, options);
+  show_map(self, options);
 }
 
 // ---- 5. What it costs -------------------------------------------------------------------------------------
 //
 // For n words of width d, self-attention makes n² scores of d products each, and a mixture of as many: with
 // the roles 2 n² d + 3 n d². A GRU does n steps of six products of d × d: 6 n d². So the one grows as n², the
-// other as n, and at 96 words of width 64 they do the same work. But the GRU's steps wait for each other, n
-// in a row, and a gradient from the last word to the first must pass through all of them. In self-attention
-// any two words are one step apart, and the work is a few large matrix products, which machines like (lesson
-// 4).
+// other as n, and at 96 words of width 64 they do the same work. The clock sees them meet later. The GRU's
+// steps wait for each other, n small products in a row, and self-attention's work is a few large ones, which
+// machines like (lesson 4). Where n² numbers no longer fit into the caches, that is over. And one thing the
+// clock does not show: a gradient from the last word to the first must pass through all of the GRU's steps;
+// in self-attention any two words are one step apart.
 
-void what_it_costs(const kit::Options& options, kit::Report& report) {
+void what_it_costs(const kit::Options& options) {
   SelfAttention layer(kWidth, Projected::yes);
   GRU recurrent({}, kWidth, kWidth);
   layer.initialise(options.seed);
   recurrent.initialise(options.seed);
-  const auto milliseconds = [&](const Tensor& x, const auto& forward) {
-    double best = HUGE_VAL;
-    for (int turn = 0; turn < 3; ++turn)
-      best = std::min(best, kit::seconds([&] {
-                        Tape tape;
-                        const Tensor y = forward(x);
-                        tape.backward(y, y.detach());
-                      }));
-    return 1000 * best;
+  const auto milliseconds = [](const auto& forward) {
+    const auto run = [&] {
+      Tape tape;
+      const Tensor y = forward();
+      tape.backward(y, y.detach());
+    };
+    return 1000 * kit::fastest(3, run);
   };
-  kit::Series self{"self-attention", {}, {}}, gru{"GRU", {}, {}};
+  kit::Series self{"self-attention"}, gru{"GRU"};
+  fmt::print("  words   self-attention        GRU   (milliseconds, forward and backward)\n");
   for (Size n = 16; n <= (options.smoke ? 32 : 2048); n *= 2) {
     const Tensor x = variable(random_normal({1, n, kWidth}, options.seed));
-    self.x.push_back(static_cast<double>(n));
-    self.y.push_back(milliseconds(x, [&](const Tensor& in) { return layer(in).context; }));
-    gru.x.push_back(static_cast<double>(n));
-    gru.y.push_back(milliseconds(x, [&](const Tensor& in) { return recurrent(in).states; }));
+    for (kit::Series* series : {&self, &gru}) series->x.push_back(static_cast<double>(n));
+    self.y.push_back(milliseconds([&] { return layer(x).context; }));
+    gru.y.push_back(milliseconds([&] { return recurrent(x).states; }));
+    fmt::print("  {:>5}   {:>14.3f}   {:>8.3f}\n", n, self.y.back(), gru.y.back());
   }
-  report.figure("GRU ÷ self-attention, time at the shortest", gru.y.front() / self.y.front());
-  report.figure("GRU ÷ self-attention, time at the longest", gru.y.back() / self.y.back());
   kit::Chart chart{"One sequence of width 64, forward and backward", "words", "milliseconds", {self, gru}};
   chart.x_scale = chart.y_scale = kit::Scale::log;
   kit::show(chart, options.out / "time.svg");
@@ -462,7 +411,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Tokens that find their like");
   find_the_like(options, report);
   report.section("What it costs");
-  what_it_costs(options, report);
+  what_it_costs(options);
 }
 
 }  // namespace

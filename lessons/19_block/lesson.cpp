@@ -14,10 +14,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "core/core.hpp"
 #include "lessons/kit/agreement.hpp"
+#include "lessons/kit/by_hand.hpp"
+#include "lessons/kit/cards.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/training.hpp"
 #include "nn/embedding.hpp"
@@ -26,7 +30,7 @@
 #include "optim/clip.hpp"
 
 using namespace tapestry;
-using kit::largest, kit::weights_of;
+using kit::Cards;
 
 namespace {
 
@@ -38,8 +42,9 @@ namespace {
 //     feed_forward(x) = W₂ relu(W₁ x + b₁) + b₂
 //
 // A *residual* adds a part's result to what went in, so that a part has to find only what is to be changed,
-// and what it leaves alone is still there above it. And a *norm* brings every token to mean 0 and variance 1,
-// then lets it choose a scale and a shift for each of its numbers (LayerNorm: Ba, Kiros and Hinton 2016):
+// and what it leaves alone is still there above it. And a *norm* brings every token to mean 0 and variance 1;
+// then each of its numbers gets a scale γ and a shift β, which are learned and the same for all tokens
+// (LayerNorm: Ba, Kiros and Hinton 2016). ε is tiny and keeps the root away from 0:
 //
 //     norm(x) = γ ⊙ (x − mean) / √(variance + ε) + β           over the numbers of one token
 //
@@ -60,7 +65,7 @@ Tensor feed_forward_by_hand(const Tensor& x, const FeedForward& layer) {
   return linear(relu(linear(x, layer.in.weight, layer.in.bias)), layer.out.weight, layer.out.bias);
 }
 
-/// Which parts a block has, and where its norms stand.
+/// Which parts a block has, and where its norms stand. Without changes it is the whole.
 struct Parts {
   bool residual = true;
   NormPlace norm = NormPlace::pre;
@@ -92,18 +97,18 @@ BlockOptions options_of(const Parts& parts, Size width, Size heads) {
 
 struct Recipe {
   const char* name;
-  Parts parts;
+  Parts parts = {};
 };
-constexpr Parts kWhole{};
-/// The ledger of section 3: a part more in each row, then the whole with one taken away.
-constexpr std::array<Recipe, 7> kRecipes = {{{"attention alone", {false, NormPlace::none, false}},
-                                             {"+ residual", {true, NormPlace::none, false}},
-                                             {"+ norm", {true, NormPlace::pre, false}},
-                                             {"+ feed-forward", kWhole},
-                                             {"whole, no residual", {false, NormPlace::pre, true}},
-                                             {"whole, no norm", {true, NormPlace::none, true}},
-                                             {"whole, norm after", {true, NormPlace::post, true}}}};
-enum : std::size_t { kAlone, kWithResidual, kWithNorm, kAll, kNoResidual, kNoNorm, kPost };
+/// For section 3: in each row one part more, then the whole with one taken away or moved.
+constexpr std::array<Recipe, 7> kRecipes = {
+    {{"attention alone", {.residual = false, .norm = NormPlace::none, .feed_forward = false}},
+     {"+ residual", {.norm = NormPlace::none, .feed_forward = false}},
+     {"+ norm", {.feed_forward = false}},
+     {"+ feed-forward"},
+     {"whole, no residual", {.residual = false}},
+     {"whole, no norm", {.norm = NormPlace::none}},
+     {"whole, norm after", {.norm = NormPlace::post}}}};
+enum : std::size_t { kAlone, kWithResidual, kWithNorm, kWhole, kNoResidual, kNoNorm, kPost };
 
 void check_block(const Recipe& recipe, std::uint64_t seed, kit::Report& report) {
   TransformerBlock block(options_of(recipe.parts, 6, 2), {});
@@ -112,16 +117,9 @@ void check_block(const Recipe& recipe, std::uint64_t seed, kit::Report& report) 
   std::vector<Tensor> leaves = {x};
   for (const Tensor& weight : block.parameters())  // a bias of the keys does nothing (lesson 18)
     if (weight.name() != "self.key.bias") leaves.push_back(weight);
-  const auto by_hand = [&] { return block_by_hand(x, block, recipe.parts); };
-  const auto by_nn = [&] { return block(x); };
-  const GradcheckResult check = gradcheck(by_hand, {}, leaves, GradcheckOptions{.seed = seed});
-  if (!check.ok()) fmt::print("{}", check.report());
-  const double apart = std::max(
-      largest(by_hand() - by_nn()),
-      kit::farthest(kit::gradients(by_hand, leaves, seed + 1), kit::gradients(by_nn, leaves, seed + 1)));
-  report.check(
-      fmt::format("{:<20} gradcheck, {} derivatives; nn/ agrees to 1e-12", recipe.name, check.compared),
-      check.ok() && apart < 1e-12);
+  kit::check_by_hand(
+      report, recipe.name, [&] { return block_by_hand(x, block, recipe.parts); }, [&] { return block(x); },
+      leaves, seed);
 }
 
 // ---- 2. Follow a pointer twice ----------------------------------------------------------------------------
@@ -139,49 +137,15 @@ void check_block(const Recipe& recipe, std::uint64_t seed, kit::Report& report) 
 // and here the best guess is better than one in ten: who knows no more of a row than the average of its cards
 // names its most frequent digit, and is right at 27 % of them.
 
-constexpr Size kCards = 10, kDigits = 10, kQuestions = 3, kWidth = 32, kHeads = 2, kDeep = 8;
-
-struct Cards {
-  Indices pointers, digits;  // (B, 10)
-  Indices answers;           // (B, 10, 3)
-};
-
-Cards deal(kit::Random random, Size count) {
-  std::vector<std::int64_t> pointer(kCards), digit(kCards), pointers, digits, answers;
-  std::iota(pointer.begin(), pointer.end(), 0);
-  for (Size row = 0; row < count; ++row) {
-    random.shuffle(pointer);
-    for (std::int64_t& d : digit) d = random.below(kDigits);
-    pointers.insert(pointers.end(), pointer.begin(), pointer.end());
-    digits.insert(digits.end(), digit.begin(), digit.end());
-    for (const std::int64_t place : pointer) {
-      const auto first = static_cast<std::size_t>(place), second = static_cast<std::size_t>(pointer[first]);
-      answers.insert(answers.end(), {digit[first], digit[second], (digit[first] + digit[second]) % kDigits});
-    }
-  }
-  return {Indices(pointers, {count, kCards}), Indices(digits, {count, kCards}),
-          Indices(answers, {count, kCards, kQuestions})};
-}
-
-/// The share of cards that show the most frequent digit of their row, in per cent.
-double most_frequent(const Cards& cards) {
-  const std::vector<std::int64_t> digits = cards.digits.to_vector();
-  double sum = 0;
-  for (auto row = digits.begin(); row != digits.end(); row += kCards) {
-    std::ptrdiff_t most = 0;
-    for (std::int64_t d = 0; d < kDigits; ++d) most = std::max(most, std::count(row, row + kCards, d));
-    sum += static_cast<double>(most);
-  }
-  return 100 * sum / static_cast<double>(digits.size());
-}
+constexpr Size kWidth = 32, kHeads = 2, kDeep = 8;
 
 struct Reader : Module {
   Reader(Size blocks, const Parts& parts)
-      : places{{*this, "places"}, kCards, kWidth},
-        pointers{{*this, "pointers"}, kCards, kWidth},
-        digits{{*this, "digits"}, kDigits, kWidth},
+      : places{{*this, "places"}, kit::kCards, kWidth},
+        pointers{{*this, "pointers"}, kit::kCards, kWidth},
+        digits{{*this, "digits"}, kit::kCardDigits, kWidth},
         stack{{*this, "stack"}, blocks, options_of(parts, kWidth, kHeads), {}},
-        answer{{*this, "answer"}, kWidth, kQuestions * kDigits} {}
+        answer{{*this, "answer"}, kWidth, kit::kCardQuestions * kit::kCardDigits} {}
 
   /// A card is its place, its pointer and its digit, added up: (B, 10, 32).
   Tensor enter(const Cards& cards) const {
@@ -189,7 +153,7 @@ struct Reader : Module {
   }
   /// (B, 10, 3, 10)
   Tensor answers(const Tensor& states) const {
-    return reshape(answer(states), {states.size(0), kCards, kQuestions, kDigits});
+    return reshape(answer(states), {states.size(0), kit::kCards, kit::kCardQuestions, kit::kCardDigits});
   }
   Tensor operator()(const Cards& cards) const { return answers(stack(enter(cards))); }
 
@@ -198,37 +162,40 @@ struct Reader : Module {
   Linear answer;
 };
 
-constexpr Size kBatch = 64;
+Size batch_of(const kit::Options& options) { return options.smoke ? 4 : 64; }
+
+Cards test_cards(const kit::Options& options) {
+  return kit::deal_cards(kit::Random(options.seed, 1'000'000), options.smoke ? 20 : 1000);
+}
 
 struct Result {
   double loss = 0;
-  std::array<double, kQuestions> right = {};  // per cent
+  std::array<double, kit::kCardQuestions> right = {};  // per cent
 };
-
-Cards test_cards(const kit::Options& options) {
-  return deal(kit::Random(options.seed, 1'000'000), options.smoke ? 50 : 1000);
-}
+enum : std::size_t { kOnce, kTwice, kSum };
 
 Result train(Size blocks, const Recipe& recipe, const kit::Options& options) {
   Reader model(blocks, recipe.parts);
   model.initialise(options.seed);
+  const Size batch = batch_of(options);
   kit::train(model,
              {.name = fmt::format("{}, blocks: {}", recipe.name, blocks),
               .steps = options.steps,
               .rate = 6e-3,
-              .batch = kBatch,
+              .batch = batch,
               .unit = "rows",
               .seed = options.seed},
              [&](kit::Random random) {
-               const Cards cards = deal(random, kBatch);
+               const Cards cards = kit::deal_cards(random, batch);
                return cross_entropy(model(cards), cards.answers);
              });
   const Cards test = test_cards(options);
   const Tensor logits = model(test);
   const Indices written = argmax(logits);
   Result result{cross_entropy(logits, test.answers).item(), {}};
-  for (Size q = 0; q < kQuestions; ++q)
-    result.right[static_cast<std::size_t>(q)] = kit::percent_equal(written.column(q), test.answers.column(q));
+  for (std::size_t q = 0; q < result.right.size(); ++q)
+    result.right[q] =
+        kit::percent_equal(written.column(static_cast<Size>(q)), test.answers.column(static_cast<Size>(q)));
   return result;
 }
 
@@ -236,21 +203,22 @@ void print_head(const char* what) {
   fmt::print("  {:<20}    loss     once    twice      sum   (% right)\n", what);
 }
 void print_result(const std::string& name, const Result& result) {
-  fmt::print("  {:<20} {:>7.3f} {:>8.1f} {:>8.1f} {:>8.1f}\n", name, result.loss, result.right[0],
-             result.right[1], result.right[2]);
+  fmt::print("  {:<20} {:>7.3f} {:>8.1f} {:>8.1f} {:>8.1f}\n", name, result.loss, result.right[kOnce],
+             result.right[kTwice], result.right[kSum]);
 }
 
 void one_block(const kit::Options& options, kit::Report& report) {
-  report.quoted("naming the most frequent digit", most_frequent(test_cards(options)), 27, 0.1, "%");
-  const Result one = train(1, {"one block", kWhole}, options);
+  report.quoted("naming the most frequent digit", kit::most_frequent_digit(test_cards(options)), 27, 0.1,
+                "%");
+  const Result one = train(1, {"one block"}, options);
   print_head("");
   print_result("one block", one);
-  report.at_least("one block: once", one.right[0], 99, "%");
-  report.at_most("one block: twice", one.right[1], 40, "%");
-  report.at_most("one block: sum", one.right[2], 40, "%");
+  report.at_least("one block: once", one.right[kOnce], 99, "%");
+  report.at_most("one block: twice", one.right[kTwice], 40, "%");
+  report.at_most("one block: sum", one.right[kSum], 40, "%");
 }
 
-// ---- 3. The ledger ----------------------------------------------------------------------------------------
+// ---- 3. What each part brings -----------------------------------------------------------------------------
 //
 // Eight blocks are more than this task needs, and that is the point: depth should do no harm. All rows below
 // are trained alike, with two blocks and with eight. What to see:
@@ -260,62 +228,68 @@ void one_block(const kit::Options& options, kit::Report& report) {
 //     attention finds a way to add most of the time.) Already here a feed-forward without a residual
 //     around it is in the way, for what it does not hand on is lost. Norms do not matter yet.
 //   - Eight of the same fail. With a residual alone they fail too, and it takes the norm as well to learn.
-//     Take either away from the whole, and it is back at guessing: each is needed, neither is enough.
+//     Take either away from the whole, and it is back at guessing: each is needed, neither is enough. Some
+//     still guess the most frequent digit; those with one in ten right, or little more, have lost even that.
 //   - With its norm after the sum, the whole fails at this rate of learning. Section 5 comes back to it.
 
-void ledger(const kit::Options& options, kit::Report& report) {
+void each_part(const kit::Options& options, kit::Report& report) {
   kit::Bars losses{"Eight blocks: the loss with each part", "cross-entropy", {}, {}};
-  losses.level = {std::log(static_cast<double>(kDigits)), "guessing"};
+  losses.level = {std::log(static_cast<double>(kit::kCardDigits)), "guessing"};
   kit::Heatmap map{"Share right, with two blocks and with eight",
                    {"once, 2", "twice, 2", "sum, 2", "", "once, 8", "twice, 8", "sum, 8"},
                    {},
                    {}};
   map.numbers = true;
-  std::array<std::array<Result, 2>, kRecipes.size()> results;
-  for (std::size_t i = 0; i < kRecipes.size(); ++i) {
-    results[i] = {train(2, kRecipes[i], options), train(kDeep, kRecipes[i], options)};
-    map.rows.emplace_back(kRecipes[i].name);
-    for (const double right : results[i][0].right) map.values.push_back(right / 100);
+  std::vector<Result> two, eight;
+  for (const Recipe& recipe : kRecipes) {
+    two.push_back(train(2, recipe, options));
+    eight.push_back(train(kDeep, recipe, options));
+    map.rows.emplace_back(recipe.name);
+    for (const double right : two.back().right) map.values.push_back(right / 100);
     map.values.push_back(std::nan(""));
-    for (const double right : results[i][1].right) map.values.push_back(right / 100);
-    losses.bars.push_back({kRecipes[i].name, results[i][1].loss});
+    for (const double right : eight.back().right) map.values.push_back(right / 100);
+    losses.bars.push_back({recipe.name, eight.back().loss});
   }
-  for (std::size_t depth = 0; depth < 2; ++depth) {
-    print_head(depth == 0 ? "two blocks" : "eight blocks");
-    for (std::size_t i = 0; i < kRecipes.size(); ++i) print_result(kRecipes[i].name, results[i][depth]);
-  }
-  const auto right = [&](std::size_t recipe, std::size_t depth, std::size_t question) {
-    return results[recipe][depth].right[question];
-  };
-  report.at_least("whole, 8 blocks: twice", right(kAll, 1, 1), 99, "%");
-  report.at_least("whole, 8 blocks: sum", right(kAll, 1, 2), 99, "%");
-  report.at_most("no residual, 8 blocks: once", right(kNoResidual, 1, 0), 20, "%");
-  report.at_most("no residual, 8 blocks: twice", right(kNoResidual, 1, 1), 20, "%");
-  report.at_most("no norm, 8 blocks: twice", right(kNoNorm, 1, 1), 40, "%");
-  report.at_least("no feed-forward, 2 blocks: twice", right(kWithNorm, 0, 1), 95, "%");
-  report.at_most("no feed-forward, 2 blocks: sum", right(kWithNorm, 0, 2), 50, "%");
-  report.at_least("whole, 2 blocks: sum", right(kAll, 0, 2), 95, "%");
+  print_head("two blocks");
+  for (std::size_t i = 0; i < two.size(); ++i) print_result(kRecipes[i].name, two[i]);
+  print_head("eight blocks");
+  for (std::size_t i = 0; i < eight.size(); ++i) print_result(kRecipes[i].name, eight[i]);
+
+  report.at_least("2 blocks, attention alone: twice", two[kAlone].right[kTwice], 80, "%");
+  report.at_most("2 blocks, no feed-forward: sum", two[kWithNorm].right[kSum], 50, "%");
+  report.at_least("2 blocks, whole: sum", two[kWhole].right[kSum], 95, "%");
+  report.at_most("2 blocks, no residual: twice", two[kNoResidual].right[kTwice], 60, "%");
+  report.at_least("2 blocks, no norm: sum", two[kNoNorm].right[kSum], 95, "%");
+  report.at_most("8 blocks, attention alone: once", eight[kAlone].right[kOnce], 40, "%");
+  report.at_most("8 blocks, a residual alone: once", eight[kWithResidual].right[kOnce], 40, "%");
+  report.at_least("8 blocks, residual and norm: sum", eight[kWithNorm].right[kSum], 80, "%");
+  report.at_least("8 blocks, whole: twice", eight[kWhole].right[kTwice], 99, "%");
+  report.at_least("8 blocks, whole: sum", eight[kWhole].right[kSum], 99, "%");
+  report.at_most("8 blocks, no residual: once", eight[kNoResidual].right[kOnce], 30, "%");
+  report.at_most("8 blocks, no norm: once", eight[kNoNorm].right[kOnce], 40, "%");
+  report.at_most("8 blocks, norm after: once", eight[kPost].right[kOnce], 40, "%");
   kit::show(losses, options.out / "ledger.svg");
   kit::show(map, options.out / "parts.svg");
 }
 
 // ---- 4. What residuals keep -------------------------------------------------------------------------------
 //
-// An attention hands out averages, and first weights make them rather even. Averages of averages of averages
+// An attention hands out averages, and with first weights rather even ones. Averages of averages of averages
 // are all alike: without residuals the ten cards become one and the same vector within a few blocks (Dong,
-// Cordonnier and Loukas 2021 prove that it goes doubly exponentially). Where all values are alike it does not
-// matter where one looks, and so the gradient of what makes queries and keys is nothing. A residual keeps the
-// token itself. Both are measured at the first values, in f64, before any training.
+// Cordonnier and Loukas 2021). Where all values are alike it does not matter where one looks, and so the
+// gradient of what makes queries and keys is nothing. A residual keeps the token itself. Both are measured
+// before any training, in f64: after each block how *unlike* its ten tokens are, |x − mean of the tokens| /
+// |x|, and in each block the length of the gradient of W^Q and W^K.
 
 struct Depth {
-  std::vector<double> unlike;    // before the first block, after it, …: |x − mean of the tokens| / |x|
-  std::vector<double> gradient;  // of W^Q and W^K of each block
+  std::vector<double> unlike;    // before the first block, after it, …
+  std::vector<double> gradient;  // of each block
 };
 
-Depth look_into(const Recipe& recipe, std::uint64_t seed) {
-  Reader model(kDeep, recipe.parts);
-  model.initialise(seed, DType::f64);
-  const Cards cards = deal(kit::Random(seed), kBatch);
+Depth look_into(const Parts& parts, const kit::Options& options) {
+  Reader model(kDeep, parts);
+  model.initialise(options.seed, DType::f64);
+  const Cards cards = kit::deal_cards(kit::Random(options.seed), batch_of(options));
   Depth depth;
   Tape tape;
   Tensor x = model.enter(cards);
@@ -324,61 +298,60 @@ Depth look_into(const Recipe& recipe, std::uint64_t seed) {
     depth.unlike.push_back(std::sqrt(sum(differs * differs).item() / sum(x * x).item()));
   };
   measure();
-  for (Size i = 0; i < kDeep; ++i) {
-    x = model.stack.blocks[i](x);
+  for (const TransformerBlock& block : model.stack.blocks) {
+    x = block(x);
     measure();
   }
   tape.backward(cross_entropy(model.answers(model.stack.norm ? (*model.stack.norm)(x) : x), cards.answers));
-  for (Size i = 0; i < kDeep; ++i) {
-    const MultiHeadAttention& self = model.stack.blocks[i].self;
-    depth.gradient.push_back(gradient_norm({self.query.weight, self.key.weight}));
-  }
+  for (const TransformerBlock& block : model.stack.blocks)
+    depth.gradient.push_back(gradient_norm({block.self.query.weight, block.self.key.weight}));
   return depth;
 }
 
 void show_depth(const kit::Options& options, kit::Report& report) {
-  kit::Chart chart{"Gradient of queries' and keys' weights, before training",
-                   "block",
-                   "norm",
-                   {},
-                   {},
-                   kit::Scale::linear,
-                   kit::Scale::log};
-  Depth whole, bare;
-  for (const std::size_t i : {kAll, kNoResidual, kNoNorm}) {
-    const Depth depth = look_into(kRecipes[i], options.seed);
-    const char* name = i == kAll ? "whole" : i == kNoResidual ? "no residual" : "no norm";
-    fmt::print("  {:<12} tokens unlike, 0 to 8 blocks: ", name);
-    for (const double unlike : depth.unlike) fmt::print(" {:.0e}", unlike);
-    fmt::print("\n  {:<12} gradient of W_Q, W_K, 1 to 8:       ", "");
-    for (const double gradient : depth.gradient) fmt::print(" {:.0e}", gradient);
+  kit::Chart chart{"Gradient of queries' and keys' weights, before training", "block", "length"};
+  chart.y_scale = kit::Scale::log;
+  const auto print = [](const std::string& name, const std::vector<double>& values) {
+    fmt::print("  {:<22}", name);
+    if (values.size() == kDeep) fmt::print("{:>9}", "");  // before the first block
+    for (const double value : values) fmt::print("{:>9.2g}", value);
     fmt::print("\n");
+  };
+  print("block", {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  std::vector<Depth> depths;
+  for (const std::size_t i : {kWhole, kNoResidual, kNoNorm}) {
+    const std::string name = i == kWhole ? "whole" : i == kNoResidual ? "no residual" : "no norm";
+    const Depth& depth = depths.emplace_back(look_into(kRecipes[i].parts, options));
+    print(name + ": unlike", depth.unlike);
+    print(name + ": gradient", depth.gradient);
     chart.series.push_back({name, {1, 2, 3, 4, 5, 6, 7, 8}, depth.gradient});
-    if (i == kAll) whole = depth;
-    if (i == kNoResidual) bare = depth;
   }
-  report.at_least("whole: tokens unlike after 8 blocks", whole.unlike.back(), 0.5);
-  report.at_most("no residual: tokens unlike after 8 blocks", bare.unlike.back(), 1e-4);
+  report.at_least("whole: tokens unlike after 8 blocks", depths[0].unlike.back(), 0.5);
+  report.at_most("no residual: tokens unlike after 8 blocks", depths[1].unlike.back(), 1e-4);
+  report.at_least("no norm: gradient of block 1 ÷ the whole's", depths[2].gradient[0] / depths[0].gradient[0],
+                  1000);
   kit::show(chart, options.out / "gradients.svg");
 }
 
 // ---- 5. What norms allow ----------------------------------------------------------------------------------
 //
-// The last lines above show it: with residuals but no norms, every block adds to what the one below has
-// added. Tokens grow from block to block and scores with their square, a softmax of large scores has its mind
-// made up before anything was learned, and a small change of a weight at the bottom throws over everything
-// above. Gradients there are thousands of times those of the whole, and, worse, right for tiny steps only:
-// that is what no optimiser can divide out. A norm in front of each part shows it tokens of one size, however
-// large the sum has become.
+// "No norm" shows it above: with residuals but no norms, every block adds to what the one below has added.
+// Tokens grow from block to block and scores with their square, a softmax of large scores has its mind made
+// up before anything was learned, and a small change of a weight at the bottom throws over everything above.
+// Gradients there are thousands of times those of the whole, and, worse, right for tiny steps only: that is
+// what no optimiser can divide out. A norm in front of each part shows it tokens of one size, however large
+// the sum has become.
 //
-// So let us look for the largest rate at which a network still learns: Adam without warm-up or clipping, a
-// row for each network, the loss at the end. "Learns" means a loss of at most 0.3. With two blocks the norm
-// hardly matters. With four, norms before the parts leave a wide range of rates. Norms after the sum leave a
-// narrow one, for gradients on their way down pass every norm (Xiong and others 2020; it is why the first
-// transformers needed a long warm-up). Without norms there is none at all.
+// So let us look for the largest rate at which a network still learns. kit::train warms the rate up and cuts
+// long gradients, which helps; here is Adam without either, a row for each network, and the loss at the end.
+// "Learns" means a loss of at most 0.3. With two blocks the norm matters little. With four, norms before the
+// parts leave a wide range of rates. Norms after the sum leave a narrow one, for gradients on their way down
+// pass every norm (Xiong and others 2020; it is why the first transformers needed a long warm-up). Without
+// norms there is none at all.
 
 constexpr std::array<double, 5> kRates = {2e-3, 4e-3, 8e-3, 16e-3, 32e-3};
 
+/// The mean loss of the last steps.
 double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& options) {
   Reader model(blocks, {.norm = norm});
   model.initialise(options.seed);
@@ -386,7 +359,8 @@ double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& opt
   const Size steps = std::max<Size>(2, 3 * options.steps / 4), last = std::max<Size>(1, steps / 15);
   double late = 0;
   for (Size step = 1; step <= steps; ++step) {
-    const Cards cards = deal(kit::Random(options.seed, static_cast<std::uint64_t>(step)), kBatch);
+    const kit::Random random(options.seed, static_cast<std::uint64_t>(step));
+    const Cards cards = kit::deal_cards(random, batch_of(options));
     Tape tape;
     const Tensor loss = cross_entropy(model(cards), cards.answers);
     if (!(loss.item() < 1e6)) return 1e6;  // lost for good
@@ -397,44 +371,45 @@ double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& opt
   return late;
 }
 
-/// Prints a row of losses and draws it; returns the largest rate that learns, or 0.
-double scan(const char* name, Size blocks, NormPlace norm, const kit::Options& options, kit::Chart& chart) {
+/// The losses at all rates, printed as a row.
+kit::Series scan(const char* name, Size blocks, NormPlace norm, const kit::Options& options) {
   fmt::print("  {:<12} {} blocks   ", name, blocks);
   kit::Series series{name, {kRates.begin(), kRates.end()}, {}};
-  double learns = 0;
   for (const double rate : kRates) {
     const double loss = loss_at(rate, blocks, norm, options);
-    if (loss <= 0.3) learns = rate;
     series.y.push_back(std::min(loss, 10.0));
     fmt::print("{:>9}", loss > 10 ? "> 10" : fmt::format("{:.3f}", loss));
   }
   fmt::print("\n");
-  chart.series.push_back(series);
-  return learns;
+  return series;
+}
+
+/// The largest rate that learns, or 0.
+double largest_rate(const kit::Series& series) {
+  double rate = 0;
+  for (std::size_t i = 0; i < series.x.size(); ++i)
+    if (series.y[i] <= 0.3) rate = series.x[i];
+  return rate;
 }
 
 void show_rates(const kit::Options& options, kit::Report& report) {
   fmt::print("  loss at the rate        ");
   for (const double rate : kRates) fmt::print("{:>9}", rate);
   fmt::print("\n");
-  kit::Chart two;
-  const double two_pre = scan("norm before", 2, NormPlace::pre, options, two),
-               two_none = scan("no norm", 2, NormPlace::none, options, two);
-  kit::Chart chart{"Four blocks: loss against learning rate",
-                   "learning rate",
-                   "loss (10: or more)",
-                   {},
-                   {{0.3, "learns"}},
-                   kit::Scale::log,
-                   kit::Scale::log};
-  const double pre = scan("norm before", 4, NormPlace::pre, options, chart),
-               post = scan("norm after", 4, NormPlace::post, options, chart),
-               none = scan("no norm", 4, NormPlace::none, options, chart);
-  report.at_least("2 blocks, norm before: largest rate", two_pre, 0.016);
-  report.at_least("2 blocks, no norm: largest rate", two_none, 0.004);
-  report.at_least("4 blocks, norm before: largest rate", pre, 0.008);
-  report.figure("4 blocks, norm after: largest rate", post);
-  report.at_most("4 blocks, no norm: largest rate (0: none)", none, 0);
+  const kit::Series two_pre = scan("norm before", 2, NormPlace::pre, options),
+                    two_none = scan("no norm", 2, NormPlace::none, options),
+                    pre = scan("norm before", 4, NormPlace::pre, options),
+                    post = scan("norm after", 4, NormPlace::post, options),
+                    none = scan("no norm", 4, NormPlace::none, options);
+  report.at_least("2 blocks, norm before: largest rate", largest_rate(two_pre), 0.016);
+  report.at_least("2 blocks, no norm: largest rate", largest_rate(two_none), 0.004);
+  report.at_least("4 blocks, norm before: largest rate", largest_rate(pre), 0.008);
+  report.figure("4 blocks, norm after: largest rate", largest_rate(post));
+  report.at_most("4 blocks, no norm: largest rate (0: none)", largest_rate(none), 0);
+  kit::Chart chart{"Four blocks: loss against learning rate", "learning rate", "loss (10: or more)"};
+  chart.series = {pre, post, none};
+  chart.levels = {{0.3, "learns"}};
+  chart.x_scale = chart.y_scale = kit::Scale::log;
   kit::show(chart, options.out / "rates.svg");
 }
 
@@ -445,8 +420,8 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Follow a pointer twice");
   one_block(options, report);
 
-  report.section("The ledger");
-  ledger(options, report);
+  report.section("What each part brings");
+  each_part(options, report);
 
   report.section("What residuals keep");
   show_depth(options, report);
@@ -459,6 +434,6 @@ void lesson(const kit::Options& options, kit::Report& report) {
 
 int main(int argc, char** argv) {
   kit::Lesson program("19_block", "depth needs residuals, norms and a feed-forward");
-  program.steps(350, 4);
+  program.steps(350, 2);
   return program.run(argc, argv, lesson);
 }

@@ -61,7 +61,7 @@ void offer(kit::Lesson& program, TextSettings& settings) {
   program.takes_data("a text of any kind, in UTF-8, to learn instead of sorting");
   program.add("--preset", settings.preset, "with --data: the sizes; usual takes minutes, large half an hour",
               {"usual", "large"});
-  offer(program, settings.recipe);
+  kit::offer(program, settings.recipe, kUsual, kLarge, "with --preset large");
   program.add_flag("--fresh", settings.fresh, "with --data: forget the checkpoint and start anew");
   program.add("--prompt", settings.prompt,
               "go on from these words with the trained model, and train nothing");

@@ -1,4 +1,4 @@
-// What lesson.cpp and small_model.cpp share.
+// What lesson 24's files share.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/safetensors.hpp"
 #include "lessons/kit/grammar.hpp"
 #include "lessons/kit/options.hpp"
 #include "nn/text/word_piece.hpp"
@@ -13,20 +14,34 @@
 
 namespace lesson24 {
 
+namespace fs = std::filesystem;
+
 /// The sizes that config.json has.
 struct Sizes {
   tapestry::Size vocabulary = 0, width = 0, layers = 0, heads = 0, hidden = 0, places = 0, segments = 2;
   double epsilon = 1e-12;
 };
 
-/// A BERT of these sizes.
-tapestry::TransformerOptions make_of(const Sizes& sizes);
+// lesson.cpp
 
 /// "stack.blocks.3.self.output.bias" → "encoder.layer.3.attention.output.dense.bias"
 std::string their_name(std::string name);
-
+/// A BERT of these sizes.
+tapestry::TransformerOptions make_of(const Sizes& sizes);
 /// Vectors of all rows of ids, (B, width), each of length 1.
 tapestry::Tensor embed(const tapestry::TransformerEncoder& encoder, const std::vector<tapestry::Ids>& rows);
+
+// files.cpp: config.json and sentence_bert_config.json of a folder, and the reference. What is missing or is
+// no such file throws UsageError or Error with the path.
+
+Sizes read_sizes(const fs::path& folder);
+/// Ids of one text at most.
+tapestry::Size read_longest(const fs::path& folder);
+void write_sizes(const fs::path& folder, const Sizes& sizes, tapestry::Size longest);
+/// The texts that a reference is about.
+std::vector<std::string> sentences_in(const tapestry::SafeTensors& reference, const fs::path& file);
+
+// texts.cpp
 
 struct PairsOfTexts {
   std::vector<std::string> english, french;
@@ -34,9 +49,14 @@ struct PairsOfTexts {
 PairsOfTexts texts_of(const std::vector<tapestry::kit::GrammarSentence>& sentences);
 std::vector<tapestry::Ids> encode_all(const tapestry::WordPiece& pieces,
                                       const std::vector<std::string>& texts);
+/// embed() in batches of 32 rows of similar length; (rows, width) in the order of the rows.
+tapestry::Tensor embed_all(const tapestry::TransformerEncoder& encoder,
+                           const std::vector<tapestry::Ids>& rows);
+
+// small_model.cpp
 
 /// Trains a small model, and writes its files into `folder`, as others would.
 std::unique_ptr<tapestry::TransformerEncoder> train_small(const tapestry::kit::Options& options,
-                                                          const std::filesystem::path& folder);
+                                                          const fs::path& folder);
 
 }  // namespace lesson24

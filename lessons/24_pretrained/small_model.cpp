@@ -8,7 +8,6 @@
 //     logits_ij = 20 cos(a_i, b_j)
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
@@ -21,11 +20,11 @@
 #include "nn/text/byte_pairs.hpp"
 #include "nn/text/lines.hpp"
 
+namespace lesson24 {
+
 using namespace tapestry;
 using kit::GrammarSentence, kit::GrammarSplit, kit::Random;
-namespace fs = std::filesystem;
 
-namespace lesson24 {
 namespace {
 
 constexpr Size kPairs = 32;
@@ -49,21 +48,6 @@ std::string learn_pieces(const std::vector<Words>& sentences) {
 }
 
 }  // namespace
-
-PairsOfTexts texts_of(const std::vector<GrammarSentence>& sentences) {
-  PairsOfTexts texts;
-  for (const GrammarSentence& one : sentences) {
-    texts.english.push_back(join_words(one.source));
-    texts.french.push_back(join_words(one.target));
-  }
-  return texts;
-}
-
-std::vector<Ids> encode_all(const WordPiece& pieces, const std::vector<std::string>& texts) {
-  std::vector<Ids> rows;
-  for (const std::string& text : texts) rows.push_back(pieces.encode(text));
-  return rows;
-}
 
 std::unique_ptr<TransformerEncoder> train_small(const kit::Options& options, const fs::path& folder) {
   const auto sentences = kit::grammar_sentences(options.seed, 24, GrammarSplit::train, 10'000);
@@ -109,18 +93,7 @@ std::unique_ptr<TransformerEncoder> train_small(const kit::Options& options, con
   for (const auto& [name, weight] : encoder->state()) theirs.emplace(their_name(name), weight);
   write_safetensors(folder / "model.safetensors", theirs);
   write_text(folder / "vocab.txt", vocabulary);
-  write_text(folder / "config.json", nlohmann::json{{"model_type", "bert"},
-                                                    {"hidden_act", "gelu"},
-                                                    {"vocab_size", sizes.vocabulary},
-                                                    {"hidden_size", sizes.width},
-                                                    {"num_hidden_layers", sizes.layers},
-                                                    {"num_attention_heads", sizes.heads},
-                                                    {"intermediate_size", sizes.hidden},
-                                                    {"max_position_embeddings", sizes.places},
-                                                    {"type_vocab_size", sizes.segments},
-                                                    {"layer_norm_eps", sizes.epsilon}}
-                                         .dump(1));
-  write_text(folder / "sentence_bert_config.json", nlohmann::json{{"max_seq_length", kLongest}}.dump());
+  write_sizes(folder, sizes, kLongest);
   return encoder;
 }
 

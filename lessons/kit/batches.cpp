@@ -140,7 +140,7 @@ std::vector<Batch> batches_in_order(const std::vector<Pair>& pairs, Size size) {
   return batches;
 }
 
-std::vector<Pair> encode_pairs(const ParallelText& text, const Vocabulary& source, const Vocabulary& target) {
+std::vector<Pair> encode_pairs(const ParallelText& text, const Lexicon& source, const Lexicon& target) {
   std::vector<Pair> pairs;
   pairs.reserve(text.source.size());
   for (std::size_t i = 0; i < text.source.size(); ++i) {

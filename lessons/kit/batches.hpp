@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/simd/view.hpp"
+#include "lessons/kit/lexicon.hpp"
 #include "lessons/kit/text.hpp"
-#include "lessons/kit/vocabulary.hpp"
 
 namespace tapestry::kit {
 
@@ -89,6 +89,6 @@ class Batches {
 std::vector<Batch> batches_in_order(const std::vector<Pair>& pairs, Size size);
 
 /// Source with <end>, target between <start> and <end>.
-std::vector<Pair> encode_pairs(const ParallelText& text, const Vocabulary& source, const Vocabulary& target);
+std::vector<Pair> encode_pairs(const ParallelText& text, const Lexicon& source, const Lexicon& target);
 
 }  // namespace tapestry::kit

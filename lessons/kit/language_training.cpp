@@ -14,6 +14,7 @@
 #include "lessons/kit/files.hpp"
 #include "lessons/kit/peak_memory.hpp"
 #include "lessons/kit/progress.hpp"
+#include "lessons/kit/recipe_numbers.hpp"
 #include "lessons/kit/runlog.hpp"
 #include "lessons/kit/usage_error.hpp"
 #include "nn/positions.hpp"
@@ -28,25 +29,14 @@ namespace {
 constexpr double kDecay = 0.1, kLowestRate = 0.02;
 constexpr Size kEverySoManyWindows = 8;  // of the validation text, at a look
 
-/// A number of a recipe that the command line takes, and that a checkpoint keeps.
-template <class Number>
-struct Field {
-  const char* name;
-  Number LanguageRecipe::*value;
-  const char* help;
-  Number least, most;
-};
-
 using Recipe = LanguageRecipe;
 
-constexpr Field<Size> kSizes[] = {
+constexpr RecipeNumber<Recipe> kNumbers[] = {
     {"--layers", &Recipe::layers, "blocks", 1, 100},
     {"--heads", &Recipe::heads, "heads of attention; they part the width", 1, 128},
     {"--width", &Recipe::width, "numbers for a character", 1, 4096},
     {"--context", &Recipe::context, "characters that it sees at most", 2, 4096},
     {"--batch", &Recipe::batch, "windows in a batch", 1, 4096},
-};
-constexpr Field<double> kNumbers[] = {
     {"--dropout", &Recipe::dropout, "of words, attention and what each part adds", 0, 0.9},
     {"--rate", &Recipe::rate, "the learning rate at its highest", 1e-6, 1},
 };
@@ -54,14 +44,6 @@ constexpr Field<double> kNumbers[] = {
 Schedule schedule(Size steps) {
   const Size rise = std::max<Size>(1, steps / 20);
   return then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, steps - rise), kLowestRate));
-}
-
-/// "layers 4, heads 4, …": all that makes another run of it, but the seed and the text.
-std::string text_of(const Recipe& recipe) {
-  std::string text;
-  for (const auto& field : kSizes) text += fmt::format("{} {}, ", field.name + 2, recipe.*field.value);
-  for (const auto& field : kNumbers) text += fmt::format("{} {}, ", field.name + 2, recipe.*field.value);
-  return text + fmt::format("{} positions, {} steps", recipe.positions, recipe.steps);
 }
 
 /// One step: windows go in, their loss comes out, and every weight moves a little.
@@ -92,19 +74,14 @@ TransformerOptions language_model_options(const LanguageRecipe& recipe, Size voc
   return options;
 }
 
-void offer(Lesson& program, LanguageRecipe& recipe) {
-  for (const auto& field : kSizes)
-    program.add(field.name, recipe.*field.value, field.help, field.least, field.most);
-  for (const auto& field : kNumbers)
-    program.add(field.name, recipe.*field.value, field.help, field.least, field.most);
+void offer(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
+           const LanguageRecipe& otherwise, const std::string& where) {
+  offer(program, kNumbers, recipe, usual, otherwise, where);
   program.add("--positions", recipe.positions, "what it is told of order", {"learned", "rotary"});
 }
 
 void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe) {
-  for (const auto& field : kSizes)
-    if (!program.given(field.name)) recipe.*field.value = usual.*field.value;
-  for (const auto& field : kNumbers)
-    if (!program.given(field.name)) recipe.*field.value = usual.*field.value;
+  follow(program, kNumbers, usual, recipe);
   if (!program.given("--positions")) recipe.positions = usual.positions;
   recipe.steps = usual.steps;
   if (recipe.width % recipe.heads != 0)
@@ -127,12 +104,14 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   const Schedule rate = schedule(recipe.steps);
 
   make_writable_folder(how.out);
-  const std::string name = fmt::format("text {:016x}, seed {}, {}", corpus.hash, how.seed, text_of(recipe));
+  // All that makes another run of it.
+  const std::string name = fmt::format("text {:016x}, seed {}, {}, {} positions, {} steps", corpus.hash,
+                                       how.seed, text_of(kNumbers, recipe), recipe.positions, recipe.steps);
   Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
   if (how.fresh) std::filesystem::remove(checkpoints.file());
+  checkpoints.texts = sizes_as_texts(kNumbers, recipe);
   checkpoints.texts["alphabet"] = corpus.characters.alphabet();
   checkpoints.texts["positions"] = recipe.positions;
-  for (const auto& field : kSizes) checkpoints.texts[field.name + 2] = fmt::format("{}", recipe.*field.value);
   RunPlace place;
   const bool resumed = checkpoints.resume(place);
   if (resumed)
@@ -188,8 +167,7 @@ SavedLanguageModel load_language_model(const std::filesystem::path& file) {
   const TrainingState saved = load_checkpoint(file);
   try {
     SavedLanguageModel loaded{Characters::of(saved.text("alphabet")), {}, nullptr};
-    for (const auto& field : kSizes)
-      loaded.recipe.*field.value = static_cast<Size>(std::stoll(saved.text(field.name + 2)));
+    read_sizes(saved, kNumbers, loaded.recipe);
     loaded.recipe.positions = saved.text("positions");
     loaded.model =
         std::make_unique<LanguageModel>(language_model_options(loaded.recipe, loaded.characters.size()));

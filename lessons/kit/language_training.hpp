@@ -29,7 +29,9 @@ struct LanguageRecipe {
 TransformerOptions language_model_options(const LanguageRecipe& recipe, Size vocabulary);
 
 /// Adds --layers, --heads, --width, --context, --batch, --dropout, --rate and --positions to the program.
-void offer(Lesson& program, LanguageRecipe& recipe);
+/// `recipe` becomes the usual one; the help says too what is usual `where` things are otherwise.
+void offer(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
+           const LanguageRecipe& otherwise, const std::string& where);
 /// Takes from `usual` what the command line did not give; for use in the lesson's body. Throws UsageError for
 /// sizes that do not fit each other.
 void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe);

@@ -13,6 +13,12 @@ double seconds(const std::function<void()>& run) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
+double fastest(int runs, const std::function<void()>& run) {
+  double best = seconds(run);
+  for (int i = 1; i < runs; ++i) best = std::min(best, seconds(run));
+  return best;
+}
+
 void take_turns(const std::vector<Timed*>& all, Size rounds) {
   constexpr int kRuns = 3;
   for (Size round = 0; round < rounds; ++round)

@@ -10,6 +10,8 @@ namespace tapestry::kit {
 
 /// How long one run takes.
 double seconds(const std::function<void()>& run);
+/// The fastest of so many runs.
+double fastest(int runs, const std::function<void()>& run);
 
 struct Timed {
   double amount = 0;  ///< what one run does: operations or bytes, in billions

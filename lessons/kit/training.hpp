@@ -1,4 +1,4 @@
-// What the lessons on recurrent translators share: a training loop.
+// The training loop of most lessons: AdamW, a rate that rises and falls, gradients cut to length 1.
 #pragma once
 
 #include <cstdint>

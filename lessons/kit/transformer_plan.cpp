@@ -1,3 +1,4 @@
+// Transformer translators by description: how deep, how wide, which decoder.
 #include "lessons/kit/transformer_plan.hpp"
 
 namespace tapestry::kit {
@@ -41,6 +42,15 @@ std::map<std::string, std::string> texts_of(const TransformerPlan& plan) {
           {"heads", std::to_string(plan.heads)},
           {"units", std::to_string(plan.hidden)},
           {"decoder", plan.recurrent_decoder ? "recurrent" : "transformer"}};
+}
+
+TransformerPlan transformer_plan_of(const TrainingState& saved) {
+  const auto size = [&](const char* name) { return static_cast<Size>(std::stoll(saved.text(name))); };
+  return {.layers = size("layers"),
+          .width = size("width"),
+          .heads = size("heads"),
+          .hidden = size("units"),
+          .recurrent_decoder = saved.text("decoder") == "recurrent"};
 }
 
 }  // namespace tapestry::kit

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "nn/transformer/translator.hpp"
+#include "optim/training_state.hpp"
 
 namespace tapestry::kit {
 
@@ -27,5 +28,6 @@ std::unique_ptr<SequenceModel> make_translator(const TransformerPlan& plan, Size
 /// The plan as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
 /// that is missing or no number throws std::logic_error or Error.
 std::map<std::string, std::string> texts_of(const TransformerPlan& plan);
+TransformerPlan transformer_plan_of(const TrainingState& saved);
 
 }  // namespace tapestry::kit

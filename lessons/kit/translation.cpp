@@ -10,9 +10,8 @@
 namespace tapestry::kit {
 
 std::string Corpus::text() const {
-  constexpr Size kSpecials = 4;
-  return fmt::format("{} pairs to train on, dictionaries of {} and {} words", train.size(),
-                     source.size() - kSpecials, target.size() - kSpecials);
+  return fmt::format("{} pairs to train on, dictionaries of {} and {}", train.size(), source.text(),
+                     target.text());
 }
 
 void expect_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to) {
@@ -31,8 +30,8 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
                      const CorpusOptions& options) {
   const ParallelText train = read_parallel(folder, "train", from, to);
   Corpus corpus;
-  corpus.source = Vocabulary::build(train.source, options.at_least);
-  corpus.target = Vocabulary::build(train.target, options.at_least);
+  corpus.source = Lexicon::learn(train.source, options.at_least, options.merges);
+  corpus.target = Lexicon::learn(train.target, options.at_least, options.merges);
   corpus.train = encode_pairs(with_joined(train, options.joined), corpus.source, corpus.target);
   corpus.valid = read_parallel(folder, "val", from, to);
   corpus.test = read_parallel(folder, "test_2016_flickr", from, to);
@@ -42,7 +41,34 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
   return corpus;
 }
 
-std::vector<Translation> translate(SequenceModel& model, const Vocabulary& source, const Vocabulary& target,
+namespace {
+
+/// Weights of pieces as weights of words: summed over the pieces of a word that was read, since they share
+/// what is looked at; the mean over the pieces of a word that was written, since each had its own look.
+/// Weights in padding are 0: only the sentence and its end are of interest.
+std::vector<std::vector<double>> over_words(const std::vector<std::vector<double>>& weights,
+                                            const std::vector<Size>& written, const std::vector<Size>& read) {
+  const auto count = [](const std::vector<Size>& places) {
+    return places.empty() ? std::size_t{0} : static_cast<std::size_t>(places.back()) + 1;
+  };
+  const std::size_t words = count(read);
+  std::vector<std::vector<double>> sums(count(written), std::vector<double>(words + 1));
+  std::vector<double> looks(sums.size());
+  for (std::size_t row = 0; row < written.size(); ++row) {
+    const auto word = static_cast<std::size_t>(written[row]);
+    for (std::size_t column = 0; column < read.size(); ++column)
+      sums[word][static_cast<std::size_t>(read[column])] += weights.at(row).at(column);
+    sums[word].back() += weights[row].at(read.size());
+    ++looks[word];
+  }
+  for (std::size_t word = 0; word < sums.size(); ++word)
+    for (double& weight : sums[word]) weight /= looks[word];
+  return sums;
+}
+
+}  // namespace
+
+std::vector<Translation> translate(SequenceModel& model, const Lexicon& source, const Lexicon& target,
                                    const std::vector<Words>& sentences, const TranslateOptions& options) {
   const Evaluating evaluating(model);
   std::vector<Pair> pairs;
@@ -60,10 +86,11 @@ std::vector<Translation> translate(SequenceModel& model, const Vocabulary& sourc
       const auto at = static_cast<std::size_t>(batch.pairs[row]);
       Translation& result = results[at];
       result.source = sentences[at];
-      for (const std::int64_t id : found[row].ids) result.words.push_back(target.word(id));
-      result.alignment = std::move(found[row].alignment);
-      // Weights in padding are 0: only the sentence and its end are of interest.
-      for (std::vector<double>& weights : result.alignment) weights.resize(sentences[at].size() + 1);
+      const Words pieces = target.pieces(found[row].ids);
+      result.words = target.join(pieces);
+      if (!found[row].alignment.empty())
+        result.alignment = over_words(found[row].alignment, target.places(pieces),
+                                      source.places(source.split(sentences[at])));
     }
   }
   return results;

@@ -8,26 +8,29 @@
 #include <vector>
 
 #include "lessons/kit/batches.hpp"
+#include "lessons/kit/lexicon.hpp"
 #include "lessons/kit/picture.hpp"
 #include "lessons/kit/text.hpp"
-#include "lessons/kit/vocabulary.hpp"
 #include "nn/seq2seq/translator.hpp"
 
 namespace tapestry::kit {
 
 struct Corpus {
-  Vocabulary source, target;
+  Lexicon source, target;
   std::vector<Pair> train;
   ParallelText valid, test;
 
-  /// "29000 pairs to train on, dictionaries of 5917 and 6478 words"
+  /// "29000 pairs to train on, dictionaries of 5917 words and 6478 words"
   std::string text() const;
 };
 
 /// How a corpus is made from files.
 struct CorpusOptions {
-  /// Words seen at least so often get a place in the vocabularies.
+  /// Words, or pieces of them, seen at least so often get a place in the vocabularies.
   Size at_least = 2;
+  /// Byte pairs to learn from each language's training text, which cut words into pieces; 0: words stay
+  /// whole.
+  Size merges = 0;
   /// So many sentences more to train on, as a share, joined in twos and threes.
   double joined = 0;
   /// Validation and test sentences that are read at most.
@@ -45,20 +48,20 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
 struct Translation {
   Words source, words;
   /// For each word written, a weight for each source word and for the source's end; empty if the model does
-  /// not look.
+  /// not look. Of words in pieces: the sum over the pieces read, and its mean over the pieces written.
   std::vector<std::vector<double>> alignment;
 };
 
 struct TranslateOptions {
-  Size beam = 1;  // 1: greedy
-  Size max_length = 60;
+  Size beam = 1;         // 1: greedy
+  Size max_length = 60;  // of what the model writes, words or pieces
   Size batch = 100;
   double length_power = 0.6;  // as in SearchOptions
 };
 
-/// Translates sentences in batches of similar length; results are in the order of `sentences`. The model is
-/// in eval mode meanwhile.
-std::vector<Translation> translate(SequenceModel& model, const Vocabulary& source, const Vocabulary& target,
+/// Translates sentences in batches of similar length; results are in the order of `sentences`, and in words
+/// even where the model writes pieces of them. The model is in eval mode meanwhile.
+std::vector<Translation> translate(SequenceModel& model, const Lexicon& source, const Lexicon& target,
                                    const std::vector<Words>& sentences, const TranslateOptions& options = {});
 
 /// The words of each.

@@ -5,29 +5,19 @@
 
 #include <algorithm>
 
+#include "lessons/kit/recipe_numbers.hpp"
 #include "lessons/kit/usage_error.hpp"
 
 namespace tapestry::kit {
 namespace {
 
-/// A number of a recipe that the command line takes.
-template <class Number>
-struct Field {
-  const char* name;
-  Number TranslatorRecipe::*value;
-  const char* help;
-  Number least, most;
-};
-
 using Recipe = TranslatorRecipe;
 
-constexpr Field<Size> kSizes[] = {
+constexpr RecipeNumber<Recipe> kNumbers[] = {
     {"--embedding", &Recipe::embedding, "numbers for a word", 1, 4096},
     {"--hidden", &Recipe::hidden, "hidden units of the decoder, and of the encoder each way", 1, 4096},
     {"--batch", &Recipe::batch, "sentences in a batch", 1, 4096},
     {"--epochs", &Recipe::epochs, "with --data, unless --steps is given: passes over the text", 1, 1000},
-};
-constexpr Field<double> kNumbers[] = {
     {"--rate", &Recipe::rate, "the learning rate at its highest", 1e-6, 1},
     {"--dropout", &Recipe::dropout, "of embeddings and readout", 0, 0.9},
     {"--smoothing", &Recipe::smoothing, "share of the target that the other words get", 0, 0.9},
@@ -35,12 +25,6 @@ constexpr Field<double> kNumbers[] = {
     {"--average", &Recipe::average, "decay of the average of weights; 0: none", 0, 0.9999},
     {"--joined", &Recipe::joined, "so many sentences more, as a share, joined in twos and threes", 0, 2},
 };
-
-template <class Number>
-std::string help(const Field<Number>& field, const Recipe& toy, const Recipe& real) {
-  if (toy.*field.value == real.*field.value) return field.help;
-  return fmt::format("{}; {} with --data", field.help, real.*field.value);
-}
 
 }  // namespace
 
@@ -66,11 +50,7 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
               "how much a search makes up for length; 0: long sentences pay for each word", 0, 3);
   program.add("--readout", plan.readout, "width of the layer before the dictionary; 0: the embedding's", 0,
               4096);
-  settings.recipe = toy;
-  for (const Field<Size>& field : kSizes)
-    program.add(field.name, settings.recipe.*field.value, help(field, toy, real), field.least, field.most);
-  for (const Field<double>& field : kNumbers)
-    program.add(field.name, settings.recipe.*field.value, help(field, toy, real), field.least, field.most);
+  offer(program, kNumbers, settings.recipe, toy, real, "with --data");
   program.add_flag("--tied,!--untied", settings.recipe.tied,
                    fmt::format("one matrix for target words that go in and those that come out; {}, and {} "
                                "with --data",
@@ -79,10 +59,7 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
 }
 
 void follow(const Lesson& program, const Recipe& recipe, TranslatorSettings& settings) {
-  for (const Field<Size>& field : kSizes)
-    if (!program.given(field.name)) settings.recipe.*field.value = recipe.*field.value;
-  for (const Field<double>& field : kNumbers)
-    if (!program.given(field.name)) settings.recipe.*field.value = recipe.*field.value;
+  follow(program, kNumbers, recipe, settings.recipe);
   if (!program.given("--tied")) settings.recipe.tied = recipe.tied;
   settings.plan.embedding = settings.recipe.embedding;
   settings.plan.hidden = settings.recipe.hidden;

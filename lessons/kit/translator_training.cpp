@@ -74,8 +74,8 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
   Checkpoints checkpoints(how.out / "checkpoint.safetensors", how.name, model, adam);
   if (how.fresh) std::filesystem::remove(checkpoints.file());
   checkpoints.texts = how.texts;
-  checkpoints.texts["source"] = corpus.source.text();
-  checkpoints.texts["target"] = corpus.target.text();
+  corpus.source.put(checkpoints.texts, "source");
+  corpus.target.put(checkpoints.texts, "target");
   if (average) checkpoints.more["average"] = average->state();
   RunPlace place;
   const bool resumed = checkpoints.resume(place);

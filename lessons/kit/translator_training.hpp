@@ -32,7 +32,7 @@ struct TranslatorTraining {
   double rise = 0.025, hold = 0;
   /// Of the average of weights that is taken every eighth step; 0: none. Looks and the end use the average.
   double average = 0;
-  /// Texts for the checkpoint beside the vocabularies: what it takes to build the model again.
+  /// Texts for the checkpoint beside the lexicons: what it takes to build the model again.
   std::map<std::string, std::string> texts = {};
 };
 

@@ -1,10 +1,8 @@
-// Recurrent translators by description: which score, which encoder, how large; and back from a checkpoint.
+// Recurrent translators by description: which score, which encoder, how large.
 #include "lessons/kit/translators.hpp"
 
 #include <fmt/format.h>
 
-#include "lessons/kit/resume.hpp"
-#include "lessons/kit/translator_training.hpp"
 #include "lessons/kit/usage_error.hpp"
 
 namespace tapestry::kit {
@@ -67,41 +65,19 @@ std::map<std::string, std::string> texts_of(const TranslatorPlan& plan) {
           {"tied", plan.tied ? "yes" : "no"}};
 }
 
-SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
-  if (!std::filesystem::exists(checkpoint))
-    throw UsageError(fmt::format(
-        "there is no trained model at {}: train one first, with the same --out, --score, --encoder "
-        "and, for real sentences, --data and --direction",
-        checkpoint.string()));
-  const TrainingState saved = load_checkpoint(checkpoint);
-  const auto refuse = [&](const char* why) {
-    throw UsageError(fmt::format("{} is no translator's checkpoint ({})", checkpoint.string(), why));
+TranslatorPlan translator_plan_of(const TrainingState& saved) {
+  TranslatorPlan plan;
+  const auto size = [&](const std::string& name, Size otherwise) {
+    return saved.has(name) ? static_cast<Size>(std::stoll(saved.text(name))) : otherwise;
   };
-  SavedTranslator loaded;
-  try {
-    const auto size = [&](const std::string& name, Size otherwise) {
-      return saved.has(name) ? static_cast<Size>(std::stoll(saved.text(name))) : otherwise;
-    };
-    TranslatorPlan& plan = loaded.plan;
-    // A run with the usual score, encoder and readout need not have said so.
-    if (saved.has("score")) plan.score = saved.text("score");
-    if (saved.has("encoder")) plan.encoder = saved.text("encoder");
-    plan.embedding = size("embedding", plan.embedding);
-    plan.hidden = size("hidden", plan.hidden);
-    plan.readout = size("readout", plan.readout);
-    plan.tied = saved.text("tied") == "yes";
-    loaded.source = Vocabulary::from_text(saved.text("source"), checkpoint.string());
-    loaded.target = Vocabulary::from_text(saved.text("target"), checkpoint.string());
-    loaded.step = static_cast<Size>(saved.whole("step"));
-    loaded.model = make_translator(plan, loaded.source.size(), loaded.target.size());
-    loaded.model->load_state(trained_weights(saved));
-  } catch (const Error& error) {
-    refuse(error.what());
-  } catch (const std::logic_error& error) {  // std::stoll's, and a section that is not there
-    refuse(error.what());
-  }
-  loaded.model->eval();
-  return loaded;
+  // A run with the usual score, encoder and readout need not have said so.
+  if (saved.has("score")) plan.score = saved.text("score");
+  if (saved.has("encoder")) plan.encoder = saved.text("encoder");
+  plan.embedding = size("embedding", plan.embedding);
+  plan.hidden = size("hidden", plan.hidden);
+  plan.readout = size("readout", plan.readout);
+  plan.tied = saved.text("tied") == "yes";
+  return plan;
 }
 
 std::vector<std::pair<std::string, Size>> weights_by_part(const Module& model) {

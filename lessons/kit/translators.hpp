@@ -1,15 +1,14 @@
-// Recurrent translators by description: which score, which encoder, how large; and back from a checkpoint.
+// Recurrent translators by description: which score, which encoder, how large.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "lessons/kit/vocabulary.hpp"
 #include "nn/seq2seq/translator.hpp"
+#include "optim/training_state.hpp"
 
 namespace tapestry::kit {
 
@@ -42,18 +41,10 @@ struct TranslatorPlan {
 std::unique_ptr<SequenceModel> make_translator(const TranslatorPlan& plan, Size source_words,
                                                Size target_words);
 
-/// The plan as texts for a checkpoint (dropout is of no use after training, and left out).
+/// The plan as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
+/// that is missing or no number throws std::logic_error or Error.
 std::map<std::string, std::string> texts_of(const TranslatorPlan& plan);
-
-/// A translator from a checkpoint, ready for use.
-struct SavedTranslator {
-  TranslatorPlan plan;
-  Vocabulary source, target;
-  std::unique_ptr<SequenceModel> model;
-  Size step = 0;  // of training
-};
-/// Throws UsageError for a damaged file.
-SavedTranslator load_translator(const std::filesystem::path& checkpoint);
+TranslatorPlan translator_plan_of(const TrainingState& saved);
 
 /// How many weights each part of a model has, by the first two names of each: {"encoder.rnn", 789504}, …
 std::vector<std::pair<std::string, Size>> weights_by_part(const Module& model);

@@ -11,6 +11,9 @@ namespace tapestry {
 
 namespace {
 
+/// Pairs of query and key from which on tiles are faster than ops.
+constexpr Size kWorthTiles = 64 * 64;
+
 /// Rows of a mask that has the values' leading axis; another one serves all rows alike.
 Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
   if (!mask.defined() || mask.rank() < rank || mask.shape()[0] == 1) return mask;
@@ -24,11 +27,16 @@ Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
 
 }  // namespace
 
+Mask AttentionMemory::pairs() const {
+  if (!tiles.defined()) return mask;
+  return tiles.mask().reshape({tiles.queries(), tiles.keys()});
+}
+
 AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Size>& rows) {
   const Indices ids(rows, {static_cast<Size>(rows.size())});
   return {embedding(memory.keys, ids), embedding(memory.values, ids),
           rows_of(memory.mask, rows, memory.values.rank()),
-          rows_of(memory.seeing, rows, memory.values.rank())};
+          rows_of(memory.seeing, rows, memory.values.rank()), memory.tiles};
 }
 
 Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions options)
@@ -64,7 +72,7 @@ AttentionMemory Attention::prepare_kept(const Tensor& keys, const Tensor& values
         "give it a key, or turn strict off",
         in_quotes(), empty, to_string(mask.shape()), std::count(rows.begin(), rows.end(), false));
   }
-  return {score_.prepare(positions_ ? positions_->turn(keys, first) : keys), values, mask, seeing};
+  return {score_.prepare(positions_ ? positions_->turn(keys, first) : keys), values, mask, seeing, {}};
 }
 
 AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
@@ -82,13 +90,17 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   // 1. Score: how well does each key answer each query?
   Tensor asking = keep(memory.seeing, query);
   if (positions_) asking = positions_->turn(asking, state.step);
-  state.mask = memory.mask;
+  const Mask mask = memory.pairs();
+  state.mask = mask;
   Tensor scores = score_.score(asking, memory.keys, state);
-  if (positions_)
+  if (positions_) {
     if (const Tensor order = positions_->score(asking, scores.size(-1)); order.defined())
       scores = scores + order;
+    else if (const auto mod = positions_->in_tiles(scores.size(-2), scores.size(-1)); mod && mod->defined())
+      scores = mod->by_ops(scores);
+  }
   // 2. Mask: which pairs count at all? In local attention only those inside a window.
-  const Window window = local_ ? (*local_)(asking, scores, memory.mask, state.step) : Window{memory.mask};
+  const Window window = local_ ? (*local_)(asking, scores, mask, state.step) : Window{mask};
   // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
   const Tensor weights = window.fade(options_.normalise(scores, window.mask));
   // 4. Dropout.
@@ -102,6 +114,32 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   state.step += query.size(-2);
   if (slot_.recorder) slot_.recorder->take(weights, window.positions);
   return {context, weights, window.positions};
+}
+
+std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const AttentionMemory& memory) const {
+  const auto* softmax = options_.normalise.target<Tensor (*)(const Tensor&, const Mask&)>();
+  const std::optional<double> factor = score_.dot_factor(query);
+  const Size queries = query.size(-2), keys = memory.keys.size(-2);
+  if (queries * keys < kWorthTiles || !factor || softmax == nullptr || *softmax != softmax_weights ||
+      local_ || slot_.recorder != nullptr || (dropout_.training() && dropout_.rate() > 0))
+    return {};
+  AttendOptions options{.scale = factor};
+  if (positions_) {
+    std::optional<ScoreMod> order = positions_->in_tiles(queries, keys);
+    if (!order) return {};
+    options.score = *std::move(order);
+  }
+  options.mask = memory.tiles.defined() ? memory.tiles : BlockMask::from(memory.mask, queries, keys);
+  return options;
+}
+
+Tensor Attention::context(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
+  const std::optional<AttendOptions> options = in_tiles(query, memory);
+  if (!options) return (*this)(query, memory, state).context;
+  Tensor asking = keep(memory.seeing, query);
+  if (positions_) asking = positions_->turn(asking, state.step);
+  state.step += query.size(-2);
+  return attend(asking, memory.keys, memory.values, *options);
 }
 
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/ops/attend.hpp"
 #include "nn/attention/local.hpp"
 #include "nn/attention/normalise.hpp"
 #include "nn/attention/scores.hpp"
@@ -37,6 +38,12 @@ struct AttentionMemory {
   Mask mask;
   /// (…, Tq, 1), only if some query may see no key.
   Mask seeing;
+  /// Instead of `mask`, where all rows of the batch share one that leaves no query blind, such as a causal
+  /// one: in tiles it stays small.
+  BlockMask tiles = {};
+
+  /// Whichever there is.
+  Mask pairs() const;
 };
 
 /// Row i of the result is row rows[i] of the memory: hypotheses of a search fork, finished ones leave.
@@ -75,6 +82,10 @@ class Attention : public Module {
   /// need; without it the first query is number 0.
   Attended operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
   Attended operator()(const Tensor& query, const AttentionMemory& memory) const;
+  /// The context alone. Where neither weights nor dropout are asked for, the score is a dot product and the
+  /// sequences are long enough for it to pay, it is computed in tiles (attend()): the same numbers without
+  /// the (Tq, Tk) matrix.
+  Tensor context(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
   Attended operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
                       const Mask& mask = {}) const {
     return (*this)(query, prepare(keys, values, mask));
@@ -96,6 +107,9 @@ class Attention : public Module {
     Slot(const Slot&) {}
     WeightRecorder* recorder = nullptr;
   };
+
+  /// How tiles would be asked for this, if they can do it.
+  std::optional<AttendOptions> in_tiles(const Tensor& query, const AttentionMemory& memory) const;
 
   AnyScore score_;
   AttentionOptions options_;

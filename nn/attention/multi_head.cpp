@@ -121,13 +121,22 @@ AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& va
   return prepare(keys, values, lengths.mask(keys.size(1)));
 }
 
-Attended MultiHeadAttention::operator()(const Tensor& queries, const AttentionMemory& memory,
-                                        Size first) const {
+Tensor MultiHeadAttention::by_heads(const Tensor& queries) const {
   check_input(*this, queries, options_.width, "queries");
-  const Size groups = options_.key_heads;
+  return part(query(queries), options_.key_heads, options_.heads / options_.key_heads);
+}
+
+Tensor MultiHeadAttention::context(const Tensor& queries, const AttentionMemory& memory, Size first) const {
   ScoreState state;
   state.step = first;
-  Attended looked = attention(part(query(queries), groups, options_.heads / groups), memory, state);
+  return output(join(attention.context(by_heads(queries), memory, state)));
+}
+
+Attended MultiHeadAttention::operator()(const Tensor& queries, const AttentionMemory& memory,
+                                        Size first) const {
+  ScoreState state;
+  state.step = first;
+  Attended looked = attention(by_heads(queries), memory, state);
   looked.context = output(join(looked.context));
   if (looked.weights.rank() == 5)
     looked.weights =

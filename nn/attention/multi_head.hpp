@@ -44,6 +44,8 @@ class MultiHeadAttention : public Module {
   /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). The queries stand at the
   /// places `first`, `first` + 1, …
   Attended operator()(const Tensor& queries, const AttentionMemory& memory, Size first = 0) const;
+  /// The context alone, in tiles where that can be: see Attention::context.
+  Tensor context(const Tensor& queries, const AttentionMemory& memory, Size first = 0) const;
   Attended operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
                       const Mask& mask = {}) const {
     return (*this)(queries, prepare(keys, values, mask));
@@ -57,6 +59,9 @@ class MultiHeadAttention : public Module {
   const MultiHeadOptions& options() const { return options_; }
 
  private:
+  /// The queries of each head: (B, heads…, Tq, d).
+  Tensor by_heads(const Tensor& queries) const;
+
   MultiHeadOptions options_;  // before the layers, which are made from it
 
  public:

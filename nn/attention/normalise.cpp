@@ -9,6 +9,8 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"
+#include "core/ops/sparse.hpp"
+#include "core/ops/views.hpp"
 #include "nn/attention/visibility.hpp"
 
 namespace tapestry {
@@ -48,6 +50,33 @@ Tensor sigmoid_weights(const Tensor& scores, const Mask& mask) {
   // Kept twice: inside so that no masked score meets a derivative, outside since sigmoid(0) is a half.
   return keep(allowed, sigmoid(keep(allowed, scores)));
 }
+
+Tensor sink_weights(const Tensor& scores, const Mask& mask) {
+  const Size keys = scores.size(-1);
+  Mask allowed = fitted(mask, scores, "sink_weights");
+  if (allowed.defined()) {
+    const std::vector<bool> may = allowed.to_vector();
+    Dims shape = scores.shape();
+    shape.back() = keys + 1;
+    allowed = Mask::from(keys == 0 ? shape.count() : allowed.count() / keys, keys + 1, [&](Size row, Size j) {
+                return j == keys || may[static_cast<std::size_t>(row * keys + j)];
+              }).reshape(shape);
+  }
+  return slice(softmax_weights(pad(scores, -1, 0, 1), allowed), -1, 0, keys);
+}
+
+Normaliser soft_capped(double cap) {
+  if (!(cap > 0) || !std::isfinite(cap)) fail("[soft_capped] a cap is above 0, not {}", cap);
+  return [cap](const Tensor& scores, const Mask& mask) {
+    // Kept inside, so that no masked score meets tanh's derivative.
+    const Mask allowed = fitted(mask, scores, "soft_capped");
+    return softmax_weights(tanh(keep(allowed, scores) * (1 / cap)) * cap, mask);
+  };
+}
+
+Tensor sparsemax_weights(const Tensor& scores, const Mask& mask) { return sparsemax(scores, mask); }
+
+Tensor entmax15_weights(const Tensor& scores, const Mask& mask) { return entmax15(scores, mask); }
 
 Tensor plain_weights(const Tensor& scores, const Mask& mask) {
   return keep(fitted(mask, scores, "plain_weights"), scores);

@@ -1,4 +1,4 @@
-// Normalisers: how scores become weights. To add one (sparsemax, entmax): a function of this form, here.
+// Normalisers: how scores become weights. To add one: a function of this form.
 #pragma once
 
 #include <functional>
@@ -22,6 +22,14 @@ Normaliser softmax_with_temperature(double temperature);
 Tensor hardmax_weights(const Tensor& scores, const Mask& mask = {});
 /// α_j = 1 / (1 + e^{−s_j}): each key by itself; rows sum to anything between 0 and Tk.
 Tensor sigmoid_weights(const Tensor& scores, const Mask& mask = {});
+/// Softmax with one more key of score 0 that nothing stands behind: a query may look at nothing (Miller 2023,
+/// "Attention is off by one").
+Tensor sink_weights(const Tensor& scores, const Mask& mask = {});
+/// Softmax of c tanh(s / c): no score beyond ±c (Bello et al. 2017; Gemma 2, 2024).
+Normaliser soft_capped(double cap);
+/// sparsemax and entmax-1.5 (core/ops/sparse.hpp): exactly 0 for all but a few keys.
+Tensor sparsemax_weights(const Tensor& scores, const Mask& mask = {});
+Tensor entmax15_weights(const Tensor& scores, const Mask& mask = {});
 /// α_j = s_j: no normalising at all, as in linear attention.
 Tensor plain_weights(const Tensor& scores, const Mask& mask = {});
 

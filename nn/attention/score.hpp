@@ -4,6 +4,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/values.hpp"
@@ -27,7 +28,8 @@ struct ScoreState {
 /// A score is a module with two functions. `prepare(keys)` runs once a sequence: keys (…, Tk, d_k) → whatever
 /// the score wants to have ready. `score(query, prepared, state)`: query (…, Tq, d_q) → (…, Tq, Tk). A score
 /// whose queries must come one at a time, since each depends on the weights before, says so with a third:
-/// `bool one_at_a_time() const`.
+/// `bool one_at_a_time() const`. One that is a factor times query · prepared key tells the factor, so that it
+/// can run in tiles: `double dot_factor(const Tensor& query) const`.
 template <class S>
 concept Score = std::derived_from<S, Module> && std::constructible_from<S, const S&> &&
     requires(const S& s, const Tensor& x, ScoreState& state) {
@@ -51,6 +53,8 @@ class AnyScore {
   }
   /// True where several queries at once are refused.
   bool one_at_a_time() const { return held_->one_at_a_time(); }
+  /// f, if the score is f · query · prepared key.
+  std::optional<double> dot_factor(const Tensor& query) const { return held_->dot_factor(query); }
   /// The score itself, or null if it is of another type.
   template <Score S>
   const S* as() const {
@@ -65,6 +69,7 @@ class AnyScore {
     virtual Tensor prepare(const Tensor& keys) const = 0;
     virtual Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const = 0;
     virtual bool one_at_a_time() const = 0;
+    virtual std::optional<double> dot_factor(const Tensor& query) const = 0;
   };
   template <Score S>
   struct Holder final : Base {
@@ -80,6 +85,10 @@ class AnyScore {
     bool one_at_a_time() const override {
       if constexpr (requires { score_->one_at_a_time(); }) return score_->one_at_a_time();
       return false;
+    }
+    std::optional<double> dot_factor(const Tensor& query) const override {
+      if constexpr (requires { score_->dot_factor(query); }) return score_->dot_factor(query);
+      return {};
     }
     std::unique_ptr<S> score_;
   };

@@ -55,8 +55,11 @@ Tensor DotScore::score(const Tensor& query, const Tensor& keys, ScoreState&) con
 
 Tensor ScaledDotScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
   check_widths("scaled_dot", *this, query, keys);
-  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  return matmul(query * scale, transpose(keys));
+  return matmul(query * dot_factor(query), transpose(keys));
+}
+
+double ScaledDotScore::dot_factor(const Tensor& query) const {
+  return 1 / std::sqrt(static_cast<double>(query.size(-1)));
 }
 
 GeneralScore::GeneralScore(Place place, Size query_width, Size key_width)

@@ -32,6 +32,7 @@ class DotScore : public Module {
 
   Tensor prepare(const Tensor& keys) const { return keys; }
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+  double dot_factor(const Tensor&) const { return 1; }
 };
 
 /// s = q · k / √d (Vaswani et al. 2017): with components of variance 1 the score keeps variance 1, whatever
@@ -42,6 +43,8 @@ class ScaledDotScore : public Module {
 
   Tensor prepare(const Tensor& keys) const { return keys; }
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+  /// 1/√d
+  double dot_factor(const Tensor& query) const;
 };
 
 /// s = q · W k (Luong, Pham & Manning 2015): a dot product between any two widths.
@@ -52,6 +55,7 @@ class GeneralScore : public Module {
   /// W k for every key: (…, Tk, d_k) → (…, Tk, d_q).
   Tensor prepare(const Tensor& keys) const;
   Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+  double dot_factor(const Tensor&) const { return 1; }
 
   /// W (d_q, d_k)
   Parameter weight;

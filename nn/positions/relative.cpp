@@ -9,6 +9,7 @@
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/views.hpp"
+#include "core/score_lambda.hpp"
 
 namespace tapestry {
 
@@ -22,18 +23,6 @@ Indices by_distance(Size queries, Size keys, F f) {
   for (Size i = keys - queries; i < keys; ++i)
     for (Size j = 0; j < keys; ++j) ids.push_back(f(j - i));
   return Indices(ids, {queries, keys});
-}
-
-/// (heads, Tq, Tk) with as many axes of heads as the queries (B, heads…, Tq, d) have.
-Tensor for_heads(const Tensor& x, const Tensor& query) {
-  Dims shape;
-  for (int axis = 1; axis + 2 < query.rank(); ++axis) shape.push_back(query.size(axis));
-  if (shape.count() != x.size(0))
-    fail("[positions] made for {} heads, and the queries are {}: they are (batch, heads, time, width)",
-         x.size(0), describe(query));
-  shape.push_back(x.size(1));
-  shape.push_back(x.size(2));
-  return reshape(x, shape);
 }
 
 /// For each place t of the second axis from the back: x (…, T, n) · b[t] (T, n, m) → (…, T, m).
@@ -96,10 +85,13 @@ Size BucketPositions::bucket(Size distance) const {
   return first + std::min(buckets - 1, exact + static_cast<Size>(grown));
 }
 
-Tensor BucketPositions::score(const Tensor& query, Size keys) const {
-  const Indices buckets =
-      by_distance(query.size(-2), keys, [this](Size distance) { return bucket(distance); });
-  return for_heads(permute(embedding(weight, buckets), {2, 0, 1}), query);
+std::optional<ScoreMod> BucketPositions::in_tiles(Size queries, Size keys) const {
+  std::vector<std::int64_t> buckets;
+  for (Size distance = 1 - keys; distance < queries; ++distance) buckets.push_back(bucket(distance));
+  const auto first = static_cast<double>(queries - 1);
+  return score_mod([first](auto s, auto at, auto weights,
+                           auto bucket_of) { return s + weights(bucket_of(at.j - at.i + first), at.h); },
+                   wrt(weight), Indices(buckets, {static_cast<Size>(buckets.size())}));
 }
 
 void BucketPositions::share(const PairPositions& other) {
@@ -110,16 +102,14 @@ std::unique_ptr<PairPositions> BucketPositions::copy() const {
   return std::make_unique<BucketPositions>(*this);
 }
 
-Tensor AlibiPositions::score(const Tensor& query, Size keys) const {
-  const Size queries = query.size(-2);
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(heads_ * queries * keys));
-  for (Size h = 1; h <= heads_; ++h) {
-    const double slope = std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(heads_));
-    for (Size i = keys - queries; i < keys; ++i)
-      for (Size j = 0; j < keys; ++j) values.push_back(-slope * static_cast<double>(std::abs(i - j)));
-  }
-  return for_heads(tensor(values, {heads_, queries, keys}, query.dtype()), query);
+std::optional<ScoreMod> AlibiPositions::in_tiles(Size queries, Size keys) const {
+  std::vector<double> slopes;
+  for (Size h = 1; h <= heads_; ++h)
+    slopes.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(heads_)));
+  const auto ahead = static_cast<double>(keys - queries);
+  return score_mod(
+      [ahead](auto s, auto at, auto slope_of) { return s - slope_of(at.h) * abs(at.i + ahead - at.j); },
+      tensor(slopes, {heads_}, DType::f64));
 }
 
 std::unique_ptr<PairPositions> AlibiPositions::copy() const {

@@ -31,7 +31,7 @@ class BucketPositions : public PairPositions {
  public:
   BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest);
 
-  Tensor score(const Tensor& query, Size keys) const override;
+  std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
   void share(const PairPositions& other) override;
   std::unique_ptr<PairPositions> copy() const override;
 
@@ -53,7 +53,7 @@ class AlibiPositions : public PairPositions {
   AlibiPositions(Place place, const PairShape& shape)
       : PairPositions(std::move(place)), heads_(shape.heads) {}
 
-  Tensor score(const Tensor& query, Size keys) const override;
+  std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
   std::unique_ptr<PairPositions> copy() const override;
 
  private:

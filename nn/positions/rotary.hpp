@@ -13,6 +13,7 @@ class RotaryPositions : public PairPositions {
   RotaryPositions(Place place, const PairShape& shape, double base);
 
   Tensor turn(const Tensor& x, Size first) const override;
+  std::optional<ScoreMod> in_tiles(Size, Size) const override { return ScoreMod{}; }
   std::unique_ptr<PairPositions> copy() const override;
 
  private:

@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "core/score_mod.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {
@@ -31,6 +33,9 @@ class PairPositions : public Module {
   virtual Tensor score(const Tensor& /*query*/, Size /*keys*/) const { return {}; }
   /// What is added to the contexts (B, heads…, Tq, d_v), from the weights (B, heads…, Tq, Tk).
   virtual Tensor context(const Tensor& /*weights*/) const { return {}; }
+  /// What is done to the scores, as tiled attention takes it; for schemes that need neither query nor weights
+  /// it is all they have to say. A ScoreMod that is not defined does nothing; none: tiles cannot do it.
+  virtual std::optional<ScoreMod> in_tiles(Size /*queries*/, Size /*keys*/) const { return {}; }
   /// From now on the same parameters as another layer's, where the scheme has them once for all layers.
   virtual void share(const PairPositions& /*other*/) {}
   virtual std::unique_ptr<PairPositions> copy() const = 0;

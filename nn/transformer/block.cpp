@@ -70,16 +70,19 @@ Tensor TransformerBlock::run(const Tensor& x, const AttentionMemory* memory, con
          cross ? "attends to a second sequence: give it what cross.prepare() made"
                : "has no cross-attention, and was given something to attend to");
   Tensor y = with_residual(x, self_norm, attend);
-  if (cross)
-    y = with_residual(y, cross_norm, [&](const Tensor& in) { return (*cross)(in, *memory).context; });
+  if (cross) y = with_residual(y, cross_norm, [&](const Tensor& in) { return cross->context(in, *memory); });
   if (feed_forward) y = with_residual(y, feed_forward_norm, *feed_forward);
   return y;
 }
 
 Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const AttentionMemory* memory) const {
   return run(x, memory, [&](const Tensor& in) {
-    const Mask own = causal_ && in.size(1) > 1 ? Mask::causal(in.size(1), in.size(1)) & mask : mask;
-    return self(in, in, in, own).context;
+    const Size words = in.size(1);
+    const bool causal = causal_ && words > 1;
+    AttentionMemory own =
+        self.prepare(in, in, causal && mask.defined() ? Mask::causal(words, words) & mask : mask);
+    if (causal && !mask.defined()) own.tiles = BlockMask::causal(words, words);
+    return self.context(in, own);
   });
 }
 
@@ -90,8 +93,9 @@ Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache,
     const Size first = cache.length();
     const AttentionMemory added = self.prepare(in, in, Mask{}, first);
     cache.append(added.keys, added.values);
-    const Mask mask = in.size(1) > 1 ? Mask::causal(in.size(1), cache.length()) : Mask{};
-    return self(in, {cache.keys(), cache.values(), mask, {}}, first).context;
+    AttentionMemory all{cache.keys(), cache.values(), {}, {}};
+    if (in.size(1) > 1) all.tiles = BlockMask::causal(in.size(1), cache.length());
+    return self.context(in, all, first);
   });
 }
 

@@ -1,35 +1,48 @@
-// What the benchmarks share: a leaf with random values, and forward + backward with a given cotangent.
+// What the timed benchmarks share: forward + backward with a given cotangent, and training steps by name.
 #pragma once
 
 #include <benchmark/benchmark.h>
 
-#include <vector>
+#include <functional>
 
-#include "core/core.hpp"
+#include "tests/bench/data.hpp"
 
 namespace tapestry::bench {
 
-inline Tensor random(const Dims& shape, std::uint64_t seed = 1) { return random_normal(shape, seed); }
-inline Tensor leaf(const Dims& shape, std::uint64_t seed = 1) { return variable(random(shape, seed)); }
-
-/// Ids below n, the same every time.
-inline Indices random_ids(const Dims& shape, Size n, std::uint64_t seed = 1) {
-  const Stream stream(seed, 3);
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(shape.count()));
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(n), i));
-  return Indices(ids, shape);
-}
-
-/// Times f() forward and backward; the gradients of `leaves` are dropped first, as a training step does.
+/// Times f() forward and backward, warmed up; the gradients of `leaves` are dropped first, as a training step
+/// does.
 template <class F>
 void forward_backward(benchmark::State& state, const std::vector<Tensor>& leaves, F f) {
   const Tensor dy = random(f().shape(), 9);
-  for (auto _ : state) {
+  const auto pass = [&] {
     for (const Tensor& x : leaves) x.clear_grad();
     Tape tape;
     tape.backward(f(), dy);
-  }
+  };
+  pass();
+  for (auto _ : state) pass();
+}
+
+/// Registers `make()`, which returns a function to call again and again, under a name. It is made and warmed
+/// up once, however often the benchmark is repeated.
+template <class Make>
+void register_step(const char* name, Make make) {
+  benchmark::RegisterBenchmark(name, [make, kept = std::function<void()>()](benchmark::State& state) mutable {
+    if (!kept) {
+      kept = make();
+      for (int i = 0; i < 2; ++i) kept();
+    }
+    for (auto _ : state) kept();
+  })->UseRealTime();
+}
+
+/// main() for programs whose benchmarks `add` registers.
+inline int run_benchmarks(int argc, char** argv, void (*add)()) {
+  add();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
 }
 
 }  // namespace tapestry::bench

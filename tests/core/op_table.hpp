@@ -72,6 +72,8 @@ Rows softmax_rows();
 Rows join_rows();
 Rows matmul_rows();
 Rows recurrent_rows();
+Rows attend_rows();
+Rows sparse_rows();
 
 // ---- inputs ----
 

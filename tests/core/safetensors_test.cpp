@@ -88,6 +88,42 @@ TEST_CASE("safetensors: tensors, views and strings come back as they were") {
   CHECK(read_safetensors(folder / "empty").tensors.empty());
 }
 
+TEST_CASE("safetensors: weights written in bf16 are the nearest, in half the bytes") {
+  const TemporaryFolder folder;
+  const double infinity = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
+  // bf16 has 7 bits behind the point: next to 1 its steps are 1/128. Ties go to the even neighbour.
+  const double step = 1.0 / 128;
+  const std::vector<double> values{
+      0,         -0.0, 1,      1 + step / 4,  1 + step / 2, 1 + 3 * step / 2, 1 + 0.51 * step,
+      -infinity, nan,  3.4e38, -1.7014118e38, 1e-45},
+      wanted{0, -0.0, 1, 1, 1, 1 + 2 * step, 1 + step, -infinity, nan, infinity, -1.7014118346046923e38, 0};
+  const auto count = static_cast<Size>(values.size());
+  for (const DType type : {DType::f32, DType::f64}) {
+    const State state{{"values", tensor(values, {count}, type)}, {"many", random_normal({1000}, 1, type)}};
+    write_safetensors(folder / "half", state, {{"a", "b"}}, Written::bf16);
+    write_safetensors(folder / "whole", {{"values", state.at("values").to(DType::f32)},
+                                         {"many", state.at("many").to(DType::f32)}});
+    const SafeTensors back = read_safetensors(folder / "half");
+    CHECK(back.metadata.at("a") == "b");
+    CHECK(back.at("values").dtype() == DType::f32);
+    for (Size i = 0; i < count; ++i) {
+      INFO(i);
+      const double found = back.at("values").at({i}), want = wanted[static_cast<std::size_t>(i)];
+      CHECK((found == want || (std::isnan(found) && std::isnan(want))));
+      CHECK(std::signbit(found) == std::signbit(want));
+    }
+    const std::vector<double> before = state.at("many").to_vector(), after = back.at("many").to_vector();
+    double worst = 0;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      worst = std::max(worst, std::abs(after[i] / before[i] - 1));
+    CHECK(worst <= 1.0 / 256);
+    CHECK(worst > 1.0 / 512);
+    CHECK(static_cast<double>(std::filesystem::file_size(folder / "half")) <
+          0.55 * static_cast<double>(std::filesystem::file_size(folder / "whole")));
+  }
+}
+
 TEST_CASE("safetensors: every f16 and bf16 becomes the same f32") {
   Bytes bytes = file_of(R"({"h":)" + entry("F16", "65536", "0,131072") + R"(,"b":)" +
                             entry("BF16", "65536", "131072,262144") + "}",

@@ -8,9 +8,9 @@
 namespace tapestry::kit {
 namespace {
 
-bool knows(const Vocabulary& vocabulary, const Words& words) {
+bool knows(const Lexicon& lexicon, const Words& words) {
   return std::all_of(words.begin(), words.end(),
-                     [&](const std::string& word) { return vocabulary.contains(word); });
+                     [&](const std::string& word) { return lexicon.contains(word); });
 }
 
 /// What a perfect model would write, each word looking at `where(word)`.

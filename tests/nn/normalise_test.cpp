@@ -1,6 +1,7 @@
 // Normalisers: against plain loops, gradients, masks; and in the pipeline.
 #include "nn/attention/normalise.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -47,6 +48,36 @@ Row sigmoid_of(const Row& scores) {
   return weights;
 }
 
+Row sink_of(const Row& scores) {
+  double total = 1;
+  for (const double s : scores) total += std::exp(s);
+  Row weights;
+  for (const double s : scores) weights.push_back(std::exp(s) / total);
+  return weights;
+}
+
+Row capped_of(Row scores) {
+  for (double& s : scores) s = 2 * std::tanh(s / 2);
+  return softmax_of(scores, 1);
+}
+
+/// max(shrink · s − τ, 0)^power, with τ found by halving.
+Row sparse_of(const Row& scores, double shrink, double power) {
+  double low = -1e3, high = 1e3;
+  const auto weight = [&](double s, double limit) {
+    return std::pow(std::max(shrink * s - limit, 0.0), power);
+  };
+  for (int step = 0; step < 200; ++step) {
+    const double middle = (low + high) / 2;
+    double total = 0;
+    for (const double s : scores) total += weight(s, middle);
+    (total > 1 ? low : high) = middle;
+  }
+  Row weights;
+  for (const double s : scores) weights.push_back(weight(s, low));
+  return weights;
+}
+
 const std::vector<NormaliserRow>& normalisers() {
   static const std::vector<NormaliserRow> rows{
       {"softmax", softmax_weights, [](const Row& s) { return softmax_of(s, 1); }},
@@ -54,6 +85,10 @@ const std::vector<NormaliserRow>& normalisers() {
       {"temperature 4", softmax_with_temperature(4), [](const Row& s) { return softmax_of(s, 4); }},
       {"hardmax", hardmax_weights, hardmax_of, false},
       {"sigmoid", sigmoid_weights, sigmoid_of},
+      {"sink", sink_weights, sink_of},
+      {"soft-capped", soft_capped(2), capped_of},
+      {"sparsemax", sparsemax_weights, [](const Row& s) { return sparse_of(s, 1, 1); }},
+      {"entmax-1.5", entmax15_weights, [](const Row& s) { return sparse_of(s, 0.5, 2); }},
       {"none", plain_weights, [](const Row& s) { return s; }},
   };
   return rows;

@@ -1,0 +1,97 @@
+// A mask in tiles: which pairs of queries and keys count, worked out once and used by any number of layers
+// and steps. Tiles without a pair cost nothing, and equal tiles are kept once, so a causal mask or a window
+// stays small however long the text is.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "core/simd/attention.hpp"
+#include "core/values.hpp"
+
+namespace tapestry {
+
+/// A pair: query i of head h of batch row b, and key j.
+struct QueryKey {
+  Size b = 0, h = 0, i = 0, j = 0;
+};
+
+class BlockMask {
+ public:
+  /// No mask: all pairs count.
+  BlockMask() = default;
+  /// Pairs for which may_attend(QueryKey) is true. With `batch` or `heads` above 1 the answer may depend on b
+  /// or h; otherwise one answer serves all.
+  ///     BlockMask::where(n, n, [](QueryKey p) { return p.j <= p.i && p.i - p.j < 256; })
+  template <class F>
+  static BlockMask where(Size queries, Size keys, const F& may_attend, Size batch = 1, Size heads = 1);
+  /// From a mask (Tq, Tk), (B, Tq, Tk) or (B, …, Tq, Tk): a batch, heads on one axis or more, and pairs. Axes
+  /// of size 1 are repeated.
+  static BlockMask from(const Mask& mask, Size queries, Size keys);
+  /// As Mask::causal and Mask::window.
+  static BlockMask causal(Size queries, Size keys);
+  static BlockMask window(Size queries, Size keys, Size before, Size after);
+
+  bool defined() const { return tiles_ != nullptr; }
+  Size batch() const;
+  Size heads() const;
+  Size queries() const;
+  Size keys() const;
+  /// The share of tiles that have a pair: the work that is left.
+  double share() const;
+  /// The same pairs as a mask (batch, heads, Tq, Tk), for ops that want one.
+  Mask mask() const;
+  /// (batch, heads, Tk, 1): true for keys that some query sees.
+  Mask seen() const;
+  /// The first query that may attend to nothing, if there is one (its j means nothing).
+  std::optional<QueryKey> blind_query() const;
+  /// For the kernels; valid as long as this mask or a copy of it lives.
+  simd::TileMask view() const;
+
+ private:
+  struct Tiles;
+  class Builder;
+  explicit BlockMask(std::shared_ptr<const Tiles> tiles) : tiles_(std::move(tiles)) {}
+
+  std::shared_ptr<const Tiles> tiles_;
+};
+
+/// Takes the tiles one after the other: batch, heads, query tiles, key tiles, the last runs fastest.
+class BlockMask::Builder {
+ public:
+  /// Throws for sizes below 0, or a batch or heads below 1.
+  Builder(Size queries, Size keys, Size batch, Size heads);
+  ~Builder();
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  /// Where the next tile's pairs go, rows kKeyTile apart, all false.
+  bool* next();
+  void take(Size b, Size h, Size first_query, Size first_key);
+  BlockMask finish();
+
+ private:
+  struct Patterns;
+  std::shared_ptr<Tiles> tiles_;
+  std::unique_ptr<Patterns> patterns_;
+};
+
+template <class F>
+BlockMask BlockMask::where(Size queries, Size keys, const F& may_attend, Size batch, Size heads) {
+  Builder builder(queries, keys, batch, heads);
+  for (Size b = 0; b < batch; ++b)
+    for (Size h = 0; h < heads; ++h)
+      for (Size first_query = 0; first_query < queries; first_query += simd::kQueryTile)
+        for (Size first_key = 0; first_key < keys; first_key += simd::kKeyTile) {
+          bool* pairs = builder.next();
+          const Size end_query = std::min(queries, first_query + simd::kQueryTile);
+          const Size end_key = std::min(keys, first_key + simd::kKeyTile);
+          for (Size i = first_query; i < end_query; ++i, pairs += simd::kKeyTile)
+            for (Size j = first_key; j < end_key; ++j)
+              pairs[j - first_key] = may_attend(QueryKey{b, h, i, j});
+          builder.take(b, h, first_query, first_key);
+        }
+  return builder.finish();
+}
+
+}  // namespace tapestry

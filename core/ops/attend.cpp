@@ -1,0 +1,333 @@
+#include "core/ops/attend.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "core/broadcast.hpp"
+#include "core/create.hpp"
+#include "core/layout.hpp"
+#include "core/op.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/matmul.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/softmax.hpp"
+#include "core/ops/views.hpp"
+#include "core/records.hpp"
+#include "core/simd/attention.hpp"
+
+namespace tapestry {
+
+namespace {
+
+constexpr std::size_t kMostLearned = 4;
+
+double scale_of(const Tensor& query, const AttendOptions& options) {
+  if (options.pairs.defined()) return 1;
+  return options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<Size>(1, query.size(-1)))));
+}
+
+/// The product of the axes [first, last).
+Size product(const Dims& shape, int first, int last) {
+  Size n = 1;
+  for (int axis = first; axis < last; ++axis) n *= shape[axis];
+  return n;
+}
+
+Size batch_of(const Tensor& x) { return x.rank() > 2 ? x.size(0) : 1; }
+Size heads_of(const Tensor& x) { return product(x.shape(), 1, x.rank() - 2); }
+
+/// Whether the axes of the heads step evenly through memory, and rows are contiguous.
+bool is_even(const Tensor& x) {
+  Size step = 0, size = 1;
+  for (int axis = x.rank() - 3; axis >= 1; --axis) {
+    if (x.shape()[axis] == 1) continue;
+    if (size > 1 && x.strides()[axis] != step * size) return false;
+    if (size == 1) step = x.strides()[axis];
+    size *= x.shape()[axis];
+  }
+  return x.strides().back() == 1 || x.shape().back() == 1;
+}
+
+/// x as the kernel takes it: a copy only if its strides ask for one.
+Tensor even(const Tensor& x) {
+  const detail::Paused paused;
+  return is_even(x) ? x : contiguous(x);
+}
+
+/// How x's (batch, heads, rows) are strided; x is even.
+template <class T>
+simd::Heads<T> heads(const Tensor& x) {
+  simd::Heads<T> to;
+  to.data = const_cast<T*>(x.data<std::remove_const_t<T>>());
+  to.row = x.strides()[x.rank() - 2];
+  if (x.rank() > 2) to.batch = x.strides()[0];
+  for (int axis = x.rank() - 3; axis >= 1 && to.head == 0; --axis)
+    if (x.shape()[axis] != 1) to.head = x.strides()[axis];
+  return to;
+}
+
+/// Leading axes of x as those of the query, but for a last one of 1, which the query's heads share.
+Tensor led_as(const Tensor& query, const Tensor& x, bool shared) {
+  Dims shape = query.shape();
+  const int lead = query.rank() - 2;
+  shape[lead] = x.size(-2), shape[lead + 1] = x.size(-1);
+  if (shared) shape[lead - 1] = 1;
+  return shape == x.shape() ? x : expand(x, shape);
+}
+
+/// (B, H, rows, columns), with the leading axes of the query.
+Tensor by_head(const Tensor& query, const Tensor& x) {
+  return reshape(led_as(query, x, false), {batch_of(query), heads_of(query), x.size(-2), x.size(-1)});
+}
+
+/// One more key that all may see.
+Mask with_sink(const Mask& mask) {
+  Dims shape = mask.shape();
+  const Size keys = shape.back()++;
+  return Mask::from(product(shape, 0, shape.rank() - 1), keys + 1,
+                    [&](Size row, Size j) { return j == keys || mask.data()[row * keys + j]; })
+      .reshape(shape);
+}
+
+/// The result as record() has it.
+Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
+              bool with_lse) {
+  Mask mask = options.mask.mask();
+  Tensor q = by_head(query, query), k = by_head(query, key), v = by_head(query, value);
+  const Tensor zero = scalar(0, q.dtype());
+  if (mask.defined()) k = where(options.mask.seen(), k, zero), v = where(options.mask.seen(), v, zero);
+  Tensor scores = options.pairs.defined() ? options.pairs.form().by_ops(q, k, options.pairs.learned().data())
+                                          : matmul(q, transpose(k)) * scale_of(query, options);
+  if (options.score.defined()) scores = options.score.by_ops(scores);
+  if (options.sink) {
+    scores = pad(scores, -1, 0, 1);
+    if (mask.defined()) mask = with_sink(mask);
+  }
+  Tensor weights = mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
+  if (options.sink) weights = slice(weights, -1, 0, k.size(2));
+  Tensor out = matmul(weights, v);
+  if (with_lse) {
+    if (mask.defined())
+      scores = where(mask, scores, scalar(-std::numeric_limits<double>::infinity(), q.dtype()));
+    out = concat({out, logsumexp(scores, {-1}, Keep::yes)}, -1);
+  }
+  Dims shape = query.shape();
+  shape.back() = out.size(-1);
+  return reshape(out, shape);
+}
+
+/// What an attention is computed from, fit for the kernel, and its result.
+struct Problem {
+  Tensor query, key, value;
+  std::vector<Tensor> sources;  // what pairs and score learn, then the score's constants
+  double scale;
+  BlockMask mask;
+  PairScore pairs;
+  ScoreMod score;
+  bool sink;
+  Where at;
+
+  /// Calls f(problem of the kernel), with all that it points to alive. A lambda's mistake becomes an Error.
+  template <class T, class F>
+  void run(const F& f) const {
+    simd::Attention<T> x;
+    x.batch = batch_of(query), x.heads = heads_of(query);
+    x.share = x.heads / std::max<Size>(1, heads_of(key));
+    x.queries = query.size(-2), x.keys = key.size(-2);
+    x.width = query.size(-1), x.value_width = value.size(-1);
+    x.scale = static_cast<T>(scale);
+    x.query = heads<const T>(query), x.key = heads<const T>(key), x.value = heads<const T>(value);
+    const simd::TileMask tiles = mask.defined() ? mask.view() : simd::TileMask{};
+    if (mask.defined()) x.mask = &tiles;
+    const auto from_pairs =
+        pairs.defined() ? pairs.form().on_tiles(T(0), sources.data(), query.size(-1)) : nullptr;
+    x.pairs = from_pairs.get();
+    const auto of_score = sources.begin() + static_cast<std::ptrdiff_t>(pairs.learned().size());
+    const auto on_tiles = score.defined() ? score.form().on_tiles(T(0), {of_score, sources.end()}) : nullptr;
+    x.score = on_tiles.get();
+    x.sink = sink;
+    try {
+      f(x);
+    } catch (const std::logic_error& mistake) {
+      fail("{} ({}:{})", mistake.what(), at.file, at.line);
+    }
+  }
+};
+
+void check(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
+           Where at) {
+  check_same_dtype(query, key, "attend");
+  check_same_dtype(query, value, "attend");
+  if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 || key.rank() > query.rank() ||
+      value.rank() > query.rank() || query.size(-1) != key.size(-1) || key.size(-2) != value.size(-2))
+    fail(
+        "[attend] query {}, key {} and value {} do not fit: they are (…,Tq,d), (…,Tk,d) and (…,Tk,d_v) "
+        "({}:{})",
+        describe(query), describe(key), describe(value), at.file, at.line);
+  for (const Tensor* x : {&key, &value})
+    for (int back = 3; back <= x->rank(); ++back)
+      if (x->size(-back) != 1 && x->size(-back) != query.size(-back))
+        fail("[attend] leading axes of {} {} do not broadcast to those of query {} ({}:{})",
+             x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
+  if (options.strict && key.size(-2) == 0 && product(query.shape(), 0, query.rank() - 1) > 0)
+    fail("[attend] key {} has no rows, so that query {} has nothing to attend to: turn strict off ({}:{})",
+         describe(key), describe(query), at.file, at.line);
+  for (const Tensor& weight : options.pairs.learned())
+    if (!(weight.shape() == Dims{query.size(-1)}))
+      fail(
+          "[attend] a weight {} of a pair score does not fit query {}: it has a number for each unit ({}:{})",
+          describe(weight), describe(query), at.file, at.line);
+  const BlockMask& mask = options.mask;
+  if (!mask.defined()) return;
+  const Size batch = batch_of(query), all_heads = heads_of(query);
+  if (mask.queries() != query.size(-2) || mask.keys() != key.size(-2) ||
+      (mask.batch() != 1 && mask.batch() != batch) || (mask.heads() != 1 && mask.heads() != all_heads))
+    fail(
+        "[attend] a mask for batch {}, {} heads, {} queries and {} keys does not fit batch {}, {} heads, {} "
+        "queries and {} keys ({}:{})",
+        mask.batch(), mask.heads(), mask.queries(), mask.keys(), batch, all_heads, query.size(-2),
+        key.size(-2), at.file, at.line);
+  if (const auto blind = options.strict ? mask.blind_query() : std::nullopt)
+    fail(
+        "[attend] the mask leaves query {} of batch row {}, head {} nothing to attend to: give it a key, or "
+        "turn strict off ({}:{})",
+        blind->i, blind->b, blind->h, at.file, at.line);
+}
+
+/// The result (…, Tq, d_v), or with the log-sum-exp behind it (…, Tq, d_v + 1), recorded with L learned
+/// tensors.
+template <std::size_t L>
+Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
+              bool with_lse, const Problem& problem, Tensor out, const Tensor& lse, Where at) {
+  std::array<const Tensor*, 3 + L> targets{&query, &key, &value};
+  const std::size_t of_pairs = options.pairs.learned().size();
+  for (std::size_t i = 0; i < L; ++i)
+    targets[3 + i] = i < of_pairs ? &options.pairs.learned()[i] : &options.score.learned()[i - of_pairs];
+  const auto rule = [problem, with_lse, lse](const Tensor& dy, const Tensor& y) {
+    std::array<Tensor, 3 + L> gradients;
+    Tensor dq = uninitialised_like(problem.query, problem.query.shape()),
+           dk = uninitialised_like(problem.key, problem.key.shape()),
+           dv = uninitialised_like(problem.value, problem.value.shape());
+    const Size width = problem.value.size(-1);
+    const Tensor out_part = slice(y, -1, 0, width), d_out = even(slice(dy, -1, 0, width)),
+                 d_lse = with_lse ? contiguous(slice(dy, -1, width, width + 1)) : Tensor{};
+    Size learned = 0;
+    for (std::size_t i = 0; i < L; ++i) learned += problem.sources[i].count();
+    Tensor d_learned = Tensor::uninitialised({learned}, y.dtype());
+    dispatch(y.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      problem.run<T>([&](const simd::Attention<T>& x) {
+        simd::attention_backward(x, heads<const T>(out_part), lse.data<T>(), heads<const T>(d_out),
+                                 with_lse ? d_lse.data<T>() : nullptr, heads<T>(dq), heads<T>(dk),
+                                 heads<T>(dv), d_learned.mutable_data<T>());
+      });
+    });
+    gradients[0] = dq, gradients[1] = dk, gradients[2] = dv;
+    Size first = 0;
+    for (std::size_t i = 0; i < L; ++i) {
+      const Tensor& source = problem.sources[i];
+      gradients[3 + i] = reshape(slice(d_learned, 0, first, first + source.count()), source.shape());
+      first += source.count();
+    }
+    return gradients;
+  };
+  return op<"attend">(
+      at, std::move(out), wrt_all(targets, rule),
+      twin([query, key, value, options, with_lse] { return by_ops(query, key, value, options, with_lse); }));
+}
+
+Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values,
+           const AttendOptions& options, bool with_lse, Where at) {
+  check(query, all_keys, all_values, options, at);
+  const int lead = query.rank() - 2;
+  const auto has_one = [&](const Tensor& x) { return x.rank() == query.rank() && x.size(lead - 1) == 1; };
+  const bool shared = lead >= 2 && has_one(all_keys) && has_one(all_values);
+  const Tensor key = led_as(query, all_keys, shared), value = led_as(query, all_values, shared);
+  const ScoreMod& score = options.score;
+  Problem problem{even(query),  even(key),     even(value), {},           scale_of(query, options),
+                  options.mask, options.pairs, score,       options.sink, at};
+  {
+    const detail::Paused paused;
+    for (const auto* part : {&options.pairs.learned(), &score.learned(), &score.constants()})
+      for (const Tensor& source : *part) {
+        if (part != &score.constants()) check_same_dtype(query, source, "attend");
+        problem.sources.push_back(
+            contiguous(source.dtype() == query.dtype() ? source : source.to(query.dtype())));
+      }
+  }
+  Dims shape = query.shape();
+  shape.back() = value.size(-1) + (with_lse ? 1 : 0);
+  Tensor out =
+      with_lse ? Tensor::uninitialised(shape, query.dtype()) : uninitialised_like(problem.query, shape);
+  Tensor lse = Tensor::uninitialised({product(shape, 0, shape.rank() - 1)}, query.dtype());
+  dispatch(query.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    problem.run<T>([&](const simd::Attention<T>& x) {
+      simd::attention_forward(x, heads<T>(out), lse.mutable_data<T>());
+    });
+    if (with_lse)
+      for (Size row = 0; row < lse.count(); ++row)
+        out.mutable_data<T>()[(row + 1) * shape.back() - 1] = lse.data<T>()[row];
+  });
+  const std::size_t learned = options.pairs.learned().size() + score.learned().size();
+  switch (learned) {
+    case 0:
+      return record<0>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
+    case 1:
+      return record<1>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
+    case 2:
+      return record<2>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
+    case 3:
+      return record<3>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
+    case kMostLearned:
+      return record<kMostLearned>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
+    default:
+      fail("[attend] a score learns {} tensors: {} at most; join some of them ({}:{})", learned, kMostLearned,
+           at.file, at.line);
+  }
+}
+
+}  // namespace
+
+// O = P V, P = softmax(S), S = score(scale·Q Kᵀ): see core/simd/attention_backward.cpp for the derivatives.
+Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
+              Where at) {
+  return run(query, key, value, options, false, at);
+}
+
+PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Tensor& value,
+                                const AttendOptions& options, Where at) {
+  const Tensor both = run(query, key, value, options, true, at);
+  const Size width = value.size(-1);
+  return {slice(both, -1, 0, width), select(both, -1, width)};
+}
+
+PartialAttention merge(std::span<const PartialAttention> parts) {
+  if (parts.empty()) fail("[merge] no parts of attention to merge: give one or more");
+  std::vector<Tensor> sums;
+  for (const PartialAttention& part : parts) sums.push_back(part.log_sum_exp);
+  const Tensor all = stack(sums, -1);
+  // Each part counts by its share of the sum; a query that no part has pairs for stays 0.
+  const Tensor shares = masked_softmax(all, Mask::from(1, all.size(-1), [](Size, Size) { return true; }));
+  PartialAttention whole;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto place = static_cast<Size>(i);
+    const Tensor term = parts[i].context * slice(shares, -1, place, place + 1);
+    whole.context = i == 0 ? term : whole.context + term;
+  }
+  whole.log_sum_exp = logsumexp(all, {-1});
+  return whole;
+}
+
+Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
+                     const AttendOptions& options) {
+  check(query, key, value, options, {});
+  return by_ops(query, key, value, options, false);
+}
+
+}  // namespace tapestry

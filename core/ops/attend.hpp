@@ -1,0 +1,57 @@
+// Attention without its matrix: softmax(score(scale·Q Kᵀ), over the pairs that count)·V in tiles.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/block_mask.hpp"
+#include "core/pair_score.hpp"
+#include "core/score_mod.hpp"
+#include "core/tensor.hpp"
+
+namespace tapestry {
+
+struct AttendOptions {
+  /// Of query·key; none: 1/√d (Vaswani et al. 2017, section 3.2.1).
+  std::optional<double> scale = {};
+  /// What makes the scores instead of scale·query·key.
+  PairScore pairs = {};
+  /// Which pairs count; none: all.
+  BlockMask mask = {};
+  /// What is done to the scores; none: nothing.
+  ScoreMod score = {};
+  /// One more key with score 0 and value 0: a query may look at nothing (Miller 2023, "Attention is off by
+  /// one"; the sink of Xiao et al. 2023, arXiv 2309.17453).
+  bool sink = false;
+  /// A query with nothing to attend to is an error, instead of an output of 0.
+  bool strict = false;
+};
+
+/// query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is the batch,
+/// those after it are heads. Leading axes of key and value broadcast to the query's; a last one of 1 is
+/// shared by its heads without a copy. No (Tq, Tk) matrix is made, forward or backward: memory grows as Tq +
+/// Tk. A query with no pairs gives exactly 0; what stands at keys and values that no query sees, NaN too,
+/// touches nothing.
+Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
+              Where at = {});
+
+/// Attention to some of the keys: its context and the logarithm of its sum of exp(score), by which it is
+/// merged with attention to others.
+struct PartialAttention {
+  Tensor context;      ///< (…, Tq, d_v)
+  Tensor log_sum_exp;  ///< (…, Tq); −∞ for a query with no pairs
+};
+
+/// As attend(), and what it takes to merge() the result.
+PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Tensor& value,
+                                const AttendOptions& options = {}, Where at = {});
+
+/// Attention to the keys of all parts together, exactly; only one part may have a sink.
+PartialAttention merge(std::span<const PartialAttention> parts);
+
+/// The same as attend() from plain ops, matrix and all: the reference, and what second derivatives run
+/// through.
+Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
+                     const AttendOptions& options = {});
+
+}  // namespace tapestry

@@ -1,0 +1,194 @@
+// A score written as a lambda, run in tiles at full speed, trained, and differentiated by itself:
+//
+//     const ScoreMod alibi = score_mod(
+//         [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); }, wrt(slopes));
+//     Tensor y = attend(q, k, v, {.mask = BlockMask::causal(n, n), .score = alibi});
+//
+// and, summed over units, one that makes the score from query and key:
+//
+//     // s = Σ_u v_u tanh(q_u + k_u) (Bahdanau, Cho & Bengio 2015)
+//     const PairScore additive = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, wrt(v));
+//     Tensor y = attend(q, k, values, {.pairs = additive});
+//
+// The first kind of lambda gets the scaled score s, its place `at`, and a reader for each further argument,
+// and returns the new score. It runs on three kinds of numbers: SIMD lanes, duals for the derivative, and
+// whole tensors (Symbol) for the reference. So it is a template (auto), branches with select(condition, a,
+// b), and uses + − · ÷, abs, exp, log, sqrt, tanh, sigmoid, min, max and comparisons.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <tuple>
+#include <utility>
+
+#include "core/learned.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/views.hpp"
+#include "core/pair_score.hpp"
+#include "core/score_mod.hpp"
+#include "core/simd/pair_tiles.hpp"
+#include "core/simd/score_tiles.hpp"
+#include "core/symbol.hpp"
+#include "core/values.hpp"
+
+namespace tapestry {
+
+namespace detail {
+
+/// Which of the sources an argument is: the learned come first.
+template <std::size_t N>
+struct SourceOrder {
+  std::array<std::size_t, N> source{};
+  std::size_t learned = 0;
+};
+
+template <class... Args>
+constexpr SourceOrder<sizeof...(Args)> source_order() {
+  SourceOrder<sizeof...(Args)> order;
+  constexpr std::array<bool, sizeof...(Args)> is_learned{std::same_as<Args, Learned>...};
+  for (const bool one : is_learned) order.learned += one ? 1 : 0;
+  std::size_t learned = 0, constant = order.learned;
+  for (std::size_t i = 0; i < sizeof...(Args); ++i) order.source[i] = is_learned[i] ? learned++ : constant++;
+  return order;
+}
+
+inline Tensor source_of(const Learned& argument) { return argument.tensor; }
+inline Tensor source_of(const Tensor& argument) { return argument.detach(); }
+/// Whole numbers as numbers of f64, exact up to 2^53; the kernels of f32 have them exact up to 2^24.
+inline Tensor source_of(const Indices& argument) {
+  const std::vector<std::int64_t> ids = argument.to_vector();
+  return tensor(std::vector<double>(ids.begin(), ids.end()), argument.shape(), DType::f64);
+}
+
+/// Reads a source by whole tensors.
+struct SymbolReader {
+  const Tensor& table;
+  template <class... I>
+  Symbol operator()(const I&... index) const {
+    if (static_cast<int>(sizeof...(I)) != table.rank())
+      fail("[score_mod] a source {} is read with {} indices: give one for each axis", describe(table),
+           sizeof...(I));
+    return read(table, {Symbol(index)...});
+  }
+};
+
+/// The lambda F with N arguments.
+template <class F, std::size_t N>
+class LambdaScore final : public ScoreMod::Form {
+ public:
+  LambdaScore(F f, const SourceOrder<N>& order) : f_(std::move(f)), order_(order) {}
+
+  std::unique_ptr<simd::TileScore<float>> on_tiles(float, const std::vector<Tensor>& sources) const override {
+    return make<float>(sources);
+  }
+  std::unique_ptr<simd::TileScore<double>> on_tiles(double,
+                                                    const std::vector<Tensor>& sources) const override {
+    return make<double>(sources);
+  }
+
+  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources) const override {
+    const auto places = [&](int axis) {
+      Dims shape = Dims::filled(4, 1);
+      shape[axis] = scores.size(axis);
+      return Symbol(reshape(arange(0, static_cast<double>(scores.size(axis)), 1, scores.dtype()), shape));
+    };
+    const simd::At<Symbol, Symbol> at{places(0), places(1), places(2), places(3)};
+    std::vector<Tensor> typed;
+    for (const Tensor& source : sources)
+      typed.push_back(source.dtype() == scores.dtype() ? source : source.to(scores.dtype()));
+    const Symbol result = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Symbol(f_(Symbol(scores), at, SymbolReader{typed[order_.source[I]]}...));
+    }
+    (std::make_index_sequence<N>{});
+    // A score that does not depend on s may lack axes.
+    return add(result.tensor, full({}, 0, scores.dtype())).shape() == scores.shape()
+               ? result.tensor
+               : expand(result.tensor, scores.shape());
+  }
+
+ private:
+  template <class T>
+  std::unique_ptr<simd::TileScore<T>> make(const std::vector<Tensor>& sources) const {
+    std::array<simd::Source<T>, N> tables;
+    for (std::size_t i = 0; i < N; ++i) {
+      const Tensor& source = sources[order_.source[i]];
+      tables[i] = {source.data<T>(), source.shape(), -1};
+    }
+    // The learned lie one behind the other in their gradient.
+    Size first = 0;
+    for (std::size_t learned = 0; learned < order_.learned; ++learned)
+      for (std::size_t i = 0; i < N; ++i)
+        if (order_.source[i] == learned) {
+          tables[i].learned = first;
+          first += tables[i].shape.count();
+        }
+    return std::make_unique<simd::LambdaTiles<T, F, N>>(f_, tables, first);
+  }
+
+  F f_;
+  SourceOrder<N> order_;
+};
+
+/// The lambda F of a unit with N weights.
+template <class F, std::size_t N>
+class LambdaPairScore final : public PairScore::Form {
+ public:
+  explicit LambdaPairScore(F f) : f_(std::move(f)) {}
+
+  std::unique_ptr<simd::TilePairs<float>> on_tiles(float, const Tensor* weights, Size width) const override {
+    return make<float>(weights, width);
+  }
+  std::unique_ptr<simd::TilePairs<double>> on_tiles(double, const Tensor* weights,
+                                                    Size width) const override {
+    return make<double>(weights, width);
+  }
+  Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights) const override {
+    const Symbol q = unsqueeze(query, -2), k = unsqueeze(key, -3);
+    const Symbol units = [&]<std::size_t... W>(std::index_sequence<W...>) {
+      return Symbol(f_(q, k, Symbol(weights[W])...));
+    }
+    (std::make_index_sequence<N>{});
+    return sum(units.tensor, {-1});
+  }
+
+ private:
+  template <class T>
+  std::unique_ptr<simd::TilePairs<T>> make(const Tensor* weights, Size width) const {
+    std::array<const T*, N> data{};
+    for (std::size_t i = 0; i < N; ++i) data[i] = weights[i].template data<T>();
+    return std::make_unique<simd::LambdaPairs<T, F, N>>(f_, data, width);
+  }
+
+  F f_;
+};
+
+}  // namespace detail
+
+/// A score from a lambda (s, at, readers…) → new score. at.b and at.h are the numbers of the batch row and
+/// the head, at.i and at.j of query and key. Each further argument becomes a reader, called with one index
+/// for each axis: a Learned (from wrt) is trained; a Tensor or Indices is constant. Reading outside throws
+/// when it runs, and so does a pair that counts whose score is NaN or +∞ (−∞ hides the pair).
+template <class F, class... Args>
+requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
+          std::same_as<Args, Indices>)&&...) ScoreMod score_mod(F f, const Args&... args) {
+  constexpr auto order = detail::source_order<Args...>();
+  std::vector<Tensor> learned(order.learned), constants(sizeof...(Args) - order.learned);
+  [[maybe_unused]] std::size_t i = 0;
+  [[maybe_unused]] const auto place = [&](const Tensor& source) {
+    const std::size_t at = order.source[i++];
+    (at < order.learned ? learned[at] : constants[at - order.learned]) = source;
+  };
+  (place(detail::source_of(args)), ...);
+  return ScoreMod(std::make_shared<detail::LambdaScore<F, sizeof...(Args)>>(std::move(f), order),
+                  std::move(learned), std::move(constants));
+}
+
+/// A score of query and key from a lambda (q, k, weights…) of one unit: s_ij = Σ_u f(q_iu, k_ju, w_u …) with
+/// as many learned weights (U), each wrt(tensor), as are given.
+template <class F, std::same_as<Learned>... Weights>
+PairScore pair_score(F f, const Weights&... weights) {
+  return PairScore(std::make_shared<detail::LambdaPairScore<F, sizeof...(Weights)>>(std::move(f)),
+                   std::vector<Tensor>{weights.tensor...});
+}
+
+}  // namespace tapestry

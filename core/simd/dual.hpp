@@ -1,0 +1,68 @@
+// Dual numbers on lanes: a value and its slope, so that a formula written once gives its derivative too.
+//
+// With x = {x, 1} and constants c = {c, 0}, f(x) = {f(x), f'(x)}: each operation below is one rule of
+// differentiation (Griewank & Walther 2008, chapter 3). Where a slope jumps (abs, min, max) the right-hand
+// or first one is taken.
+#pragma once
+
+#include <type_traits>
+
+#include "core/simd/arch.hpp"
+#include "core/simd/math.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+template <class T>
+struct Dual {
+  using Lanes = Batch<T>;
+  Lanes value, slope;
+
+  Dual(Lanes value_in, Lanes slope_in) : value(value_in), slope(slope_in) {}
+  /// Constants.
+  Dual(Lanes constant) : value(constant), slope(T(0)) {}
+  template <class Number>
+  requires std::is_arithmetic_v<Number> Dual(Number constant) : Dual(Lanes(constant)) {}
+
+  friend Dual operator+(Dual a, Dual b) { return {a.value + b.value, a.slope + b.slope}; }
+  friend Dual operator-(Dual a, Dual b) { return {a.value - b.value, a.slope - b.slope}; }
+  friend Dual operator*(Dual a, Dual b) {
+    return {a.value * b.value, fma(a.slope, b.value, a.value * b.slope)};
+  }
+  friend Dual operator/(Dual a, Dual b) {
+    const Lanes ratio = a.value / b.value;
+    return {ratio, (a.slope - ratio * b.slope) / b.value};
+  }
+  friend Dual operator-(Dual a) { return {-a.value, -a.slope}; }
+
+  friend BatchBool<T> operator<(Dual a, Dual b) { return a.value < b.value; }
+  friend BatchBool<T> operator<=(Dual a, Dual b) { return a.value <= b.value; }
+  friend BatchBool<T> operator>(Dual a, Dual b) { return a.value > b.value; }
+  friend BatchBool<T> operator>=(Dual a, Dual b) { return a.value >= b.value; }
+  friend BatchBool<T> operator==(Dual a, Dual b) { return a.value == b.value; }
+
+  friend Dual select(BatchBool<T> condition, Dual yes, Dual no) {
+    return {select(condition, yes.value, no.value), select(condition, yes.slope, no.slope)};
+  }
+  friend Dual min(Dual a, Dual b) { return select(b.value < a.value, b, a); }
+  friend Dual max(Dual a, Dual b) { return select(b.value > a.value, b, a); }
+  friend Dual abs(Dual a) { return select(a.value < Lanes(T(0)), -a, a); }
+  friend Dual exp(Dual a) {
+    const Lanes y = exp(a.value);
+    return {y, a.slope * y};
+  }
+  friend Dual log(Dual a) { return {log(a.value), a.slope / a.value}; }
+  friend Dual sqrt(Dual a) {
+    const Lanes y = sqrt(a.value);
+    return {y, a.slope / (y + y)};
+  }
+  friend Dual tanh(Dual a) {
+    const Lanes y = tanh(a.value);
+    return {y, a.slope * (Lanes(T(1)) - y * y)};
+  }
+  friend Dual sigmoid(Dual a) {
+    const Lanes y = sigmoid(a.value);
+    return {y, a.slope * y * (Lanes(T(1)) - y)};
+  }
+};
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -1,0 +1,42 @@
+// Sentences that have a mood.
+//
+// In real text words keep company with words of their kind. The grammar draws every word by itself; so a kind
+// is made up here. Some words are friendly by decree, some unfriendly, and of the grammar's sentences those
+// are kept that have at least two such words, all of one kind.
+#include "lessons/23_bert/moods.hpp"
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "lessons/kit/grammar_corpus.hpp"
+
+namespace tapestry {
+namespace {
+
+const std::set<std::string> kFriendly = {"pretty", "green",  "quiet",   "open", "loves", "love",  "sings",
+                                         "sing",   "friend", "friends", "tree", "trees", "music", "near"};
+const std::set<std::string> kUnfriendly = {"old",    "modern", "round", "red",    "follows",
+                                           "follow", "falls",  "fall",  "waits",  "wait",
+                                           "door",   "doors",  "city",  "cities", "behind"};
+
+}  // namespace
+
+int mood(const kit::GrammarSentence& sentence) {
+  int friendly = 0, unfriendly = 0;
+  for (const std::string& word : sentence.source) {
+    friendly += static_cast<int>(kFriendly.count(word));
+    unfriendly += static_cast<int>(kUnfriendly.count(word));
+  }
+  return friendly * unfriendly > 0 ? 0 : friendly - unfriendly;
+}
+
+std::vector<kit::GrammarSentence> moody(std::uint64_t seed, std::uint64_t stream, kit::GrammarSplit split,
+                                        Size count) {
+  std::vector<kit::GrammarSentence> kept;
+  for (const kit::GrammarSentence& one : kit::grammar_sentences(seed, stream, split, 12 * count + 500))
+    if (std::abs(mood(one)) >= 2 && static_cast<Size>(kept.size()) < count) kept.push_back(one);
+  return kept;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,18 @@
+// Sentences that have a mood.
+#pragma once
+
+#include <vector>
+
+#include "lessons/kit/grammar.hpp"
+
+namespace tapestry {
+
+/// How friendly: above 0 for a sentence with so many friendly words and no unfriendly ones, below 0 the other
+/// way round; 0 with none, or with both kinds.
+int mood(const kit::GrammarSentence& sentence);
+
+/// So many sentences with at least two words of mood, all of one kind.
+std::vector<kit::GrammarSentence> moody(std::uint64_t seed, std::uint64_t stream, kit::GrammarSplit split,
+                                        Size count);
+
+}  // namespace tapestry

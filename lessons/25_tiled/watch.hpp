@@ -1,0 +1,63 @@
+// How much memory something took at its worst moment: the pool's bytes, looked at again and again, from the
+// tape and from inside of attend().
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/ops/attend.hpp"
+#include "core/simd/memory.hpp"
+#include "core/tape.hpp"
+
+namespace lesson25 {
+
+using tapestry::Size, tapestry::Tensor;
+
+/// Counts from its construction on. For one thread.
+struct Watch {
+  Size before = tapestry::simd::pool_stats().in_use, most = before;
+  Size tiles = 0;  ///< that attend() did forward
+
+  void look() { most = std::max(most, tapestry::simd::pool_stats().in_use); }
+  /// The most that was held beyond what was held before.
+  double mebibytes() const { return static_cast<double>(most - before) / (1 << 20); }
+
+  /// Looks after each op that is recorded, and whenever a gradient is complete.
+  void follow(tapestry::Tape& tape) {
+    tape.on_value([this, &tape](const tapestry::NodeInfo&, const Tensor& value) {
+      look();
+      tape.on_gradient(value, [this](const Tensor&) {
+        look();
+        return Tensor();  // it stays as it is
+      });
+    });
+  }
+};
+
+template <class T>
+struct WatchedTiles : tapestry::simd::TileScore<T> {
+  explicit WatchedTiles(Watch& watch_in) : watch(watch_in) {}
+  void forward(const tapestry::simd::ScoreTile<T>&) const override { ++watch.tiles, watch.look(); }
+  void backward(const tapestry::simd::ScoreTile<T>&, T*, T*) const override { watch.look(); }
+  Watch& watch;
+};
+
+/// A score that leaves all scores as they are, and looks at the pool at each tile.
+struct WatchedScore : tapestry::ScoreMod::Form {
+  explicit WatchedScore(Watch& watch_in) : watch(watch_in) {}
+  std::unique_ptr<tapestry::simd::TileScore<float>> on_tiles(float,
+                                                             const std::vector<Tensor>&) const override {
+    return std::make_unique<WatchedTiles<float>>(watch);
+  }
+  std::unique_ptr<tapestry::simd::TileScore<double>> on_tiles(double,
+                                                              const std::vector<Tensor>&) const override {
+    return std::make_unique<WatchedTiles<double>>(watch);
+  }
+  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>&) const override { return scores; }
+  Watch& watch;
+};
+
+inline tapestry::ScoreMod watched(Watch& watch) { return {std::make_shared<WatchedScore>(watch), {}, {}}; }
+
+}  // namespace lesson25

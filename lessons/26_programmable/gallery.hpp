@@ -1,0 +1,20 @@
+// Attention mechanisms from two dozen papers, each in a few lines.
+#pragma once
+
+#include <vector>
+
+#include "lessons/kit/mechanism.hpp"
+
+namespace lesson26 {
+
+struct GalleryEntry {
+  tapestry::kit::Mechanism mechanism;
+  const char* level;  ///< "element", "mechanism" or "ops"
+  const char* does;
+  const char* source;
+  int lines;  ///< of its function in gallery.cpp
+};
+
+const std::vector<GalleryEntry>& gallery();
+
+}  // namespace lesson26

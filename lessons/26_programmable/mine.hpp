@@ -1,0 +1,10 @@
+// The learner's own mechanism.
+#pragma once
+
+#include "lessons/kit/mechanism.hpp"
+
+namespace lesson26 {
+
+tapestry::kit::Mechanism mine();
+
+}  // namespace lesson26

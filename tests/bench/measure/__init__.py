@@ -1,0 +1,1 @@
+# What tests/bench/compare.py is made of, one job a file.

@@ -1,0 +1,26 @@
+# The machine's limits, measured on the spot, and the least time that a case's work can take under them.
+def measure(ours, threads):
+    """FMA peak in GFLOP/s, bandwidths in GB/s and cache sizes in bytes, at so many threads."""
+    return ours.json("limits", str(threads), threads=threads) if ours.has("limits") else None
+
+
+def level(limits, alive):
+    """Where so many bytes live: the smallest cache of which they leave a quarter to others."""
+    for name in ("L2", "L3"):
+        shared = 1 if name == "L3" else limits["threads"]
+        if alive <= 0.75 * limits["bytes"][name] * shared:
+            return name
+    return "DRAM"
+
+
+def floor(limits, parts):
+    """(milliseconds, what binds): the sum over the stretches of the slower of arithmetic and memory."""
+    total, shares = 0.0, {}
+    for part in parts:
+        arithmetic = part.flops / limits["gflops"] * 1e-6
+        where = level(limits, part.alive)
+        memory = part.bytes / limits["memory_gbs"][where] * 1e-6
+        binds, time = ("FMA", arithmetic) if arithmetic >= memory else (where, memory)
+        shares[binds] = shares.get(binds, 0.0) + time
+        total += time
+    return total, max(shares, key=shares.get) if shares else ""

@@ -1,0 +1,104 @@
+# Rows of the table: from measured times to ratio, goal and share of the limit; and as lines of text.
+CLOSE = 1.3  # a goal missed by no more than this factor is marked apart
+
+HEAD = (
+    f"{'case':32} {'threads':>7} {'ours':>10} {'peer':>10} {'unit':4} {'ratio':>7} {'goal':>6} {'verdict':12}"
+    f" {'% of limit':>14}  how the peer was fastest; its other ways"
+)
+
+
+def verdict(ratio, goal):
+    if goal is None:
+        return "-"
+    if ratio >= goal:
+        return "met"
+    return "close" if ratio * CLOSE >= goal else "missed"
+
+
+def row(name, threads, ours=None, peer=None, goal=None, unit="ms", limit=None, binds="", how=""):
+    """One row. limit: what ours could be at the least; how: a remark on the peer."""
+    result = {"name": name, "threads": threads, "unit": unit, "goal": goal}
+    if ours is not None:
+        result["ours"] = ours
+    if peer is not None:
+        result["peer"] = peer
+    if ours is not None and limit:
+        result.update(limit=limit, binds=binds, percent_of_limit=100 * limit / ours)
+    if ours and peer is not None:
+        result["ratio"] = peer / ours
+        result["verdict"] = verdict(result["ratio"], goal)
+    if how:
+        result["how"] = how
+    return result
+
+
+def at_most(name, threads, value, most, unit, how=""):
+    """A row whose goal is a number of ours, not a ratio."""
+    met = "met" if value <= most else "close" if value <= most * CLOSE else "missed"
+    found = {"name": name, "threads": threads, "unit": unit, "ours": value, "most": most, "verdict": met}
+    return {**found, "how": how} if how else found
+
+
+def number(value):
+    """Four digits or so."""
+    if value is None:
+        return "-"
+    if value == 0 or abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:#.4g}"
+
+
+def line(found):
+    goal = found.get("goal")
+    wanted = f"≤ {found['most']:g}" if "most" in found else "-" if goal is None else f"{goal:g}"
+    ratio = f"{found['ratio']:.2f}" if "ratio" in found else "-"
+    share = ""
+    if "percent_of_limit" in found:
+        share = f"{found['percent_of_limit']:.0f} % {found['binds']}"
+    text = f"{found['name']:32} {found['threads']:>7} {number(found.get('ours')):>10} {number(found.get('peer')):>10}"
+    text += f" {found['unit']:4} {ratio:>7} {wanted:>6} {found.get('verdict', '-'):12} {share:>14}"
+    return f"{text}  {found.get('how', '')}".rstrip()
+
+
+def limit_lines(limits):
+    """The machine's limits as text, a line a thread count."""
+    lines = []
+    for found in limits:
+        reads = ", ".join(f"{name} {value:.0f}" for name, value in found["memory_gbs"].items())
+        count = f"{found['threads']} thread{'s' if found['threads'] > 1 else ''}"
+        lines.append(f"limits, {count}: {found['gflops']:.0f} GFLOP/s; memory in GB/s: {reads}")
+    return lines
+
+
+def summary(rows):
+    judged = [found["verdict"] for found in rows if found.get("verdict", "-") != "-"]
+    counts = [f"{judged.count(kind)} {kind}" for kind in ("met", "close", "missed") if kind in judged]
+    return f"goals: {', '.join(counts)}" if counts else "no goal was judged"
+
+
+def markdown(rows):
+    """The rows as a table for README: a case a line, thread counts side by side; a ratio that meets its goal is
+    bold."""
+    counts = sorted({found["threads"] for found in rows})
+    head, under, cases = "| case |", "|---|", {}
+    for count in counts:
+        head += f" ours, {count} thread{'s' if count > 1 else ''} | peer | ratio | goal | of limit |"
+        under += "---|---|---|---|---|"
+    for found in rows:
+        cases.setdefault(found["name"], {})[found["threads"]] = found
+    lines = [f"| {name} |" + "".join(cells(group.get(count)) for count in counts) for name, group in cases.items()]
+    return [head, under, *lines]
+
+
+def cells(found):
+    if not found:
+        return " | | | | |"
+    goal = found.get("goal")
+    wanted = f"≤ {found['most']:g}" if "most" in found else "" if goal is None else f"{goal:g}"
+    ratio = f"{found['ratio']:.2f}" if "ratio" in found else ""
+    ours = f"{number(found.get('ours'))} {found['unit']}".strip()
+    if found.get("verdict") == "met":
+        ratio, ours = (f"**{ratio}**", ours) if ratio else (ratio, f"**{ours}**")
+    peer = number(found["peer"]) if "peer" in found else ""
+    share = f"{found['percent_of_limit']:.0f} %" if "percent_of_limit" in found else ""
+    return f" {ours} | {peer} | {ratio} | {wanted} | {share} |"

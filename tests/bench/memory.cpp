@@ -1,0 +1,138 @@
+// Memory: the peak of a piece of work above its inputs, and what a training step asks the system for.
+//
+//     bench_memory peak NAME            MiB, of attention_T4096_full, attention_T4096_causal or a training
+//     step bench_memory allocations NAME     calls of operator new and of mmap, and blocks that the pool did
+//     not
+//                                       have, a training step, once its shapes have been seen
+#include "core/simd/memory.hpp"
+
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "core/ops/attend.hpp"
+#include "tests/bench/steps.hpp"
+
+namespace {
+
+std::atomic<long> g_news{0};
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  g_news.fetch_add(1, std::memory_order_relaxed);
+  void* block = alignment == 0
+                    ? std::malloc(bytes == 0 ? 1 : bytes)
+                    : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+}  // namespace
+
+// The other forms of operator new and delete call these.
+void* operator new(std::size_t bytes) { return counted(bytes, 0); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+
+namespace tapestry::bench {
+
+namespace {
+
+/// MiB from /proc/self/status.
+double resident(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string name; status >> name;) {
+    double kibibytes = 0;
+    if (name == field + ":" && status >> kibibytes) return kibibytes / 1024;
+    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  throw std::runtime_error("/proc/self/status has no " + field);
+}
+
+/// What `run` takes above what is resident now.
+template <class Run>
+double peak_of(const Run& run) {
+  std::ofstream("/proc/self/clear_refs") << "5";  // VmHWM starts again from here
+  const double before = resident("VmRSS");
+  run();
+  return resident("VmHWM") - before;
+}
+
+double attention_peak(Size heads, Size time, bool causal) {
+  const Dims shape{1, heads, time, 64};
+  const Tensor query = leaf(shape), key = leaf(shape, 2), value = leaf(shape, 3), dy = random(shape, 4);
+  AttendOptions options;
+  if (causal) options.mask = BlockMask::causal(time, time);
+  return peak_of([&] {
+    Tape tape;
+    tape.backward(attend(query, key, value, options), dy);
+  });
+}
+
+double peak(const std::string& name) {
+  for (const bool causal : {false, true}) {
+    if (name != (causal ? "attention_T4096_causal" : "attention_T4096_full")) continue;
+    attention_peak(1, 32, causal);  // what is set up at first use
+    return attention_peak(8, 4096, causal);
+  }
+  const Step step = step_of(name);
+  return peak_of([&] {
+    for (int i = 0; i < 2; ++i) step();
+  });
+}
+
+struct Counts {
+  long news = g_news.load();
+  Size pool = simd::pool_stats().system_allocs, reserved = simd::pool_stats().reserved;
+  std::size_t mapped = mallinfo2().hblks, arena = mallinfo2().arena;
+};
+
+void allocations(const std::string& name) {
+  constexpr int kSteps = 10;
+  const Step step = step_of(name);
+  for (int i = 0; i < 3; ++i) step();
+  const Counts before;
+  for (int i = 0; i < kSteps; ++i) step();
+  const Counts after;
+  const auto mapped =
+      static_cast<double>(after.mapped - before.mapped) + (after.arena > before.arena ? 1 : 0);
+  std::printf("{\"operator_new\": %g, \"pool_misses\": %g, \"mmap\": %g, \"pool_mib\": %.1f}\n",
+              static_cast<double>(after.news - before.news) / kSteps,
+              static_cast<double>(after.pool - before.pool) / kSteps, mapped / kSteps,
+              static_cast<double>(after.reserved) / (1 << 20));
+}
+
+}  // namespace
+
+}  // namespace tapestry::bench
+
+int main(int argc, char** argv) {
+  using namespace tapestry::bench;
+  const std::string what = argc == 3 ? argv[1] : "";
+  if (what != "peak" && what != "allocations") {
+    std::fprintf(stderr, "usage: bench_memory peak NAME | bench_memory allocations NAME\n");
+    return 2;
+  }
+  try {
+    if (what == "peak") {
+      std::printf("{\"peak_mib\": %.1f}\n", peak(argv[2]));
+    } else {
+      allocations(argv[2]);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_memory: %s\n", error.what());
+    return 2;
+  }
+  return 0;
+}

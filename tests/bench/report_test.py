@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# Tests of the benchmarks' report. Nothing is timed: programs and PyTorch are scripts that say what they took.
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+sys.dont_write_bytecode = True
+from measure import cases, limits, picture, table, work
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIMITS = {
+    "threads": 1,
+    "gflops": 100.0,
+    "bytes": {"L2": 1 << 20, "L3": 32 << 20},
+    "memory_gbs": {"L1": 200.0, "L2": 100.0, "L3": 50.0, "DRAM": 10.0},
+}
+# Answers like Google Benchmark: a median of 2 ms for whatever is asked for.
+BENCHMARK = """#!/bin/sh
+echo '{"benchmarks": [{"run_name": "x/real_time", "aggregate_name": "median", "real_time": 2000, "time_unit": "us"}]}'
+"""
+# PyTorch: a version, and for each measurement 8 ms with the default allocator and 6 ms with the tuned one.
+TORCH = """#!/bin/sh
+case "$*" in
+  -c*) echo 2.0 ;;
+  *--memory*) echo '{"peak_mib": 90}' ;;
+  *tuned*) echo '{"median_ms": 6, "variant": "fused", "malloc": "tuned", "variants_ms": {"fused": 6, "plain": 7}}' ;;
+  *) echo '{"median_ms": 8, "variant": "plain", "malloc": "default", "variants_ms": {"fused": 9, "plain": 8}}' ;;
+esac
+"""
+MEMORY = """#!/bin/sh
+case $1 in
+  peak) echo '{"peak_mib": 2}' ;;
+  *) echo '{"operator_new": 0, "pool_misses": 0.5, "mmap": 0}' ;;
+esac
+"""
+
+
+class Rows(unittest.TestCase):
+    def test_verdicts(self):
+        self.assertEqual(table.verdict(2.0, 2.0), "met")
+        self.assertEqual(table.verdict(1.6, 2.0), "close")
+        self.assertEqual(table.verdict(1.5, 2.0), "missed")
+        self.assertEqual(table.verdict(1.5, None), "-")
+
+    def test_ratio_and_share(self):
+        row = table.row("a", 1, ours=2.0, peer=5.0, goal=3.0, limit=0.5, binds="FMA")
+        self.assertEqual((row["ratio"], row["verdict"], row["percent_of_limit"]), (2.5, "close", 25.0))
+        self.assertIn("2.50", table.line(row))
+        self.assertIn("25 % FMA", table.line(row))
+
+    def test_a_row_without_a_peer_is_not_judged(self):
+        row = table.row("a", 1, ours=2.0, goal=3.0)
+        self.assertNotIn("ratio", row)
+        self.assertEqual(table.summary([row]), "no goal was judged")
+
+    def test_numbers_that_are_to_stay_below(self):
+        self.assertEqual(table.at_most("a", 1, 0, 0, "")["verdict"], "met")
+        self.assertEqual(table.at_most("a", 1, 0.5, 0, "")["verdict"], "missed")
+        self.assertEqual(table.at_most("a", 1, 160, 150, "ns")["verdict"], "close")
+
+    def test_markdown_has_a_line_a_case(self):
+        rows = [table.row("a", threads, 1.0, 2.0, goal=threads, limit=0.5, binds="FMA") for threads in (1, 3)]
+        rows.append(table.at_most("b", 1, 100.0, 150, "ns"))
+        head, under, *lines = table.markdown(rows)
+        self.assertEqual(lines[0], "| a | 1.000 ms | 2.000 | **2.00** | 1 | 50 % | 1.000 ms | 2.000 | 2.00 | 3 | 50 % |")
+        self.assertEqual(lines[1], "| b | **100.0 ns** |  |  | ≤ 150 |  | | | | | |")
+        self.assertEqual({line.count("|") for line in (head, under, *lines)}, {12})
+
+    def test_digits(self):
+        self.assertEqual([table.number(x) for x in (None, 0, 0.012343, 12.3456, 1234.6)],
+                         ["-", "0", "0.01234", "12.35", "1235"])
+
+
+class Limits(unittest.TestCase):
+    def test_arithmetic_or_memory_binds(self):
+        milliseconds, binds = limits.floor(LIMITS, (work.Work(flops=1e9),))
+        self.assertAlmostEqual(milliseconds, 10.0)
+        self.assertEqual(binds, "FMA")
+        milliseconds, binds = limits.floor(LIMITS, (work.Work(1e6, bytes=1e9, alive=1e9),))
+        self.assertAlmostEqual(milliseconds, 100.0)
+        self.assertEqual(binds, "DRAM")
+
+    def test_stretches_add_up(self):
+        both = limits.floor(LIMITS, (work.Work(flops=1e9), work.Work(bytes=1e9, alive=1e9)))
+        self.assertAlmostEqual(both[0], 110.0)
+        self.assertEqual(both[1], "DRAM")
+
+    def test_levels(self):
+        found = [limits.level(LIMITS, alive) for alive in (1000, 1 << 20, 1 << 24, 1 << 25)]
+        self.assertEqual(found, ["L2", "L3", "L3", "DRAM"])
+
+    def test_work_of_known_models(self):
+        """FLOPs of the matrix products of three training steps, counted by hand."""
+        for parts, billions in (
+            (work.seq2seq(32, 30, 10000, 300, 500), 78.7),
+            (work.transformer(8, 64, 10000, 512, 2048, 2, 2), 62.0),
+            (work.transformer(12, 64, 65, 128, 512, 4), 3.96),
+        ):
+            self.assertAlmostEqual(parts[0].flops * 1e-9 / billions, 1, delta=0.02)
+
+    def test_names_are_distinct(self):
+        self.assertEqual(len(set(cases.names())), len(cases.names()))
+
+
+class Picture(unittest.TestCase):
+    def test_a_bar_a_row_and_a_mark_a_goal(self):
+        rows = [table.row("a<b", threads, 1.0, 2.0 * threads, goal=3.0) for threads in (1, 2)]
+        rows.append(table.row("free", 1, 1.0, 0.5))
+        rows.append(table.row("alone", 1, 1.0))
+        root = xml.fromstring(picture.draw(rows, "today"))
+        space = "{http://www.w3.org/2000/svg}"
+        fills = [rect.get("fill") for rect in root.iter(space + "rect")]
+        self.assertEqual(fills[-3:], [picture.MISSED, picture.MET, picture.PLAIN])
+        texts = [text.text for text in root.iter(space + "text")]
+        self.assertIn("a<b", texts)
+        self.assertIn("0.50", texts)
+        self.assertNotIn("alone", texts)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.build = pathlib.Path(self.folder.name)
+        self.script("bench_kernels", BENCHMARK)
+        self.script("bench_memory", MEMORY)
+        self.script("bench_limits", f"#!/bin/sh\necho '{json.dumps(LIMITS)}'\n")
+        self.torch = self.script("torch", TORCH)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def script(self, name, text):
+        path = self.build / ("tests" if name.startswith("bench_") else "") / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf8")
+        path.chmod(0o755)
+        return path
+
+    def run_it(self, *arguments):
+        command = [sys.executable, "-B", HERE / "compare.py", "--build", self.build, "--rounds", "2", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, LC_ALL="C.UTF-8"))
+
+    def test_ours_beside_pytorch(self):
+        done = self.run_it("--python", self.torch, "--filter", "^(tanh|exp)_1M$", "--threads", "1")
+        self.assertEqual(done.returncode, 1, done.stderr)  # 6 ms / 2 ms is 3: exp's goal is met, tanh's is not
+        figures = json.loads((self.build / "bench.json").read_text(encoding="utf8"))
+        tanh, exp = figures["rows"]
+        self.assertEqual((tanh["verdict"], exp["verdict"]), ("missed", "met"))
+        self.assertEqual((tanh["ours"], tanh["peer"], tanh["ratio"]), (2.0, 6, 3.0))
+        self.assertEqual(tanh["how"], "fused, tuned malloc; plain 7")
+        self.assertEqual(len(tanh["peer_rounds"]), 4)
+        self.assertGreater(exp["percent_of_limit"], 0)
+        xml.parse(self.build / "bench.svg")
+        self.assertRegex(done.stdout, r"exp_1M .* 3\.00 +1\.5 +met")
+
+    def test_without_pytorch(self):
+        done = self.run_it("--python", "false", "--filter", "^tanh", "--threads", "1,2", "--json", self.build / "x.json",
+                           "--svg", self.build / "y.svg", "--markdown", self.build / "z.md")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("only ours are measured", done.stdout)
+        self.assertEqual(len(re.findall("^tanh_1M .* %", done.stdout, re.M)), 2)
+        for name in ("x.json", "y.svg", "z.md"):
+            self.assertTrue((self.build / name).stat().st_size > 0)
+
+    def test_memory_and_allocations(self):
+        done = self.run_it("--python", self.torch, "--filter", "memory_attention_T4096_full|allocations_babygpt",
+                           "--threads", "1")
+        self.assertRegex(done.stdout, r"memory_attention_T4096_full .* 45\.00 +40 +met")
+        self.assertRegex(done.stdout, r"allocations_babygpt_step .* missed .*pool_misses 0\.5")
+        self.assertEqual(done.returncode, 1)
+
+    def test_wrong_use(self):
+        for arguments, message in (
+            (["--filter", "nothing_like_it"], "no such case"),
+            (["--threads", "0"], "--threads wants"),
+            (["--rounds", "0"], "--rounds wants"),
+            (["--build", self.build / "missing"], "no benchmark in"),
+            (["--python", self.build / "missing"], "does not start"),
+        ):
+            done = self.run_it(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(message, done.stderr)
+
+    def test_a_program_that_fails_is_named(self):
+        self.script("bench_kernels", "#!/bin/sh\necho out of luck >&2\nexit 3\n")
+        done = self.run_it("--ours", "--filter", "tanh")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "bench_kernels.* ended with code 3: out of luck")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
