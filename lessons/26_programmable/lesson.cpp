@@ -313,7 +313,7 @@ void show_gallery(const kit::Options& options, kit::Report& report, bool picture
 int main(int argc, char** argv) {
   using namespace lesson26;
   kit::Lesson program("26_programmable", "your score, your mask, full speed");
-  program.steps(300, 2);
+  program.steps(420, 2);
   bool only_gallery = false, only_mine = false;
   std::string task = "voices";
   program.add_flag("--mine", only_mine, "mine.cpp alone: check, time, train and draw it");
