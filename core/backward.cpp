@@ -1,10 +1,12 @@
 // The sweep: reads the tape from the back and hands each node's gradient to its rules.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
+#include "core/pool_vector.hpp"
 #include "core/records.hpp"
 
 namespace tapestry {
@@ -108,11 +110,14 @@ struct Sweep {
     if (!broadcasts_to(edge.shape, gradient.shape()))
       fail("[{}] the rule of argument {} returned a gradient of shape {} for an argument of shape {}",
            node.op, argument, to_string(gradient.shape()), to_string(edge.shape));
-    return sum_to(gradient, edge.shape);
+    const Dims shape = edge.shape;  // what sum_to records may move the edge
+    return sum_to(gradient, shape);
   }
 
   void run_rules(std::size_t index, const Tensor& dy) {
-    const Node node = records.nodes[index];  // a copy: rules that record may move the original
+    std::optional<Node> copy;  // rules that record may move the original
+    if (create_graph) copy = records.nodes[index];
+    const Node& node = copy ? *copy : records.nodes[index];
     for (std::uint32_t e = node.first_edge; e < node.first_edge + node.edges;) {
       const std::uint32_t count = records.edges[e].targets;
       bool any = false;
@@ -138,10 +143,12 @@ struct Sweep {
       }
     }
     Tensor one;
-    std::vector<Tensor> many(count > 1 ? count : 0);
+    PoolVector<Tensor> many(count > 1 ? count : 0);
     Tensor* gradients = count == 1 ? &one : many.data();
-    // The rule leaves its place while it runs, since what it records may move the edges.
-    Rule rule = std::move(records.edges[first].rule);
+    // A rule that records leaves its place while it runs, since that may move the edges.
+    Rule moved;
+    if (create_graph) moved = std::move(records.edges[first].rule);
+    const Rule& rule = create_graph ? moved : records.edges[first].rule;
     std::optional<Unchecked> rule_as_a_whole(std::in_place);
     if (adding != kNone && mutate && slot(records.edges[first].target).defined()) {
       one = zeros(records.edges[first].shape, records.edges[first].dtype);
@@ -150,25 +157,16 @@ struct Sweep {
       rule(dy, node.result, gradients);
     }
     rule_as_a_whole.reset();
-    if (keep) records.edges[first].rule = std::move(rule);
+    if (create_graph && keep) records.edges[first].rule = std::move(moved);
     if (mutate) mutator()(node.op, std::span(gradients, count));
     for (std::uint32_t i = 0; i < count; ++i) {
-      const Edge edge_view = describe_edge(first + i);
-      if (!counts(edge_view)) continue;
+      const Edge& edge = records.edges[first + i];
+      if (!counts(edge)) continue;
+      const std::int32_t target = edge.target;
       const std::size_t argument = first + i - node.first_edge;
       if (context.anomaly && gradients[i].defined()) check_gradient(node, argument, gradients[i]);
-      add(edge_view.target, fit(node, edge_view, argument, std::move(gradients[i])));
+      add(target, fit(node, edge, argument, std::move(gradients[i])));
     }
-  }
-
-  Edge describe_edge(std::uint32_t index) const {
-    const Edge& edge = records.edges[index];
-    Edge copy;
-    copy.needed = edge.needed;
-    copy.dtype = edge.dtype;
-    copy.target = edge.target;
-    copy.shape = edge.shape;
-    return copy;
   }
 
   /// Records the node again as other ops at the end of the tape, sweeps those into the same slots, and cuts

@@ -5,12 +5,13 @@
 
 namespace tapestry {
 
-/// The shape that a and b broadcast to. Throws, naming both and the op.
-Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op);
+/// The shape that a and b broadcast to. Throws, naming both, the op and its caller.
+Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, Where at);
 
 /// x as a view of `shape`, with stride 0 where it repeats; the shapes must be compatible.
 template <class T>
 View<const T> broadcast_view(const Tensor& x, const Dims& shape) {
+  if (x.shape() == shape) return x.view<T>();
   View<const T> view{x.data<T>(), shape, Dims::filled(shape.rank(), 0)};
   const int ahead = shape.rank() - x.rank();
   for (int axis = 0; axis < x.rank(); ++axis)
@@ -19,6 +20,6 @@ View<const T> broadcast_view(const Tensor& x, const Dims& shape) {
 }
 
 /// Throws if the types differ.
-void check_same_dtype(const Tensor& a, const Tensor& b, const char* op);
+void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, Where at);
 
 }  // namespace tapestry

@@ -1,6 +1,8 @@
 // Reference-counted memory: the buffer that tensors view, and the pointer that counts.
 #pragma once
 
+#include <sys/single_threaded.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +10,32 @@
 
 namespace tapestry::detail {
 
-/// A counting pointer to a T that has `std::atomic<std::int32_t> refs` (1 when new) and `T::destroy(T*)`.
+/// How many hold an object. Counting with the bus locked takes longer than all else that a small op does, so
+/// it is done plainly while the process has but one thread, as libstdc++ does it for shared_ptr.
+class RefCount {
+ public:
+  void up() {
+    if (one_thread())
+      count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    else
+      count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// True when that was the last one. One that is alone need not count down: nobody is there to count up.
+  bool down() {
+    if (is_one()) return true;
+    if (!one_thread()) return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    return false;
+  }
+  bool is_one() const { return count_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  static bool one_thread() { return __libc_single_threaded; }
+
+  std::atomic<std::int32_t> count_{1};
+};
+
+/// A counting pointer to a T that has a RefCount `refs` and `T::destroy(T*)`.
 template <class T>
 class Ref {
  public:
@@ -20,7 +47,7 @@ class Ref {
     return ref;
   }
   Ref(const Ref& other) noexcept : object_(other.object_) {
-    if (object_) object_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (object_) object_->refs.up();
   }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Ref& operator=(Ref other) noexcept {
@@ -28,14 +55,14 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    if (object_ && object_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) T::destroy(object_);
+    if (object_ && object_->refs.down()) T::destroy(object_);
   }
 
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
-  bool unique() const { return object_ && object_->refs.load(std::memory_order_acquire) == 1; }
+  bool unique() const { return object_ && object_->refs.is_one(); }
 
  private:
   T* object_ = nullptr;
@@ -44,7 +71,7 @@ class Ref {
 /// Memory from the pool: this header, then `bytes` of data, 64-byte aligned. Views of it share `version`,
 /// which counts the writes made through assign().
 struct alignas(64) Buffer {
-  std::atomic<std::int32_t> refs{1};
+  RefCount refs;
   std::atomic<std::uint32_t> version{0};
   std::size_t bytes = 0;
 

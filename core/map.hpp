@@ -22,11 +22,12 @@ Tensor map(const Tensor& x, const F& f) {
   return y;
 }
 
-/// y = f(a, b) for each element of the broadcast shape; the op's name for messages is the calling function's.
+/// y = f(a, b) for each element of the broadcast shape. Messages name the calling function, and `at`.
 template <class F>
-Tensor zip(const Tensor& a, const Tensor& b, const F& f, const char* op = __builtin_FUNCTION()) {
-  check_same_dtype(a, b, op);
-  const Dims shape = a.shape() == b.shape() ? a.shape() : broadcast_shape(a, b, op);
+Tensor zip(const Tensor& a, const Tensor& b, const F& f, Where at = {},
+           const char* op = __builtin_FUNCTION()) {
+  check_same_dtype(a, b, op, at);
+  const Dims shape = a.shape() == b.shape() ? a.shape() : broadcast_shape(a, b, op, at);
   Tensor y = Tensor::uninitialised(shape, a.dtype());
   dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -37,12 +38,13 @@ Tensor zip(const Tensor& a, const Tensor& b, const F& f, const char* op = __buil
 
 /// y = f(a, b, c); all three must have the same shape already.
 template <class F>
-Tensor zip(const Tensor& a, const Tensor& b, const Tensor& c, const F& f,
+Tensor zip(const Tensor& a, const Tensor& b, const Tensor& c, const F& f, Where at = {},
            const char* op = __builtin_FUNCTION()) {
-  check_same_dtype(a, b, op);
-  check_same_dtype(a, c, op);
+  check_same_dtype(a, b, op, at);
+  check_same_dtype(a, c, op, at);
   if (a.shape() != b.shape() || a.shape() != c.shape())
-    fail("[{}] shapes {}, {} and {} differ", op, describe(a), describe(b), describe(c));
+    fail("[{}] shapes {}, {} and {} differ ({}:{})", op, describe(a), describe(b), describe(c), at.file,
+         at.line);
   Tensor y = Tensor::uninitialised(a.shape(), a.dtype());
   dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);

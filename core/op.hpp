@@ -39,16 +39,6 @@ namespace detail {
 class Rule {
  public:
   Rule() = default;
-  template <class F>
-  explicit Rule(const F& f) {
-    void* place = storage_;
-    if constexpr (!fits<F>()) {
-      place = simd::pool_allocate(sizeof(F));
-      *reinterpret_cast<void**>(storage_) = place;
-    }
-    new (place) F(f);  // a copy, so that Tensor::Collect sees what was captured
-    actions_ = &kActions<F>;
-  }
   Rule(Rule&& other) noexcept : actions_(std::exchange(other.actions_, nullptr)) {
     if (actions_) actions_->move(storage_, other.storage_);
   }
@@ -60,6 +50,19 @@ class Rule {
   }
   ~Rule() { reset(); }
 
+  /// Becomes Call{f}, made where it stays: closures capture tensors as constants, which are copied when they
+  /// move.
+  template <class Call, class F>
+  void emplace(const F& f) {
+    reset();
+    void* place = storage_;
+    if constexpr (!fits<Call>()) {
+      place = simd::pool_allocate(sizeof(Call));
+      *reinterpret_cast<void**>(storage_) = place;
+    }
+    new (place) Call{f};
+    actions_ = &kActions<Call>;
+  }
   explicit operator bool() const { return actions_ != nullptr; }
   void operator()(const Tensor& dy, const Tensor& y, Tensor* gradients) const {
     actions_->call(storage_, dy, y, gradients);
@@ -110,12 +113,28 @@ class Rule {
   const Actions* actions_ = nullptr;
 };
 
-/// Gradient += rule(dy), written straight into `sum`; false: cannot here, use the plain rule.
+template <class F>
+inline constexpr bool kAsksForResult = std::is_invocable_v<const F&, const Tensor&, const Tensor&> ||
+                                       std::is_invocable_v<const F&, Tensor&, const Tensor&, const Tensor&>;
+
+/// The rule of one argument.
+template <class F>
+struct Single {
+  F rule;
+  void operator()(const Tensor& dy, const Tensor& y, Tensor* gradient) const {
+    if constexpr (kAsksForResult<F>)
+      *gradient = rule(dy, y);
+    else
+      *gradient = rule(dy);
+  }
+};
+
+/// Gradient += rule(dy), written straight into `sum`.
 template <class F>
 struct Adding {
   F add;
   void operator()(const Tensor& dy, const Tensor& y, Tensor* sum) const {
-    if constexpr (std::is_invocable_v<const F&, Tensor&, const Tensor&, const Tensor&>)
+    if constexpr (kAsksForResult<F>)
       add(*sum, dy, y);
     else
       add(*sum, dy);
@@ -128,7 +147,7 @@ struct Joint {
   F rule;
   void operator()(const Tensor& dy, const Tensor& y, Tensor* gradients) const {
     std::array<Tensor, N> all;
-    if constexpr (std::is_invocable_v<const F&, const Tensor&, const Tensor&>)
+    if constexpr (kAsksForResult<F>)
       all = rule(dy, y);
     else
       all = rule(dy);
@@ -142,10 +161,6 @@ struct Replay {
   F twin;
   void operator()(const Tensor&, const Tensor&, Tensor* result) const { *result = twin(); }
 };
-
-template <class F>
-inline constexpr bool kAsksForResult = std::is_invocable_v<const F&, const Tensor&, const Tensor&> ||
-                                       std::is_invocable_v<const F&, Tensor&, const Tensor&, const Tensor&>;
 
 /// Makes the name known to the tests as soon as the op is linked in, whether it is called or not.
 bool register_op(const char* name);
@@ -162,32 +177,34 @@ class Recorder {
   explicit operator bool() const { return recording_; }
   bool needs(std::size_t input) const { return (needs_ >> input & 1U) != 0; }
 
-  template <class F>
-  void rule(const Tensor* const* targets, std::size_t count, const F& rule, bool asks_for_result) {
-    take(targets, count, store(rule), asks_for_result);
+  /// Stores a Call{f}, such as Single<F>, for so many arguments.
+  template <class Call, class F>
+  void rule(const Tensor* const* targets, std::size_t count, const F& f) {
+    store<Call>(place_for_rule(targets, count, kAsksForResult<F>), f);
   }
   template <class F>
   void adding(const F& add) {
-    take_adding(store(add));
+    store<Adding<F>>(place_for_adding(), add);
   }
   template <class F>
   void replay(const F& twin) {
-    take_replay(store(twin));
+    store<Replay<F>>(place_for_replay(), twin);
   }
   /// After the last rule.
   void finish();
 
  private:
-  /// Copies the closure, noting which tensors it captured.
-  template <class F>
-  Rule store(const F& f) {
+  /// Copies f, once, noting which tensors it captured.
+  template <class Call, class F>
+  void store(Rule& place, const F& f) {
     Tensor::Collect collect(saved());
-    return Rule(f);
+    place.emplace<Call>(f);
   }
   std::vector<Tensor::Saved>& saved();
-  void take(const Tensor* const* targets, std::size_t count, Rule rule, bool asks_for_result);
-  void take_adding(Rule rule);
-  void take_replay(Rule rule);
+  /// Where they go on the tape, until the next one is asked for.
+  Rule& place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result);
+  Rule& place_for_adding();
+  Rule& place_for_replay();
 
   bool recording_ = false;
   std::uint64_t needs_ = 0;  // a bit for each input
@@ -196,77 +213,72 @@ class Recorder {
 
 }  // namespace detail
 
-/// One argument and its rule.
+/// One argument and its rule. Refers to both: it lives no longer than the call of op() that it is made for.
 template <class F, class A = std::nullptr_t>
 struct Wrt {
   const Tensor& target;
-  F rule;
-  A add;
+  const F& rule;
+  const A& add;
 
   static constexpr std::size_t kTargets = 1;
   void inputs(const Tensor**& out) const { *out++ = &target; }
   void record(detail::Recorder& recorder, std::size_t first) const {
     if (!recorder.needs(first)) return;
     const Tensor* targets[] = {&target};
-    auto call = [rule = rule](const Tensor& dy, const Tensor& y, Tensor* gradient) {
-      if constexpr (std::is_invocable_v<const F&, const Tensor&, const Tensor&>)
-        *gradient = rule(dy, y);
-      else
-        *gradient = rule(dy);
-    };
-    recorder.rule(targets, 1, call, detail::kAsksForResult<F>);
-    if constexpr (!std::is_same_v<A, std::nullptr_t>) recorder.adding(detail::Adding<A>{add});
+    recorder.rule<detail::Single<F>>(targets, 1, rule);
+    if constexpr (!std::is_same_v<A, std::nullptr_t>) recorder.adding(add);
   }
 };
 
 /// The derivative with respect to x: `rule(dy)` or `rule(dy, y)` returns ∂loss/∂x.
 template <class F>
-Wrt<F> wrt(const Tensor& x, F rule) {
-  return {x, std::move(rule), nullptr};
+Wrt<F> wrt(const Tensor& x, const F& rule) {
+  static constexpr std::nullptr_t none = nullptr;
+  return {x, rule, none};
 }
 
 /// The same with a short cut: `add(sum, dy)` adds the gradient to `sum`, a dense tensor of x's shape that
 /// nobody else holds. It is used from the second contribution on, and never where second derivatives are
 /// asked for.
 template <class F, class A>
-Wrt<F, A> wrt(const Tensor& x, F rule, A add) {
-  return {x, std::move(rule), std::move(add)};
+Wrt<F, A> wrt(const Tensor& x, const F& rule, const A& add) {
+  return {x, rule, add};
 }
 
 /// Several arguments whose gradients one kernel computes together.
 template <class F, std::size_t N>
 struct WrtAll {
   std::array<const Tensor*, N> targets;
-  F rule;
+  const F& rule;
 
   static constexpr std::size_t kTargets = N;
   void inputs(const Tensor**& out) const { out = std::copy(targets.begin(), targets.end(), out); }
   void record(detail::Recorder& recorder, std::size_t first) const {
     bool any = false;
     for (std::size_t i = 0; i < N; ++i) any |= recorder.needs(first + i);
-    if (any) recorder.rule(targets.data(), N, detail::Joint<F, N>{rule}, detail::kAsksForResult<F>);
+    if (any) recorder.rule<detail::Joint<F, N>>(targets.data(), N, rule);
   }
 };
 
 /// `rule(dy)` or `rule(dy, y)` returns std::array<Tensor, N>, one gradient per target in order; an empty
 /// handle for a target that needs none is allowed.
 template <class F, std::size_t N>
-WrtAll<F, N> wrt_all(const std::array<const Tensor*, N>& targets, F rule) {
-  return {targets, std::move(rule)};
+WrtAll<F, N> wrt_all(const std::array<const Tensor*, N>& targets, const F& rule) {
+  return {targets, rule};
 }
 
 /// The same value from plain ops, `twin()`: what second derivatives of a fused op go through.
 template <class F>
 struct Twin {
-  F make;
+  const F& make;
 
   static constexpr std::size_t kTargets = 0;
   void inputs(const Tensor**&) const {}
-  void record(detail::Recorder& recorder, std::size_t) const { recorder.replay(detail::Replay<F>{make}); }
+  void record(detail::Recorder& recorder, std::size_t) const { recorder.replay(make); }
 };
 template <class F>
-Twin<F> twin(F make) {
-  return {std::move(make)};
+Twin<F> twin(const F& make) {
+  return {make};
 }
 
 /// Returns `value`, recorded on this thread's tape if one is recording and an argument needs a gradient.

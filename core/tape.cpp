@@ -138,15 +138,13 @@ void Recorder::finish() {
 
 std::vector<Tensor::Saved>& Recorder::saved() { return context.tape->records_->saved; }
 
-void Recorder::take(const Tensor* const* targets, std::size_t count, Rule rule, bool asks_for_result) {
+Rule& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result) {
   Tape& tape = *context.tape;
   Records& records = *tape.records_;
+  const std::size_t first = records.edges.size();
   for (std::size_t i = 0; i < count; ++i) {
     Edge& edge = records.edges.emplace_back();
-    if (i == 0) {
-      edge.rule = std::move(rule);
-      edge.targets = static_cast<std::uint8_t>(count);
-    }
+    if (i == 0) edge.targets = static_cast<std::uint8_t>(count);
     if (!targets[i]->defined()) continue;
     const Body& body = targets[i]->body();
     edge.dtype = body.dtype;
@@ -165,18 +163,19 @@ void Recorder::take(const Tensor* const* targets, std::size_t count, Rule rule, 
     const Body& body = value_->body();
     records.saved.push_back({body.buffer.get(), body.buffer->version.load(std::memory_order_relaxed)});
   }
+  return records.edges[first].rule;
 }
 
-void Recorder::take_adding(Rule rule) {
+Rule& Recorder::place_for_adding() {
   Records& records = *context.tape->records_;
   records.edges.back().adding = static_cast<std::uint32_t>(records.addings.size());
-  records.addings.push_back(std::move(rule));
+  return records.addings.emplace_back();
 }
 
-void Recorder::take_replay(Rule rule) {
+Rule& Recorder::place_for_replay() {
   Records& records = *context.tape->records_;
   records.nodes.back().replay = static_cast<std::uint32_t>(records.replays.size());
-  records.replays.push_back(std::move(rule));
+  return records.replays.emplace_back();
 }
 
 Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
@@ -202,7 +201,7 @@ Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
   node.dtype = body.dtype;
   node.always_replay = true;
   node.replay = static_cast<std::uint32_t>(records.replays.size());
-  const auto again = [f = std::move(f), before](const Tensor&, const Tensor&, Tensor* result) {
+  auto again = [f = std::move(f), before](const Tensor&, const Tensor&, Tensor* result) {
     struct Rewind {
       RandomState now = random_state();
       ~Rewind() { random_state() = now; }
@@ -212,7 +211,7 @@ Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
   };
   {
     Tensor::Collect collect(records.saved);
-    records.replays.push_back(Rule(again));
+    records.replays.emplace_back().emplace<decltype(again)>(again);
   }
   node.saved = static_cast<std::uint32_t>(records.saved.size()) - node.first_saved;
   return value;

@@ -25,7 +25,13 @@ void copy_values(const View<To>& out, const View<const From>& in) {
 
 namespace detail {
 
-Body* Body::make() { return new (simd::pool_allocate(sizeof(Body))) Body; }
+Ref<Body> Body::make(DType dtype, const Dims& shape, const Dims& stride) {
+  return Ref<Body>::adopt(new (simd::pool_allocate(sizeof(Body))) Body(dtype, shape, stride));
+}
+
+Ref<Body> Body::make(DType dtype, const Dims& shape) {
+  return Ref<Body>::adopt(new (simd::pool_allocate(sizeof(Body))) Body(dtype, shape));
+}
 
 void Body::destroy(Body* body) noexcept {
   body->~Body();
@@ -35,13 +41,10 @@ void Body::destroy(Body* body) noexcept {
 Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_offset) {
   const Body& from = x.body();
   if (!from.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(x));
-  Body* body = Body::make();
-  body->dtype = from.dtype;
+  Ref<Body> body = Body::make(from.dtype, shape, stride);
   body->buffer = from.buffer;
   body->offset = from.offset + extra_offset;
-  body->shape = shape;
-  body->stride = stride;
-  return Tensor::from_body(Ref<Body>::adopt(body));
+  return Tensor::from_body(std::move(body));
 }
 
 }  // namespace detail
@@ -49,13 +52,9 @@ Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_
 constinit thread_local std::vector<Tensor::Saved>* Tensor::collector_ = nullptr;
 
 Tensor Tensor::uninitialised(const Dims& shape, DType dtype) {
-  detail::Body* body = detail::Body::make();
-  Tensor result = from_body(detail::Ref<detail::Body>::adopt(body));
-  body->dtype = dtype;
-  body->shape = shape;
-  body->stride = dense_strides(shape);
+  detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
   body->buffer = detail::Buffer::make(static_cast<std::size_t>(shape.count()) * bytes_of(dtype));
-  return result;
+  return from_body(std::move(body));
 }
 
 void Tensor::collect() const {

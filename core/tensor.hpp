@@ -24,8 +24,8 @@ struct Leaf;
 /// What a handle points to. A tensor knows its place on a tape as a number, never as a pointer, so tensors
 /// form no cycles and no chains: freeing one never recurses.
 struct Body {
-  std::atomic<std::int32_t> refs{1};
-  DType dtype = DType::f32;
+  RefCount refs;
+  DType dtype;
   bool outside = false;          // computed from a weight while no tape was recording
   std::int32_t node = -1;        // index on the tape `tape`, or -1
   std::uint64_t tape = 0;        // serial number of that tape
@@ -36,7 +36,15 @@ struct Body {
   Dims stride;
   std::unique_ptr<Leaf> leaf;  // only for tensors that ask for a gradient
 
-  static Body* make();
+  Body(DType dtype_in, const Dims& shape_in, const Dims& stride_in)
+      : dtype(dtype_in), shape(shape_in), stride(stride_in) {}
+  /// Dense.
+  Body(DType dtype_in, const Dims& shape_in)
+      : dtype(dtype_in), shape(shape_in), stride(dense_strides(shape_in)) {}
+
+  /// One of these, in memory from the pool.
+  static Ref<Body> make(DType dtype, const Dims& shape, const Dims& stride);
+  static Ref<Body> make(DType dtype, const Dims& shape);
   static void destroy(Body* body) noexcept;
 };
 

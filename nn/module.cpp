@@ -22,14 +22,10 @@ thread_local detail::Cloning* cloning_now = nullptr;
 
 /// A leaf without values.
 Tensor empty_leaf(const Dims& shape, DType dtype, std::string name) {
-  detail::Body* body = detail::Body::make();
-  Tensor leaf = Tensor::from_body(detail::Ref<detail::Body>::adopt(body));
-  body->dtype = dtype;
-  body->shape = shape;
-  body->stride = dense_strides(shape);
+  detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
   body->leaf = std::make_unique<detail::Leaf>();
   body->leaf->name = std::move(name);
-  return leaf;
+  return Tensor::from_body(std::move(body));
 }
 
 /// Gives a leaf another element type; its values go if that is a change.

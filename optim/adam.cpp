@@ -33,8 +33,8 @@ void Adam::update(std::span<const Ready> ready, double rate_factor, double gradi
     double t;
     simd::AdamStep step;
   };
-  std::vector<Shared> shared;
-  std::vector<std::size_t> numbers;
+  detail::PoolVector<Shared> shared;
+  detail::PoolVector<std::size_t> numbers;
   numbers.reserve(ready.size());
   for (const Ready& one : ready) {
     Slot& slot = *one.slot;

@@ -7,6 +7,7 @@
 
 #include "core/create.hpp"
 #include "core/ops/views.hpp"
+#include "core/pool_vector.hpp"
 #include "core/text.hpp"
 #include "optim/restore.hpp"
 
@@ -52,7 +53,7 @@ void Optimiser::prepare(Slot& slot) {
 }
 
 void Optimiser::step(double rate_factor, double gradient_scale) {
-  std::vector<Ready> ready;
+  detail::PoolVector<Ready> ready;
   ready.reserve(slots_.size());
   std::vector<std::string> absent;
   std::size_t absent_count = 0;

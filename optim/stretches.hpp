@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
+#include "core/pool_vector.hpp"
 #include "core/simd/threads.hpp"
 
 namespace tapestry::detail {
@@ -45,7 +45,7 @@ class Line {
   }
 
  private:
-  std::vector<Size> starts_, counts_;
+  PoolVector<Size> starts_, counts_;
   Size length_ = 0;
 };
 

@@ -46,25 +46,25 @@ struct IsWithin {
 
 // y = a + b        ∂a = dy        ∂b = dy
 Tensor add(const Tensor& a, const Tensor& b, Where at) {
-  return op<"add">(at, zip(a, b, simd::Add{}), wrt(a, [](const Tensor& dy) { return dy; }),
+  return op<"add">(at, zip(a, b, simd::Add{}, at), wrt(a, [](const Tensor& dy) { return dy; }),
                    wrt(b, [](const Tensor& dy) { return dy; }));
 }
 
 // y = a − b        ∂a = dy        ∂b = −dy
 Tensor sub(const Tensor& a, const Tensor& b, Where at) {
-  return op<"sub">(at, zip(a, b, simd::Sub{}), wrt(a, [](const Tensor& dy) { return dy; }),
+  return op<"sub">(at, zip(a, b, simd::Sub{}, at), wrt(a, [](const Tensor& dy) { return dy; }),
                    wrt(b, [](const Tensor& dy) { return -dy; }));
 }
 
 // y = a ⊙ b        ∂a = dy ⊙ b        ∂b = dy ⊙ a
 Tensor mul(const Tensor& a, const Tensor& b, Where at) {
-  return op<"mul">(at, zip(a, b, simd::Mul{}), wrt(a, [b](const Tensor& dy) { return dy * b; }),
+  return op<"mul">(at, zip(a, b, simd::Mul{}, at), wrt(a, [b](const Tensor& dy) { return dy * b; }),
                    wrt(b, [a](const Tensor& dy) { return dy * a; }));
 }
 
 // y = a / b        ∂a = dy / b        ∂b = −dy ⊙ y / b
 Tensor div(const Tensor& a, const Tensor& b, Where at) {
-  return op<"div">(at, zip(a, b, simd::Div{}), wrt(a, [b](const Tensor& dy) { return dy / b; }),
+  return op<"div">(at, zip(a, b, simd::Div{}, at), wrt(a, [b](const Tensor& dy) { return dy / b; }),
                    wrt(b, [b](const Tensor& dy, const Tensor& y) { return -(dy * y / b); }));
 }
 
@@ -83,14 +83,14 @@ Tensor pow(const Tensor& a, double exponent, Where at) {
 
 // y = max(a, b)    ∂a = dy where a > b, dy / 2 where a = b, 0 elsewhere
 Tensor maximum(const Tensor& a, const Tensor& b, Where at) {
-  return op<"maximum">(at, zip(a, b, simd::Max{}),
+  return op<"maximum">(at, zip(a, b, simd::Max{}, at),
                        wrt(a, [a, b](const Tensor& dy) { return dy * zip(a, b, ShareOfLarger{}); }),
                        wrt(b, [a, b](const Tensor& dy) { return dy * zip(b, a, ShareOfLarger{}); }));
 }
 
 // y = min(a, b)    ∂a = dy where a < b, dy / 2 where a = b, 0 elsewhere
 Tensor minimum(const Tensor& a, const Tensor& b, Where at) {
-  return op<"minimum">(at, zip(a, b, simd::Min{}),
+  return op<"minimum">(at, zip(a, b, simd::Min{}, at),
                        wrt(a, [a, b](const Tensor& dy) { return dy * zip(b, a, ShareOfLarger{}); }),
                        wrt(b, [a, b](const Tensor& dy) { return dy * zip(a, b, ShareOfLarger{}); }));
 }
@@ -104,7 +104,7 @@ Tensor clamp(const Tensor& x, double low, double high, Where at) {
 }
 
 void add_in_place(Tensor& sum, const Tensor& x) {
-  check_same_dtype(sum, x, "add_in_place");
+  check_same_dtype(sum, x, "add_in_place", {});
   dispatch(sum.dtype(), [&](auto zero) {
     using T = decltype(zero);
     simd::map(simd::Add{}, sum.mutable_view<T>(), View<const T>(sum.view<T>()),

@@ -161,8 +161,8 @@ struct Problem {
 
 void check(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
            Where at) {
-  check_same_dtype(query, key, "attend");
-  check_same_dtype(query, value, "attend");
+  check_same_dtype(query, key, "attend", at);
+  check_same_dtype(query, value, "attend", at);
   if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 || key.rank() > query.rank() ||
       value.rank() > query.rank() || query.size(-1) != key.size(-1) || key.size(-2) != value.size(-2))
     fail(
@@ -255,7 +255,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
     const detail::Paused paused;
     for (const auto* part : {&options.pairs.learned(), &score.learned(), &score.constants()})
       for (const Tensor& source : *part) {
-        if (part != &score.constants()) check_same_dtype(query, source, "attend");
+        if (part != &score.constants()) check_same_dtype(query, source, "attend", at);
         problem.sources.push_back(
             contiguous(source.dtype() == query.dtype() ? source : source.to(query.dtype())));
       }

@@ -11,6 +11,7 @@
 #include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/views.hpp"
+#include "core/pool_vector.hpp"
 #include "core/simd/gather.hpp"
 
 namespace tapestry {
@@ -31,7 +32,7 @@ void put(const Tensor& y, const Tensor& x, int axis, Size begin) {
 Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, Where at) {
   Dims shape = parts[0].shape();
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    check_same_dtype(parts[0], parts[i], op);
+    check_same_dtype(parts[0], parts[i], op, at);
     bool fits = parts[i].rank() == shape.rank();
     for (int a = 0; fits && a < shape.rank(); ++a) fits = a == axis || parts[i].shape()[a] == shape[a];
     if (!fits)
@@ -70,10 +71,7 @@ Tensor concat(std::span<const Tensor> parts, int axis, Where at) {
     begin = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Size end = begin + parts[i].shape()[a];
-      const auto rule = [a, begin, end](const Tensor& dy, const Tensor&, Tensor* gradient) {
-        *gradient = slice(dy, a, begin, end);
-      };
-      if (recorder.needs(i)) recorder.rule(&inputs[i], 1, rule, false);
+      wrt(parts[i], [=](const Tensor& dy) { return slice(dy, a, begin, end); }).record(recorder, i);
       begin = end;
     }
     recorder.finish();
@@ -88,7 +86,8 @@ Tensor concat(std::initializer_list<Tensor> parts, int axis, Where at) {
 Tensor stack(std::span<const Tensor> parts, int axis, Where at) {
   if (parts.empty()) fail("[stack] wants at least one tensor ({}:{})", at.file, at.line);
   const int a = axis < 0 ? axis + parts[0].rank() + 1 : axis;
-  std::vector<Tensor> rows;
+  detail::PoolVector<Tensor> rows;
+  rows.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].shape() != parts[0].shape())
       fail("[stack] part {} {} does not fit part 0 {}: all shapes must be equal ({}:{})", i,
@@ -262,7 +261,7 @@ Tensor gather(const Tensor& x, int axis, const Indices& ids_in, Where at) {
 Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tensor& source, Where at) {
   const int a = axis_of(x, axis);
   const Indices ids = dense(ids_in);
-  check_same_dtype(x, source, "scatter_add");
+  check_same_dtype(x, source, "scatter_add", at);
   check_gather(x, a, ids, "scatter_add", at);
   if (source.shape() != ids.shape())
     fail("[scatter_add] a source {} does not fit ids of shape {}: one value for each id ({}:{})",

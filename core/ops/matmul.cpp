@@ -58,7 +58,7 @@ Tensor as_matrix(const Tensor& x) {
 
 // y = a·b        ∂a = dy·bᵀ        ∂b = aᵀ·dy
 Tensor matmul(const Tensor& a, const Tensor& b, Where at) {
-  check_same_dtype(a, b, "matmul");
+  check_same_dtype(a, b, "matmul", at);
   if (a.rank() < 2 || b.rank() < 2)
     fail("[matmul] wants matrices, not a {} · b {}: unsqueeze() makes a vector a row or a column ({}:{})",
          describe(a), describe(b), at.file, at.line);
@@ -106,12 +106,12 @@ Tensor matmul(const Tensor& a, const Tensor& b, Where at) {
 
 // y = x Wᵀ + b        ∂x = dy·W        ∂W = dyᵀ·x        ∂b = Σ dy
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Where at) {
-  check_same_dtype(x, weight, "linear");
+  check_same_dtype(x, weight, "linear", at);
   if (x.rank() < 1 || weight.rank() != 2 || x.size(-1) != weight.size(1))
     fail("[linear] x {} does not fit a weight of shape {}: it is (out, in), and x's last axis is in ({}:{})",
          describe(x), describe(weight), at.file, at.line);
   if (bias.defined()) {
-    check_same_dtype(x, bias, "linear");
+    check_same_dtype(x, bias, "linear", at);
     if (bias.rank() != 1 || bias.size(0) != weight.size(0))
       fail("[linear] bias {} does not fit a weight of shape {}: it is (out) ({}:{})", describe(bias),
            describe(weight), at.file, at.line);

@@ -18,8 +18,8 @@ namespace tapestry {
 // y = z ⊙ gain + bias with z = (x − mean) / s, s = √(var + ε)
 // ∂x = (dz − mean dz − z ⊙ mean (dz ⊙ z)) / s with dz = dy ⊙ gain        ∂gain = Σ dy ⊙ z        ∂bias = Σ dy
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, Where at) {
-  check_same_dtype(x, gain, "layer_norm");
-  check_same_dtype(x, bias, "layer_norm");
+  check_same_dtype(x, gain, "layer_norm", at);
+  check_same_dtype(x, bias, "layer_norm", at);
   const Dims features{x.shape()[axis_of(x, -1)]};
   if (gain.shape() != features || bias.shape() != features)
     fail(

@@ -138,8 +138,8 @@ Dims shape_with(const Mask& mask, const Dims& shape, Where at) {
 // other way round The rules choose and do not multiply: a NaN in a place that was not taken stays where it
 // is.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at) {
-  check_same_dtype(a, b, "where");
-  const Dims shape = shape_with(mask, broadcast_shape(a, b, "where"), at);
+  check_same_dtype(a, b, "where", at);
+  const Dims shape = shape_with(mask, broadcast_shape(a, b, "where", at), at);
   Tensor y = Tensor::uninitialised(shape, a.dtype());
   dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -151,9 +151,9 @@ Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at) {
                      wrt(b, [mask](const Tensor& dy) { return where(mask, scalar(0.0, dy.dtype()), dy); }));
 }
 
-Mask less(const Tensor& a, const Tensor& b) {
-  check_same_dtype(a, b, "less");
-  const Dims shape = broadcast_shape(a, b, "less");
+Mask less(const Tensor& a, const Tensor& b, Where at) {
+  check_same_dtype(a, b, "less", at);
+  const Dims shape = broadcast_shape(a, b, "less", at);
   const auto count = static_cast<std::size_t>(shape.count());
   const auto result = std::make_unique<bool[]>(count);
   dispatch(a.dtype(), [&](auto zero) {

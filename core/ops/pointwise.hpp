@@ -27,7 +27,7 @@ Tensor softplus(const Tensor& x, Where at = {});
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at = {});
 
 /// Element-wise a < b, as a mask; no gradient. Broadcasts.
-Mask less(const Tensor& a, const Tensor& b);
+Mask less(const Tensor& a, const Tensor& b, Where at = {});
 Mask equal(const Indices& a, std::int64_t value);
 
 }  // namespace tapestry

@@ -61,7 +61,7 @@ void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Ten
         cell.name, describe(gates), describe(state), describe(weight_hh), describe(bias_hh),
         rank == 3 ? "T," : "", cell.gates, cell.states, cell.gates, cell.gates, at.file, at.line);
   for (const Tensor* x : {&state, &weight_hh, &bias_hh})
-    if (x->defined()) check_same_dtype(gates, *x, cell.name);
+    if (x->defined()) check_same_dtype(gates, *x, cell.name, at);
 }
 
 /// next = cell(gates, gh, state) for one step: the element-wise half.

@@ -16,8 +16,10 @@ using Size = std::int64_t;
 /// The largest number of axes that a tensor may have.
 inline constexpr int kMaxRank = 6;
 
-/// Up to kMaxRank sizes or strides, stored in place. The caller checks the rank before it builds one.
-class Dims {
+/// Up to kMaxRank sizes or strides, stored in place. The caller checks the rank before it builds one. Its 64
+/// bytes are copied as two halves; odd sizes are copied as halves that overlap, and whoever reads such a copy
+/// at once waits.
+class alignas(16) Dims {
  public:
   constexpr Dims() = default;
   constexpr Dims(std::initializer_list<Size> values) : rank_(static_cast<int>(values.size())) {
@@ -64,7 +66,9 @@ class Dims {
     return product;
   }
   friend constexpr bool operator==(const Dims& a, const Dims& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    bool same = a.rank_ == b.rank_;
+    for (int axis = 0; same && axis < a.rank_; ++axis) same = a[axis] == b[axis];
+    return same;
   }
 
  private:
