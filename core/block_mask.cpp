@@ -87,6 +87,18 @@ BlockMask BlockMask::Builder::finish() {
 
 BlockMask BlockMask::from(const Mask& mask, Size queries, Size keys) {
   if (!mask.defined()) return {};
+  thread_local struct {
+    Mask mask;  // keeps its memory, so that no other mask comes to lie there
+    BlockMask tiles;
+  } last;
+  const bool same = last.mask.defined() && last.mask.data() == mask.data() &&
+                    last.mask.shape() == mask.shape() && last.mask.strides() == mask.strides() &&
+                    last.tiles.queries() == queries && last.tiles.keys() == keys;
+  if (!same) last = {mask, in_tiles(mask, queries, keys)};
+  return last.tiles;
+}
+
+BlockMask BlockMask::in_tiles(const Mask& mask, Size queries, Size keys) {
   const int rank = std::max(mask.rank(), 2);
   Dims shape = Dims::filled(rank, 1);
   for (int axis = 0; axis < mask.rank(); ++axis) shape[rank - mask.rank() + axis] = mask.shape()[axis];

@@ -3,6 +3,7 @@
 // stays small however long the text is.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -26,9 +27,11 @@ class BlockMask {
   template <class F>
   static BlockMask where(Size queries, Size keys, const F& may_attend, Size batch = 1, Size heads = 1);
   /// From a mask (Tq, Tk), (B, Tq, Tk) or (B, …, Tq, Tk): a batch, heads on one axis or more, and pairs. Axes
-  /// of size 1 are repeated.
+  /// of size 1 are repeated; a batch of 1, and heads of 1 in all, stand for any number. The last mask is
+  /// remembered, so layers that share one put it in tiles once.
   static BlockMask from(const Mask& mask, Size queries, Size keys);
-  /// As Mask::causal and Mask::window.
+  /// As Mask::causal and Mask::window: with fewer queries than keys, as behind a cache, the last query stands
+  /// at the last key.
   static BlockMask causal(Size queries, Size keys);
   static BlockMask window(Size queries, Size keys, Size before, Size after);
 
@@ -52,6 +55,7 @@ class BlockMask {
   struct Tiles;
   class Builder;
   explicit BlockMask(std::shared_ptr<const Tiles> tiles) : tiles_(std::move(tiles)) {}
+  static BlockMask in_tiles(const Mask& mask, Size queries, Size keys);
 
   std::shared_ptr<const Tiles> tiles_;
 };

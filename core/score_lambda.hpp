@@ -60,17 +60,21 @@ inline Tensor source_of(const Indices& argument) {
   return tensor(std::vector<double>(ids.begin(), ids.end()), argument.shape(), DType::f64);
 }
 
-/// Reads a source by whole tensors.
+/// Reads a table by whole tensors.
 struct SymbolReader {
   const Tensor& table;
   template <class... I>
   Symbol operator()(const I&... index) const {
     if (static_cast<int>(sizeof...(I)) != table.rank())
-      fail("[score_mod] a source {} is read with {} indices: give one for each axis", describe(table),
+      fail("[score_mod] a table {} is read with {} indices: give one for each axis", describe(table),
            sizeof...(I));
     return read(table, {Symbol(index)...});
   }
 };
+
+template <class F, class... Args>
+inline constexpr bool kTakes = std::is_invocable_v<const F&, const Symbol&, const simd::At<Symbol, Symbol>&,
+                                                   std::conditional_t<true, SymbolReader, Args>...>;
 
 /// The lambda F with N arguments.
 template <class F, std::size_t N>
@@ -171,6 +175,8 @@ class LambdaPairScore final : public PairScore::Form {
 template <class F, class... Args>
 requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
           std::same_as<Args, Indices>)&&...) ScoreMod score_mod(F f, const Args&... args) {
+  static_assert(detail::kTakes<F, Args...>,
+                "score_mod: the lambda takes s, at, and a reader for each table or wrt(...) that follows it");
   constexpr auto order = detail::source_order<Args...>();
   std::vector<Tensor> learned(order.learned), constants(sizeof...(Args) - order.learned);
   [[maybe_unused]] std::size_t i = 0;
@@ -179,8 +185,9 @@ requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
     (at < order.learned ? learned[at] : constants[at - order.learned]) = source;
   };
   (place(detail::source_of(args)), ...);
-  return ScoreMod(std::make_shared<detail::LambdaScore<F, sizeof...(Args)>>(std::move(f), order),
-                  std::move(learned), std::move(constants));
+  if constexpr (detail::kTakes<F, Args...>)
+    return ScoreMod(std::make_shared<detail::LambdaScore<F, sizeof...(Args)>>(std::move(f), order),
+                    std::move(learned), std::move(constants));
 }
 
 /// A score of query and key from a lambda (q, k, weights…) of one unit: s_ij = Σ_u f(q_iu, k_ju, w_u …) with

@@ -31,11 +31,17 @@ struct Symbol {
   friend Symbol operator/(const Symbol& a, const Symbol& b) { return div(a.beside(b), b.beside(a)); }
   friend Symbol operator-(const Symbol& a) { return neg(a.tensor); }
 
+  Symbol& operator+=(const Symbol& other) { return *this = *this + other; }
+  Symbol& operator-=(const Symbol& other) { return *this = *this - other; }
+  Symbol& operator*=(const Symbol& other) { return *this = *this * other; }
+  Symbol& operator/=(const Symbol& other) { return *this = *this / other; }
+
   friend Mask operator<(const Symbol& a, const Symbol& b) { return less(a.beside(b), b.beside(a)); }
   friend Mask operator>(const Symbol& a, const Symbol& b) { return b < a; }
   friend Mask operator<=(const Symbol& a, const Symbol& b) { return !(b < a); }
   friend Mask operator>=(const Symbol& a, const Symbol& b) { return !(a < b); }
   friend Mask operator==(const Symbol& a, const Symbol& b) { return (a <= b) & (b <= a); }
+  friend Mask operator!=(const Symbol& a, const Symbol& b) { return !(a == b); }
 
   friend Symbol select(const Mask& condition, const Symbol& yes, const Symbol& no) {
     return where(condition, yes.beside(no), no.beside(yes));

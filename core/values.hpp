@@ -75,6 +75,7 @@ class Mask : public detail::Array<bool> {
   /// are such keys: a window that slides along, and ends where causal() ends. window(n, n, 2, 0): itself and
   /// two before.
   static Mask window(Size queries, Size keys, Size before, Size after);
+  explicit operator bool() const = delete;  // many answers, not one: use select(condition, a, b)
   Mask reshape(const Dims& shape) const;
   Mask unsqueeze(int axis) const;
   /// x as a view of `shape`, with stride 0 where it repeats; throws if it does not broadcast to it.

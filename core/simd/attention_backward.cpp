@@ -147,7 +147,7 @@ class KeyPart {
       const T lse = y_.lse[first + i];
       const Batch<T> base(lse == -kInfinity<T> ? T(0) : lse), compared(compared_[first + i]), none(T(0));
       for (Size j = 0; j < keys; j += kLanes<T>) {
-        const Batch<T> weight = exp_nonpositive(load(static_cast<const T*>(weights + j)) - base);
+        const Batch<T> weight = weight_of(load(static_cast<const T*>(weights + j)) - base);
         const Batch<T> change = weight * (load(static_cast<const T*>(d + j)) - compared);
         store(weights + j, weight);
         store(d + j, select(weight == none, none, change));  // what has no weight has no gradient, NaN or not

@@ -51,7 +51,7 @@ struct Online {
       T* row = scores + i * kKeyTile;
       Batch<T> total(T(0));
       for (Size j = 0; j < keys; j += kL) {
-        const Batch<T> weight = exp_nonpositive(load(static_cast<const T*>(row + j)) - Batch<T>(base[i]));
+        const Batch<T> weight = weight_of(load(static_cast<const T*>(row + j)) - Batch<T>(base[i]));
         store(row + j, weight);
         total += weight;
       }

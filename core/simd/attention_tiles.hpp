@@ -17,6 +17,15 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
+/// The weight of a score that lies x below its row's largest, or below its log-sum-exp. The faintest are
+/// exactly 0: no sum would show them, and their products lie below the normal numbers, where processors of
+/// Intel's take some hundred cycles for each.
+template <class T>
+inline Batch<T> weight_of(Batch<T> x) {
+  constexpr T kFaintest = T(0.7) * internal::ExpConstants<T>::kNormalLow;
+  return select(x < Batch<T>(kFaintest), Batch<T>(T(0)), exp_nonpositive(x));
+}
+
 /// Whether threads pay.
 template <class T>
 bool worth_threads(const Attention<T>& x) {

@@ -83,6 +83,9 @@ struct Batch {
   friend BatchBool<T> operator>=(Batch a, Batch b) { return {a.native >= b.native}; }
   friend BatchBool<T> operator==(Batch a, Batch b) { return {a.native == b.native}; }
   friend BatchBool<T> operator!=(Batch a, Batch b) { return !(a == b); }  // xsimd's own is false for NaN
+
+  /// One choice for all lanes.
+  friend Batch select(bool condition, Batch yes, Batch no) { return condition ? yes : no; }
 };
 
 namespace internal {
@@ -122,6 +125,18 @@ template <Size kStep, class T, Size... kLane>
 inline Batch<T> swap_blocks(Batch<T> a, std::integer_sequence<Size, kLane...>) {
   const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
   return Batch<T>(std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLane ^ kStep)...)));
+}
+
+template <class T, Size... kLane>
+inline Batch<T> reverse(Batch<T> a, std::integer_sequence<Size, kLane...>) {
+  const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
+  return Batch<T>(
+      std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLanes<T> - 1 - kLane)...)));
+}
+
+template <class T, Size... kLane>
+inline Batch<T> iota(std::integer_sequence<Size, kLane...>) {
+  return Batch<T>(std::bit_cast<xsimd::batch<T>>(typename RawVector<T>::Type{static_cast<T>(kLane)...}));
 }
 
 }  // namespace internal
@@ -236,7 +251,7 @@ namespace internal {
 template <Size kStep, class T>
 inline T fold_max(Batch<T> a) {
   if constexpr (kStep == 0) {
-    return std::bit_cast<typename RawVector<T>::Type>(a.native)[0];
+    return lane(a, 0);
   } else {
     return fold_max<kStep / 2>(
         max_nan(a, swap_blocks<kStep>(a, std::make_integer_sequence<Size, kLanes<T>>{})));
@@ -245,6 +260,21 @@ inline T fold_max(Batch<T> a) {
 
 }  // namespace internal
 
+/// 0, 1, 2, …
+template <class T>
+inline Batch<T> iota() {
+  return internal::iota<T>(std::make_integer_sequence<Size, kLanes<T>>{});
+}
+/// The last lane first.
+template <class T>
+inline Batch<T> reverse(Batch<T> a) {
+  return internal::reverse(a, std::make_integer_sequence<Size, kLanes<T>>{});
+}
+/// One of the lanes.
+template <class T>
+inline T lane(Batch<T> a, int index) {
+  return std::bit_cast<typename internal::RawVector<T>::Type>(a.native)[index];
+}
 /// The sum of the lanes in a fixed order.
 template <class T>
 inline T reduce_add(Batch<T> a) {

@@ -34,15 +34,22 @@ struct Dual {
   }
   friend Dual operator-(Dual a) { return {-a.value, -a.slope}; }
 
+  Dual& operator+=(Dual other) { return *this = *this + other; }
+  Dual& operator-=(Dual other) { return *this = *this - other; }
+  Dual& operator*=(Dual other) { return *this = *this * other; }
+  Dual& operator/=(Dual other) { return *this = *this / other; }
+
   friend BatchBool<T> operator<(Dual a, Dual b) { return a.value < b.value; }
   friend BatchBool<T> operator<=(Dual a, Dual b) { return a.value <= b.value; }
   friend BatchBool<T> operator>(Dual a, Dual b) { return a.value > b.value; }
   friend BatchBool<T> operator>=(Dual a, Dual b) { return a.value >= b.value; }
   friend BatchBool<T> operator==(Dual a, Dual b) { return a.value == b.value; }
+  friend BatchBool<T> operator!=(Dual a, Dual b) { return a.value != b.value; }
 
   friend Dual select(BatchBool<T> condition, Dual yes, Dual no) {
     return {select(condition, yes.value, no.value), select(condition, yes.slope, no.slope)};
   }
+  friend Dual select(bool condition, Dual yes, Dual no) { return condition ? yes : no; }
   friend Dual min(Dual a, Dual b) { return select(b.value < a.value, b, a); }
   friend Dual max(Dual a, Dual b) { return select(b.value > a.value, b, a); }
   friend Dual abs(Dual a) { return select(a.value < Lanes(T(0)), -a, a); }

@@ -1,5 +1,9 @@
 #include "core/simd/score_tiles.hpp"
 
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
@@ -10,23 +14,34 @@ std::string text(const Dims& shape) {
   return out + ")";
 }
 
+std::string text(const Pair& pair) {
+  return "query " + std::to_string(pair.query) + " and key " + std::to_string(pair.key) + " (batch row " +
+         std::to_string(pair.batch) + ", head " + std::to_string(pair.head) + ")";
+}
+
+/// An index as it was meant, whole or not.
+std::string number(double index) {
+  const bool whole = std::abs(index) < 1e15 && index == std::trunc(index);
+  return whole ? std::to_string(static_cast<Size>(index)) : std::to_string(index);
+}
+
 }  // namespace
 
-void fail_read(const Dims& shape, int axis, Size index, Size query, Size key) {
-  if (axis < 0)
-    throw std::out_of_range("[score_mod] a source " + text(shape) + " is read with " + std::to_string(index) +
-                            " indices: give one for each axis");
-  throw std::out_of_range("[score_mod] index " + std::to_string(index) + " is outside axis " +
-                          std::to_string(axis) + " of a source " + text(shape) + ", for query " +
-                          std::to_string(query) + " and key " + std::to_string(key) +
+void fail_rank(const Dims& shape, Size indices) {
+  throw std::out_of_range("[score_mod] a table " + text(shape) + " is read with " + std::to_string(indices) +
+                          " indices: give one for each axis");
+}
+
+void fail_read(const Dims& shape, int axis, double index, const Pair& pair) {
+  throw std::out_of_range("[score_mod] index " + number(index) + " is outside axis " + std::to_string(axis) +
+                          " of a table " + text(shape) + ", for " + text(pair) +
                           ": clamp it, or mask the pair");
 }
 
-void fail_score(double score, Size batch, Size head, Size query, Size key) {
-  throw std::domain_error("[score_mod] the score of query " + std::to_string(query) + " and key " +
-                          std::to_string(key) + " (batch row " + std::to_string(batch) + ", head " +
-                          std::to_string(head) + ") became " + (score == score ? "infinity" : "NaN") +
-                          ": see what the lambda divides by, or takes the logarithm of");
+void fail_score(double score, const Pair& pair) {
+  throw std::domain_error("[score_mod] the score of " + text(pair) + " became " +
+                          (score == score ? "infinity" : "NaN") +
+                          ": see what the lambda divides by, takes the logarithm of, or reads from a table");
 }
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -82,6 +82,21 @@ TEST_CASE("block masks of batch rows and heads") {
   check_same(BlockMask::from(repeated, 50, 100), repeated, {2, 3, 50, 100});
 }
 
+TEST_CASE("the mask that is remembered is taken only for itself") {
+  // The same memory, read otherwise.
+  const Mask square = mixed({60, 60});
+  check_same(BlockMask::from(square, 60, 60), square, {1, 1, 60, 60});
+  const Mask row = square.reshape({1, 3600});
+  check_same(BlockMask::from(row, 2, 3600), row.expand({2, 3600}), {1, 1, 2, 3600});
+  check_same(BlockMask::from(row, 1, 3600), row, {1, 1, 1, 3600});
+  // Other memory of the same shape, after the first is gone everywhere else.
+  for (const bool inverted : {false, true, false}) {
+    const Mask mask = inverted ? !mixed({60, 60}) : mixed({60, 60});
+    check_same(BlockMask::from(mask, 60, 60), mask, {1, 1, 60, 60});
+  }
+  CHECK(BlockMask::from(square, 60, 60).view().tiles == BlockMask::from(square, 60, 60).view().tiles);
+}
+
 TEST_CASE("a block mask without values, without a batch, or of sizes that do not fit") {
   CHECK_FALSE(BlockMask().defined());
   CHECK_FALSE(BlockMask::from(Mask(), 3, 4).defined());

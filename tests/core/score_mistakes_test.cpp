@@ -46,11 +46,12 @@ TEST_CASE("reading outside a table names the index, the axis, the shape, the que
   const ScoreMod bias =
       score_mod([](auto s, auto at, auto table) { return s + table(at.h, at.i - at.j + 10); }, kTable);
   CHECK_THAT(message_of(bias, only(53, 43)),
-             ContainsSubstring("[score_mod] index 20 is outside axis 1 of a source (2,20), for query 53 and "
-                               "key 43: clamp it, or mask the pair") &&
+             ContainsSubstring("[score_mod] index 20 is outside axis 1 of a table (2,20), for query 53 and "
+                               "key 43 (batch row ") &&
+                 ContainsSubstring("): clamp it, or mask the pair") &&
                  ContainsSubstring("score_mistakes_test.cpp:"));
   CHECK_THAT(message_of(bias, only(50, 99)),
-             ContainsSubstring("index -39 is outside axis 1 of a source (2,20)") &&
+             ContainsSubstring("index -39 is outside axis 1 of a table (2,20)") &&
                  ContainsSubstring("query 50 and key 99"));
   CHECK_THAT(message_of(bias),
              ContainsSubstring("index -1 is outside axis 1") && ContainsSubstring("query 0 and key 11"));
@@ -63,23 +64,23 @@ TEST_CASE("reading outside a table names the index, the axis, the shape, the que
   const ScoreMod by_row =
       score_mod([](auto s, auto at, auto table) { return s + table(at.b, at.h + 19); }, kTable);
   CHECK_THAT(message_of(by_row, only(3, 4)),
-             ContainsSubstring("index 20 is outside axis 1 of a source (2,20)"));
+             ContainsSubstring("index 20 is outside axis 1 of a table (2,20)"));
   CHECK(message_of(by_row, BlockMask::where(
                                kQueries, kKeys, [](QueryKey p) { return p.h == 0; }, 1, 2))
             .empty());
   const ScoreMod first_axis = score_mod([](auto s, auto at, auto table) { return s * table(at.h + 1, 0); },
                                         wrt(kTable.to(DType::f32)));
   CHECK_THROWS_WITH(attend_with(first_axis),
-                    ContainsSubstring("index 2 is outside axis 0 of a source (2,20)"));
+                    ContainsSubstring("index 2 is outside axis 0 of a table (2,20)"));
   const ScoreMod low = score_mod([](auto s, auto at, auto table) { return s * table(at.h - 1, 0); }, kTable);
   CHECK_THAT(message_of(low), ContainsSubstring("index -1 is outside axis 0"));
   const ScoreMod nothing = score_mod([](auto s, auto at, auto table) { return s + table(at.j); }, zeros({0}));
-  CHECK_THAT(message_of(nothing), ContainsSubstring("index 0 is outside axis 0 of a source (0)"));
+  CHECK_THAT(message_of(nothing), ContainsSubstring("index 0 is outside axis 0 of a table (0)"));
   const ScoreMod through =
       score_mod([](auto s, auto at, auto place, auto table) { return s + table(0, place(at.j)); },
                 Indices{3, 25}, kTable);
   CHECK_THAT(message_of(through, only(5, 1)),
-             ContainsSubstring("index 25 is outside axis 1 of a source (2,20)"));
+             ContainsSubstring("index 25 is outside axis 1 of a table (2,20)"));
   CHECK(message_of(through, only(5, 0)).empty());
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("a score that is no number is an error, and says where") {
   CHECK_THAT(
       message_of(divided),
       ContainsSubstring("[score_mod] the score of query 0 and key 0 (batch row 0, head 0) became NaN: see "
-                        "what the lambda divides by, or takes the logarithm of") &&
+                        "what the lambda divides by, takes the logarithm of, or reads from a table") &&
           ContainsSubstring("score_mistakes_test.cpp:"));
   CHECK_THAT(message_of(divided, only(57, 57)),
              ContainsSubstring("query 57 and key 57 (batch row 1, head 1) became NaN"));
@@ -150,16 +151,15 @@ TEST_CASE("a table is read with one index for each axis") {
   const auto three = [](auto s, auto at, auto table) { return s + table(at.b, at.h, at.j); };
   const auto none = [](auto s, auto, auto table) { return s + table(); };
   CHECK_THAT(message_of(score_mod(one, kTable)),
-             ContainsSubstring("[score_mod] a source (2,20) is read with 1 indices: give one for each axis"));
+             ContainsSubstring("[score_mod] a table (2,20) is read with 1 indices: give one for each axis"));
   CHECK_THAT(message_of(score_mod(three, kTable)),
-             ContainsSubstring("a source (2,20) is read with 3 indices"));
-  CHECK_THAT(message_of(score_mod(none, kTable)),
-             ContainsSubstring("a source (2,20) is read with 0 indices"));
-  CHECK_THAT(message_of(score_mod(one, zeros({}))), ContainsSubstring("a source () is read with 1 indices"));
+             ContainsSubstring("a table (2,20) is read with 3 indices"));
+  CHECK_THAT(message_of(score_mod(none, kTable)), ContainsSubstring("a table (2,20) is read with 0 indices"));
+  CHECK_THAT(message_of(score_mod(one, zeros({}))), ContainsSubstring("a table () is read with 1 indices"));
   const Tensor x = random_normal({1, 1, 3, 2}, 1);
   for (const ScoreMod& score : {score_mod(one, kTable), score_mod(three, kTable), score_mod(none, kTable)})
     CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = score}),
-                      ContainsSubstring("a source (2,20) is read with"));
+                      ContainsSubstring("a table (2,20) is read with"));
 }
 
 TEST_CASE("what is learned has the query's type, and there are four at most") {

@@ -145,6 +145,17 @@ const std::vector<Entry>& gallery() {
              wrt(t[0]));
        },
        heads},
+      {"a choice by head and place",
+       [](auto& t, auto&) {
+         return score_mod(
+             [](auto s, auto at, auto a) {
+               auto sum = s;
+               sum += a(at.h), sum *= 2, sum -= s, sum /= 1.5;
+               return select(at.h < 1, sum, select(at.i != at.j, s, s * a(at.h)));
+             },
+             wrt(t[0]));
+       },
+       heads},
       {"a gate",
        [](auto& t, auto&) {
          return score_mod(
