@@ -11,8 +11,9 @@ namespace tapestry {
 
 namespace {
 
-/// Pairs of query and key from which on tiles are faster than ops.
-constexpr Size kWorthTiles = 64 * 64;
+/// Pairs of query and key from which on tiles are faster than ops, and queries: one alone, over a long cache,
+/// would leave most of a tile empty.
+constexpr Size kWorthTiles = 64 * 64, kWorthQueries = 16;
 
 /// Rows of a mask that has the values' leading axis; another one serves all rows alike.
 Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
@@ -102,7 +103,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   // 2. Mask: which pairs count at all? In local attention only those inside a window.
   const Window window = local_ ? (*local_)(asking, scores, mask, state.step) : Window{mask};
   // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
-  const Tensor weights = window.fade(options_.normalise(scores, window.mask));
+  const Tensor weights = window.fade(normalised(options_.normalise, scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
@@ -120,8 +121,9 @@ std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const Atte
   const auto* softmax = options_.normalise.target<Tensor (*)(const Tensor&, const Mask&)>();
   const std::optional<double> factor = score_.dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
-  if (queries * keys < kWorthTiles || !factor || softmax == nullptr || *softmax != softmax_weights ||
-      local_ || slot_.recorder != nullptr || (dropout_.training() && dropout_.rate() > 0))
+  if (queries * keys < kWorthTiles || queries < kWorthQueries || !factor || softmax == nullptr ||
+      *softmax != softmax_weights || local_ || slot_.recorder != nullptr ||
+      (dropout_.training() && dropout_.rate() > 0))
     return {};
   AttendOptions options{.scale = factor};
   if (positions_) {

@@ -24,6 +24,14 @@ Mask fitted(const Mask& mask, const Tensor& scores, const char* name) {
 
 }  // namespace
 
+Tensor normalised(const Normaliser& normalise, const Tensor& scores, const Mask& mask) {
+  Tensor weights = normalise(scores, mask);
+  if (weights.shape() != scores.shape())
+    fail("[normalise] made weights {} of scores {}: a normaliser keeps the shape", describe(weights),
+         describe(scores));
+  return weights;
+}
+
 Tensor softmax_weights(const Tensor& scores, const Mask& mask) {
   return mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
 }

@@ -10,8 +10,12 @@ namespace tapestry {
 
 /// Turns scores (…, Tq, Tk) into weights over the last axis. The mask, if there is one, broadcasts to the
 /// scores; pairs outside it get exactly 0 and no gradient, whatever their score, and a row with nothing to
-/// attend to is all 0.
+/// attend to is all 0. Masked scores must not enter a sum either: keep(mask, …) of visibility.hpp before
+/// adding up.
 using Normaliser = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
+
+/// normalise(scores, mask), whose result has the scores' shape; throws, naming both, if it has another.
+Tensor normalised(const Normaliser& normalise, const Tensor& scores, const Mask& mask);
 
 /// α_j = e^{s_j} / Σ_i e^{s_i}: positive, and each row sums to 1.
 Tensor softmax_weights(const Tensor& scores, const Mask& mask = {});

@@ -11,6 +11,8 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
   attention.key_heads = options.key_heads;
   attention.key_width = attention.value_width = key_width;
   attention.bias = options.bias;
+  attention.score = options.score;
+  attention.attend.normalise = options.normalise;
   attention.attend.dropout = options.attention_dropout;
   if (key_width == 0) {
     attention.causal = kind.causal;

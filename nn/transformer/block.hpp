@@ -30,6 +30,9 @@ struct BlockOptions {
   Bias bias = Bias::yes;
   /// In training: of what each part adds, of attention's weights, of the feed-forward's units.
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
+  /// How queries and keys are compared and scores become weights, in all of its attention.
+  ScoreMaker score = scaled_dot();
+  Normaliser normalise = softmax_weights;
   /// Parts that can be left out, to see what they do.
   bool feed_forward = true, residual = true;
 };

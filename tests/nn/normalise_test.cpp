@@ -207,3 +207,12 @@ TEST_CASE("every normaliser serves in the pipeline, and refuses a mask that does
         Error);
   }
 }
+
+TEST_CASE("weights of another shape than the scores are refused, with both shapes") {
+  const Attention attention{dot(), {.normalise = [](const Tensor& scores, const Mask&) {
+                              return slice(softmax(scores, -1), -1, 0, scores.size(-1) - 1);
+                            }}};
+  const Tensor query = ones({2, 3, 4}), key = ones({2, 5, 4});
+  CHECK_THROWS_WITH(attention(query, key, key),
+                    Catch::Matchers::ContainsSubstring("[normalise] made weights (2,3,4) of scores (2,3,5)"));
+}

@@ -98,6 +98,10 @@ TEST_CASE("gradients of blocks: norms, activations, grouped heads, cross-attenti
     options.activation = Activation::gelu_tanh;
   }
   SECTION("neither residual nor feed-forward") { options.residual = options.feed_forward = false; }
+  SECTION("another score and another normaliser") {
+    options.score = cosine();
+    options.normalise = sink_weights;
+  }
   TransformerBlock block(options, kind);
   block.initialise(2, DType::f64);
   const auto f = [&](const Tensor& x, const Tensor& memory) {
@@ -115,6 +119,22 @@ TEST_CASE("a block without residual and feed-forward is its attention") {
   block.initialise(2, DType::f64);
   const Tensor x = random_normal({2, 4, 6}, 1, DType::f64);
   CHECK(apart(block(x), block.self(x, x, x).context) == 0);
+}
+
+TEST_CASE("a block compares and weighs as its options say, in both attentions") {
+  TransformerBlock block({.width = 6, .heads = 2, .score = cosine(5), .normalise = plain_weights},
+                         {.causal = true, .memory_width = 4});
+  block.initialise(2, DType::f64);
+  const Tensor x = random_normal({2, 4, 6}, 1, DType::f64), memory = random_normal({2, 3, 4}, 2, DType::f64);
+  const WeightRecorder self(block.self.attention), cross(block.cross->attention);
+  const AttentionMemory prepared = block.cross->prepare(memory, memory);
+  block(x, {}, &prepared);
+  for (const Tensor& weights : {self.weights()[0], cross.weights()[0]}) {
+    CHECK(max(abs(weights)).item() <= 5);  // a cosine's gain, not normalised
+    CHECK(min(weights).item() < 0);
+  }
+  const Tensor ahead = select(select(self.weights()[0], -1, 3), -1, 0);  // of query 0, by key 3
+  CHECK(max(abs(ahead)).item() == 0);
 }
 
 TEST_CASE("gradients of a whole transformer translator") {
