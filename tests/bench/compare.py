@@ -2,8 +2,9 @@
 # Measures Tapestry and its peers on the same work, and prints the ratios beside their goals.
 """Times of forward and backward passes and of whole training steps, memory and allocations: ours beside
 PyTorch's, in turns, each measurement in a fresh process, warmed up; the best median of several processes of a
-side counts. PyTorch runs with the default and with a tuned allocator, written in several ways, compiled too
-where --compile is given; its fastest counts. ratio = PyTorch's time / ours. "% of limit" is the least time that
+side counts. PyTorch runs with the default and with a tuned allocator (then with denormal numbers taken for 0),
+written in several ways, compiled too where --compile is given; its fastest counts. Names that end in _builtin are
+ours beside ours. ratio = PyTorch's time / ours. "% of limit" is the least time that
 the arithmetic or the memory traffic of the case takes at the machine's own speed, measured first, divided by
 ours. Without PyTorch ours are measured against that limit, and matrix products against OpenBLAS.
 Exit: 0 all measured goals met, 1 one missed, 2 wrong options or nothing to run."""

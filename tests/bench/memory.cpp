@@ -1,9 +1,9 @@
 // Memory: the peak of a piece of work above its inputs, and what a training step asks the system for.
 //
-//     bench_memory peak NAME            MiB, of attention_T4096_full, attention_T4096_causal or a training
-//     step bench_memory allocations NAME     calls of operator new and of mmap, and blocks that the pool did
-//     not
-//                                       have, a training step, once its shapes have been seen
+//     bench_memory peak NAME          MiB, of attention_T4096_full or _causal, programmed_… (T = 2048; the
+//                                     names of programmed.hpp), or a training step
+//     bench_memory allocations NAME   calls of operator new and of mmap, and blocks that the pool did not
+//                                     have, a training step, once its shapes have been seen
 #include "core/simd/memory.hpp"
 
 #include <malloc.h>
@@ -11,13 +11,13 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <limits>
+#include <exception>
 #include <new>
-#include <stdexcept>
 #include <string>
 
 #include "core/ops/attend.hpp"
+#include "tests/bench/peak.hpp"
+#include "tests/bench/programmed.hpp"
 #include "tests/bench/steps.hpp"
 
 namespace {
@@ -49,31 +49,9 @@ namespace tapestry::bench {
 
 namespace {
 
-/// MiB from /proc/self/status.
-double resident(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string name; status >> name;) {
-    double kibibytes = 0;
-    if (name == field + ":" && status >> kibibytes) return kibibytes / 1024;
-    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  throw std::runtime_error("/proc/self/status has no " + field);
-}
-
-/// What `run` takes above what is resident now.
-template <class Run>
-double peak_of(const Run& run) {
-  std::ofstream("/proc/self/clear_refs") << "5";  // VmHWM starts again from here
-  const double before = resident("VmRSS");
-  run();
-  return resident("VmHWM") - before;
-}
-
-double attention_peak(Size heads, Size time, bool causal) {
+double attention_peak(Size heads, Size time, const AttendOptions& options) {
   const Dims shape{1, heads, time, 64};
   const Tensor query = leaf(shape), key = leaf(shape, 2), value = leaf(shape, 3), dy = random(shape, 4);
-  AttendOptions options;
-  if (causal) options.mask = BlockMask::causal(time, time);
   return peak_of([&] {
     Tape tape;
     tape.backward(attend(query, key, value, options), dy);
@@ -81,10 +59,20 @@ double attention_peak(Size heads, Size time, bool causal) {
 }
 
 double peak(const std::string& name) {
+  // The first, short one: what is set up at first use.
   for (const bool causal : {false, true}) {
     if (name != (causal ? "attention_T4096_causal" : "attention_T4096_full")) continue;
-    attention_peak(1, 32, causal);  // what is set up at first use
-    return attention_peak(8, 4096, causal);
+    const auto options = [&](Size time) {
+      return causal ? AttendOptions{.mask = BlockMask::causal(time, time)} : AttendOptions{};
+    };
+    attention_peak(1, 32, options(32));
+    return attention_peak(8, 4096, options(4096));
+  }
+  const std::string prefix = "programmed_";
+  if (name.starts_with(prefix)) {
+    const std::string rest = name.substr(prefix.size());
+    attention_peak(kProgrammedHeads, 32, programmed(rest, 32));
+    return attention_peak(kProgrammedHeads, 2048, programmed(rest, 2048));
   }
   const Step step = step_of(name);
   return peak_of([&] {

@@ -29,6 +29,7 @@ TORCH = """#!/bin/sh
 case "$*" in
   -c*) echo 2.0 ;;
   *--memory*) echo '{"peak_mib": 90}' ;;
+  *_flex*) echo '{"variants_ms": {}, "why": "not on this machine"}' ;;
   *tuned*) echo '{"median_ms": 6, "variant": "fused", "malloc": "tuned", "variants_ms": {"fused": 6, "plain": 7}}' ;;
   *) echo '{"median_ms": 8, "variant": "plain", "malloc": "default", "variants_ms": {"fused": 9, "plain": 8}}' ;;
 esac
@@ -167,6 +168,24 @@ class Command(unittest.TestCase):
         self.assertEqual(len(re.findall("^tanh_1M .* %", done.stdout, re.M)), 2)
         for name in ("x.json", "y.svg", "z.md"):
             self.assertTrue((self.build / name).stat().st_size > 0)
+
+    def test_ours_beside_ours(self):
+        """No PyTorch is asked; 2 ms against the 1 ms of the kernel without the score."""
+        self.script("bench_programmed", BENCHMARK)
+        self.script("bench_attention", BENCHMARK.replace("2000", "1000"))
+        done = self.run_it("--ours", "--filter", "^programmed_(identity|bias)_builtin$", "--threads", "1")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        identity, bias = json.loads((self.build / "bench.json").read_text(encoding="utf8"))["rows"]
+        self.assertEqual((identity["ours"], identity["peer"], identity["ratio"]), (2.0, 1.0, 0.5))
+        self.assertEqual((identity["verdict"], bias["verdict"]), ("missed", "-"))
+        self.assertEqual(identity["how"], "ours: attention_T2048_full")
+        self.assertEqual((len(identity["ours_rounds"]), len(identity["beside_rounds"])), (2, 2))
+
+    def test_a_peer_that_does_not_run_says_why(self):
+        self.script("bench_programmed", BENCHMARK)
+        done = self.run_it("--python", self.torch, "--filter", "^programmed_window_flex$", "--threads", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"programmed_window_flex +1 +2\.000 +- .*does not run: not on this machine")
 
     def test_memory_and_allocations(self):
         done = self.run_it("--python", self.torch, "--filter", "memory_attention_T4096_full|allocations_babygpt",

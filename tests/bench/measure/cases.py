@@ -1,29 +1,10 @@
 # The cases: what is measured, which ratios are to be reached, and how much work each is.
 """A case has a name, goals (the peer's time / ours, at one and at two threads), the program and benchmark that
-is ours, the peer's case, and its work (see work.py). The table of goals is this file."""
-from dataclasses import dataclass
-
-from . import work
+is ours, the peer's case, and its work (see work.py). The table of goals is this file, and programmed.py."""
+from . import programmed, work
+from .case import Case
 
 MILLION = 1 << 20
-
-
-@dataclass(frozen=True)
-class Case:
-    name: str
-    goals: tuple  # (one thread, two threads); None: measured without a goal
-    program: str  # bench_<program> of the build folder
-    work: tuple = ()
-    ours: str = ""  # the benchmark's name, where it is not the case's
-    per: int = 1  # times that one run of the benchmark does the thing
-    longest_ns: float = None  # a goal for our own time instead of a ratio
-
-    @property
-    def benchmark(self):
-        return self.ours or self.name
-
-    def goal(self, threads):
-        return self.goals[min(threads, 2) - 1] if self.goals else None
 
 
 def attention(name, shape, causal, plain, fused):
@@ -63,6 +44,7 @@ CASES = [
     Case("generate_B1", (2.0, 2.0), "generation", work.generation(1, 240, 65, 128, 4)),
     Case("generate_B16", (2.0, 2.0), "generation", work.generation(16, 240, 65, 128, 4)),
     Case("beam_search_5x16", (2.0, 2.0), "generation", work.beam_search(80, 12, 16, 6482, 192, 384, 3)),
+    *programmed.CASES,
     Case("tiny_op", None, "kernels", per=100, longest_ns=150),
 ]
 
@@ -77,6 +59,7 @@ MATMUL = [
 MEMORY = [
     ("attention_T4096_full", 40.0),
     ("attention_T4096_causal", 40.0),
+    *programmed.MEMORY,
     ("babygpt_step", 1.0),
     ("transformer_10k_step", 1.0),
     ("seq2seq_10k_step", 1.0),

@@ -27,23 +27,32 @@ class Peer:
         self.command = [python, "-B", MAIN, "--case", name, "--threads", str(threads), "--budget", str(budget)]
         self.compiled = compiled
         self.rows = []
+        self.trouble = ""
 
     def round(self):
         first = not self.rows
         for malloc in MALLOCS:
+            if self.rows and not self.best():
+                return  # what did not run once does not run
             command = [*self.command, "--malloc", malloc]
             # Compiling takes long: after the first round only where it won there.
             if self.compiled and (first or self.best()["variant"].startswith("compiled")):
                 try:
                     self.rows.append(json_of([*command, "--compile"], timeout=LONGEST))
                     continue
-                except TooSlow as slow:
-                    complain(slow)
+                except Failure as failure:
+                    complain(failure)
+                    slow = isinstance(failure, TooSlow)
+                    self.trouble = "compiling takes too long" if slow else "its process fails"
                     self.compiled = False
             self.rows.append(json_of(command))
 
     def best(self):
-        return min(self.rows, key=lambda row: row["median_ms"])
+        """None where nothing runs: why() says what is in the way."""
+        return min((row for row in self.rows if row["variants_ms"]), key=lambda row: row["median_ms"], default=None)
+
+    def why(self):
+        return self.trouble or self.rows[-1]["why"]
 
     def others_ms(self):
         """What the other ways of writing it took, the best of each."""

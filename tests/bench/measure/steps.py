@@ -7,12 +7,16 @@ from . import cases, limits, peers, table
 def how(peer):
     """Which way of writing it was the peer's fastest, and what the others took."""
     best = peer.best()
+    if not best:
+        return f"does not run: {peer.why()}"
     text = f"{best['variant']}, {best['malloc']} malloc"
     return text + "".join(f"; {variant} {value:.4g}" for variant, value in peer.others_ms().items())
 
 
 def time_case(options, ours, case, threads, limit):
     """Ours and the peer in turns, fresh processes, the best median of each."""
+    if case.beside:
+        return time_beside(options, ours, case, threads, limit)
     peer = peers.Peer(options.python, case.name, threads, options.budget, options.compile) if options.torch else None
     times = []
     for _ in range(options.rounds):
@@ -20,7 +24,8 @@ def time_case(options, ours, case, threads, limit):
             times.append(ours.milliseconds(case, threads, options.budget))
         if peer:
             peer.round()
-    best, theirs = min(times) if times else None, peer.best()["median_ms"] if peer else None
+    best = min(times) if times else None
+    theirs = peer.best()["median_ms"] if peer and peer.best() else None
     if case.longest_ns:
         remark = f"the peer {theirs * 1e6:.0f} ns; {how(peer)}" if peer else ""
         return table.at_most(case.name, threads, best * 1e6, case.longest_ns, "ns", remark) if times else None
@@ -31,6 +36,20 @@ def time_case(options, ours, case, threads, limit):
     if peer:
         found["peer_rounds"] = peer.rows
     return found
+
+
+def time_beside(options, ours, case, threads, limit):
+    """Two benchmarks of ours in turns, the second in the place of the peer."""
+    if not (ours.has(case.program) and ours.has(case.beside.program)):
+        return None
+    times, others = [], []
+    for _ in range(options.rounds):
+        times.append(ours.milliseconds(case, threads, options.budget))
+        others.append(ours.milliseconds(case.beside, threads, options.budget))
+    least, binds = limits.floor(limit, case.work) if limit and case.work else (None, "")
+    remark = f"ours: {case.beside.benchmark}"
+    found = table.row(case.name, threads, min(times), min(others), case.goal(threads), "ms", least, binds, remark)
+    return {**found, "ours_rounds": times, "beside_rounds": others}
 
 
 def geometric_mean(values):

@@ -44,8 +44,17 @@ def adam(weights):
 
 def attention(batch, heads, time, width, causal):
     """Forward and backward in tiles: seven products, of which one is computed twice, and two exponentials."""
-    pairs = batch * heads * (time * (time + 1) // 2 if causal else time * time)
-    return (Work(pairs * (7 * 2 * width + 2 * EXPONENTIAL)),)
+    return pairs(batch * heads * (time * (time + 1) // 2 if causal else time * time), width)
+
+
+def pairs(count, width, exponentials=2):
+    """The same of so many pairs; `exponentials`: those of the score's own are added."""
+    return (Work(count * (7 * 2 * width + exponentials * EXPONENTIAL)),)
+
+
+def in_window(time, before):
+    """Pairs of a query and one of the last `before` keys, itself among them."""
+    return before * time - before * (before - 1) // 2
 
 
 def additive_scores(batch, queries, keys, units):
@@ -57,6 +66,12 @@ def additive(batch, queries, keys, width):
     places = batch * (queries + keys)
     forward = products((places, width, width), (batch * queries, width, keys))
     return (Work(3 * forward + additive_scores(batch, queries, keys, width)),)
+
+
+def additive_pairs(heads, time, units):
+    """Of queries and keys as they are."""
+    forward = products((heads * time, units, time))
+    return (Work(3 * forward + additive_scores(heads, time, time, units)),)
 
 
 def gru(batch, time, width_in, hidden):

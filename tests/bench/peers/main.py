@@ -6,11 +6,13 @@
     main.py --case tanh_1M --threads 2 --malloc tuned       one measurement
     main.py --memory babygpt_step --threads 1               peak memory above the inputs
 
-Output: a JSON object: name, threads, median_ms, variant, variants_ms, malloc, torch; or name, peak_mib.
+Output: a JSON object: name, threads, median_ms, variant, variants_ms, malloc, torch; or name, peak_mib. Where no
+variant runs: variants_ms without any, and why.
 
 Allocator: glibc gives big blocks back to the system and faults them in again; "tuned" tells it to keep them,
-which is up to four times faster on large tensors and sometimes slower. Both are to be tried. A case may be
-written in several ways (variants, such as Adam's fused kernel); the fastest counts."""
+which is up to four times faster on large tensors and sometimes slower. Denormal numbers are taken for 0 there, too:
+a bias that hides far keys makes many, and products with them are slow. Both are to be tried. A case may be written
+in several ways (variants, such as Adam's fused kernel); the fastest counts."""
 import argparse
 import gc
 import json
@@ -21,7 +23,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-MODULES = ("kernels", "attention", "recurrent", "blocks", "translators", "generation")
+MODULES = ("kernels", "attention", "recurrent", "blocks", "translators", "generation", "programmed", "flex")
 TUNED = {
     "MALLOC_MMAP_THRESHOLD_": "8589934592",
     "MALLOC_TRIM_THRESHOLD_": "8589934592",
@@ -76,9 +78,15 @@ def find_case(name):
     sys.exit(f"no case {name}: --list shows them")
 
 
+def phrase(error):
+    """The heart of a message that may have pages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}"[:120] if lines else type(error).__name__
+
+
 def measure_variants(options):
     make, per = find_case(options.case)
-    results = {}
+    results, why = {}, "only with --compile"
     for variant, function in make():
         try:
             results[variant] = median_ms(function, options.budget) / per
@@ -86,6 +94,9 @@ def measure_variants(options):
             if not variant.startswith("compiled"):
                 raise
             print(f"{options.case}, {variant}: {type(error).__name__}", file=sys.stderr)
+            why = phrase(error)
+    if not results:
+        return {"variants_ms": {}, "why": why}
     variant = min(results, key=results.get)
     rounded = {name: float(f"{value:.5g}") for name, value in results.items()}
     return {"median_ms": rounded[variant], "variant": variant, "variants_ms": rounded}
@@ -108,6 +119,8 @@ def measure(options):
     from common import settings
 
     settings.compile = options.compile
+    if options.malloc == "tuned":
+        torch.set_flush_denormal(True)  # before there are threads: they take it over
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     row = {"name": options.case or options.memory, "threads": options.threads, "malloc": options.malloc}
