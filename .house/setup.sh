@@ -81,19 +81,36 @@ configure() {
   sed -n 's/^-- Tapestry: /  /p' "$folder/configure.log"
 }
 
-# build folder target…: silent when there is nothing to do; on a terminal the steps share one line.
+# show_steps: passes ninja's lines on, each at once (awk may hold them back); on a terminal the steps share one.
+show_steps() {
+  local line open=""
+  while IFS= read -r line; do
+    case $line in
+      "ninja: no work to do"* | "ninja: Entering directory"* | "-- "* | "["*"s] Re-"*) ;;
+      "["*"s] "*)
+        line=${line/CMakeFiles\/*.dir\//}
+        if [ -t 1 ]; then
+          printf '\r\033[K%s' "${line:0:100}"
+          open=1
+        else
+          printf '%s\n' "$line"
+        fi
+        ;;
+      *)
+        printf '%s%s\n' "${open:+$'\n'}" "$line"
+        open=""
+        ;;
+    esac
+  done
+  [ -z "$open" ] || printf '\r\033[K'
+}
+
+# build folder target…: silent when there is nothing to do.
 build() {
-  local folder=$1 status
+  local folder=$1
   shift
-  # shellcheck disable=SC2016
-  NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" -j "$cores" "$@" 2>&1 9>&- | awk -v tty="$([ -t 1 ] && echo 1)" '
-    /^ninja: (no work to do|Entering directory)/ || /^\[[0-9\/]+ [0-9.]+s\] Re-/ || /^-- / { next }
-    /^\[[0-9]+\/[0-9]+ [0-9.]+s\] / { sub(/CMakeFiles\/[^ ]*\.dir\//, "") }
-    tty && /^\[[0-9]+\/[0-9]+ [0-9.]+s\] / { printf "\r\033[K%s", substr($0, 1, 100); fflush(); line = 1; next }
-    { if (line) printf "\n"; line = 0; print; fflush() }
-    END { if (line) printf "\r\033[K" }'
-  status=${PIPESTATUS[0]}
-  return "$status"
+  NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" -j "$cores" "$@" 2>&1 9>&- | show_steps
+  return "${PIPESTATUS[0]}"
 }
 
 # ready folder target…: packages, configuration and build of a Release build, as the lessons and tests need it.

@@ -31,15 +31,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The message of the exception of type E that f throws; "(nothing thrown)" if none.
-template <class E, class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
-}
-
 }  // namespace tapestry::test

@@ -17,14 +17,6 @@ constexpr Size kBlock = 1024;
 
 constexpr Size kMostTogether = 16;
 
-/// Σ exp(x − top) of a row or a part of one.
-template <class T>
-T sum_of_exp(const T* x, Size n, T top) {
-  return reduce_add(accumulate<T>(
-      n, T(0), [=](Size i, auto part) { return exp_nonpositive(load(x + i, part, -kInfinity<T>) - top); },
-      AddBatches{}));
-}
-
 template <class T>
 double total(const T* x, Size n) {
   double sum = 0;

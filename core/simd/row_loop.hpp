@@ -7,6 +7,7 @@
 
 #include "core/simd/batch.hpp"
 #include "core/simd/loops.hpp"
+#include "core/simd/math.hpp"
 #include "core/simd/memory.hpp"
 #include "core/simd/rows.hpp"
 
@@ -85,6 +86,14 @@ inline T row_peak(const T* x, Size n) {
       n, -kInfinity<T>, [x](Size i, auto part) { return load(x + i, part, -kInfinity<T>); },
       [](Batch<T> a, Batch<T> b) { return max(a, b); }));
   return peak == -kInfinity<T> ? row_max(x, n) : peak;
+}
+
+/// Σ exp(x − top) of a row or a part of one.
+template <class T>
+inline T sum_of_exp(const T* x, Size n, T top) {
+  return reduce_add(accumulate<T>(
+      n, T(0), [=](Size i, auto part) { return exp_nonpositive(load(x + i, part, -kInfinity<T>) - top); },
+      AddBatches{}));
 }
 
 /// Asks for the row that is `ahead` rows below row r. It need not exist.

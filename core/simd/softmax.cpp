@@ -21,14 +21,6 @@ void each_row(Size rows, Size columns, Size cost, const F& body) {
   });
 }
 
-/// Σ exp(x − top) over a row.
-template <class T>
-T sum_of_exp(const T* x, Size n, T top) {
-  return reduce_add(accumulate<T>(
-      n, T(0), [=](Size i, auto part) { return exp_nonpositive(load(x + i, part, -kInfinity<T>) - top); },
-      AddBatches{}));
-}
-
 template <class T>
 void scale_row(T* y, Size n, T factor) {
   sweep<T>(n, [=](Size i, auto part) { store(y + i, load(y + i, part) * factor, part); });

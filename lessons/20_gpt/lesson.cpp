@@ -440,7 +440,7 @@ void show_sampling(const kit::Options& options, kit::Report& report) {
 
 int main(int argc, char** argv) {
   kit::Lesson program("20_gpt", "predict the next token");
-  program.steps(1200, 2);
+  program.steps(1600, 2);
   TextSettings text;
   offer(program, text);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {

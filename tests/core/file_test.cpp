@@ -12,6 +12,7 @@
 #include "core/safetensors.hpp"
 #include "core/text.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 #include "tests/temporary.hpp"
 
 using namespace tapestry;
@@ -66,11 +67,9 @@ TEST_CASE("file: two writers of one path never mix") {
 
 TEST_CASE("file: what cannot be read or written is named with its path and the reason") {
   const test::TemporaryFolder folder;
-  const auto reading = [](const std::filesystem::path& path) {
-    return message_of<Error>([&] { read_file(path); });
-  };
+  const auto reading = [](const std::filesystem::path& path) { return message_of([&] { read_file(path); }); };
   const auto writing = [](const std::filesystem::path& path) {
-    return message_of<Error>([&] { write_file(path, bytes_of("x")); });
+    return message_of([&] { write_file(path, bytes_of("x")); });
   };
   CHECK_THAT(reading(folder / "none"), ContainsSubstring("/none'") && ContainsSubstring("No such file"));
   CHECK_THAT(reading(folder.path()), ContainsSubstring("directory"));
@@ -87,9 +86,8 @@ TEST_CASE("file: what cannot be read or written is named with its path and the r
   std::filesystem::create_directory(folder / "sub");
   CHECK_THAT(writing(folder / "sub"), ContainsSubstring("directory"));
   CHECK_FALSE(std::filesystem::exists(folder / "sub.new"));
-  CHECK_THAT(message_of<Error>([&] { read_safetensors(folder / "none"); }),
-             ContainsSubstring("No such file"));
-  CHECK_THAT(message_of<Error>([&] { read_safetensors(folder.path()); }), ContainsSubstring("directory"));
+  CHECK_THAT(message_of([&] { read_safetensors(folder / "none"); }), ContainsSubstring("No such file"));
+  CHECK_THAT(message_of([&] { read_safetensors(folder.path()); }), ContainsSubstring("directory"));
 }
 
 TEST_CASE("text: UTF-8 is told from bytes that are none") {

@@ -6,22 +6,15 @@
 #include "core/create.hpp"
 #include "core/ops/ops.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
+using test::message_of;
 
 namespace {
 
 using Values = std::vector<double>;
-
-std::string message_of(const std::function<void()>& wrong) {
-  try {
-    wrong();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
 
 }  // namespace
 

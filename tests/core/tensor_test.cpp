@@ -8,22 +8,15 @@
 #include "core/ops/views.hpp"
 #include "core/tape.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
+using test::message_of;
 
 namespace {
 
 using Values = std::vector<double>;
-
-std::string message_of(const std::function<void()>& wrong) {
-  try {
-    wrong();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
 
 bool share_memory(const Tensor& a, const Tensor& b) { return a.body().buffer.get() == b.body().buffer.get(); }
 

@@ -8,23 +8,16 @@
 #include "core/random.hpp"
 #include "core/tape.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
+using test::message_of;
 
 namespace {
 
 using Bits = std::vector<bool>;
 using Ids = std::vector<std::int64_t>;
-
-std::string message_of(const std::function<void()>& wrong) {
-  try {
-    wrong();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
 
 }  // namespace
 

@@ -8,21 +8,12 @@
 #include "lessons/kit/trained_translators.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/scratch.hpp"
+#include "tests/lessons/tiny_corpus.hpp"
 
 namespace tapestry::kit {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-
-Corpus tiny_corpus() {
-  const ParallelText text = {{{"a", "b"}, {"b", "c", "d"}, {"c"}}, {{"x"}, {"y", "z", "x"}, {"z", "z"}}};
-  Corpus corpus;
-  corpus.source = Vocabulary::build(text.source);
-  corpus.target = Vocabulary::build(text.target);
-  corpus.train = encode_pairs(text, corpus.source, corpus.target);
-  corpus.valid = corpus.test = text;
-  return corpus;
-}
 
 TranslatorPlan tiny(const std::string& score, const std::string& encoder = "gru") {
   TranslatorPlan plan;

@@ -7,6 +7,7 @@
 #include "core/random.hpp"
 #include "nn/text/lines.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 #include "tests/temporary.hpp"
 
 using namespace tapestry;
@@ -118,15 +119,15 @@ TEST_CASE("byte pairs: words that nobody foresaw can be split and joined too", "
   }
   CHECK(pairs.join({}).empty());
   CHECK(pairs.join({"lo", "w"}) == Words{"low"});  // cut off at the right
-  CHECK_THAT(message_of<Error>([&] { pairs.split({"a\xFF"}); }), ContainsSubstring("is no UTF-8"));
-  CHECK_THAT(message_of<Error>([&] { pairs.split({""}); }), ContainsSubstring("a word is empty"));
+  CHECK_THAT(message_of([&] { pairs.split({"a\xFF"}); }), ContainsSubstring("is no UTF-8"));
+  CHECK_THAT(message_of([&] { pairs.split({""}); }), ContainsSubstring("a word is empty"));
   const std::string longest(200'000, 'e');
   CHECK(pairs.join(pairs.split({longest})) == Words{longest});
 }
 
 TEST_CASE("byte pairs: what cannot be learned is said", "[text]") {
   const auto learning = [](const Words& words, const BytePairOptions& options = {}) {
-    return message_of<Error>([&] { BytePairs::learn({words}, options); });
+    return message_of([&] { BytePairs::learn({words}, options); });
   };
   CHECK_THAT(learning({"a</w>b"}), ContainsSubstring("holds the marker '</w>'"));
   CHECK_THAT(learning({"a b"}), ContainsSubstring("'a b' is not one word"));
@@ -143,11 +144,11 @@ TEST_CASE("byte pairs: a file is read, or refused with its line", "[text]") {
   const BytePairs pairs = BytePairs::learn(example(), {.merges = 10});
   pairs.save(folder / "merges");
   CHECK(BytePairs::load(folder / "merges") == pairs);
-  CHECK_THAT(message_of<Error>([&] { BytePairs::load(folder / "none"); }), ContainsSubstring("/none'"));
+  CHECK_THAT(message_of([&] { BytePairs::load(folder / "none"); }), ContainsSubstring("/none'"));
 
   const std::string head = "tapestry byte pairs 1\nmarker last </w>\n";
   const auto error = [](const std::string& text) {
-    return message_of<Error>([&] { BytePairs::from_text(text, "merges"); });
+    return message_of([&] { BytePairs::from_text(text, "merges"); });
   };
   CHECK(error(head + "l o\nlo w</w>\n") == "(nothing thrown)");
   CHECK_THAT(error(""), ContainsSubstring("merges:1: expected the line"));

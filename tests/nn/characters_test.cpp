@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "tests/catch.hpp"
-#include "tests/temporary.hpp"
+#include "tests/message_of.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
@@ -26,16 +26,15 @@ TEST_CASE("characters: an alphabet in the order of code points, and back to the 
 
 TEST_CASE("characters: what has no id, or is none, is said", "[text]") {
   const Characters characters = Characters::of("abc");
-  CHECK_THAT(message_of<Error>([&] { characters.encode("abé"); }),
+  CHECK_THAT(message_of([&] { characters.encode("abé"); }),
              ContainsSubstring("character 3 of the text, 'é' (U+00E9)") && ContainsSubstring("alphabet's 3"));
-  CHECK_THAT(message_of<Error>([&] { characters.encode("a\xFF"); }), ContainsSubstring("no UTF-8"));
-  CHECK_THAT(message_of<Error>([] { Characters::of("\xC0\x80"); }),
-             ContainsSubstring("byte 0xc0 at place 0"));
-  CHECK_THAT(message_of<Error>([&] {
+  CHECK_THAT(message_of([&] { characters.encode("a\xFF"); }), ContainsSubstring("no UTF-8"));
+  CHECK_THAT(message_of([] { Characters::of("\xC0\x80"); }), ContainsSubstring("byte 0xc0 at place 0"));
+  CHECK_THAT(message_of([&] {
                characters.decode(Ids{0, 3});
              }),
              ContainsSubstring("character id 3 is out of range"));
-  CHECK_THAT(message_of<Error>([&] { characters.decode(Ids{-1}); }), ContainsSubstring("-1"));
+  CHECK_THAT(message_of([&] { characters.decode(Ids{-1}); }), ContainsSubstring("-1"));
 }
 
 TEST_CASE("words: what stands between white space", "[text]") {

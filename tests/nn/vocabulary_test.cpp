@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 #include "tests/temporary.hpp"
 
 namespace tapestry {
@@ -63,7 +64,7 @@ TEST_CASE("a vocabulary survives a file", "[text]") {
 TEST_CASE("a damaged vocabulary is refused with its line", "[text]") {
   const std::string head = "tapestry vocabulary 1\n<pad>\n<unk>\n<start>\n<end>\n";
   const auto error = [](const std::string& text) {
-    return test::message_of<Error>([&] { Vocabulary::from_text(text, "words"); });
+    return test::message_of([&] { Vocabulary::from_text(text, "words"); });
   };
   CHECK(error(head + "a\nb\n") == "(nothing thrown)");
   CHECK_THAT(error(""), ContainsSubstring("words:1: expected the line"));

@@ -2,10 +2,11 @@
 #include "core/simd/dual.hpp"
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "tests/catch.hpp"
 
 using namespace tapestry::simd;
 using tapestry::Size;

@@ -3,7 +3,6 @@
 #include "core/simd/elementwise.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -14,6 +13,8 @@
 #include <vector>
 
 #include "core/simd/functors.hpp"
+#include "tests/catch.hpp"
+#include "tests/core/simd/each_index.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;
@@ -48,23 +49,9 @@ Strided<T> make(const Dims& shape, const std::vector<int>& order, unsigned broad
   return s;
 }
 
-/// All indices of `shape` in order: f(index).
-template <class F>
-void each(const Dims& shape, const F& f) {
-  if (shape.count() == 0) return;
-  Dims index = Dims::filled(shape.rank(), 0);
-  for (;;) {
-    f(index);
-    int axis = shape.rank() - 1;
-    while (axis >= 0 && ++index[axis] == shape[axis]) index[axis--] = 0;
-    if (axis < 0) return;
-  }
-}
 template <class T>
 T& at(const View<T>& view, const Dims& index) {
-  Size offset = 0;
-  for (int axis = 0; axis < index.rank(); ++axis) offset += index[axis] * view.stride[axis];
-  return view.data[offset];
+  return view.data[offset_of(view.stride, index)];
 }
 
 const std::vector<Dims>& shapes() {

@@ -3,13 +3,14 @@
 #include "core/simd/math.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "tests/catch.hpp"
 
 using namespace tapestry::simd;
 using tapestry::Size;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +13,7 @@
 
 #include "core/simd/memory.hpp"
 #include "core/simd/threads.hpp"
+#include "tests/catch.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;

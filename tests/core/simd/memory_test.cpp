@@ -3,7 +3,6 @@
 #include "core/simd/memory.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -11,6 +10,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "tests/catch.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TAPESTRY_ASAN_TEST 1

@@ -3,7 +3,6 @@
 #include "core/simd/reduce.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -12,26 +11,14 @@
 #include <vector>
 
 #include "core/simd/threads.hpp"
+#include "tests/catch.hpp"
+#include "tests/core/simd/each_index.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;
 
 namespace {
 
-template <class F>
-void each(const Dims& shape, const F& f) {
-  if (shape.count() == 0) return;
-  Dims index = Dims::filled(shape.rank(), 0);
-  for (;;) {
-    f(index);
-    int axis = shape.rank() - 1;
-    while (axis >= 0 && ++index[axis] == shape[axis]) index[axis--] = 0;
-    if (axis < 0) return;
-  }
-}
-Size offset_of(const Dims& stride, const Dims& index) {
-  return std::inner_product(index.begin(), index.end(), stride.begin(), Size{0});
-}
 Dims permuted_strides(const Dims& shape, const std::vector<int>& order, Size gap) {
   Dims stride = shape;
   Size step = gap;

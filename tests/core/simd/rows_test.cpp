@@ -3,7 +3,6 @@
 #include "core/simd/rows.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/simd/threads.hpp"
+#include "tests/catch.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/catch.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;
