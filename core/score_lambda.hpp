@@ -70,6 +70,11 @@ struct SymbolReader {
            sizeof...(I));
     return read(table, {Symbol(index)...});
   }
+  template <class I>
+  Symbol operator[](const I&) const {
+    static_assert(sizeof(I) == 0, "a reader is called, with one index for each axis: slope(at.h)");
+    return Symbol(0);
+  }
 };
 
 template <class F, class... Args>

@@ -49,16 +49,19 @@ struct ScoreTile {
 };
 
 /// What is done to scores before the softmax. Two indirect calls a tile, so the kernel is compiled once.
-/// Called from several threads at once.
+/// Called from several threads at once. Slopes and gradients are laid out as the scores.
 template <class T>
 class TileScore {
  public:
   virtual ~TileScore() = default;
   /// Changes the scores in place.
   virtual void forward(const ScoreTile<T>& tile) const = 0;
-  /// `d` (laid out as the scores) comes as the gradient of what forward made of `tile` and leaves as that of
-  /// the scores it was given. What is learned gets its gradients added to `learned`.
-  virtual void backward(const ScoreTile<T>& tile, T* d, T* learned) const = 0;
+  /// The same, and how fast each changes with the one that was given: for backward, where it takes one
+  /// evaluation for both.
+  virtual void forward(const ScoreTile<T>& tile, T* slopes) const = 0;
+  /// Adds the gradients of what is learned to `learned`; `tile` has the scores as they were given, `d` is the
+  /// gradient of what forward made of them.
+  virtual void backward(const ScoreTile<T>& tile, const T* d, T* learned) const = 0;
   /// How many numbers are learned.
   virtual Size learned() const { return 0; }
 };

@@ -60,7 +60,7 @@ class KeyPart {
         compared_(compared),
         learned_(learned),
         memory_((kQueryTile + kKeyTile) * (2 * width_ + 2 * value_width_) +
-                kKeyTile * (width_ + value_width_) + 3 * kQueryTile * kKeyTile) {
+                kKeyTile * (width_ + value_width_) + 4 * kQueryTile * kKeyTile) {
     T* next = memory_.data();
     const auto take = [&](Size rows, Size row) {
       T* taken = next;
@@ -72,7 +72,7 @@ class KeyPart {
     d_key_ = take(kKeyTile, width_), d_value_ = take(kKeyTile, value_width_);
     query_ = take(kQueryTile, width_), d_out_ = take(kQueryTile, value_width_);
     given_ = take(kQueryTile, kKeyTile), weights_ = take(kQueryTile, kKeyTile);
-    d_scores_ = take(kQueryTile, kKeyTile);
+    d_scores_ = take(kQueryTile, kKeyTile), slopes_ = take(kQueryTile, kKeyTile);
   }
 
   /// Adds to `d_query`, rows of the group's heads one after the other; writes the keys' gradients.
@@ -121,23 +121,35 @@ class KeyPart {
       x_.pairs->forward(tile, query, k);
     else
       multiply_turned<T>(queries, keys, x_.width, query, key_turned_.data, weights_);
-    if (x_.score != nullptr) {
+    const bool learns = x_.score != nullptr && x_.score->learned() > 0;
+    if (learns)
       for (Size row = 0; row < queries; ++row)
         std::copy_n(weights_.data + row * kKeyTile, padded<T>(keys), given_.data + row * kKeyTile);
-      x_.score->forward(tile);
-    }
+    if (x_.score != nullptr) x_.score->forward(tile, slopes_.data);
     hide(tile);
     multiply_turned<T>(queries, keys, x_.value_width, d_out, value_turned_.data, d_scores_);
     weigh((b_ * x_.heads + h) * x_.queries + i, queries, padded<T>(keys));
-    if (x_.score != nullptr) {
+    if (learns) {
       tile.scores = given_.data;
       x_.score->backward(tile, d_scores_.data, learned_ + (x_.pairs != nullptr ? x_.pairs->learned() : 0));
     }
+    if (x_.score != nullptr) multiply_by_slopes(queries, padded<T>(keys));
     multiply_rows(keys, value_width_, queries, weights_.data, 1, kKeyTile, d_out, d_value_, true);
     if (x_.pairs != nullptr)
       return x_.pairs->backward(tile, d_scores_.data, query, k, d_query, d_key_, learned_);
     multiply_rows(keys, width_, queries, d_scores_.data, 1, kKeyTile, query, d_key_, true);
     multiply_rows(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, true);
+  }
+
+  /// From the gradients of what the score made to those of what it was given.
+  void multiply_by_slopes(Size queries, Size keys) {
+    const Batch<T> none(T(0));
+    for (Size i = 0; i < queries; ++i)
+      for (Size j = i * kKeyTile; j < i * kKeyTile + keys; j += kLanes<T>) {
+        const Batch<T> d = load(static_cast<const T*>(d_scores_.data + j));
+        const Batch<T> slope = load(static_cast<const T*>(slopes_.data + j));
+        store(d_scores_.data + j, select(d == none, none, d * slope));  // whatever the slope of a masked pair
+      }
   }
 
   /// Scores → weights, and their gradients dP → dS. `first`: the tile's first query among all.
@@ -162,7 +174,7 @@ class KeyPart {
   T* learned_;
   Scratch<T> memory_;
   Tile<T> key_, key_turned_, value_, value_turned_, d_key_, d_value_, query_, d_out_, given_, weights_,
-      d_scores_;
+      d_scores_, slopes_;
 };
 
 }  // namespace

@@ -40,21 +40,26 @@ class LambdaTiles final : public TileScore<T> {
     });
   }
 
-  void backward(const ScoreTile<T>& tile, T* d, T* learned) const override {
-    const Batch<T> none(T(0)), one(T(1));
-    // Once for the score itself, and once for each read of what is learned.
+  void forward(const ScoreTile<T>& tile, T* slopes) const override {
     each(tile, [&](Size offset, T* scores, const At<Size, Batch<T>>& at, Reading<T>& reading) {
-      const Batch<T> score = load(static_cast<const T*>(scores)),
-                     dy = load(static_cast<const T*>(d + offset));
-      const auto through = [&](Dual<T> x) { return select(dy == none, none, dy * x.slope); };
-      reading.seed = -1;
-      const Batch<T> ds = through(evaluate<Dual<T>>(Dual<T>(score, one), at, reading));
-      const int reads = reading.count;
-      for (int read = 0; read < reads; ++read) {
+      const Batch<T> before = load(static_cast<const T*>(scores));
+      const Dual<T> after = evaluate<Dual<T>>(Dual<T>(before, Batch<T>(T(1))), at, reading);
+      store(scores, after.value);
+      store(slopes + offset, after.slope);
+    });
+  }
+
+  void backward(const ScoreTile<T>& tile, const T* d, T* learned) const override {
+    const Batch<T> none(T(0));
+    each(tile, [&](Size offset, T* scores, const At<Size, Batch<T>>& at, Reading<T>& reading) {
+      const Batch<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);
+      // Once for each read of what is learned; how many there are shows the first time.
+      for (int read = 0, reads = 1; read < reads; ++read) {
         reading.seed = read;
-        reading.add(learned, through(evaluate<Dual<T>>(Dual<T>(score), at, reading)));
+        const Batch<T> slope = evaluate<Dual<T>>(Dual<T>(score), at, reading).slope;
+        reads = reading.count;
+        if (reads > 0) reading.add(learned, select(dy == none, none, dy * slope));
       }
-      store(d + offset, ds);
     });
   }
 

@@ -39,7 +39,11 @@ template <class T>
 struct WatchedTiles : tapestry::simd::TileScore<T> {
   explicit WatchedTiles(Watch& watch_in) : watch(watch_in) {}
   void forward(const tapestry::simd::ScoreTile<T>&) const override { ++watch.tiles, watch.look(); }
-  void backward(const tapestry::simd::ScoreTile<T>&, T*, T*) const override { watch.look(); }
+  void forward(const tapestry::simd::ScoreTile<T>& tile, T* slopes) const override {
+    std::fill_n(slopes, tile.queries * tapestry::simd::kKeyTile, T(1));
+    watch.look();
+  }
+  void backward(const tapestry::simd::ScoreTile<T>&, const T*, T*) const override {}
   Watch& watch;
 };
 

@@ -156,6 +156,17 @@ const std::vector<Entry>& gallery() {
              wrt(t[0]));
        },
        heads},
+      {"every second place, and from the end",
+       [](auto& t, auto& n) {
+         return score_mod(
+             [last = static_cast<double>(n.keys - 1)](auto s, auto at, auto a, auto b) {
+               return s * a(2 * at.j + 1) + b(last - at.j, at.h) - a(2 * last - 2 * at.j);
+             },
+             wrt(t[0]), wrt(t[1]));
+       },
+       [](const Sizes& n) {
+         return std::vector<Dims>{{2 * n.keys}, {n.keys, n.heads}};
+       }},
       {"a gate",
        [](auto& t, auto&) {
          return score_mod(
