@@ -357,6 +357,8 @@ void feed_back(const kit::Options& options, kit::Report& report) {
 //
 //     options.decoder.score = scaled_dot();
 //
+// (What makes weights of the scores is one line too: options.decoder.attend.normalise = sparsemax_weights.)
+//
 // It is one line *because* the decoder's states (the queries) and the encoder's (the keys) are both 64 wide
 // here: a product of two vectors wants d_q = d_k. The additive score never asked for that. W_q and W_k bring
 // any two widths to a third. With a bidirectional encoder it means half the decoder's width in each

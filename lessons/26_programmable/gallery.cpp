@@ -8,6 +8,7 @@
 
 #include "core/core.hpp"
 #include "core/score_lambda.hpp"
+#include "nn/attention/visibility.hpp"
 #include "nn/positions/absolute.hpp"
 
 namespace lesson26 {
@@ -143,6 +144,21 @@ Mechanism learned_temperature() {
           }};
 }
 
+// Gates f for each head and 16 places, again and again. In the paper a word makes its own.
+Mechanism forgetting() {
+  return {.name = "forgetting",
+          .learned = {{"gate", {kHeads, 16}, normal(1)}},
+          .score =
+              [](const Learned& learned, Size, Size keys) {
+                const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), learned[0]);
+                const Tensor logs = neg(softplus(neg(concat(again, 1))));  // log f = log σ(gate)
+                return score_mod(
+                    [](auto s, auto at, auto kept) { return s + kept(at.h, at.i) - kept(at.h, at.j); },
+                    wrt(cumulative_sum(logs, 1)));
+              },
+          .mask = BlockMask::causal};
+}
+
 // ---- By ops around tiles, or by mechanism ----
 
 Mechanism rotary() {
@@ -234,6 +250,15 @@ Mechanism talking_heads() {
       }};
 }
 
+// Kept twice: inside so that no masked score meets a derivative, outside since σ(0) is a half.
+Mechanism sigmoid_attention() {
+  return {
+      .name = "sigmoid", .mask = BlockMask::causal, .normalise = [](const Tensor& scores, const Mask& mask) {
+        const double bias = -std::log(static_cast<double>(scores.size(-1)));
+        return keep(mask, sigmoid(keep(mask, scores) + bias));
+      }};
+}
+
 Mechanism sink() { return {.name = "sink", .mask = BlockMask::causal, .sink = true}; }
 
 }  // namespace
@@ -254,6 +279,7 @@ const std::vector<GalleryEntry>& gallery() {
       {soft_cap(), "element", "no score beyond a cap", "Gemma 2, 2024", 5},
       {distance_decay(), "element", "falls as the log of the distance", "Chi et al. 2022", 13},
       {learned_temperature(), "element", "each head as sharp as it likes", "Lin et al. 2018", 7},
+      {forgetting(), "element", "the past fades, place by place", "Lin et al. 2025", 13},
       {rotary(), "ops", "turn by place, then compare", "Su et al. 2021", 13},
       {cosine(), "ops", "directions alone", "Henry et al. 2020", 8},
       {normed_additive(), "mechanism", "a layer of tanh compares", "Salimans & Kingma 2016", 9},
@@ -261,6 +287,7 @@ const std::vector<GalleryEntry>& gallery() {
       {local_p(), "ops", "near a place that is predicted", "Luong et al. 2015", 12},
       {differential(), "ops", "one attention less another", "Ye et al. 2024", 12},
       {talking_heads(), "ops", "heads mix scores and weights", "Shazeer et al. 2020", 13},
+      {sigmoid_attention(), "ops", "each key by itself", "Ramapuram et al. 2024", 7},
       {sink(), "element", "may look at nothing", "Miller 2023; Xiao et al. 2023", 1}};
   return all;
 }

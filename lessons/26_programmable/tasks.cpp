@@ -1,5 +1,6 @@
 #include "lessons/26_programmable/tasks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -42,6 +43,24 @@ Text draw_voices(Random random, Size rows, Size length) {
     }
   }
   return {Indices(said, {rows, length}), Indices(answers, {rows, length})};
+}
+
+double best_of_voices(const Text& text) {
+  const Size rows = text.words.shape()[0], length = text.words.shape()[1];
+  const std::vector<std::int64_t> said = text.words.to_vector(), answers = text.answers.to_vector();
+  double right = 0;
+  for (std::size_t at = 0, row = 0; row < static_cast<std::size_t>(rows); ++row) {
+    std::array<std::array<int, kSymbols>, kVoices> times{};
+    for (Size t = 0; t < length; ++t, ++at) {
+      ++times[static_cast<std::size_t>(t % kVoices)][static_cast<std::size_t>(said[at])];
+      const auto& next = times[static_cast<std::size_t>((t + 1) % kVoices)];
+      const int most = *std::max_element(next.begin(), next.end());
+      // Among equals it is right now and then.
+      if (next[static_cast<std::size_t>(answers[at])] == most)
+        right += 1 / static_cast<double>(std::count(next.begin(), next.end(), most));
+    }
+  }
+  return 100 * right / static_cast<double>(rows * length);
 }
 
 }  // namespace lesson26

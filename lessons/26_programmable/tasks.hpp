@@ -27,4 +27,8 @@ inline constexpr Size kVoices = 7, kSymbols = 24;
 /// voice that speaks next?
 Text draw_voices(tapestry::kit::Random random, Size rows, Size length);
 
+/// The share of answers that can be known, in per cent, an estimate from this text: who counts what each
+/// voice has said so far and names what it said most often is the best possible guesser.
+double best_of_voices(const Text& text);
+
 }  // namespace lesson26

@@ -94,15 +94,16 @@ std::string text(const HeatmapGrid& grid, const Terminal& terminal) {
       for (std::size_t i = begin; i < end; ++i) {
         for (std::size_t c = 0; c < first.columns.size(); ++c) {
           const double part = grid.maps[i].share(r, c);
-          const auto heat = static_cast<std::size_t>(std::lround((part > 0 ? part : 0) * (kHeat.size() - 1)));
           const std::string blank(static_cast<std::size_t>(cell), ' ');
-          if (terminal.colour) {
+          if (std::isnan(part)) {
+            out += blank;
+          } else if (terminal.colour) {
+            const auto heat = static_cast<std::size_t>(std::lround(part * (kHeat.size() - 1)));
             out += paint_background(terminal, 252, kHeat[heat], blank);
-            continue;
+          } else {
+            const auto shade = static_cast<std::size_t>(std::lround(part * (kShades.size() - 1)));
+            for (int k = 0; k < cell; ++k) out += kShades[shade];
           }
-          const char* shade =
-              kShades[static_cast<std::size_t>(std::lround((part > 0 ? part : 0) * (kShades.size() - 1)))];
-          for (int k = 0; k < cell; ++k) out += std::isnan(part) ? " " : shade;
         }
         out += "  ";
       }

@@ -36,8 +36,15 @@ Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor&
   return matmul(mechanism.normalise(scores, options.mask.mask()), value);
 }
 
-/// Query, key, value and what is learned, in this order.
-Learned draw(const Mechanism& mechanism, Size words, std::uint64_t seed, DType dtype) {
+}  // namespace
+
+Learned first_values(const Mechanism& mechanism, std::uint64_t seed, DType dtype) {
+  ProgrammedPositions holder({}, mechanism.learned, [](const Learned&, Size, Size) { return ScoreMod(); });
+  holder.initialise(seed, dtype);
+  return holder.parameters();
+}
+
+Learned random_inputs(const Mechanism& mechanism, Size words, std::uint64_t seed, DType dtype) {
   Learned all;
   const Dims shape{1, mechanism.heads, words, mechanism.width};
   for (const char* name : {"query", "key", "value"})
@@ -49,19 +56,6 @@ Learned draw(const Mechanism& mechanism, Size words, std::uint64_t seed, DType d
     all.push_back(one);
   }
   return all;
-}
-
-template <class Run>
-Tensor run_on(const Learned& all, const Run& run) {
-  return run(all[0], all[1], all[2], Learned(all.begin() + 3, all.end()));
-}
-
-}  // namespace
-
-Learned first_values(const Mechanism& mechanism, std::uint64_t seed, DType dtype) {
-  ProgrammedPositions holder({}, mechanism.learned, [](const Learned&, Size, Size) { return ScoreMod(); });
-  holder.initialise(seed, dtype);
-  return holder.parameters();
 }
 
 Tensor run(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -85,63 +79,35 @@ Tensor weights_of(const Mechanism& mechanism, const Tensor& query, const Tensor&
   return run(mechanism, query, key, expand(eye(keys, key.dtype()), shape), learned);
 }
 
-bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
-  constexpr Size kShort = 6, kLong = 150;  // one tile, and several of them
-  const Learned few = draw(mechanism, kShort, seed, DType::f64);
-  const auto tiles = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
-    return run(mechanism, q, k, v, learned);
-  };
-  const auto plain = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
-    return run_by_ops(mechanism, q, k, v, learned);
-  };
-  const GradcheckResult slopes = gradcheck([&] { return run_on(few, tiles); }, {}, few, {.seed = seed});
-  if (!slopes.ok()) fmt::print("{}\n", slopes.report());
-  bool ok = slopes.ok();
-  std::string line = fmt::format("{}: gradcheck, {} derivatives", mechanism.name, slopes.compared);
-  if (mechanism.in_tiles()) {
-    double apart = 0;
-    for (const Size words : {kShort, kLong}) {
-      const Learned all = draw(mechanism, words, seed, DType::f64);
-      const auto in_tiles = [&] { return run_on(all, tiles); };
-      const auto by_ops = [&] { return run_on(all, plain); };
-      const double value = largest(in_tiles() - by_ops());
-      const double gradient = farthest(gradients(in_tiles, all, seed), gradients(by_ops, all, seed));
-      if (std::max(value, gradient) > 1e-11)
-        fmt::print("  {} words: tiles and plain ops are {:.1e} apart, gradients {:.1e}\n", words, value,
-                   gradient);
-      apart = std::max({apart, value, gradient});
-    }
-    ok = ok && apart < 1e-11;
-    line += "; plain ops the same to 1e-11";
-  }
-  if (mechanism.mask && !mechanism.ops) {
-    const Mask pairs = mechanism.mask(kShort, kShort).mask();
-    const Tensor weights = weights_of(mechanism, few[0], few[1], Learned(few.begin() + 3, few.end()));
-    const double outside = largest(where(pairs, zeros({}, DType::f64), weights));
-    if (outside != 0) fmt::print("  pairs outside the mask have weights of up to {:.1e}\n", outside);
-    ok = ok && outside == 0;
-  }
-  return report.check(line, ok);
-}
-
 void time(const Mechanism& mechanism, Size words) {
-  const Learned all = draw(mechanism, words, 1, DType::f32);
+  const Learned all = random_inputs(mechanism, words, 1, DType::f32);
   const auto milliseconds = [&](const auto& attention) {
-    return 1000 * fastest(3, [&] { gradients([&] { return run_on(all, attention); }, all, 1); });
+    const auto once = [&] {
+      return attention(mechanism, all[0], all[1], all[2], Learned(all.begin() + 3, all.end()));
+    };
+    return 1000 * fastest(3, [&] { gradients(once, all, 1); });
   };
-  const double own = milliseconds([&](const Tensor& q, const Tensor& k, const Tensor& v,
-                                      const Learned& learned) { return run(mechanism, q, k, v, learned); });
+  const double own = milliseconds(run);
   fmt::print("  {}, {} words, {} heads, forward and backward: {:.1f} ms", mechanism.name, words,
              mechanism.heads, own);
   if (mechanism.in_tiles()) {
-    const double plain =
-        milliseconds([&](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
-          return run_by_ops(mechanism, q, k, v, learned);
-        });
+    const double plain = milliseconds(run_by_ops);
     fmt::print(" in tiles, {:.1f} ms from plain ops ({:.1f} times as long)\n", plain, plain / own);
   } else {
-    fmt::print("\n");
+    fmt::print(" by ops{}\n", mechanism.ops ? "" : " (a normaliser has no tiles)");
   }
+}
+
+Heatmap weights_map(std::string title, const Tensor& weights) {
+  Heatmap map{std::move(title), {}, {}, weights.to_vector()};
+  for (Size i = 0; i < weights.size(0); ++i) map.rows.push_back(std::to_string(i));
+  for (Size j = 0; j < weights.size(1); ++j) map.columns.push_back(std::to_string(j));
+  for (auto row = map.values.begin(); row != map.values.end(); row += weights.size(1)) {
+    const auto end = row + weights.size(1);
+    const double top = *std::max_element(row, end);
+    if (top > 0) std::for_each(row, end, [top](double& weight) { weight /= top; });
+  }
+  return map;
 }
 
 void show_map(const Mechanism& mechanism, const std::filesystem::path& file, const Learned& learned,
@@ -152,22 +118,21 @@ void show_map(const Mechanism& mechanism, const std::filesystem::path& file, con
                key = by_place ? zeros(shape) : random_normal(shape, 2);
   const Tensor weights =
       weights_of(mechanism, query, key, learned.empty() ? first_values(mechanism, 1) : learned);
-  HeatmapGrid grid{fmt::format("{}: who looks where{}", mechanism.name,
+  HeatmapGrid grid{fmt::format("{}: who looks where{}; each row by its largest weight", mechanism.name,
                                by_place ? ", by place alone" : ", for random queries and keys"),
                    {},
                    4};
-  std::vector<std::string> places;
-  for (Size i = 0; i < words; ++i) places.push_back(std::to_string(i));
-  for (Size head = 0; head < mechanism.heads; ++head)
-    grid.maps.push_back({.title = fmt::format("head {}", head + 1),
-                         .columns = places,
-                         .rows = places,
-                         .values = select(select(weights, 0, 0), 0, head).to_vector()});
-  double most = 0;
-  for (const Heatmap& map : grid.maps)
-    for (const double weight : map.values) most = std::max(most, weight);
-  // A row that looks at one key alone is no measure for the others.
-  for (Heatmap& map : grid.maps) map.most = std::min(most, 0.5);
+  std::vector<double> may(static_cast<std::size_t>(mechanism.heads * words * words), 1);
+  if (const BlockMask mask = mechanism.mask && !mechanism.ops ? mechanism.mask(words, words) : BlockMask();
+      mask.defined())
+    may = where(mask.mask(), full(weights.shape(), 1), zeros({})).to_vector();
+  for (Size head = 0; head < mechanism.heads; ++head) {
+    Heatmap map = weights_map(fmt::format("head {}", head + 1), select(select(weights, 0, 0), 0, head));
+    for (std::size_t pair = 0; pair < map.values.size(); ++pair)  // masked ones are gaps
+      if (may[static_cast<std::size_t>(head) * map.values.size() + pair] == 0)
+        map.values[pair] = std::nan("");
+    grid.maps.push_back(std::move(map));
+  }
   show(grid, file);
 }
 

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/ops/attend.hpp"
+#include "lessons/kit/picture.hpp"
 #include "lessons/kit/report.hpp"
 #include "nn/attention/normalise.hpp"
 #include "nn/positions/programmed.hpp"
@@ -41,6 +43,10 @@ struct Mechanism {
 /// First values of what it learns.
 std::vector<Tensor> first_values(const Mechanism& mechanism, std::uint64_t seed, DType dtype = DType::f32);
 
+/// Random query, key and value (1, heads, words, width), then what it learns, moved a little from its first
+/// values so that no table is all zeros or all alike: leaves, each with its name.
+std::vector<Tensor> random_inputs(const Mechanism& mechanism, Size words, std::uint64_t seed, DType dtype);
+
 /// The context (B, heads, Tq, d_v): in tiles where they can do it.
 Tensor run(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
            const std::vector<Tensor>& learned);
@@ -51,17 +57,36 @@ Tensor run_by_ops(const Mechanism& mechanism, const Tensor& query, const Tensor&
 Tensor weights_of(const Mechanism& mechanism, const Tensor& query, const Tensor& key,
                   const std::vector<Tensor>& learned);
 
-/// In f64: gradcheck for query, key, value and all that is learned, moved a little from its first values;
-/// tiles and plain ops 1e-11 apart at most, values and gradients, for a short and a long text; no weight
-/// where the mask says no. One line, and gradcheck's own report where it fails. Returns whether all holds.
+/// In f64, for random_inputs(): gradcheck of query, key and value at 6 words (at 40 or 150 where those have
+/// no pair), and of all that is learned at 6, 40 and 150, so that it comes to what only far pairs read; tiles
+/// and plain ops 1e-11 apart at most, values and gradients, for a short and a long text. What is learned and
+/// has no gradient is a failure; numbers of it that none of the texts reaches are counted and said. Then,
+/// where there is a mask: that nothing outside it counts (by nothing_outside()). A line for each of the two,
+/// what failed above it. Returns whether all holds.
 bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
+/// The second line of check(): no pair outside the mask has a weight, and a query's context stays the same
+/// when the keys and values that are masked for it change, so that they enter no sum either. A query without
+/// any pair is said, and no failure.
+bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
+
+/// A query, and a key behind it that its context depends on.
+struct Ahead {
+  Size query = 0, key = 0;
+};
+/// The first query of a text of so many words whose context depends on what stands behind it. A model that
+/// predicts the next token would read its answers there.
+std::optional<Ahead> looks_ahead(const Mechanism& mechanism, Size words, std::uint64_t seed = 1);
 
 /// Prints how long forward and backward take for a text of so many words, beside plain ops. Not judged.
 void time(const Mechanism& mechanism, Size words = 1024);
 
-/// Draws its weights for a text of so many words, a map for each head: where it has a score by element, of
-/// the place alone (queries and keys are 0); otherwise of random queries and keys. `learned`: after training;
-/// none: first values.
+/// A map of weights (Tq, Tk), each row divided by its largest one: so a row that looks at one key and a row
+/// that looks at all of them can both be seen. Labels are the numbers of the places.
+Heatmap weights_map(std::string title, const Tensor& weights);
+
+/// Draws its weights for a text of so many words, a weights_map() for each head: where it has a score by
+/// element, of the place alone (queries and keys are 0); otherwise of random queries and keys. `learned`:
+/// after training; none: first values.
 void show_map(const Mechanism& mechanism, const std::filesystem::path& file,
               const std::vector<Tensor>& learned = {}, Size words = 32);
 

@@ -45,6 +45,8 @@ void Report::line(std::string_view what, std::string_view rest, std::string_view
   out_ << '\n' << std::flush;
 }
 
+void Report::note(std::string_view line) { out_ << "  " << line << '\n' << std::flush; }
+
 void Report::figure(std::string_view what, double value, std::string_view unit) {
   line(what, with_unit(fmt::format("{:.4g}", value), unit), "", kGrey);
 }
@@ -97,9 +99,10 @@ void Report::finish() {
   if (all_met()) {
     out_ << '\n'
          << paint(terminal_, kGreen,
-                  judge_ == Judge::no ? "All checks hold; a smoke run is too short for the targets."
-                  : judged_ == 1      ? "The target is met."
-                                      : "All targets are met.")
+                  part_ ? "All checks hold. This was a part; the whole lesson has its own targets."
+                  : judge_ == Judge::no ? "All checks hold; a smoke run is too short for the targets."
+                  : judged_ == 1        ? "The target is met."
+                                        : "All targets are met.")
          << '\n';
   } else {
     std::string names;

@@ -21,6 +21,8 @@ class Report {
 
   /// A numbered heading: "2. The same with nn/".
   void section(std::string_view title);
+  /// A line of text.
+  void note(std::string_view line);
   /// A figure without a target.
   void figure(std::string_view what, double value, std::string_view unit = "");
   /// A figure with a target: "exact match  99.6 % (target ≥ 99 %)  ok". NaN meets no target.
@@ -34,6 +36,8 @@ class Report {
   /// A yes or no that holds at any number of steps (gradients agree, two results are equal): always judged.
   bool check(std::string_view what, bool ok);
 
+  /// This run is a part of the lesson, and does not judge it as a whole: the last line then says so.
+  void part_of_lesson() { part_ = true; }
   /// The last line: all met, or the names of those that were missed. Prints nothing where nothing was judged.
   void finish();
 
@@ -50,6 +54,7 @@ class Report {
   std::ostream& out_;
   Terminal terminal_;
   Judge judge_;
+  bool part_ = false;
   int sections_ = 0;
   int judged_ = 0;
   std::vector<std::string> missed_;

@@ -124,6 +124,24 @@ Tensor sink(const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
   return matmul(terms / (1.0 + sum(terms, {-1}, Keep::yes)), v);
 }
 
+/// Ramapuram et al. 2024: σ(s − log n)
+Tensor sigmoid_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
+  const Tensor scores = dots(q, k);
+  const Tensor weights = 1.0 / (1.0 + static_cast<double>(k.size(-2)) * exp(0.0 - scores));
+  return matmul(where(pairs(q.size(-2), causal), weights, zeros({}, f64)), v);
+}
+
+/// Lin et al. 2025: s_ij + Σ log f_l over j < l ≤ i.
+Tensor forgetting(const Tensor& s, const Tensor& gates) {
+  const Size n = s.size(-1);
+  std::vector<std::int64_t> phases;
+  for (Size l = 0; l < n; ++l) phases.push_back(l % 16);
+  const Tensor logs = log(sigmoid(embedding(transpose(gates), Indices(phases, {n}))));  // (n, heads)
+  const Mask between = Mask::from(n * n, n, [n](Size pair, Size l) { return pair % n < l && l <= pair / n; });
+  const Tensor sums = matmul(where(between, full({}, 1, f64), zeros({}, f64)), logs);
+  return s + permute(reshape(sums, {n, n, s.size(1)}), {2, 0, 1});
+}
+
 Size document(Size t) { return t < 5 ? 0 : t < 9 ? 1 : t < 16 ? 2 : 3; }
 
 bool is_ancestor(Size i, Size j) {
@@ -173,6 +191,8 @@ const std::map<std::string, Reference>& references() {
                                  })},
       {"learned temperature",
        element({}, [](const Tensor& s, const Tensor&, const Learned& w) { return s / per_head(w[0]); })},
+      {"forgetting", element(causal, [](const Tensor& s, const Tensor&,
+                                        const Learned& w) { return forgetting(s, w[0]); })},
       {"rotary",
        [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
          return matmul(softmax(dots(turned(q), turned(k)), -1), v);
@@ -188,6 +208,7 @@ const std::map<std::string, Reference>& references() {
       {"local-p", local_p},
       {"differential", differential},
       {"talking heads", talking_heads},
+      {"sigmoid", sigmoid_attention},
       {"sink", sink}};
   return all;
 }

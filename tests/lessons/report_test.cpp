@@ -62,6 +62,16 @@ TEST_CASE("a smoke run judges checks but no targets", "[kit]") {
   CHECK(report.exit_code() == 1);
 }
 
+TEST_CASE("a part of a lesson that holds does not claim the lesson's targets", "[kit]") {
+  std::ostringstream out;
+  Report report(out);
+  report.part_of_lesson();
+  report.check("gradients agree", true);
+  report.finish();
+  CHECK(out.str().find("All checks hold.") != std::string::npos);
+  CHECK(out.str().find("arget is met") == std::string::npos);
+}
+
 TEST_CASE("rounding never moves a figure across its target", "[kit]") {
   CHECK(number_beside(98.99996, 99) == "98.99996");
   CHECK(number_beside(99.00001, 99) == "99.00001");

@@ -113,7 +113,9 @@ TEST_CASE("the README's attention looks at near keys, under a mask too") {
 
 TEST_CASE("the README holds the code that is tested") {
   const std::string readme = read(kTop / "README.md");
-  const std::string source = read(kTop / "tests" / "readme" / "readme_test.cpp");
+  std::string source;
+  for (const char* file : {"readme_test.cpp", "own_attention_test.cpp"})
+    source += read(kTop / "tests" / "readme" / file);
   const std::string begin = "\n// README\n", end = "\n// end\n";
   int blocks = 0;
   for (std::size_t at = source.find(begin); at != std::string::npos; at = source.find(begin, at)) {
@@ -123,7 +125,7 @@ TEST_CASE("the README holds the code that is tested") {
     CHECK(readme.find("```cpp\n" + block + "\n```") != std::string::npos);
     ++blocks;
   }
-  CHECK(blocks == 3);
+  CHECK(blocks == 4);
   const std::string program = read(kTop / "tests" / "package" / "main.cpp");
   CHECK(readme.find(program.substr(program.find("#include"))) != std::string::npos);
 }
