@@ -16,7 +16,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from measure import cases, limits, ours, peers, picture, processes, steps, table
+from measure import cases, limits, ours, peers, picture, processes, scaling, steps, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -45,6 +45,7 @@ def parse():
     add("--svg", help="where the picture goes (default: bench.svg beside the figures)")
     add("--markdown", help="a file for the table as Markdown")
     add("--ours", action="store_true", help="measure ours only")
+    add("--scaling", action="store_true", help="instead of all that: how our cost grows with length, width, vocabulary")
     add("--list", action="store_true", help="show the cases' names")
     options = parser.parse_args()
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.threads):
@@ -91,11 +92,29 @@ def write(path, text):
         raise processes.Failure(f"{path} can't be written: {error.strerror}") from None
 
 
+def grow(options, build, mine):
+    """Ours at growing sizes."""
+    if not mine.has("scaling"):
+        raise processes.Failure(f"no bench_scaling in {build}: build first, or give --build FOLDER")
+    title = f"{datetime.date.today().isoformat()}, {processor()}"
+    print(title)
+    found = []
+    for series, times in scaling.measure(mine, options.threads, options.budget):
+        found.append((series, times))
+        print(*scaling.lines(series, times), sep="\n", flush=True)
+    svg = pathlib.Path(options.svg) if options.svg else build / "scaling.svg"
+    write(svg, scaling.draw(found, title))
+    print(f"picture: {svg}")
+    return 0 if all(scaling.holds(*one) for one in found) else 1
+
+
 def run(options):
     build = pathlib.Path(options.build)
     mine = ours.Ours(build)
     if not mine.programs:
         raise processes.Failure(f"no benchmark in {build}: build first, or give --build FOLDER")
+    if options.scaling:
+        return grow(options, build, mine)
     options.torch = None if options.ours else peers.version(options.python)
     today = datetime.date.today().isoformat()
     peer = f"PyTorch {options.torch}" if options.torch else "no PyTorch"

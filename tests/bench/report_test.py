@@ -24,6 +24,11 @@ LIMITS = {
 BENCHMARK = """#!/bin/sh
 echo '{"benchmarks": [{"run_name": "x/real_time", "aggregate_name": "median", "real_time": 2000, "time_unit": "us"}]}'
 """
+# The same, with a time that grows with the size in the benchmark's name: GROWN stands for it.
+GROWING = """#!/bin/sh
+size=$(echo "$1" | sed 's|.*/\\([0-9]*\\)(.*|\\1|')
+echo '{"benchmarks": [{"run_name": "x", "aggregate_name": "median", "real_time": '$((GROWN))', "time_unit": "us"}]}'
+"""
 # PyTorch: a version, and for each measurement 8 ms with the default allocator and 6 ms with the tuned one.
 TORCH = """#!/bin/sh
 case "$*" in
@@ -186,6 +191,20 @@ class Command(unittest.TestCase):
         done = self.run_it("--python", self.torch, "--filter", "^programmed_window_flex$", "--threads", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"programmed_window_flex +1 +2\.000 +- .*does not run: not on this machine")
+
+    def test_scaling(self):
+        """Growth in step with the size is within every theory, growth with its square is not."""
+        for grown, code, worse in (("size", 0, 0), ("size * size", 1, 3)):
+            self.script("bench_scaling", GROWING.replace("GROWN", grown))
+            done = self.run_it("--scaling", "--threads", "1,2", "--svg", self.build / "s.svg")
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(done.stdout.count("worse than theory"), worse)
+            self.assertIn("1.00 × on 2 threads", done.stdout)
+            xml.parse(self.build / "s.svg")
+        (self.build / "tests" / "bench_scaling").unlink()
+        done = self.run_it("--scaling")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no bench_scaling", done.stderr)
 
     def test_memory_and_allocations(self):
         done = self.run_it("--python", self.torch, "--filter", "memory_attention_T4096_full|allocations_babygpt",
