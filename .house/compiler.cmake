@@ -53,6 +53,9 @@ string(MAKE_C_IDENTIFIER ${TAPESTRY_ARCH_NAME} tag)
 # Kernels are templates that are also compiled in the user's files: all of these are exported with the target.
 set(TAPESTRY_FLAGS -march=${TAPESTRY_ARCH_NAME} ${tune} -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 if(level EQUAL 4)
+  # Compilers prefer halves of registers for some processors. Kernels load whole ones, and a load that two stores
+  # filled waits for both to reach the cache.
+  list(APPEND TAPESTRY_FLAGS -mprefer-vector-width=512)
   list(APPEND TAPESTRY_FLAGS $<$<CONFIG:Debug>:-Og>)  # xsimd 8.1 does not compile for AVX-512 at -O0
 endif()
 set(TAPESTRY_DEFINITIONS TAPESTRY_SIMD_TAG=${tag} TAPESTRY_SIMD_LEVEL=${level}

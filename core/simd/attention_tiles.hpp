@@ -124,16 +124,12 @@ inline std::int32_t pairs_at(const TileMask* mask, Size b, Size h, Size query_ti
 /// −∞ where a pair does not count, and behind the last key up to whole panels.
 template <class T>
 void hide(const ScoreTile<T>& tile) {
-  constexpr Size kL = kLanes<T>;
   for (Size i = 0; i < tile.queries; ++i) {
     T* row = tile.scores + i * kKeyTile;
     if (tile.live != nullptr) {
-      const bool* live = tile.live + i * kKeyTile;
-      T keep[kKeyTile];
-      for (Size j = 0; j < round_up(tile.keys, kL); ++j) keep[j] = static_cast<T>(live[j]);
-      for (Size j = 0; j < tile.keys; j += kL)
-        store(row + j, select(load(static_cast<const T*>(keep + j)) > Batch<T>(T(0)),
-                              load(static_cast<const T*>(row + j)), Batch<T>(-kInfinity<T>)));
+      // Whole rows of bytes: GCC makes vectors neither of bools nor of a count that it does not know.
+      const auto* live = reinterpret_cast<const unsigned char*>(tile.live + i * kKeyTile);
+      for (Size j = 0; j < kKeyTile; ++j) row[j] = live[j] != 0 ? row[j] : -kInfinity<T>;
     }
     std::fill(row + tile.keys, row + padded<T>(tile.keys), -kInfinity<T>);
   }

@@ -103,16 +103,9 @@ auto native_sum(const Native& x) {
     return hadd(x);
 }
 
-/// Copies 0 ≤ n < kLanes elements by halves: no call, no loop.
-template <class To, class From, Size kHalf = kLanes<To> / 2>
-inline void copy_tail(To* to, const From* from, Size n) {
-  static_assert(sizeof(To) == sizeof(From));
-  if constexpr (kHalf > 0) {
-    const bool take = (n & kHalf) != 0;
-    if (take) std::memcpy(to, from, static_cast<std::size_t>(kHalf) * sizeof(To));
-    copy_tail<To, From, kHalf / 2>(to + (take ? kHalf : 0), from + (take ? kHalf : 0), n);
-  }
-}
+/// A number for each lane, as wide as a T, so that comparing it makes a mask of T's lanes.
+template <class T>
+using LaneIndex = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
 /// The compiler's own vector type, whose lanes may be shuffled and picked without xsimd.
 template <class T>
@@ -156,19 +149,23 @@ inline void store(T* to, Batch<T> value) {
 /// them.
 template <class T>
 inline Batch<T> load_n(const T* from, Size n, std::type_identity_t<T> fill = T(0)) {
+  using Index = internal::LaneIndex<T>;
   if (n == kLanes<T>) return load(from);
+  const auto count = static_cast<Index>(n);
   T lanes[static_cast<std::size_t>(kLanes<T>)];
-  store(lanes, Batch<T>(fill));
-  internal::copy_tail(lanes, from, n);
+  for (Index i = 0; i < kLanes<T>; ++i) lanes[i] = i < count ? from[i] : fill;  // becomes one masked load
   return load(static_cast<const T*>(lanes));
 }
 /// Stores the first n lanes (0 ≤ n ≤ kLanes<T>) and touches nothing behind them.
 template <class T>
 inline void store_n(T* to, Batch<T> value, Size n) {
+  using Index = internal::LaneIndex<T>;
   if (n == kLanes<T>) return store(to, value);
+  const auto count = static_cast<Index>(n);
   T lanes[static_cast<std::size_t>(kLanes<T>)];
   store(lanes, value);
-  internal::copy_tail(to, static_cast<const T*>(lanes), n);
+  for (Index i = 0; i < kLanes<T>; ++i)  // becomes one masked store
+    if (i < count) to[i] = lanes[i];
 }
 template <class T>
 inline Batch<T> broadcast(T value) {

@@ -5,11 +5,11 @@ if(NOT (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Rele
   return()
 endif()
 set(limits
-  tiny_ops                 577000
-  tiny_ops_forward         120500
-  tiny_network_step        68800
-  tiny_translator_step     970700
-  tiny_transformer_step    465800)
+  tiny_ops                 518600
+  tiny_ops_forward         107500
+  tiny_network_step        64100
+  tiny_translator_step     933800
+  tiny_transformer_step    449000)
 
 add_executable(instructions ${CMAKE_CURRENT_LIST_DIR}/counts.cpp)
 target_link_libraries(instructions PRIVATE ${floors})
