@@ -6,9 +6,9 @@
 // zeros and denormals come out as the mathematics says, unless a function's comment says otherwise.
 //
 // exp writes x = n·ln 2 + r, |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), sums a polynomial for e^r − 1
-// and scales by 2^n in two steps, so that denormal results round once. n is rounded by adding 1.5·2^(mantissa
-// bits): the low bits of that sum are n as an integer. The float polynomial and the rational tanh are minimax
-// fits made for this file.
+// and scales by 2^n; near the ends of the range in two steps, so that denormal results round once. n is
+// rounded by adding 1.5·2^(mantissa bits): the low bits of that sum are n as an integer. The float polynomial
+// and the rational tanh are minimax fits made for this file.
 #pragma once
 
 #include <limits>
@@ -78,10 +78,14 @@ inline Batch<T> power_of_two(Batch<T> rounded) {
 
 }  // namespace internal
 
-/// e^x.
+/// e^x. Where no lane comes near the ends of the range, one step scales; the bits are those of two.
 template <class T>
 inline Batch<T> exp(Batch<T> x) {
   using C = internal::ExpConstants<T>;
+  if (!any(abs(x) > Batch<T>(-C::kNormalLow))) {
+    const auto parts = internal::exp_parts(x);
+    return (parts.part + T(1)) * internal::power_of_two(parts.rounded);
+  }
   const auto parts = internal::exp_parts(min(Batch<T>(C::kHigh), max(Batch<T>(C::kLow), x)));
   const Batch<T> rounded_half = fma(parts.n, Batch<T>(T(0.5)), C::kRound);
   const Batch<T> rounded_rest = parts.n - (rounded_half - C::kRound) + C::kRound;
@@ -188,17 +192,17 @@ inline Batch<T> tanh(Batch<T> x) {
   }
 }
 
-/// 1 / (1 + e^−x), accurate in both tails.
+/// 1 / (1 + e^−x), accurate in both tails; 0 where it would be below the normal numbers.
 template <class T>
 inline Batch<T> sigmoid(Batch<T> x) {
-  const Batch<T> e = exp(-abs(x));
+  const Batch<T> e = exp_nonpositive(-abs(x));
   return select(x < Batch<T>(T(0)), e, T(1)) / (e + T(1));
 }
 
-/// ln(1 + e^x), without overflow.
+/// ln(1 + e^x), without overflow; 0 where it would be below the normal numbers.
 template <class T>
 inline Batch<T> softplus(Batch<T> x) {
-  return max(Batch<T>(T(0)), x) + log1p(exp(-abs(x)));
+  return max(Batch<T>(T(0)), x) + log1p(exp_nonpositive(-abs(x)));
 }
 
 namespace internal {
@@ -228,7 +232,7 @@ inline Batch<T> gelu_slope(Batch<T> x) {
       fma(square, Batch<T>(T(3 * internal::kGeluScale * internal::kGeluCubic)), T(internal::kGeluScale));
   // With e = exp(−|2u|): s and 1 − s are 1/(1 + e) and e/(1 + e), or the other way round.
   const Batch<T> twice_u = cubic * x;
-  const Batch<T> e = exp(-abs(twice_u));
+  const Batch<T> e = exp_nonpositive(-abs(twice_u));
   const Batch<T> r = T(1) / (e + T(1));
   const Batch<T> s = select(twice_u < Batch<T>(T(0)), e * r, r);
   return fma(x * (e * r * r), inner, s);
@@ -266,12 +270,15 @@ struct Erfc {
 template <class T>
 inline Erfc<T> erfc_finite(Batch<T> x) {
   const Batch<T> a = abs(x);
-  const Batch<T> t = (a - T(3.75)) / (a + T(3.75));
+  // One division serves both quotients: 1 / (p q) gives 1/p as q / (p q).
+  const Batch<T> p = a + T(3.75), q = fma(a, Batch<T>(T(2)), T(1));
+  const Batch<T> inverse = T(1) / (p * q);
+  const Batch<T> t = (a - T(3.75)) * (q * inverse);
   const Batch<T> square = a * a;
   const Batch<T> lost = fma(a, a, -square);
   const Batch<T> e = exp_nonpositive(-square);
   const Batch<T> decay = fma(-e, lost, e);
-  const Batch<T> y = decay * horner(t, ErfcConstants<T>::kSeries) / fma(a, Batch<T>(T(2)), T(1));
+  const Batch<T> y = decay * horner(t, ErfcConstants<T>::kSeries) * (p * inverse);
   return {select(x < Batch<T>(T(0)), T(2) - y, y), decay};
 }
 
