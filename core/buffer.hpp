@@ -1,7 +1,9 @@
 // Reference-counted memory: the buffer that tensors view, and the pointer that counts.
 #pragma once
 
+#if __has_include(<sys/single_threaded.h>)  // glibc 2.32 and newer
 #include <sys/single_threaded.h>
+#endif
 
 #include <atomic>
 #include <cstddef>
@@ -30,7 +32,13 @@ class RefCount {
   bool is_one() const { return count_.load(std::memory_order_acquire) == 1; }
 
  private:
-  static bool one_thread() { return __libc_single_threaded; }
+  static bool one_thread() {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+  }
 
   std::atomic<std::int32_t> count_{1};
 };

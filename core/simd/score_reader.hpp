@@ -100,6 +100,10 @@ class Reader {
       return {value, Batch<T>(T(seeded ? 1 : 0))};
     }
   }
+  /// Not defined: core/score_lambda.hpp refuses brackets in one sentence, and this keeps others from
+  /// following.
+  template <class I>
+  Number operator[](const I&) const;
 
  private:
   template <class... I>
