@@ -237,7 +237,7 @@ struct Settings {
   Recipe recipe;
   std::string direction = "en-fr", decoder = "transformer", preset = "usual", sentence;
   Size at_least = 2, beam = 5;
-  double length_power = 2.6;
+  double length_power = 2;
   bool fresh = false;
   /// Training lasts for recipe.epochs, not for --steps.
   bool in_epochs = false;
