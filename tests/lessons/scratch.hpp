@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lessons/kit/usage_error.hpp"
+#include "tests/message_of.hpp"
 #include "tests/temporary.hpp"
 
 namespace tapestry::kit {
@@ -31,15 +32,10 @@ class Scratch {
   test::TemporaryFolder folder_;
 };
 
-/// The message of the UsageError that `action` throws; "" when it throws none. Any other exception goes on.
+/// The message of the UsageError that `action` throws.
 template <typename Action>
-std::string usage_error(Action action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+std::string usage_error(const Action& action) {
+  return test::message_of<UsageError>(action);
 }
 
 }  // namespace tapestry::kit
