@@ -12,10 +12,7 @@
 
 namespace tapestry {
 
-/// A pair: query i of head h of batch row b, and key j.
-struct QueryKey {
-  Size b = 0, h = 0, i = 0, j = 0;
-};
+using simd::QueryKey;  // b, h, i, j: batch row, head, query and key
 
 class BlockMask {
  public:

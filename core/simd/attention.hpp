@@ -11,6 +11,11 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
+/// A pair: query i of head h of batch row b, and key j.
+struct QueryKey {
+  Size b = 0, h = 0, i = 0, j = 0;
+};
+
 /// A tile of scores: so many queries by so many keys.
 inline constexpr Size kQueryTile = 48, kKeyTile = 96;
 

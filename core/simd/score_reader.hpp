@@ -12,14 +12,10 @@
 #include <type_traits>
 
 #include "core/simd/arch.hpp"
+#include "core/simd/attention.hpp"
 #include "core/simd/dual.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
-
-/// A score: of which batch row, head, query and key.
-struct Pair {
-  Size batch = 0, head = 0, query = 0, key = 0;
-};
 
 /// A dense table that a lambda reads.
 template <class T>
@@ -32,7 +28,7 @@ struct Source {
 /// Throws std::out_of_range for a read with another number of indices than the table has axes.
 [[noreturn]] void fail_rank(const Dims& shape, Size indices);
 /// Throws std::out_of_range for an index outside a table, with the place of the score.
-[[noreturn]] void fail_read(const Dims& shape, int axis, double index, const Pair& pair);
+[[noreturn]] void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair);
 
 /// Where the lanes of a read lie in a table: at first, first + step, …; or anywhere.
 struct Places {
@@ -48,14 +44,14 @@ template <class T>
 struct Reading {
   const bool* live = nullptr;  ///< of the lanes; null: all that there are
   Size lanes = 0;
-  Pair first;        ///< that of lane 0
+  QueryKey first;    ///< that of lane 0
   int count = 0;     ///< reads of what is learned so far
   int seed = -1;     ///< the read that the derivative is for
   Size learned = 0;  ///< of that read: the start of its table's gradient
   Places places;     ///< of that read
   EachPlace<T> each{};
 
-  Pair at(Size lane) const { return {first.batch, first.head, first.query, first.key + lane}; }
+  QueryKey at(Size lane) const { return {first.b, first.h, first.i, first.j + lane}; }
   bool is_live(Size lane) const { return lane < lanes && (live == nullptr || live[lane]); }
 
   /// Adds the lanes to the gradient of the table that the derivative is for. Lanes that are not live are 0.

@@ -14,9 +14,9 @@ std::string text(const Dims& shape) {
   return out + ")";
 }
 
-std::string text(const Pair& pair) {
-  return "query " + std::to_string(pair.query) + " and key " + std::to_string(pair.key) + " (batch row " +
-         std::to_string(pair.batch) + ", head " + std::to_string(pair.head) + ")";
+std::string text(const QueryKey& pair) {
+  return "query " + std::to_string(pair.i) + " and key " + std::to_string(pair.j) + " (batch row " +
+         std::to_string(pair.b) + ", head " + std::to_string(pair.h) + ")";
 }
 
 /// An index as it was meant, whole or not.
@@ -32,13 +32,13 @@ void fail_rank(const Dims& shape, Size indices) {
                           " indices: give one for each axis");
 }
 
-void fail_read(const Dims& shape, int axis, double index, const Pair& pair) {
+void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair) {
   throw std::out_of_range("[score_mod] index " + number(index) + " is outside axis " + std::to_string(axis) +
                           " of a table " + text(shape) + ", for " + text(pair) +
                           ": clamp it, or mask the pair");
 }
 
-void fail_score(double score, const Pair& pair) {
+void fail_score(double score, const QueryKey& pair) {
   throw std::domain_error("[score_mod] the score of " + text(pair) + " became " +
                           (score == score ? "infinity" : "NaN") +
                           ": see what the lambda divides by, takes the logarithm of, or reads from a table");

@@ -21,7 +21,7 @@ struct At {
 };
 
 /// Throws std::domain_error for a score that is NaN or +∞.
-[[noreturn]] void fail_score(double score, const Pair& pair);
+[[noreturn]] void fail_score(double score, const QueryKey& pair);
 
 template <class T, class F, std::size_t N>
 class LambdaTiles final : public TileScore<T> {
@@ -82,11 +82,11 @@ class LambdaTiles final : public TileScore<T> {
     for (Size i = 0; i < tile.queries; ++i) {
       reading.first = {tile.batch, tile.head, tile.first_query + i, 0};
       for (Size j = 0; j < tile.keys; j += kL) {
-        reading.first.key = tile.first_key + j;
+        reading.first.j = tile.first_key + j;
         reading.lanes = tile.keys - j;
         if (tile.live != nullptr) reading.live = tile.live + i * kKeyTile + j;
-        const At<Size, Batch<T>> at{tile.batch, tile.head, Batch<T>(reading.first.query),
-                                    lanes + Batch<T>(reading.first.key)};
+        const At<Size, Batch<T>> at{tile.batch, tile.head, Batch<T>(reading.first.i),
+                                    lanes + Batch<T>(reading.first.j)};
         body(i * kKeyTile + j, tile.scores + i * kKeyTile + j, at, reading);
       }
     }

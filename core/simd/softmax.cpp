@@ -57,9 +57,9 @@ void masked_softmax(Rows<T> y, Rows<const T> x, const View<const bool>& mask) {
     // The mask's row as 1 and 0 in T; rows that share it (heads, queries) are expanded once.
     std::vector<T, PoolAllocator<T>> expanded(static_cast<std::size_t>(n));
     T* const keep = expanded.data();
-    const bool* expanded_from = nullptr;
+    const unsigned char* expanded_from = nullptr;
     for (Size r = begin; r < end; ++r) {
-      const bool* may = mask.data;
+      const auto* may = reinterpret_cast<const unsigned char*>(mask.data);  // GCC makes no vectors of bools
       Size index = r;
       for (int axis = last - 1; axis >= 0; --axis) {
         may += index % mask.shape[axis] * mask.stride[axis];
