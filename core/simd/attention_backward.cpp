@@ -55,8 +55,8 @@ class KeyPart {
         x_(y.x),
         b_(group / y.group_heads()),
         h_(group % y.group_heads()),
-        width_(padded<T>(x_.width)),
-        value_width_(padded<T>(x_.value_width)),
+        width_(whole_vectors<T>(x_.width)),
+        value_width_(whole_vectors<T>(x_.value_width)),
         compared_(compared),
         learned_(learned),
         memory_((kQueryTile + kKeyTile) * (2 * width_ + 2 * value_width_) +
@@ -187,7 +187,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
   std::fill_n(d_learned, learned, T(0));
   if (x.batch * x.heads == 0) return;
   const Backward<T> y{x, out, lse, d_out, d_lse, d_query, d_key, d_value};
-  const Size groups = y.groups(), key_tiles = ceil_div(x.keys, kKeyTile), width = padded<T>(x.width);
+  const Size groups = y.groups(), key_tiles = ceil_div(x.keys, kKeyTile), width = whole_vectors<T>(x.width);
   const Scratch<T> compared(x.batch * x.heads * x.queries);
   compare_with(y, compared.data());
 
@@ -195,7 +195,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
   const Size tasks = groups * parts;
   const Scratch<T> learned_by(tasks * learned);
   std::fill_n(learned_by.data(), tasks * learned, T(0));
-  // Rows of whole panels are added up where they belong; others, and those of parts, beside it.
+  // Rows of whole vectors are added up where they belong; others, and those of parts, beside it.
   const bool in_place = parts == 1 && width == x.width;
   const Size row = in_place ? d_query.row : width, head = in_place ? d_query.head : x.queries * width;
   const Scratch<T> beside(in_place ? 0 : tasks * x.share * head);

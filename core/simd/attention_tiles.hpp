@@ -1,7 +1,8 @@
 // What tiled attention is made of, forward and backward: tiles copied out of their strides, products of tiles
 // on the matmul's register tile, masks.
 //
-// All tiles are dense, their rows padded with zeros to whole panels, so that no product has ragged columns.
+// All tiles are dense, their rows padded with zeros to whole vectors, so that no product has ragged columns;
+// turned ones to whole panels, as they are packed.
 #pragma once
 
 #include <algorithm>
@@ -32,13 +33,19 @@ bool worth_threads(const Attention<T>& x) {
   return thread_count() > 1 && x.batch * x.heads * x.queries * x.keys * (x.width + x.value_width) >= 1 << 18;
 }
 
-/// A width in whole panels.
+/// So many keys in whole panels.
 template <class T>
-constexpr Size padded(Size width) {
-  return round_up(width, kPanelColumns<T>);
+constexpr Size padded(Size keys) {
+  return round_up(keys, kPanelColumns<T>);
+}
+/// A width in whole vectors.
+template <class T>
+constexpr Size whole_vectors(Size width) {
+  return round_up(width, kLanes<T>);
 }
 
-/// c (rows × columns) = a·b, or += with `add`. Column panel p of b starts at b + p·b_panel.
+/// c (rows × columns) = a·b, or += with `add`; columns are whole vectors. Column panel p of b starts at
+/// b + p·b_panel.
 template <class T>
 struct TileProduct {
   Size rows, columns, k;
@@ -55,17 +62,19 @@ template <class T>
 void multiply(const TileProduct<T>& x) {
   TileStep<T> step;
   step.a_row = x.a_row, step.a_col = x.a_col;
-  step.b = x.b, step.b_row = x.b_row, step.b_last = (kTileVectors - 1) * kLanes<T>;
+  step.b = x.b, step.b_row = x.b_row;
   step.k = x.k;
   step.c_row = x.c_row;
   step.start = kZeros<T>, step.start_row = x.add ? x.c_row : 0;
   for (Size j = 0; j < x.columns; j += kPanelColumns<T>, step.b += x.b_panel) {
+    const Size vectors = std::min<Size>(kTileVectors, (x.columns - j) / kLanes<T>);
+    step.b_last = (vectors - 1) * kLanes<T>;
     for (Size i = 0, rows = 0; i < x.rows; i += rows) {
       rows = next_tile_rows<T>(x.rows - i);
       step.a = x.a + i * x.a_row;
       step.c = x.c + i * x.c_row + j;
       if (x.add) step.start = step.c;
-      TileTable<T>::at(rows, kTileVectors)(step);
+      TileTable<T>::at(rows, vectors)(step);
     }
   }
 }
