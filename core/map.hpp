@@ -17,9 +17,25 @@ Tensor map(const Tensor& x, const F& f) {
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
   dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    simd::map(f, y.mutable_view<T>(), x.view<T>());
+    if (x.is_contiguous())
+      simd::map(f, x.count(), y.mutable_data<T>(), x.data<T>());
+    else
+      simd::map(f, y.mutable_view<T>(), x.view<T>());
   });
   return y;
+}
+
+/// y = f(a, b) for each element of y, to whose shape and type a and b broadcast. One of them may be y.
+template <class F>
+void zip_into(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
+  const auto alike = [&](const Tensor& x) { return x.is_contiguous() && x.shape() == y.shape(); };
+  dispatch(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (y.is_contiguous() && alike(a) && alike(b))
+      simd::map(f, y.count(), y.mutable_data<T>(), a.data<T>(), b.data<T>());
+    else
+      simd::map(f, y.mutable_view<T>(), broadcast_view<T>(a, y.shape()), broadcast_view<T>(b, y.shape()));
+  });
 }
 
 /// y = f(a, b) for each element of the broadcast shape. Messages name the calling function, and `at`.
@@ -27,12 +43,9 @@ template <class F>
 Tensor zip(const Tensor& a, const Tensor& b, const F& f, Where at = {},
            const char* op = __builtin_FUNCTION()) {
   check_same_dtype(a, b, op, at);
-  const Dims shape = a.shape() == b.shape() ? a.shape() : broadcast_shape(a, b, op, at);
-  Tensor y = Tensor::uninitialised(shape, a.dtype());
-  dispatch(a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    simd::map(f, y.mutable_view<T>(), broadcast_view<T>(a, shape), broadcast_view<T>(b, shape));
-  });
+  Tensor y =
+      Tensor::uninitialised(a.shape() == b.shape() ? a.shape() : broadcast_shape(a, b, op, at), a.dtype());
+  zip_into(y, a, b, f);
   return y;
 }
 

@@ -71,16 +71,6 @@ void Tensor::refuse_access(DType wanted) const {
 
 Size Tensor::size(int axis) const { return shape()[axis_of(*this, axis, "size")]; }
 
-bool Tensor::is_contiguous() const {
-  const detail::Body& b = body();
-  Size step = 1;
-  for (int axis = b.shape.rank() - 1; axis >= 0; --axis) {
-    if (b.shape[axis] != 1 && b.stride[axis] != step) return b.shape.count() == 0;
-    step *= b.shape[axis];
-  }
-  return true;
-}
-
 double Tensor::item() const {
   if (count() != 1) fail("item() wants a tensor with one element, this one has shape {}", describe(*this));
   return dispatch(dtype(), [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });

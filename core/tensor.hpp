@@ -27,6 +27,7 @@ struct Body {
   RefCount refs;
   DType dtype;
   bool outside = false;          // computed from a weight while no tape was recording
+  bool dense = true;             // the elements lie one after the other
   std::int32_t node = -1;        // index on the tape `tape`, or -1
   std::uint64_t tape = 0;        // serial number of that tape
   const char* origin = nullptr;  // the op that made it, for messages
@@ -37,7 +38,7 @@ struct Body {
   std::unique_ptr<Leaf> leaf;  // only for tensors that ask for a gradient
 
   Body(DType dtype_in, const Dims& shape_in, const Dims& stride_in)
-      : dtype(dtype_in), shape(shape_in), stride(stride_in) {}
+      : dtype(dtype_in), dense(is_dense(shape_in, stride_in)), shape(shape_in), stride(stride_in) {}
   /// Dense.
   Body(DType dtype_in, const Dims& shape_in)
       : dtype(dtype_in), shape(shape_in), stride(dense_strides(shape_in)) {}
@@ -76,7 +77,7 @@ class Tensor {
   /// Size of an axis; a negative axis counts from the last.
   Size size(int axis) const;
   Size count() const { return shape().count(); }
-  bool is_contiguous() const;
+  bool is_contiguous() const { return body().dense; }
 
   /// First element; throws if T is not the tensor's type or if there are no values yet.
   template <class T>

@@ -105,11 +105,7 @@ Tensor clamp(const Tensor& x, double low, double high, Where at) {
 
 void add_in_place(Tensor& sum, const Tensor& x) {
   check_same_dtype(sum, x, "add_in_place", {});
-  dispatch(sum.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    simd::map(simd::Add{}, sum.mutable_view<T>(), View<const T>(sum.view<T>()),
-              broadcast_view<T>(x, sum.shape()));
-  });
+  zip_into(sum, sum, x, simd::Add{});
 }
 
 namespace {

@@ -28,15 +28,9 @@ inline constexpr Size kTile = 1024;
 /// Rows and columns of the tiles of a transposed operand.
 inline constexpr Size kTurn = 32;
 
-/// Whether the elements lie one after the other in row-major order.
 template <class T>
 inline bool is_dense(const View<T>& view) {
-  Size step = 1;
-  for (int axis = view.shape.rank() - 1; axis >= 0; --axis) {
-    if (view.shape[axis] != 1 && view.stride[axis] != step) return false;
-    step *= view.shape[axis];
-  }
-  return true;
+  return is_dense(view.shape, view.stride);
 }
 
 /// The loops over N operands: axes of size 1 are gone, neighbours that all operands cross in one stride are
@@ -213,21 +207,24 @@ void run_nest(Size grain, const Body& body, Out* out, const Nest<sizeof...(In) +
 
 }  // namespace internal
 
+/// Calls body(n, Out* out, const In*... in) on runs of `count` elements that lie one after the other in all
+/// operands. Parallel in chunks of about `grain` elements.
+template <class Body, class Out, class... In>
+inline void for_each_run(Size grain, const Body& body, Size count, Out* out, In*... in) {
+  if (count > grain)
+    parallel_ranges(count, grain,
+                    [&](Size begin, Size end) { body(end - begin, out + begin, in + begin...); });
+  else if (count > 0)
+    body(count, out, in...);
+}
+
 /// Calls body(n, Out* out, const In*... in) on contiguous runs that together cover all elements, each once.
 /// All views have out's shape. An input may share memory with out only where both have the same strides.
 /// Parallel in chunks of about `grain` elements.
 template <class Body, class Out, class... In>
 void for_each_run(Size grain, const Body& body, const View<Out>& out, const View<In>&... in) {
-  if (is_dense(out) && (is_dense(in) && ...)) {
-    const Size count = out.shape.count();
-    if (count <= grain) {
-      if (count > 0) body(count, out.data, in.data...);
-    } else {
-      parallel_ranges(count, grain,
-                      [&](Size begin, Size end) { body(end - begin, out.data + begin, in.data + begin...); });
-    }
-    return;
-  }
+  if (is_dense(out) && (is_dense(in) && ...))
+    return for_each_run(grain, body, out.shape.count(), out.data, in.data...);
   const auto nest = make_nest<sizeof...(In) + 1>(out.shape, {&out.stride, &in.stride...});
   if (nest.count == 0) return;
   internal::run_nest<Out, std::remove_const_t<In>...>(grain, body, out.data, nest,

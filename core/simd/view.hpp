@@ -87,6 +87,16 @@ constexpr Dims dense_strides(const Dims& shape) {
   return strides;
 }
 
+/// Whether the elements lie one after the other in row-major order. True without any.
+constexpr bool is_dense(const Dims& shape, const Dims& stride) {
+  Size step = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] != 1 && stride[axis] != step) return shape.count() == 0;
+    step *= shape[axis];
+  }
+  return true;
+}
+
 /// Elements of type T at data[Σ index·stride]; a stride of 0 repeats an element (broadcast).
 template <class T>
 struct View {
