@@ -452,10 +452,7 @@ int main(int argc, char** argv) {
           kit::folder_to_translate_with(of("multi30k-" + settings.direction), of("grammar"), asked),
           settings);
     }
-    for (const char* option : {"--direction", "--embeddings", "--at-least", "--epochs"})
-      if (!real && program.given(option))
-        throw kit::UsageError(fmt::format("{} is for real sentences: give --data too", option));
-    if (real) kit::expect_multi30k(options.data, settings.from(), settings.to());
+    kit::expect_real_text(program, options, settings, {"--epochs", "--embeddings"});
 
     report.section("Beam search");
     show_beam(report);

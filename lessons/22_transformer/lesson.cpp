@@ -33,11 +33,9 @@
 #include "lessons/kit/grammar_corpus.hpp"
 #include "lessons/kit/heatmap_grid.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/recipe_numbers.hpp"
 #include "lessons/kit/saved_translators.hpp"
 #include "lessons/kit/tensors.hpp"
-#include "lessons/kit/transformer_plan.hpp"
-#include "lessons/kit/translator_training.hpp"
+#include "lessons/kit/transformer_options.hpp"
 #include "nn/transformer.hpp"
 #include "optim/adam.hpp"
 #include "optim/schedule.hpp"
@@ -211,86 +209,23 @@ void show_warm_up(kit::Report& report, const std::filesystem::path& out) {
 // pieces; what it wrote is joined to words before it is judged. --preset long takes its time, with more
 // dropout: the more often a text comes by, the more of it is learned by heart.
 
-struct Recipe {
-  Size layers = 3, width = 192, heads = 4, hidden = 384, batch = 64, epochs = 1, merges = 0;
-  double word_dropout = 0, dropout = 0, rate = 1e-3, rise = 0.1, smoothing = 0.1, average = 0;
-};
+struct Settings : kit::TransformerSettings {
+  std::string decoder = "transformer", preset = "usual";
 
-constexpr kit::RecipeNumber<Recipe> kNumbers[] = {
-    {"--layers", &Recipe::layers, "blocks of encoder and decoder", 1, 24},
-    {"--width", &Recipe::width, "numbers for a word", 1, 16384},
-    {"--heads", &Recipe::heads, "heads, a divisor of the width", 1, 64},
-    {"--hidden", &Recipe::hidden, "units of the feed-forward", 1, 16384},
-    {"--dropout", &Recipe::dropout, "of what each part of a block adds, in training", 0, 0.9},
-    {"--word-dropout", &Recipe::word_dropout, "of words with their places", 0, 0.9},
-    {"--batch", &Recipe::batch, "sentences in a batch", 1, 16384},
-    {"--epochs", &Recipe::epochs, "with --data, unless --steps is given: passes over the text", 1, 1000},
-    {"--merges", &Recipe::merges,
-     "with --data: byte pairs to learn, which cut words into pieces; 0: whole words", 0, 1'000'000},
-    {"--rate", &Recipe::rate, "the learning rate at its highest", 1e-6, 1},
-    {"--rise", &Recipe::rise, "share of the steps in which the rate rises", 0, 0.9},
-    {"--smoothing", &Recipe::smoothing, "share of the target that the other words get", 0, 0.9},
-    {"--average", &Recipe::average, "decay of the average of weights; 0: none", 0, 0.9999},
-};
-
-struct Settings {
-  Recipe recipe;
-  std::string direction = "en-fr", decoder = "transformer", preset = "usual", sentence;
-  Size at_least = 2, beam = 5;
-  double length_power = 2.6;
-  bool fresh = false;
-  /// Training lasts for recipe.epochs, not for --steps.
-  bool in_epochs = false;
-
-  std::string from() const { return direction.substr(0, 2); }
-  std::string to() const { return direction.substr(3); }
-  bool lasting() const { return preset == "long"; }
   /// Of real text: the name of its folder, but for the decoder.
-  std::string task() const { return "multi30k-" + direction + (lasting() ? "-long" : ""); }
+  std::string task() const { return "multi30k-" + direction + (preset == "long" ? "-long" : ""); }
 };
-
-TransformerPlan plan_of(const Recipe& recipe, bool recurrent_decoder) {
-  return {recipe.layers,       recipe.width,   recipe.heads,     recipe.hidden,
-          recipe.word_dropout, recipe.dropout, recurrent_decoder};
-}
-
-fs::path folder_of(const kit::Options& options, const std::string& task, bool recurrent_decoder) {
-  return options.out / (recurrent_decoder ? task + "-recurrent" : task);
-}
 
 struct Trained {
-  std::string name;
+  TransformerPlan plan;
   fs::path folder;
   std::unique_ptr<SequenceModel> model;
 };
 
-Trained train(const kit::Options& options, const Settings& settings, const std::string& task,
-              bool recurrent_decoder, const Corpus& corpus) {
-  const Recipe& recipe = settings.recipe;
-  const TransformerPlan plan = plan_of(recipe, recurrent_decoder);
-  Trained trained{recurrent_decoder ? "recurrent decoder" : "transformer",
-                  folder_of(options, task, recurrent_decoder),
-                  kit::make_translator(plan, corpus.source.size(), corpus.target.size())};
-  const Size per_epoch = (static_cast<Size>(corpus.train.size()) + recipe.batch - 1) / recipe.batch;
-  kit::TranslatorTraining how;
-  how.out = trained.folder;
-  how.fresh = settings.fresh || options.smoke;
-  how.seed = options.seed;
-  how.steps = settings.in_epochs ? recipe.epochs * per_epoch : options.steps;
-  how.steps_per_look = settings.in_epochs ? per_epoch
-                       : options.smoke    ? how.steps
-                                          : std::max<Size>(1, how.steps / 4);
-  how.batch = recipe.batch;
-  how.smoothing = recipe.smoothing;
-  how.rate = recipe.rate;
-  how.rise = recipe.rise;
-  how.average = recipe.average;
-  how.beta2 = 0.98;  // as the paper: a shorter memory of squares, for a rate that changes fast
-  how.texts = kit::texts_of(plan);
-  how.name = fmt::format("{}, {}, seed {}, {} steps, {}, words seen {} times", task, trained.name, how.seed,
-                         how.steps, kit::text_of(kNumbers, recipe), settings.at_least);
+Trained train(const kit::TranslatorTraining& how, const TransformerPlan& plan, const Corpus& corpus) {
+  Trained trained{plan, how.out, kit::make_translator(plan, corpus.source.size(), corpus.target.size())};
   trained.model->initialise(how.seed);
-  fmt::print("\n  {}: {} weights\n", trained.name, kit::weights_of(*trained.model));
+  fmt::print("\n  {}: {} weights\n", plan.label(), kit::weights_of(*trained.model));
   kit::train_translator(*trained.model, corpus, how);
   return trained;
 }
@@ -298,11 +233,16 @@ Trained train(const kit::Options& options, const Settings& settings, const std::
 /// On the grammar with each decoder, on real text with the one that was asked for.
 std::vector<Trained> train_all(const kit::Options& options, const Settings& settings, const Corpus& corpus) {
   std::vector<Trained> all;
-  if (!options.data.empty())
-    all.push_back(train(options, settings, settings.task(), settings.decoder == "recurrent", corpus));
-  else
-    for (const bool recurrent : {false, true})
-      all.push_back(train(options, settings, "grammar", recurrent, corpus));
+  if (!options.data.empty()) {
+    const auto how = kit::training_of(options, settings, settings.task(), settings.plan, corpus.train.size());
+    all.push_back(train(how, settings.plan, corpus));
+    return all;
+  }
+  for (const bool recurrent : {false, true}) {
+    TransformerPlan plan = settings.plan;
+    plan.recurrent_decoder = recurrent;
+    all.push_back(train(kit::training_of(options, settings, "grammar", plan), plan, corpus));
+  }
   return all;
 }
 
@@ -329,7 +269,7 @@ Translation test_on_grammar(const std::vector<Trained>& all, const Corpus& corpu
       const kit::ParallelText text = kit::parallel(kit::grammar_sentences(
           options.seed, static_cast<std::uint64_t>(stream), split, options.smoke ? 20 : 500));
       const auto written = kit::translate(*each.model, corpus.source, corpus.target, text.source);
-      report.at_least(fmt::format("exact, {}, {}", what, each.name),
+      report.at_least(fmt::format("exact, {}, {}", what, each.plan.label()),
                       kit::exact_match(kit::words_of(written), text.target), 98, "%");
     }
   return kit::translate(*all.front().model, corpus.source, corpus.target, {kit::grammar_showcase().source})
@@ -347,9 +287,9 @@ Translation test_on_real_text(const Trained& trained, const Corpus& corpus, cons
   const kit::Bleu greedy = kit::corpus_bleu(kit::words_of(translate(1)), corpus.test.target),
                   searched = kit::corpus_bleu(kit::words_of(written), corpus.test.target);
   fmt::print("  greedy:    {}\n  beam of {}: {}\n", greedy.text(), settings.beam, searched.text());
-  if (settings.direction == "en-fr" && settings.decoder == "transformer") {  // what the targets are for
+  if (settings.direction == "en-fr" && !settings.plan.recurrent_decoder) {  // what the targets are for
     report.at_least("BLEU, greedy", greedy.score, 57);
-    report.at_least("BLEU with a beam", searched.score, settings.lasting() ? 61 : 59);
+    report.at_least("BLEU with a beam", searched.score, settings.preset == "long" ? 61 : 59);
   }
   for (const Translation& one : written)
     if (one.words.size() <= 11 && !kit::crossings(one).empty()) return one;
@@ -409,65 +349,54 @@ void translate_one(const fs::path& folder, const Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Recipe grammar = {.layers = 2, .width = 64, .heads = 4, .hidden = 128, .dropout = 0.1, .rate = 3e-3};
+  // What is usual on the grammar, and what was best on Multi30k's validation sentences. Each field is an
+  // option too: --help says what it does.
+  const kit::TransformerRecipe grammar = {
+      .layers = 2, .width = 64, .heads = 4, .hidden = 128, .dropout = 0.1, .rate = 3e-3};
   // Four narrow layers: in the same time they see the text more often than three wide ones.
-  const Recipe multi30k = {.layers = 4,
-                           .width = 128,
-                           .heads = 4,
-                           .hidden = 256,
-                           .epochs = 24,
-                           .merges = 4000,
-                           .word_dropout = 0.2,
-                           .dropout = 0.15,
-                           .rate = 2.5e-3,
-                           .average = 0.98};
-  Recipe lasting = multi30k;
+  const kit::TransformerRecipe multi30k = {.layers = 4,
+                                           .width = 128,
+                                           .heads = 4,
+                                           .hidden = 256,
+                                           .epochs = 24,
+                                           .merges = 4000,
+                                           .word_dropout = 0.2,
+                                           .dropout = 0.15,
+                                           .rate = 2.5e-3,
+                                           .average = 0.98,
+                                           .length_power = 2.6};
+  kit::TransformerRecipe lasting = multi30k;
   lasting.epochs = 90;
   lasting.word_dropout = 0.3;
   lasting.dropout = 0.25;
+  lasting.length_power = 2;
   kit::Lesson program("22_transformer", "two stacks joined by cross-attention");
   program.steps(1400, 6);
   program.takes_data("folder with Multi30k: train, val, test_2016_flickr, each with .en and .fr");
   Settings settings;
-  program.add("--translate", settings.sentence,
-              "translate this sentence with the trained model instead of training");
-  program.add("--direction", settings.direction, "with --data: which language into which",
-              {"en-fr", "fr-en"});
-  program.add("--preset", settings.preset,
-              "with --data: the recipe; usual takes half an hour on two cores, long two hours",
-              {"usual", "long"});
+  program.add(
+      "--preset", settings.preset,
+      "with --data: the recipe; usual takes half an hour on two cores, long an hour and a half, and then "
+      "searches with a length power of 2",
+      {"usual", "long"});
   program.add("--decoder", settings.decoder, "with --data or --translate: which decoder",
               {"transformer", "recurrent"});
-  kit::offer(program, kNumbers, settings.recipe, grammar, multi30k, "with --data");
-  program.add("--at-least", settings.at_least, "with --data: a word seen so often gets into the dictionary",
-              1, 1'000'000);
-  program.add("--beam", settings.beam, "with --data or --translate: hypotheses that a search keeps", 1, 100);
-  program.add("--length-power", settings.length_power,
-              "how much a search makes up for length; 2 with --preset long", 0.0, 3.0);
-  program.add_flag("--fresh", settings.fresh, "forget the checkpoint and start anew");
+  kit::offer(program, settings, grammar, multi30k);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     const bool real = !options.data.empty();
-    kit::follow(program, kNumbers,
-                !real                ? grammar
-                : settings.lasting() ? lasting
-                                     : multi30k,
-                settings.recipe);
-    // Both were best on validation sentences.
-    if (settings.lasting() && !program.given("--length-power")) settings.length_power = 2;
-    settings.in_epochs = real && !options.smoke && !program.given("--steps");
+    // --translate searches as on real text, whatever it was trained on.
+    const kit::TransformerRecipe& on_real_text = settings.preset == "long" ? lasting : multi30k;
+    kit::follow(program, real || program.given("--translate") ? on_real_text : grammar, settings);
+    settings.plan.recurrent_decoder = settings.decoder == "recurrent";
     if (program.given("--translate")) {
       const auto of = [&](const std::string& task) {
-        return folder_of(options, task, settings.decoder == "recurrent");
+        return kit::folder_of(options.out, task, settings.plan);
       };
       const bool asked = real || program.given("--direction") || program.given("--preset");
       return translate_one(kit::folder_to_translate_with(of(settings.task()), of("grammar"), asked),
                            settings);
     }
-    for (const char* option : {"--direction", "--preset", "--decoder", "--at-least", "--epochs", "--merges",
-                               "--beam", "--length-power"})
-      if (!real && program.given(option))
-        throw kit::UsageError(fmt::format("{} is for real sentences: give --data too", option));
-    if (real) kit::expect_multi30k(options.data, settings.from(), settings.to());
+    kit::expect_real_text(program, options, settings, {"--epochs", "--merges", "--preset", "--decoder"});
 
     report.section("Both blocks from ops");
     build_by_hand(report);

@@ -19,6 +19,9 @@ struct TransformerPlan {
   double word_dropout = 0, dropout = 0;
   /// Bahdanau's decoder with a state as wide as the encoder, in place of the transformer's.
   bool recurrent_decoder = false;
+
+  /// For tables and names: which decoder it is.
+  std::string label() const { return recurrent_decoder ? "recurrent decoder" : "transformer"; }
 };
 
 TransformerTranslatorOptions options_of(const TransformerPlan& plan, Size source_words, Size target_words);

@@ -1,9 +1,8 @@
-// The command line of a lesson that trains translators: what can be chosen, and what is usual where.
+// The command line of a lesson that trains recurrent translators: what can be chosen, and what is usual
+// where.
 #include "lessons/kit/translator_options.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "lessons/kit/recipe_numbers.hpp"
 #include "lessons/kit/usage_error.hpp"
@@ -30,10 +29,7 @@ constexpr RecipeNumber<Recipe> kNumbers[] = {
 
 void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, const Recipe& real) {
   TranslatorPlan& plan = settings.plan;
-  program.add("--translate", settings.sentence,
-              "translate this sentence with the trained model instead of training");
-  program.add("--direction", settings.direction, "with --data: which language into which",
-              {"en-fr", "fr-en"});
+  offer(program, static_cast<TranslationSettings&>(settings));
   program.add("--score", plan.score,
               "the attention's score; scaled_dot halves the encoder's width each way, since query and key "
               "must be equally wide; none is a decoder without attention",
@@ -43,11 +39,6 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
   program.add("--embeddings", settings.embeddings,
               "with --data: start the source words from the vectors in this file (text, as GloVe's and "
               "word2vec's); --embedding is then their width");
-  program.add("--at-least", settings.at_least, "with --data: a word seen so often gets into the dictionary",
-              1, 1'000'000);
-  program.add("--beam", settings.beam, "hypotheses that a search keeps", 1, 100);
-  program.add("--length-power", settings.length_power,
-              "how much a search makes up for length; 0: long sentences pay for each word", 0, 3);
   program.add("--readout", plan.readout, "width of the layer before the dictionary; 0: the embedding's", 0,
               4096);
   offer(program, kNumbers, settings.recipe, toy, real, "with --data");
@@ -55,7 +46,6 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
                    fmt::format("one matrix for target words that go in and those that come out; {}, and {} "
                                "with --data",
                                toy.tied ? "tied" : "untied", real.tied ? "tied" : "untied"));
-  program.add_flag("--fresh", settings.fresh, "forget the checkpoint and start anew");
 }
 
 void follow(const Lesson& program, const Recipe& recipe, TranslatorSettings& settings) {
@@ -105,19 +95,9 @@ TranslatorTraining training_of(const Options& options, const TranslatorSettings&
                                const std::string& task, const std::string& folder, const TranslatorPlan& plan,
                                std::size_t pairs) {
   const Recipe& recipe = settings.recipe;
-  const bool in_epochs = pairs > 0 && !options.smoke;
-  const Size per_epoch = (static_cast<Size>(pairs) + recipe.batch - 1) / recipe.batch;
-  TranslatorTraining how;
+  TranslatorTraining how = training_by(options, settings, recipe, pairs);
   how.out = folder_of(options.out, folder, plan);
-  how.fresh = settings.fresh || options.smoke;  // a smoke run is never worth going on with
-  how.seed = options.seed;
-  how.steps = in_epochs && !settings.steps_given ? recipe.epochs * per_epoch : options.steps;
-  how.steps_per_look = in_epochs ? per_epoch : options.smoke ? how.steps : std::max<Size>(1, how.steps / 4);
-  how.batch = recipe.batch;
-  how.smoothing = recipe.smoothing;
-  how.rate = recipe.rate;
   how.hold = recipe.hold;
-  how.average = recipe.average;
   how.texts = texts_of(plan);
   how.name = fmt::format("{}, seed {}, {} steps, sizes {}/{}/{}, dropout {}, rate {}, hold {}, average {}{}",
                          task, how.seed, how.steps, plan.embedding, plan.hidden, recipe.batch, plan.dropout,

@@ -1,12 +1,12 @@
-// The command line of a lesson that trains translators: what can be chosen, and what is usual where.
+// The command line of a lesson that trains recurrent translators: what can be chosen, and what is usual
+// where.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "lessons/kit/options.hpp"
-#include "lessons/kit/translator_training.hpp"
+#include "lessons/kit/translation_settings.hpp"
 #include "lessons/kit/translators.hpp"
 #include "lessons/kit/word_vectors.hpp"
 
@@ -26,19 +26,13 @@ struct TranslatorRecipe {
 };
 
 /// What the options say.
-struct TranslatorSettings {
+struct TranslatorSettings : TranslationSettings {
   TranslatorPlan plan;
   TranslatorRecipe recipe;
-  Size at_least = 2, beam = 5;
-  double length_power = 0.6;
   std::filesystem::path embeddings;
-  std::string direction = "en-fr", sentence;
-  bool compare = false, fresh = false;
-  /// These were on the command line.
-  bool steps_given = false, embedding_given = false;
-
-  std::string from() const { return direction.substr(0, 2); }
-  std::string to() const { return direction.substr(3); }
+  bool compare = false;
+  /// It was on the command line.
+  bool embedding_given = false;
 };
 
 /// Adds the options to the program; `toy` is the recipe for the built-in text, `real` the one for --data.

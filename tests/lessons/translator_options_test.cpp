@@ -1,10 +1,10 @@
-// The translators' command line: recipes, folders, and names of runs.
+// The recurrent translators' command line: recipes, folders, and names of runs.
 #include "lessons/kit/translator_options.hpp"
 
 #include <set>
 
 #include "tests/catch.hpp"
-#include "tests/lessons/scratch.hpp"
+#include "tests/lessons/command_line.hpp"
 
 namespace tapestry::kit {
 namespace {
@@ -14,23 +14,8 @@ using Catch::Matchers::ContainsSubstring;
 const TranslatorRecipe kToy = {.embedding = 8, .hidden = 16, .rate = 0.01, .joined = 0.5};
 const TranslatorRecipe kReal = {.embedding = 32, .hidden = 64, .epochs = 7, .rate = 0.001, .tied = true};
 
-/// The settings that a command line gives, with the recipe that it follows.
-TranslatorSettings settings_of(std::vector<const char*> arguments, const TranslatorRecipe& recipe) {
-  const Scratch scratch;
-  const std::string out = scratch.folder().string();
-  arguments.insert(arguments.begin(), "lesson");
-  arguments.insert(arguments.end(), {"--out", out.c_str()});
-  Lesson program("99_test", "a test");
-  TranslatorSettings settings;
-  offer(program, settings, kToy, kReal);
-  const int code = program.run(static_cast<int>(arguments.size()), arguments.data(),
-                               [&](const Options&, Report&) { follow(program, recipe, settings); });
-  REQUIRE(code == kMet);
-  return settings;
-}
-
-std::string name_of(const TranslatorSettings& settings, const TranslatorPlan& plan) {
-  return training_of({}, settings, "task", "folder", plan).name;
+TranslatorSettings settings_of(const std::vector<const char*>& arguments, const TranslatorRecipe& recipe) {
+  return settings_from<TranslatorSettings>(arguments, kToy, kReal, recipe);
 }
 
 }  // namespace
@@ -104,24 +89,9 @@ TEST_CASE("runs that differ have folders or names that differ", "[kit]") {
                                                                {"--embeddings", "file.txt"}};
   for (const auto& line : command_lines) {
     const TranslatorSettings settings = settings_of(line, kToy);
-    names.insert(name_of(settings, settings.plan));
+    names.insert(training_of({}, settings, "task", "folder", settings.plan).name);
   }
   CHECK(names.size() == command_lines.size());
-}
-
-TEST_CASE("training takes steps or epochs", "[kit]") {
-  Options options;
-  options.steps = 600;
-  TranslatorSettings settings = settings_of({}, kReal);
-  CHECK(training_of(options, settings, "task", "folder", settings.plan).steps == 600);
-  const TranslatorTraining epochs = training_of(options, settings, "task", "folder", settings.plan, 640 + 1);
-  CHECK(epochs.steps == 7 * 11);
-  CHECK(epochs.steps_per_look == 11);
-  settings.steps_given = true;
-  CHECK(training_of(options, settings, "task", "folder", settings.plan, 641).steps == 600);
-  options.smoke = true;
-  options.steps = 8;
-  CHECK(training_of(options, settings, "task", "folder", settings.plan, 641).steps_per_look == 8);
 }
 
 TEST_CASE("the embedding is as wide as the vectors", "[kit]") {
