@@ -1,5 +1,7 @@
 // What this machine can do at most: FP32 multiply-adds a second, and bytes a second from each cache and
-// memory, read, or read and written back, whichever is faster.
+// memory: read, or read and written back, whichever is faster; and read from one array and written to
+// another, which takes longer, since what is written is fetched before (with ordinary stores, as results are
+// soon read).
 //
 //     bench_limits THREADS
 //
@@ -65,7 +67,7 @@ constexpr std::size_t stream_length(std::size_t count, std::size_t streams) {
 
 /// Bytes of one call: sums an array, from kStreams places at once, since one alone may not keep memory busy.
 template <std::size_t kStreams>
-double read_all(const Vector* from, std::size_t count) {
+double read_all(Vector* from, std::size_t count) {
   constexpr std::size_t kAtOnce = 8 / kStreams;
   const std::size_t part = stream_length(count, kStreams) / kAtOnce * kAtOnce;
   Vector sums[8] = {};
@@ -87,6 +89,19 @@ double update_all(Vector* at, std::size_t count) {
   for (std::size_t i = 0; i < part; ++i) {
 #pragma GCC unroll 4
     for (std::size_t stream = 0; stream < kStreams; ++stream) at[stream * part + i] += Vector{} + 1.0f;
+  }
+  return static_cast<double>(2 * kStreams * part * sizeof(Vector));
+}
+
+/// Bytes of one call: the array's first half plus one becomes its second half.
+template <std::size_t kStreams>
+double copy_all(Vector* at, std::size_t count) {
+  const std::size_t half = count / 2, part = stream_length(half, kStreams);
+  Vector* const to = at + half;
+  for (std::size_t i = 0; i < part; ++i) {
+#pragma GCC unroll 4
+    for (std::size_t stream = 0; stream < kStreams; ++stream)
+      to[stream * part + i] = at[stream * part + i] + (Vector{} + 1.0f);
   }
   return static_cast<double>(2 * kStreams * part * sizeof(Vector));
 }
@@ -149,16 +164,18 @@ double best_rate(int threads, int turns, const Make& make) {
   return best;
 }
 
+using Pass = double (*)(Vector*, std::size_t);
+constexpr Pass kInPlace[] = {&read_all<1>, &read_all<4>, &read_all<8>, &update_all},
+               kApart[] = {&copy_all<1>, &copy_all<2>, &copy_all<4>};
+
 /// The fastest of some ways to go through so many bytes a thread, again and again.
-double memory_rate(int threads, std::size_t bytes) {
+template <std::size_t kPasses>
+double memory_rate(int threads, std::size_t bytes, const Pass (&passes)[kPasses]) {
   const std::size_t count = bytes / sizeof(Vector);
   const int repeats = static_cast<int>(std::max<std::size_t>(1, (std::size_t{16} << 20) / bytes));
   const int turns = bytes > (std::size_t{64} << 20) ? 6 : 20;
   double best = 0;
-  for (double (*pass)(Vector*, std::size_t) :
-       {+[](Vector*at, std::size_t n) { return read_all<1>(at, n); },
-        +[](Vector*at, std::size_t n) { return read_all<4>(at, n); },
-        +[](Vector*at, std::size_t n) { return read_all<8>(at, n); }, &update_all}) {
+  for (const Pass pass : passes) {
     const double rate = best_rate(threads, turns, [=](int) {
       constexpr std::size_t kHugePage = std::size_t{2} << 20;
       const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
@@ -174,6 +191,29 @@ double memory_rate(int threads, std::size_t bytes) {
     best = std::max(best, rate);
   }
   return best;
+}
+
+struct Rates {
+  double bytes[4];  // a second, from L1, L2, L3 and memory
+};
+
+template <std::size_t kPasses>
+Rates memory_rates(int threads, std::size_t l2, std::size_t l3, const Pass (&passes)[kPasses]) {
+  // Half of a core's L2, and of the shared L3 an eighth, so that neighbours may use it as well.
+  const std::size_t in_l3 = l3 / 8 / static_cast<std::size_t>(threads) / 4096 * 4096;
+  const std::size_t sizes[] = {16 << 10, l2 / 2, std::max(in_l3, l2 * 2), std::size_t{256} << 20};
+  Rates rates;
+  for (int level = 0; level < 4; ++level) rates.bytes[level] = memory_rate(threads, sizes[level], passes);
+  // What a farther level was seen to give, a nearer one gives as well.
+  for (int level = 2; level >= 0; --level)
+    rates.bytes[level] = std::max(rates.bytes[level], rates.bytes[level + 1]);
+  return rates;
+}
+
+void print_rates(const char* name, const Rates& rates, const char* after) {
+  std::printf(" \"%s\": {\"L1\": %.2f, \"L2\": %.2f, \"L3\": %.2f, \"DRAM\": %.2f}%s\n", name,
+              rates.bytes[0] * 1e-9, rates.bytes[1] * 1e-9, rates.bytes[2] * 1e-9, rates.bytes[3] * 1e-9,
+              after);
 }
 
 /// The size of processor 0's cache of this level, as Linux knows it.
@@ -199,17 +239,10 @@ int main(int argc, char** argv) {
   }
   const std::size_t l2 = cache_bytes(2, std::size_t{512} << 10), l3 = cache_bytes(3, std::size_t{16} << 20);
   const double flops = best_rate(threads, 60, [](int) { return [] { return multiply_add(400000); }; });
-  // Half of a core's L2, and of the shared L3 an eighth, so that neighbours may use it as well.
-  const std::size_t in_l3 = l3 / 8 / static_cast<std::size_t>(threads) / 4096 * 4096;
-  double rates[] = {memory_rate(threads, 16 << 10), memory_rate(threads, l2 / 2),
-                    memory_rate(threads, std::max(in_l3, l2 * 2)),
-                    memory_rate(threads, std::size_t{256} << 20)};
-  // What a farther level was seen to give, a nearer one gives as well.
-  for (int level = 2; level >= 0; --level) rates[level] = std::max(rates[level], rates[level + 1]);
   std::printf("{\"threads\": %d, \"gflops\": %.2f, \"vector_bytes\": %zu,\n", threads, flops * 1e-9,
               kVectorBytes);
   std::printf(" \"bytes\": {\"L2\": %zu, \"L3\": %zu},\n", l2, l3);
-  std::printf(" \"memory_gbs\": {\"L1\": %.2f, \"L2\": %.2f, \"L3\": %.2f, \"DRAM\": %.2f}}\n",
-              rates[0] * 1e-9, rates[1] * 1e-9, rates[2] * 1e-9, rates[3] * 1e-9);
+  print_rates("memory_gbs", memory_rates(threads, l2, l3, kInPlace), ",");
+  print_rates("copy_gbs", memory_rates(threads, l2, l3, kApart), "}");
   return 0;
 }

@@ -1,10 +1,11 @@
 // The matmul beside other libraries in one process, in turns, over the shapes that models need.
 //
 //     bench_matmul [THREADS [SECONDS]]           a line a shape, and geometric means; 1 and 2 threads if none
-//     bench_matmul --json THREADS [SECONDS]      the median milliseconds as JSON
+//     bench_matmul --json THREADS [SECONDS [SHAPE…]]   the median milliseconds as JSON
 //
-// SECONDS scales the number of timings; 0.6 is usual. The libraries (see libraries.hpp) are loaded where they
-// are installed; without them only our times are shown.
+// SECONDS scales the number of timings; 0.6 is usual. A SHAPE is written as the program names it, "64x192x64
+// aT batch 8"; without any the program's own list is measured. The libraries (see libraries.hpp) are loaded
+// where they are installed; without them only our times are shown.
 #include "core/simd/matmul.hpp"
 
 #include <algorithm>
@@ -182,10 +183,29 @@ void print_table(int threads, double budget) {
   std::printf("\n\n");
 }
 
-void print_json(int threads, double budget) {
+/// The case of a name; its k is 0 if that is no name.
+Case case_of(const std::string& name) {
+  Case x{};
+  int read = 0;
+  long long m = 0, n = 0, k = 0, batch = 1;
+  if (std::sscanf(name.c_str(), "%lldx%lldx%lld%n", &m, &n, &k, &read) < 3) return x;
+  x.m = m, x.n = n, x.k = k;
+  std::string rest = name.substr(static_cast<std::size_t>(read));
+  const auto take = [&](const char* word) {
+    if (rest.rfind(word, 0) != 0) return false;
+    rest.erase(0, std::strlen(word));
+    return true;
+  };
+  x.a_transposed = take(" aT");
+  x.b_transposed = take(" bT");
+  if (std::sscanf(rest.c_str(), " batch %lld", &batch) == 1) x.batch = batch;
+  return x.name() == name && std::min({x.m, x.n, x.k, x.batch}) > 0 ? x : Case{};
+}
+
+void print_json(int threads, double budget, const std::vector<Case>& cases) {
   set_threads(threads);
   const char* before = "[";
-  for (const Case& x : kCases) {
+  for (const Case& x : cases) {
     std::printf("%s{\"name\": \"%s\", \"m\": %lld, \"n\": %lld, \"k\": %lld, \"batch\": %lld,\n", before,
                 x.name().c_str(), static_cast<long long>(x.m), static_cast<long long>(x.n),
                 static_cast<long long>(x.k), static_cast<long long>(x.batch));
@@ -211,13 +231,16 @@ int main(int argc, char** argv) {
   const int first = json ? 2 : 1;
   const int threads = argc > first ? std::atoi(argv[first]) : 0;
   const double budget = argc > first + 1 ? std::atof(argv[first + 1]) : 0.6;
-  if (argc > first + 2 || (argc > first && (threads < 1 || threads > kMaxThreads)) || !(budget > 0) ||
-      (json && argc == first)) {
-    std::fprintf(stderr, "usage: bench_matmul [--json] [THREADS [SECONDS]]\n");
+  std::vector<Case> cases;
+  for (int i = first + 2; i < argc; ++i) cases.push_back(case_of(argv[i]));
+  const bool named = std::all_of(cases.begin(), cases.end(), [](const Case& x) { return x.work() > 0; });
+  if (!named || (!json && !cases.empty()) || (argc > first && (threads < 1 || threads > kMaxThreads)) ||
+      !(budget > 0) || (json && argc == first)) {
+    std::fprintf(stderr, "usage: bench_matmul [THREADS [SECONDS]] | --json THREADS [SECONDS [SHAPE...]]\n");
     return 2;
   }
   if (json) {
-    print_json(threads, budget);
+    print_json(threads, budget, cases.empty() ? kCases : cases);
   } else {
     for (const int count : threads > 0 ? std::vector<int>{threads} : std::vector<int>{1, 2})
       print_table(count, budget);

@@ -19,6 +19,7 @@ LIMITS = {
     "gflops": 100.0,
     "bytes": {"L2": 1 << 20, "L3": 32 << 20},
     "memory_gbs": {"L1": 200.0, "L2": 100.0, "L3": 50.0, "DRAM": 10.0},
+    "copy_gbs": {"L1": 100.0, "L2": 50.0, "L3": 25.0, "DRAM": 5.0},
 }
 # Answers like Google Benchmark: a median of 2 ms for whatever is asked for.
 BENCHMARK = """#!/bin/sh
@@ -39,6 +40,14 @@ case "$*" in
   *) echo '{"median_ms": 8, "variant": "plain", "malloc": "default", "variants_ms": {"fused": 9, "plain": 8}}' ;;
 esac
 """
+# Matrix products: 0.1 ms for each of the shapes that are asked for; PyTorch's take 0.2 ms.
+PRODUCTS = f"""#!{sys.executable}
+import json, sys
+shape = dict.fromkeys(("m", "n", "k", "batch", "a_transposed", "b_transposed"), 1)
+print(json.dumps([dict(shape, name=name, ms={{"ours": 0.1}}) for name in sys.argv[4:]]))
+"""
+PEERS_PRODUCTS = """  *matmul*) echo '{"shapes_ms": [0.2, 0.2, 0.2, 0.2, 0.2, 0.2]}' ;;
+"""
 MEMORY = """#!/bin/sh
 case $1 in
   peak) echo '{"peak_mib": 2}' ;;
@@ -52,13 +61,25 @@ class Rows(unittest.TestCase):
         self.assertEqual(table.verdict(2.0, 2.0), "met")
         self.assertEqual(table.verdict(1.6, 2.0), "close")
         self.assertEqual(table.verdict(1.5, 2.0), "missed")
+        self.assertEqual(table.verdict(1.5, 2.0, True, 85), "at floor")
+        self.assertEqual(table.verdict(1.6, 2.0, False, 85), "close")
+        self.assertEqual(table.verdict(1.6, 2.0, True, 84), "close")
+        self.assertEqual(table.verdict(2.0, 2.0, True, 85), "met")
         self.assertEqual(table.verdict(1.5, None), "-")
 
     def test_ratio_and_share(self):
-        row = table.row("a", 1, ours=2.0, peer=5.0, goal=3.0, limit=0.5, binds="FMA")
-        self.assertEqual((row["ratio"], row["verdict"], row["percent_of_limit"]), (2.5, "close", 25.0))
+        row = table.row("a", 1, ours=2.0, peer=5.0, goal=3.0, limit=0.5, binds="FMA", floor=1.5)
+        self.assertEqual((row["ratio"], row["verdict"]), (2.5, "close"))
+        self.assertEqual((row["percent_of_limit"], row["percent_of_floor"]), (25.0, 75.0))
+        self.assertRegex(table.line(row), " 75 %$")
         self.assertIn("2.50", table.line(row))
         self.assertIn("25 % FMA", table.line(row))
+
+    def test_at_the_floor(self):
+        """The goal of 3 wants 1.67 ms, which is below a floor of 1.8 but not of 1.6."""
+        for floor, expected in ((1.8, "at floor"), (1.6, "close"), (1.69, "close")):
+            row = table.row("a", 1, ours=2.0, peer=5.0, goal=3.0, floor=floor)
+            self.assertEqual(row["verdict"], expected)
 
     def test_a_row_without_a_peer_is_not_judged(self):
         row = table.row("a", 1, ours=2.0, goal=3.0)
@@ -74,9 +95,10 @@ class Rows(unittest.TestCase):
         rows = [table.row("a", threads, 1.0, 2.0, goal=threads, limit=0.5, binds="FMA") for threads in (1, 3)]
         rows.append(table.at_most("b", 1, 100.0, 150, "ns"))
         head, under, *lines = table.markdown(rows)
-        self.assertEqual(lines[0], "| a | 1.000 ms | 2.000 | **2.00** | 1 | 50 % | 1.000 ms | 2.000 | 2.00 | 3 | 50 % |")
-        self.assertEqual(lines[1], "| b | **100.0 ns** |  |  | ≤ 150 |  | | | | | |")
-        self.assertEqual({line.count("|") for line in (head, under, *lines)}, {12})
+        expected = "| a | 1.000 ms | 2.000 | **2.00** | 1 | 50 % |  | 1.000 ms | 2.000 | 2.00 | 3 | 50 % |  |"
+        self.assertEqual(lines[0], expected)
+        self.assertEqual(lines[1], "| b | **100.0 ns** |  |  | ≤ 150 |  |  | | | | | | |")
+        self.assertEqual({line.count("|") for line in (head, under, *lines)}, {14})
 
     def test_digits(self):
         self.assertEqual([table.number(x) for x in (None, 0, 0.012343, 12.3456, 1234.6)],
@@ -85,15 +107,15 @@ class Rows(unittest.TestCase):
 
 class Limits(unittest.TestCase):
     def test_arithmetic_or_memory_binds(self):
-        milliseconds, binds = limits.floor(LIMITS, (work.Work(flops=1e9),))
+        milliseconds, binds = limits.least(LIMITS, (work.Work(flops=1e9),))
         self.assertAlmostEqual(milliseconds, 10.0)
         self.assertEqual(binds, "FMA")
-        milliseconds, binds = limits.floor(LIMITS, (work.Work(1e6, bytes=1e9, alive=1e9),))
+        milliseconds, binds = limits.least(LIMITS, (work.Work(1e6, bytes=1e9, alive=1e9),))
         self.assertAlmostEqual(milliseconds, 100.0)
         self.assertEqual(binds, "DRAM")
 
     def test_stretches_add_up(self):
-        both = limits.floor(LIMITS, (work.Work(flops=1e9), work.Work(bytes=1e9, alive=1e9)))
+        both = limits.least(LIMITS, (work.Work(flops=1e9), work.Work(bytes=1e9, alive=1e9)))
         self.assertAlmostEqual(both[0], 110.0)
         self.assertEqual(both[1], "DRAM")
 
@@ -108,7 +130,22 @@ class Limits(unittest.TestCase):
             (work.transformer(8, 64, 10000, 512, 2048, 2, 2), 62.0),
             (work.transformer(12, 64, 65, 128, 512, 4), 3.96),
         ):
-            self.assertAlmostEqual(parts[0].flops * 1e-9 / billions, 1, delta=0.02)
+            self.assertAlmostEqual(parts[0].all_flops * 1e-9 / billions, 1, delta=0.02)
+
+    def test_products_that_were_timed(self):
+        """Two steps of 3 ms and one of 4 ms; the rest, 1e8 FLOPs, at the peak."""
+        pair = (work.Product(8, 4, 2, b_transposed=True, times=2), work.Product(4, 2, 16, a_transposed=True))
+        parts = (work.Work(flops=1e8, products=pair),)
+        milliseconds, binds = limits.least(LIMITS, parts, {"8x4x2 bT": 3.0, "4x2x16 aT": 4.0})
+        self.assertAlmostEqual(milliseconds, 11.0)
+        self.assertEqual(binds, "FMA")
+        self.assertEqual(parts[0].all_flops, 1e8 + 2 * 2 * 8 * 4 * 2 + 2 * 4 * 2 * 16)
+
+    def test_copies_are_slower(self):
+        for apart, expected in ((0, 100.0), (2.5e8, 150.0), (5e8, 200.0)):
+            parts = (work.Work(bytes=1e9, alive=1e9, apart=apart),)
+            self.assertAlmostEqual(limits.least(LIMITS, parts, {})[0], expected)
+            self.assertAlmostEqual(limits.least(LIMITS, parts)[0], 100.0)
 
     def test_names_are_distinct(self):
         self.assertEqual(len(set(cases.names())), len(cases.names()))
@@ -165,9 +202,21 @@ class Command(unittest.TestCase):
         xml.parse(self.build / "bench.svg")
         self.assertRegex(done.stdout, r"exp_1M .* 3\.00 +1\.5 +met")
 
+    def test_the_floor_is_the_time_of_the_fastest_products(self):
+        """Each takes 0.1 ms; PyTorch's are slower. The step takes 2 ms."""
+        self.script("bench_recurrent", BENCHMARK)
+        self.script("bench_matmul", PRODUCTS)
+        torch = self.script("torch", TORCH.replace("  *tuned*", PEERS_PRODUCTS + "  *tuned*"))
+        done = self.run_it("--python", torch, "--filter", "^gru_B64_T20_256$", "--threads", "1")
+        (row,) = json.loads((self.build / "bench.json").read_text(encoding="utf8"))["rows"]
+        parts = work.gru(64, 20, 256, 256)
+        products = sum(product.times for product in parts[0].products)
+        self.assertEqual(products, 42, done.stderr)  # three of the inputs, one of the state's weights, 2 × 19 steps
+        self.assertAlmostEqual(row["floor"], 0.1 * products + parts[0].flops / LIMITS["gflops"] * 1e-6)
+
     def test_without_pytorch(self):
-        done = self.run_it("--python", "false", "--filter", "^tanh", "--threads", "1,2", "--json", self.build / "x.json",
-                           "--svg", self.build / "y.svg", "--markdown", self.build / "z.md")
+        files = ("--json", self.build / "x.json", "--svg", self.build / "y.svg", "--markdown", self.build / "z.md")
+        done = self.run_it("--python", "false", "--filter", "^tanh", "--threads", "1,2", *files)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("only ours are measured", done.stdout)
         self.assertEqual(len(re.findall("^tanh_1M .* %", done.stdout, re.M)), 2)

@@ -13,13 +13,21 @@ def level(limits, alive):
     return "DRAM"
 
 
-def floor(limits, parts):
-    """(milliseconds, what binds): the sum over the stretches of the slower of arithmetic and memory."""
+def least(limits, parts, milliseconds=None):
+    """(milliseconds, what binds): the sum over the stretches of the slower of arithmetic and memory. `milliseconds`:
+    of each product, by name: then products take these times, and what is written apart the copies' bandwidth; without,
+    everything runs at the machine's peak."""
     total, shares = 0.0, {}
     for part in parts:
-        arithmetic = part.flops / limits["gflops"] * 1e-6
+        if milliseconds is None:
+            arithmetic = part.all_flops / limits["gflops"] * 1e-6
+        else:
+            arithmetic = part.flops / limits["gflops"] * 1e-6
+            arithmetic += sum(product.times * milliseconds[product.name] for product in part.products)
         where = level(limits, part.alive)
-        memory = part.bytes / limits["memory_gbs"][where] * 1e-6
+        copied = 0 if milliseconds is None else 2 * part.apart
+        memory = (part.bytes - copied) / limits["memory_gbs"][where] * 1e-6
+        memory += copied / limits["copy_gbs"][where] * 1e-6
         binds, time = ("FMA", arithmetic) if arithmetic >= memory else (where, memory)
         shares[binds] = shares.get(binds, 0.0) + time
         total += time

@@ -2,9 +2,10 @@
 import html
 import math
 
-MET, CLOSE, MISSED, PLAIN = "#2a7f62", "#c98a1b", "#b3402e", "#7a8794"
+MET, FLOOR, CLOSE, MISSED, PLAIN = "#2a7f62", "#7fae6c", "#c98a1b", "#b3402e", "#7a8794"
 INK, FAINT = "#222", "#ccc"
 LEFT, WIDTH, BAR, GAP, TOP = 260, 560, 11, 7, 74
+LEGEND = 118  # from one colour's name to the next
 
 
 def ticks(low, high):
@@ -44,20 +45,19 @@ def draw(rows, subtitle):
         text(16, 42, subtitle, size=11, fill="#555"),
         text(LEFT - 8, TOP - 8, "threads", "end", 10, "#555"),
     ]
-    for i, (colour, word) in enumerate(
-        ((MET, "goal met"), (CLOSE, "within a factor of 1.3"), (MISSED, "missed"), (PLAIN, "no goal"))
-    ):
-        parts.append(f'<rect x="{LEFT + i * 140}" y="51" width="10" height="10" fill="{colour}"/>')
-        parts.append(text(LEFT + 14 + i * 140, 60, word, size=11))
-    parts.append(line(LEFT + 4 * 140, 50, LEFT + 4 * 140, 62, INK, 2))
-    parts.append(text(LEFT + 6 + 4 * 140, 60, "goal", size=11))
+    words = ("goal met", "85 % of the floor", "within 1.3 ×", "missed", "no goal")
+    for i, (colour, word) in enumerate(zip((MET, FLOOR, CLOSE, MISSED, PLAIN), words)):
+        parts.append(f'<rect x="{LEFT + i * LEGEND}" y="51" width="10" height="10" fill="{colour}"/>')
+        parts.append(text(LEFT + 14 + i * LEGEND, 60, word, size=11))
+    parts.append(line(LEFT + 5 * LEGEND, 50, LEFT + 5 * LEGEND, 62, INK, 2))
+    parts.append(text(LEFT + 6 + 5 * LEGEND, 60, "goal", size=11))
     bottom = height - 24
     for value in ticks(low, high):
         x = place(value)
         parts.append(line(x, TOP - 4, x, bottom, INK if value == 1 else FAINT))
         parts.append(text(x, bottom + 16, f"{value:g}", "middle", 11))
     y = TOP
-    colours = {"met": MET, "close": CLOSE, "missed": MISSED}
+    colours = {"met": MET, "at floor": FLOOR, "close": CLOSE, "missed": MISSED}
     for name, group in shown.items():
         middle = y + len(group) * (BAR + 2) / 2
         parts.append(text(LEFT - 30, middle + 4, name, "end"))

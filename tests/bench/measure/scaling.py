@@ -61,8 +61,10 @@ def lines(series, times):
     first = min(times)
     power = steepest(series, times[first])
     verdict = "ok" if power <= series.power + SPARE else "worse than theory"
-    gains = ", ".join(f"{times[first][-1] / times[count][-1]:.2f} × on {count} threads" for count in times if count > first)
-    found.append(f"  grows as {series.axis} ** {power:.2f} at most (theory {series.power:g}): {verdict}; {gains}".rstrip("; "))
+    more = [count for count in times if count > first]
+    gains = ", ".join(f"{times[first][-1] / times[count][-1]:.2f} × on {count} threads" for count in more)
+    growth = f"  grows as {series.axis} ** {power:.2f} at most (theory {series.power:g}): {verdict}; {gains}"
+    found.append(growth.rstrip("; "))
     return found
 
 

@@ -1,7 +1,5 @@
-# One measurement after another: times, matrix products, memory, allocations, as rows of the table.
-import math
-
-from . import cases, limits, peers, table
+# One measurement after another: times, memory, allocations, as rows of the table.
+from . import limits, peers, table
 
 
 def how(peer):
@@ -13,7 +11,7 @@ def how(peer):
     return text + "".join(f"; {variant} {value:.4g}" for variant, value in peer.others_ms().items())
 
 
-def time_case(options, ours, case, threads, limit):
+def time_case(options, ours, case, threads, limit, floors):
     """Ours and the peer in turns, fresh processes, the best median of each."""
     if case.beside:
         return time_beside(options, ours, case, threads, limit)
@@ -29,9 +27,10 @@ def time_case(options, ours, case, threads, limit):
     if case.longest_ns:
         remark = f"the peer {theirs * 1e6:.0f} ns; {how(peer)}" if peer else ""
         return table.at_most(case.name, threads, best * 1e6, case.longest_ns, "ns", remark) if times else None
-    least, binds = limits.floor(limit, case.work) if limit and case.work else (None, "")
+    least, binds = limits.least(limit, case.work) if limit and case.work else (None, "")
     remark = how(peer) if peer else ""
-    found = table.row(case.name, threads, best, theirs, case.goal(threads), "ms", least, binds, remark)
+    floor = floors.of(case.work, threads, limit)
+    found = table.row(case.name, threads, best, theirs, case.goal(threads), "ms", least, binds, remark, floor)
     found["ours_rounds"] = times
     if peer:
         found["peer_rounds"] = peer.rows
@@ -46,50 +45,10 @@ def time_beside(options, ours, case, threads, limit):
     for _ in range(options.rounds):
         times.append(ours.milliseconds(case, threads, options.budget))
         others.append(ours.milliseconds(case.beside, threads, options.budget))
-    least, binds = limits.floor(limit, case.work) if limit and case.work else (None, "")
+    least, binds = limits.least(limit, case.work) if limit and case.work else (None, "")
     remark = f"ours: {case.beside.benchmark}"
     found = table.row(case.name, threads, min(times), min(others), case.goal(threads), "ms", least, binds, remark)
     return {**found, "ours_rounds": times, "beside_rounds": others}
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def time_products(options, ours, threads, limit, wanted):
-    """The rows of matrix products: our times and the libraries' over all shapes."""
-    if not ours.has("matmul"):
-        return []
-    shapes = ours.json("matmul", "--json", str(threads), str(options.budget), threads=threads)
-    flops = [2.0 * s["m"] * s["n"] * s["k"] * s["batch"] for s in shapes]
-    if options.torch:
-        plain = [{key: s[key] for key in ("m", "n", "k", "a_transposed", "b_transposed", "batch")} for s in shapes]
-        for shape, value in zip(shapes, peers.products_ms(options.python, plain, threads, options.budget)):
-            shape["ms"]["torch"] = value
-    mine = [s["ms"]["ours"] for s in shapes]
-    least = geometric_mean(flops) / limit["gflops"] * 1e-6 if limit else None
-    rows = []
-    for name, libraries, goals in cases.MATMUL:
-        if name not in wanted:
-            continue
-        there = [library for library in libraries if library in shapes[0]["ms"]]
-        goal = goals[min(threads, 2) - 1]
-        if not there:
-            rows.append(table.row(name, threads, geometric_mean(mine), None, goal, limit=least, binds="FMA"))
-            continue
-        theirs = [min(s["ms"][library] for library in there) for s in shapes]
-        ratios = [their / our for their, our in zip(theirs, mine)]
-        worst = min(range(len(ratios)), key=ratios.__getitem__)
-        if name == "matmul_worst":
-            remark, pair, share = shapes[worst]["name"], (mine[worst], theirs[worst]), None
-            if limit:
-                share = flops[worst] / limit["gflops"] * 1e-6
-        else:
-            remark = f"geometric mean of {len(shapes)}; the fastest of {', '.join(there)}"
-            pair, share = (geometric_mean(mine), geometric_mean(theirs)), least
-        rows.append(table.row(name, threads, *pair, goal, limit=share, binds="FMA", how=remark))
-    rows[0]["shapes"] = shapes
-    return rows
 
 
 def memory(options, ours, name, goal):

@@ -109,7 +109,7 @@ PER = {"tiny_op": CHAIN}
 
 
 def products(shapes):
-    """A function to time for each matrix product of the list that measure/steps.py sends."""
+    """A function to time for each matrix product of the list that measure/products.py sends."""
 
     def operand(rows, columns, transposed, batch):
         stored = (columns, rows) if transposed else (rows, columns)
