@@ -5,8 +5,8 @@ if(NOT (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Rele
   return()
 endif()
 set(limits
-  tiny_ops                 518600
-  tiny_ops_forward         107500
+  tiny_ops                 473000
+  tiny_ops_forward         95500
   tiny_network_step        64100
   tiny_translator_step     933800
   tiny_transformer_step    449000)
