@@ -339,7 +339,7 @@ struct Outcome {
 /// Trains until nothing is left to be learned, or the steps are over; then tests.
 Outcome run(const Plan& plan, const kit::Options& options) {
   constexpr Size kBatch = 64;
-  constexpr double kLearned = 0.01;
+  constexpr double kLearned = 0.005;
   Recaller model(plan.cell.kind);
   prepare(model, plan, options.seed);
   Adam adam(model.parameters(), {.learning_rate = 3e-3});
@@ -390,10 +390,10 @@ std::vector<Outcome> train_all(const kit::Options& options, kit::Report& report)
 // ---- 5. What is left of a symbol after training -----------------------------------------------------------
 //
 // The line of a gated cell that has learned the task falls first and then rises: the noise in between is kept
-// out, and the symbol at the far end moves the state more than the last one does. The plain cell with mixed
-// lengths does it in another way. Its line falls, and yet it remembers: most of its units stand at the ends
-// of tanh, where they hold like switches, and a small nudge moves nothing. Gradient and memory are two
-// things. But what has no gradient at the start is not learned.
+// out, and the symbol at the far end moves the state many times as much as what comes halfway, mostly more
+// than the last one does. The plain cell with mixed lengths does it in another way. Its line falls, and yet
+// it remembers: most of its units stand at the ends of tanh, where they hold like switches, and a small nudge
+// moves nothing. Gradient and memory are two things. But what has no gradient at the start is not learned.
 
 void after_training(const std::vector<Outcome>& outcomes, const kit::Options& options, kit::Report& report) {
   constexpr std::size_t kFails = 0, kLstmOpen = 3, kGruOpen = 5, kLearns = 7;  // in kPlans
@@ -410,8 +410,12 @@ void after_training(const std::vector<Outcome>& outcomes, const kit::Options& op
   report.figure("units beyond ±0.9, plain RNN that learned", outcomes[kLearns].at_ends, "%");
   report.figure("units beyond ±0.9, the one that did not", outcomes[kFails].at_ends, "%");
   if (options.smoke) return;
-  report.check("open gates: the first counts more than the last",
-               share(kLstmOpen) > 1 && share(kGruOpen) > 1);
+  const auto rises = [&](std::size_t plan) {
+    const std::vector<double>& y = outcomes[plan].after.y;
+    return y.back() > 3 * y[y.size() / 2];
+  };
+  report.check("open gates: the first counts more than the noise halfway",
+               rises(kLstmOpen) && rises(kGruOpen));
   report.check("the plain RNN remembers without a gradient", share(kLearns) < 0.01);
 }
 
