@@ -1,8 +1,8 @@
 // Element-wise kernels: map with any functor, and copy, fill, convert, compare, select.
 //
 // Functors are called with Batch<T> values and are inlined into the one loop that each of them gets. Where
-// time goes: memory for the cheap ones, arithmetic for exp and its kin; both run in parallel above some 10
-// µs.
+// time goes: memory for the cheap ones, arithmetic for exp and its kin; both run in parallel above a few
+// microseconds.
 #pragma once
 
 #include <cstdint>

@@ -197,11 +197,11 @@ void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
 template <class T>
 void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows<const T> x, const T* mean,
                          const T* inverse_std, const T* gamma) {
-  constexpr Size kMostGroups = 64;
+  constexpr Size kGroupElements = 16384, kMostGroups = 64;
   const Size n = x.columns, rows = x.rows;
   if (n == 0) return;
-  // Each group of rows has its own sums (2n values); the groups follow from the shape.
-  const Size group = std::max(std::max(Size{16}, rows_per_chunk(n, 2)), chunks_for(rows, kMostGroups));
+  // Each group of rows has its own sums (2n values); the groups follow from the shape, and so do the bits.
+  const Size group = std::max({Size{16}, kGroupElements / n, chunks_for(rows, kMostGroups)});
   const Size groups = chunks_for(rows, group);
   std::vector<T, PoolAllocator<T>> partial(static_cast<std::size_t>(groups * 2 * n), T(0));
   const Backward<T> all{dx, dy, x, mean, inverse_std, gamma};

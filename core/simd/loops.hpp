@@ -21,8 +21,8 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Elements of cheap work that are worth a chunk of their own (some 10 µs).
-inline constexpr Size kGrain = 32768;
+/// Elements of cheap work that are worth a chunk of their own (a microsecond or two).
+inline constexpr Size kGrain = 8192;
 /// Elements of a staged tile, per operand.
 inline constexpr Size kTile = 1024;
 /// Rows and columns of the tiles of a transposed operand.

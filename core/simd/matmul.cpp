@@ -29,7 +29,7 @@ namespace {
 constexpr Size kKC = 512, kNC = 4096;
 constexpr Size kKCInPlace = 256;               // when b is not packed
 constexpr Size kBlockBytes = Size{256} << 10;  // a block of a, in half of the L2 cache
-constexpr Size kParallelWork = Size{1} << 19;  // multiply-adds that take some 10 µs
+constexpr Size kParallelWork = Size{1} << 17;  // multiply-adds that take some 2 µs
 constexpr Size kShareBytes = Size{128} << 10;  // a share of b, packed by whom it serves, beside it in L2
 
 /// One product of the batch on one or several threads.
@@ -44,7 +44,10 @@ class Product {
     const Size most = pack_b_ ? kKC : kKCInPlace;
     kc_ = x.k <= most ? x.k : round_up(ceil_div(x.k, ceil_div(x.k, most)), 8);
     one_block_ = x.m * kc_ * kBytes <= kBlockBytes;
-    pack_a_ = x.n >= 200 && x.m >= 64 && (!one_block_ || x.a_col != 1 || x.a_row * kBytes % 2048 == 0);
+    // A transposed a is read a cache line for each k, so packing it pays sooner.
+    const bool turned = x.a_col != 1;
+    pack_a_ =
+        x.m >= 64 && x.n >= (turned ? 96 : 200) && (turned || !one_block_ || x.a_row * kBytes % 2048 == 0);
   }
 
   void run(const T* a, const T* b, T* c, bool parallel) const {
@@ -98,9 +101,12 @@ class Product {
       pack_a(all.a, x_.a_row, x_.a_col, all.rows, all.k, packed_a.data());
       all.a = packed_a.data();
     }
+    // Dividing takes longer than small products: it is for those that are cut.
+    const bool whole = !parallel && all.columns * all.k * kBytes <= kShareBytes;
     const Size share =
-        even_part(all.columns, kShareBytes / (all.k * kBytes), parallel ? thread_count() : 1, kWide);
-    each(parallel, ceil_div(all.columns, share), [&](Size index) {
+        whole ? all.columns
+              : even_part(all.columns, kShareBytes / (all.k * kBytes), parallel ? thread_count() : 1, kWide);
+    each(parallel, whole ? 1 : ceil_div(all.columns, share), [&](Size index) {
       Block block = part(all, 0, all.rows, index * share, share);
       const Scratch<T> packed_b(pack_b_ ? round_up(block.columns, kWide) * block.k : 0);
       if (pack_b_) {

@@ -34,8 +34,8 @@ void run_chunks(Size chunks, ChunkBody body, const void* context);
 }  // namespace detail
 
 /// Runs body(chunk) for chunk = 0 … chunks - 1, each once, in any order, and returns when all are done.
-/// Allocates nothing. Costs well under a microsecond when the pool is warm, so a chunk should be worth some
-/// 10 µs.
+/// Allocates nothing. Costs well under a microsecond when the pool is warm, so a chunk should be worth two
+/// or more.
 ///
 /// Inside a chunk, and while another thread has the pool, the chunks run one after the other on the calling
 /// thread. When chunks throw, the exception of the first one by index is rethrown here once all threads have
@@ -51,7 +51,7 @@ void parallel_for(Size chunks, const F& body) {
 }
 
 /// Runs body(begin, end) over 0 … n in ranges of `grain` elements, the last may be shorter. The ranges depend
-/// on n and grain alone; choose a grain of some 10 µs of work (and a multiple of the SIMD width).
+/// on n and grain alone; choose a grain of some microseconds of work (and a multiple of the SIMD width).
 template <class F>
 void parallel_ranges(Size n, Size grain, const F& body) {
   parallel_for(chunks_for(n, grain), [&](Size chunk) {
