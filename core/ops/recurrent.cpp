@@ -46,6 +46,12 @@ Tensor with_dense_rows(const Tensor& x) {
   return x.size(-1) <= 1 || x.strides().back() == 1 ? x : contiguous(x);
 }
 
+/// The matrix transposed and dense, outside any tape: turned once for all steps, not for each product.
+Tensor turned(const Tensor& weight) {
+  const detail::Paused paused;
+  return contiguous(transpose(weight));
+}
+
 void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Tensor& weight_hh,
            const Tensor& bias_hh, int rank, Where at) {
   const Size hidden = weight_hh.rank() == 2 ? weight_hh.size(1) : -1;
@@ -143,8 +149,7 @@ struct Sequence {
     saved = Tensor::uninitialised({time, batch, cell.kept * hidden}, gates.dtype());
     Tensor y = Tensor::uninitialised({batch, time, width}, gates.dtype());
     Tensor gh = Tensor::uninitialised({batch, cell.gates * hidden}, gates.dtype());
-    const Tensor weight = detail::alias(weight_hh, {hidden, cell.gates * hidden},
-                                        {weight_hh.strides()[1], weight_hh.strides()[0]});
+    const Tensor weight = turned(weight_hh);
     std::vector<char> rows;
     dispatch(gates.dtype(), [&](auto zero) {
       using T = decltype(zero);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/simd/math.hpp"
+#include "core/simd/row_loop.hpp"
 #include "core/simd/threads.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
@@ -31,12 +32,11 @@ template <class T, Size kKeys>
 void score_keys(const Additive<T>& a, const T* q, const T* const* k, T* const* s) {
   std::array<Batch<T>, static_cast<std::size_t>(kKeys)> sums;
   sums.fill(Batch<T>(T(0)));
-  for (Size u = 0; u < a.units; u += kLanes<T>) {
-    const Size n = std::min(kLanes<T>, a.units - u);
-    const Batch<T> query = load_n(q + u, n), v = load_n(a.v + u, n);
+  sweep<T>(a.units, [&](Size u, auto part) {
+    const Batch<T> query = load(q + u, part), v = load(a.v + u, part);
     for (std::size_t j = 0; j < static_cast<std::size_t>(kKeys); ++j)
-      sums[j] = fma(v, tanh(query + load_n(k[j] + u, n)), sums[j]);
-  }
+      sums[j] = fma(v, tanh(query + load(k[j] + u, part)), sums[j]);
+  });
   for (std::size_t j = 0; j < static_cast<std::size_t>(kKeys); ++j) *s[j] = reduce_add(sums[j]);
 }
 
@@ -78,28 +78,27 @@ void additive_backward(const Additive<T>& a, const T* ds, T* dq, T* dk, T* dv, T
       const T* k = a.k + b * a.keys * a.units;
       T* dk_item = dk + b * a.keys * a.units;
       std::fill_n(dk_item, a.keys * a.units, T(0));
-      for (Size u = 0; u < a.units; u += kLanes<T>) {
-        const Size n = std::min(kLanes<T>, a.units - u);
-        const Batch<T> v = load_n(a.v + u, n), one(T(1));
+      sweep<T>(a.units, [&](Size u, auto part) {
+        const Batch<T> v = load(a.v + u, part), one(T(1));
         Batch<T> dv_sum(T(0));
         for (Size i = 0; i < a.queries; ++i) {
           const Size row = b * a.queries + i;
-          const Batch<T> query = load_n(a.q + row * a.units + u, n);
+          const Batch<T> query = load(a.q + row * a.units + u, part);
           Batch<T> dq_sum(T(0));
           for (Size j = 0; j < a.keys; ++j) {
             if (!sees(a, b, i, j)) continue;
             const Batch<T> d(ds[row * a.keys + j]);
-            const Batch<T> t = tanh(query + load_n(k + j * a.units + u, n));
+            const Batch<T> t = tanh(query + load(k + j * a.units + u, part));
             const Batch<T> through = d * v * (one - t * t);
             dq_sum += through;
             dv_sum = fma(d, t, dv_sum);
             T* dk_place = dk_item + j * a.units + u;
-            store_n(dk_place, load_n(static_cast<const T*>(dk_place), n) + through, n);
+            store(dk_place, load(static_cast<const T*>(dk_place), part) + through, part);
           }
-          store_n(dq + row * a.units + u, dq_sum, n);
+          store(dq + row * a.units + u, dq_sum, part);
         }
-        store_n(partial + b * a.units + u, dv_sum, n);
-      }
+        store(partial + b * a.units + u, dv_sum, part);
+      });
     }
   });
   std::fill_n(dv, a.units, T(0));
