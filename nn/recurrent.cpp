@@ -47,7 +47,7 @@ Tensor rnn_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_
 Tensor rnn_sequence(const Tensor& gates, Tensor hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                     const ValidLengths& lengths, bool reverse, Where at) {
   const Size batch = gates.size(0), steps = gates.size(1);
-  std::vector<Tensor> states(static_cast<std::size_t>(steps));
+  PoolVector<Tensor> states(static_cast<std::size_t>(steps));
   for (Size i = 0; i < steps; ++i) {
     const Size t = reverse ? steps - 1 - i : i;
     Tensor& state = states[static_cast<std::size_t>(t)];
@@ -159,7 +159,7 @@ Recurrent::Recurrent(Place place, CellKind kind, Size in, Size hidden, Recurrent
 }
 
 RecurrentOutput Recurrent::operator()(const Tensor& x, const ValidLengths& lengths,
-                                      const std::vector<RecurrentState>& initial, Where at) const {
+                                      std::span<const RecurrentState> initial, Where at) const {
   if (x.rank() != 3)
     fail("a recurrent layer wants (batch, time, width), not {} ({}:{})", describe(x), at.file, at.line);
   if (!initial.empty() && initial.size() != weights_.size())
@@ -175,7 +175,7 @@ RecurrentOutput Recurrent::operator()(const Tensor& x, const ValidLengths& lengt
   RecurrentOutput output;
   for (int layer = 0; layer < options_.layers; ++layer) {
     if (layer && options_.dropout > 0 && training()) input = dropout(input, options_.dropout, at);
-    std::vector<Tensor> both;
+    PoolVector<Tensor> both;
     for (int direction = 0; direction < directions(); ++direction) {
       const std::size_t place = output.final.size();
       const Weights& w = weights_[place];

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <deque>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/pool_vector.hpp"
 #include "core/values.hpp"
 #include "nn/module.hpp"
 
@@ -76,7 +79,7 @@ struct RecurrentOutput {
   /// (B, T, directions · H), the last layer's states; 0 after a row's length.
   Tensor states;
   /// The state after each row's last valid step: layer by layer, forward before backward.
-  std::vector<RecurrentState> final;
+  PoolVector<RecurrentState> final;
 };
 
 /// Over whole sequences. Parameters are named as PyTorch's: weight_ih_l0, weight_hh_l0, bias_ih_l0,
@@ -88,7 +91,11 @@ class Recurrent : public Module {
   /// x (B, T, in), one length for each row or none, and a state for each layer and direction or none (zeros).
   /// What stands after a row's length, NaN too, changes no output and no gradient.
   RecurrentOutput operator()(const Tensor& x, const ValidLengths& lengths = {},
-                             const std::vector<RecurrentState>& initial = {}, Where at = {}) const;
+                             std::span<const RecurrentState> initial = {}, Where at = {}) const;
+  RecurrentOutput operator()(const Tensor& x, const ValidLengths& lengths,
+                             std::initializer_list<RecurrentState> initial, Where at = {}) const {
+    return (*this)(x, lengths, std::span(initial.begin(), initial.size()), at);
+  }
 
   CellKind kind() const { return kind_; }
   Size hidden() const { return hidden_; }

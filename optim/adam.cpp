@@ -33,8 +33,8 @@ void Adam::update(std::span<const Ready> ready, double rate_factor, double gradi
     double t;
     simd::AdamStep step;
   };
-  detail::PoolVector<Shared> shared;
-  detail::PoolVector<std::size_t> numbers;
+  PoolVector<Shared> shared;
+  PoolVector<std::size_t> numbers;
   numbers.reserve(ready.size());
   for (const Ready& one : ready) {
     Slot& slot = *one.slot;

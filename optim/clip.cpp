@@ -17,8 +17,8 @@ struct Gradient {
   Tensor values;  // dense
 };
 
-detail::PoolVector<Gradient> gradients_of(const std::vector<Tensor>& leaves) {
-  detail::PoolVector<Gradient> gradients;
+PoolVector<Gradient> gradients_of(const std::vector<Tensor>& leaves) {
+  PoolVector<Gradient> gradients;
   std::unordered_set<const detail::Body*> seen;
   for (const Tensor& leaf : leaves)
     if (leaf.requires_grad() && leaf.has_grad() && seen.insert(leaf.ref().get()).second)
@@ -26,14 +26,14 @@ detail::PoolVector<Gradient> gradients_of(const std::vector<Tensor>& leaves) {
   return gradients;
 }
 
-detail::Line line_of(const detail::PoolVector<Gradient>& gradients) {
+detail::Line line_of(const PoolVector<Gradient>& gradients) {
   detail::Line line;
   for (const Gradient& one : gradients) line.add(one.values.count());
   return line;
 }
 
-double norm_of(const detail::PoolVector<Gradient>& gradients, const detail::Line& line) {
-  detail::PoolVector<double> sums(static_cast<std::size_t>(line.stretches()));
+double norm_of(const PoolVector<Gradient>& gradients, const detail::Line& line) {
+  PoolVector<double> sums(static_cast<std::size_t>(line.stretches()));
   simd::parallel_for(line.stretches(), [&](Size stretch) {
     double sum = 0;
     line.walk(stretch, [&](std::size_t job, Size begin, Size end) {
@@ -49,7 +49,7 @@ double norm_of(const detail::PoolVector<Gradient>& gradients, const detail::Line
   return std::sqrt(total);
 }
 
-[[noreturn]] void refuse(const detail::PoolVector<Gradient>& gradients, double norm) {
+[[noreturn]] void refuse(const PoolVector<Gradient>& gradients, double norm) {
   for (const Gradient& one : gradients) {
     detail::Line line;
     line.add(one.values.count());
@@ -66,13 +66,13 @@ double norm_of(const detail::PoolVector<Gradient>& gradients, const detail::Line
 }  // namespace
 
 double gradient_norm(const std::vector<Tensor>& leaves) {
-  const detail::PoolVector<Gradient> gradients = gradients_of(leaves);
+  const PoolVector<Gradient> gradients = gradients_of(leaves);
   return norm_of(gradients, line_of(gradients));
 }
 
 double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFinite non_finite) {
   if (!(max_norm > 0)) fail("[clip_gradients] max_norm is {}; it must be above 0", max_norm);
-  detail::PoolVector<Gradient> gradients = gradients_of(leaves);
+  PoolVector<Gradient> gradients = gradients_of(leaves);
   const detail::Line line = line_of(gradients);
   const double norm = norm_of(gradients, line);
   if (!std::isfinite(norm)) {

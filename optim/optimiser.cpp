@@ -53,7 +53,7 @@ void Optimiser::prepare(Slot& slot) {
 }
 
 void Optimiser::step(double rate_factor, double gradient_scale) {
-  detail::PoolVector<Ready> ready;
+  PoolVector<Ready> ready;
   ready.reserve(slots_.size());
   std::vector<std::string> absent;
   std::size_t absent_count = 0;

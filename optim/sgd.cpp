@@ -22,7 +22,7 @@ std::span<const char* const> SGD::kept_names(std::size_t group) const {
 
 void SGD::update(std::span<const Ready> ready, double rate_factor, double gradient_scale) {
   detail::Line line;
-  detail::PoolVector<simd::SgdStep> steps(groups_.size());
+  PoolVector<simd::SgdStep> steps(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     steps[g].learning_rate = groups_[g].learning_rate * rate_factor;
     steps[g].momentum = groups_[g].momentum;

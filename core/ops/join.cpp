@@ -86,7 +86,7 @@ Tensor concat(std::initializer_list<Tensor> parts, int axis, Where at) {
 Tensor stack(std::span<const Tensor> parts, int axis, Where at) {
   if (parts.empty()) fail("[stack] wants at least one tensor ({}:{})", at.file, at.line);
   const int a = axis < 0 ? axis + parts[0].rank() + 1 : axis;
-  detail::PoolVector<Tensor> rows;
+  PoolVector<Tensor> rows;
   rows.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].shape() != parts[0].shape())

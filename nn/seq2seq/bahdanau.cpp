@@ -5,6 +5,7 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
+#include "core/pool_vector.hpp"
 
 namespace tapestry {
 
@@ -59,7 +60,7 @@ Tensor BahdanauDecoder::forced(const Indices& words, const Encoded& source) cons
   // sequence.
   const Tensor embedded = dropout(embedding(words));
   const Tensor gates = word_gates(embedded), for_context = beside_weight();
-  std::vector<Tensor> states, contexts;
+  PoolVector<Tensor> states, contexts;
   for (Size t = 0; t < words.shape()[1]; ++t) {
     contexts.push_back(advance(select(gates, 1, t), for_context, state, memory).context);
     states.push_back(state.recurrent.hidden);

@@ -7,6 +7,7 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
+#include "core/pool_vector.hpp"
 #include "core/random.hpp"
 
 namespace tapestry {
@@ -60,7 +61,7 @@ Tensor Decoder::operator()(const Indices& words, const Encoded& source, double f
   if (forcing == 1) return forced(words, source);
   const AttentionMemory memory = prepare(source);
   DecoderState state = start(source);
-  std::vector<Tensor> logits;
+  PoolVector<Tensor> logits;
   Indices input = words.column(0);
   for (Size t = 0; t < words.shape()[1]; ++t) {
     if (t > 0) input = mix(words.column(t), argmax(logits.back().detach()), forcing);

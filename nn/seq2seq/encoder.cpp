@@ -6,7 +6,7 @@ namespace tapestry {
 
 Tensor Encoded::code() const {
   const Size directions = states.size(-1) / final.back().hidden.size(-1);
-  std::vector<Tensor> ends;
+  PoolVector<Tensor> ends;
   for (std::size_t i = final.size() - static_cast<std::size_t>(directions); i < final.size(); ++i)
     ends.push_back(final[i].hidden);
   return ends.size() == 1 ? ends[0] : concat(ends, -1);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
+#include "core/pool_vector.hpp"
 #include "core/values.hpp"
 #include "nn/dropout.hpp"
 #include "nn/embedding.hpp"
@@ -28,7 +28,7 @@ struct Encoded {
   /// (B, T, directions · hidden); 0 in padding.
   Tensor states;
   /// As in RecurrentOutput; the last one is the last layer's last direction.
-  std::vector<RecurrentState> final;
+  PoolVector<RecurrentState> final;
   ValidLengths lengths;
 
   /// The whole source in one vector, [→h_T; ←h_1] of the last layer: (B, width of states).

@@ -5,6 +5,7 @@
 #include "core/ops/join.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/views.hpp"
+#include "core/pool_vector.hpp"
 
 namespace tapestry {
 
@@ -59,7 +60,7 @@ Tensor LuongDecoder::forced(const Indices& words, const Encoded& source) const {
     return output(dropout(look(embedded, hidden, state.attention, memory).context));
   }
   const Tensor fed_weight = beside_weight();
-  std::vector<Tensor> vectors;
+  PoolVector<Tensor> vectors;
   for (Size t = 0; t < words.shape()[1]; ++t)
     vectors.push_back(
         advance(select(embedded, 1, t), select(gates, 1, t), fed_weight, state, memory).context);

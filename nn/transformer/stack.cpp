@@ -17,7 +17,7 @@ TransformerStack::TransformerStack(Place place, Size layers, const BlockOptions&
       positions->share(*blocks[0].self.attention.positions());
 }
 
-const AttentionMemory* TransformerStack::memory_of(const std::vector<AttentionMemory>& memories,
+const AttentionMemory* TransformerStack::memory_of(std::span<const AttentionMemory> memories,
                                                    Size block) const {
   if (memories.empty()) return nullptr;
   if (static_cast<Size>(memories.size()) != blocks.size())
@@ -27,13 +27,13 @@ const AttentionMemory* TransformerStack::memory_of(const std::vector<AttentionMe
 }
 
 Tensor TransformerStack::operator()(Tensor x, const Mask& mask,
-                                    const std::vector<AttentionMemory>& memories) const {
+                                    std::span<const AttentionMemory> memories) const {
   for (Size i = 0; i < blocks.size(); ++i) x = blocks[i](x, mask, memory_of(memories, i));
   return norm ? (*norm)(x) : x;
 }
 
 Tensor TransformerStack::operator()(Tensor x, StackCache& cache,
-                                    const std::vector<AttentionMemory>& memories) const {
+                                    std::span<const AttentionMemory> memories) const {
   if (static_cast<Size>(cache.layers.size()) != blocks.size())
     fail("[stack{}] {} blocks were given a cache for {}: cache() makes one", in_quotes(), blocks.size(),
          cache.layers.size());
@@ -42,9 +42,9 @@ Tensor TransformerStack::operator()(Tensor x, StackCache& cache,
   return norm ? (*norm)(x) : x;
 }
 
-std::vector<AttentionMemory> TransformerStack::attend_to(const Tensor& memory,
-                                                         const ValidLengths& lengths) const {
-  std::vector<AttentionMemory> memories;
+PoolVector<AttentionMemory> TransformerStack::attend_to(const Tensor& memory,
+                                                        const ValidLengths& lengths) const {
+  PoolVector<AttentionMemory> memories;
   for (const TransformerBlock& block : blocks) {
     if (!block.cross) fail("[stack{}] its blocks have no cross-attention", in_quotes());
     memories.push_back(block.cross->prepare(memory, memory, lengths));

@@ -1,8 +1,10 @@
 // Blocks one after another.
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "core/pool_vector.hpp"
 #include "nn/transformer/block.hpp"
 
 namespace tapestry {
@@ -25,12 +27,12 @@ class TransformerStack : public Module {
 
   /// x (B, T, width) → (B, T, width). `memories`: what each block's cross-attention attends to, from
   /// attend_to(), or nothing.
-  Tensor operator()(Tensor x, const Mask& mask = {}, const std::vector<AttentionMemory>& memories = {}) const;
+  Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const AttentionMemory> memories = {}) const;
   /// The same for words that come after those in the cache.
-  Tensor operator()(Tensor x, StackCache& cache, const std::vector<AttentionMemory>& memories = {}) const;
+  Tensor operator()(Tensor x, StackCache& cache, std::span<const AttentionMemory> memories = {}) const;
 
   /// Another sequence (B, S, memory_width) made ready for every block, once.
-  std::vector<AttentionMemory> attend_to(const Tensor& memory, const ValidLengths& lengths) const;
+  PoolVector<AttentionMemory> attend_to(const Tensor& memory, const ValidLengths& lengths) const;
   /// An empty cache with room for so many words.
   StackCache cache(Size capacity) const;
 
@@ -38,7 +40,7 @@ class TransformerStack : public Module {
   std::optional<Norm> norm;
 
  private:
-  const AttentionMemory* memory_of(const std::vector<AttentionMemory>& memories, Size block) const;
+  const AttentionMemory* memory_of(std::span<const AttentionMemory> memories, Size block) const;
 };
 
 }  // namespace tapestry

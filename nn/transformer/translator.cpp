@@ -42,7 +42,7 @@ class Translating final : public StepModel {
 
  private:
   const TransformerTranslator& model_;
-  std::vector<AttentionMemory> memories_;
+  PoolVector<AttentionMemory> memories_;
   StackCache cache_;
   std::vector<Size> sentences_;  // of each row
 };

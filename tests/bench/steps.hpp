@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/pool_vector.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
@@ -43,7 +44,7 @@ struct RecurrentTranslator : Module {
     const Tensor gates = linear(words, slice(cell.weight_ih, 1, 0, width), cell.bias_ih),
                  for_context = slice(cell.weight_ih, 1, width, cell.weight_ih.size(1));
     RecurrentState state = read.final.back();
-    std::vector<Tensor> states, contexts;
+    PoolVector<Tensor> states, contexts;
     for (Size t = 0; t < words.size(1); ++t) {
       const Tensor context = squeeze(attention(unsqueeze(state.hidden, 1), memory).context, 1);
       state = cell.from_gates(select(gates, 1, t) + linear(context, for_context), state);
