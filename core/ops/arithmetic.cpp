@@ -6,44 +6,6 @@
 
 namespace tapestry {
 
-namespace {
-
-struct PowBy {
-  static constexpr Size kCost = 4;
-  double exponent;
-  template <class T>
-  simd::Batch<T> operator()(simd::Batch<T> x) const {
-    return simd::PowScalar<T>{static_cast<T>(exponent)}(x);
-  }
-};
-
-/// 1 where a > b, ½ where a = b, else 0: the share of max(a, b) that is a's.
-struct ShareOfLarger {
-  template <class B>
-  B operator()(B a, B b) const {
-    return simd::MaxGrad{}(B(typename B::value_type(1)), a, b);
-  }
-};
-
-struct ClampTo {
-  double low, high;
-  template <class T>
-  simd::Batch<T> operator()(simd::Batch<T> x) const {
-    return simd::Clamp<T>{static_cast<T>(low), static_cast<T>(high)}(x);
-  }
-};
-
-/// 1 inside [low, high], else 0.
-struct IsWithin {
-  double low, high;
-  template <class T>
-  simd::Batch<T> operator()(simd::Batch<T> x) const {
-    return simd::ClampGrad<T>{static_cast<T>(low), static_cast<T>(high)}(simd::Batch<T>(T(1)), x);
-  }
-};
-
-}  // namespace
-
 // y = a + b        ∂a = dy        ∂b = dy
 Tensor add(const Tensor& a, const Tensor& b, Where at) {
   return op<"add">(at, zip(a, b, simd::Add{}, at), wrt(a, [](const Tensor& dy) { return dy; }),
@@ -75,7 +37,7 @@ Tensor neg(const Tensor& a, Where at) {
 
 // y = aⁿ           ∂a = dy ⊙ n aⁿ⁻¹
 Tensor pow(const Tensor& a, double exponent, Where at) {
-  return op<"pow">(at, map(a, PowBy{exponent}), wrt(a, [a, exponent](const Tensor& dy) {
+  return op<"pow">(at, map(a, simd::PowTo{exponent}), wrt(a, [a, exponent](const Tensor& dy) {
                      if (exponent == 0.0) return dy * 0.0;  // 0 · a⁻¹ would be NaN at 0
                      return dy * (exponent * pow(a, exponent - 1.0));
                    }));
@@ -84,22 +46,22 @@ Tensor pow(const Tensor& a, double exponent, Where at) {
 // y = max(a, b)    ∂a = dy where a > b, dy / 2 where a = b, 0 elsewhere
 Tensor maximum(const Tensor& a, const Tensor& b, Where at) {
   return op<"maximum">(at, zip(a, b, simd::Max{}, at),
-                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(a, b, ShareOfLarger{}); }),
-                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(b, a, ShareOfLarger{}); }));
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::ShareOfLarger{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::ShareOfLarger{}); }));
 }
 
 // y = min(a, b)    ∂a = dy where a < b, dy / 2 where a = b, 0 elsewhere
 Tensor minimum(const Tensor& a, const Tensor& b, Where at) {
   return op<"minimum">(at, zip(a, b, simd::Min{}, at),
-                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(b, a, ShareOfLarger{}); }),
-                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(a, b, ShareOfLarger{}); }));
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::ShareOfLarger{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::ShareOfLarger{}); }));
 }
 
 // y = min(max(x, low), high)        ∂x = dy where low ≤ x ≤ high, 0 elsewhere
 Tensor clamp(const Tensor& x, double low, double high, Where at) {
   if (!(low <= high)) fail("[clamp] wants low <= high, not {} and {} ({}:{})", low, high, at.file, at.line);
-  return op<"clamp">(at, map(x, ClampTo{low, high}), wrt(x, [x, low, high](const Tensor& dy) {
-                       return dy * map(x, IsWithin{low, high});
+  return op<"clamp">(at, map(x, simd::ClampTo{low, high}), wrt(x, [x, low, high](const Tensor& dy) {
+                       return dy * map(x, simd::IsWithin{low, high});
                      }));
 }
 
