@@ -13,6 +13,7 @@
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
 #include "core/records.hpp"
+#include "core/simd/matmul.hpp"
 #include "core/simd/recurrent.hpp"
 
 namespace tapestry {
@@ -46,10 +47,12 @@ Tensor with_dense_rows(const Tensor& x) {
   return x.size(-1) <= 1 || x.strides().back() == 1 ? x : contiguous(x);
 }
 
-/// The matrix transposed and dense, outside any tape: turned once for all steps, not for each product.
-Tensor turned(const Tensor& weight) {
+/// The weight transposed, outside any tape, for products with so many rows at each step: a copy where each of
+/// them would make one.
+Tensor turned(const Tensor& weight, Size rows) {
   const detail::Paused paused;
-  return contiguous(transpose(weight));
+  const Tensor view = transpose(weight);
+  return rows > simd::kShortSide ? contiguous(view) : view;
 }
 
 void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Tensor& weight_hh,
@@ -149,7 +152,7 @@ struct Sequence {
     saved = Tensor::uninitialised({time, batch, cell.kept * hidden}, gates.dtype());
     Tensor y = Tensor::uninitialised({batch, time, width}, gates.dtype());
     Tensor gh = Tensor::uninitialised({batch, cell.gates * hidden}, gates.dtype());
-    const Tensor weight = turned(weight_hh);
+    const Tensor weight = turned(weight_hh, batch);
     std::vector<char> rows;
     dispatch(gates.dtype(), [&](auto zero) {
       using T = decltype(zero);

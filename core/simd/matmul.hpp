@@ -6,6 +6,10 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
+/// A product with a side up to this long reads the long operand as it is, where its rows run along k; others
+/// turn and pack it.
+inline constexpr Size kShortSide = 16;
+
 /// One batched product. Element (i, p) of a is a[i·a_row + p·a_col], so a transposed operand is one with its
 /// strides exchanged; b likewise. c's columns are contiguous and overlap neither a nor b. All strides count
 /// elements.

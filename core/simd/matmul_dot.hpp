@@ -94,9 +94,9 @@ void dot_strip(DotStep<T> step, Size rows, Size columns) {
 /// is small enough to copy.
 template <class T>
 bool suits_dot(const Matmul<T>& x) {
-  constexpr Size kSide = 16, kCopySide = 4, kDepth = 16;
+  constexpr Size kCopySide = 4, kDepth = 16;
   const bool a_runs = x.a_col == 1, b_runs = x.b_row == 1 || x.k == 1;
-  return x.k >= kDepth && ((a_runs && b_runs && std::min(x.m, x.n) <= kSide) ||
+  return x.k >= kDepth && ((a_runs && b_runs && std::min(x.m, x.n) <= kShortSide) ||
                            (a_runs && x.n <= kCopySide) || (b_runs && x.m <= kCopySide));
 }
 

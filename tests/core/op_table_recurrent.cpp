@@ -1,6 +1,7 @@
 // Rows of core/ops/recurrent and additive.
 #include <cmath>
 
+#include "core/simd/matmul.hpp"
 #include "tests/core/op_table.hpp"
 
 namespace tapestry::table {
@@ -120,10 +121,11 @@ Row sequence_row(const std::string& name, Run op, Cell cell, Size gates, Size st
     std::vector<Size> lengths;
     bool reverse, bias;
   };
-  for (const Case& c : {Case{1, 1, 1, {}, false, true}, Case{2, 3, 2, {}, false, true},
-                        Case{2, 3, 2, {}, true, false}, Case{3, 4, 2, {4, 2, 1}, false, true},
-                        Case{3, 4, 2, {2, 4, 3}, true, true}, Case{2, 3, 2, {0, 3}, false, true},
-                        Case{2, 2, 9, {}, false, true}, Case{3, 3, 3, {3, 1, 2}, false, false}}) {
+  for (const Case& c :
+       {Case{1, 1, 1, {}, false, true}, Case{2, 3, 2, {}, false, true}, Case{2, 3, 2, {}, true, false},
+        Case{3, 4, 2, {4, 2, 1}, false, true}, Case{3, 4, 2, {2, 4, 3}, true, true},
+        Case{2, 3, 2, {0, 3}, false, true}, Case{2, 2, 9, {}, false, true},
+        Case{3, 3, 3, {3, 1, 2}, false, false}, Case{simd::kShortSide + 1, 2, 2, {}, false, true}}) {
     Sample sample{text({c.batch, c.time, c.hidden}) + (c.lengths.empty() ? "" : " with lengths") +
                       (c.reverse ? " reversed" : ""),
                   {normal({c.batch, c.time, gates * c.hidden}, 95), normal({c.batch, states * c.hidden}, 96),
