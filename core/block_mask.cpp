@@ -14,12 +14,25 @@ constexpr Size kTilePairs = simd::kQueryTile * simd::kKeyTile;
 
 Size tiles_for(Size n, Size tile) { return (n + tile - 1) / tile; }
 
+/// From the first to the last key that a strip's queries see.
+simd::Span span_of_strip(const bool* pairs) {
+  simd::Span span;
+  for (Size j = 0; j < simd::kKeyTile; ++j)
+    for (Size i = 0; i < simd::kStrip; ++i) {
+      if (!pairs[i * simd::kKeyTile + j]) continue;
+      if (span.end == 0) span.begin = j;
+      span.end = j + 1;
+    }
+  return span;
+}
+
 }  // namespace
 
 struct BlockMask::Tiles {
   Size batch = 1, heads = 1, queries = 0, keys = 0;
   std::vector<std::int32_t> tiles;
   std::string patterns;            // kTilePairs bytes each, 0 or 1
+  std::vector<simd::Span> strips;  // kStrips of each pattern
   std::unique_ptr<bool[]> seen;    // (batch, heads, keys)
   std::unique_ptr<bool[]> seeing;  // (batch, heads, queries)
   bool all_seen = true;
@@ -75,7 +88,11 @@ void BlockMask::Builder::take(Size b, Size h, Size first_query, Size first_key) 
   }
   const auto number = static_cast<std::int32_t>(patterns_->numbers.size());
   const auto [place, is_new] = patterns_->numbers.emplace(patterns_->next, number);
-  if (is_new) t.patterns += patterns_->next;
+  if (is_new) {
+    t.patterns += patterns_->next;
+    for (Size strip = 0; strip < simd::kStrips; ++strip)
+      t.strips.push_back(span_of_strip(pairs + strip * simd::kStrip * simd::kKeyTile));
+  }
   t.tiles.push_back(place->second);
 }
 
@@ -163,6 +180,7 @@ simd::TileMask BlockMask::view() const {
           t.keys,
           t.tiles.data(),
           reinterpret_cast<const bool*>(t.patterns.data()),
+          t.strips.data(),
           t.all_seen ? nullptr : t.seen.get()};
 }
 

@@ -16,8 +16,13 @@ struct QueryKey {
   Size b = 0, h = 0, i = 0, j = 0;
 };
 
-/// A tile of scores: so many queries by so many keys.
-inline constexpr Size kQueryTile = 48, kKeyTile = 96;
+/// A tile of scores: so many queries by so many keys. Its queries are cut into strips.
+inline constexpr Size kQueryTile = 48, kKeyTile = 96, kStrip = 12, kStrips = kQueryTile / kStrip;
+
+/// From the first to the one behind the last; none: both are 0.
+struct Span {
+  Size begin = 0, end = 0;
+};
 
 /// (batch, heads, rows, columns) by strides; columns are contiguous.
 template <class T>
@@ -37,6 +42,7 @@ struct TileMask {
   Size query_tiles = 0, key_tiles = 0, keys = 0;
   const std::int32_t* tiles = nullptr;  ///< (batch, heads, query_tiles, key_tiles): a pattern, kNone or kAll
   const bool* patterns = nullptr;       ///< (patterns, kQueryTile, kKeyTile): true = may attend
+  const Span* strips = nullptr;         ///< (patterns, kStrips): the keys that some query of the strip sees
   const bool* seen = nullptr;           ///< (batch, heads, keys): some query sees it; null: all are seen
 
   /// The first of an item's tiles, or of its keys, of which it has `per_item`.

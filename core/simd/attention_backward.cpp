@@ -111,6 +111,7 @@ class KeyPart {
     if (pairs == TileMask::kNone) return;
     const bool* live = pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
     const Size queries = std::min(kQueryTile, x_.queries - i);
+    const Strips<T> strips = strips_of(x_, pairs, keys);
     copy_rows(x_.query.at(b_, h) + i * x_.query.row, x_.query.row, queries, x_.width, x_.scale, nullptr,
               query_);
     copy_rows(y_.d_out.at(b_, h) + i * y_.d_out.row, y_.d_out.row, queries, x_.value_width, T(1), nullptr,
@@ -120,25 +121,27 @@ class KeyPart {
     if (x_.pairs != nullptr)
       x_.pairs->forward(tile, query, k);
     else
-      multiply_turned<T>(queries, keys, x_.width, query, key_turned_.data, weights_);
+      multiply_turned<T>(strips, queries, x_.width, query, key_turned_.data, weights_);
     const bool learns = x_.score != nullptr && x_.score->learned() > 0;
     if (learns)
       for (Size row = 0; row < queries; ++row)
         std::copy_n(weights_.data + row * kKeyTile, padded<T>(keys), given_.data + row * kKeyTile);
     if (x_.score != nullptr) x_.score->forward(tile, slopes_.data);
-    hide(tile);
-    multiply_turned<T>(queries, keys, x_.value_width, d_out, value_turned_.data, d_scores_);
-    weigh((b_ * x_.heads + h) * x_.queries + i, queries, padded<T>(keys));
+    hide(tile, strips);
+    multiply_turned<T>(strips, queries, x_.value_width, d_out, value_turned_.data, d_scores_);
+    weigh((b_ * x_.heads + h) * x_.queries + i, queries, strips);
     if (learns) {
       tile.scores = given_.data;
       x_.score->backward(tile, d_scores_.data, learned_ + (x_.pairs != nullptr ? x_.pairs->learned() : 0));
     }
     if (x_.score != nullptr) multiply_by_slopes(queries, padded<T>(keys));
-    multiply_rows(keys, value_width_, queries, weights_.data, 1, kKeyTile, d_out, d_value_, true);
+    const auto seeing = [&](Size key_row, Size rows) { return strips.queries_of(key_row, rows, queries); };
+    const auto seen = [&](Size row, Size rows) { return strips.keys_of(row, rows); };
+    add_product<T>(keys, value_width_, queries, weights_.data, 1, kKeyTile, d_out, d_value_, seeing);
     if (x_.pairs != nullptr)
       return x_.pairs->backward(tile, d_scores_.data, query, k, d_query, d_key_, learned_);
-    multiply_rows(keys, width_, queries, d_scores_.data, 1, kKeyTile, query, d_key_, true);
-    multiply_rows(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, true);
+    add_product<T>(keys, width_, queries, d_scores_.data, 1, kKeyTile, query, d_key_, seeing);
+    add_product<T>(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, seen);
   }
 
   /// From the gradients of what the score made to those of what it was given.
@@ -153,18 +156,20 @@ class KeyPart {
   }
 
   /// Scores → weights, and their gradients dP → dS. `first`: the tile's first query among all.
-  void weigh(Size first, Size queries, Size keys) {
-    for (Size i = 0; i < queries; ++i) {
+  void weigh(Size first, Size queries, const Strips<T>& strips) {
+    strips.each_query(queries, [&](Size i, Span keys) {
       T *weights = weights_.data + i * kKeyTile, *d = d_scores_.data + i * kKeyTile;
       const T lse = y_.lse[first + i];
       const Batch<T> base(lse == -kInfinity<T> ? T(0) : lse), compared(compared_[first + i]), none(T(0));
-      for (Size j = 0; j < keys; j += kLanes<T>) {
+      for (Size j = keys.begin; j < keys.end; j += kLanes<T>) {
         const Batch<T> weight = weight_of(load(static_cast<const T*>(weights + j)) - base);
         const Batch<T> change = weight * (load(static_cast<const T*>(d + j)) - compared);
         store(weights + j, weight);
         store(d + j, select(weight == none, none, change));  // what has no weight has no gradient, NaN or not
       }
-    }
+      clear_beside(keys, strips, weights);
+      clear_beside(keys, strips, d);
+    });
   }
 
   const Backward<T>& y_;

@@ -32,31 +32,32 @@ struct Online {
   }
 
   /// scores → exp(scores − top), and shrink: what everything summed before is to be multiplied by.
-  void take(T* scores, Size queries, Size keys) {
+  void take(T* scores, Size queries, const Strips<T>& strips) {
     constexpr Size kL = kLanes<T>;
     T base[kQueryTile];
-    for (Size i = 0; i < queries; ++i) {
+    strips.each_query(queries, [&](Size i, Span keys) {
       const T* row = scores + i * kKeyTile;
       Batch<T> peak(-kInfinity<T>);
-      for (Size j = 0; j < keys; j += kL) peak = max_nan(peak, load(row + j));
+      for (Size j = keys.begin; j < keys.end; j += kL) peak = max_nan(peak, load(row + j));
       const T before = top[i];
       top[i] = reduce_max(max_nan(peak, Batch<T>(before)));
       base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // nothing to see so far: all weights 0
       shrink[i] = before - base[i];
-    }
+    });
     std::fill(shrink + queries, shrink + kQueryTile, T(0));
     for (Size i = 0; i < queries; i += kL)
       store(shrink + i, exp_nonpositive(load(static_cast<const T*>(shrink + i))));
-    for (Size i = 0; i < queries; ++i) {
+    strips.each_query(queries, [&](Size i, Span keys) {
       T* row = scores + i * kKeyTile;
       Batch<T> total(T(0));
-      for (Size j = 0; j < keys; j += kL) {
+      for (Size j = keys.begin; j < keys.end; j += kL) {
         const Batch<T> weight = weight_of(load(static_cast<const T*>(row + j)) - Batch<T>(base[i]));
         store(row + j, weight);
         total += weight;
       }
       sum[i] = sum[i] * shrink[i] + reduce_add(total);
-    }
+      clear_beside(keys, strips, row);
+    });
   }
 };
 
@@ -102,20 +103,21 @@ class Chunk {
       const bool* live =
           pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
       const Size queries = std::min(kQueryTile, count_ - i);
+      const Strips<T> strips = strips_of(x_, pairs, keys);
       const ScoreTile<T> tile{scores_, b_, h_, first_ + i, key, queries, keys, live};
       const Tile<const T> query{queries_ + i * width_, width_};
       if (x_.pairs != nullptr)
         x_.pairs->forward(tile, query, {keys_, width_});
       else
-        multiply_turned<T>(queries, keys, x_.width, query, turned_, {scores_, kKeyTile});
+        multiply_turned<T>(strips, queries, x_.width, query, turned_, {scores_, kKeyTile});
       if (x_.score != nullptr) x_.score->forward(tile);
-      hide(tile);
+      hide(tile, strips);
       Online<T>& online = online_[i / kQueryTile];
-      online.take(scores_, queries, padded<T>(keys));
+      online.take(scores_, queries, strips);
       T* sums = sums_ + i * value_width_;
       for (Size row = 0; row < queries; ++row) shrink(sums + row * value_width_, online.shrink[row]);
-      multiply_rows<T>(queries, value_width_, keys, scores_, kKeyTile, 1, {values_, value_width_},
-                       {sums, value_width_}, true);
+      add_product<T>(queries, value_width_, keys, scores_, kKeyTile, 1, {values_, value_width_},
+                     {sums, value_width_}, [&](Size row, Size rows) { return strips.keys_of(row, rows); });
     }
   }
 

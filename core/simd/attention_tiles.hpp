@@ -44,6 +44,56 @@ constexpr Size whole_vectors(Size width) {
   return round_up(width, kLanes<T>);
 }
 
+/// Which part of a tile is worked out: the keys of each strip of queries, in whole panels. What lies outside
+/// has weight 0, so products leave it out.
+template <class T>
+class Strips {
+ public:
+  /// All keys for all queries, or a pattern's.
+  Strips(const Span* strips, Size keys) : keys_(keys) {
+    for (Size s = 0; s < kStrips; ++s) spans_[s] = strips == nullptr ? Span{0, keys} : strips[s];
+  }
+  /// body(i, panels) for each query: the keys of its strip in whole panels.
+  template <class Body>
+  void each_query(Size queries, const Body& body) const {
+    for (Size first = 0; first < queries; first += kStrip) {
+      const Span panels = in_panels(spans_[first / kStrip]);
+      for (Size i = first; i < std::min(first + kStrip, queries); ++i) body(i, panels);
+    }
+  }
+  /// The keys of some queries, exactly or in whole panels; and the queries of some keys, in whole strips.
+  Span keys_of(Size query, Size queries) const {
+    return joined(query / kStrip, (query + queries - 1) / kStrip, [&](Size s) { return spans_[s]; });
+  }
+  Span panels_of(Size query, Size queries) const { return in_panels(keys_of(query, queries)); }
+  Span queries_of(Size key, Size keys, Size queries) const {
+    const Span strips = joined(0, kStrips - 1, [&](Size s) {
+      const bool meet = spans_[s].begin < key + keys && key < spans_[s].end;
+      return meet ? Span{s * kStrip, (s + 1) * kStrip} : Span{};
+    });
+    return {strips.begin, std::min(strips.end, queries)};
+  }
+  Size padded_keys() const { return padded<T>(keys_); }
+
+ private:
+  static Span in_panels(Span keys) {
+    return {keys.begin / kPanelColumns<T> * kPanelColumns<T>, padded<T>(keys.end)};
+  }
+  template <class SpanAt>
+  static Span joined(Size first, Size last, const SpanAt& span_at) {
+    Span all;
+    for (Size s = first; s <= last; ++s) {
+      const Span one = span_at(s);
+      if (one.end == 0) continue;
+      all = all.end == 0 ? one : Span{std::min(all.begin, one.begin), std::max(all.end, one.end)};
+    }
+    return all;
+  }
+
+  Span spans_[kStrips];
+  Size keys_;
+};
+
 /// c (rows × columns) = a·b, or += with `add`; columns are whole vectors. Column panel p of b starts at
 /// b + p·b_panel.
 template <class T>
@@ -58,39 +108,64 @@ struct TileProduct {
   bool add;
 };
 
-template <class T>
-void multiply(const TileProduct<T>& x) {
+/// Of the rows [i, i + n) only the columns columns_of(i, n) are wanted, whole panels, and only the terms
+/// terms_of(i, n) of their sums are not 0.
+template <class T, class ColumnsOf, class TermsOf>
+void multiply(const TileProduct<T>& x, const ColumnsOf& columns_of, const TermsOf& terms_of) {
+  struct RowTile {
+    Size first, rows;
+    Span columns, terms;
+  };
+  RowTile tiles[kKeyTile / kTileRows<T> + 1];
+  Size count = 0;
+  for (Size i = 0, rows = 0; i < x.rows; i += rows) {
+    rows = next_tile_rows<T>(x.rows - i);
+    tiles[count++] = {i, rows, columns_of(i, rows), terms_of(i, rows)};
+  }
   TileStep<T> step;
   step.a_row = x.a_row, step.a_col = x.a_col;
-  step.b = x.b, step.b_row = x.b_row;
-  step.k = x.k;
+  step.b_row = x.b_row;
   step.c_row = x.c_row;
   step.start = kZeros<T>, step.start_row = x.add ? x.c_row : 0;
-  for (Size j = 0; j < x.columns; j += kPanelColumns<T>, step.b += x.b_panel) {
+  const T* panel = x.b;
+  for (Size j = 0; j < x.columns; j += kPanelColumns<T>, panel += x.b_panel) {
     const Size vectors = std::min<Size>(kTileVectors, (x.columns - j) / kLanes<T>);
     step.b_last = (vectors - 1) * kLanes<T>;
-    for (Size i = 0, rows = 0; i < x.rows; i += rows) {
-      rows = next_tile_rows<T>(x.rows - i);
-      step.a = x.a + i * x.a_row;
-      step.c = x.c + i * x.c_row + j;
+    for (const RowTile* tile = tiles; tile < tiles + count; ++tile) {
+      if (j < tile->columns.begin || j >= tile->columns.end) continue;
+      step.a = x.a + tile->first * x.a_row + tile->terms.begin * x.a_col;
+      step.b = panel + tile->terms.begin * x.b_row;
+      step.k = tile->terms.end - tile->terms.begin;
+      step.c = x.c + tile->first * x.c_row + j;
       if (x.add) step.start = step.c;
-      TileTable<T>::at(rows, vectors)(step);
+      TileTable<T>::at(tile->rows, vectors)(step);
     }
   }
 }
 
-/// c = a·b where b is a tile read along its rows.
-template <class T>
-void multiply_rows(Size rows, Size columns, Size k, const T* a, Size a_row, Size a_col, Tile<const T> b,
-                   Tile<T> c, bool add) {
-  multiply<T>({rows, columns, k, a, a_row, a_col, b.data, b.row, kPanelColumns<T>, c.data, c.row, add});
+/// c += a·b where b is a tile read along its rows; terms_of(i, n): see multiply().
+template <class T, class TermsOf>
+void add_product(Size rows, Size columns, Size k, const T* a, Size a_row, Size a_col, Tile<const T> b,
+                 Tile<T> c, const TermsOf& terms_of) {
+  multiply<T>(
+      {rows, columns, k, a, a_row, a_col, b.data, b.row, kPanelColumns<T>, c.data, c.row, true},
+      [=](Size, Size) {
+        return Span{0, columns};
+      },
+      terms_of);
 }
 
-/// c = a·bᵀ where b was turned by turn_rows.
+/// c = a·bᵀ where b was turned by turn_rows: scores of queries and keys, in the strips' panels.
 template <class T>
-void multiply_turned(Size rows, Size columns, Size k, Tile<const T> a, const T* turned, Tile<T> c) {
-  multiply<T>({rows, padded<T>(columns), k, a.data, a.row, 1, turned, kPanelColumns<T>, kPanelColumns<T> * k,
-               c.data, c.row, false});
+void multiply_turned(const Strips<T>& strips, Size queries, Size k, Tile<const T> a, const T* turned,
+                     Tile<T> c) {
+  multiply<T>(
+      {queries, strips.padded_keys(), k, a.data, a.row, 1, turned, kPanelColumns<T>, kPanelColumns<T> * k,
+       c.data, c.row, false},
+      [&](Size i, Size rows) { return strips.panels_of(i, rows); },
+      [=](Size, Size) {
+        return Span{0, k};
+      });
 }
 
 /// Rows [first, first + rows) of x times `scale` as a tile; 0 where `live` (null: all are) says no.
@@ -130,18 +205,35 @@ inline std::int32_t pairs_at(const TileMask* mask, Size b, Size h, Size query_ti
   return mask->tiles[item + query_tile * mask->key_tiles + key_tile];
 }
 
-/// −∞ where a pair does not count, and behind the last key up to whole panels.
+/// Where scores are made or changed by others than a product, they get the whole tile.
 template <class T>
-void hide(const ScoreTile<T>& tile) {
-  for (Size i = 0; i < tile.queries; ++i) {
+Strips<T> strips_of(const Attention<T>& x, std::int32_t pairs, Size keys) {
+  const bool all = pairs < 0 || x.pairs != nullptr || x.score != nullptr;
+  return {all ? nullptr : x.mask->strips + pairs * kStrips, keys};
+}
+
+/// −∞ where a pair does not count, and behind the last key, in the strips' panels.
+template <class T>
+void hide(const ScoreTile<T>& tile, const Strips<T>& strips) {
+  if (tile.live == nullptr && tile.keys == strips.padded_keys()) return;
+  strips.each_query(tile.queries, [&](Size i, Span panels) {
     T* row = tile.scores + i * kKeyTile;
     if (tile.live != nullptr) {
-      // Whole rows of bytes: GCC makes vectors neither of bools nor of a count that it does not know.
+      // Whole panels of bytes: GCC makes vectors neither of bools nor of a count that it does not know.
       const auto* live = reinterpret_cast<const unsigned char*>(tile.live + i * kKeyTile);
-      for (Size j = 0; j < kKeyTile; ++j) row[j] = live[j] != 0 ? row[j] : -kInfinity<T>;
+      for (Size first = panels.begin; first < panels.end; first += kPanelColumns<T>)
+        for (Size j = first; j < first + kPanelColumns<T>; ++j)
+          row[j] = live[j] != 0 ? row[j] : -kInfinity<T>;
     }
-    std::fill(row + tile.keys, row + padded<T>(tile.keys), -kInfinity<T>);
-  }
+    for (Size j = tile.keys; j < panels.end; ++j) row[j] = -kInfinity<T>;
+  });
+}
+
+/// 0 in what a row has beside its strip's panels.
+template <class T>
+void clear_beside(Span panels, const Strips<T>& strips, T* row) {
+  if (panels.begin > 0) std::fill(row, row + panels.begin, T(0));
+  if (panels.end < strips.padded_keys()) std::fill(row + panels.end, row + strips.padded_keys(), T(0));
 }
 
 /// Whether the heads [first, first + count) of batch b see each of the `keys` keys from first_key on; null:

@@ -148,6 +148,11 @@ TEST_CASE("attention in tiles is what loops say, with its sums and all gradients
     check_against_loops(queries, keys, 9, 7,
                         BlockMask::where(queries, keys, [&](QueryKey p) { return sparse(p.i, p.j); }), sparse,
                         true);
+    // Strips that see a few keys each, in no order, and strips that see none.
+    const auto jumping = [](Size i, Size j) { return i / 12 % 3 != 1 && (j + i / 12 * 29) % 96 < 5; };
+    check_against_loops(queries, keys, 16, 5,
+                        BlockMask::where(queries, keys, [&](QueryKey p) { return jumping(p.i, p.j); }),
+                        jumping);
   }
 }
 
