@@ -70,6 +70,7 @@ struct Sweep {
   std::vector<std::int32_t> wanted = {};
   std::vector<Tensor> found = {};
   std::uint64_t serial = 0;  // the tape's
+  const bool mutate = static_cast<bool>(mutator());
 
   Tensor& slot(std::int32_t target) {
     auto& slots = target >= 0 ? records.slots : records.leaf_slots;
@@ -128,36 +129,48 @@ struct Sweep {
   }
 
   void run_rule(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy) {
-    const std::uint32_t adding = records.edges[first].adding;
-    const bool mutate = static_cast<bool>(mutator());
-    if (adding != kNone && !create_graph) {
-      Tensor& sum = slot(records.edges[first].target);
-      if (sum.defined() && !mutate) {
-        if (!is_alone(sum)) sum = own_copy(sum);
-        {
-          const Unchecked rule_as_a_whole;
-          records.addings[adding](dy, node.result, &sum);
-        }
-        if (context.anomaly) check_gradient(node, first - node.first_edge, sum);
-        return;
-      }
+    const Edge& edge = records.edges[first];
+    if (edge.adding != kNone && !create_graph && !mutate) {
+      if (Tensor& sum = slot(edge.target); sum.defined()) return add_to(sum, node, first, dy);
     }
-    Tensor one;
-    PoolVector<Tensor> many(count > 1 ? count : 0);
-    Tensor* gradients = count == 1 ? &one : many.data();
-    // A rule that records leaves its place while it runs, since that may move the edges.
-    Rule moved;
-    if (create_graph) moved = std::move(records.edges[first].rule);
-    const Rule& rule = create_graph ? moved : records.edges[first].rule;
-    std::optional<Unchecked> rule_as_a_whole(std::in_place);
-    if (adding != kNone && mutate && slot(records.edges[first].target).defined()) {
-      one = zeros(records.edges[first].shape, records.edges[first].dtype);
-      records.addings[adding](dy, node.result, &one);
+    if (count == 1) {
+      Tensor gradient;
+      compute(node, first, dy, &gradient);
+      take(node, first, 1, &gradient);
     } else {
-      rule(dy, node.result, gradients);
+      PoolVector<Tensor> gradients(count);
+      compute(node, first, dy, gradients.data());
+      take(node, first, count, gradients.data());
     }
-    rule_as_a_whole.reset();
-    if (create_graph && keep) records.edges[first].rule = std::move(moved);
+  }
+
+  /// By the rule's short cut.
+  void add_to(Tensor& sum, const Node& node, std::uint32_t first, const Tensor& dy) {
+    if (!is_alone(sum)) sum = own_copy(sum);
+    {
+      const Unchecked rule_as_a_whole;
+      records.addings[records.edges[first].adding](dy, node.result, &sum);
+    }
+    if (context.anomaly) check_gradient(node, first - node.first_edge, sum);
+  }
+
+  void compute(const Node& node, std::uint32_t first, const Tensor& dy, Tensor* gradients) {
+    const Unchecked rule_as_a_whole;
+    const Edge& edge = records.edges[first];
+    if (edge.adding != kNone && mutate && slot(edge.target).defined()) {
+      *gradients = zeros(edge.shape, edge.dtype);
+      records.addings[edge.adding](dy, node.result, gradients);
+    } else if (!create_graph) {
+      edge.rule(dy, node.result, gradients);
+    } else {  // a rule that records leaves its place while it runs, since that may move the edges
+      Rule rule = std::move(records.edges[first].rule);
+      rule(dy, node.result, gradients);
+      if (keep) records.edges[first].rule = std::move(rule);
+    }
+  }
+
+  /// Adds what a rule gave to where it belongs.
+  void take(const Node& node, std::uint32_t first, std::uint32_t count, Tensor* gradients) {
     if (mutate) mutator()(node.op, std::span(gradients, count));
     for (std::uint32_t i = 0; i < count; ++i) {
       const Edge& edge = records.edges[first + i];
@@ -240,7 +253,6 @@ struct Sweep {
         continue;
       }
       Tensor dy = std::move(records.slots[i]);
-      records.slots[i] = Tensor();
       const auto target = static_cast<std::int32_t>(i);
       run_hooks(target, dy);
       for (std::size_t w = 0; w < wanted.size(); ++w)

@@ -17,10 +17,9 @@ Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, Where at)
   return shape;
 }
 
-void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, Where at) {
-  if (a.dtype() != b.dtype())
-    fail("[{}] operands {} and {} are of types {} and {}: convert one with .to() ({}:{})", op, describe(a),
-         describe(b), name_of(a.dtype()), name_of(b.dtype()), at.file, at.line);
+void detail::refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, Where at) {
+  fail("[{}] operands {} and {} are of types {} and {}: convert one with .to() ({}:{})", op, describe(a),
+       describe(b), name_of(a.dtype()), name_of(b.dtype()), at.file, at.line);
 }
 
 }  // namespace tapestry

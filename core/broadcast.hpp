@@ -19,7 +19,14 @@ View<const T> broadcast_view(const Tensor& x, const Dims& shape) {
   return view;
 }
 
+namespace detail {
+[[noreturn]] void refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, Where at);
+}  // namespace detail
+
 /// Throws if the types differ.
-void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, Where at);
+inline void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, Where at) {
+  if (a.dtype() != b.dtype()) [[unlikely]]
+    detail::refuse_dtypes(a, b, op, at);
+}
 
 }  // namespace tapestry

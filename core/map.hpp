@@ -25,16 +25,29 @@ Tensor map(const Tensor& x, const F& f) {
   return y;
 }
 
+namespace detail {
+
+/// y = f(a, b) for tensors of one shape.
+template <class F>
+void zip_alike(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
+  dispatch(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (y.is_contiguous() && a.is_contiguous() && b.is_contiguous())
+      simd::map(f, y.count(), y.mutable_data<T>(), a.data<T>(), b.data<T>());
+    else
+      simd::map(f, y.mutable_view<T>(), a.view<T>(), b.view<T>());
+  });
+}
+
+}  // namespace detail
+
 /// y = f(a, b) for each element of y, to whose shape and type a and b broadcast. One of them may be y.
 template <class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
-  const auto alike = [&](const Tensor& x) { return x.is_contiguous() && x.shape() == y.shape(); };
+  if (a.shape() == y.shape() && b.shape() == y.shape()) return detail::zip_alike(y, a, b, f);
   dispatch(y.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (y.is_contiguous() && alike(a) && alike(b))
-      simd::map(f, y.count(), y.mutable_data<T>(), a.data<T>(), b.data<T>());
-    else
-      simd::map(f, y.mutable_view<T>(), broadcast_view<T>(a, y.shape()), broadcast_view<T>(b, y.shape()));
+    simd::map(f, y.mutable_view<T>(), broadcast_view<T>(a, y.shape()), broadcast_view<T>(b, y.shape()));
   });
 }
 
@@ -43,8 +56,12 @@ template <class F>
 Tensor zip(const Tensor& a, const Tensor& b, const F& f, Where at = {},
            const char* op = __builtin_FUNCTION()) {
   check_same_dtype(a, b, op, at);
-  Tensor y =
-      Tensor::uninitialised(a.shape() == b.shape() ? a.shape() : broadcast_shape(a, b, op, at), a.dtype());
+  if (a.shape() == b.shape()) {
+    Tensor y = Tensor::uninitialised(a.shape(), a.dtype());
+    detail::zip_alike(y, a, b, f);
+    return y;
+  }
+  Tensor y = Tensor::uninitialised(broadcast_shape(a, b, op, at), a.dtype());
   zip_into(y, a, b, f);
   return y;
 }

@@ -12,27 +12,39 @@ namespace tapestry::detail {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// From a node to one argument that may get a gradient.
+/// From a node to one argument that may get a gradient. (With a constructor, or vectors would set it to 0
+/// first.)
 struct Edge {
+  Edge(std::size_t targets_in, DType dtype_in, const Dims& shape_in)
+      : targets(static_cast<std::uint8_t>(targets_in)), dtype(dtype_in), shape(shape_in) {}
+
   Rule rule;                     // empty for all but the first argument of a joint rule
   std::uint32_t adding = kNone;  // index of the short cut, if the rule has one
-  std::uint8_t targets = 0;      // how many edges, from this one on, the rule fills
+  std::uint8_t targets;          // how many edges, from this one on, the rule fills
   bool needed = false;           // false: an argument of a joint rule that needs no gradient
-  DType dtype = DType::f32;
+  DType dtype;
   std::int32_t target = 0;  // ≥ 0: node; < 0: leaf number -1 - target
   Dims shape;               // the argument's, to undo broadcasting
 };
 
 struct Node {
-  const char* op = nullptr;
+  Node(const char* op_in, Where at_in, std::size_t edge, std::size_t saved_place, const Body& result_body)
+      : op(op_in),
+        at(at_in),
+        first_edge(static_cast<std::uint32_t>(edge)),
+        first_saved(static_cast<std::uint32_t>(saved_place)),
+        dtype(result_body.dtype),
+        shape(result_body.shape) {}
+
+  const char* op;
   Where at;
-  std::uint32_t first_edge = 0, edges = 0;
-  std::uint32_t first_saved = 0, saved = 0;
+  std::uint32_t first_edge, edges = 0;
+  std::uint32_t first_saved, saved = 0;
   std::uint32_t replay = kNone;  // index of the twin, if there is one
   bool always_replay = false;    // a checkpoint
-  Tensor result;                 // only if a rule asks for it
+  DType dtype;
+  Tensor result;  // only if a rule asks for it
   Dims shape;
-  DType dtype = DType::f32;
 };
 
 struct Records {
@@ -46,6 +58,8 @@ struct Records {
   std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
   std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
 
+  /// A new node, whose result has this body: it is told its place on the tape `serial`.
+  Node& append(const char* op, Where at, Body& result, std::uint64_t serial);
   /// The leaf's number on the tape `serial`; a leaf that is new there gets the next one.
   std::int32_t number_of(const Tensor& leaf, std::uint64_t serial);
   void cut(std::size_t nodes_kept);

@@ -48,6 +48,13 @@ bool register_op(const char* name) {
   return true;
 }
 
+Node& Records::append(const char* op, Where at, Body& result, std::uint64_t serial) {
+  result.origin = op;
+  result.node = static_cast<std::int32_t>(nodes.size());
+  result.tape = serial;
+  return nodes.emplace_back(op, at, edges.size(), saved.size(), result);
+}
+
 std::int32_t Records::number_of(const Tensor& tensor, std::uint64_t serial) {
   Leaf& leaf = *tensor.body().leaf;
   if (leaf.tape != serial) {
@@ -103,22 +110,12 @@ Recorder::Recorder(const char* name, Where at, Tensor& value, const Tensor* cons
 
   // A result that is another tensor's own handle (a conversion that changed nothing) gets a body of its own.
   if (!value.ref().unique() || value.body().leaf) value = alias(value, value.shape(), value.strides());
-  Body& body = value.body();
-  body.origin = name;
   if (!here.tape) {
-    body.outside = true;
+    value.body().origin = name;
+    value.body().outside = true;
     return;
   }
-  Records& records = *here.tape->records_;
-  body.node = static_cast<std::int32_t>(records.nodes.size());
-  body.tape = here.tape->serial_;
-  Node& node = records.nodes.emplace_back();
-  node.op = name;
-  node.at = at;
-  node.first_edge = static_cast<std::uint32_t>(records.edges.size());
-  node.first_saved = static_cast<std::uint32_t>(records.saved.size());
-  node.shape = body.shape;
-  node.dtype = body.dtype;
+  here.tape->records_->append(name, at, value.body(), here.tape->serial_);
   value_ = &value;
   recording_ = true;
 }
@@ -143,12 +140,13 @@ Rule& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, 
   Records& records = *tape.records_;
   const std::size_t first = records.edges.size();
   for (std::size_t i = 0; i < count; ++i) {
-    Edge& edge = records.edges.emplace_back();
-    if (i == 0) edge.targets = static_cast<std::uint8_t>(count);
-    if (!targets[i]->defined()) continue;
+    const std::size_t filled = i == 0 ? count : 0;
+    if (!targets[i]->defined()) {
+      records.edges.emplace_back(filled, DType::f32, Dims());
+      continue;
+    }
     const Body& body = targets[i]->body();
-    edge.dtype = body.dtype;
-    edge.shape = body.shape;
+    Edge& edge = records.edges.emplace_back(filled, body.dtype, body.shape);
     if (body.leaf) {
       if (body.leaf->frozen) continue;
       edge.target = -1 - records.number_of(*targets[i], tape.serial_);
@@ -188,17 +186,7 @@ Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
   }
   value = alias(value, value.shape(), value.strides());
   Records& records = *context.tape->records_;
-  Body& body = value.body();
-  body.origin = "checkpoint";
-  body.node = static_cast<std::int32_t>(records.nodes.size());
-  body.tape = context.tape->serial_;
-  Node& node = records.nodes.emplace_back();
-  node.op = "checkpoint";
-  node.at = at;
-  node.first_edge = static_cast<std::uint32_t>(records.edges.size());
-  node.first_saved = static_cast<std::uint32_t>(records.saved.size());
-  node.shape = body.shape;
-  node.dtype = body.dtype;
+  Node& node = records.append("checkpoint", at, value.body(), context.tape->serial_);
   node.always_replay = true;
   node.replay = static_cast<std::uint32_t>(records.replays.size());
   auto again = [f = std::move(f), before](const Tensor&, const Tensor&, Tensor* result) {

@@ -53,7 +53,7 @@ constinit thread_local std::vector<Tensor::Saved>* Tensor::collector_ = nullptr;
 
 Tensor Tensor::uninitialised(const Dims& shape, DType dtype) {
   detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
-  body->buffer = detail::Buffer::make(static_cast<std::size_t>(shape.count()) * bytes_of(dtype));
+  body->buffer = detail::Buffer::make(static_cast<std::size_t>(body->count) * bytes_of(dtype));
   return from_body(std::move(body));
 }
 
@@ -154,7 +154,7 @@ void assign(Tensor& target, const Tensor& source, Where at) {
          at.line);
   if (!target.body().buffer) {
     detail::Body& body = target.body();
-    body.buffer = detail::Buffer::make(static_cast<std::size_t>(body.shape.count()) * bytes_of(body.dtype));
+    body.buffer = detail::Buffer::make(static_cast<std::size_t>(body.count) * bytes_of(body.dtype));
   }
   // A source that overlaps the target is read before it is written.
   Tensor values = source;

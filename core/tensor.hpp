@@ -33,15 +33,22 @@ struct Body {
   const char* origin = nullptr;  // the op that made it, for messages
   Ref<Buffer> buffer;            // none: a parameter that has no values yet
   Size offset = 0;               // of the first element, in elements
+  Size count;                    // of the elements
+  std::unique_ptr<Leaf> leaf;    // only for tensors that ask for a gradient
   Dims shape;
   Dims stride;
-  std::unique_ptr<Leaf> leaf;  // only for tensors that ask for a gradient
 
   Body(DType dtype_in, const Dims& shape_in, const Dims& stride_in)
-      : dtype(dtype_in), dense(is_dense(shape_in, stride_in)), shape(shape_in), stride(stride_in) {}
+      : dtype(dtype_in),
+        dense(is_dense(shape_in, stride_in)),
+        count(shape_in.count()),
+        shape(shape_in),
+        stride(stride_in) {}
   /// Dense.
   Body(DType dtype_in, const Dims& shape_in)
-      : dtype(dtype_in), shape(shape_in), stride(dense_strides(shape_in)) {}
+      : dtype(dtype_in), shape(shape_in), stride(dense_strides(shape_in)) {
+    count = shape.empty() ? 1 : shape[0] * stride[0];
+  }
 
   /// One of these, in memory from the pool.
   static Ref<Body> make(DType dtype, const Dims& shape, const Dims& stride);
@@ -57,7 +64,7 @@ class Tensor {
  public:
   /// No tensor at all; using it in an op is an error.
   Tensor() = default;
-  Tensor(const Tensor& other) : body_(other.body_) {
+  Tensor(const Tensor& other) noexcept : body_(other.body_) {
     if (collector_) [[unlikely]]
       collect();
   }
@@ -76,12 +83,12 @@ class Tensor {
   int rank() const { return shape().rank(); }
   /// Size of an axis; a negative axis counts from the last.
   Size size(int axis) const;
-  Size count() const { return shape().count(); }
+  Size count() const { return body().count; }
   bool is_contiguous() const { return body().dense; }
 
   /// First element; throws if T is not the tensor's type or if there are no values yet.
   template <class T>
-  const T* data() const {
+  [[gnu::always_inline]] const T* data() const {
     return reinterpret_cast<const T*>(bytes(kDType<T>));
   }
   template <class T>
@@ -139,7 +146,7 @@ class Tensor {
   class Collect;
 
  private:
-  const std::byte* bytes(DType wanted) const {
+  [[gnu::always_inline]] const std::byte* bytes(DType wanted) const {
     const detail::Body& b = body();
     if (b.dtype != wanted || !b.buffer) [[unlikely]]
       refuse_access(wanted);
@@ -149,7 +156,7 @@ class Tensor {
   void collect() const;
 
   detail::Ref<detail::Body> body_;
-  static thread_local std::vector<Saved>* collector_;
+  static constinit thread_local std::vector<Saved>* collector_;
 };
 
 namespace detail {

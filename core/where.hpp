@@ -10,7 +10,8 @@ struct Where {
       : file(caller_file), line(caller_line) {}
 
   const char* file;
-  int line;
+  long line;  // as wide as the register it is passed in: four bytes stored and eight read would wait for
+              // memory
 };
 
 }  // namespace tapestry

@@ -18,7 +18,7 @@ inline constexpr int kMaxRank = 6;
 
 /// Up to kMaxRank sizes or strides, stored in place. The caller checks the rank before it builds one. Its 64
 /// bytes are copied as two halves; odd sizes are copied as halves that overlap, and whoever reads such a copy
-/// at once waits.
+/// at once waits. What lies behind the last axis is 0, so two are compared as a whole.
 class alignas(16) Dims {
  public:
   constexpr Dims() = default;
@@ -56,7 +56,7 @@ class alignas(16) Dims {
   }
   constexpr void erase(int axis) {
     std::copy(begin() + axis + 1, end(), begin() + axis);
-    --rank_;
+    values_[static_cast<std::size_t>(--rank_)] = 0;
   }
 
   /// The number of elements of a tensor of these sizes; 1 for no axes.
@@ -66,9 +66,9 @@ class alignas(16) Dims {
     return product;
   }
   friend constexpr bool operator==(const Dims& a, const Dims& b) {
-    bool same = a.rank_ == b.rank_;
-    for (int axis = 0; same && axis < a.rank_; ++axis) same = a[axis] == b[axis];
-    return same;
+    Size apart = a.rank_ ^ b.rank_;
+    for (std::size_t i = 0; i < kMaxRank; ++i) apart |= a.values_[i] ^ b.values_[i];
+    return apart == 0;
   }
 
  private:

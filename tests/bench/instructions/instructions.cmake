@@ -5,11 +5,11 @@ if(NOT (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Rele
   return()
 endif()
 set(limits
-  tiny_ops                 473000
-  tiny_ops_forward         95500
-  tiny_network_step        64100
-  tiny_translator_step     920300
-  tiny_transformer_step    449000)
+  tiny_ops                 377400
+  tiny_ops_forward         74700
+  tiny_network_step        58500
+  tiny_translator_step     866200
+  tiny_transformer_step    425800)
 
 add_executable(instructions ${CMAKE_CURRENT_LIST_DIR}/counts.cpp)
 target_link_libraries(instructions PRIVATE ${floors})
