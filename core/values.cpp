@@ -18,6 +18,14 @@ T* Array<T>::allocate(const Dims& shape) {
 }
 
 template <class T>
+bool Array<T>::take_shape(const Dims& shape) {
+  if (!is_dense(shape_, stride_)) return false;
+  shape_ = shape;
+  stride_ = dense_strides(shape);
+  return true;
+}
+
+template <class T>
 Array<T>::Array(std::span<const T> values, const Dims& shape) {
   if (static_cast<Size>(values.size()) != shape.count())
     fail("{} values do not fill an array of shape {}", values.size(), to_string(shape));
@@ -63,7 +71,8 @@ template class Array<bool>;
 Indices Indices::reshape(const Dims& shape) const {
   if (shape.count() != count())
     fail("[reshape] ids of shape {} do not fill shape {}", to_string(shape_), to_string(shape));
-  Indices result;
+  Indices result = *this;
+  if (result.take_shape(shape)) return result;
   std::int64_t* out = result.allocate(shape);
   detail::each_offset(shape_, stride_, [&](Size offset) { *out++ = data()[offset]; });
   return result;
@@ -99,10 +108,10 @@ Mask Mask::window(Size queries, Size keys, Size before, Size after) {
 }
 
 Mask Mask::reshape(const Dims& shape) const {
-  if (shape == shape_) return *this;
   if (shape.count() != count())
     fail("[reshape] a mask of shape {} does not fill shape {}", to_string(shape_), to_string(shape));
-  Mask result;
+  Mask result = *this;
+  if (shape == shape_ || result.take_shape(shape)) return result;
   bool* out = result.allocate(shape);
   detail::each_offset(shape_, stride_, [&](Size offset) { *out++ = data()[offset]; });
   return result;

@@ -32,6 +32,8 @@ class Array {
  protected:
   /// New memory, to be filled through the returned pointer.
   T* allocate(const Dims& shape);
+  /// Takes on a shape of as many elements, if they lie one after the other; else returns false.
+  bool take_shape(const Dims& shape);
 
   Ref<Buffer> buffer_;
   Dims shape_, stride_;
