@@ -150,9 +150,27 @@ inline void copy_tile(T* to, Size to_row, Size to_column, const T* from, Size fr
 
 namespace internal {
 
-template <class Out, class... In, class Body, std::size_t... I>
-void run_nest(Size grain, const Body& body, Out* out, const Nest<sizeof...(In) + 1>& nest,
-              std::index_sequence<I...>, const In*... in) {
+/// A body without its type, so that the loops below are compiled once for the elements' types and not once
+/// for each body: a call more for each run.
+template <class Out, class... In>
+class Erased {
+ public:
+  template <class Body>
+  explicit Erased(const Body& body)
+      : body_(&body), call_([](const void* self, Size n, Out* out, const In*... in) {
+          (*static_cast<const Body*>(self))(n, out, in...);
+        }) {}
+  void operator()(Size n, Out* out, const In*... in) const { call_(body_, n, out, in...); }
+
+ private:
+  const void* body_;
+  void (*call_)(const void*, Size, Out*, const In*...);
+};
+
+template <class Out, class... In, std::size_t... I>
+[[gnu::noinline]] void run_nest(Size grain, const Erased<Out, In...>& body, Out* out,
+                                const Nest<sizeof...(In) + 1>& nest, std::index_sequence<I...>,
+                                const In*... in) {
   constexpr std::size_t kOperands = sizeof...(In) + 1;
   constexpr Size kShortRow = 64;
   const Size columns = nest.columns();
@@ -227,8 +245,9 @@ void for_each_run(Size grain, const Body& body, const View<Out>& out, const View
     return for_each_run(grain, body, out.shape.count(), out.data, in.data...);
   const auto nest = make_nest<sizeof...(In) + 1>(out.shape, {&out.stride, &in.stride...});
   if (nest.count == 0) return;
-  internal::run_nest<Out, std::remove_const_t<In>...>(grain, body, out.data, nest,
-                                                      std::index_sequence_for<In...>{}, in.data...);
+  internal::run_nest<Out, std::remove_const_t<In>...>(
+      grain, internal::Erased<Out, std::remove_const_t<In>...>(body), out.data, nest,
+      std::index_sequence_for<In...>{}, in.data...);
 }
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG
