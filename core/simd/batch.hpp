@@ -234,6 +234,11 @@ template <class T>
 inline Batch<T> from_bits(Batch<IntOf<T>> a) {
   return Batch<T>(std::bit_cast<xsimd::batch<T>>(a.native));
 }
+/// −|a|.
+template <class T>
+inline Batch<T> minus_abs(Batch<T> a) {
+  return a | Batch<T>(T(-0.0));
+}
 /// |magnitude| with the sign of `sign`.
 template <class T>
 inline Batch<T> copysign(Batch<T> magnitude, internal::Same<T> sign) {

@@ -195,14 +195,14 @@ inline Batch<T> tanh(Batch<T> x) {
 /// 1 / (1 + e^−x), accurate in both tails; 0 where it would be below the normal numbers.
 template <class T>
 inline Batch<T> sigmoid(Batch<T> x) {
-  const Batch<T> e = exp_nonpositive(-abs(x));
+  const Batch<T> e = exp_nonpositive(minus_abs(x));
   return select(x < Batch<T>(T(0)), e, T(1)) / (e + T(1));
 }
 
 /// ln(1 + e^x), without overflow; 0 where it would be below the normal numbers.
 template <class T>
 inline Batch<T> softplus(Batch<T> x) {
-  return max(Batch<T>(T(0)), x) + log1p(exp_nonpositive(-abs(x)));
+  return max(Batch<T>(T(0)), x) + log1p(exp_nonpositive(minus_abs(x)));
 }
 
 namespace internal {
@@ -232,7 +232,7 @@ inline Batch<T> gelu_slope(Batch<T> x) {
       fma(square, Batch<T>(T(3 * internal::kGeluScale * internal::kGeluCubic)), T(internal::kGeluScale));
   // With e = exp(−|2u|): s and 1 − s are 1/(1 + e) and e/(1 + e), or the other way round.
   const Batch<T> twice_u = cubic * x;
-  const Batch<T> e = exp_nonpositive(-abs(twice_u));
+  const Batch<T> e = exp_nonpositive(minus_abs(twice_u));
   const Batch<T> r = T(1) / (e + T(1));
   const Batch<T> s = select(twice_u < Batch<T>(T(0)), e * r, r);
   return fma(x * (e * r * r), inner, s);
