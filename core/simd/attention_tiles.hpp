@@ -3,6 +3,13 @@
 //
 // All tiles are dense, their rows padded with zeros to whole vectors, so that no product has ragged columns;
 // turned ones to whole panels, as they are packed.
+//
+//     keys →                 Of a tile that a mask cuts, each strip of 12 queries has its own part:
+//     ┌──────────┐           from the first to the last key that one of its queries sees. Sums over
+//     │###       │ strip 0   keys run over those; scores are made for whole panels of them. Beside
+//     │######    │ strip 1   them weights are 0, and sums over queries leave out the strips that
+//     │########  │           do not reach their keys. A causal text of 64 words costs two thirds
+//     └──────────┘           of its square so.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +51,7 @@ constexpr Size whole_vectors(Size width) {
   return round_up(width, kLanes<T>);
 }
 
-/// Which part of a tile is worked out: the keys of each strip of queries, in whole panels. What lies outside
-/// has weight 0, so products leave it out.
+/// Which part of a tile is worked out.
 template <class T>
 class Strips {
  public:

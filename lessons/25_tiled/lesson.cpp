@@ -425,7 +425,8 @@ void memory_and_time(const kit::Options& options, kit::Report& report) {
 //     Online::take       section 1's take(), for the 48 queries of a tile: top, shrink, weights, sum
 //     Chunk::see         the loop of forward(), one tile of keys: multiply_turned makes S, the score is
 //                        called, hide() puts −∞ where the mask says no, Online::take makes P,
-//                        Chunk::shrink corrects what was summed, multiply_rows adds P V
+//                        Chunk::shrink corrects what was summed, add_product adds P V; Strips, which
+//                        keys of a tile that the mask cuts are worth the work
 //     Chunk::copy_keys   keys as columns, padded to whole vectors, once for eight tiles of queries
 //     Chunk::finish      the division by the sum, and the log-sum-exp
 //
