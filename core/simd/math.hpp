@@ -78,13 +78,14 @@ inline Batch<T> power_of_two(Batch<T> rounded) {
 
 }  // namespace internal
 
-/// e^x. Where no lane comes near the ends of the range, one step scales; the bits are those of two.
+/// e^x. Where no lane comes near the ends of the range, n is added to the exponent of e^r; the bits are those
+/// of the two steps of scaling.
 template <class T>
 inline Batch<T> exp(Batch<T> x) {
   using C = internal::ExpConstants<T>;
   if (!any(abs(x) > Batch<T>(-C::kNormalLow))) {
     const auto parts = internal::exp_parts(x);
-    return (parts.part + T(1)) * internal::power_of_two(parts.rounded);
+    return from_bits<T>((to_bits(parts.rounded) << C::kMantissaBits) + to_bits(parts.part + T(1)));
   }
   const auto parts = internal::exp_parts(min(Batch<T>(C::kHigh), max(Batch<T>(C::kLow), x)));
   const Batch<T> rounded_half = fma(parts.n, Batch<T>(T(0.5)), C::kRound);
@@ -240,19 +241,41 @@ inline Batch<T> gelu_slope(Batch<T> x) {
 
 namespace internal {
 
-/// (1 + 2a)·e^(a²)·erfc a as a polynomial in (a − 3.75)/(a + 3.75), after Shepherd and Laframboise 1981
-/// (Math. Comp. 36, 249); Chebyshev fits made for this file, highest power first.
+/// What GELU and its slope need of the normal distribution, for a ≥ 0 and no further than where it is 0.
 template <class T>
-struct ErfcConstants;
+struct NormalTail;
+
+/// Two minimax fits (6 − a)²·P(a)/Q(a), made for this file: no exponential, and the error is of the size of
+/// what is left, so nothing cancels.
 template <>
-struct ErfcConstants<float> {
-  static constexpr float kSeries[] = {-2.2411674674e-4f, 3.9630761299e-4f,  1.675912218e-3f,
-                                      -9.8444948597e-3f, 2.8409252364e-2f,  -5.8646858736e-2f,
-                                      9.2290769591e-2f,  -1.0881427015e-1f, 8.2278419983e-2f,
-                                      3.586270394e-3f,   -1.4024065832e-1f, 1.2375126193f};
+struct NormalTail<float> {
+  static constexpr float kEnd = 6, kSlopeEnd = 6.2f;
+  static constexpr float kP[] = {1.78160274e-5f, -3.695742575e-4f, 2.908811122e-3f, -1.030654138e-2f,
+                                 1.38888874e-2f};
+  static constexpr float kQ[] = {9.489126316e-5f,  -2.293074899e-4f, 1.369266024e-3f,
+                                 -1.085241121e-3f, 2.211341195e-2f,  -4.057041921e-2f,
+                                 2.632476109e-1f,  -2.775282646e-1f, 1};
+  static constexpr float kSlopeP[] = {-1.836634424e-5f, 4.136885701e-4f,  -3.602098638e-3f,
+                                      1.474311482e-2f,  -2.651950511e-2f, 1.300728331e-2f};
+  static constexpr float kSlopeQ[] = {1.251843862e-4f,  -1.26174051e-3f,  8.308619316e-3f,
+                                      -3.429750584e-2f, 1.164751849e-1f,  -2.779027211e-1f,
+                                      5.954619925e-1f,  -7.656367458e-1f, 1};
+
+  static Batch<float> value(Batch<float> a) {
+    const Batch<float> left = kEnd - a;
+    return left * left * horner(a, kP) / horner(a, kQ);
+  }
+  static Batch<float> slope(Batch<float> a) {
+    const Batch<float> left = kSlopeEnd - a;
+    return left * left * horner(a, kSlopeP) / horner(a, kSlopeQ);
+  }
 };
+
+/// By erfc: with b = a/√2, (1 + 2b)·e^(b²)·erfc b is a polynomial in (b − 3.75)/(b + 3.75), after Shepherd
+/// and Laframboise 1981 (Math. Comp. 36, 249); a Chebyshev fit made for this file.
 template <>
-struct ErfcConstants<double> {
+struct NormalTail<double> {
+  static constexpr double kEnd = 40, kSlopeEnd = 40;
   static constexpr double kSeries[] = {
       -2.62310734713347576e-9, -1.95513588689856165e-9, 3.19792667166680429e-8,  1.87908232237004813e-8,
       -2.48571262480167429e-7, -5.0844653786873022e-8,  1.74198215862248159e-6,  -9.79262570730352203e-7,
@@ -260,45 +283,42 @@ struct ErfcConstants<double> {
       2.9371437804495803e-4,   1.75562616519706507e-3,  -9.74657968326526223e-3, 2.83622773721111388e-2,
       -5.86933985766493384e-2, 9.23043211642812499e-2,  -1.08803930142444613e-1, 8.22767384899950626e-2,
       3.58541548547902564e-3,  -1.40240598585545256e-1, 1.23751263083782753};
-};
 
-/// erfc x for finite x, and e^(−x²) on the way.
-template <class T>
-struct Erfc {
-  Batch<T> value, decay;
+  static Batch<double> value(Batch<double> a) { return both(a).value; }
+  static Batch<double> slope(Batch<double> a) {
+    const auto [value, decay] = both(a);
+    return fma(-a, decay * 0.39894228040143267794, value);
+  }
+
+ private:
+  struct Both {
+    Batch<double> value, decay;  // Φ(−a) and e^(−a²/2)
+  };
+  static Both both(Batch<double> a) {
+    const Batch<double> b = a * 0.70710678118654752440;
+    const Batch<double> t = (b - 3.75) / (b + 3.75);
+    const Batch<double> square = b * b;
+    const Batch<double> e = exp_nonpositive(-square);
+    const Batch<double> decay = fma(-e, fma(b, b, -square), e);
+    return {0.5 * decay * horner(t, kSeries) / fma(b, Batch<double>(2.0), 1.0), decay};
+  }
 };
-template <class T>
-inline Erfc<T> erfc_finite(Batch<T> x) {
-  const Batch<T> a = abs(x);
-  // One division serves both quotients: 1 / (p q) gives 1/p as q / (p q).
-  const Batch<T> p = a + T(3.75), q = fma(a, Batch<T>(T(2)), T(1));
-  const Batch<T> inverse = T(1) / (p * q);
-  const Batch<T> t = (a - T(3.75)) * (q * inverse);
-  const Batch<T> square = a * a;
-  const Batch<T> lost = fma(a, a, -square);
-  const Batch<T> e = exp_nonpositive(-square);
-  const Batch<T> decay = fma(-e, lost, e);
-  const Batch<T> y = decay * horner(t, ErfcConstants<T>::kSeries) * (p * inverse);
-  return {select(x < Batch<T>(T(0)), T(2) - y, y), decay};
-}
 
 }  // namespace internal
 
-/// GELU in its exact form, x·Φ(x) = x/2·erfc(−x/√2); 0 at −∞.
+/// GELU in its exact form, x·Φ(x) = max(x, 0) − |x|·Φ(−|x|); 0 at −∞.
 template <class T>
 inline Batch<T> gelu_erf(Batch<T> x) {
-  constexpr T kFlat = T(internal::kGeluFlat);
-  x = max(Batch<T>(kFlat), x);
-  const Batch<T> tail = min(Batch<T>(-kFlat), x) * T(-0.70710678118654752440);
-  return T(0.5) * x * internal::erfc_finite(tail).value;
+  using Tail = internal::NormalTail<T>;
+  const Batch<T> a = min(Batch<T>(Tail::kEnd), abs(x));
+  return max(Batch<T>(T(0)), x) - a * Tail::value(a);
 }
-/// Its derivative, Φ(x) + x·φ(x).
+/// Its derivative, Φ(x) + x·φ(x): at −a it is Φ(−a) − a·φ(a), and 1 less that at a.
 template <class T>
 inline Batch<T> gelu_erf_slope(Batch<T> x) {
-  constexpr T kFlat = T(internal::kGeluFlat);
-  x = min(Batch<T>(-kFlat), max(Batch<T>(kFlat), x));
-  const auto erfc = internal::erfc_finite(x * T(-0.70710678118654752440));
-  return fma(x, erfc.decay * T(0.39894228040143267794), T(0.5) * erfc.value);
+  using Tail = internal::NormalTail<T>;
+  const Batch<T> slope = Tail::slope(min(Batch<T>(Tail::kSlopeEnd), abs(x)));
+  return select(x < Batch<T>(T(0)), slope, T(1) - slope);
 }
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG
