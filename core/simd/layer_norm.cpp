@@ -205,9 +205,9 @@ void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows
   const Size groups = chunks_for(rows, group);
   std::vector<T, PoolAllocator<T>> partial(static_cast<std::size_t>(groups * 2 * n), T(0));
   const Backward<T> all{dx, dy, x, mean, inverse_std, gamma};
-  parallel_ranges(rows, group, [&](Size begin, Size end) {
-    T* const to_gamma = &partial[static_cast<std::size_t>(begin / group * 2 * n)];
-    in_groups<kBackwardRows>(begin, end, [&](Size first, auto count) {
+  parallel_for(groups, [&](Size k) {
+    T* const to_gamma = &partial[static_cast<std::size_t>(k * 2 * n)];
+    in_groups<kBackwardRows>(k * group, std::min((k + 1) * group, rows), [&](Size first, auto count) {
       if (gamma)
         backward_rows<count(), true>(all, first, to_gamma, to_gamma + n);
       else

@@ -50,10 +50,15 @@ void parallel_for(Size chunks, const F& body) {
   }
 }
 
-/// Runs body(begin, end) over 0 … n in ranges of `grain` elements, the last may be shorter. The ranges depend
-/// on n and grain alone; choose a grain of some microseconds of work (and a multiple of the SIMD width).
+/// Into how many ranges parallel_ranges cuts at most: each starts its loops anew, some 30 ns of it.
+inline constexpr Size kMostRanges = 128;
+
+/// Runs body(begin, end) over 0 … n in ranges of a multiple of `grain` elements, the last may be shorter. The
+/// ranges depend on n and grain alone; choose a grain of some microseconds of work (and a multiple of the
+/// SIMD width).
 template <class F>
 void parallel_ranges(Size n, Size grain, const F& body) {
+  grain *= std::max(Size{1}, chunks_for(chunks_for(n, grain), kMostRanges));
   parallel_for(chunks_for(n, grain), [&](Size chunk) {
     const Size begin = chunk * grain;
     body(begin, std::min(begin + grain, n));
