@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/simd/batch.hpp"
+#include "core/simd/gelu.hpp"
 #include "core/simd/math.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

@@ -2,8 +2,8 @@
 //
 // The largest errors, measured by tests/core/simd/math_test.cpp with AVX2 + FMA, in units in the last place
 // (float; double): exp, log 1; 1. log1p 1.2; 1.1. tanh 4.4 (4.9 without FMA); 2.3. sigmoid 2; 1.8.
-// softplus 1.8; 1.8. GELU and its slopes: 1.4 machine epsilons of max(1, |result|). Infinities, NaN, signed
-// zeros and denormals come out as the mathematics says, unless a function's comment says otherwise.
+// softplus 1.8; 1.8. Infinities, NaN, signed zeros and denormals come out as the mathematics says, unless a
+// function's comment says otherwise.
 //
 // exp writes x = n·ln 2 + r, |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), sums a polynomial for e^r − 1
 // and scales by 2^n; near the ends of the range in two steps, so that denormal results round once. n is
@@ -204,121 +204,6 @@ inline Batch<T> sigmoid(Batch<T> x) {
 template <class T>
 inline Batch<T> softplus(Batch<T> x) {
   return max(Batch<T>(T(0)), x) + log1p(exp_nonpositive(minus_abs(x)));
-}
-
-namespace internal {
-inline constexpr double kGeluScale = 1.5957691216057307118;  // 2·√(2/π)
-inline constexpr double kGeluCubic = 0.044715;
-inline constexpr double kGeluFlat = -40;  // below, GELU and its slope are 0 in float and double
-}  // namespace internal
-
-/// GELU in its tanh form, x/2·(1 + tanh u) = x·sigmoid(2u) with u = √(2/π)(x + 0.044715 x³)
-/// (Hendrycks and Gimpel 2016, arXiv 1606.08415); 0 at −∞.
-template <class T>
-inline Batch<T> gelu(Batch<T> x) {
-  x = max(Batch<T>(T(internal::kGeluFlat)), x);
-  const Batch<T> cubic =
-      fma(x * x, Batch<T>(T(-internal::kGeluScale * internal::kGeluCubic)), T(-internal::kGeluScale));
-  return x / (exp(cubic * x) + T(1));
-}
-/// Its derivative, s + x·s·(1 − s)·2u′ with s = sigmoid(2u).
-template <class T>
-inline Batch<T> gelu_slope(Batch<T> x) {
-  constexpr T kFlat = T(internal::kGeluFlat);
-  x = min(Batch<T>(-kFlat), max(Batch<T>(kFlat), x));
-  const Batch<T> square = x * x;
-  const Batch<T> cubic =
-      fma(square, Batch<T>(T(internal::kGeluScale * internal::kGeluCubic)), T(internal::kGeluScale));
-  const Batch<T> inner =
-      fma(square, Batch<T>(T(3 * internal::kGeluScale * internal::kGeluCubic)), T(internal::kGeluScale));
-  // With e = exp(−|2u|): s and 1 − s are 1/(1 + e) and e/(1 + e), or the other way round.
-  const Batch<T> twice_u = cubic * x;
-  const Batch<T> e = exp_nonpositive(minus_abs(twice_u));
-  const Batch<T> r = T(1) / (e + T(1));
-  const Batch<T> s = select(twice_u < Batch<T>(T(0)), e * r, r);
-  return fma(x * (e * r * r), inner, s);
-}
-
-namespace internal {
-
-/// What GELU and its slope need of the normal distribution, for a ≥ 0 and no further than where it is 0.
-template <class T>
-struct NormalTail;
-
-/// Two minimax fits (6 − a)²·P(a)/Q(a), made for this file: no exponential, and the error is of the size of
-/// what is left, so nothing cancels.
-template <>
-struct NormalTail<float> {
-  static constexpr float kEnd = 6, kSlopeEnd = 6.2f;
-  static constexpr float kP[] = {1.78160274e-5f, -3.695742575e-4f, 2.908811122e-3f, -1.030654138e-2f,
-                                 1.38888874e-2f};
-  static constexpr float kQ[] = {9.489126316e-5f,  -2.293074899e-4f, 1.369266024e-3f,
-                                 -1.085241121e-3f, 2.211341195e-2f,  -4.057041921e-2f,
-                                 2.632476109e-1f,  -2.775282646e-1f, 1};
-  static constexpr float kSlopeP[] = {-1.836634424e-5f, 4.136885701e-4f,  -3.602098638e-3f,
-                                      1.474311482e-2f,  -2.651950511e-2f, 1.300728331e-2f};
-  static constexpr float kSlopeQ[] = {1.251843862e-4f,  -1.26174051e-3f,  8.308619316e-3f,
-                                      -3.429750584e-2f, 1.164751849e-1f,  -2.779027211e-1f,
-                                      5.954619925e-1f,  -7.656367458e-1f, 1};
-
-  static Batch<float> value(Batch<float> a) {
-    const Batch<float> left = kEnd - a;
-    return left * left * horner(a, kP) / horner(a, kQ);
-  }
-  static Batch<float> slope(Batch<float> a) {
-    const Batch<float> left = kSlopeEnd - a;
-    return left * left * horner(a, kSlopeP) / horner(a, kSlopeQ);
-  }
-};
-
-/// By erfc: with b = a/√2, (1 + 2b)·e^(b²)·erfc b is a polynomial in (b − 3.75)/(b + 3.75), after Shepherd
-/// and Laframboise 1981 (Math. Comp. 36, 249); a Chebyshev fit made for this file.
-template <>
-struct NormalTail<double> {
-  static constexpr double kEnd = 40, kSlopeEnd = 40;
-  static constexpr double kSeries[] = {
-      -2.62310734713347576e-9, -1.95513588689856165e-9, 3.19792667166680429e-8,  1.87908232237004813e-8,
-      -2.48571262480167429e-7, -5.0844653786873022e-8,  1.74198215862248159e-6,  -9.79262570730352203e-7,
-      -1.14380480333468936e-5, 2.23875657149118166e-5,  5.16465297417741613e-5,  -2.90155352460776553e-4,
-      2.9371437804495803e-4,   1.75562616519706507e-3,  -9.74657968326526223e-3, 2.83622773721111388e-2,
-      -5.86933985766493384e-2, 9.23043211642812499e-2,  -1.08803930142444613e-1, 8.22767384899950626e-2,
-      3.58541548547902564e-3,  -1.40240598585545256e-1, 1.23751263083782753};
-
-  static Batch<double> value(Batch<double> a) { return both(a).value; }
-  static Batch<double> slope(Batch<double> a) {
-    const auto [value, decay] = both(a);
-    return fma(-a, decay * 0.39894228040143267794, value);
-  }
-
- private:
-  struct Both {
-    Batch<double> value, decay;  // Φ(−a) and e^(−a²/2)
-  };
-  static Both both(Batch<double> a) {
-    const Batch<double> b = a * 0.70710678118654752440;
-    const Batch<double> t = (b - 3.75) / (b + 3.75);
-    const Batch<double> square = b * b;
-    const Batch<double> e = exp_nonpositive(-square);
-    const Batch<double> decay = fma(-e, fma(b, b, -square), e);
-    return {0.5 * decay * horner(t, kSeries) / fma(b, Batch<double>(2.0), 1.0), decay};
-  }
-};
-
-}  // namespace internal
-
-/// GELU in its exact form, x·Φ(x) = max(x, 0) − |x|·Φ(−|x|); 0 at −∞.
-template <class T>
-inline Batch<T> gelu_erf(Batch<T> x) {
-  using Tail = internal::NormalTail<T>;
-  const Batch<T> a = min(Batch<T>(Tail::kEnd), abs(x));
-  return max(Batch<T>(T(0)), x) - a * Tail::value(a);
-}
-/// Its derivative, Φ(x) + x·φ(x): at −a it is Φ(−a) − a·φ(a), and 1 less that at a.
-template <class T>
-inline Batch<T> gelu_erf_slope(Batch<T> x) {
-  using Tail = internal::NormalTail<T>;
-  const Batch<T> slope = Tail::slope(min(Batch<T>(Tail::kSlopeEnd), abs(x)));
-  return select(x < Batch<T>(T(0)), slope, T(1) - slope);
 }
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

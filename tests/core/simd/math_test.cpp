@@ -1,5 +1,5 @@
-// exp, log, tanh, sigmoid and their kin against long double, in units in the last place; specials; every lane
-// alike.
+// exp, log, tanh, sigmoid, GELU and their kin against long double, in units in the last place; specials;
+// every lane alike.
 #include "core/simd/math.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/simd/gelu.hpp"
 #include "tests/catch.hpp"
 
 using namespace tapestry::simd;
