@@ -56,7 +56,7 @@ void dot_tile(const DotStep<T>& step) {
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j) {
       Batch<T> b = load_at(step.b + j * step.b_row);
-      keep_in_register(b);
+      if constexpr (M > 1) keep_in_register(b);
 #pragma GCC unroll 4
       for (int i = 0; i < M; ++i) sum[i][j] = fma(a[i], b, sum[i][j]);
     }
@@ -71,7 +71,7 @@ void dot_tile(const DotStep<T>& step) {
   }
 }
 
-inline constexpr Size kDotRows = 3, kDotColumns = 4, kDotColumnsOfOne = 8;
+inline constexpr Size kDotRows = 3, kDotColumns = 4;
 
 /// c (rows × columns) = start + a·bᵀ with rows ≤ kDotRows, in dot tiles along the columns.
 template <class T, int M = 1>
@@ -84,7 +84,6 @@ void dot_strip(DotStep<T> step, Size rows, Size columns) {
         step.next_columns(count);
       }
     };
-    if constexpr (M == 1) run(std::integral_constant<int, kDotColumnsOfOne>{}, kDotColumnsOfOne);
     run(std::integral_constant<int, kDotColumns>{}, kDotColumns);
     run(std::integral_constant<int, 1>{}, 1);
   }
@@ -131,16 +130,18 @@ void dot_product(const Matmul<T>& x, const T* a, const T* b, T* c, bool parallel
     std::swap(all.start_row, all.start_col);
     std::swap(rows, columns);
   }
-  // A group of the long operand's rows stays in L1 while the short one's pass by.
-  Size group = std::max<Size>(kDotColumnsOfOne, 16384 / (x.k * static_cast<Size>(sizeof(T))));
+  // Where the short operand's rows pass by several times, a group of the long one's stays in L1 meanwhile.
+  Size group = rows <= kDotRows ? columns : 32768 / (x.k * static_cast<Size>(sizeof(T)));
   if (parallel) group = std::min(group, ceil_div(columns, thread_count()));
-  group = round_up(group, kDotColumnsOfOne);
+  group = round_up(std::max<Size>(group, 1), kDotColumns);
+  const Size strips = ceil_div(rows, kDotRows);  // of about equal heights: one of a single row wastes most
   each(parallel, ceil_div(columns, group), [&](Size chunk) {
     DotStep<T> step = all;
     step.next_columns(chunk * group);
-    for (Size i = 0; i < rows; i += kDotRows) {
-      dot_strip<T>(step, std::min(kDotRows, rows - i), std::min(group, columns - chunk * group));
-      step.next_rows(kDotRows);
+    for (Size i = 0; i < strips; ++i) {
+      const Size height = rows * (i + 1) / strips - rows * i / strips;
+      dot_strip<T>(step, height, std::min(group, columns - chunk * group));
+      step.next_rows(height);
     }
   });
 }
