@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/create.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
 #include "core/tape.hpp"
@@ -19,7 +18,7 @@ void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
   Dims room = x.shape();
   room[x.rank() - 2] = capacity;
   if (!store.defined() || store.size(-2) < capacity) {
-    Tensor larger = zeros(room, x.dtype());
+    Tensor larger = Tensor::uninitialised(room, x.dtype());
     if (store.defined()) {
       Tensor filled = places(larger, 0, at);
       assign(filled, places(store, 0, at));
@@ -49,12 +48,8 @@ Tensor KeyValueCache::values() const { return places(values_, 0, length_); }
 
 void KeyValueCache::keep_rows(const std::vector<Size>& rows) {
   const Indices ids(rows, {static_cast<Size>(rows.size())});
-  for (Tensor* store : {&keys_, &values_}) {
-    if (!store->defined()) continue;
-    const Tensor kept = embedding(places(*store, 0, length_), ids);
-    *store = {};
-    write(*store, kept, 0, capacity_);
-  }
+  for (Tensor* store : {&keys_, &values_})
+    if (store->defined()) *store = embedding(*store, ids);
 }
 
 }  // namespace tapestry
