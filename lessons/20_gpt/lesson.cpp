@@ -166,7 +166,7 @@ Task sorting_task(const kit::Options& options) {
 //
 // The last row is a GPT. Digits are an easy text: given time, every row with a feed-forward learns to sort.
 // So look at the loss after a tenth of the training. Each look and the feed-forward pay at once. Depth costs
-// more than it brings, until residuals carry the loss past the blocks. Norms change little yet: what they are
+// more than it brings, until residuals carry the loss past the blocks. Norms add a little here: what they are
 // for shows with more blocks and larger steps (lesson 19).
 
 struct Bigram : Module {
