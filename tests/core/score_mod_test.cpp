@@ -240,7 +240,8 @@ TEST_CASE("a lambda's values and gradients are those of plain ops") {
       CAPTURE(entry.name, n.queries, n.keys);
       const Results want = run(by_ops(entry, n), inputs_of(entry, n, 5, DType::f64));
       check_near(run(tiled(entry, n), inputs_of(entry, n, 5, DType::f64)), want, 1e-11);
-      if (n.queries > 7) check_near(run(tiled(entry, n), inputs_of(entry, n, 5, DType::f32)), want, 2e-5);
+      // What is learned sums over up to 30,000 pairs, of which most cancels.
+      if (n.queries > 7) check_near(run(tiled(entry, n), inputs_of(entry, n, 5, DType::f32)), want, 5e-5);
       if (n.queries == 1 || entry.name == "scores that ignore queries and keys") continue;
       for (const std::vector<double>& list : want) {  // a check of zeros would prove nothing
         const auto [low, high] = std::minmax_element(list.begin(), list.end());
