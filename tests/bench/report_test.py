@@ -119,6 +119,10 @@ class Limits(unittest.TestCase):
         self.assertAlmostEqual(both[0], 110.0)
         self.assertEqual(both[1], "DRAM")
 
+    def test_a_limit_is_the_highest_of_several(self):
+        first, second = {"gflops": 118.0, "bytes": {"L2": 7, "L3": 9}}, {"gflops": 236.0, "bytes": {"L2": 8, "L3": 3}}
+        self.assertEqual(limits.highest([first, second]), {"gflops": 236.0, "bytes": {"L2": 8, "L3": 9}})
+
     def test_levels(self):
         found = [limits.level(LIMITS, alive) for alive in (1000, 1 << 20, 1 << 24, 1 << 25)]
         self.assertEqual(found, ["L2", "L3", "L3", "DRAM"])
