@@ -39,7 +39,7 @@ struct Tanh { static constexpr Size kCost = 4; template <class B> B operator()(B
 struct Sigmoid { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return sigmoid(x); } };
 struct Softplus { static constexpr Size kCost = 8; template <class B> B operator()(B x) const { return softplus(x); } };
 struct Gelu { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return gelu(x); } };
-struct GeluErf { static constexpr Size kCost = 8; template <class B> B operator()(B x) const { return gelu_erf(x); } };
+struct GeluErf { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return gelu_erf(x); } };
 /// max(x, 0); a NaN stays.
 struct Relu {
   template <class B> B operator()(B x) const { return max(B(typename B::value_type(0)), x); }
@@ -137,7 +137,7 @@ struct ReluGrad {
 };
 /// dy·gelu′(x), of the tanh form.
 struct GeluGrad {
-  static constexpr Size kCost = 8;
+  static constexpr Size kCost = 4;
   template <class B>
   B operator()(B dy, B x) const {
     return dy * gelu_slope(x);
@@ -145,7 +145,7 @@ struct GeluGrad {
 };
 /// dy·gelu′(x), of the exact form.
 struct GeluErfGrad {
-  static constexpr Size kCost = 8;
+  static constexpr Size kCost = 4;
   template <class B>
   B operator()(B dy, B x) const {
     return dy * gelu_erf_slope(x);

@@ -2,8 +2,8 @@
 //
 // GELU is max(x, 0) − a·R(a) with a = |x|, where R is what its step from 0 to 1 leaves above a: Φ(−a) in the
 // exact form. Its slope is S(a) = R(a) + a·R′(a) at −a, and 1 − S(a) at a. For float R and S are minimax fits
-// (end − a)²·P(a)/Q(a), made for this file, that end where a float can no longer add them to 1. That spares
-// the exponential, and nothing cancels: the error shrinks with what is left.
+// (end − a)²·P(a)/Q(a), made for this file, that end a little after 1 + R is 1 to a float. That spares the
+// exponential, and nothing cancels: the error shrinks with what is left.
 //
 // The largest errors, measured by tests/core/simd/math_test.cpp, in machine epsilons of max(1, |result|): 0.9
 // of GELU, 1.3 of its slope. Infinities and NaN come out as the mathematics says; at −∞ both are 0.

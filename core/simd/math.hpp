@@ -78,12 +78,12 @@ inline Batch<T> power_of_two(Batch<T> rounded) {
 
 }  // namespace internal
 
-/// e^x. Where no lane comes near the ends of the range, n is added to the exponent of e^r; the bits are those
-/// of the two steps of scaling.
+/// e^x. Where all lanes are numbers far from the ends of the range, n is added to the exponent of e^r; the
+/// bits are those of the two steps of scaling. (A NaN's bits must not be added to.)
 template <class T>
 inline Batch<T> exp(Batch<T> x) {
   using C = internal::ExpConstants<T>;
-  if (!any(abs(x) > Batch<T>(-C::kNormalLow))) {
+  if (all(abs(x) <= Batch<T>(-C::kNormalLow))) {
     const auto parts = internal::exp_parts(x);
     return from_bits<T>((to_bits(parts.rounded) << C::kMantissaBits) + to_bits(parts.part + T(1)));
   }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -81,6 +82,25 @@ TEST_CASE("parallel_ranges covers n with ranges that depend on n and grain alone
       for (std::size_t i = 0; i < ends.size(); ++i) {
         CHECK(ends[i] == std::min<Size>(n, static_cast<Size>(i + 1) * 16));
       }
+    }
+  }
+}
+
+TEST_CASE("parallel_ranges cuts large n into a few ranges of whole grains", "[threads]") {
+  for (int threads : {1, 2, 4}) {
+    const Threads scope(threads);
+    for (Size n : {16 * kMostRanges, 16 * kMostRanges + 1, Size{100'003}}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(n));
+      std::atomic<Size> ranges{0}, ragged{0};
+      parallel_ranges(n, 16, [&](Size begin, Size end) {
+        ++ranges;
+        if (begin % 16 != 0 || (end % 16 != 0 && end != n)) ++ragged;
+        for (Size i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+      });
+      CHECK(ranges > kMostRanges / 2);
+      CHECK(ranges <= kMostRanges);
+      CHECK(ragged == 0);
+      CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& count) { return count == 1; }));
     }
   }
 }
