@@ -175,6 +175,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   explicit operator bool() const { return recording_; }
+  /// On the active tape, or a leaf that is not frozen.
+  static bool asks_for_gradient(const Body& input);
   bool needs(std::size_t input) const { return (needs_ >> input & 1U) != 0; }
 
   /// Stores a Call{f}, such as Single<F>, for so many arguments.
@@ -298,6 +300,9 @@ Tensor op(Where at, Tensor value, const Parts&... parts) {
   }
   return value;
 }
+
+/// Whether op() would take a rule for x here and now: for ops whose forward can prepare a gradient.
+bool records(const Tensor& x);
 
 /// The names of all ops that are linked into this program.
 std::vector<const char*> linked_ops();

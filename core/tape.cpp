@@ -87,6 +87,11 @@ void Records::clear() {
   value_hooks.clear();
 }
 
+bool Recorder::asks_for_gradient(const Body& input) {
+  if (input.leaf) return !input.leaf->frozen;
+  return input.node >= 0 && context.tape && input.tape == context.tape->serial_;
+}
+
 Recorder::Recorder(const char* name, Where at, Tensor& value, const Tensor* const* inputs,
                    std::size_t count) {
   Context& here = context;
@@ -97,13 +102,10 @@ Recorder::Recorder(const char* name, Where at, Tensor& value, const Tensor* cons
   for (std::size_t i = 0; i < count; ++i) {
     if (!inputs[i]->defined()) continue;  // an optional argument that was left out
     const Body& body = inputs[i]->body();
-    if (body.leaf) {
-      if (!body.leaf->frozen) needs_ |= std::uint64_t{1} << i;
-    } else if (body.node >= 0 && here.tape && body.tape == here.tape->serial_) {
+    if (asks_for_gradient(body))
       needs_ |= std::uint64_t{1} << i;
-    } else if (body.node >= 0 || body.outside) {
+    else if (!body.leaf && (body.node >= 0 || body.outside))
       stale = inputs[i];
-    }
   }
   if (here.tape && stale) refuse(name, at, *stale);
   if (!needs_ && !stale) return;
@@ -208,6 +210,10 @@ Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
 }  // namespace detail
 
 using detail::context;
+
+bool records(const Tensor& x) {
+  return detail::context.tape && !detail::context.paused && detail::Recorder::asks_for_gradient(x.body());
+}
 
 std::vector<const char*> linked_ops() { return detail::op_names(); }
 

@@ -1,4 +1,5 @@
-// Cross-entropy: one kernel each way, from logits to losses; of the softmax it keeps one number for each row.
+// Cross-entropy, fused with its softmax and its gradient: one kernel writes both, and backward has only to
+// multiply by dy, which for a loss is 1.
 #include "core/ops/loss.hpp"
 
 #include <algorithm>
@@ -63,31 +64,27 @@ Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy 
     ++counted;
   }
 
-  const Tensor x = contiguous(logits.detach());
-  Tensor losses = Tensor::uninitialised(outer, x.dtype()), log_sums = Tensor::uninitialised(outer, x.dtype());
-  dispatch(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    simd::cross_entropy<T>(losses.mutable_data<T>(), log_sums.mutable_data<T>(), simd::rows_of(x.view<T>()),
-                           {ids.data(), options.ignore, options.smoothing});
-  });
   const bool per_row = options.reduce == Reduce::none;
   const double share =
       options.reduce == Reduce::mean ? 1.0 / static_cast<double>(std::max<Size>(1, counted)) : 1.0;
+  const Tensor x = contiguous(logits.detach());
+  Tensor losses = Tensor::uninitialised(outer, x.dtype()), gradient;
+  if (records(logits)) gradient = Tensor::uninitialised(x.shape(), x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::cross_entropy<T>(losses.mutable_data<T>(),
+                           gradient.defined() ? simd::rows_of(gradient.mutable_view<T>()) : simd::Rows<T>{},
+                           simd::rows_of(x.view<T>()), {ids.data(), options.ignore, options.smoothing},
+                           static_cast<T>(share));
+  });
   Tensor y = per_row ? losses : share * sum(losses);
   return op<"cross_entropy">(
       at, std::move(y),
       wrt(logits,
-          [x, ids, log_sums, options, share, per_row](const Tensor& dy) {
-            const Tensor from = contiguous(dy);
-            Tensor dx = Tensor::uninitialised(x.shape(), x.dtype());
-            dispatch(x.dtype(), [&](auto zero) {
-              using T = decltype(zero);
-              simd::cross_entropy_backward<T>(simd::rows_of(dx.mutable_view<T>()), simd::rows_of(x.view<T>()),
-                                              log_sums.data<T>(),
-                                              {ids.data(), options.ignore, options.smoothing}, from.data<T>(),
-                                              per_row ? 1 : 0, static_cast<T>(share));
-            });
-            return dx;
+          [gradient, targets, options, per_row](const Tensor& dy) {
+            if (!per_row) return dy.item() == 1.0 ? gradient : dy * gradient;
+            const Tensor nothing = scalar(0.0, dy.dtype());
+            return unsqueeze(where(equal(targets, options.ignore), nothing, dy), -1) * gradient;
           }),
       twin([logits, targets, options, counted] {
         return plain_cross_entropy(logits, targets, options, std::max<Size>(1, counted));

@@ -96,6 +96,21 @@ inline T sum_of_exp(const T* x, Size n, T top) {
       AddBatches{}));
 }
 
+/// The same, with each exp(x − top) kept in y, which may be x. Asks for the values at `next` meanwhile, if
+/// given: for rows too long for the processor to see the next one coming.
+template <class T>
+inline T keep_exp(T* y, const T* x, Size n, T top, const T* next = nullptr) {
+  return reduce_add(accumulate<T>(
+      n, T(0),
+      [=](Size i, auto part) {
+        if (next) prefetch(next + i);
+        const Batch<T> e = exp_nonpositive(load(x + i, part, -kInfinity<T>) - top);
+        store(y + i, e, part);
+        return e;
+      },
+      AddBatches{}));
+}
+
 /// Asks for the row that is `ahead` rows below row r. It need not exist.
 template <class T>
 inline void prefetch_row(Rows<T> rows, Size r, Size ahead = 1) {

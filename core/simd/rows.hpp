@@ -89,14 +89,8 @@ struct Targets {
 };
 
 /// loss[i] = −Σ_c p[c]·log_softmax(x[i, :])[c] with the targets' distribution p (Szegedy et al. 2016, arXiv
-/// 1512.00567). Stores each row's log-sum-exp for backward.
+/// 1512.00567), and its gradient dx[i, :] = scale·(softmax(x[i, :]) − p); dx may be absent (null data).
 template <class T>
-void cross_entropy(T* loss, T* lse, Rows<const T> x, const Targets& targets);
-
-/// dx[i, :] = dloss[i · dloss_stride]·scale·(softmax(x[i, :]) − p), in one pass from the stored log-sum-exp;
-/// a dloss_stride of 0 gives all rows the same. dx may be x.
-template <class T>
-void cross_entropy_backward(Rows<T> dx, Rows<const T> x, const T* lse, const Targets& targets, const T* dloss,
-                            Size dloss_stride, T scale);
+void cross_entropy(T* loss, Rows<T> dx, Rows<const T> x, const Targets& targets, T scale);
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

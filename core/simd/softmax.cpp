@@ -32,18 +32,8 @@ template <class T>
 void softmax(Rows<T> y, Rows<const T> x) {
   const Size n = x.columns;
   each_row(x.rows, n, 4, [&](Size r) {
-    const T* from = x.row(r);
-    T* to = y.row(r);
-    const T top = row_peak(from, n);
-    const T sum = reduce_add(accumulate<T>(
-        n, T(0),
-        [=](Size i, auto part) {
-          const Batch<T> e = exp_nonpositive(load(from + i, part, -kInfinity<T>) - top);
-          store(to + i, e, part);
-          return e;
-        },
-        AddBatches{}));
-    scale_row(to, n, T(1) / sum);
+    const T sum = keep_exp(y.row(r), x.row(r), n, row_peak(x.row(r), n));
+    scale_row(y.row(r), n, T(1) / sum);
   });
 }
 

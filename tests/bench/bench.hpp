@@ -1,4 +1,4 @@
-// What the timed benchmarks share: forward + backward with a given cotangent, and training steps by name.
+// What the timed benchmarks share: forward and backward, and training steps by name.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -10,10 +10,11 @@
 namespace tapestry::bench {
 
 /// Times f() forward and backward, warmed up; the gradients of `leaves` are dropped first, as a training step
-/// does.
+/// does. A loss has the cotangent 1, as in a training step; anything else a random one.
 template <class F>
 void forward_backward(benchmark::State& state, const std::vector<Tensor>& leaves, F f) {
-  const Tensor dy = random(f().shape(), 9);
+  const Dims shape = f().shape();
+  const Tensor dy = shape.rank() == 0 ? scalar(1.0) : random(shape, 9);
   const auto pass = [&] {
     for (const Tensor& x : leaves) x.clear_grad();
     Tape tape;

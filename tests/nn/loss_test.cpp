@@ -26,3 +26,27 @@ TEST_CASE("CrossEntropyLoss passes its options on") {
         cross_entropy(logits, targets, {.smoothing = 0.2, .ignore = 0, .reduce = Reduce::sum}).item());
   CHECK(loss(logits, targets).item() != cross_entropy(logits, targets).item());
 }
+
+TEST_CASE("cross-entropy's gradient is handed over, and belongs to nobody else") {
+  const Tensor logits = variable(random_normal({3, 4}, 1, DType::f64));
+  const Indices targets{1, -1, 3};
+  Tape tape;
+  const Tensor loss = cross_entropy(logits, targets);
+  tape.backward(loss, {.keep = true});
+  const std::vector<double> once = logits.grad().to_vector();
+  tape.backward(loss, {.keep = true});  // is added to what came first: neither may be the other
+  tape.backward(loss, scalar(2.0, DType::f64));
+  for (std::size_t i = 0; i < once.size(); ++i)
+    CHECK(logits.grad().to_vector()[i] == Approx(4 * once[i]).margin(0));
+}
+
+TEST_CASE("an ignored row has no gradient, whatever comes back to it") {
+  const Tensor logits = variable(random_normal({2, 3}, 1, DType::f64));
+  Tape tape;
+  const Tensor losses = cross_entropy(logits, {-1, 2}, {.reduce = Reduce::none});
+  tape.backward(sum(log(losses)));  // ∂ log 0 is infinite
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(logits.grad().to_vector()[i] == 0);
+    CHECK(std::isfinite(logits.grad().to_vector()[3 + i]));
+  }
+}
