@@ -1,7 +1,7 @@
 // What this machine can do at most: FP32 multiply-adds a second, and bytes a second from each cache and
 // memory: read, or read and written back, whichever is faster; and read from one array and written to
 // another, which takes longer, since what is written is fetched before (with ordinary stores, as results are
-// soon read).
+// soon read). And square roots with a division each: they go through a unit of their own, many cycles each.
 //
 //     bench_limits THREADS
 //
@@ -14,10 +14,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -56,6 +58,17 @@ double multiply_add(int rounds) {
   }
   for (Vector& x : chain) opaque(x);
   return 2.0 * kChains * kLanes * rounds;
+}
+
+/// Square roots of one call, with a division each.
+double root_and_divide(int rounds) {
+  alignas(kVectorBytes) float values[512];
+  for (float& x : values) x = 2.0f;
+  for (int i = 0; i < rounds; ++i) {
+    for (float& x : values) x = 1.0f / std::sqrt(x);
+    asm volatile("" : "+m"(values));
+  }
+  return static_cast<double>(std::size(values)) * rounds;
 }
 
 /// Where the streams through an array of `count` vectors begin: not at equal places of the caches' sets and
@@ -239,8 +252,9 @@ int main(int argc, char** argv) {
   }
   const std::size_t l2 = cache_bytes(2, std::size_t{512} << 10), l3 = cache_bytes(3, std::size_t{16} << 20);
   const double flops = best_rate(threads, 60, [](int) { return [] { return multiply_add(400000); }; });
-  std::printf("{\"threads\": %d, \"gflops\": %.2f, \"vector_bytes\": %zu,\n", threads, flops * 1e-9,
-              kVectorBytes);
+  const double roots = best_rate(threads, 60, [](int) { return [] { return root_and_divide(4000); }; });
+  std::printf("{\"threads\": %d, \"gflops\": %.2f, \"groots\": %.3f, \"vector_bytes\": %zu,\n", threads,
+              flops * 1e-9, roots * 1e-9, kVectorBytes);
   std::printf(" \"bytes\": {\"L2\": %zu, \"L3\": %zu},\n", l2, l3);
   print_rates("memory_gbs", memory_rates(threads, l2, l3, kInPlace), ",");
   print_rates("copy_gbs", memory_rates(threads, l2, l3, kApart), "}");

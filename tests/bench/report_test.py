@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIMITS = {
     "threads": 1,
     "gflops": 100.0,
+    "groots": 2.0,
     "bytes": {"L2": 1 << 20, "L3": 32 << 20},
     "memory_gbs": {"L1": 200.0, "L2": 100.0, "L3": 50.0, "DRAM": 10.0},
     "copy_gbs": {"L1": 100.0, "L2": 50.0, "L3": 25.0, "DRAM": 5.0},
@@ -113,6 +114,11 @@ class Limits(unittest.TestCase):
         milliseconds, binds = limits.least(LIMITS, (work.Work(1e6, bytes=1e9, alive=1e9),))
         self.assertAlmostEqual(milliseconds, 100.0)
         self.assertEqual(binds, "DRAM")
+
+    def test_roots_count_for_the_floor_alone(self):
+        parts = (work.Work(flops=1e6, bytes=1e6, alive=1000, roots=1e6),)
+        self.assertAlmostEqual(limits.least(LIMITS, parts)[0], 0.01)
+        self.assertAlmostEqual(limits.least(LIMITS, parts, {})[0], 0.5)
 
     def test_stretches_add_up(self):
         both = limits.least(LIMITS, (work.Work(flops=1e9), work.Work(bytes=1e9, alive=1e9)))

@@ -10,8 +10,8 @@ def highest(found):
 
 
 def measure(ours, threads):
-    """FMA peak in GFLOP/s, bandwidths in GB/s and cache sizes in bytes, at so many threads: the highest of some
-    processes, since neighbours can only take away."""
+    """FMA peak in GFLOP/s, roots with a division each in 10⁹ a second, bandwidths in GB/s and cache sizes in bytes, at so
+    many threads: the highest of some processes, since neighbours can only take away."""
     if not ours.has("limits"):
         return None
     return highest([ours.json("limits", str(threads), threads=threads) for _ in range(PROCESSES)])
@@ -28,8 +28,8 @@ def level(limits, alive):
 
 def least(limits, parts, milliseconds=None):
     """(milliseconds, what binds): the sum over the stretches of the slower of arithmetic and memory. `milliseconds`:
-    of each product, by name: then products take these times, and what is written apart the copies' bandwidth; without,
-    everything runs at the machine's peak."""
+    of each product, by name: then products take these times, what is written apart the copies' bandwidth, and roots the
+    divider's; without, everything runs at the machine's peak."""
     total, shares = 0.0, {}
     for part in parts:
         if milliseconds is None:
@@ -37,6 +37,7 @@ def least(limits, parts, milliseconds=None):
         else:
             arithmetic = part.flops / limits["gflops"] * 1e-6
             arithmetic += sum(product.times * milliseconds[product.name] for product in part.products)
+            arithmetic = max(arithmetic, part.roots / limits["groots"] * 1e-6)
         where = level(limits, part.alive)
         copied = 0 if milliseconds is None else 2 * part.apart
         memory = (part.bytes - copied) / limits["memory_gbs"][where] * 1e-6

@@ -78,7 +78,8 @@ def limit_lines(limits):
             ", ".join(f"{name} {value:.0f}" for name, value in found[key].items()) for key in ("memory_gbs", "copy_gbs")
         )
         count = f"{found['threads']} thread{'s' if found['threads'] > 1 else ''}"
-        lines.append(f"limits, {count}: {found['gflops']:.0f} GFLOP/s; memory in GB/s: {reads}; copied: {copies}")
+        rates = f"{found['gflops']:.0f} GFLOP/s, {found['groots']:.1f} Groots/s with a division each"
+        lines.append(f"limits, {count}: {rates}; memory in GB/s: {reads}; copied: {copies}")
     return lines
 
 

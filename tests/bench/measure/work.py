@@ -7,8 +7,9 @@ Counted is what no way of computing the same can leave out, and no more: of a tr
 and exponentials, and one pass of Adam over weights, gradients and both averages. So 100 % is out of reach.
 
 No library multiplies matrices of every shape at the peak, and what is written to another array than was read takes
-longer. "of floor" therefore puts the time that the fastest library, or ours, took for each of these products in the
-place of their share of the peak, and the bandwidth of a copy where results are written apart."""
+longer; a square root and a division keep a unit of their own busy for many cycles. "of floor" therefore puts the time
+that the fastest library, or ours, took for each of these products in the place of their share of the peak, takes the
+bandwidth of a copy where results are written apart, and counts exact roots with a division each."""
 from dataclasses import dataclass
 
 EXPONENTIAL = 20  # FLOPs of one exp or tanh in vector code: some ten multiply-adds
@@ -42,13 +43,14 @@ class Product:
 @dataclass(frozen=True)
 class Work:
     """One stretch: matrix products and other FLOPs, bytes moved, the bytes that are alive at once (what decides which
-    cache), and those of the bytes that are written to other arrays than are read."""
+    cache), those of the bytes that are written to other arrays than are read, and square roots with a division each."""
 
     flops: float = 0
     bytes: float = 0
     alive: float = 0
     products: tuple = ()
     apart: float = 0
+    roots: float = 0
 
     @property
     def all_flops(self):
@@ -95,7 +97,7 @@ def flops_of(*sizes):
 
 def adam(weights):
     """Reads weight, gradient and both averages, writes all but the gradient."""
-    return Work(0, 7 * FLOAT * weights, 4 * FLOAT * weights)
+    return Work(0, 7 * FLOAT * weights, 4 * FLOAT * weights, roots=weights)
 
 
 def attention(batch, heads, time, width, causal):
@@ -155,7 +157,7 @@ def seq2seq(batch, time, words, embedding, hidden):
     weights = 2 * words * embedding + 3 * hidden * (2 * embedding + 3 * hidden + 4) + 2 * hidden * hidden
     weights += hidden + words * (2 * hidden + 1)
     others = 3 * flops_of((places, time, hidden)) + additive_scores(batch, time, time, hidden)
-    return (Work(others + 2 * EXPONENTIAL * places * words, products=products), adam(weights))
+    return (Work(others + EXPONENTIAL * places * words, products=products), adam(weights))
 
 
 def block_weights(width, hidden, attentions=1):
@@ -175,7 +177,7 @@ def transformer(batch, time, words, width, hidden, decoder, encoder=0):
     weights = decoder * block_weights(width, hidden, 2 if encoder else 1) + encoder * block_weights(width, hidden)
     sides = 2 if encoder else 1
     weights += sides * (words * width + time * width + 2 * width) + words * (width + 1)
-    others = 3 * attentions * flops_of((places, 2 * time, width)) + 2 * EXPONENTIAL * places * words
+    others = 3 * attentions * flops_of((places, 2 * time, width)) + EXPONENTIAL * places * words
     return (Work(others, products=products), adam(weights))
 
 
