@@ -185,7 +185,7 @@ struct Sweep {
   /// Records the node again as other ops at the end of the tape, sweeps those into the same slots, and cuts
   /// them off.
   void replay(std::size_t index, const Tensor& dy) {
-    const std::size_t begin = records.nodes.size();
+    const Records::Mark mark = records.mark();
     Rule twin = std::move(records.replays[records.nodes[index].replay]);
     Tensor again;
     {
@@ -203,11 +203,11 @@ struct Sweep {
       const std::size_t end = records.nodes.size();
       add(body.node, dy);
       again = Tensor();
-      sweep(begin, end);
+      sweep(mark.nodes, end);
     } else if (again.requires_grad()) {
       add(-1 - records.number_of(again, serial), dy);
     }
-    if (!create_graph) records.cut(begin);
+    if (!create_graph) records.cut(mark);
   }
 
   void check_versions(const Node& node) const {
@@ -228,9 +228,9 @@ struct Sweep {
     for (const auto& hook : found_hooks->second) {
       Tensor replaced = hook(gradient);
       if (!replaced.defined()) continue;
-      if (replaced.shape() != gradient.shape())
-        fail("an on_gradient hook returned shape {} for a gradient of shape {}", describe(replaced),
-             describe(gradient));
+      if (replaced.shape() != gradient.shape() || replaced.dtype() != gradient.dtype())
+        fail("an on_gradient hook returned {} {} for a gradient of {} {}", describe(replaced),
+             name_of(replaced.dtype()), describe(gradient), name_of(gradient.dtype()));
       gradient = std::move(replaced);
     }
   }

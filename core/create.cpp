@@ -23,15 +23,9 @@ Tensor generate(const Dims& shape, DType dtype, F value) {
   return result;
 }
 
-void check_sizes(const Dims& shape) {
-  for (Size size : shape)
-    if (size < 0) fail("a tensor cannot have shape {}: sizes are 0 or more", to_string(shape));
-}
-
 }  // namespace
 
 Tensor full(const Dims& shape, double value, DType dtype) {
-  check_sizes(shape);
   Tensor result = Tensor::uninitialised(shape, dtype);
   dispatch(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -47,17 +41,19 @@ Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 Tensor arange(double begin, double end, double step, DType dtype) {
   if (step == 0 || !std::isfinite((end - begin) / step))
     fail("arange from {} to {} cannot use a step of {}", begin, end, step);
-  const auto n = static_cast<Size>(std::max(0.0, std::ceil((end - begin) / step)));
+  const double count = std::max(0.0, std::ceil((end - begin) / step));
+  if (count > 0x1p43)
+    fail("arange from {} to {} by {} has more elements than any memory holds", begin, end, step);
+  const auto n = static_cast<Size>(count);
   return generate({n}, dtype, [&](Size i) { return begin + static_cast<double>(i) * step; });
 }
 
 Tensor eye(Size n, DType dtype) {
-  check_sizes({n, n});
   return generate({n, n}, dtype, [n](Size i) { return i / n == i % n ? 1.0 : 0.0; });
 }
 
 Tensor tensor(std::span<const double> values, const Dims& shape, DType dtype) {
-  check_sizes(shape);
+  check_shape(shape);
   if (static_cast<Size>(values.size()) != shape.count())
     fail("{} values do not fill a tensor of shape {}", values.size(), to_string(shape));
   return generate(shape, dtype, [&](Size i) { return values[static_cast<std::size_t>(i)]; });
@@ -80,14 +76,16 @@ NestedList::NestedList(std::initializer_list<NestedList> parts) {
 Tensor tensor(const NestedList& list, DType dtype) { return tensor(list.values(), list.shape(), dtype); }
 
 Tensor random_uniform(const Dims& shape, std::uint64_t seed, double low, double high, DType dtype) {
-  check_sizes(shape);
   const Stream stream(seed, kUniformStream);
-  return generate(shape, dtype,
-                  [&](Size i) { return low + (high - low) * stream.uniform(static_cast<std::uint64_t>(i)); });
+  // A number just below `high` may round to it.
+  const double below = dtype == DType::f32 ? std::nextafter(static_cast<float>(high), static_cast<float>(low))
+                                           : std::nextafter(high, low);
+  return generate(shape, dtype, [&](Size i) {
+    return std::min(low + (high - low) * stream.uniform(static_cast<std::uint64_t>(i)), below);
+  });
 }
 
 Tensor random_normal(const Dims& shape, std::uint64_t seed, DType dtype) {
-  check_sizes(shape);
   const Stream stream(seed, kNormalStream);
   return generate(shape, dtype, [&](Size i) { return stream.normal(static_cast<std::uint64_t>(i)); });
 }

@@ -71,11 +71,11 @@ Descriptor open_alone(const fs::path& beside, const fs::path& path) {
   }
 }
 
-void sync_folder(const fs::path& path) {
+int open_folder_of(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const Descriptor open_folder(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems cannot sync a folder, and say EINVAL; the rename stands all the same.
-  if (open_folder < 0 || (::fsync(open_folder) != 0 && errno != EINVAL)) refuse("sync the folder of", path);
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) refuse("open the folder of", path);
+  return descriptor;
 }
 
 }  // namespace
@@ -105,6 +105,7 @@ std::vector<std::byte> read_file(const fs::path& path) {
 
 void write_file(const fs::path& path, std::span<const std::span<const std::byte>> parts) {
   const fs::path beside = path.native() + ".new";
+  const Descriptor folder(open_folder_of(path));  // first: what cannot be synced is not begun
   Descriptor file = open_alone(beside, path);
   try {
     if (::ftruncate(file, 0) != 0) refuse("write", path);
@@ -115,7 +116,8 @@ void write_file(const fs::path& path, std::span<const std::span<const std::byte>
     ::unlink(beside.c_str());
     throw;
   }
-  sync_folder(path);
+  // Some file systems cannot sync a folder, and say EINVAL; the rename stands all the same.
+  if (::fsync(folder) != 0 && errno != EINVAL) refuse("sync the folder of", path);
 }
 
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {

@@ -202,6 +202,7 @@ class Recorder {
     Tensor::Collect collect(saved());
     place.emplace<Call>(f);
   }
+  static void note_leaves(const Tensor* const* inputs, std::size_t count);
   std::vector<Tensor::Saved>& saved();
   /// Where they go on the tape, until the next one is asked for.
   Rule& place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result);

@@ -62,7 +62,13 @@ struct Records {
   Node& append(const char* op, Where at, Body& result, std::uint64_t serial);
   /// The leaf's number on the tape `serial`; a leaf that is new there gets the next one.
   std::int32_t number_of(const Tensor& leaf, std::uint64_t serial);
-  void cut(std::size_t nodes_kept);
+  /// How far the lists go that only grow while ops are recorded.
+  struct Mark {
+    std::size_t nodes, addings, replays;
+  };
+  Mark mark() const { return {nodes.size(), addings.size(), replays.size()}; }
+  /// Forgets what was recorded after the mark.
+  void cut(const Mark& mark);
   void clear();
 };
 
@@ -71,6 +77,7 @@ struct Context {
   Tape* tape = nullptr;
   bool paused = false;
   bool anomaly = false;
+  std::vector<Tensor>* leaves_used = nullptr;  // by a checkpoint's first run
 };
 extern constinit thread_local Context context;
 

@@ -65,13 +65,15 @@ std::int32_t Records::number_of(const Tensor& tensor, std::uint64_t serial) {
   return leaf.number;
 }
 
-void Records::cut(std::size_t nodes_kept) {
-  if (nodes_kept >= nodes.size()) return;
-  const Node& first = nodes[nodes_kept];
+void Records::cut(const Mark& mark) {
+  if (mark.nodes >= nodes.size()) return;
+  const Node& first = nodes[mark.nodes];
   edges.erase(edges.begin() + first.first_edge, edges.end());
   saved.erase(saved.begin() + first.first_saved, saved.end());
-  nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(nodes_kept), nodes.end());
-  if (slots.size() > nodes_kept) slots.resize(nodes_kept);
+  nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes), nodes.end());
+  addings.erase(addings.begin() + static_cast<std::ptrdiff_t>(mark.addings), addings.end());
+  replays.erase(replays.begin() + static_cast<std::ptrdiff_t>(mark.replays), replays.end());
+  if (slots.size() > mark.nodes) slots.resize(mark.nodes);
 }
 
 void Records::clear() {
@@ -97,7 +99,11 @@ Recorder::Recorder(const char* name, Where at, Tensor& value, const Tensor* cons
   Context& here = context;
   if (here.anomaly) [[unlikely]]
     check_value(name, at, value, inputs, count);
-  if (here.paused) return;
+  if (here.paused) {
+    if (here.leaves_used) [[unlikely]]
+      note_leaves(inputs, count);
+    return;
+  }
   const Tensor* stale = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
     if (!inputs[i]->defined()) continue;  // an optional argument that was left out
@@ -120,6 +126,15 @@ Recorder::Recorder(const char* name, Where at, Tensor& value, const Tensor* cons
   here.tape->records_->append(name, at, value.body(), here.tape->serial_);
   value_ = &value;
   recording_ = true;
+}
+
+void Recorder::note_leaves(const Tensor* const* inputs, std::size_t count) {
+  std::vector<Tensor>& leaves = *context.leaves_used;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!inputs[i]->defined() || !inputs[i]->body().leaf) continue;
+    const auto same = [&](const Tensor& leaf) { return &leaf.body() == &inputs[i]->body(); };
+    if (std::none_of(leaves.begin(), leaves.end(), same)) leaves.push_back(*inputs[i]);
+  }
 }
 
 void Recorder::finish() {
@@ -182,7 +197,12 @@ Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
   if (!context.tape || context.paused) return f();
   const RandomState before = random_state();
   Tensor value;
+  std::vector<Tensor> leaves;  // weights that f knows by itself: they are saved like what it is given
   {
+    struct Watching {
+      explicit Watching(std::vector<Tensor>& into) { context.leaves_used = &into; }
+      ~Watching() { context.leaves_used = nullptr; }
+    } const watching(leaves);
     const Paused paused;
     value = f();
   }
@@ -191,7 +211,7 @@ Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
   Node& node = records.append("checkpoint", at, value.body(), context.tape->serial_);
   node.always_replay = true;
   node.replay = static_cast<std::uint32_t>(records.replays.size());
-  auto again = [f = std::move(f), before](const Tensor&, const Tensor&, Tensor* result) {
+  auto again = [f = std::move(f), before, leaves](const Tensor&, const Tensor&, Tensor* result) {
     struct Rewind {
       RandomState now = random_state();
       ~Rewind() { random_state() = now; }

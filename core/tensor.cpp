@@ -51,7 +51,20 @@ Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_
 
 constinit thread_local std::vector<Tensor::Saved>* Tensor::collector_ = nullptr;
 
+void check_shape(const Dims& shape) {
+  Size count = 1;
+  bool fits = true;
+  for (Size size : shape) {
+    if (size < 0) fail("a tensor cannot have shape {}: sizes are 0 or more", to_string(shape));
+    fits &= !__builtin_mul_overflow(count, std::max<Size>(size, 1), &count);
+  }
+  if (!fits || count > Size{1} << 43)
+    fail("a tensor of shape {} has more elements than any memory holds: were sizes mixed up?",
+         to_string(shape));
+}
+
 Tensor Tensor::uninitialised(const Dims& shape, DType dtype) {
+  if (shape.has_large_or_negative()) check_shape(shape);
   detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
   body->buffer = detail::Buffer::make(static_cast<std::size_t>(body->count) * bytes_of(dtype));
   return from_body(std::move(body));
@@ -152,6 +165,9 @@ void assign(Tensor& target, const Tensor& source, Where at) {
   if (target.shape() != source.shape())
     fail("[assign] {} cannot take values of shape {} ({}:{})", describe(target), describe(source), at.file,
          at.line);
+  if (!source.body().buffer)
+    fail("[assign] {} has no values yet: initialise the model, or load its weights ({}:{})", describe(source),
+         at.file, at.line);
   if (!target.body().buffer) {
     detail::Body& body = target.body();
     body.buffer = detail::Buffer::make(static_cast<std::size_t>(body.count) * bytes_of(body.dtype));

@@ -73,7 +73,7 @@ class Tensor {
   Tensor& operator=(Tensor&&) noexcept = default;
   ~Tensor() = default;
 
-  /// A new dense tensor whose values are not set yet: for kernels.
+  /// A new dense tensor whose values are not set yet: for kernels. Throws as check_shape() does.
   static Tensor uninitialised(const Dims& shape, DType dtype);
 
   bool defined() const { return static_cast<bool>(body_); }
@@ -196,6 +196,9 @@ void set_frozen(const Tensor& leaf, bool frozen);
 void assign(Tensor& target, const Tensor& source, Where at = {});
 /// Notes that target's buffer was written by other means (an optimiser's kernel).
 void mark_written(const Tensor& target);
+
+/// Throws unless all sizes are 0 or more and the elements are no more than a memory could hold (2^43).
+void check_shape(const Dims& shape);
 
 /// "(2,3)"
 std::string to_string(const Dims& shape);

@@ -7,9 +7,13 @@ namespace tapestry {
 namespace detail {
 
 template <class T>
+void Array<T>::refuse_access() {
+  fail("{} was given no values", std::is_same_v<T, bool> ? "a Mask" : "an Indices");
+}
+
+template <class T>
 T* Array<T>::allocate(const Dims& shape) {
-  for (Size size : shape)
-    if (size < 0) fail("an array cannot have shape {}: sizes are 0 or more", to_string(shape));
+  check_shape(shape);
   shape_ = shape;
   stride_ = dense_strides(shape);
   offset_ = 0;
@@ -27,6 +31,7 @@ bool Array<T>::take_shape(const Dims& shape) {
 
 template <class T>
 Array<T>::Array(std::span<const T> values, const Dims& shape) {
+  check_shape(shape);
   if (static_cast<Size>(values.size()) != shape.count())
     fail("{} values do not fill an array of shape {}", values.size(), to_string(shape));
   std::copy(values.begin(), values.end(), allocate(shape));
@@ -102,6 +107,8 @@ Mask Mask::window(Size queries, Size keys, Size before, Size after) {
   if (before < 0 || after < 0)
     fail("[window] a mask's window reaches 0 keys or more to either side, not {} before and {} after", before,
          after);
+  const Size all = queries + keys;  // farther than any key
+  before = std::min(before, all), after = std::min(after, all);
   return from(queries, keys, [shift = keys - queries, before, after](Size i, Size j) {
     return j >= i + shift - before && j <= i + shift + after;
   });
@@ -128,7 +135,8 @@ Mask Mask::unsqueeze(int axis) const {
 }
 
 View<const bool> Mask::broadcast(const Dims& shape, const char* op) const {
-  View<const bool> view{data(), shape, Dims::filled(shape.rank(), 0)};
+  static constexpr bool kAllowed = true;
+  View<const bool> view{defined() ? data() : &kAllowed, shape, Dims::filled(shape.rank(), 0)};
   const int ahead = shape.rank() - rank();
   bool fits = ahead >= 0;
   for (int axis = 0; fits && axis < rank(); ++axis) {

@@ -24,7 +24,12 @@ class Array {
   const Dims& strides() const { return stride_; }
   int rank() const { return shape_.rank(); }
   Size count() const { return shape_.count(); }
-  const T* data() const { return reinterpret_cast<const T*>(buffer_->data()) + offset_; }
+  /// Throws if there are no values.
+  const T* data() const {
+    if (!buffer_) [[unlikely]]
+      refuse_access();
+    return reinterpret_cast<const T*>(buffer_->data()) + offset_;
+  }
   View<const T> view() const { return {data(), shape_, stride_}; }
   /// All values, in row-major order.
   std::vector<T> to_vector() const;
@@ -38,6 +43,9 @@ class Array {
   Ref<Buffer> buffer_;
   Dims shape_, stride_;
   Size offset_ = 0;
+
+ private:
+  [[noreturn]] static void refuse_access();
 };
 
 }  // namespace detail

@@ -246,7 +246,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
   check(query, all_keys, all_values, options, at);
   const int lead = query.rank() - 2;
   const auto has_one = [&](const Tensor& x) { return x.rank() == query.rank() && x.size(lead - 1) == 1; };
-  const bool shared = lead >= 2 && has_one(all_keys) && has_one(all_values);
+  const bool shared = lead >= 2 && query.size(lead - 1) > 0 && has_one(all_keys) && has_one(all_values);
   const Tensor key = led_as(query, all_keys, shared), value = led_as(query, all_values, shared);
   const ScoreMod& score = options.score;
   Problem problem{even(query),  even(key),     even(value), {},           scale_of(query, options),

@@ -1,5 +1,5 @@
 // Cross-entropy, fused with its softmax and its gradient: one kernel writes both, and backward has only to
-// multiply by dy, which for a loss is 1.
+// multiply by dy, which for a loss is 1. (The logits stay as well, for second derivatives.)
 #include "core/ops/loss.hpp"
 
 #include <algorithm>
@@ -13,7 +13,6 @@
 #include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"
 #include "core/ops/views.hpp"
-#include "core/simd/reduce.hpp"
 #include "core/simd/rows.hpp"
 
 namespace tapestry {
@@ -81,10 +80,11 @@ Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy 
   return op<"cross_entropy">(
       at, std::move(y),
       wrt(logits,
-          [gradient, targets, options, per_row](const Tensor& dy) {
-            if (!per_row) return dy.item() == 1.0 ? gradient : dy * gradient;
+          [gradient, targets, ignore = options.ignore, per_row](const Tensor& dy) {
+            if (!per_row && dy.item() == 1.0) return gradient;
+            // An ignored row gets 0 of an infinite dy as well.
             const Tensor nothing = scalar(0.0, dy.dtype());
-            return unsqueeze(where(equal(targets, options.ignore), nothing, dy), -1) * gradient;
+            return unsqueeze(where(equal(targets, ignore), nothing, dy), -1) * gradient;
           }),
       twin([logits, targets, options, counted] {
         return plain_cross_entropy(logits, targets, options, std::max<Size>(1, counted));

@@ -48,10 +48,16 @@ using detail::multiply;
 
 namespace {
 
-/// x (…, n) as a matrix (rows, n), on no tape; a copy only if strides ask for it.
+/// x (…, n) as a matrix (rows, n); a copy only if strides ask for it.
+Tensor as_rows(const Tensor& x) {
+  Dims outer = x.shape();
+  outer.erase(outer.rank() - 1);
+  return reshape(x, {outer.count(), x.size(-1)});
+}
+/// The same on no tape.
 Tensor as_matrix(const Tensor& x) {
   const detail::Paused paused;  // no op records it
-  return reshape(x, {x.size(-1) ? -1 : x.count() / std::max<Size>(1, x.size(-1)), x.size(-1)});
+  return as_rows(x);
 }
 
 }  // namespace
@@ -126,15 +132,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Where a
       bias);
   return op<"linear">(
       at, std::move(y),
-      wrt(x,
-          [weight, in = x.shape()](const Tensor& dy) {
-            return reshape(matmul(reshape(dy, {-1, dy.size(-1)}), weight), in);
-          }),
+      wrt(x, [weight, in = x.shape()](const Tensor& dy) { return reshape(matmul(as_rows(dy), weight), in); }),
       wrt(
-          weight,
-          [x](const Tensor& dy) {
-            return matmul(transpose(reshape(dy, {-1, dy.size(-1)})), reshape(x, {-1, x.size(-1)}));
-          },
+          weight, [x](const Tensor& dy) { return matmul(transpose(as_rows(dy)), as_rows(x)); },
           [x](Tensor& sum, const Tensor& dy) {
             multiply(sum, transpose(as_matrix(dy)), as_matrix(x), {}, true);
           }),

@@ -223,6 +223,7 @@ Tensor plain_sequence(const Cell& cell, const Tensor& gates, const Tensor& first
                       const Tensor& bias_hh, const ValidLengths& lengths, bool reverse) {
   const Size time = gates.size(1), batch = gates.size(0);
   const Tensor nothing = scalar(0, gates.dtype());
+  if (time == 0) return zeros({batch, 0, weight_hh.size(1)}, gates.dtype());
   std::vector<Tensor> out(static_cast<std::size_t>(time));
   Tensor state = first;
   for (Size s = 0; s < time; ++s) {

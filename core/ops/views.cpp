@@ -53,7 +53,9 @@ Dims resolve(const Tensor& x, Dims shape, Where at) {
     }
   }
   if (open >= 0 && known > 0 && x.count() % known == 0) shape[open] = x.count() / known;
-  if (shape.count() != x.count() || (open >= 0 && shape[open] < 0))
+  const bool resolved = open < 0 || shape[open] >= 0;
+  if (resolved) check_shape(shape);
+  if (!resolved || shape.count() != x.count())
     fail("[reshape] the {} elements of {} do not fill shape {} ({}:{})", x.count(), describe(x),
          to_string(shape), at.file, at.line);
   return shape;
@@ -158,7 +160,7 @@ Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step, Where a
   if (from < 0 || to > n || from > to || step < 1)
     fail("[slice] {} to {} step {} does not fit axis {} of {} ({}:{})", begin, end, step, axis, describe(x),
          at.file, at.line);
-  return take_slice(x, a, from, (to - from + step - 1) / step, step, at);
+  return take_slice(x, a, from, to == from ? 0 : (to - from - 1) / step + 1, step, at);
 }
 
 Tensor select(const Tensor& x, int axis, Size index, Where at) {
@@ -190,6 +192,7 @@ Tensor expand(const Tensor& x, const Dims& shape, Where at) {
     fits = x.shape()[axis] == shape[axis + ahead] || x.shape()[axis] == 1;
   if (!fits)
     fail("[expand] {} cannot be expanded to {} ({}:{})", describe(x), to_string(shape), at.file, at.line);
+  check_shape(shape);
   Dims stride = Dims::filled(shape.rank(), 0);
   for (int axis = 0; axis < x.rank(); ++axis)
     if (x.shape()[axis] != 1 || shape[axis + ahead] == 1) stride[axis + ahead] = x.strides()[axis];

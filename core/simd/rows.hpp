@@ -1,5 +1,5 @@
-// Fused kernels over rows: softmax, log-softmax, log-sum-exp, layer norm, cross-entropy, each forward and
-// backward.
+// Fused kernels over rows: softmax, log-softmax, log-sum-exp, layer norm, each forward and backward, and
+// cross-entropy, which gives loss and gradient at once.
 //
 // A row is contiguous, `row stride` elements from the next; rows share out over the threads in groups that
 // follow from the shapes. Each row is read once or twice while it is in the cache; time goes to exp (softmax,

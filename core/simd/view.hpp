@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <stdexcept>
+#include <string>
 
 namespace tapestry {
 
@@ -16,19 +17,24 @@ using Size = std::int64_t;
 /// The largest number of axes that a tensor may have.
 inline constexpr int kMaxRank = 6;
 
-/// Up to kMaxRank sizes or strides, stored in place. The caller checks the rank before it builds one. Its 64
-/// bytes are copied as two halves; odd sizes are copied as halves that overlap, and whoever reads such a copy
-/// at once waits. What lies behind the last axis is 0, so two are compared as a whole.
+[[noreturn, gnu::cold]] inline void refuse_rank(std::size_t rank) {
+  throw std::length_error("a shape has at most " + std::to_string(kMaxRank) + " axes, not " +
+                          std::to_string(rank) + ": reshape, so that some become one");
+}
+
+/// Up to kMaxRank sizes or strides, stored in place; more throw std::length_error. Its 64 bytes are copied as
+/// two halves; odd sizes are copied as halves that overlap, and whoever reads such a copy at once waits. What
+/// lies behind the last axis is 0, so two are compared as a whole.
 class alignas(16) Dims {
  public:
   constexpr Dims() = default;
   constexpr Dims(std::initializer_list<Size> values) : rank_(static_cast<int>(values.size())) {
-    assert(rank_ <= kMaxRank);
+    if (rank_ > kMaxRank) refuse_rank(values.size());
     std::copy(values.begin(), values.end(), values_.begin());
   }
   /// `rank` copies of `value`.
   static constexpr Dims filled(int rank, Size value) {
-    assert(rank <= kMaxRank);
+    if (rank > kMaxRank) refuse_rank(static_cast<std::size_t>(rank));
     Dims dims;
     dims.rank_ = rank;
     std::fill_n(dims.values_.begin(), rank, value);
@@ -47,7 +53,7 @@ class alignas(16) Dims {
   constexpr Size* end() { return values_.data() + rank_; }
 
   constexpr void push_back(Size value) {
-    assert(rank_ < kMaxRank);
+    if (rank_ == kMaxRank) refuse_rank(kMaxRank + 1);
     values_[static_cast<std::size_t>(rank_++)] = value;
   }
   constexpr void insert(int axis, Size value) {
@@ -59,6 +65,12 @@ class alignas(16) Dims {
     values_[static_cast<std::size_t>(--rank_)] = 0;
   }
 
+  /// Whether a size is negative or at least 1024: six that are neither make fewer than 2^60 elements.
+  constexpr bool has_large_or_negative() const {
+    Size bits = 0;
+    for (Size value : values_) bits |= value;
+    return (bits >> 10) != 0;
+  }
   /// The number of elements of a tensor of these sizes; 1 for no axes.
   constexpr Size count() const {
     Size product = 1;

@@ -241,6 +241,14 @@ TEST_CASE("queries with nothing to attend to give exactly 0, and take no gradien
   }
 }
 
+TEST_CASE("no heads of queries over keys that all heads share: gradients are 0") {
+  const Tensor query = variable(zeros({2, 0, 3, 16})), key = variable(random_normal({2, 1, 3, 16}, 1));
+  { const Tensor filled = full({2, 1, 3, 16}, 7); }  // what stands in the memory that comes next
+  Tape tape;
+  tape.backward(sum(attend(query, key, key)));
+  CHECK(key.grad().to_vector() == std::vector<double>(96, 0));
+}
+
 TEST_CASE("what stands at keys and values that nobody sees touches nothing, forward or backward") {
   // Of each group of two heads, both look away; key 99 is seen by one head, so it counts.
   const auto may = [](QueryKey p) { return p.j % 7 != 3 && p.j < 100 - 40 * p.b && (p.j != 99 || p.h == 0); };

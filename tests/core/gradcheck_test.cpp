@@ -143,6 +143,21 @@ TEST_CASE("a check that proves nothing fails") {
   CHECK(gradcheck([](const Tensor& x) { return softmax(x, 0); }, draw({5}, 10)).ok());
 }
 
+TEST_CASE("large values do not hide a wrong gradient in their rounding") {
+  // Smaller steps drown in the rounding of y ≈ 10⁸; the first one tells.
+  const auto shifted = [](double factor) {
+    return [factor](const Tensor& x) {
+      return op<"add">({}, x.detach() + 1e8, wrt(x, [factor](const Tensor& dy) { return dy * factor; }));
+    };
+  };
+  CHECK(gradcheck(shifted(1), draw({5}, 11)).ok());
+  CHECK_FALSE(gradcheck(shifted(-1), draw({5}, 11)).ok());
+  const auto less_shifted = [](const Tensor& x) {
+    return op<"add">({}, x.detach() + 1e6, wrt(x, [](const Tensor& dy) { return dy * 1.01; }));
+  };
+  CHECK_FALSE(gradcheck(less_shifted, draw({5}, 11)).ok());
+}
+
 TEST_CASE("kinks are reported as kinks") {
   const Tensor x = tensor({-1, 0, 2}, DType::f64);
   const auto result = gradcheck([](const Tensor& t) { return relu(t); }, x);

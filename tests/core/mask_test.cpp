@@ -1,6 +1,9 @@
 // Masks: every kind there is, and that they combine and broadcast.
 #include <functional>
+#include <limits>
 
+#include "core/create.hpp"
+#include "core/ops/ops.hpp"
 #include "core/values.hpp"
 #include "tests/catch.hpp"
 
@@ -29,6 +32,15 @@ TEST_CASE("causal masks stand at the bottom right, whatever the sizes") {
     check_mask(Mask::causal(queries, keys), {queries, keys},
                [&](Size, Size i, Size j) { return j <= i + shift; });
   }
+}
+
+TEST_CASE("a window may reach as far as a number goes") {
+  constexpr Size kFar = std::numeric_limits<Size>::max();
+  CHECK(Mask::window(3, 5, 0, kFar).to_vector() == Mask::window(3, 5, 0, 5).to_vector());
+  CHECK(Mask::window(3, 5, kFar, kFar).to_vector() == std::vector<bool>(15, true));
+  CHECK(BlockMask::window(3, 5, kFar, 0).share() == BlockMask::causal(3, 5).share());
+  CHECK(attend(ones({3, 2}), ones({5, 2}), ones({5, 1}), {.mask = BlockMask::window(3, 5, 0, kFar)})
+            .to_vector() == std::vector<double>(3, 1));
 }
 
 TEST_CASE("windows slide along the diagonal that ends at the bottom right") {
@@ -74,4 +86,9 @@ TEST_CASE("no mask at all allows everything") {
   CHECK_FALSE((none | causal).defined());
   CHECK_FALSE((none & none).defined());
   CHECK_THROWS_WITH(!none, ContainsSubstring("no mask to turn round"));
+  const Tensor a = tensor({{1, 2, 3}});
+  CHECK(where(none, a, -a).to_vector() == a.to_vector());
+  CHECK(masked_softmax(a, none).to_vector() == softmax(a, -1).to_vector());
+  CHECK_THROWS_WITH(none.to_vector(), ContainsSubstring("a Mask was given no values"));
+  CHECK_THROWS_WITH(embedding(a, Indices{}), ContainsSubstring("an Indices was given no values"));
 }

@@ -97,8 +97,9 @@ Row linear_row() {
       return sum;
     });
   };
-  std::vector<std::pair<Dims, Dims>> cases{
-      {{4}, {3, 4}}, {{3, 3}, {3, 3}}, {{2, 3, 4}, {5, 4}}, {{0, 4}, {2, 4}}, {{1, 1}, {1, 1}}};
+  std::vector<std::pair<Dims, Dims>> cases{{{4}, {3, 4}},    {{3, 3}, {3, 3}}, {{2, 3, 4}, {5, 4}},
+                                           {{0, 4}, {2, 4}}, {{1, 1}, {1, 1}}, {{2, 0}, {3, 0}},
+                                           {{2, 3}, {0, 3}}};
   for (Size n : kLengths)
     if (n > 1 && n < 40) {
       cases.push_back({{3, n}, {2, n}});

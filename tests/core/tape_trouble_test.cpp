@@ -7,6 +7,7 @@
 #include "core/op.hpp"
 #include "core/ops/ops.hpp"
 #include "core/random.hpp"
+#include "core/simd/memory.hpp"
 #include "core/tape.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
@@ -195,6 +196,26 @@ TEST_CASE("a checkpoint's argument must not change before backward") {
   assign(a, tensor({5, 5}));
   CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
              ContainsSubstring("[checkpoint] a tensor that it saved was written"));
+}
+
+TEST_CASE("nor may a weight that it uses inside") {
+  Tensor w = variable(tensor({2, 3}));
+  const Tensor a = variable(tensor({1, 1}));
+  Tape tape;
+  const Tensor loss = sum(checkpoint([&](const Tensor& x) { return tanh(x * w) * w; }, a));
+  assign(w, tensor({5, 5}));
+  CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
+             ContainsSubstring("[checkpoint] a tensor that it saved was written"));
+}
+
+TEST_CASE("a checkpoint on a tape that is kept leaves nothing behind when it has run again") {
+  const Tensor x = variable(random_normal({512, 64}, 1)), w = variable(random_normal({64, 64}, 2));
+  Tape tape;
+  const Tensor loss = sum(checkpoint([&](const Tensor& h) { return linear(tanh(linear(h, w)), w); }, x));
+  tape.backward(loss, {.keep = true});
+  const Size before = simd::pool_stats().in_use;
+  for (int i = 0; i < 3; ++i) tape.backward(loss, {.keep = true});
+  CHECK(simd::pool_stats().in_use == before);
 }
 
 TEST_CASE("checkpoints can be differentiated twice") {

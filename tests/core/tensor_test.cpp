@@ -1,4 +1,5 @@
 // Tensors: constructors, views, strides, types, assign, and how they are printed.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -7,6 +8,7 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/views.hpp"
 #include "core/tape.hpp"
+#include "core/values.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
 
@@ -56,6 +58,32 @@ TEST_CASE("named constructors") {
   CHECK_THAT(message_of([] { arange(0, 1, 0); }), ContainsSubstring("cannot use a step of 0"));
   CHECK_THAT(message_of([] { zeros({2, -1}); }), ContainsSubstring("cannot have shape (2,-1)"));
   CHECK(zeros({0, 3}).count() == 0);
+}
+
+TEST_CASE("shapes that no memory holds, and too many axes") {
+  constexpr Size kHuge = Size{1} << 62;
+  const auto says = [](const auto& f, const char* text) {
+    CHECK_THAT(message_of<std::exception>(f), ContainsSubstring(text));
+  };
+  const char* const too_many = "has more elements than any memory holds";
+  says([] { zeros({kHuge}); }, too_many);
+  says([] { zeros({3, 6148914691236517206}); }, too_many);  // 2^64 + 2
+  says([] { reshape(zeros({0}), {Size{1} << 32, Size{1} << 32}); }, too_many);
+  says([] { expand(zeros({1, 1}), {Size{1} << 40, Size{1} << 40}); }, too_many);
+  says([] { arange(0, 1e19); }, too_many);
+  says([] { Indices({}, {kHuge, 0, kHuge}); }, too_many);
+  says([] { zeros({1, 1, 1, 1, 1, 1, 1}); }, "at most 6 axes, not 7");
+  says([] { reshape(zeros({1}), {1, 1, 1, 1, 1, 1, 1, 1}); }, "at most 6 axes, not 8");
+  CHECK(zeros({Size{1} << 40, 0}).count() == 0);
+  CHECK(slice(arange(0, 5), 0, 0, 3, std::numeric_limits<Size>::max()).to_vector() == Values{0});
+  CHECK(slice(arange(0, 5), 0, 2, 2, 3).count() == 0);
+}
+
+TEST_CASE("uniform numbers stay below their end when they are rounded to f32") {
+  // Draw 27,725,546 of seed 1 lies within half a unit in the last place of 1.
+  const Tensor x = random_uniform({27725600}, 1);
+  const float* const values = x.data<float>();
+  CHECK(*std::max_element(values, values + x.count()) < 1.0F);
 }
 
 TEST_CASE("random values depend on seed and place, and are the same in f32 and f64") {

@@ -49,4 +49,7 @@ TEST_CASE("an ignored row has no gradient, whatever comes back to it") {
     CHECK(logits.grad().to_vector()[i] == 0);
     CHECK(std::isfinite(logits.grad().to_vector()[3 + i]));
   }
+  logits.clear_grad();
+  tape.backward(log(cross_entropy(logits, {-1, -1})));
+  CHECK(logits.grad().to_vector() == std::vector<double>(6, 0));
 }
