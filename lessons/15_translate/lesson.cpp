@@ -272,6 +272,7 @@ void test_on_grammar(const Work& work) {
   const kit::GrammarScore on_fresh = kit::score_grammar(fresh, translate(fresh)),
                           on_held_out = kit::score_grammar(held_out, translate(held_out));
   if (!chosen.plan.attends()) {  // no target: it cannot cross, and long sentences are too much for it
+    report.part_of_lesson();
     report.figure("exact, new sentences", on_fresh.exact, "%");
     report.figure("exact, with pairs never seen together", on_held_out.exact, "%");
     return;
@@ -314,10 +315,12 @@ std::vector<Translation> test_on_real_text(const Work& work) {
   }
   fmt::print("  BLEU on the test set:\n{}", kit::table_of(work.all, {greedy, searched, copied}));
   const TranslatorPlan& plan = work.chosen().plan;
-  if (settings.direction == "en-fr" && plan.score == "additive" && plan.encoder == "gru")
+  if (settings.direction == "en-fr" && plan.score == "additive" && plan.encoder == "gru") {
     work.report.at_least("BLEU with a beam", bleu_of_chosen, 57);
-  else  // the target is for the usual translator
+  } else {  // the target is for the usual translator
+    work.report.part_of_lesson();
     work.report.figure("BLEU with a beam", bleu_of_chosen);
+  }
   return of_chosen;
 }
 
@@ -442,7 +445,7 @@ int main(int argc, char** argv) {
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     const bool real = !options.data.empty();
     kit::follow(program, real ? multi30k : grammar, settings);
-    const std::string folder = real ? "multi30k-" + settings.direction : "grammar";
+    const std::string folder = options.folder(real ? "multi30k-" + settings.direction : "grammar");
     if (program.given("--translate")) {
       const auto of = [&](const std::string& task) {
         return kit::folder_of(options.out, task, settings.plan);

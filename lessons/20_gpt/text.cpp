@@ -35,7 +35,7 @@ const kit::LanguageRecipe kLarge = {.layers = 4,
 constexpr std::uint64_t kTinyShakespeare = 0x4016c93c3be74c18;
 
 std::filesystem::path folder_of(const TextSettings& settings, const kit::Options& options) {
-  return options.out / settings.preset;
+  return options.out / options.folder(settings.preset);
 }
 
 /// A context is all that the model can see: when it is full, its later half becomes the next prompt.
@@ -91,10 +91,12 @@ void learn_text(const TextSettings& settings, const kit::Options& options, kit::
                              std::max<Size>(1, recipe.steps / 20)});
   const double loss = kit::loss_per_character(gpt, corpus.valid, recipe.context, options.smoke ? 100 : 1);
   constexpr const char* kWhat = "validation loss per character";
-  if (corpus.hash == kTinyShakespeare)
+  if (corpus.hash == kTinyShakespeare) {
     report.at_most(kWhat, loss, settings.preset == "large" ? 1.55 : 1.88, "nats");
-  else
+  } else {
+    report.part_of_lesson();
     report.figure(kWhat, loss, "nats");
+  }
 }
 
 void write_on(const TextSettings& settings, const kit::Options& options, const std::string& words) {

@@ -369,6 +369,7 @@ void lesson(const std::string& task, const kit::Options& options, kit::Report& r
   report.section("Attention alone");
   show_model(options.seed, report);
   if (task != "repeat") {
+    report.part_of_lesson();
     report.section("Another task: " + task);
     return other_task(task, options, report);
   }

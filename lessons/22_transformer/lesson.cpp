@@ -290,6 +290,8 @@ Translation test_on_real_text(const Trained& trained, const Corpus& corpus, cons
   if (settings.direction == "en-fr" && !settings.plan.recurrent_decoder) {  // what the targets are for
     report.at_least("BLEU, greedy", greedy.score, 57);
     report.at_least("BLEU with a beam", searched.score, settings.preset == "long" ? 61 : 59);
+  } else {
+    report.part_of_lesson();
   }
   for (const Translation& one : written)
     if (one.words.size() <= 11 && !kit::crossings(one).empty()) return one;

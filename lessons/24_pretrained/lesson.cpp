@@ -358,7 +358,8 @@ int main(int argc, char** argv) {
   using namespace lesson24;
   kit::Lesson program("24_pretrained", "other people's weights");
   program.steps(300, 4);
-  fs::path weights, reference = fs::path("tests") / "golden" / "minilm.safetensors";
+  fs::path weights;
+  fs::path reference = (kit::project_folder() / "tests/golden/minilm.safetensors").lexically_normal();
   program.add("--weights", weights, "Folder of all-MiniLM-L6-v2: model.safetensors, vocab.txt, two .json");
   program.add("--reference", reference, "What its vectors must be");
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {

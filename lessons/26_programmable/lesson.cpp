@@ -316,6 +316,10 @@ int main(int argc, char** argv) {
               {"voices", "sorting"});
   program.add_flag("--gallery", only_gallery, "The gallery alone, with pictures of all of it");
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
+    if (only_mine && only_gallery)
+      throw kit::UsageError("--mine and --gallery are two parts of the lesson: give one of them");
+    if (program.given("--task") && !only_mine)
+      throw kit::UsageError("--task is what --mine trains on: give --mine too");
     if (only_mine || only_gallery) report.part_of_lesson();
     if (only_mine) return train_mine(mine(), task, options, report);
     if (only_gallery) return show_gallery(options, report, true);

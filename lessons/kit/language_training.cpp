@@ -162,7 +162,8 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
 SavedLanguageModel load_language_model(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file))
     throw UsageError(fmt::format(
-        "there is no trained model at {}: train one first, with --data and the same --out and --preset",
+        "there is no trained model at {}: train one first, with --data, the same --out and --preset, and "
+        "without --smoke",
         file.string()));
   const TrainingState saved = load_checkpoint(file);
   try {

@@ -20,7 +20,15 @@ struct Options {
   std::filesystem::path out;   ///< exists and can be written when the lesson's body runs
   bool smoke = false;          ///< seconds only; targets are printed but not judged
   std::filesystem::path data;  ///< empty unless --data was given
+
+  /// The name of a folder in `out` for what is trained on a task. A smoke run has one of its own, so that
+  /// nobody uses its model for a trained one, and it takes nothing from one that is.
+  std::string folder(const std::string& task) const { return smoke ? task + "-smoke" : task; }
 };
+
+/// The top of the project, seen from where the program was started: lessons/run says it in TAPESTRY_ROOT;
+/// otherwise programs are started there, and it is empty.
+std::filesystem::path project_folder();
 
 /// The exit codes of every lesson.
 enum ExitCode : int {
@@ -66,8 +74,9 @@ class Lesson {
   /// True when the option was on the command line; for use in the body.
   bool given(const std::string& name) const;
 
-  /// Reads the options, creates the out folder, prints the title, runs `body`, prints the report's last line,
-  /// and returns an ExitCode. Nothing that derives from std::exception leaves it.
+  /// Reads the options and TAPESTRY_THREADS, creates the out folder, prints the title, runs `body`, prints
+  /// the report's last line, and returns an ExitCode. Nothing that derives from std::exception leaves it.
+  /// When the lesson is passed it makes the file that TAPESTRY_PASSED names: lessons/run asks for that.
   int run(int argc, const char* const* argv, const Body& body);
 
  private:

@@ -36,12 +36,14 @@ class Report {
   /// A yes or no that holds at any number of steps (gradients agree, two results are equal): always judged.
   bool check(std::string_view what, bool ok);
 
-  /// This run is a part of the lesson, and does not judge it as a whole: the last line then says so.
+  /// This run is a part of the lesson, or does not judge its target: the last line then says so.
   void part_of_lesson() { part_ = true; }
   /// The last line: all met, or the names of those that were missed. Prints nothing where nothing was judged.
   void finish();
 
   bool all_met() const { return missed_.empty(); }
+  /// Whether this run judged the lesson, and all was met.
+  bool passed() const { return judge_ == Judge::yes && !part_ && judged_ > 0 && all_met(); }
   /// 0 when all was met, else 1.
   int exit_code() const { return all_met() ? 0 : 1; }
 

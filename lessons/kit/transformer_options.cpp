@@ -58,7 +58,7 @@ TranslatorTraining training_of(const Options& options, const TransformerSettings
                                const std::string& task, const TransformerPlan& plan, std::size_t pairs) {
   const Recipe& recipe = settings.recipe;
   TranslatorTraining how = training_by(options, settings, recipe, pairs);
-  how.out = folder_of(options.out, task, plan);
+  how.out = folder_of(options.out, options.folder(task), plan);
   how.rise = recipe.rise;
   how.beta2 = 0.98;  // as Vaswani et al. 2017: a shorter memory of squares, for a rate that changes fast
   how.texts = texts_of(plan);

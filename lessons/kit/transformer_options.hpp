@@ -40,9 +40,9 @@ void follow(const Lesson& program, const TransformerRecipe& recipe, TransformerS
 std::filesystem::path folder_of(const std::filesystem::path& out, const std::string& task,
                                 const TransformerPlan& plan);
 
-/// The training that the options ask for, into folder_of(options.out, task, plan). `pairs` is how many there
-/// are to train on, for --epochs; 0: the task knows steps alone. The run's name says all that makes it
-/// another run when it changes; `task` opens it.
+/// The training that the options ask for, into folder_of(options.out, options.folder(task), plan). `pairs` is
+/// how many there are to train on, for --epochs; 0: the task knows steps alone. The run's name says all that
+/// makes it another run when it changes; `task` opens it.
 TranslatorTraining training_of(const Options& options, const TransformerSettings& settings,
                                const std::string& task, const TransformerPlan& plan, std::size_t pairs = 0);
 

@@ -2,6 +2,7 @@
 #include "lessons/kit/options.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -110,6 +111,7 @@ TEST_CASE("smoke runs are short and not judged", "[kit]") {
   CHECK(run({"--smoke"}).options.steps == 7);
   CHECK(run({"--smoke", "--steps", "9"}).options.steps == 9);
   CHECK(run({"--smoke"}, {}, 3).code == 0);
+  CHECK(run({"--smoke"}).options.folder("task") != run({}).options.folder("task"));
 }
 
 TEST_CASE("exit codes: target met, missed, bad use, a bug", "[kit]") {
@@ -127,6 +129,36 @@ TEST_CASE("exit codes: target met, missed, bad use, a bug", "[kit]") {
   const Outcome bug = run({}, [] { throw std::out_of_range("index 7"); });
   CHECK(bug.code == 3);
   CHECK(bug.err == "99_test: internal error, please report it: index 7\n");
+}
+
+TEST_CASE("a lesson that is passed makes the file that it was given for that", "[kit]") {
+  const Scratch scratch;
+  const std::filesystem::path mark = scratch.path("passed");
+  setenv("TAPESTRY_PASSED", mark.c_str(), 1);
+  run({"--smoke"});
+  run({"--help"});
+  run({}, {}, 98);
+  run({"--bogus"});
+  CHECK_FALSE(std::filesystem::exists(mark));
+  run({});
+  CHECK(std::filesystem::exists(mark));
+  unsetenv("TAPESTRY_PASSED");
+}
+
+TEST_CASE("without --out a lesson writes into the project's folder", "[kit]") {
+  // CLI11's generations write the default behind an option in different ways.
+  const auto help_has = [](const std::string& folder) {
+    const std::string help = run({"--help", "--out", "x"}).out;
+    const std::size_t at = help.find("out/99_test");
+    return at != std::string::npos && help.compare(at - folder.size(), folder.size(), folder) == 0;
+  };
+  CHECK_FALSE(help_has("/"));
+  setenv("TAPESTRY_ROOT", "..", 1);
+  CHECK(help_has("../"));
+  setenv("TAPESTRY_ROOT", ".", 1);
+  CHECK_FALSE(help_has("/"));
+  CHECK(help_has(""));
+  unsetenv("TAPESTRY_ROOT");
 }
 
 TEST_CASE("bad options give one line and exit code 2", "[kit]") {

@@ -14,13 +14,16 @@ TEST_CASE("a report prints figures and remembers what was missed", "[kit]") {
   report.section("First");
   report.section("Second");
   report.figure("words", 1234, "words/s");
+  CHECK_FALSE(report.passed());  // nothing has been judged
   CHECK(report.at_least("exact match", 99.6, 99, "%"));
   CHECK(report.at_most("difference", 1e-7, 1e-6));
   CHECK(report.check("two ways agree", true));
   CHECK(report.exit_code() == 0);
+  CHECK(report.passed());
   CHECK_FALSE(report.at_least("recall", 12.5, 50, "%"));
   CHECK_FALSE(report.check("three ways agree", false));
   CHECK(report.exit_code() == 1);
+  CHECK_FALSE(report.passed());
   report.finish();
   const std::string text = out.str();
   for (const char* part : {"1. First\n", "2. Second\n", "1234 words/s", "99.6 % (target ≥ 99 %)  ok",
@@ -70,6 +73,8 @@ TEST_CASE("a part of a lesson that holds does not claim the lesson's targets", "
   report.finish();
   CHECK(out.str().find("All checks hold.") != std::string::npos);
   CHECK(out.str().find("arget is met") == std::string::npos);
+  CHECK(report.exit_code() == 0);
+  CHECK_FALSE(report.passed());
 }
 
 TEST_CASE("rounding never moves a figure across its target", "[kit]") {
