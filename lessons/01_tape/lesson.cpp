@@ -85,7 +85,7 @@ Walk walk_by_hand(const kit::Options& options) {
   tape.mul(error, error);
   const std::vector<double> gradient = tape.backward();
 
-  // The table, and the same as a picture: a box for each line, an arrow for each input.
+  // The table, and the same as a picture: a box for each line, an arrow for each input, in their order.
   kit::Graph picture{"The tape of (w·x + b − y)²: values and gradients"};
   fmt::print("  line  op     value   gradient   inputs\n");
   for (std::size_t i = 0; i < tape.lines.size(); ++i) {
@@ -98,7 +98,8 @@ Walk walk_by_hand(const kit::Options& options) {
     fmt::print("  {:>4}  {:<4} {:>7} {:>10}  {}\n", i, line.op, line.value, gradient[i], inputs);
     const bool last = i + 1 == tape.lines.size();
     const int colour = last ? 3 : !line.inputs.empty() ? 0 : i == w || i == b ? 1 : 2;
-    picture.nodes.push_back({line.op, fmt::format("= {}, gradient {}", line.value, gradient[i]), colour});
+    picture.nodes.push_back({fmt::format("{}: {}", i, line.op),
+                             fmt::format("= {}, gradient {}", line.value, gradient[i]), colour});
   }
   kit::show(picture, options.out / "tape.svg");
   return {tape.lines.back().value, gradient[w], gradient[b]};

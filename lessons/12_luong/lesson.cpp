@@ -262,6 +262,7 @@ void compare_scores(std::deque<LuongTranslator>& models, const kit::Options& opt
     LuongTranslator& model = models.emplace_back(model_options(entry.kind, Feeding::no));
     train(model, entry.name, kit::draw_lookups, options);
     kit::Series& series = chart.series.emplace_back(kit::Series{entry.name, {}, {}});
+    if (!points(entry)) series.dashes = static_cast<int>(chart.series.size()) - 1;  // the three lie together
     std::array<Counted, 3>& results = counted.emplace_back();
     for (Size pairs = 2; pairs <= kMostPairs; pairs += 2) {
       const Counted result = count(model, kit::draw_lookups, options, pairs);
@@ -271,11 +272,11 @@ void compare_scores(std::deque<LuongTranslator>& models, const kit::Options& opt
     }
   }
   fmt::print(
-      "  score            formula             weights    symbols right in %      strings right in %\n"
-      "                                                4 pairs     8    16      4 pairs     8    16\n");
+      "  score            formula             parameters    symbols right in %    strings right in %\n"
+      "                                                   4 pairs     8    16    4 pairs     8    16\n");
   for (std::size_t i = 0; i < kScores.size(); ++i) {
     const auto& [at4, at8, at16] = counted[i];
-    fmt::print("  {:<15}  {:<18}  {:>7}   {:>7.1f} {:>5.1f} {:>5.1f}      {:>7.1f} {:>5.1f} {:>5.1f}\n",
+    fmt::print("  {:<15}  {:<18}  {:>10}   {:>7.1f} {:>5.1f} {:>5.1f}    {:>7.1f} {:>5.1f} {:>5.1f}\n",
                kScores[i].name, kScores[i].formula, weights_of(models[i].decoder.attention), at4.symbols,
                at8.symbols, at16.symbols, at4.strings, at8.strings, at16.strings);
   }

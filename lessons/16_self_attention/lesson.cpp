@@ -299,7 +299,7 @@ double train_and_test(Marker& model, const char* name, const kit::MarkedTokens& 
                return cross_entropy(model(batch.tokens), batch.answers);
              });
   const double right = kit::percent_equal(argmax(model(test.tokens)), test.answers);
-  fmt::print("  {:<34}{:>8}{:>10.2f} %\n", name, weights_of(model), right);
+  fmt::print("  {:<34}{:>10}{:>10.2f} %\n", name, weights_of(model), right);
   return right;
 }
 
@@ -341,8 +341,8 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
   const std::vector<std::int64_t> answers = test.answers.to_vector();
   const double base = 100 * static_cast<double>(std::count(answers.begin(), answers.end(), 0)) /
                       static_cast<double>(answers.size());
-  fmt::print("  {:<34}{:>8}{:>12}\n  {:<34}{:>18.2f} %\n", "", "weights", "right", "always no: the base rate",
-             base);
+  fmt::print("  {:<34}{:>10}{:>12}\n  {:<34}{:>20.2f} %\n", "", "parameters", "right",
+             "always no: the base rate", base);
   Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20);
   const double with = train_and_test(self, "self-attention", test, options);
   train_and_test(bare, "self-attention, no projections", test, options);

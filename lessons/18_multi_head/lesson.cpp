@@ -40,8 +40,9 @@ namespace {
 // The definition is a loop over H heads. Head i has three matrices of its own and attends as in lesson 8; the
 // results stand side by side, and one more matrix brings them back to the layer's width:
 //
-//     head_i = softmax(Q_i K_iᵀ / √d_k) V_i        Q_i = queries W_i^Qᵀ, K_i = keys W_i^Kᵀ, V_i = values
-//     W_i^Vᵀ result = [head_1, …, head_H] W^Oᵀ            with biases where you like
+//     Q_i = queries W_i^Qᵀ     K_i = keys W_i^Kᵀ     V_i = values W_i^Vᵀ
+//     head_i = softmax(Q_i K_iᵀ / √d_k) V_i
+//     result = [head_1, …, head_H] W^Oᵀ              with biases where you like
 //
 // d_k is the width in which a head compares, d_v the width of what it brings home. They need not be equal.
 // With d_k = d_v = width / H the layer has the same number of weights whatever H is.
@@ -259,11 +260,12 @@ Right train(Answerer& model, const std::string& name, const kit::Options& option
   return count(model(test, split), test);
 }
 
-void print_head() { fmt::print("                          d_k   weights    first %  second %   both %\n"); }
+void print_head() { fmt::print("                          d_k  parameters    first %  second %   both %\n"); }
 
 void print_row(const std::string& name, const Answerer& model, const Right& right) {
-  fmt::print("  {:<20} {:>6} {:>9} {:>10.1f} {:>9.1f} {:>8.1f}\n", name, model.attention.options().head_width,
-             weights_of(model.attention), right.first, right.second, right.both);
+  fmt::print("  {:<20} {:>6} {:>11} {:>10.1f} {:>9.1f} {:>8.1f}\n", name,
+             model.attention.options().head_width, weights_of(model.attention), right.first, right.second,
+             right.both);
 }
 
 void compare_heads(std::deque<Answerer>& models, const kit::Options& options, kit::Report& report) {
@@ -275,7 +277,7 @@ void compare_heads(std::deque<Answerer>& models, const kit::Options& options, ki
   const Right wrong = train(reshaped, "heads: 4, split by a reshape", options, split_wrongly);
 
   kit::Bars bars{"Both digits right, by the number of heads at equal cost", "% of questions", {}, {}};
-  bars.level = {99, "target"};
+  bars.level = {99, "target for 2 to 16 heads"};
   print_head();
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::string name = fmt::format("{} head{}", numbers[i], numbers[i] > 1 ? "s" : "");

@@ -50,7 +50,8 @@ std::string svg(const Bars& bars) {
   if (bars.level && axis.drawable(bars.level->value)) {
     const double at = x(bars.level->value);
     out.line(at, top - 8, at, bottom, kSoftInk, 1.3, true);
-    out.text(at, top - 14, bars.level->label, {12, kSoftInk, Anchor::middle});
+    const double half = text_width(bars.level->label, 12) / 2;
+    out.text(std::min(at, kWidth - 8 - half), top - 14, bars.level->label, {12, kSoftInk, Anchor::middle});
   }
   double y = top;
   for (const Bar& bar : bars.bars) {

@@ -82,7 +82,7 @@ void draw_series(Svg& out, const Series& series, std::size_t number, const Frame
       px = frame.x(px);
       py = frame.y(py);
     }
-    if (series.mark == Mark::line && points.size() > 1) out.polyline(points, colour, 2.2);
+    if (series.mark == Mark::line && points.size() > 1) out.polyline(points, colour, 2.2, series.dashes);
     const bool few = runs.points() > 2 && runs.points() <= 40;
     const bool dots = series.mark == Mark::points || few || run.size() == 1;
     if (!dots) continue;

@@ -32,6 +32,13 @@ const GraphNode& node_of(const Graph& graph, Size node) {
   return graph.nodes[static_cast<std::size_t>(node)];
 }
 
+/// How often the edge is there; 0 for all but the first of them.
+std::ptrdiff_t times(const Graph& graph, std::size_t edge) {
+  const auto here = graph.edges.begin() + static_cast<std::ptrdiff_t>(edge);
+  if (std::find(graph.edges.begin(), here, *here) != here) return 0;
+  return std::count(here, graph.edges.end(), *here);
+}
+
 const Slot& slot_at(const GraphLayout& layout, std::pair<Size, Size> place) {
   return layout.layers[static_cast<std::size_t>(place.first)][static_cast<std::size_t>(place.second)];
 }
@@ -55,6 +62,7 @@ std::string svg(const Graph& graph) {
   for (std::size_t e = 0; e < layout.paths.size(); ++e) {
     std::vector<Point> points;
     const auto& path = layout.paths[e];
+    if (path.empty() || times(graph, e) == 0) continue;
     for (std::size_t i = 0; i < path.size(); ++i) {
       const double y = top + static_cast<double>(path[i].first) * kLayerStep;
       const double x = left + slot_at(layout, path[i]).x;
@@ -68,6 +76,10 @@ std::string svg(const Graph& graph) {
       }
     }
     out.arrow(points, layout.reversed[e] ? "#d55e00" : "#7b8794");
+    if (times(graph, e) > 1) {
+      const Point& head = points.back();
+      out.text(head.first + 10, head.second - 14, fmt::format("×{}", times(graph, e)), {12, kInk});
+    }
   }
   for (std::size_t layer = 0; layer < layout.layers.size(); ++layer) {
     for (const Slot& slot : layout.layers[layer]) {
@@ -159,6 +171,13 @@ std::string text(const Graph& graph, const Terminal& terminal) {
     row = below;
   }
   for (const auto& [x, y] : heads) canvas.put(x, y, "▾", kGrey);
+  for (std::size_t e = 0; e < layout.paths.size(); ++e) {
+    if (layout.paths[e].empty() || times(graph, e) < 2) continue;
+    const auto [layer, place] = layout.paths[e].back();
+    int head = -1;  // the row above the layer
+    for (Size above = 0; above < layer; ++above) head += wires.rows(static_cast<std::size_t>(above)) + 2;
+    canvas.put(column(slot_at(layout, {layer, place})) + 2, head, fmt::format("×{}", times(graph, e)), kGrey);
+  }
   return title + canvas.text(terminal, 2);
 }
 

@@ -105,12 +105,35 @@ class Maker {
     }
   }
 
+  /// All nodes, depth-first from each that nobody reads, through what it reads from the first edge to the
+  /// last: so what one node reads begins in that order. With a stack of its own, as above.
+  std::vector<Size> by_readers() const {
+    std::vector<std::vector<Size>> read(at(nodes_));
+    std::vector<bool> is_read(at(nodes_), false), seen(at(nodes_), false);
+    for (const Edge& edge : edges_) {
+      read[at(edge.lower)].push_back(edge.upper);
+      is_read[at(edge.upper)] = true;
+    }
+    std::vector<Size> stack, order;
+    for (Size node = nodes_; node-- > 0;)
+      if (!is_read[at(node)]) stack.push_back(node);
+    while (!stack.empty()) {
+      const Size node = stack.back();
+      stack.pop_back();
+      if (seen[at(node)]) continue;
+      seen[at(node)] = true;
+      order.push_back(node);
+      stack.insert(stack.end(), read[at(node)].rbegin(), read[at(node)].rend());
+    }
+    return order;
+  }
+
   void fill_layers() {
     Size deepest = -1;
     for (const Size layer : layer_) deepest = std::max(deepest, layer);
     layout_.layers.resize(at(deepest + 1));
     std::vector<Size> place(at(nodes_));
-    for (Size node = 0; node < nodes_; ++node) {
+    for (const Size node : by_readers()) {
       std::vector<Slot>& layer = layout_.layers[at(layer_[at(node)])];
       place[at(node)] = static_cast<Size>(layer.size());
       layer.push_back({node, -1, 0});

@@ -22,6 +22,7 @@ struct Series {
   std::vector<double> x = {};
   std::vector<double> y = {};
   Mark mark = Mark::line;
+  int dashes = 0;  ///< in SVG, of a line: 0 whole; 1 and 2 dashed, so that three on one another are all seen
 };
 
 /// A dashed line at a value: a target.
@@ -73,8 +74,9 @@ struct GraphNode {
   int kind = 0;        ///< nodes of one kind have one colour: 0 an op, 1 a weight, 2 data, 3 a result
 };
 
-/// A directed graph, drawn in layers from top to bottom; edges go from node to node by index. Edges that
-/// would close a cycle are drawn upwards.
+/// A directed graph, drawn in layers from top to bottom; edges go from node to node by index. What a node
+/// reads stands from left to right in the order of its edges, where that takes no crossing; an edge that is
+/// there twice is drawn once, with ×2. Edges that would close a cycle are drawn upwards.
 struct Graph {
   std::string title;
   std::vector<GraphNode> nodes = {};

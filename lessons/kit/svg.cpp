@@ -102,13 +102,15 @@ void Svg::line(double x1, double y1, double x2, double y2, std::string_view stro
   body_ += '\n';
 }
 
-void Svg::polyline(const std::vector<Point>& points, std::string_view stroke, double width) {
+void Svg::polyline(const std::vector<Point>& points, std::string_view stroke, double width, int dashes) {
   std::string list;
   for (const auto& [x, y] : points)
     list += fmt::format("{}{},{}", list.empty() ? "" : " ", number(x), number(y));
   body_ += fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="{}")", list, stroke,
                        number(width));
-  body_ += " stroke-linejoin=\"round\" stroke-linecap=\"round\"/>\n";
+  if (dashes > 0)
+    body_ += fmt::format(R"( stroke-dasharray="12 24" stroke-dashoffset="{}")", number(-12 * (dashes - 1)));
+  body_ += fmt::format(" stroke-linejoin=\"round\" stroke-linecap=\"{}\"/>\n", dashes > 0 ? "butt" : "round");
 }
 
 void Svg::circle(double x, double y, double radius, std::string_view fill) {

@@ -50,7 +50,8 @@ class Svg {
             std::string_view stroke = "");
   void line(double x1, double y1, double x2, double y2, std::string_view stroke, double width = 1,
             bool dashed = false);
-  void polyline(const std::vector<Point>& points, std::string_view stroke, double width);
+  /// `dashes` 1 and 2 leave gaps, each where the other has none.
+  void polyline(const std::vector<Point>& points, std::string_view stroke, double width, int dashes = 0);
   void circle(double x, double y, double radius, std::string_view fill);
   /// A smooth line through the points, mostly downwards, with an arrow head at its end.
   void arrow(const std::vector<Point>& points, std::string_view stroke);

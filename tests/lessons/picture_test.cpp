@@ -2,6 +2,7 @@
 #include "lessons/kit/picture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -186,6 +187,9 @@ TEST_CASE("a missing value breaks a line", "[kit]") {
   Chart chart{
       "", "", "", {{"s", {0, 1, 2, 3, 4}, {1, 2, kNan, 2, 1}, Mark::line}}, {}, Scale::linear, Scale::linear};
   CHECK(count(svg(chart), "<polyline") == 2);
+  CHECK(count(svg(chart), "dasharray") == 0);
+  chart.series[0].dashes = 2;
+  CHECK(count(svg(chart), "dasharray") > 0);
   CHECK(count(svg(chart), "<circle") == 4);
 }
 
@@ -281,6 +285,10 @@ TEST_CASE("graphs are sound, whatever their edges", "[kit]") {
               {{0, 2}, {1, 2}, {2, 3}}};
   check_sound(graph);
   CHECK(count(svg(graph), "<path d=\"M") == 6);  // three edges, three heads
+  Graph square{"", {{"x", "", 1}, {"mul", "", 0}}, {{0, 1}, {0, 1}}};
+  CHECK(count(svg(square), "<path d=\"M") == 2);
+  CHECK(count(svg(square), "×2") == 1);
+  CHECK(count(text(square, {false, false, 60}), "×2") == 1);
   graph.edges.insert(graph.edges.end(), {{3, 0}, {1, 1}, {0, 99}, {-1, 2}, {0, 2}, {0, 3}});
   check_sound(graph);
   Random random(3);
@@ -313,6 +321,14 @@ TEST_CASE("a layout puts edges downwards and nodes apart", "[kit]") {
   CHECK(nodes == 5);
   for (const auto& path : layout.paths) {
     for (std::size_t i = 1; i < path.size(); ++i) CHECK(path[i].first == path[i - 1].first + 1);
+  }
+  // (w · x + b − y)²: what a node reads stands in the order of its edges, whatever the nodes' numbers.
+  const GraphLayout formula = lay_out(8, {{0, 4}, {1, 4}, {4, 5}, {2, 5}, {5, 6}, {3, 6}, {6, 7}, {6, 7}},
+                                      std::vector<double>(8, 9), 4, 2);
+  for (const auto& [layer, first, second] :
+       std::vector<std::array<Size, 3>>{{0, 0, 1}, {1, 4, 2}, {2, 5, 3}}) {
+    CHECK(formula.layers[static_cast<std::size_t>(layer)][0].node == first);
+    CHECK(formula.layers[static_cast<std::size_t>(layer)][1].node == second);
   }
   // A chain stands straight.
   const GraphLayout chain = lay_out(3, {{0, 1}, {1, 2}}, {10, 20, 14}, 4, 2);
