@@ -8,7 +8,7 @@
 // You will: 1 build a GPT from plain ops, and check it; 2 begin with a table of pairs and add one part at a
 // time, and see what each is good for; 3 let it sort; 4 stop computing the same keys and values again and
 // again; 5 choose words from what it predicts. With --data it learns any text instead, character by character
-// (--preset large takes half an hour and writes better), and --prompt lets it go on from words of yours.
+// (--preset large takes 16 minutes and writes better), and --prompt lets it go on from words of yours.
 
 #include <fmt/format.h>
 
