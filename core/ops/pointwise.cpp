@@ -158,8 +158,8 @@ Mask less(const Tensor& a, const Tensor& b, Where at) {
   const auto result = std::make_unique<bool[]>(count);
   dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    simd::compare<T>(simd::Comparison::less, View<bool>{result.get(), shape, dense_strides(shape)},
-                     broadcast_view<T>(a, shape), broadcast_view<T>(b, shape));
+    simd::less<T>(View<bool>{result.get(), shape, dense_strides(shape)}, broadcast_view<T>(a, shape),
+                  broadcast_view<T>(b, shape));
   });
   return Mask(std::span<const bool>(result.get(), count), shape);
 }

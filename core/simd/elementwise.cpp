@@ -1,8 +1,7 @@
-// copy, fill, convert, compare and select on strided views.
+// copy, fill, convert, less and select on strided views.
 #include "core/simd/elementwise.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
@@ -77,36 +76,14 @@ void select(const View<T>& out, const View<const bool>& condition,
       out, condition, yes, no);
 }
 
-namespace {
-
-template <class T, class Op>
-void compare_with(const Op& op, const View<bool>& out, const View<const T>& a, const View<const T>& b) {
+template <class T>
+void less(const View<bool>& out, const View<const T>& a, const View<const T>& b) {
   for_each_run(
       kGrain,
-      [&op](Size n, bool* to, const T* x, const T* y) {
-        for (Size i = 0; i < n; ++i) to[i] = op(x[i], y[i]);
+      [](Size n, bool* to, const T* x, const T* y) {
+        for (Size i = 0; i < n; ++i) to[i] = x[i] < y[i];
       },
       out, a, b);
-}
-
-}  // namespace
-
-template <class T>
-void compare(Comparison op, const View<bool>& out, const View<const T>& a, const View<const T>& b) {
-  switch (op) {
-    case Comparison::less:
-      return compare_with<T>(std::less<>{}, out, a, b);
-    case Comparison::less_equal:
-      return compare_with<T>(std::less_equal<>{}, out, a, b);
-    case Comparison::greater:
-      return compare_with<T>(std::greater<>{}, out, a, b);
-    case Comparison::greater_equal:
-      return compare_with<T>(std::greater_equal<>{}, out, a, b);
-    case Comparison::equal:
-      return compare_with<T>(std::equal_to<>{}, out, a, b);
-    case Comparison::not_equal:
-      return compare_with<T>(std::not_equal_to<>{}, out, a, b);
-  }
 }
 
 template void fill<float>(const View<float>&, float);
@@ -123,9 +100,7 @@ template void select<float>(const View<float>&, const View<const bool>&, const V
                             const View<const float>&);
 template void select<double>(const View<double>&, const View<const bool>&, const View<const double>&,
                              const View<const double>&);
-template void compare<float>(Comparison, const View<bool>&, const View<const float>&,
-                             const View<const float>&);
-template void compare<double>(Comparison, const View<bool>&, const View<const double>&,
-                              const View<const double>&);
+template void less<float>(const View<bool>&, const View<const float>&, const View<const float>&);
+template void less<double>(const View<bool>&, const View<const double>&, const View<const double>&);
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -1,4 +1,4 @@
-// Element-wise kernels: map with any functor, and copy, fill, convert, compare, select.
+// Element-wise kernels: map with any functor, and copy, fill, convert, less, select.
 //
 // Functors are called with Batch<T> values and are inlined into the one loop that each of them gets. Where
 // time goes: memory for the cheap ones, arithmetic for exp and its kin; both run in parallel above a few
@@ -77,11 +77,8 @@ template <class T>
 void select(const View<T>& out, const View<const bool>& condition,
             const View<const std::type_identity_t<T>>& yes, const View<const std::type_identity_t<T>>& no);
 
-/// The comparisons of `compare`; all but not_equal are false where an operand is NaN.
-enum class Comparison { less, less_equal, greater, greater_equal, equal, not_equal };
-
-/// out[i] = a[i] op b[i].
+/// out[i] = a[i] < b[i]; false where one is NaN.
 template <class T>
-void compare(Comparison op, const View<bool>& out, const View<const T>& a, const View<const T>& b);
+void less(const View<bool>& out, const View<const T>& a, const View<const T>& b);
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

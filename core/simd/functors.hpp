@@ -23,18 +23,14 @@ struct Div { template <class B> B operator()(B a, B b) const { return a / b; } }
 /// The larger (smaller) of the two; NaN where either is NaN.
 struct Max { template <class B> B operator()(B a, B b) const { return max_nan(a, b); } };
 struct Min { template <class B> B operator()(B a, B b) const { return min_nan(a, b); } };
-/// a·b + c.
-struct MulAdd { template <class B> B operator()(B a, B b, B c) const { return fma(a, b, c); } };
 
 // ---- one operand ----
 struct Neg { template <class B> B operator()(B x) const { return -x; } };
 struct Abs { template <class B> B operator()(B x) const { return abs(x); } };
 struct Square { template <class B> B operator()(B x) const { return x * x; } };
-struct Reciprocal { template <class B> B operator()(B x) const { return B(typename B::value_type(1)) / x; } };
 struct Sqrt { static constexpr Size kCost = 2; template <class B> B operator()(B x) const { return sqrt(x); } };
 struct Exp { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return exp(x); } };
 struct Log { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return log(x); } };
-struct Log1p { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return log1p(x); } };
 struct Tanh { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return tanh(x); } };
 struct Sigmoid { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return sigmoid(x); } };
 struct Softplus { static constexpr Size kCost = 8; template <class B> B operator()(B x) const { return softplus(x); } };
@@ -60,28 +56,6 @@ struct Clamp {
   T low, high;
   Batch<T> operator()(Batch<T> x) const { return min(Batch<T>(high), max(Batch<T>(low), x)); }
 };
-/// x + number, x · number, number − x, number / x.
-template <class T>
-struct AddScalar {
-  T number;
-  Batch<T> operator()(Batch<T> x) const { return x + number; }
-};
-template <class T>
-struct MulScalar {
-  T number;
-  Batch<T> operator()(Batch<T> x) const { return x * number; }
-};
-template <class T>
-struct ScalarSub {
-  T number;
-  Batch<T> operator()(Batch<T> x) const { return number - x; }
-};
-template <class T>
-struct ScalarDiv {
-  T number;
-  Batch<T> operator()(Batch<T> x) const { return number / x; }
-};
-
 /// a^b lane by lane with the C library's pow: every special case is right, at some 20 ns an element.
 struct Pow {
   static constexpr Size kCost = 64;
@@ -94,7 +68,7 @@ struct Pow {
     return load(static_cast<const T*>(x));
   }
 };
-/// x^exponent: −2, −1, −½, 0, ½, 1, 2 and 3 in vector arithmetic, the rest as Pow.
+/// x^exponent: −2, −1, 0, 1, 2 and 3 in vector arithmetic, the rest as Pow.
 template <class T>
 struct PowScalar {
   static constexpr Size kCost = 4;
@@ -149,36 +123,6 @@ struct GeluErfGrad {
   template <class B>
   B operator()(B dy, B x) const {
     return dy * gelu_erf_slope(x);
-  }
-};
-/// dy·sigmoid(x).
-struct SoftplusGrad {
-  static constexpr Size kCost = 4;
-  template <class B>
-  B operator()(B dy, B x) const {
-    return dy * sigmoid(x);
-  }
-};
-/// dy·sign(x), 0 at 0.
-struct AbsGrad {
-  template <class B>
-  B operator()(B dy, B x) const {
-    using T = typename B::value_type;
-    return select(x > B(T(0)), dy, select(x < B(T(0)), -dy, T(0)));
-  }
-};
-/// dy / (2y) with y = √x.
-struct SqrtGrad {
-  template <class B>
-  B operator()(B dy, B y) const {
-    return dy / (y + y);
-  }
-};
-/// −dy·a / b², the derivative of a / b by b, as dy·y with y = a / b: −dy·y / b.
-struct DivGrad {
-  template <class B>
-  B operator()(B dy, B y, B b) const {
-    return -(dy * y) / b;
   }
 };
 /// dy where low ≤ x ≤ high, else 0.

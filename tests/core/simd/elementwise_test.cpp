@@ -131,7 +131,7 @@ TEMPLATE_TEST_CASE("element-wise: every storage order, broadcast and gap", "[sim
       const std::unique_ptr<bool[]> result(new bool[truth.memory.size()]);
       const View<bool> compared{result.get() + (truth.view.data - truth.memory.data()), shape,
                                 truth.view.stride};
-      compare<T>(Comparison::less, compared, a.view, b.view);
+      less<T>(compared, a.view, b.view);
       each(shape, [&](const Dims& i) { REQUIRE(at(compared, i) == (at(a.view, i) < at(b.view, i))); });
 
       const std::vector<T> before = out.memory;
@@ -200,7 +200,6 @@ TEMPLATE_TEST_CASE("functors: kinks, NaN and derivatives", "[simd][elementwise]"
   CHECK(one(ClampGrad<T>{-1, 1}, 5, 1.5) == 0);
   CHECK(one(Sign{}, -3) == -1);
   CHECK(one(Sign{}, 0) == 0);
-  CHECK(one(AbsGrad{}, 5, -3) == -5);
   CHECK(one(MaxGrad{}, 5, 1, 1) == T(2.5));
   CHECK(one(PowScalar<T>{2}, -3) == 9);
   CHECK(one(PowScalar<T>{-1}, 4) == T(0.25));
@@ -208,6 +207,4 @@ TEMPLATE_TEST_CASE("functors: kinks, NaN and derivatives", "[simd][elementwise]"
   CHECK(one(Pow{}, -2, 3) == -8);
   CHECK(one(TanhGrad{}, 2, 0.5) == T(1.5));
   CHECK(one(SigmoidGrad{}, 2, 0.25) == T(0.375));
-  CHECK(one(SqrtGrad{}, 2, 4) == T(0.25));
-  CHECK(one(DivGrad{}, 2, 3, 4) == T(-1.5));
 }
