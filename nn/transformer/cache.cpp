@@ -32,7 +32,22 @@ void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
   assign(target, x);
 }
 
+/// The same with memory of its own; only the places that are filled are copied.
+Tensor copy_of(const Tensor& store, Size filled) {
+  if (!store.defined()) return store;
+  Tensor copy = Tensor::uninitialised(store.shape(), store.dtype());
+  Tensor target = places(copy, 0, filled);
+  assign(target, places(store, 0, filled));
+  return copy;
+}
+
 }  // namespace
+
+KeyValueCache::KeyValueCache(const KeyValueCache& other)
+    : capacity_(other.capacity_),
+      length_(other.length_),
+      keys_(copy_of(other.keys_, length_)),
+      values_(copy_of(other.values_, length_)) {}
 
 void KeyValueCache::append(const Tensor& keys, const Tensor& values) {
   if (Tape::active()) fail("[cache] a cache is for use without a tape: end the tape's scope first");

@@ -9,7 +9,8 @@
 
 namespace tapestry {
 
-/// What a stack of causal blocks remembers of the words so far.
+/// What a stack of causal blocks remembers of the words so far. A copy has memory of its own, as
+/// KeyValueCache's.
 struct StackCache {
   std::vector<KeyValueCache> layers;
 
