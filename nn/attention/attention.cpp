@@ -87,7 +87,23 @@ AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
   return prepare(keys, values, mask);
 }
 
+/// A scheme reads a table by the number of the head, and would read beside it.
+void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
+  const std::optional<Size> wanted = positions_ ? positions_->heads() : std::nullopt;
+  if (!wanted) return;
+  Size heads = 1;
+  for (int back = 3; back < std::max(query.rank(), keys.rank()); ++back)
+    heads *=
+        std::max(back <= query.rank() ? query.size(-back) : 1, back <= keys.rank() ? keys.size(-back) : 1);
+  if (heads != *wanted)
+    fail(
+        "[attention{}] its positions were made for {} heads, and query {} and keys {} have {}: they are "
+        "(batch, heads…, time, width); set AttentionOptions::pair_shape.heads",
+        in_quotes(), *wanted, describe(query), describe(keys), heads);
+}
+
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
+  check_heads(query, memory.keys);
   // 1. Score: how well does each key answer each query?
   Tensor asking = keep(memory.seeing, query);
   if (positions_) asking = positions_->turn(asking, state.step);
@@ -136,6 +152,7 @@ std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const Atte
 }
 
 Tensor Attention::context(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
+  check_heads(query, memory.keys);
   const std::optional<AttendOptions> options = in_tiles(query, memory);
   if (!options) return (*this)(query, memory, state).context;
   Tensor asking = keep(memory.seeing, query);

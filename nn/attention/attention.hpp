@@ -79,7 +79,8 @@ class Attention : public Module {
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores and windows
-  /// need; without it the first query is number 0.
+  /// need; without it the first query is number 0. Positions that were made for another number of
+  /// heads throw.
   Attended operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
   Attended operator()(const Tensor& query, const AttentionMemory& memory) const;
   /// The context alone. Where neither weights nor dropout are asked for, the score is a dot product and the
@@ -110,6 +111,7 @@ class Attention : public Module {
 
   /// How tiles would be asked for this, if they can do it.
   std::optional<AttendOptions> in_tiles(const Tensor& query, const AttentionMemory& memory) const;
+  void check_heads(const Tensor& query, const Tensor& keys) const;
 
   AnyScore score_;
   AttentionOptions options_;

@@ -31,6 +31,7 @@ class BucketPositions : public PairPositions {
  public:
   BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest);
 
+  std::optional<Size> heads() const override { return weight.size(1); }
   std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
   void share(const PairPositions& other) override;
   std::unique_ptr<PairPositions> copy() const override;
@@ -53,6 +54,7 @@ class AlibiPositions : public PairPositions {
   AlibiPositions(Place place, const PairShape& shape)
       : PairPositions(std::move(place)), heads_(shape.heads) {}
 
+  std::optional<Size> heads() const override { return heads_; }
   std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
   std::unique_ptr<PairPositions> copy() const override;
 
@@ -60,8 +62,12 @@ class AlibiPositions : public PairPositions {
   Size heads_;
 };
 
+/// A reach below 0 throws.
 PositionScheme shaw(Size reach);
+/// Making the layer throws unless `buckets` is even and 4 or more (2 where attention is causal) and
+/// `farthest` above half of it.
 PositionScheme t5_buckets(Size buckets = 32, Size farthest = 128);
+/// Nothing to choose: the slopes follow from the number of heads.
 PositionScheme alibi();
 
 }  // namespace tapestry

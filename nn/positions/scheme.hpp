@@ -27,6 +27,8 @@ class InputPositions : public Module {
 class PairPositions : public Module {
  public:
   using Module::Module;
+  /// The heads that it was made for: attention refuses others. None: any number will do.
+  virtual std::optional<Size> heads() const { return {}; }
   /// Queries or keys at the places first … first + T − 1, before they are compared.
   virtual Tensor turn(const Tensor& x, Size /*first*/) const { return x; }
   /// What is added to the scores (B, heads…, Tq, Tk); broadcasts to them. `query` as the score sees it.
@@ -43,6 +45,7 @@ class PairPositions : public Module {
 
 /// What a scheme has to know of the attention that it serves.
 struct PairShape {
+  /// The product of the axes between batch and time; 1 where there are none.
   Size heads = 1;
   /// d_k and d_v, of one head.
   Size head_width = 0, value_width = 0;
