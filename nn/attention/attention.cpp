@@ -65,14 +65,7 @@ AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values, con
 AttentionMemory Attention::prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
                                         Size first) const {
   const Mask seeing = mask.defined() ? seeing_queries(mask) : Mask{};
-  if (options_.strict && seeing.defined()) {
-    const auto rows = seeing.to_vector();
-    const auto empty = std::find(rows.begin(), rows.end(), false) - rows.begin();
-    fail(
-        "[attention{}] row {} of the mask {} leaves a query nothing to attend to, one of {} such rows: "
-        "give it a key, or turn strict off",
-        in_quotes(), empty, to_string(mask.shape()), std::count(rows.begin(), rows.end(), false));
-  }
+  check_strict(seeing, mask, "mask");
   return {score_.prepare(positions_ ? positions_->turn(keys, first) : keys), values, mask, seeing, {}};
 }
 
@@ -85,6 +78,16 @@ AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
   Mask mask = lengths.mask(keys.size(-2));
   while (mask.rank() < keys.rank()) mask = mask.unsqueeze(1);
   return prepare(keys, values, mask);
+}
+
+void Attention::check_strict(const Mask& seeing, const Mask& pairs, const char* what) const {
+  if (!options_.strict || !seeing.defined()) return;
+  const auto rows = seeing.to_vector();
+  const auto empty = std::find(rows.begin(), rows.end(), false) - rows.begin();
+  fail(
+      "[attention{}] row {} of the {} {} leaves a query nothing to attend to, one of {} such rows: "
+      "give it a key, or turn strict off",
+      in_quotes(), empty, what, to_string(pairs.shape()), std::count(rows.begin(), rows.end(), false));
 }
 
 /// A scheme reads a table by the number of the head, and would read beside it.
@@ -118,6 +121,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   }
   // 2. Mask: which pairs count at all? In local attention only those inside a window.
   const Window window = local_ ? (*local_)(asking, scores, mask, state.step) : Window{mask};
+  if (local_ && options_.strict) check_strict(seeing_queries(window.mask), window.mask, "window");
   // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
   const Tensor weights = window.fade(normalised(options_.normalise, scores, window.mask));
   // 4. Dropout.
@@ -129,7 +133,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
 
   state.weights = weights;
   state.step += query.size(-2);
-  if (slot_.recorder) slot_.recorder->take(weights, window.positions);
+  for (WeightRecorder* recorder : recorders_.all) recorder->take(weights, window.positions);
   return {context, weights, window.positions};
 }
 
@@ -138,7 +142,7 @@ std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const Atte
   const std::optional<double> factor = score_.dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
   if (queries * keys < kWorthTiles || queries < kWorthQueries || !factor || softmax == nullptr ||
-      *softmax != softmax_weights || local_ || slot_.recorder != nullptr ||
+      *softmax != softmax_weights || local_ || !recorders_.all.empty() ||
       (dropout_.training() && dropout_.rate() > 0))
     return {};
   AttendOptions options{.scale = factor};
@@ -167,9 +171,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
 }
 
 WeightRecorder::WeightRecorder(const Attention& attention) : attention_(attention) {
-  if (attention.slot_.recorder)
-    fail("the weights of the attention{} are being recorded already", attention.in_quotes());
-  attention.slot_.recorder = this;
+  attention.recorders_.all.push_back(this);
 }
 
 void WeightRecorder::take(const Tensor& weights, const Tensor& positions) {
@@ -182,6 +184,6 @@ void WeightRecorder::clear() {
   positions_.clear();
 }
 
-WeightRecorder::~WeightRecorder() { attention_.slot_.recorder = nullptr; }
+WeightRecorder::~WeightRecorder() { std::erase(attention_.recorders_.all, this); }
 
 }  // namespace tapestry

@@ -19,7 +19,8 @@ struct AttentionOptions {
   Normaliser normalise = softmax_weights;
   /// Of weights, in training.
   double dropout = 0;
-  /// A query with nothing to attend to is an error, instead of an output of 0.
+  /// A query with nothing to attend to, by the mask or since no key is left in its window, is an error,
+  /// instead of an output of 0.
   bool strict = false;
   /// Look only at the keys near a position: local_m(D) or local_p(D, query_width, hidden).
   std::optional<Local> local = {};
@@ -102,15 +103,17 @@ class Attention : public Module {
 
  private:
   friend class WeightRecorder;
-  /// A pointer that a copy does not share.
-  struct Slot {
-    Slot() = default;
-    Slot(const Slot&) {}
-    WeightRecorder* recorder = nullptr;
+  /// Those who record at present; a copy has none.
+  struct Recorders {
+    Recorders() = default;
+    Recorders(const Recorders&) {}
+    std::vector<WeightRecorder*> all;
   };
 
   /// How tiles would be asked for this, if they can do it.
   std::optional<AttendOptions> in_tiles(const Tensor& query, const AttentionMemory& memory) const;
+  /// Throws if a row of the pairs that count, "mask" or "window", is empty.
+  void check_strict(const Mask& seeing, const Mask& pairs, const char* what) const;
   void check_heads(const Tensor& query, const Tensor& keys) const;
 
   AnyScore score_;
@@ -118,11 +121,11 @@ class Attention : public Module {
   Dropout dropout_;
   std::optional<LocalWindow> local_;
   Owned<PairPositions> positions_;
-  mutable Slot slot_;
+  mutable Recorders recorders_;
 };
 
 /// While one lives, it keeps the weights that an attention layer computes, and local attention's positions;
-/// the model is not changed.
+/// the model is not changed. Several on one layer each keep all.
 class WeightRecorder {
  public:
   explicit WeightRecorder(const Attention& attention);

@@ -42,7 +42,7 @@ class MultiHeadAttention : public Module {
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). The queries stand at the
-  /// places `first`, `first` + 1, …, as windows and rotary positions see them; schemes of distances (Shaw, T5,
+  /// places `first`, `first` + 1, … for windows and rotary positions; schemes of distances (Shaw, T5,
   /// ALiBi) take the last query for the last key.
   Attended operator()(const Tensor& queries, const AttentionMemory& memory, Size first = 0) const;
   /// The context alone, in tiles where that can be: see Attention::context.

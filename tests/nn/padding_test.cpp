@@ -125,6 +125,16 @@ TEST_CASE("strict attention reports a query with nothing to attend to") {
   CHECK_NOTHROW(model.attention(x, x, x, ValidLengths{3, 1}));
 }
 
+TEST_CASE("strict attention reports a query whose window has no key left, too") {
+  const Attention attention(dot(), {.strict = true, .local = local_m(1)});
+  const Tensor q = random_normal({2, 5, 4}, 1), k = random_normal({2, 3, 4}, 2);
+  CHECK_THROWS_WITH(attention(q, k, k), Catch::Matchers::ContainsSubstring("row 4 of the window (5,3)") &&
+                                            Catch::Matchers::ContainsSubstring("one of 1 such rows"));
+  const Mask last = Mask::from(1, 3, [](Size, Size j) { return j == 2; });  // outside the first window
+  CHECK_THROWS_WITH(attention(k, k, k, last), Catch::Matchers::ContainsSubstring("row 0 of the window"));
+  CHECK_NOTHROW(attention(slice(q, 1, 0, 4), k, k));
+}
+
 TEST_CASE("leading axes are free: heads equal single runs, and masks broadcast over them") {
   const Attention attention(scaled_dot());
   const Tensor q = random_normal({2, 3, 4, 5}, 1, DType::f64), k = random_normal({2, 3, 6, 5}, 2, DType::f64);
@@ -155,7 +165,13 @@ TEST_CASE("weights are recorded on request and only then") {
     REQUIRE(recorder.weights().size() == 2);
     CHECK(recorder.weights()[0].shape() == Dims{1, 3, 3});
     CHECK(sum(recorder.weights()[0]).item() == Approx(3));
-    CHECK_THROWS_AS(WeightRecorder(attention), Error);
+    {
+      const WeightRecorder second(attention);  // of its own: the first goes on
+      attention(x, x, x);
+      CHECK(second.weights().size() == 1);
+    }
+    attention(x, x, x);
+    CHECK(recorder.weights().size() == 4);
   }
   CHECK_NOTHROW(attention(x, x, x));
 }

@@ -383,3 +383,13 @@ TEST_CASE("transformers say what is wrong with their input") {
   translator.initialise(1);
   CHECK_THROWS_WITH(translator(ids(), {5, 3}, ids(), 0.5), Contains("forcing ratio"));
 }
+
+TEST_CASE("a search runs while the learner records the same layer") {
+  TransformerTranslator model({small(), small(), false});
+  model.initialise(8);
+  model.eval();
+  const WeightRecorder recorder(model.stack.blocks[1].cross->attention);
+  const auto found = greedy(*model.begin(ids(), {5, 3}), {.begin = 1, .end = -1, .max_length = 3});
+  CHECK(found[0].alignment.size() == 3);
+  CHECK(recorder.weights().size() == 3);
+}
