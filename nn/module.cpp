@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "core/create.hpp"
@@ -17,8 +18,6 @@ std::string join(const std::string& prefix, const std::string& name) {
   if (name.empty()) return prefix;
   return prefix + "." + name;
 }
-
-thread_local detail::Cloning* cloning_now = nullptr;
 
 /// A leaf without values.
 Tensor empty_leaf(const Dims& shape, DType dtype, std::string name) {
@@ -39,36 +38,20 @@ void retype(const Tensor& leaf, DType dtype) {
   leaf.clear_grad();
 }
 
+/// Two NaN count as the same, too.
+bool same_values(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = a.to_vector(), y = b.to_vector();
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double one, double other) {
+    return one == other || (std::isnan(one) && std::isnan(other));
+  });
+}
+
 bool is_within(std::string_view path, std::string_view part) {
   return part.empty() || path == part ||
          (path.size() > part.size() && path.substr(0, part.size()) == part && path[part.size()] == '.');
 }
 
 }  // namespace
-
-namespace detail {
-
-Cloning::Cloning(std::optional<DType> dtype_in) : dtype(dtype_in) {
-  if (cloning_now) fail("clone() was called while another clone is being made");
-  cloning_now = this;
-}
-
-Cloning::~Cloning() { cloning_now = nullptr; }
-
-Cloning& Cloning::active(const char* what, const std::string& name) {
-  if (!cloning_now)
-    fail(
-        "a {} (\"{}\") cannot be copied: pass it by reference, take a handle with `Tensor w = …`, or clone() "
-        "the model",
-        what, name);
-  return *cloning_now;
-}
-
-void Cloning::refuse_type(const Module& model) {
-  fail("clone() wants the concrete type of the model: cast to {} first", model.type_name());
-}
-
-}  // namespace detail
 
 Module::Module(Place place) : name_(std::move(place.name)) {
   if (place.parent) attach(*place.parent);
@@ -190,7 +173,7 @@ void Module::load_state(const State& state) {
     Found& values = found[cell.parameter->ref().get()];
     if (!values.values)
       values = {&given->second, cell.path};
-    else if (values.values->to_vector() != given->second.to_vector())
+    else if (!same_values(*values.values, given->second))
       faults.push_back(fmt::format("\"{}\" and \"{}\" are one parameter but differ", values.path, cell.path));
   }
   for (const Cell& cell : distinct_cells())
@@ -229,6 +212,12 @@ void Module::set_frozen_part(std::string_view part, bool frozen) {
   }
 }
 
+bool Module::any_training() const {
+  return training_ || std::any_of(children_.begin(), children_.end(), [](const Child& child) {
+           return child.module && child.module->any_training();
+         });
+}
+
 void Module::set_training(bool on) {
   training_ = on;
   for (const Child& child : children_)
@@ -265,6 +254,7 @@ Parameter::Parameter(const Parameter& other)
   }
   Tensor::operator=(leaf);
   owner_->adopt({nullptr, this}, name_);
+  cloning.parameters[&other] = this;
 }
 
 Parameter::~Parameter() {
@@ -288,10 +278,26 @@ void Parameter::initialise(std::uint64_t seed, DType dtype) const {
   assign(leaf, tensor(values, shape(), DType::f64));
 }
 
-Evaluating::Evaluating(Module& model) : model_(model), before_(model.training()) { model.eval(); }
+namespace {
+
+template <class F>
+void for_each(Module& model, const F& f) {
+  f(model);
+  for (const Module::Child& child : model.children())
+    if (child.module) for_each(*child.module, f);
+}
+
+}  // namespace
+
+Evaluating::Evaluating(Module& model) : model_(model) {
+  for_each(model, [&](const Module& module) { before_[&module] = module.training(); });
+  model.eval();
+}
 
 Evaluating::~Evaluating() {
-  if (before_) model_.train();
+  for_each(model_, [&](Module& module) {
+    if (const auto found = before_.find(&module); found != before_.end()) module.training_ = found->second;
+  });
 }
 
 }  // namespace tapestry

@@ -29,6 +29,9 @@ namespace tapestry {
 
 class Module;
 class Parameter;
+namespace detail {
+class Cloning;
+}
 
 /// Where a module hangs: under a parent with a name, written {*this, "name"}; or nowhere, for the root of a
 /// model. With an empty name the children of the module are named as if they were the parent's own.
@@ -74,6 +77,8 @@ class Module {
   /// For use: dropout does nothing.
   void eval() { set_training(false); }
   bool training() const { return training_; }
+  /// True if this module or any in here is in training mode.
+  bool any_training() const;
 
   /// The name from the root of the model; empty for the root.
   std::string full_name() const;
@@ -94,6 +99,8 @@ class Module {
 
  private:
   friend class Parameter;
+  friend class Evaluating;
+  friend class detail::Cloning;
   /// A parameter with its name as seen from the module that was asked.
   struct Cell {
     std::string path;
@@ -190,8 +197,13 @@ class Cloning {
   static Cloning& active(const char* what, const std::string& name);
   [[noreturn]] static void refuse_type(const Module& model);
 
+  /// Puts the parts of the clone in the original's order: members are copied in the order in which they are
+  /// declared, and constructors may register them in another.
+  void order(const Module& model, Module& copy) const;
+
   std::optional<DType> dtype;
   std::map<const Module*, Module*> modules;
+  std::map<const Parameter*, Parameter*> parameters;
   std::map<const Body*, Tensor> leaves;
 };
 
@@ -200,15 +212,17 @@ class Cloning {
 /// A second model of the same type with the same values, in another type if asked: for gradient checks in
 /// f64, or to keep an average. What was tied stays tied, what was frozen stays frozen; gradients are not
 /// copied. Plain members of a module are copied too, so a module that keeps a pointer or a reference to
-/// another part of the model cannot be cloned safely.
+/// another part of the model cannot be cloned safely. Parts and parameters stand in the original's order.
 template <class M>
 std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {
   if (typeid(model) != typeid(M)) detail::Cloning::refuse_type(model);
   detail::Cloning cloning(dtype);
-  return std::make_unique<M>(model);
+  auto copy = std::make_unique<M>(model);
+  cloning.order(model, *copy);
+  return copy;
 }
 
-/// Puts a model into eval mode and, when it goes, back to training if the model was training.
+/// Puts a model into eval mode and, when it goes, each of its modules back into the mode that it had.
 class Evaluating {
  public:
   explicit Evaluating(Module& model);
@@ -218,7 +232,7 @@ class Evaluating {
 
  private:
   Module& model_;
-  bool before_;
+  std::map<const Module*, bool> before_;  // training?
 };
 
 /// A table of modules with their parameters, shapes, number of weights and memory.

@@ -43,8 +43,10 @@ class Searching final : public StepModel {
 
 std::unique_ptr<StepModel> detail::begin_search(const Module& model, const Decoder& decoder,
                                                 const Encoded& source) {
-  if (model.training())
-    fail("the translator is in training mode, where dropout is on: call eval() before a search");
+  if (model.any_training())
+    fail(
+        "the translator or a part of it is in training mode, where dropout is on: call eval() before a "
+        "search");
   return std::make_unique<Searching>(decoder, source);
 }
 

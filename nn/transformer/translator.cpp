@@ -77,8 +77,10 @@ Tensor TransformerTranslator::operator()(const Indices& source, const ValidLengt
 
 std::unique_ptr<StepModel> TransformerTranslator::begin(const Indices& source,
                                                         const ValidLengths& lengths) const {
-  if (training())
-    fail("the translator is in training mode, where dropout is on: call eval() before a search");
+  if (any_training())
+    fail(
+        "the translator or a part of it is in training mode, where dropout is on: call eval() before a "
+        "search");
   return std::make_unique<Translating>(*this, source, lengths);
 }
 

@@ -136,6 +136,10 @@ TEST_CASE("decoders say what is wrong with their input") {
   CHECK_THROWS_WITH((*model)(source(), lengths, target().columns(0, 3), 1.5), Contains("forcing ratio"));
   CHECK_THROWS_WITH((*model)(source(), lengths, Indices{2, 4}), Contains("(batch, time)"));
   CHECK_THROWS_WITH(model->begin(source(), lengths), Contains("training mode"));
+  model->eval();
+  CHECK_NOTHROW(model->begin(source(), lengths));
+  model->children().back().module->train();  // one part of it is enough
+  CHECK_THROWS_WITH(model->begin(source(), lengths), Contains("training mode"));
 }
 
 TEST_CASE("tied words are one weight") {

@@ -203,6 +203,25 @@ TEST_CASE("dropout works in training and not in eval mode") {
   CHECK_THROWS_AS(Dropout(1.0), Error);
 }
 
+TEST_CASE("evaluating leaves every part in the mode that it had") {
+  Net net;
+  net.blocks[0].eval();
+  {
+    const Evaluating evaluating(net);
+    CHECK_FALSE((net.training() || net.blocks[1].training()));
+  }
+  CHECK_FALSE((net.blocks[0].training() || net.blocks[0].up.training()));
+  CHECK((net.training() && net.blocks[1].training() && net.dropout.training()));
+  net.eval();
+  net.dropout.train();  // samples from dropout, say
+  {
+    const Evaluating evaluating(net);
+    CHECK_FALSE(net.dropout.training());
+  }
+  CHECK(net.dropout.training());
+  CHECK_FALSE((net.training() || net.out.training()));
+}
+
 TEST_CASE("the padding word stays 0 and gets no gradient") {
   Embedding layer(4, 3, 1);
   layer.initialise(5);
@@ -234,6 +253,10 @@ TEST_CASE("a tied parameter is one leaf, listed once, under the other's name") {
   for (const auto& [name, values] : net.state()) state[name] = values + 1.0;
   state["out.weight"] = state.at("words.weight");
   net.load_state(state);
+  state["out.weight"] = zeros({5, 3});
+  CHECK_THROWS_WITH(net.load_state(state), ContainsSubstring("are one parameter but differ"));
+  state["words.weight"] = state["out.weight"] = full({5, 3}, std::nan(""));  // the same, if not equal
+  CHECK_NOTHROW(net.load_state(state));
   state["out.weight"] = zeros({5, 3});
   CHECK_THROWS_WITH(net.load_state(state), ContainsSubstring("are one parameter but differ"));
   state.erase("words.weight");

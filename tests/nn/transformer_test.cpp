@@ -382,6 +382,13 @@ TEST_CASE("transformers say what is wrong with their input") {
   TransformerTranslator translator({small(), small(), false});
   translator.initialise(1);
   CHECK_THROWS_WITH(translator(ids(), {5, 3}, ids(), 0.5), Contains("forcing ratio"));
+  // One part in training mode is enough.
+  model.eval();
+  model.stack.blocks[1].train();
+  CHECK_THROWS_WITH(model.begin(ids().columns(0, 3)), Contains("eval()"));
+  translator.eval();
+  translator.encoder.train();
+  CHECK_THROWS_WITH(translator.begin(ids(), {5, 3}), Contains("eval()"));
 }
 
 TEST_CASE("a search runs while the learner records the same layer") {

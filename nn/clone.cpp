@@ -1,0 +1,53 @@
+// What clone() keeps while it copies a model, part by part.
+#include <algorithm>
+
+#include "nn/module.hpp"
+
+namespace tapestry {
+
+namespace {
+
+thread_local detail::Cloning* cloning_now = nullptr;
+
+}  // namespace
+
+namespace detail {
+
+Cloning::Cloning(std::optional<DType> dtype_in) : dtype(dtype_in) {
+  if (cloning_now) fail("clone() was called while another clone is being made");
+  cloning_now = this;
+}
+
+Cloning::~Cloning() { cloning_now = nullptr; }
+
+Cloning& Cloning::active(const char* what, const std::string& name) {
+  if (!cloning_now)
+    fail(
+        "a {} (\"{}\") cannot be copied: pass it by reference, take a handle with `Tensor w = …`, or clone() "
+        "the model",
+        what, name);
+  return *cloning_now;
+}
+
+void Cloning::refuse_type(const Module& model) {
+  fail("clone() wants the concrete type of the model: cast to {} first", model.type_name());
+}
+
+void Cloning::order(const Module& model, Module& copy) const {
+  auto next = copy.children_.begin();
+  for (const Module::Child& child : model.children_) {
+    const auto became = [&](const Module::Child& other) {
+      if (child.module) return modules.count(child.module) && modules.at(child.module) == other.module;
+      return parameters.count(child.parameter) && parameters.at(child.parameter) == other.parameter;
+    };
+    const auto found = std::find_if(next, copy.children_.end(), became);
+    if (found == copy.children_.end()) continue;
+    if (child.module) order(*child.module, *found->module);
+    std::rotate(next, found, found + 1);
+    ++next;
+  }
+}
+
+}  // namespace detail
+
+}  // namespace tapestry
