@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+}  // namespace
+
 void check_line(std::string_view line, std::string_view where, std::size_t number) {
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t length = utf8_length(line.substr(at));
@@ -22,8 +24,6 @@ void check_line(std::string_view line, std::string_view where, std::size_t numbe
     at += length;
   }
 }
-
-}  // namespace
 
 std::string read_text(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_file(path);

@@ -19,6 +19,9 @@ void write_text(const std::filesystem::path& path, std::string_view text);
 /// skipped). Throws Error with `where` and the line for a NUL byte or invalid UTF-8.
 std::vector<std::string_view> lines_of(std::string_view text, std::string_view where);
 
+/// Throws Error with `where` and the line's number for a NUL byte or invalid UTF-8 in it.
+void check_line(std::string_view line, std::string_view where, std::size_t number);
+
 /// Throws Error "where:line: why".
 template <class... Args>
 [[noreturn]] void fail_in_line(std::string_view where, std::size_t line, fmt::format_string<Args...> format,

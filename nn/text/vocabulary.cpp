@@ -118,6 +118,7 @@ Vocabulary Vocabulary::from_lines(const std::vector<std::string_view>& lines, st
         fail_in_line(origin, line, "expected the special word '{}'", kSpecials[at - 1]);
       continue;
     }
+    check_line(lines[at], origin, line);
     std::string word(lines[at]);
     if (split_words(word) != Words{word}) fail_in_line(origin, line, "'{}' is not one word", printable(word));
     if (is_special(word)) fail_in_line(origin, line, "the special word '{}' comes twice", word);

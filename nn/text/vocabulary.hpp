@@ -28,10 +28,10 @@ class Vocabulary {
   /// The specials alone.
   Vocabulary();
   /// All words that occur at least `at_least` times, the most frequent first, among equals the first seen
-  /// first.
+  /// first. Throws as of() does.
   static Vocabulary build(const std::vector<Words>& sentences, Size at_least = 1);
-  /// The given words in the given order. Throws Error for a word that is empty, holds white space, is spelled
-  /// like a special, or comes twice.
+  /// The given words in the given order. Throws Error for a word that is empty, holds white space or a NUL
+  /// byte, is no UTF-8, is spelled like a special, or comes twice.
   static Vocabulary of(const Words& words);
 
   Size size() const { return static_cast<Size>(words_.size()); }

@@ -61,6 +61,13 @@ TEST_CASE("a vocabulary survives a file", "[text]") {
   CHECK(Vocabulary::from_text(Vocabulary().text(), "empty") == Vocabulary());
 }
 
+TEST_CASE("words that no file could hold are refused when the vocabulary is made", "[text]") {
+  const std::string nul("a\0b", 3), no_text = "a\xFF";
+  CHECK_THROWS_WITH(Vocabulary::build({{"ok", no_text}}), ContainsSubstring("invalid UTF-8 (byte 0xff"));
+  CHECK_THROWS_WITH(Vocabulary::of({nul}), ContainsSubstring("NUL byte at byte 2"));
+  CHECK_NOTHROW(Vocabulary::build({{"ok", "ok", no_text}}, 2));  // not in it
+}
+
 TEST_CASE("a damaged vocabulary is refused with its line", "[text]") {
   const std::string head = "tapestry vocabulary 1\n<pad>\n<unk>\n<start>\n<end>\n";
   const auto error = [](const std::string& text) {
