@@ -1,4 +1,5 @@
-// Adam (Kingma & Ba 2015, algorithm 1) and AdamW (Loshchilov & Hutter 2019, algorithm 2).
+// Adam (Kingma & Ba 2015, algorithm 1) and AdamW (Loshchilov & Hutter 2019, algorithm 2, as PyTorch has it:
+// the learning rate multiplies the decay, too).
 #pragma once
 
 #include <vector>

@@ -76,7 +76,7 @@ void Optimiser::step(double rate_factor, double gradient_scale) {
   // half-way.
   for (const Ready& one : ready) mark_written(one.slot->weight);
   update(ready, rate_factor, gradient_scale);
-  for (const Ready& one : ready) one.slot->weight.clear_grad();
+  clear_gradients();  // of frozen weights too: later ones would be added to them
 }
 
 void Optimiser::clear_gradients() const {

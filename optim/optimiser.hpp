@@ -25,9 +25,9 @@ class Optimiser {
   Optimiser& operator=(const Optimiser&) = delete;
   virtual ~Optimiser() = default;
 
-  /// Changes every weight that is not frozen, and consumes the gradients. `rate_factor`, from a schedule,
-  /// multiplies every group's learning rate; `gradient_scale` multiplies the gradients. Throws, naming the
-  /// weights, and changes nothing if a gradient is absent.
+  /// Changes every weight that is not frozen, and consumes the gradients, those of frozen weights too.
+  /// `rate_factor`, from a schedule, multiplies every group's learning rate; `gradient_scale` multiplies the
+  /// gradients. Throws, naming the weights, and changes nothing if a gradient is absent.
   void step(double rate_factor = 1, double gradient_scale = 1);
 
   /// Drops all gradients, for a step that is not to be taken.

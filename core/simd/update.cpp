@@ -41,8 +41,7 @@ void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step)
     const Batch<T> w = load_n(static_cast<const T*>(weight + i), count);
     Batch<T> d = fma(l2, w, load_n(gradient + i, count) * scale_by);
     if (velocity) {
-      const Batch<T> b =
-          step.first ? d : fma(momentum, load_n(static_cast<const T*>(velocity + i), count), d);
+      const Batch<T> b = fma(momentum, load_n(static_cast<const T*>(velocity + i), count), d);
       store_n(velocity + i, b, count);
       d = step.nesterov ? fma(momentum, b, d) : b;
     }

@@ -19,11 +19,11 @@ struct AdamStep {
 template <class T>
 void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step);
 
-/// w ← w − lr · d, with d = g + λw, and with momentum μ: b ← μ b + d (b ← d at the first step), d ← b, or d +
-/// μ b (Nesterov).
+/// w ← w − lr · d, with d = g + λw, and with momentum μ: b ← μ b + d (b = 0 at first), d ← b, or d + μ b
+/// (Nesterov).
 struct SgdStep {
   double learning_rate = 1e-2, momentum = 0, weight_decay = 0;
-  bool nesterov = false, first = false;
+  bool nesterov = false;
   double scale = 1;
 };
 /// `velocity` may be null without momentum.

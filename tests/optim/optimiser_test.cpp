@@ -66,6 +66,24 @@ TEST_CASE("a step consumes gradients, and one that finds none names the paramete
   sgd.clear_gradients();
 }
 
+TEST_CASE("a step consumes a frozen weight's gradient, too: nothing is added to it later") {
+  const Tensor a = weight({3}, 1, "a"), b = weight({3}, 2, "b");
+  SGD sgd({a, b});
+  const auto backward = [&] {
+    Tape tape;
+    tape.backward(sum(a * 2.0) + sum(b));
+  };
+  backward();
+  set_frozen(a, true);
+  const std::vector<double> before = a.to_vector();
+  sgd.step();
+  CHECK(a.to_vector() == before);
+  CHECK_FALSE((a.has_grad() || b.has_grad()));
+  set_frozen(a, false);
+  backward();
+  CHECK(a.grad().to_vector() == std::vector<double>{2, 2, 2});
+}
+
 TEST_CASE("a list of absent gradients stays short") {
   std::vector<Tensor> many;
   for (int i = 0; i < 30; ++i) many.push_back(weight({1}, 1, fmt::format("w{}", i)));
