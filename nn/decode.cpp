@@ -63,6 +63,11 @@ Indices last_words(const std::vector<std::int64_t>& ids) {
   return Indices(ids, {static_cast<Size>(ids.size())});
 }
 
+[[noreturn]] void fail_without_words(const char* name, Size sentence) {
+  fail("[{}] the model gives no word of sentence {} a probability: are there NaN among its weights?", name,
+       sentence);
+}
+
 /// Follows a hypothesis back to its beginning.
 Decoded write_out(const std::vector<Word>& words, Size last, double log_probability, bool ended,
                   const SearchOptions& options) {
@@ -143,9 +148,11 @@ std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options) {
     for (Size row = 0; row < static_cast<Size>(live.size()); ++row) {
       Live hypothesis = live[static_cast<std::size_t>(row)];
       const std::int64_t id = likeliest[static_cast<std::size_t>(row)];
+      const double log_probability = log_probabilities.at({row, id});
+      if (std::isnan(log_probability)) fail_without_words("greedy", hypothesis.sentence);
       words.push_back({hypothesis.last, id, step.alignment, row});
       hypothesis.last = static_cast<Size>(words.size()) - 1;
-      hypothesis.log_probability += log_probabilities.at({row, id});
+      hypothesis.log_probability += log_probability;
       if (id == options.end || t + 1 == options.max_length) {
         results[static_cast<std::size_t>(hypothesis.sentence)] =
             write_out(words, hypothesis.last, hypothesis.log_probability, id == options.end, options);
@@ -188,11 +195,7 @@ std::vector<Decoded> beam_search(StepModel& model, const SearchOptions& options)
         candidates.insert(candidates.end(), best.begin(), best.end());
       }
       std::sort(candidates.begin(), candidates.end());
-      if (candidates.empty())
-        fail(
-            "[beam_search] the model gives no word of sentence {} a probability: are there NaN among its "
-            "weights?",
-            sentence);
+      if (candidates.empty()) fail_without_words("beam_search", sentence);
 
       Ended& done = ended[static_cast<std::size_t>(sentence)];
       std::vector<Live> kept;

@@ -25,7 +25,8 @@ void check_widths(const char* name, const Module& score, const Tensor& query, co
 Tensor direction(const Tensor& x) {
   const Tensor squared = sum(x * x, {-1}, Keep::yes);
   const Tensor zero = scalar(0, x.dtype()), one = scalar(1, x.dtype());
-  const Mask some = less(zero, squared.detach());
+  // All but 0, NaN too, of which no comparison holds.
+  const Mask some = less(zero, squared.detach()) | !less(squared.detach(), one);
   return where(some, x / sqrt(where(some, squared, one)), zero);
 }
 

@@ -62,7 +62,8 @@ class GeneralScore : public Module {
 };
 
 /// s = g q · k / (‖q‖ ‖k‖) (query-key normalisation: Henry et al. 2020); query and key are equally wide. A
-/// vector of zeros has no direction: its scores and its gradient are 0.
+/// vector of zeros has no direction: its scores and its gradient are 0. So are those of one whose ‖x‖² leaves
+/// the range of its type (in f32 components below 1e-23 or above 1e19).
 class CosineScore : public Module {
  public:
   CosineScore(Place place, double gain);

@@ -142,6 +142,19 @@ TEST_CASE("a sentence that does not end is cut off at max_length") {
   CHECK(beam_search(b, options(1))[0].ids == by_greedy[0].ids);
 }
 
+TEST_CASE("a model whose logits are NaN has no likeliest word: no search invents one") {
+  class Broken final : public StepModel {
+   public:
+    Size rows() const override { return 2; }
+    Step step(const Indices&) override { return {tensor({{0, 1, 2}, {0, std::nan(""), 2}}, DType::f64), {}}; }
+    void keep_rows(const std::vector<Size>&) override {}
+  } model;
+  using Catch::Matchers::ContainsSubstring;
+  const auto told = ContainsSubstring("no word of sentence 1 a probability");
+  CHECK_THROWS_WITH(greedy(model, options(1)), ContainsSubstring("[greedy]") && told);
+  CHECK_THROWS_WITH(beam_search(model, options(2)), ContainsSubstring("[beam_search]") && told);
+}
+
 TEST_CASE("a search refuses a tape and a model in training mode") {
   Chain chain({kPlain});
   {

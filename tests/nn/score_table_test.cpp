@@ -320,6 +320,19 @@ TEST_CASE("a vector of zeros has no direction: cosine scores and gradients of 0"
   CHECK(sum(abs(k.grad())).item() > 0);
 }
 
+TEST_CASE("a cosine of a vector with NaN is NaN, as every other score's") {
+  Attention attention(cosine(3));
+  attention.initialise(1, DType::f64);
+  const double nan = std::nan("");
+  const Tensor x = tensor({{0.6, 0.8}, {1, nan}, {0, 0}}, DType::f64);
+  ScoreState state;
+  const std::vector<double> found =
+      attention.score().score(x, attention.score().prepare(x), state).to_vector();
+  CHECK(found[0] == Approx(3));
+  for (const std::size_t i : {1U, 3U, 4U, 5U, 7U}) CHECK(std::isnan(found[i]));
+  for (const std::size_t i : {2U, 6U, 8U}) CHECK(found[i] == 0);
+}
+
 TEST_CASE("a Gaussian's width is above 0; learned or fixed, it starts the same") {
   CHECK_THROWS_AS(Attention(nadaraya_watson(0)), Error);
   CHECK_THROWS_AS(Attention(nadaraya_watson(-1, Sigma::learned)), Error);
