@@ -38,6 +38,9 @@ class RMSNorm : public Module {
   explicit RMSNorm(Size width, double epsilon = 1e-5) : RMSNorm(Place{}, width, epsilon) {}
 
   Tensor operator()(const Tensor& x) const {
+    if (x.rank() < 1 || x.size(-1) != weight.size(0))
+      fail("[rms_norm{}] x {} does not have the width {}: it is (…, width)", in_quotes(), describe(x),
+           weight.size(0));
     return x / sqrt(mean(x * x, {-1}, Keep::yes) + epsilon_) * weight;
   }
 

@@ -47,6 +47,7 @@ Tensor rnn_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_
 Tensor rnn_sequence(const Tensor& gates, Tensor hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                     const ValidLengths& lengths, bool reverse, Where at) {
   const Size batch = gates.size(0), steps = gates.size(1);
+  if (steps == 0) return zeros({batch, 0, hidden.size(1)}, gates.dtype());
   PoolVector<Tensor> states(static_cast<std::size_t>(steps));
   for (Size i = 0; i < steps; ++i) {
     const Size t = reverse ? steps - 1 - i : i;
@@ -152,6 +153,8 @@ Recurrent::Weights::Weights(Module& owner, const std::string& suffix, Size gates
 
 Recurrent::Recurrent(Place place, CellKind kind, Size in, Size hidden, RecurrentOptions options)
     : Module(std::move(place)), kind_(kind), hidden_(hidden), options_(options) {
+  if (options.layers < 1)
+    fail("the recurrent layer{} wants one layer or more, not {}", in_quotes(), options.layers);
   for (int layer = 0; layer < options.layers; ++layer)
     for (int direction = 0; direction < directions(); ++direction)
       weights_.emplace_back(*this, fmt::format("_l{}{}", layer, direction ? "_reverse" : ""),

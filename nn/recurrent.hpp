@@ -66,6 +66,7 @@ struct LSTMCell : RecurrentCell {
 };
 
 struct RecurrentOptions {
+  /// 1 or more.
   int layers = 1;
   /// A second run from the end to the beginning in every layer (Schuster & Paliwal 1997); outputs are
   /// [forward; backward].

@@ -22,6 +22,7 @@ struct Local {
   Size query_width = 0, hidden = 0;
 };
 
+/// Making the layer throws for reach < 0, and in local-p for reach 0.
 Local local_m(Size reach);
 Local local_p(Size reach, Size query_width, Size hidden);
 

@@ -121,26 +121,30 @@ AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& va
   return prepare(keys, values, lengths.mask(keys.size(1)));
 }
 
-Tensor MultiHeadAttention::by_heads(const Tensor& queries) const {
+Tensor MultiHeadAttention::by_heads(const Tensor& queries, const AttentionMemory& memory) const {
   check_input(*this, queries, options_.width, "queries");
+  const Size batch = memory.keys.size(0);
+  if (queries.size(0) != batch && queries.size(0) != 1 && batch != 1)
+    fail("[multi_head{}] queries {} do not fit a memory with a batch of {}", in_quotes(), describe(queries),
+         batch);
   return part(query(queries), options_.key_heads, options_.heads / options_.key_heads);
 }
 
 Tensor MultiHeadAttention::context(const Tensor& queries, const AttentionMemory& memory, Size first) const {
   ScoreState state;
   state.step = first;
-  return output(join(attention.context(by_heads(queries), memory, state)));
+  return output(join(attention.context(by_heads(queries, memory), memory, state)));
 }
 
 Attended MultiHeadAttention::operator()(const Tensor& queries, const AttentionMemory& memory,
                                         Size first) const {
   ScoreState state;
   state.step = first;
-  Attended looked = attention(by_heads(queries), memory, state);
+  Attended looked = attention(by_heads(queries, memory), memory, state);
   looked.context = output(join(looked.context));
   if (looked.weights.rank() == 5)
-    looked.weights =
-        reshape(looked.weights, {queries.size(0), options_.heads, queries.size(1), looked.weights.size(-1)});
+    looked.weights = reshape(
+        looked.weights, {looked.weights.size(0), options_.heads, queries.size(1), looked.weights.size(-1)});
   return looked;
 }
 

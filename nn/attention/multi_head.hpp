@@ -43,7 +43,8 @@ class MultiHeadAttention : public Module {
 
   /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). The queries stand at the
   /// places `first`, `first` + 1, … for windows and rotary positions; schemes of distances (Shaw, T5,
-  /// ALiBi) take the last query for the last key.
+  /// ALiBi) take the last query for the last key. A memory with a batch of 1 serves all rows; another batch
+  /// than the queries' throws.
   Attended operator()(const Tensor& queries, const AttentionMemory& memory, Size first = 0) const;
   /// The context alone, in tiles where that can be: see Attention::context.
   Tensor context(const Tensor& queries, const AttentionMemory& memory, Size first = 0) const;
@@ -60,8 +61,8 @@ class MultiHeadAttention : public Module {
   const MultiHeadOptions& options() const { return options_; }
 
  private:
-  /// The queries of each head: (B, heads…, Tq, d).
-  Tensor by_heads(const Tensor& queries) const;
+  /// The queries of each head: (B, heads…, Tq, d). Throws if their batch is not the memory's.
+  Tensor by_heads(const Tensor& queries, const AttentionMemory& memory) const;
 
   MultiHeadOptions options_;  // before the layers, which are made from it
 

@@ -45,6 +45,9 @@ LearnedPositions::LearnedPositions(Place place, Size longest, Size width, double
 
 Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
   check_sequence(*this, x, first);
+  if (x.size(-1) != weight.size(1))
+    fail("[positions{}] words {} do not have the width {}: they are (…, time, width)", in_quotes(),
+         describe(x), weight.size(1));
   if (first + x.size(-2) > weight.size(0))
     fail(
         "[positions{}] {} words from place {} on need {} positions, and {} were learned: shorten the "

@@ -17,8 +17,8 @@ class SinusoidalPositions : public InputPositions {
   std::unique_ptr<InputPositions> copy() const override;
 };
 
-/// A vector for each place (Gehring et al. 2017). A place that was never trained means nothing, and one that
-/// the table does not have is an error.
+/// A vector for each place (Gehring et al. 2017). A place that was never trained means nothing; one that the
+/// table does not have, and words of another width, throw.
 class LearnedPositions : public InputPositions {
  public:
   LearnedPositions(Place place, Size longest, Size width, double deviation);

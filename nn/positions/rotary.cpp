@@ -20,6 +20,9 @@ RotaryPositions::RotaryPositions(Place place, const PairShape& shape, double bas
 }
 
 Tensor RotaryPositions::turn(const Tensor& x, Size first) const {
+  if (x.size(-1) % 2 != 0)
+    fail("[rotary{}] turns pairs of components, so the width is even, not that of {}", in_quotes(),
+         describe(x));
   const Size time = x.size(-2), half = x.size(-1) / 2;
   std::vector<double> cosines, sines;
   for (Size p = first; p < first + time; ++p)

@@ -7,7 +7,7 @@ namespace tapestry {
 
 /// The pair of components (i, i + d/2) of a query or key at place p is turned by the angle
 /// p · base^{−2i/d}: what q · k sees of two places is their distance alone (Su et al. 2021, section 3.2.2;
-/// they pair neighbours, which differs by the order of rows in W_Q and W_K). d is even.
+/// they pair neighbours, which differs by the order of rows in W_Q and W_K). An odd d throws.
 class RotaryPositions : public PairPositions {
  public:
   RotaryPositions(Place place, const PairShape& shape, double base);

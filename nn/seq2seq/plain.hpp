@@ -6,8 +6,8 @@
 namespace tapestry {
 
 /// s₀ = tanh(W code); s_t = GRU(e_t, s_{t−1}) (Sutskever, Vinyals & Le 2014), or GRU([e_t; code], s_{t−1}) if
-/// the code goes into every step (Cho et al. 2014); logits = W s_t + b. The vector has one width, however
-/// long the source.
+/// the code goes into every step (Cho et al. 2014); logits = output(tanh(readout(s_t))). The vector has one
+/// width, however long the source.
 class PlainDecoder : public Decoder {
  public:
   PlainDecoder(Place place, EncodedWidths source, const DecoderOptions& options);
@@ -20,7 +20,7 @@ class PlainDecoder : public Decoder {
   StepModel::Step step(const Indices& words, DecoderState& state,
                        const AttentionMemory& memory) const override;
 
-  /// Between state and vocabulary there is a layer of `readout` units: output(tanh(readout(s))).
+  /// Between state and vocabulary there is a layer of `readout` units.
   Linear readout, output;
 
  private:

@@ -188,6 +188,17 @@ TEST_CASE("attention takes another normaliser and drops weights in training only
   CHECK(equal_bits(dropping(x, x, x).context, Attention(dot())(x, x, x).context));
 }
 
+TEST_CASE("a recurrent layer over no steps at all returns none, and its first states") {
+  for (const CellKind kind : {CellKind::rnn, CellKind::gru, CellKind::lstm}) {
+    Recurrent layer({}, kind, 2, 3, {.layers = 2, .both_directions = true});
+    layer.initialise(1, DType::f64);
+    const RecurrentOutput found = layer(zeros({4, 0, 2}, DType::f64));
+    CHECK(found.states.shape() == Dims{4, 0, 6});
+    REQUIRE(found.final.size() == 4);
+    CHECK(equal_bits(found.final[3].hidden, zeros({4, 3}, DType::f64)));
+  }
+}
+
 TEST_CASE("recurrent layers refuse lengths and states that do not fit") {
   GRU layer(3, 4);
   layer.initialise(1);

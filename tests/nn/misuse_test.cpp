@@ -1,0 +1,58 @@
+// Layers say what is wrong with their input, in one sentence, before they compute anything.
+#include "nn/norm.hpp"
+#include "nn/recurrent.hpp"
+#include "nn/transformer.hpp"
+#include "tests/nn/golden.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a norm and learned positions want their width, and do not repeat another") {
+  RMSNorm four(4), one(1);
+  four.initialise(1);
+  one.initialise(1);
+  CHECK_THROWS_WITH(four(zeros({2, 1})), ContainsSubstring("[rms_norm] x (2,1)") && ContainsSubstring("4"));
+  CHECK_THROWS_WITH(one(zeros({2, 4})), ContainsSubstring("(2,4)"));
+  CHECK_THROWS_AS(four(scalar(1, DType::f32)), Error);
+  CHECK_NOTHROW(four(ones({4})));
+  struct Root : Module {
+    LearnedPositions positions{{*this, "places"}, 9, 4, 1.0};
+  } root;
+  root.initialise(1);
+  CHECK_THROWS_WITH(root.positions(zeros({2, 3, 1}), 0),
+                    ContainsSubstring("\"places\"] words (2,3,1) do not have the width 4"));
+  CHECK_NOTHROW(root.positions(zeros({2, 3, 4}), 0));
+}
+
+TEST_CASE("rotary positions refuse an odd width") {
+  const Attention attention(scaled_dot(), {.positions = rotary()});
+  const Tensor odd = zeros({1, 3, 5}), even = zeros({1, 3, 4});
+  CHECK_THROWS_WITH(attention(odd, odd, odd), ContainsSubstring("[rotary \"positions\"]") &&
+                                                  ContainsSubstring("even") && ContainsSubstring("(1,3,5)"));
+  CHECK_NOTHROW(attention(even, even, odd));
+}
+
+TEST_CASE("a recurrent layer has one layer or more") {
+  CHECK_THROWS_WITH(GRU(2, 3, {.layers = 0}), ContainsSubstring("one layer or more, not 0"));
+  CHECK_THROWS_AS(LSTM(2, 3, {.layers = -1}), Error);
+}
+
+TEST_CASE("heads want one batch of queries and keys, or one row for all") {
+  for (const Size key_heads : {4, 2}) {
+    MultiHeadAttention layer({.width = 8, .heads = 4, .key_heads = key_heads});
+    layer.initialise(1, DType::f64);
+    const Tensor x = random_normal({3, 2, 8}, 1, DType::f64), first = slice(x, 0, 0, 1),
+                 two = slice(x, 0, 0, 2);
+    const auto told = ContainsSubstring("[multi_head] queries (2,2,8) do not fit a memory with a batch of 3");
+    CHECK_THROWS_WITH(layer(two, layer.prepare(x, x)), told);
+    CHECK_THROWS_WITH(layer.context(two, layer.prepare(x, x)), told);
+    for (const auto& [queries, keys] : {std::pair{first, x}, std::pair{x, first}}) {
+      const Attended all = layer(queries, layer.prepare(keys, keys));
+      CHECK(all.weights.shape() == Dims{3, 4, 2, 2});
+      const Attended last = layer(slice(x, 0, queries.size(0) - 1, queries.size(0)),
+                                  layer.prepare(slice(x, 0, keys.size(0) - 1, keys.size(0)),
+                                                slice(x, 0, keys.size(0) - 1, keys.size(0))));
+      CHECK(max(abs(slice(all.context, 0, 2, 3) - last.context)).item() < 1e-14);
+    }
+  }
+}
