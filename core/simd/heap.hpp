@@ -46,6 +46,10 @@ inline constexpr Bytes kHugePage = Bytes{2} << 20;
 inline constexpr Bytes kMinSegment = Bytes{64} << 20;  // address space; only what is touched costs memory
 inline constexpr Bytes kMinRest = 1024;                // a smaller surplus stays with its block
 
+/// Between blocks, so that tensors of 2^n bytes do not all begin at the same place of a page: a load whose
+/// last 12 address bits are those of a store on its way waits for that.
+inline constexpr Bytes kStagger = 13 * kBlockAlignment;
+
 constexpr Bytes round_up(Bytes bytes, Bytes step) { return (bytes + step - 1) / step * step; }
 
 /// Position on a scale with 2^bits steps to a doubling; exact class bounds map to themselves.
@@ -114,7 +118,7 @@ struct Heap {
   }
 
   TAPESTRY_NO_ASAN void* allocate(Bytes bytes) {
-    const Bytes size = round_up(bytes, kBlockAlignment) + kHeader;
+    const Bytes size = round_up(bytes, kBlockAlignment) + kStagger + kHeader;
     Header* block = find(size);
     if (block == nullptr) {
       block = new_segment(size);
