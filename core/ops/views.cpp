@@ -40,22 +40,20 @@ std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
 }
 
 Dims resolve(const Tensor& x, Dims shape, Where at) {
-  Size known = 1;
+  Dims known = shape;  // with 1 in the place of an open axis
   int open = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] >= 0) {
-      known *= shape[axis];
-    } else {
-      if (shape[axis] != -1 || open >= 0)
-        fail("[reshape] {} is no shape: sizes are 0 or more, and one may be -1 ({}:{})", to_string(shape),
-             at.file, at.line);
-      open = axis;
-    }
+    if (shape[axis] >= 0) continue;
+    if (shape[axis] != -1 || open >= 0)
+      fail("[reshape] {} is no shape: sizes are 0 or more, and one may be -1 ({}:{})", to_string(shape),
+           at.file, at.line);
+    open = axis;
+    known[axis] = 1;
   }
-  if (open >= 0 && known > 0 && x.count() % known == 0) shape[open] = x.count() / known;
-  const bool resolved = open < 0 || shape[open] >= 0;
-  if (resolved) check_shape(shape);
-  if (!resolved || shape.count() != x.count())
+  check_shape(known);
+  const Size others = known.count();
+  if (open >= 0 && others > 0 && x.count() % others == 0) shape[open] = x.count() / others;
+  if ((open >= 0 && shape[open] < 0) || shape.count() != x.count())
     fail("[reshape] the {} elements of {} do not fill shape {} ({}:{})", x.count(), describe(x),
          to_string(shape), at.file, at.line);
   return shape;
