@@ -155,10 +155,9 @@ BlockMask BlockMask::window(Size queries, Size keys, Size before, Size after) {
   if (before < 0 || after < 0)
     fail("[block_mask] a window reaches 0 keys or more to either side, not {} before and {} after", before,
          after);
-  const Size all = queries + keys;  // farther than any key
-  before = std::min(before, all), after = std::min(after, all);
   return where(queries, keys, [=, ahead = keys - queries](QueryKey p) {
-    return p.j >= p.i + ahead - before && p.j <= p.i + ahead + after;
+    const Size distance = p.j - (p.i + ahead);  // -before and after may be as large as numbers are
+    return distance >= -before && distance <= after;
   });
 }
 

@@ -77,11 +77,14 @@ Tensor tensor(const NestedList& list, DType dtype) { return tensor(list.values()
 
 Tensor random_uniform(const Dims& shape, std::uint64_t seed, double low, double high, DType dtype) {
   const Stream stream(seed, kUniformStream);
-  // A number just below `high` may round to it.
-  const double below = dtype == DType::f32 ? std::nextafter(static_cast<float>(high), static_cast<float>(low))
-                                           : std::nextafter(high, low);
+  const bool narrow = dtype == DType::f32;
+  const auto rounded = [&](double x) { return narrow ? static_cast<double>(static_cast<float>(x)) : x; };
+  const double end = rounded(high);
+  const double beside_end =
+      narrow ? std::nextafter(static_cast<float>(high), static_cast<float>(low)) : std::nextafter(high, low);
   return generate(shape, dtype, [&](Size i) {
-    return std::min(low + (high - low) * stream.uniform(static_cast<std::uint64_t>(i)), below);
+    const double x = low + (high - low) * stream.uniform(static_cast<std::uint64_t>(i));
+    return rounded(x) == end ? beside_end : x;
   });
 }
 

@@ -40,7 +40,7 @@ Tensor tensor(const NestedList& list, DType dtype = DType::f32);
 
 /// Standard normal values that depend on the seed and the place only: the same in f32 (rounded) and f64.
 Tensor random_normal(const Dims& shape, std::uint64_t seed, DType dtype = DType::f32);
-/// Uniform on [low, high).
+/// Uniform on [low, high), or (high, low] where high is the lower one; after rounding, too.
 Tensor random_uniform(const Dims& shape, std::uint64_t seed, double low = 0, double high = 1,
                       DType dtype = DType::f32);
 

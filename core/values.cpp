@@ -107,10 +107,9 @@ Mask Mask::window(Size queries, Size keys, Size before, Size after) {
   if (before < 0 || after < 0)
     fail("[window] a mask's window reaches 0 keys or more to either side, not {} before and {} after", before,
          after);
-  const Size all = queries + keys;  // farther than any key
-  before = std::min(before, all), after = std::min(after, all);
   return from(queries, keys, [shift = keys - queries, before, after](Size i, Size j) {
-    return j >= i + shift - before && j <= i + shift + after;
+    const Size distance = j - (i + shift);  // -before and after may be as large as numbers are
+    return distance >= -before && distance <= after;
   });
 }
 

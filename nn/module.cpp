@@ -212,10 +212,12 @@ void Module::set_frozen_part(std::string_view part, bool frozen) {
   }
 }
 
-bool Module::any_training() const {
-  return training_ || std::any_of(children_.begin(), children_.end(), [](const Child& child) {
-           return child.module && child.module->any_training();
-         });
+void Module::require_eval(const char* what) const {
+  if (training_)
+    fail("the {}, or a part of it, is in training mode, where dropout is on: call eval() before it writes",
+         what);
+  for (const Child& child : children_)
+    if (child.module) child.module->require_eval(what);
 }
 
 void Module::set_training(bool on) {

@@ -77,8 +77,8 @@ class Module {
   /// For use: dropout does nothing.
   void eval() { set_training(false); }
   bool training() const { return training_; }
-  /// True if this module or any in here is in training mode.
-  bool any_training() const;
+  /// Throws if this module or any in here is in training mode; `what` names the model in the message.
+  void require_eval(const char* what) const;
 
   /// The name from the root of the model; empty for the root.
   std::string full_name() const;

@@ -56,6 +56,7 @@ struct Clamp {
   T low, high;
   Batch<T> operator()(Batch<T> x) const { return min(Batch<T>(high), max(Batch<T>(low), x)); }
 };
+
 /// a^b lane by lane with the C library's pow: every special case is right, at some 20 ns an element.
 struct Pow {
   static constexpr Size kCost = 64;

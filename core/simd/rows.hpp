@@ -3,7 +3,7 @@
 //
 // A row is contiguous, `row stride` elements from the next; rows share out over the threads in groups that
 // follow from the shapes. Each row is read once or twice while it is in the cache; time goes to exp (softmax,
-// cross-entropy forward) and to memory (the rest). Results do not depend on the number of threads.
+// cross-entropy) and to memory (the rest). Results do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>

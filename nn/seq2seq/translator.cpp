@@ -43,10 +43,7 @@ class Searching final : public StepModel {
 
 std::unique_ptr<StepModel> detail::begin_search(const Module& model, const Decoder& decoder,
                                                 const Encoded& source) {
-  if (model.any_training())
-    fail(
-        "the translator or a part of it is in training mode, where dropout is on: call eval() before a "
-        "search");
+  model.require_eval("translator");
   return std::make_unique<Searching>(decoder, source);
 }
 

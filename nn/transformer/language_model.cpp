@@ -50,10 +50,7 @@ Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache) const {
 }
 
 std::unique_ptr<StepModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {
-  if (any_training())
-    fail(
-        "the language model or a part of it is in training mode, where dropout is on: call eval() before it "
-        "writes");
+  require_eval("language model");
   if (prompt.rank() != 2 || prompt.shape()[1] < 1)
     fail("a language model goes on from a prompt (batch, time) of one word or more, not {}",
          to_string(prompt.shape()));

@@ -77,10 +77,7 @@ Tensor TransformerTranslator::operator()(const Indices& source, const ValidLengt
 
 std::unique_ptr<StepModel> TransformerTranslator::begin(const Indices& source,
                                                         const ValidLengths& lengths) const {
-  if (any_training())
-    fail(
-        "the translator or a part of it is in training mode, where dropout is on: call eval() before a "
-        "search");
+  require_eval("translator");
   return std::make_unique<Translating>(*this, source, lengths);
 }
 

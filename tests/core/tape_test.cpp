@@ -274,6 +274,10 @@ TEST_CASE("hooks see and change gradients, and see values") {
   tape.on_gradient(y, [](const Tensor&) { return zeros({5}); });
   CHECK_THAT(message_of([&] { tape.backward(sum(y)); }),
              ContainsSubstring("an on_gradient hook returned (5) f32 for a gradient of (2) f32"));
+  const Tensor z = w * 1.0;
+  tape.on_gradient(z, [](const Tensor& gradient) { return gradient.to(DType::f64); });
+  CHECK_THAT(message_of([&] { tape.backward(sum(z)); }),
+             ContainsSubstring("an on_gradient hook returned (2) f64 for a gradient of (2) f32"));
 }
 
 TEST_CASE("100,000 chained ops run forward, backward, and are freed") {

@@ -6,6 +6,7 @@
 #include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
 #include "core/tape.hpp"
 #include "core/values.hpp"
@@ -84,6 +85,9 @@ TEST_CASE("uniform numbers stay below their end when they are rounded to f32") {
   const Tensor x = random_uniform({27725600}, 1);
   const float* const values = x.data<float>();
   CHECK(*std::max_element(values, values + x.count()) < 1.0F);
+  const Tensor down = random_uniform({500}, 3, 1, -1);  // the ends may be given the other way round
+  CHECK(std::abs(mean(down).item()) < 0.2);
+  CHECK(random_uniform({3}, 3, 2, 2).to_vector() == Values{2, 2, 2});
 }
 
 TEST_CASE("random values depend on seed and place, and are the same in f32 and f64") {

@@ -80,6 +80,11 @@ TEST_CASE("a parameter has no values before the model is initialised or loaded")
                     ContainsSubstring("\"out.weight\"") && ContainsSubstring("initialise the model"));
   CHECK_THROWS_WITH(net.out(zeros({2, 3})), ContainsSubstring("initialise the model"));
   CHECK_THROWS_WITH(net(Indices{1}), ContainsSubstring("initialise the model"));
+  // Assigning from one that has none does not give the other memory.
+  const Net other;
+  Tensor target = net.out.weight;
+  CHECK_THROWS_WITH(assign(target, other.out.weight), ContainsSubstring("[assign]"));
+  CHECK_THROWS_WITH(net.out.weight.to_vector(), ContainsSubstring("initialise the model"));
 }
 
 TEST_CASE("first values follow from the seed and the name alone, in f32 as in f64") {
