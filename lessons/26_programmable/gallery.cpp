@@ -1,5 +1,8 @@
 // The gallery: each function is one mechanism, whole. Look for the one that is nearest to yours, and change
 // it.
+//
+// The last query stands at the last key's place. Where there are fewer queries than keys, as with a cache of
+// keys, query i is therefore at place i + keys − queries, and all that asks for a place says so.
 #include "lessons/26_programmable/gallery.hpp"
 
 #include <algorithm>
@@ -21,29 +24,40 @@ namespace {
 
 constexpr Size kHeads = 4, kWidth = 16;
 
+/// Where query 0 stands among the keys, as a number for scores.
+double first_place(Size queries, Size keys) { return static_cast<double>(keys - queries); }
+
 // ---- By element: which pairs ----
 
 Mechanism causal() {
   return {.name = "causal", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [](auto p) { return p.j <= p.i; });
+            return BlockMask::where(queries, keys,
+                                    [first = keys - queries](auto p) { return p.j <= p.i + first; });
           }};
 }
 
 Mechanism sliding_window() {
   return {.name = "sliding window", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [](auto p) { return p.j <= p.i && p.i - p.j < 6; });
+            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
+              const Size distance = p.i + first - p.j;
+              return distance >= 0 && distance < 6;
+            });
           }};
 }
 
 Mechanism dilated() {
   return {.name = "dilated", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [](auto p) { return p.j <= p.i && (p.i - p.j) % 3 == 0; });
+            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
+              const Size distance = p.i + first - p.j;
+              return distance >= 0 && distance % 3 == 0;
+            });
           }};
 }
 
 Mechanism prefix() {
   return {.name = "prefix-LM", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [](auto p) { return p.j <= p.i || p.j < 7; });
+            return BlockMask::where(
+                queries, keys, [first = keys - queries](auto p) { return p.j <= p.i + first || p.j < 7; });
           }};
 }
 
@@ -51,29 +65,34 @@ Mechanism documents() {
   return {.name = "document", .mask = [](Size queries, Size keys) {
             const std::array<Size, 3> ends = {5, 9, 16};  // the rest is a document too
             const auto document = [&](Size t) { return std::upper_bound(ends.begin(), ends.end(), t); };
-            return BlockMask::where(queries, keys,
-                                    [&](auto p) { return p.j <= p.i && document(p.i) == document(p.j); });
+            return BlockMask::where(queries, keys, [&, first = keys - queries](auto p) {
+              return p.j <= p.i + first && document(p.i + first) == document(p.j);
+            });
           }};
 }
 
 Mechanism block_diagonal() {
   return {.name = "block-diagonal", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [](auto p) { return p.i / 6 == p.j / 6; });
+            return BlockMask::where(
+                queries, keys, [first = keys - queries](auto p) { return (p.i + first) / 6 == p.j / 6; });
           }};
 }
 
 Mechanism global_and_window() {
   return {.name = "global + window", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys,
-                                    [](auto p) { return p.i < 2 || p.j < 2 || std::abs(p.i - p.j) <= 3; });
+            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
+              const Size i = p.i + first;
+              return i < 2 || p.j < 2 || std::abs(i - p.j) <= 3;
+            });
           }};
 }
 
 Mechanism tree() {
   return {.name = "tree mask", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [](auto p) {
-              while (p.i > p.j) p.i = (p.i - 1) / 2;  // up to the parent: node i has 2 i + 1 and 2 i + 2
-              return p.i == p.j;
+            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
+              Size node = p.i + first;
+              while (node > p.j) node = (node - 1) / 2;  // up to the parent: node i has 2 i + 1 and 2 i + 2
+              return node == p.j;
             });
           }};
 }
@@ -83,9 +102,11 @@ Mechanism tree() {
 Mechanism alibi_bias() {
   return {.name = "ALiBi",
           .score =
-              [](const Learned&, Size, Size) {
+              [](const Learned&, Size queries, Size keys) {
                 return score_mod(
-                    [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); },
+                    [first = first_place(queries, keys)](auto s, auto at, auto slope) {
+                      return s - slope(at.h) * abs(at.i + first - at.j);
+                    },
                     tensor({1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256}));
               },
           .mask = BlockMask::causal};
@@ -94,9 +115,11 @@ Mechanism alibi_bias() {
 Mechanism relative_bias() {
   return {.name = "relative bias",
           .learned = {{"bias", {kHeads, 17}, normal(1)}},
-          .score = [](const Learned& learned, Size, Size) {
+          .score = [](const Learned& learned, Size queries, Size keys) {
             return score_mod(
-                [](auto s, auto at, auto bias) { return s + bias(at.h, max(min(at.j - at.i, 8), -8) + 8); },
+                [first = first_place(queries, keys)](auto s, auto at, auto bias) {
+                  return s + bias(at.h, max(min(at.j - at.i - first, 8), -8) + 8);
+                },
                 wrt(learned[0]));
           }};
 }
@@ -105,13 +128,14 @@ Mechanism buckets() {
   return {.name = "T5 buckets",
           .learned = {{"bias", {kHeads, 16}, normal(1)}},
           .score =
-              [](const Learned& learned, Size queries, Size) {
+              [](const Learned& learned, Size queries, Size keys) {
                 std::vector<double> bucket;  // one each for 0 … 7, then as log(far)
-                for (double far = 0; far < static_cast<double>(queries); ++far)
+                for (double far = 0; far < static_cast<double>(keys); ++far)
                   bucket.push_back(far < 8 ? far : std::min(15.0, std::floor(2 * std::log2(far) + 2)));
-                return score_mod([](auto s, auto at, auto bias,
-                                    auto bucket_of) { return s + bias(at.h, bucket_of(at.i - at.j)); },
-                                 wrt(learned[0]), tensor(bucket, {queries}));
+                const auto score = [first = first_place(queries, keys)](auto s, auto at, auto bias, auto of) {
+                  return s + bias(at.h, of(at.i + first - at.j));
+                };
+                return score_mod(score, wrt(learned[0]), tensor(bucket, {keys}));
               },
           .mask = BlockMask::causal};
 }
@@ -126,10 +150,10 @@ Mechanism distance_decay() {
   return {.name = "distance decay",
           .learned = {{"amount", {kHeads}, constant(1)}, {"rate", {kHeads}, constant(1)}},
           .score =
-              [](const Learned& learned, Size, Size) {
+              [](const Learned& learned, Size queries, Size keys) {
                 return score_mod(
-                    [](auto s, auto at, auto amount, auto rate) {
-                      return s - amount(at.h) * log(1 + rate(at.h) * abs(at.i - at.j));
+                    [first = first_place(queries, keys)](auto s, auto at, auto amount, auto rate) {
+                      return s - amount(at.h) * log(1 + rate(at.h) * abs(at.i + first - at.j));
                     },
                     wrt(learned[0]), wrt(learned[1]));
               },
@@ -149,12 +173,13 @@ Mechanism forgetting() {
   return {.name = "forgetting",
           .learned = {{"gate", {kHeads, 16}, normal(1)}},
           .score =
-              [](const Learned& learned, Size, Size keys) {
+              [](const Learned& learned, Size queries, Size keys) {
                 const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), learned[0]);
                 const Tensor logs = neg(softplus(neg(concat(again, 1))));  // log f = log σ(gate)
-                return score_mod(
-                    [](auto s, auto at, auto kept) { return s + kept(at.h, at.i) - kept(at.h, at.j); },
-                    wrt(cumulative_sum(logs, 1)));
+                const auto score = [first = first_place(queries, keys)](auto s, auto at, auto kept) {
+                  return s + kept(at.h, at.i + first) - kept(at.h, at.j);
+                };
+                return score_mod(score, wrt(cumulative_sum(logs, 1)));
               },
           .mask = BlockMask::causal};
 }
@@ -162,17 +187,16 @@ Mechanism forgetting() {
 // ---- By ops around tiles, or by mechanism ----
 
 Mechanism rotary() {
-  return {
-      .name = "rotary", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
-        const auto turn = [](const Tensor& x) {
-          const Size half = x.size(-1) / 2;
-          const Tensor hands = reshape(sinusoids(0, x.size(-2), 2 * half, x.dtype()), {x.size(-2), half, 2});
-          const Tensor sine = select(hands, 2, 0), cosine = select(hands, 2, 1);
-          const Tensor a = slice(x, -1, 0, half), b = slice(x, -1, half, 2 * half);
-          return concat({a * cosine - b * sine, a * sine + b * cosine}, -1);
-        };
-        return attend(turn(q), turn(k), v);
-      }};
+  return {.name = "rotary", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
+            const auto turn = [](const Tensor& x, Size first) {
+              const Size n = x.size(-2), half = x.size(-1) / 2;
+              const Tensor hands = reshape(sinusoids(first, n, 2 * half, x.dtype()), {n, half, 2});
+              const Tensor sine = select(hands, 2, 0), cosine = select(hands, 2, 1);
+              const Tensor a = slice(x, -1, 0, half), b = slice(x, -1, half, 2 * half);
+              return concat({a * cosine - b * sine, a * sine + b * cosine}, -1);
+            };
+            return attend(turn(q, k.size(-2) - q.size(-2)), turn(k, 0), v);
+          }};
 }
 
 Mechanism cosine() {
@@ -194,6 +218,7 @@ Mechanism normed_additive() {
           }};
 }
 
+// What was read before must be known: it is for all queries of a text at once.
 Mechanism coverage() {
   return {.name = "coverage",
           .learned = {{"v", {kWidth}, normal(1)}, {"u", {kWidth}, normal(1)}},
@@ -265,22 +290,22 @@ Mechanism sink() { return {.name = "sink", .mask = BlockMask::causal, .sink = tr
 
 const std::vector<GalleryEntry>& gallery() {
   static const std::vector<GalleryEntry> all = {
-      {causal(), "element", "nobody looks ahead", "Vaswani et al. 2017", 5},
-      {sliding_window(), "element", "the last six", "Beltagy et al. 2020", 5},
-      {dilated(), "element", "every third", "Child et al. 2019", 5},
-      {prefix(), "element", "the prompt sees itself whole", "Raffel et al. 2020", 5},
-      {documents(), "element", "several texts in one row", "Krell et al. 2021", 8},
-      {block_diagonal(), "element", "blocks of six", "Qiu et al. 2020", 5},
-      {global_and_window(), "element", "neighbours, and two for all", "Beltagy et al. 2020", 6},
-      {tree(), "element", "only one's ancestors", "Cai et al. 2024", 8},
-      {alibi_bias(), "element", "far keys count less", "Press et al. 2022", 10},
-      {relative_bias(), "element", "a number for each distance", "Liu et al. 2021", 9},
-      {buckets(), "element", "far distances share a number", "Raffel et al. 2020", 14},
+      {causal(), "element", "nobody looks ahead", "Vaswani et al. 2017", 6},
+      {sliding_window(), "element", "the last six", "Beltagy et al. 2020", 8},
+      {dilated(), "element", "every third", "Child et al. 2019", 8},
+      {prefix(), "element", "the prompt sees itself whole", "Raffel et al. 2020", 6},
+      {documents(), "element", "several texts in one row", "Krell et al. 2021", 9},
+      {block_diagonal(), "element", "blocks of six", "Qiu et al. 2020", 6},
+      {global_and_window(), "element", "neighbours, and two for all", "Beltagy et al. 2020", 8},
+      {tree(), "element", "only one's ancestors", "Cai et al. 2024", 9},
+      {alibi_bias(), "element", "far keys count less", "Press et al. 2022", 12},
+      {relative_bias(), "element", "a number for each distance", "Liu et al. 2021", 11},
+      {buckets(), "element", "far distances share a number", "Raffel et al. 2020", 15},
       {soft_cap(), "element", "no score beyond a cap", "Gemma 2, 2024", 5},
       {distance_decay(), "element", "falls as the log of the distance", "Chi et al. 2022", 13},
       {learned_temperature(), "element", "each head as sharp as it likes", "Lin et al. 2018", 7},
-      {forgetting(), "element", "the past fades, place by place", "Lin et al. 2025", 13},
-      {rotary(), "ops", "turn by place, then compare", "Su et al. 2021", 13},
+      {forgetting(), "element", "the past fades, place by place", "Lin et al. 2025", 14},
+      {rotary(), "ops", "turn by place, then compare", "Su et al. 2021", 12},
       {cosine(), "ops", "directions alone", "Henry et al. 2020", 8},
       {normed_additive(), "mechanism", "a layer of tanh compares", "Salimans & Kingma 2016", 9},
       {coverage(), "ops", "what was read is remembered", "Tu et al. 2016", 15},

@@ -93,7 +93,7 @@ Mechanism nearness_by_element() {
 // reference. So use select(condition, a, b) in place of `if`: one lane may go left and its neighbour right.
 //
 // kit::check() runs gradcheck in f64 for all that a mechanism depends on, and compares tiles with plain ops;
-// kit::time() says how long it takes. You will want both for your own.
+// kit::timing() says how long it takes. You will want both for your own.
 
 void show_levels(const kit::Options& options, kit::Report& report) {
   const std::array<Mechanism, 3> levels = {nearness_by_ops(), nearness_by_mechanism(), nearness_by_element()};
@@ -112,7 +112,7 @@ void show_levels(const kit::Options& options, kit::Report& report) {
                       kit::farthest(kit::gradients(by(level), inputs, options.seed),
                                     kit::gradients(by(levels[0]), inputs, options.seed))});
   report.check("all three give the same, values and gradients, to 1e-11", apart < 1e-11);
-  for (const Mechanism& level : levels) kit::time(level, options.smoke ? 64 : 512);
+  for (const Mechanism& level : levels) fmt::print("  {}\n", kit::timing(level, options.smoke ? 64 : 512));
 }
 
 // ---- 2. Train short, test long ----------------------------------------------------------------------------
@@ -253,7 +253,7 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
   if (!report.check("it is a causal score, for programmed() (--mine trains any)",
                     fits_language_model(own, kLong)))
     return;
-  kit::time(own, options.smoke ? 64 : 1024);
+  fmt::print("  {}\n", kit::timing(own, options.smoke ? 64 : 1024));
   Learned learned;
   const double solved = learn_voices(own.name, programmed(own.learned, own.score), options, &learned);
   double best = 0;
@@ -276,8 +276,8 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
 
 void show_gallery(const kit::Options& options, kit::Report& report, bool pictures) {
   constexpr Size kPlaces = 24;
-  kit::HeatmapGrid place{"By place alone: queries and keys are 0", {}, 6},
-      both{"With random queries and keys", {}, 6};
+  kit::HeatmapGrid place{fmt::format("By place alone: queries and keys are 0; {}", kit::kEvenShares), {}, 6},
+      both{fmt::format("With random queries and keys; {}", kit::kEvenShares), {}, 6};
   bool all = true;
   for (const GalleryEntry& entry : gallery()) {
     fmt::print("  {:<20} {:<10}{:>3} lines  {:<34}{}\n", entry.mechanism.name, entry.level, entry.lines,

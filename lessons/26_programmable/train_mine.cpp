@@ -175,7 +175,7 @@ void train_mine(Mechanism own, const std::string& name, const kit::Options& opti
     report.note("It is not trained before that is mended. Its first values:");
     return kit::show_map(own, map);
   }
-  kit::time(own, options.smoke ? 64 : 1024);
+  fmt::print("  {}\n", kit::timing(own, options.smoke ? 64 : 1024));
   const Task task = make_task(name, options);
   if (!keeps_to_past(own, task.longest, options, report)) return kit::show_map(own, map);
   fmt::print("  {} steps of {}, {} {}:\n", options.steps, name, task.layers,

@@ -79,7 +79,7 @@ Tensor weights_of(const Mechanism& mechanism, const Tensor& query, const Tensor&
   return run(mechanism, query, key, expand(eye(keys, key.dtype()), shape), learned);
 }
 
-void time(const Mechanism& mechanism, Size words) {
+std::string timing(const Mechanism& mechanism, Size words) {
   const Learned all = random_inputs(mechanism, words, 1, DType::f32);
   const auto milliseconds = [&](const auto& attention) {
     const auto once = [&] {
@@ -88,24 +88,23 @@ void time(const Mechanism& mechanism, Size words) {
     return 1000 * fastest(3, [&] { gradients(once, all, 1); });
   };
   const double own = milliseconds(run);
-  fmt::print("  {}, {} words, {} heads, forward and backward: {:.1f} ms", mechanism.name, words,
-             mechanism.heads, own);
-  if (mechanism.in_tiles()) {
-    const double plain = milliseconds(run_by_ops);
-    fmt::print(" in tiles, {:.1f} ms from plain ops ({:.1f} times as long)\n", plain, plain / own);
-  } else {
-    fmt::print(" by ops{}\n", mechanism.ops ? "" : " (a normaliser has no tiles)");
-  }
+  const std::string line = fmt::format("{}, {} words, {} heads, forward and backward: {:.1f} ms",
+                                       mechanism.name, words, mechanism.heads, own);
+  if (mechanism.ops) return line;  // which may call attend(), or not
+  if (mechanism.normalise) return line + " by ops (a normaliser has no tiles)";
+  const double plain = milliseconds(run_by_ops);
+  return line + fmt::format(" in tiles, {:.1f} ms from plain ops ({:.1f} times as long)", plain, plain / own);
 }
 
 Heatmap weights_map(std::string title, const Tensor& weights) {
-  Heatmap map{std::move(title), {}, {}, weights.to_vector()};
+  constexpr double kDeepest = 3;
+  Heatmap map{.title = std::move(title), .values = weights.to_vector(), .most = kDeepest};
   for (Size i = 0; i < weights.size(0); ++i) map.rows.push_back(std::to_string(i));
   for (Size j = 0; j < weights.size(1); ++j) map.columns.push_back(std::to_string(j));
   for (auto row = map.values.begin(); row != map.values.end(); row += weights.size(1)) {
     const auto end = row + weights.size(1);
-    const double top = *std::max_element(row, end);
-    if (top > 0) std::for_each(row, end, [top](double& weight) { weight /= top; });
+    const auto seen = static_cast<double>(std::count_if(row, end, [](double weight) { return weight != 0; }));
+    std::for_each(row, end, [seen](double& weight) { weight *= seen; });
   }
   return map;
 }
@@ -118,8 +117,8 @@ void show_map(const Mechanism& mechanism, const std::filesystem::path& file, con
                key = by_place ? zeros(shape) : random_normal(shape, 2);
   const Tensor weights =
       weights_of(mechanism, query, key, learned.empty() ? first_values(mechanism, 1) : learned);
-  HeatmapGrid grid{fmt::format("{}: who looks where{}; each row by its largest weight", mechanism.name,
-                               by_place ? ", by place alone" : ", for random queries and keys"),
+  HeatmapGrid grid{fmt::format("{}: who looks where{}; {}", mechanism.name,
+                               by_place ? ", by place alone" : ", for random queries and keys", kEvenShares),
                    {},
                    4};
   std::vector<double> may(static_cast<std::size_t>(mechanism.heads * words * words), 1);

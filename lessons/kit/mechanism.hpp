@@ -60,11 +60,15 @@ Tensor weights_of(const Mechanism& mechanism, const Tensor& query, const Tensor&
 /// In f64, for random_inputs(): gradcheck of query, key and value at 6 words (at 40 or 150 where those have
 /// no pair), and of all that is learned at 6, 40 and 150, so that it comes to what only far pairs read; tiles
 /// and plain ops 1e-11 apart at most, values and gradients, for a short and a long text. What is learned and
-/// has no gradient is a failure; numbers of it that none of the texts reaches are counted and said. Then,
-/// where there is a mask: that nothing outside it counts (by nothing_outside()). A line for each of the two,
-/// what failed above it. Returns whether all holds.
+/// has no gradient is a failure; numbers of it that none of the texts reaches are counted and said. Then
+/// fits_cache(), and where there is a mask nothing_outside(). A line for each, what failed above it. Returns
+/// whether all holds.
 bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
-/// The second line of check(): no pair outside the mask has a weight, and a query's context stays the same
+/// The second line of check(): the last queries of a text alone, with all of its keys, come out as they do
+/// among the others. That is what a model with a cache of keys asks for, which writes word by word. A
+/// mechanism by ops may need all queries at once: that is said, and no failure.
+bool fits_cache(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
+/// The third line of check(): no pair outside the mask has a weight, and a query's context stays the same
 /// when the keys and values that are masked for it change, so that they enter no sum either. A query without
 /// any pair is said, and no failure.
 bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
@@ -77,11 +81,15 @@ struct Ahead {
 /// predicts the next token would read its answers there.
 std::optional<Ahead> looks_ahead(const Mechanism& mechanism, Size words, std::uint64_t seed = 1);
 
-/// Prints how long forward and backward take for a text of so many words, beside plain ops. Not judged.
-void time(const Mechanism& mechanism, Size words = 1024);
+/// How long forward and backward take for a text of so many words, beside plain ops. Not judged.
+std::string timing(const Mechanism& mechanism, Size words = 1024);
 
-/// A map of weights (Tq, Tk), each row divided by its largest one: so a row that looks at one key and a row
-/// that looks at all of them can both be seen. Labels are the numbers of the places.
+/// What the colours of a weights_map() say: for the title of a picture that has one.
+inline constexpr const char* kEvenShares = "from 0 to 3 even shares of a row";
+/// A map of weights (Tq, Tk) in even shares: weight · n, where n keys of its row have a weight; 0 and less
+/// are the palest colour, 3 and more the deepest. So a row that looks at few keys and a row that looks at all
+/// of them can both be seen, and a row that does not sum to 1 is paler as a whole. Labels are the numbers of
+/// the places.
 Heatmap weights_map(std::string title, const Tensor& weights);
 
 /// Draws its weights for a text of so many words, a weights_map() for each head: where it has a score by

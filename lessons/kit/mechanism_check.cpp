@@ -144,6 +144,7 @@ bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
     line += "; plain ops the same to 1e-11";
   }
   report.check(line, ok);
+  ok = fits_cache(mechanism, report, seed) && ok;
   return (!mechanism.mask || mechanism.ops || nothing_outside(mechanism, report, seed)) && ok;
 }
 

@@ -18,6 +18,32 @@ Tensor context_of(const Mechanism& mechanism, const Learned& all, const Tensor& 
 
 }  // namespace
 
+bool fits_cache(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
+  constexpr Size kWords = 40;
+  const Learned all = random_inputs(mechanism, kWords, seed, DType::f64);
+  const Tensor context = context_of(mechanism, all, all[0], all[1], all[2]);
+  // What is wrong with the last queries alone; empty: nothing.
+  const auto fault_of = [&](Size last) -> std::string {
+    const auto of_last = [=](const Tensor& x) { return slice(x, -2, kWords - last, kWords); };
+    try {
+      const double by =
+          largest(context_of(mechanism, all, of_last(all[0]), all[1], all[2]) - of_last(context));
+      if (by < 1e-11) return {};
+      return fmt::format("the last {} of {} queries alone come out otherwise, by {:.1e}", last, kWords, by);
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  std::string fault = fault_of(1);
+  if (fault.empty()) fault = fault_of(7);
+  if (mechanism.ops && !fault.empty()) {
+    report.note(fault + ": not for a cache of keys");
+    return true;
+  }
+  if (!fault.empty()) report.note(fault + "; is query i at place i + keys − queries?");
+  return report.check(fmt::format("{}: the same with a cache of keys", mechanism.name), fault.empty());
+}
+
 bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
   constexpr Size kWords = 40;
   const BlockMask tiles = mechanism.mask(kWords, kWords);

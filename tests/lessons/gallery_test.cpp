@@ -250,6 +250,25 @@ TEST_CASE("each mechanism of the gallery is its paper's formula, value and gradi
   SUCCEED();
 }
 
+TEST_CASE("the gallery's last queries alone, as with a cache of keys, are those of its formulas",
+          "[gallery]") {
+  for (const GalleryEntry& entry : lesson26::gallery()) {
+    const kit::Mechanism& mechanism = entry.mechanism;
+    if (mechanism.name == "coverage") continue;  // it adds up what all queries have read
+    CAPTURE(mechanism.name);
+    constexpr Size kWords = 60;
+    const Learned all = draw(mechanism, kWords);
+    const Learned learned(all.begin() + 3, all.end());
+    const Tensor whole = references().at(mechanism.name)(all[0], all[1], all[2], learned);
+    for (const Size last : {1, 50}) {  // 50 queries are more than one tile
+      CAPTURE(last);
+      const auto of_last = [=](const Tensor& x) { return slice(x, -2, kWords - last, kWords); };
+      CHECK(kit::largest(kit::run(mechanism, of_last(all[0]), all[1], all[2], learned) - of_last(whole)) <
+            1e-11);
+    }
+  }
+}
+
 TEST_CASE("each mechanism of the gallery passes the lesson's own check", "[gallery][unsanitized]") {
   std::ostringstream out;
   kit::Report report(out);

@@ -35,11 +35,13 @@ kit::Mechanism repeating(Tensor (*later)(const Tensor& table)) {
   return {.name = "repeating",
           .learned = {{"w", {4, 16}, normal(1)}},
           .score =
-              [later](const Values& learned, Size, Size keys) {
+              [later](const Values& learned, Size queries, Size keys) {
                 Values copies = {learned[0]};
                 while (static_cast<Size>(copies.size()) * 16 < keys) copies.push_back(later(learned[0]));
-                return score_mod([](auto s, auto at, auto w) { return s + w(at.h, at.i - at.j); },
-                                 wrt(concat(copies, 1)));
+                const auto first = static_cast<double>(keys - queries);
+                return score_mod(
+                    [first](auto s, auto at, auto w) { return s + w(at.h, at.i + first - at.j); },
+                    wrt(concat(copies, 1)));
               },
           .mask = BlockMask::causal};
 }
@@ -60,9 +62,11 @@ TEST_CASE("a check says what of a table it did not reach", "[mechanism]") {
   kit::Mechanism wide{.name = "wide",
                       .learned = {{"w", {4, 200}, normal(1)}},
                       .score =
-                          [](const Values& learned, Size, Size) {
-                            return score_mod([](auto s, auto at, auto w) { return s + w(at.h, at.i - at.j); },
-                                             wrt(learned[0]));
+                          [](const Values& learned, Size queries, Size keys) {
+                            const auto first = static_cast<double>(keys - queries);
+                            return score_mod(
+                                [first](auto s, auto at, auto w) { return s + w(at.h, at.i + first - at.j); },
+                                wrt(learned[0]));
                           },
                       .mask = BlockMask::causal};
   const Checked found = check(wide);
@@ -123,18 +127,21 @@ TEST_CASE("a check sees masked scores in a sum", "[mechanism]") {
 }
 
 TEST_CASE("a query that may attend to nothing is said, and no failure", "[mechanism]") {
-  const Checked found = check({.name = "earlier", .mask = [](Size queries, Size keys) {
-                                 return BlockMask::where(queries, keys, [](QueryKey p) { return p.j < p.i; });
-                               }});
+  const Checked found =
+      check({.name = "earlier", .mask = [](Size queries, Size keys) {
+               return BlockMask::where(queries, keys, [=](QueryKey p) { return p.j < p.i + keys - queries; });
+             }});
   CHECK(found.ok);
   CHECK_THAT(found.text, ContainsSubstring("query 0 may attend to nothing, its context is 0: meant?"));
 }
 
 TEST_CASE("a mask may leave short texts without a pair", "[mechanism]") {
-  const Checked found = check(
-      {.name = "seventh", .mask = [](Size queries, Size keys) {
-         return BlockMask::where(queries, keys, [](QueryKey p) { return p.j < p.i && (p.i - p.j) % 7 == 6; });
-       }});
+  const Checked found = check({.name = "seventh", .mask = [](Size queries, Size keys) {
+                                 return BlockMask::where(queries, keys, [=](QueryKey p) {
+                                   const Size distance = p.i + keys - queries - p.j;
+                                   return distance > 0 && distance % 7 == 6;
+                                 });
+                               }});
   CHECK(found.ok);
   CHECK_THAT(found.text, !ContainsSubstring("has no influence"));
 }
@@ -156,12 +163,69 @@ TEST_CASE("looks_ahead() names the first query that sees what is behind it", "[m
   CHECK(found->key == 9);
 }
 
-TEST_CASE("in a map of weights each row has its own measure", "[mechanism]") {
-  const kit::Heatmap map = kit::weights_map("both", tensor({{1, 0, 0, 0}, {0.2, 0.3, 0.3, 0.2}}, DType::f64));
-  CHECK(map.rows.size() == 2);
+TEST_CASE("a map of weights counts in even shares of what a row sees, and hides no row's sum",
+          "[mechanism]") {
+  const kit::Heatmap map = kit::weights_map(
+      "four", tensor({{1, 0, 0, 0}, {0.25, 0.25, 0.25, 0.25}, {0.1, 0.1, 0, -0.1}, {0.9, 0.05, 0.05, 0}},
+                     DType::f64));
+  CHECK(map.rows.size() == 4);
   CHECK(map.columns.size() == 4);
-  CHECK(map.share(0, 0) == 1);
+  CHECK(map.share(0, 0) == Approx(1.0 / 3));  // all of one key, a quarter of each of four: an even share
   CHECK(map.share(0, 1) == 0);
-  CHECK(map.share(1, 0) == Approx(2.0 / 3));
-  CHECK(map.share(1, 2) == 1);
+  CHECK(map.share(1, 0) == Approx(1.0 / 3));
+  CHECK(map.share(2, 0) == Approx(0.1));  // three keys; the row has a tenth in all, and looks it
+  CHECK(map.share(2, 3) == 0);            // below 0
+  CHECK(map.share(3, 0) == Approx(0.9));  // 2.7 even shares
+  CHECK(map.least == 0);
+  CHECK(map.most == 3);
+  CHECK_THAT(kit::kEvenShares, ContainsSubstring("from 0 to 3"));
+}
+
+TEST_CASE("a check sees a score that forgets where query 0 stands", "[mechanism]") {
+  const auto near = [](bool knows) {
+    return kit::Mechanism{
+        .name = "near",
+        .score =
+            [knows](const Values&, Size queries, Size keys) {
+              const double first = knows ? static_cast<double>(keys - queries) : 0;
+              return score_mod([first](auto s, auto at) { return s - 0.1 * abs(at.i + first - at.j); });
+            },
+        .mask = BlockMask::causal};
+  };
+  const Checked good = check(near(true));
+  CHECK(good.ok);
+  CHECK_THAT(good.text, ContainsSubstring("near: the same with a cache of keys"));
+  const Checked forgot = check(near(false));
+  CHECK_FALSE(forgot.ok);
+  CHECK_THAT(forgot.text, ContainsSubstring("the last 1 of 40 queries alone come out otherwise"));
+  const Checked mask = check({.name = "square", .mask = [](Size queries, Size keys) {
+                                return BlockMask::where(queries, keys, [](QueryKey p) { return p.j <= p.i; });
+                              }});
+  CHECK_FALSE(mask.ok);
+  // A table that ends is read outside of it: said in its own words, and no exception.
+  const Checked table =
+      check({.name = "table",
+             .learned = {{"w", {4, 150}, normal(1)}},
+             .score =
+                 [](const Values& learned, Size, Size) {
+                   return score_mod([](auto s, auto at, auto w) { return s + w(at.h, at.i - at.j); },
+                                    wrt(learned[0]));
+                 },
+             .mask = BlockMask::causal});
+  CHECK_FALSE(table.ok);
+  CHECK_THAT(table.text, ContainsSubstring("index -1 is outside axis 1"));
+}
+
+TEST_CASE("a time names tiles only where it knows of them", "[mechanism]") {
+  const kit::Mechanism tiles{.name = "tiles"};
+  CHECK_THAT(kit::timing(tiles, 16),
+             ContainsSubstring("ms in tiles, ") && ContainsSubstring("from plain ops"));
+  const kit::Mechanism normaliser{.name = "normaliser", .normalise = softmax_weights};
+  CHECK_THAT(kit::timing(normaliser, 16), ContainsSubstring("ms by ops (a normaliser has no tiles)"));
+  // It calls attend(): that it does so without tiles would be wrong, and nobody can know.
+  const kit::Mechanism own{.name = "own",
+                           .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Values&) {
+                             return attend(q, k, v);
+                           }};
+  CHECK_THAT(kit::timing(own, 16), !ContainsSubstring("ops") && !ContainsSubstring("tiles"));
 }

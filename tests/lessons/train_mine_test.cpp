@@ -34,7 +34,7 @@ kit::Mechanism twice(bool (*may)(Size i, Size j)) {
   };
   if (may)
     mechanism.mask = [may](Size queries, Size keys) {
-      return BlockMask::where(queries, keys, [may](QueryKey p) { return may(p.i, p.j); });
+      return BlockMask::where(queries, keys, [=](QueryKey p) { return may(p.i + keys - queries, p.j); });
     };
   return mechanism;
 }
