@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "tests/catch.hpp"
 
@@ -31,6 +32,20 @@ TEST_CASE("one day in every form", "[kit]") {
   }
   CHECK(joined(write_date(0, 6, 0, random).source) == "1/1/70");
   CHECK(joined(write_date(36'524, 7, 0, random).source) == "31.12.2069");
+}
+
+TEST_CASE("every day of a month has its ending", "[kit]") {
+  Random random(1);
+  const char* endings[] = {"1st",  "2nd",  "3rd",  "4th",  "5th",  "6th",  "7th",  "8th",
+                           "9th",  "10th", "11th", "12th", "13th", "14th", "15th", "16th",
+                           "17th", "18th", "19th", "20th", "21st", "22nd", "23rd", "24th",
+                           "25th", "26th", "27th", "28th", "29th", "30th", "31st"};
+  for (Size day = 0; day < 31; ++day)  // of January 1970
+    for (const auto& [form, before, after] :
+         {std::tuple<Size, const char*, const char*>{0, "", "_of_january_1970"},
+          {3, "jan_", "_1970"},
+          {8, "the_", "_of_january_'70"}})
+      CHECK(joined(write_date(day, form, 0, random).source) == before + std::string(endings[day]) + after);
 }
 
 TEST_CASE("what is before a date is no part of it, and says so", "[kit]") {

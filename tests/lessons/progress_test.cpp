@@ -70,6 +70,10 @@ TEST_CASE("a resumed run counts on, and measures only its own steps", "[kit]") {
   CHECK(run.text.find("901/1000") != std::string::npos);
   CHECK(run.text.find("1000/1000 100 %") != std::string::npos);
   CHECK(run.text.find("3,600 words/s") != std::string::npos);
+  // A second a step: 99 after the first, 50 half-way.
+  CHECK(run.text.find("901/1000  90 %  loss 2.5000  3,600 words/s  1m39s left") != std::string::npos);
+  CHECK(train(0, 100, {}, 1).text.find("50/100  50 %  loss 2.5000  1 steps/s  50s left") !=
+        std::string::npos);
   CHECK(run.speed == Approx(3600));
 }
 

@@ -68,6 +68,21 @@ TEST_CASE("byte pairs: merges by hand", "[text]") {
   CHECK(BytePairs::learn({}, {}).size() == 0);
 }
 
+TEST_CASE(
+    "byte pairs: of equal counts the first in byte order is merged, by its left piece, then its right") {
+  // Every two of these letters before a z: each letter stands six times before a z, each two of them once.
+  std::vector<Words> text;
+  const std::string letters = "gfedcba";
+  for (const char left : letters)
+    for (const char right : letters)
+      if (left != right) text.push_back({std::string{left, right, 'z'}});
+  const Merges expected = {{"a", "z</w>"},  {"b", "z</w>"},  {"c", "z</w>"},  {"d", "z</w>"},
+                           {"e", "z</w>"},  {"f", "z</w>"},  {"g", "z</w>"},  {"a", "bz</w>"},
+                           {"a", "cz</w>"}, {"a", "dz</w>"}, {"a", "ez</w>"}, {"a", "fz</w>"},
+                           {"a", "gz</w>"}, {"b", "az</w>"}};
+  CHECK(BytePairs::learn(text, {.merges = 14, .at_least = 1}).merges() == expected);
+}
+
 TEST_CASE("byte pairs: the earliest merge goes first, then the leftmost", "[text]") {
   // "aaa" counts a·a twice in each word, and is merged from the left.
   const BytePairs pairs = BytePairs::learn({{"aaaa", "aaaa", "aaaa"}}, {.merges = 1});
