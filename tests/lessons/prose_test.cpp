@@ -1,11 +1,14 @@
 // A lesson's text against its program: a figure that a comment quotes must stand in the code as well, where
-// the run checks it (Report::quoted, at_least, at_most, or the constant that makes it so).
+// the run checks it (Report::quoted, at_least, at_most, or the constant that makes it so). Each in its place:
+// in the code of the part that the comment belongs to, or in a call of quoted() for the part that ends with
+// such calls; an equal number elsewhere in the lesson says nothing.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,33 @@ struct Lesson {
   std::string name;
   std::vector<std::string> prose, code;  // comment lines without their slashes; all other lines
 };
+
+/// A file of a lesson as its parts, from heading to heading; what stands before the first is part 0.
+struct Part {
+  std::vector<std::string> prose, code;
+};
+using Parts = std::vector<Part>;
+
+bool is_comment(const std::string& line) {
+  const std::size_t first = line.find_first_not_of(' ');
+  return first != std::string::npos && line.compare(first, 2, "//") == 0;
+}
+
+std::string without_slashes(const std::string& comment) {
+  return comment.substr(comment.find_first_not_of(' ') + 2);
+}
+
+Parts parts_of(std::istream& in) {
+  Parts parts(1);
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("// ---- ", 0) == 0) parts.emplace_back();
+    if (is_comment(line))
+      parts.back().prose.push_back(without_slashes(line));
+    else
+      parts.back().code.push_back(line);
+  }
+  return parts;
+}
 
 /// lesson.cpp first, then what else is in the folder.
 Lesson read_lesson(const std::filesystem::path& folder) {
@@ -30,9 +60,10 @@ Lesson read_lesson(const std::filesystem::path& folder) {
   for (const std::filesystem::path& file : files) {
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);) {
-      const std::size_t first = line.find_first_not_of(' ');
-      const bool comment = first != std::string::npos && line.compare(first, 2, "//") == 0;
-      (comment ? lesson.prose : lesson.code).push_back(comment ? line.substr(first + 2) : line);
+      if (is_comment(line))
+        lesson.prose.push_back(without_slashes(line));
+      else
+        lesson.code.push_back(line);
     }
   }
   return lesson;
@@ -46,43 +77,98 @@ std::vector<Lesson> lessons() {
   return all;
 }
 
-/// Every number of a text, thousands' commas and C++'s apostrophes taken out.
-std::set<double> numbers(std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), '\''), text.end());
-  static const std::regex number(R"((\d+(,\d{3})+|\d+)?(\.\d+)?(e-?\d+)?)");
+/// Every number of a text, thousands' commas and C++'s apostrophes taken out; digits of names (f64) and of
+/// formats ({:.3f}) are none.
+std::set<double> numbers(const std::string& text) {
+  static const std::regex apostrophe(R"((\d)'(?=\d))"), format(R"(\{:[^}]*\})"),
+      number(R"((^|[^\w.])((\d+(,\d{3})+|\d+)?(\.\d+)?(e-?\d+)?)(?!\w))");
+  const std::string plain = std::regex_replace(std::regex_replace(text, format, ""), apostrophe, "$1");
   std::set<double> found;
-  for (std::sregex_iterator it(text.begin(), text.end(), number), end; it != end; ++it) {
-    std::string digits = it->str();
+  for (std::sregex_iterator it(plain.begin(), plain.end(), number), end; it != end; ++it) {
+    std::string digits = (*it)[2];
     digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
     if (!digits.empty()) found.insert(std::strtod(digits.c_str(), nullptr));
   }
   return found;
 }
 
-/// Figures that look like results: percentages and decimals. Lines that name a year cite somebody's paper.
+/// Figures that look like results: percentages and decimals. Lines that name a year cite somebody's paper;
+/// what follows an option's name is what one writes.
 std::vector<double> quoted_figures(const std::string& line) {
-  static const std::regex year(R"(\b(19|20)\d\d\b)"),
+  static const std::regex year(R"(\b(19|20)\d\d\b)"), option(R"(--[\w-]+ \d[\d.]*)"),
       figure(R"((^|[^\w.])((\d+(\.\d+)?(e-?\d+)?) ?%|\d+\.\d+(e-?\d+)?)(?![\w.]*\d))");
   std::vector<double> found;
   if (std::regex_search(line, year)) return found;
-  for (std::sregex_iterator it(line.begin(), line.end(), figure), end; it != end; ++it)
+  const std::string plain = std::regex_replace(line, option, "");
+  for (std::sregex_iterator it(plain.begin(), plain.end(), figure), end; it != end; ++it)
     found.push_back(std::strtod((*it)[2].str().c_str(), nullptr));
   return found;
 }
 
-}  // namespace
+/// The numbers in calls of quoted().
+std::set<double> judged(const Parts& parts) {
+  std::set<double> found;
+  for (const Part& part : parts) {
+    std::string code;
+    for (const std::string& line : part.code) code += line + "\n";
+    for (std::size_t at = code.find("quoted("); at != code.npos; at = code.find("quoted(", at + 1))
+      found.merge(numbers(code.substr(at, code.find(";\n", at) - at)));
+  }
+  return found;
+}
 
-TEST_CASE("figures in a lesson's text stand in its code", "[prose]") {
-  REQUIRE(lessons().size() >= 4);
-  for (const Lesson& lesson : lessons()) {
-    std::set<double> in_code;
-    for (const std::string& line : lesson.code) in_code.merge(numbers(line));
-    for (const std::string& line : lesson.prose)
+/// The figures that a file's comments quote and that do not stand where they should.
+std::vector<std::string> adrift(const Parts& parts) {
+  const std::set<double> in_calls = judged(parts);
+  std::vector<std::string> found;
+  for (const Part& part : parts) {
+    std::set<double> here;
+    bool read = false;
+    for (const std::string& line : part.prose)
       for (const double figure : quoted_figures(line)) {
-        CAPTURE(lesson.name, line, figure);
-        CHECK(in_code.count(figure) == 1);
+        if (!read)
+          for (const std::string& code : part.code) here.merge(numbers(code));
+        read = true;
+        if (here.count(figure) + in_calls.count(figure) == 0) found.push_back(line);
       }
   }
+  return found;
+}
+
+Parts parts_of(const std::string& text) {
+  std::istringstream in(text);
+  return parts_of(in);
+}
+
+}  // namespace
+
+TEST_CASE("figures in a lesson's text stand in its code, in the same part", "[prose]") {
+  std::size_t files = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(TAPESTRY_SOURCE_DIR "/lessons")) {
+    if (!std::filesystem::exists(folder.path() / "lesson.cpp")) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+      std::ifstream in(entry.path());
+      CAPTURE(entry.path().string());
+      CHECK(adrift(parts_of(in)) == std::vector<std::string>{});
+      ++files;
+    }
+  }
+  CHECK(files >= 26);
+}
+
+TEST_CASE("a figure is looked for in its place", "[prose]") {
+  const std::string first = "// ---- 1. One ----\n// It falls to 0.25 here.\n",
+                    second = "// ---- 2. Two ----\n// Nothing is said.\n";
+  CHECK(adrift(parts_of(first + "const double kLimit = 0.25;\n" + second)).empty());
+  CHECK(adrift(parts_of(first + second + "  report.quoted(\"it\", x,\n    0.25, 0.1);\n")).empty());
+  const std::vector<std::string> missing{" It falls to 0.25 here."};
+  CHECK(adrift(parts_of(first + second)) == missing);
+  // An equal number in another part, in a name, in a format, or behind the call.
+  CHECK(adrift(parts_of(first + second + "const double kElse = 0.25;\n")) == missing);
+  CHECK(adrift(parts_of(first + "print(\"{:0.25}\");\n" + second)) == missing);
+  CHECK(adrift(parts_of(first + second + "  report.quoted(\"it\", x, 1);\n  f(0.25);\n")) == missing);
+  CHECK(adrift(parts_of("// ---- 1. One ----\n// In 64 % of cases.\nconst DType f64;\n")).size() == 1);
 }
 
 TEST_CASE("the search for quoted figures finds them", "[prose]") {
@@ -90,6 +176,9 @@ TEST_CASE("the search for quoted figures finds them", "[prose]") {
   CHECK(quoted_figures(" reaches 99 % (and 3.6e-6)") == std::vector<double>{99, 3.6e-6});
   CHECK(quoted_figures(" BLEU 26.75 (Bahdanau et al. 2015)").empty());
   CHECK(quoted_figures(" 24 letters, batches of 64; section 3.2.1 of it").empty());
+  CHECK(quoted_figures(" with --joined 0.2 it is 0.5") == std::vector<double>{0.5});
+  CHECK(numbers("f64, x2, {:.3f}, {:>9}, a.7, 2.5.").count(2.5) == 1);
+  CHECK(numbers("f64, x2, {:.3f}, {:>9}") == std::set<double>{});
   CHECK(numbers("report.quoted(\"at 256\", x, 0.0028, .1); 1'000'000") ==
         std::set<double>{256, 0.0028, 0.1, 1000000});
 }
