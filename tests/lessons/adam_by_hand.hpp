@@ -27,6 +27,7 @@ class AdamByHand {
     double squares = 0;
     for (const Tensor& weight : weights)
       for (const double g : weight.grad().to_vector()) squares += g * g;
+    cuts_ += squares > 1;
     const double cut = std::min(1.0, 1 / (std::sqrt(squares) + 1e-6)), rate = rate_ * factor;
     const auto t = static_cast<double>(steps_);
     for (Tensor weight : weights) {
@@ -49,11 +50,14 @@ class AdamByHand {
     }
   }
 
+  /// Steps whose gradients were cut: a test of clipping wants some, and some that were not.
+  Size cuts() const { return cuts_; }
+
  private:
   Module& model_;
   double rate_, beta2_, decay_;
   Decays decays_;
-  Size steps_ = 0;
+  Size steps_ = 0, cuts_ = 0;
   std::map<std::string, std::vector<double>> means_, squares_;
 };
 

@@ -111,6 +111,7 @@ TEST_CASE("a language model's training is the loop written out", "[kit]") {
     CHECK(row->second.at("validation") == Approx(validated(*by_hand, corpus.valid, 6)).epsilon(1e-9));
     CHECK(std::abs(validated(*by_hand, corpus.train, 6) / row->second.at("validation") - 1) > 0.1);
   }
+  CHECK((adam.cuts() > 0 && adam.cuts() < kSteps));
   CHECK(kit::farthest(model->state(), by_hand->state()) < 1e-9);
 }
 

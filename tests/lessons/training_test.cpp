@@ -9,6 +9,7 @@
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/adam_by_hand.hpp"
 
 namespace tapestry::kit {
 
@@ -46,6 +47,29 @@ TEST_CASE("training is the loop written out, and a seed gives one result", "[kit
   CHECK(largest(line.weight - other.weight) > 1e-3);
   REQUIRE(seen.size() == kSteps);
   CHECK((seen.front() == 1 && seen.back() == kSteps));
+}
+
+TEST_CASE("training shrinks every weight as its recipe says", "[kit]") {
+  constexpr Size kSteps = 30;  // the rate rises for 1 step, and falls for 29
+  const auto loss = [](const Linear& line, Random random) {
+    const Tensor error = line(random_normal({8, 3}, random.next(), DType::f64)) - 1.0;
+    return mean(error * error);
+  };
+  for (const double decay : {0.0, 0.5}) {
+    Linear line(3, 2), by_hand(3, 2);
+    for (Linear* each : {&line, &by_hand}) each->initialise(4, DType::f64);
+    train(line, {.name = "line", .steps = kSteps, .rate = 0.1, .weight_decay = decay, .seed = 6},
+          [&](Random random) { return loss(line, random); });
+    AdamByHand adam(by_hand, 0.1, 0.999, decay, [](const std::string&) { return true; });
+    for (Size step = 1; step <= kSteps; ++step) {
+      {
+        Tape tape;
+        tape.backward(loss(by_hand, Random(6, static_cast<std::uint64_t>(step))));
+      }
+      adam.step(step == 1 ? 1 : half_cosine(static_cast<double>(step - 1) / 29, 0));
+    }
+    CHECK(farthest(line.state(), by_hand.state()) < 1e-12);
+  }
 }
 
 }  // namespace tapestry::kit

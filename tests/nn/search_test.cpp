@@ -1,5 +1,8 @@
 // The searches against their definitions, on models whose next word depends on all words before it: who
 // follows a wrong row, takes too few candidates or stops a step early or late writes something else.
+#include <array>
+#include <limits>
+
 #include "nn/decode.hpp"
 #include "nn/sample.hpp"
 #include "tests/nn/golden.hpp"
@@ -93,20 +96,21 @@ TEST_CASE("searches of several sentences find what a plain search of each finds"
   const std::vector<std::int64_t> first{0, 1, 2, 5, 4};
   std::size_t beams_differ = 0, cut_off = 0, cases = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed)
-    for (const double end_bias : {-2.0, 0.5})
+    for (const double power : {0.0, 0.6, 1.5, 3.0})  // what is long may win late
       for (const Size beam : {1, 2, 3, 5}) {
-        const Oracle oracle{seed, seed % 2 ? 6 : 9, seed % 3 ? 1.5 : 0.5, end_bias};
-        const SearchOptions how{.first = first,
-                                .end = kEnd,
-                                .max_length = seed % 5 ? 8 : 3,
-                                .beam = beam,
-                                .length_power = seed % 4   ? 0.6
-                                                : seed % 8 ? 0
-                                                           : 1.5};
+        const Oracle oracle{seed, seed % 2 ? 6 : 9,
+                            seed % 3 == 0   ? 0.5
+                            : seed % 3 == 1 ? 1.5
+                                            : 3.0,
+                            seed % 4 == 0   ? -2.0
+                            : seed % 4 == 1 ? 0.5
+                                            : 1.5};
+        const SearchOptions how{
+            .first = first, .end = kEnd, .max_length = seed % 5 ? 9 : 3, .beam = beam, .length_power = power};
         Told for_greedy(oracle, 5), for_beam(oracle, 5);
         const auto by_greedy = greedy(for_greedy, how), by_beam = beam_search(for_beam, how);
         for (std::size_t i = 0; i < first.size(); ++i) {
-          CAPTURE(seed, end_bias, beam, i);
+          CAPTURE(seed, power, beam, i);
           const PlainResult alone = testing::plain_greedy(oracle.after(first[i]), how),
                             wide = testing::plain_beam(oracle.after(first[i]), how);
           check_told(by_greedy[i], alone, first[i]);
@@ -142,6 +146,33 @@ TEST_CASE("where all words are equally likely, the earliest goes first") {
   // A sentence that ends where it begins: the first that ended stays the best of equals.
   const auto ended = beam_search(d, {.begin = 1, .end = 0, .max_length = 4, .beam = 3, .length_power = 0});
   CHECK((ended[0].ended && ended[0].ids.empty()));
+}
+
+TEST_CASE("of sentences that end with equal scores the first stays") {
+  // Two words that are equally likely, after both of which the sentence ends.
+  class Twins final : public StepModel {
+   public:
+    Size rows() const override { return rows_; }
+    Step step(const Indices&) override {
+      const double never = -std::numeric_limits<double>::infinity();
+      std::vector<double> logits;
+      for (Size row = 0; row < rows_; ++row)
+        for (const double one : step_ == 0 ? std::array{never, 0.0, 0.0} : std::array{0.0, never, never})
+          logits.push_back(one);
+      ++step_;
+      return {tensor(logits, {rows_, 3}, DType::f64), {}};
+    }
+    void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+
+   private:
+    Size rows_ = 1, step_ = 0;
+  };
+  for (const Size beam : {1, 2, 4}) {
+    Twins model;
+    const auto found = beam_search(model, {.begin = 1, .end = 0, .max_length = 6, .beam = beam});
+    CHECK(found[0].ids == Ids{1});
+    CHECK(found[0].ended);
+  }
 }
 
 TEST_CASE("a word of probability 0, or one that is not a number, is never written") {
