@@ -126,7 +126,8 @@ TEST_CASE("other places, steps, seeds and calls drop other elements") {
   CHECK(std::abs(agreement(kept, draw(kCount, kRate, 8, 4)) - 0.5) < off);
   CHECK(agreement(kept, draw(kCount, kRate, 7, 4)) == 1);
   // The mask does not come again further on, at the sizes of blocks, pages and rows.
-  for (const std::size_t shift : {1, 2, 4, 8, 16, 32, 64, 256, 1024, 4096, 8192, 16384, 32768, 65536}) {
+  for (const std::size_t shift :
+       {1U, 2U, 4U, 8U, 16U, 32U, 64U, 256U, 1024U, 4096U, 8192U, 16384U, 32768U, 65536U}) {
     CAPTURE(shift);
     const double n = static_cast<double>(kCount) - static_cast<double>(shift);
     CHECK(std::abs(agreement(kept, kept, shift) - 0.5) < bound(0.5, n));

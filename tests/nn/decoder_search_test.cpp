@@ -224,7 +224,7 @@ TEST_CASE("what is drawn from every decoder is as likely as teacher forcing says
     CAPTURE(named.name);
     const Searched searched = named.make();
     std::size_t ended = 0;
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
       const auto drawn =
           sample(*searched.model->begin(sources.batch(), ValidLengths(sources.lengths)),
                  {.begin = kBegin, .end = kEnd, .max_length = 8, .temperature = 1.5, .seed = seed});

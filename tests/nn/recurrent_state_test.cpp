@@ -1,5 +1,6 @@
 // Rows of a batch that start from states of their own: also one without any step.
 #include "nn/recurrent.hpp"
+#include "nn/seq2seq/encoder.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;
@@ -104,4 +105,25 @@ TEST_CASE("one layer is its cell, step by step, from any state") {
   }
   CHECK(apart(all.final[0].hidden, state.hidden) < 1e-14);
   if (kind == CellKind::lstm) CHECK(apart(all.final[0].cell, state.cell) < 1e-14);
+}
+
+TEST_CASE("a source's code is where the last layer ends: forwards at the last word, backwards at the first") {
+  const auto kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);
+  const int layers = GENERATE(1, 3);
+  const bool both = GENERATE(false, true);
+  CAPTURE(static_cast<int>(kind), layers, both);
+  EncoderOptions options{.vocabulary = 9, .embedding = 3, .hidden = kHidden, .cell = kind};
+  options.recurrent = {.layers = layers, .both_directions = both};
+  Encoder encoder(options);
+  encoder.initialise(1, DType::f64);
+  const std::vector<Size> lengths{2, 4, 1};
+  const Encoded found =
+      encoder(Indices{4, 5, 0, 0, 6, 7, 8, 4, 5, 0, 0, 0}.reshape({3, 4}), ValidLengths(lengths));
+  const Tensor code = found.code();
+  REQUIRE(code.shape() == Dims{3, both ? 2 * kHidden : kHidden});
+  for (Size row = 0; row < 3; ++row)
+    for (Size i = 0; i < code.size(1); ++i) {
+      const Size word = i < kHidden ? lengths[static_cast<std::size_t>(row)] - 1 : 0;
+      CHECK(code.at({row, i}) == found.states.at({row, word, i}));
+    }
 }
