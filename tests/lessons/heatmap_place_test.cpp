@@ -56,6 +56,14 @@ TEST_CASE("a terminal's heat map has its rows and columns where they belong", "[
   CHECK(display_width(third.substr(0, third.find("█"))) == display_width(names.substr(0, names.find("ca"))));
 }
 
+TEST_CASE("a heat map's shades go from its least value to its most", "[kit]") {
+  const Heatmap signs{"signs", {"a", "b", "c"}, {"r"}, {-2, 1, 7}, -2, 4, false};
+  CHECK(signs.share(0, 0) == 0);
+  CHECK(signs.share(0, 1) == 0.5);
+  CHECK(signs.share(0, 2) == 1);  // beyond the most
+  CHECK(shades(row_of(text(signs, Terminal{false, false, 80}), "r")) == Shades{"·", "▒", "█"});
+}
+
 TEST_CASE("a heat map's numbers and colours stand where its shades do", "[kit]") {
   Heatmap numbered = map();
   numbered.numbers = true;
