@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lessons/kit/line_reader.hpp"
 #include "nn/text/words.hpp"
 
 namespace tapestry::kit {
@@ -16,21 +17,14 @@ using tapestry::join_words;
 using tapestry::split_words;
 using tapestry::Words;
 
-/// Beyond these a file is refused, so that a wrong file cannot eat the memory.
-inline constexpr std::size_t kMostWordsInLine = 10'000;
-inline constexpr std::size_t kMostBytesInLine = 1'000'000;
-inline constexpr std::size_t kMostBytesInFile = std::size_t{1} << 30;
-
 /// The lines of a UTF-8 file without their ends ("\n" or "\r\n"; the last one may lack it; a byte-order mark
 /// is skipped). Throws UsageError, with the path and where it can the line, for: a file that is missing, is
-/// no regular file or cannot be read; a NUL byte; invalid UTF-8; a line or a file beyond the limits above.
+/// no regular file or cannot be read; a NUL byte; invalid UTF-8; a line or a file beyond the limits of
+/// line_reader.hpp.
 std::vector<std::string> read_lines(const std::filesystem::path& path);
 
-/// read_lines of text that is already in memory; `origin` takes the path's place in messages.
-std::vector<std::string> lines_of(std::string_view text, const std::string& origin);
-
 /// Hands over each line, numbered from 1, and keeps none: for files that may be larger than the memory. It
-/// refuses what read_lines refuses, but for the file's size.
+/// refuses what read_lines refuses, but for the file's size. Both read standard input for "-".
 void for_each_line(const std::filesystem::path& path,
                    const std::function<void(std::string_view line, std::size_t number)>& take);
 
