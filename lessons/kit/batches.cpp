@@ -37,6 +37,22 @@ Batch gather(const std::vector<Pair>& pairs, std::vector<Size> rows) {
   return {pad(sources), pad(targets), std::move(rows)};
 }
 
+/// [begin, end) in order, in batches of `size`, each cut where its matrices would have too many places.
+template <typename Iterator>
+void cut_into_batches(const std::vector<Pair>& pairs, Iterator begin, Iterator end, Size size,
+                      std::vector<std::vector<Size>>& batches) {
+  const Size most_places = kPlacesPerSentence * std::min(size, length(pairs));
+  for (Size left = 0, columns = 0; begin != end; ++begin, --left) {
+    const Pair& pair = pair_at(pairs, *begin);
+    const Size own = std::max(length(pair.source), length(pair.target));
+    const bool full = left > 0 && (length(batches.back()) + 1) * std::max(columns, own) > most_places;
+    if (left == 0 || full) batches.emplace_back();
+    if (left == 0) left = size;
+    columns = batches.back().empty() ? own : std::max(columns, own);
+    batches.back().push_back(*begin);
+  }
+}
+
 /// Columns [from, from + target.columns - 1) of every row, cut to `lengths`; the rest is padding.
 Padded columns_from(const Padded& whole, Size from, const Ids& lengths) {
   Padded part{{}, lengths, whole.rows, std::max<Size>(whole.columns - 1, 0)};
@@ -81,18 +97,14 @@ Batches::Batches(std::vector<Pair> pairs, Settings settings) : pairs_(std::move(
   arrange();
 }
 
-Size Batches::batches_per_epoch() const {
-  // Only the last pool can have a last batch that is not full.
-  return (length(pairs_) + settings_.size - 1) / settings_.size;
-}
-
 void Batches::arrange() {
   Random random(settings_.seed, static_cast<std::uint64_t>(place_.epoch));
   std::vector<Size> indices = all_indices(pairs_);
   random.shuffle(indices);
   order_.clear();
   // A pool larger than the data is the data: this also keeps the product below from overflowing.
-  const Size pool = std::min(settings_.pool, batches_per_epoch()) * std::min(settings_.size, length(pairs_));
+  const Size in_all = (length(pairs_) - 1) / settings_.size + 1;
+  const Size pool = std::min(settings_.pool, in_all) * std::min(settings_.size, length(pairs_));
   for (Size first = 0; first < length(indices); first += pool) {
     const auto begin = indices.begin() + first;
     const auto end = indices.begin() + std::min(first + pool, length(indices));
@@ -100,9 +112,7 @@ void Batches::arrange() {
       return std::pair(pair_at(pairs_, i).target.size(), pair_at(pairs_, i).source.size());
     };
     std::stable_sort(begin, end, [&](Size a, Size b) { return lengths(a) < lengths(b); });
-    for (auto batch = begin; batch < end; batch += std::min<Size>(settings_.size, end - batch)) {
-      order_.emplace_back(batch, batch + std::min<Size>(settings_.size, end - batch));
-    }
+    cut_into_batches(pairs_, begin, end, settings_.size, order_);
   }
   random.shuffle(order_);
 }
@@ -117,12 +127,15 @@ Batch Batches::next() {
 }
 
 void Batches::go_to(Place place) {
-  if (place.epoch < 0 || place.index < 0 || place.index >= batches_per_epoch()) {
-    throw UsageError(fmt::format("no batch {} in epoch {}: an epoch has {} batches; was the data changed?",
-                                 place.index, place.epoch, batches_per_epoch()));
-  }
+  const Place before = place_;
   place_ = place;
+  if (place.epoch >= 0) arrange();
+  const Size batches = batches_in_epoch();
+  if (place.epoch >= 0 && place.index >= 0 && place.index < batches) return;
+  place_ = before;
   arrange();
+  throw UsageError(fmt::format("no batch {} in epoch {}: an epoch has {} batches; was the data changed?",
+                               place.index, place.epoch, batches));
 }
 
 std::vector<Batch> batches_in_order(const std::vector<Pair>& pairs, Size size) {
@@ -131,12 +144,10 @@ std::vector<Batch> batches_in_order(const std::vector<Pair>& pairs, Size size) {
   std::stable_sort(indices.begin(), indices.end(), [&pairs](Size a, Size b) {
     return pair_at(pairs, a).source.size() < pair_at(pairs, b).source.size();
   });
+  std::vector<std::vector<Size>> rows;
+  cut_into_batches(pairs, indices.begin(), indices.end(), size, rows);
   std::vector<Batch> batches;
-  for (auto first = indices.begin(); first != indices.end();) {
-    const auto last = first + std::min<Size>(size, indices.end() - first);
-    batches.push_back(gather(pairs, std::vector<Size>(first, last)));
-    first = last;
-  }
+  for (std::vector<Size>& each : rows) batches.push_back(gather(pairs, std::move(each)));
   return batches;
 }
 

@@ -16,6 +16,13 @@ struct Pair {
   Ids target;  ///< <start> … <end>
 };
 
+/// Words, or pieces of them, that a sentence may have to be worked with. What a translator keeps for a pair
+/// grows with the product of both lengths, so a single line could take all memory.
+inline constexpr Size kMostPieces = 500;
+/// Places of one side that a batch has at most, padding too, for each of the sentences it was meant to have:
+/// one that would have more is cut in two or more. Sentences of ordinary length never have so many.
+inline constexpr Size kPlacesPerSentence = 128;
+
 /// Rows of different lengths in one matrix, filled with kPad on the right.
 struct Padded {
   Ids ids;      ///< rows × columns, row after row
@@ -54,8 +61,9 @@ struct Place {
 
 /// An endless stream of batches. The pairs are shuffled anew each epoch, sorted by target length, then by
 /// source length, inside pools of `pool` batches so that little is padding (of Multi30k's words 2 and 10 % at
-/// the default, 4 and 24 % when 40 batches are sorted by target alone), cut into batches, and the batches
-/// shuffled. An epoch's order follows from (seed, epoch) alone: from a Place the same batches come again.
+/// the default, 4 and 24 % when 40 batches are sorted by target alone), cut into batches of `size` pairs (or
+/// fewer: kPlacesPerSentence), and the batches shuffled. An epoch's order follows from (seed, epoch) alone:
+/// from a Place the same batches come again.
 class Batches {
  public:
   struct Settings {
@@ -73,7 +81,8 @@ class Batches {
   /// Throws UsageError for a place that does not exist.
   void go_to(Place place);
 
-  Size batches_per_epoch() const;
+  /// Of this epoch: where long sentences cut batches, epochs differ.
+  Size batches_in_epoch() const { return static_cast<Size>(order_.size()); }
   const std::vector<Pair>& pairs() const { return pairs_; }
 
  private:
@@ -85,7 +94,8 @@ class Batches {
   std::vector<std::vector<Size>> order_;  // the pairs of each batch of place_.epoch
 };
 
-/// Each pair once, in batches of similar source length, in a fixed order: for evaluation.
+/// Each pair once, in batches of similar source length, of `size` pairs (or fewer: kPlacesPerSentence), in a
+/// fixed order: for evaluation.
 std::vector<Batch> batches_in_order(const std::vector<Pair>& pairs, Size size);
 
 /// Source with <end>, target between <start> and <end>.

@@ -19,8 +19,10 @@ struct Corpus {
   Lexicon source, target;
   std::vector<Pair> train;
   ParallelText valid, test;
+  /// What was left out because it is too long (kMostPieces): a sentence for each file.
+  std::vector<std::string> notes = {};
 
-  /// "29000 pairs to train on, dictionaries of 5917 words and 6478 words"
+  /// "29000 pairs to train on, dictionaries of 5917 words and 6478 words"; then the notes, a line each.
   std::string text() const;
 };
 
@@ -40,16 +42,20 @@ struct CorpusOptions {
 /// Throws UsageError, naming what is missing, unless the folder has the six files that read_multi30k reads.
 void expect_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to);
 
-/// folder/{train,val,test_2016_flickr}.{en,fr}, from one language to the other.
+/// folder/{train,val,test_2016_flickr}.{en,fr}, from one language to the other. Pairs to train on of which a
+/// side has more than kMostPieces words or pieces are left out, and joined ones too; validation and test keep
+/// every sentence (translate() cuts). Throws UsageError for what read_parallel refuses, and when nothing is
+/// left to train on.
 Corpus read_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to,
                      const CorpusOptions& options = {});
 
 /// A sentence as the model wrote it.
 struct Translation {
-  Words source, words;
+  Words source, words;  // what was read, and written
   /// For each word written, a weight for each source word and for the source's end; empty if the model does
   /// not look. Of words in pieces: the sum over the pieces read, and its mean over the pieces written.
   std::vector<std::vector<double>> alignment;
+  bool cut_off = false;  // by TranslateOptions::max_length
 };
 
 struct TranslateOptions {
@@ -60,7 +66,8 @@ struct TranslateOptions {
 };
 
 /// Translates sentences in batches of similar length; results are in the order of `sentences`, and in words
-/// even where the model writes pieces of them. The model is in eval mode meanwhile.
+/// even where the model writes pieces of them. Of a longer sentence the first kMostPieces words or pieces are
+/// read; one without words becomes one without words. The model is in eval mode meanwhile.
 std::vector<Translation> translate(SequenceModel& model, const Lexicon& source, const Lexicon& target,
                                    const std::vector<Words>& sentences, const TranslateOptions& options = {});
 

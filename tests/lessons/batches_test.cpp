@@ -58,7 +58,7 @@ TEST_CASE("an epoch shows each pair once, sorted inside pools", "[kit]") {
   const Size count = GENERATE(1, 7, 64, 1000, 1003);
   const std::vector<Pair> pairs = toy_pairs(count);
   Batches batches(pairs, {16, 4, 3});
-  CHECK(batches.batches_per_epoch() == (count + 15) / 16);
+  CHECK(batches.batches_in_epoch() == (count + 15) / 16);
   std::multiset<Size> seen;
   while (batches.place().epoch == 0) {
     const Batch batch = batches.next();
@@ -74,6 +74,43 @@ TEST_CASE("an epoch shows each pair once, sorted inside pools", "[kit]") {
   CHECK(batches.place() == Place{1, 0});
   CHECK(static_cast<Size>(seen.size()) == count);
   CHECK(std::set<Size>(seen.begin(), seen.end()).size() == seen.size());
+}
+
+TEST_CASE("long sentences cut batches, and every pair still comes once", "[kit]") {
+  std::vector<Pair> pairs = toy_pairs(200);
+  for (const std::size_t at : {3U, 77U, 78U, 150U}) pairs[at].target.insert(pairs[at].target.begin(), 900, 5);
+  for (const std::size_t at : {5U, 77U}) pairs[at].source.insert(pairs[at].source.begin(), 1900, 5);
+  const Size most = 16 * kPlacesPerSentence;
+  const auto check = [&](const Batch& batch) {
+    CHECK(batch.source.rows <= 16);
+    if (batch.source.rows > 1) CHECK(batch.source.rows * batch.source.columns <= most);
+    if (batch.target.rows > 1) CHECK(batch.target.rows * batch.target.columns <= most);
+  };
+  Batches batches(pairs, {16, 4, 3});
+  std::vector<Batch> all;
+  std::vector<Place> places;
+  for (Size epoch = 0; epoch < 3; ++epoch) {
+    std::multiset<Size> seen;
+    CHECK(batches.batches_in_epoch() > 13);
+    while (batches.place().epoch == epoch) {
+      places.push_back(batches.place());
+      all.push_back(batches.next());
+      check(all.back());
+      seen.insert(all.back().pairs.begin(), all.back().pairs.end());
+    }
+    CHECK(seen.size() == 200);
+    CHECK(std::set<Size>(seen.begin(), seen.end()).size() == 200);
+  }
+  for (std::size_t at = 0; at < all.size(); at += 5) {  // any place can be gone back to
+    batches.go_to(places[at]);
+    CHECK(same(batches.next(), all[at]));
+  }
+  std::size_t rows = 0;
+  for (const Batch& batch : batches_in_order(pairs, 16)) {
+    check(batch);
+    rows += batch.pairs.size();
+  }
+  CHECK(rows == 200);
 }
 
 TEST_CASE("pools leave little padding", "[kit]") {
