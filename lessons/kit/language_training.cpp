@@ -105,7 +105,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
 
   make_writable_folder(how.out);
   // All that makes another run of it.
-  const std::string name = fmt::format("text {:016x}, seed {}, {}, {} positions, {} steps", corpus.hash,
+  const std::string name = fmt::format("{}, seed {}, {}, {} positions, {} steps", name_of_text(corpus.hash),
                                        how.seed, text_of(kNumbers, recipe), recipe.positions, recipe.steps);
   Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
   if (how.fresh) std::filesystem::remove(checkpoints.file());

@@ -12,6 +12,8 @@ constexpr std::chrono::seconds kBetween{45};  // a step may take its time: still
 
 }  // namespace
 
+std::string name_of_text(std::uint64_t hash) { return fmt::format("text {:016x}", hash); }
+
 Checkpoints::Checkpoints(std::filesystem::path file, std::string run, Module& model, Optimiser& optimiser)
     : file_(std::move(file)), run_(std::move(run)), model_(model), optimiser_(optimiser) {}
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -21,6 +22,9 @@ struct RunPlace {
   double seconds = 0;  // of training so far, evaluation not counted
   double words = 0;    // worked through so far
 };
+
+/// What a run's name says of the text that it learns from: "text 4016c93c3be74c18", from a hash of all of it.
+std::string name_of_text(std::uint64_t hash);
 
 /// The checkpoint of one training run.
 class Checkpoints {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/random.hpp"
 #include "core/tape.hpp"
 #include "lessons/kit/bleu.hpp"
 #include "lessons/kit/files.hpp"
@@ -54,6 +55,23 @@ double greedy_bleu(SequenceModel& model, const Corpus& corpus, const ParallelTex
   return corpus_bleu(words_of(translations), text.target).score;
 }
 
+/// Of all that is learned from: the words or pieces with their numbers, and the pairs.
+std::uint64_t hash_of(const Corpus& corpus) {
+  std::map<std::string, std::string> lexicons;
+  corpus.source.put(lexicons, "source");
+  corpus.target.put(lexicons, "target");
+  std::string all;
+  const auto add = [&all](const auto& part, std::size_t bytes) {
+    const std::uint64_t size = bytes;  // first, so that the parts' borders count
+    all.append(reinterpret_cast<const char*>(&size), sizeof size);
+    all.append(reinterpret_cast<const char*>(part.data()), bytes);
+  };
+  for (const auto& [name, text] : lexicons) add(text, text.size());
+  for (const Pair& pair : corpus.train)
+    for (const Ids* ids : {&pair.source, &pair.target}) add(*ids, ids->size() * sizeof(ids->front()));
+  return tapestry::hash_of(all);
+}
+
 }  // namespace
 
 const State& trained_weights(const TrainingState& saved) {
@@ -71,7 +89,8 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
   if (how.average > 0) average.emplace(model.state(), how.average);
 
   make_writable_folder(how.out);
-  Checkpoints checkpoints(how.out / "checkpoint.safetensors", how.name, model, adam);
+  Checkpoints checkpoints(how.out / "checkpoint.safetensors",
+                          fmt::format("{}, {}", name_of_text(hash_of(corpus)), how.name), model, adam);
   if (how.fresh) std::filesystem::remove(checkpoints.file());
   checkpoints.texts = how.texts;
   corpus.source.put(checkpoints.texts, "source");

@@ -12,7 +12,8 @@
 namespace tapestry::kit {
 
 struct TranslatorTraining {
-  /// What this run is, in words: a checkpoint of another run is refused.
+  /// What this run is, in words, but for its corpus: a checkpoint of another run is refused, and one of this
+  /// run on other text.
   std::string name;
   /// Where checkpoint.safetensors and log.csv go.
   std::filesystem::path out;

@@ -4,6 +4,7 @@
 #include "lessons/kit/resume.hpp"
 #include "lessons/kit/transformer_plan.hpp"
 #include "lessons/kit/translator_training.hpp"
+#include "lessons/kit/translators.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/scratch.hpp"
 #include "tests/lessons/tiny_corpus.hpp"
@@ -105,6 +106,31 @@ TEST_CASE("what cannot be translated with is refused", "[kit]") {
     CHECK_THAT(usage_error([&] { load_translator(scratch.path("changed.safetensors")); }),
                ContainsSubstring("is no translator's checkpoint"));
   }
+}
+
+TEST_CASE("a checkpoint on other text is refused, with dictionaries of one size too", "[kit]") {
+  const Scratch scratch;
+  TranslatorPlan plan;
+  plan.embedding = plan.hidden = 4;
+  const auto run = [&](const Corpus& corpus) {
+    auto model = make_translator(plan, corpus.source.size(), corpus.target.size());
+    model->initialise(1);
+    train_translator(*model, corpus,
+                     {.name = "test", .out = scratch.folder(), .steps = 4, .steps_per_look = 4, .batch = 2});
+  };
+  const Corpus corpus = tiny_corpus();
+  run(corpus);
+  CHECK_NOTHROW(run(corpus));
+  Corpus pairs = corpus, words = corpus, tests = corpus;
+  std::swap(pairs.train[0].target, pairs.train[1].target);  // the same words, otherwise paired
+  words.source = Vocabulary::of({"b", "c", "a", "e"});      // the same numbers for other words
+  REQUIRE(words.source.size() == corpus.source.size());
+  for (const Corpus* other : {&pairs, &words})
+    CHECK_THAT(usage_error([&] { run(*other); }), ContainsSubstring("checkpoint of another run (text ") &&
+                                                      ContainsSubstring("not of this one (text "));
+  tests.valid.source.pop_back();  // nothing is learned from these
+  tests.valid.target.pop_back();
+  CHECK_NOTHROW(run(tests));
 }
 
 TEST_CASE("which translator --translate means", "[kit]") {
