@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "core/ops/loss.hpp"
 #include "core/random.hpp"
@@ -16,7 +17,8 @@ namespace tapestry::kit {
 
 namespace {
 
-constexpr Size kCharactersAtOnce = 4096;  // that a model validates
+// That a model validates: characters, and logits, which are as many again for each letter of the alphabet.
+constexpr Size kCharactersAtOnce = 4096, kLogitsAtOnce = kCharactersAtOnce * 4096;
 
 /// Windows that begin at these places; the text has a character after each.
 Windows windows_at(const Ids& text, const std::vector<Size>& starts, Size length) {
@@ -42,12 +44,13 @@ CharCorpus read_characters(const std::filesystem::path& file, double valid_share
   CharCorpus corpus{Characters::of(text), {}, {}, hash_of(text)};
   Ids ids = corpus.characters.encode(text);
   const auto cut = static_cast<std::ptrdiff_t>(static_cast<double>(ids.size()) * (1 - valid_share));
-  corpus.train.assign(ids.begin(), ids.begin() + cut);
   corpus.valid.assign(ids.begin() + cut, ids.end());
+  ids.resize(static_cast<std::size_t>(cut));
+  corpus.train = std::move(ids);
   if (corpus.train.size() < 2 || corpus.valid.size() < 2)
     throw UsageError(
         fmt::format("'{}' has {} characters: too few to train on some and to validate with others",
-                    file.string(), ids.size()));
+                    file.string(), corpus.train.size() + corpus.valid.size()));
   return corpus;
 }
 
@@ -72,7 +75,8 @@ double loss_per_character(LanguageModel& model, const Ids& text, Size length, Si
     sum += cross_entropy(model(some.inputs), some.targets, {.reduce = Reduce::sum}).item();
     count += static_cast<double>(some.targets.count());
   };
-  const Size at_once = std::max<Size>(1, kCharactersAtOnce / length);
+  const Size characters = std::min(kCharactersAtOnce, kLogitsAtOnce / model.output.weight.size(0));
+  const Size at_once = std::max<Size>(1, characters / length);
   std::vector<Size> starts;
   Size start = 0;
   for (; start + length <= last; start += every * length) {

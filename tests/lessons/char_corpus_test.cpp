@@ -6,6 +6,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/language_training.hpp"
+#include "lessons/kit/peak_memory.hpp"
 #include "lessons/kit/usage_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/scratch.hpp"
@@ -62,4 +63,28 @@ TEST_CASE("the loss counts every character but the first, once, in its window") 
   CHECK(kit::loss_per_character(model, text, 6) == Approx(sum / 32).epsilon(1e-6));
   CHECK(model.training());  // as before
   CHECK(kit::loss_per_character(model, text, 6, 3) != Approx(sum / 32).epsilon(1e-6));
+}
+
+TEST_CASE("validation of a text with many letters takes bounded memory") {
+  constexpr Size kLetters = 60'000, kContext = 64;
+  LanguageModel model(
+      kit::language_model_options({.layers = 1, .heads = 1, .width = 2, .context = kContext}, kLetters));
+  model.initialise(3);
+  kit::Random random(9);
+  Ids text;
+  for (Size i = 0; i < 9 * kContext + 1; ++i) text.push_back(random.below(kLetters));
+  double sum = 0;
+  for (std::ptrdiff_t start = 0; start < 9 * kContext; start += kContext) {
+    const auto first = text.begin() + start;
+    const Indices in(Ids(first, first + kContext), {1, kContext}),
+        out(Ids(first + 1, first + 1 + kContext), {1, kContext});
+    sum += cross_entropy(model(in), out, {.reduce = Reduce::sum}).item();
+  }
+  // Its logits all at once are 138 MB, and a whole text's 4,096 characters 983.
+  const double before = kit::peak_memory();
+  CHECK(kit::loss_per_character(model, text, kContext) ==
+        Approx(sum / static_cast<double>(9 * kContext)).epsilon(1e-6));
+  text.resize(4096 + 1, 7);
+  kit::loss_per_character(model, text, kContext);
+  CHECK(kit::peak_memory() - before < 400);
 }
