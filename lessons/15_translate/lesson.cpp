@@ -399,12 +399,12 @@ void looks_on_real_text(const Work& work, const std::vector<Translation>& writte
   if (pictures == 0) fmt::print("  in no short sentence did two words cross: train for longer\n");
 }
 
-/// --translate: the model of a checkpoint, on a sentence of yours.
-void translate_one(const std::filesystem::path& folder, const kit::TranslatorSettings& settings) {
-  const Translation written =
-      kit::translate_sentence(kit::checkpoint_in(folder), settings.sentence,
-                              {.beam = settings.beam, .length_power = settings.length_power})
-          .written;
+/// --translate and --translate-file: the model of a checkpoint, on a sentence of yours, or on a file.
+void translate_yours(const std::filesystem::path& folder, const kit::TranslatorSettings& settings) {
+  const kit::TranslateOptions how = {.beam = settings.beam, .length_power = settings.length_power};
+  const auto checkpoint = kit::checkpoint_in(folder);
+  if (!settings.file.file.empty()) return kit::translate_file(checkpoint, settings.file, how, copy_unknown);
+  const Translation written = kit::translate_sentence(checkpoint, settings.sentence, how).written;
   const Translation copied = copy_unknown({written}).front();
   fmt::print("  {}\n  → {}\n", kit::join_words(written.source), kit::join_words(written.words));
   if (copied.words != written.words)
@@ -446,12 +446,12 @@ int main(int argc, char** argv) {
     const bool real = !options.data.empty();
     kit::follow(program, real ? multi30k : grammar, settings);
     const std::string folder = options.folder(real ? "multi30k-" + settings.direction : "grammar");
-    if (program.given("--translate")) {
+    if (kit::only_translates(program)) {
       const auto of = [&](const std::string& task) {
         return kit::folder_of(options.out, task, settings.plan);
       };
       const bool asked = real || program.given("--direction");
-      return translate_one(
+      return translate_yours(
           kit::folder_to_translate_with(of("multi30k-" + settings.direction), of("grammar"), asked),
           settings);
     }

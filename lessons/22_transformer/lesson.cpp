@@ -17,7 +17,7 @@
 // You will: 1 build both blocks from ops, and find nn/'s numbers; 2 see what label smoothing asks for; 3 see
 // why the learning rate warms up; 4 train a translator, and a recurrent decoder on the same encoder; 5 test
 // them on new sentences; 6 look at every head of every layer. With --data it learns Multi30k, and --translate
-// takes a sentence of yours.
+// takes a sentence of yours, --translate-file a file.
 
 #include <fmt/format.h>
 
@@ -339,11 +339,12 @@ void show_translation(SequenceModel& model, const kit::Lexicon& source, const ki
     kit::show(kit::alignment_picture(written, "Where each word looked"), file);
 }
 
-/// --translate: the model of a checkpoint, on a sentence of yours.
-void translate_one(const fs::path& folder, const Settings& settings) {
-  const auto [translator, written] =
-      kit::translate_sentence(kit::checkpoint_in(folder), settings.sentence,
-                              {.beam = settings.beam, .length_power = settings.length_power});
+/// --translate and --translate-file: the model of a checkpoint, on a sentence of yours, or on a file.
+void translate_yours(const fs::path& folder, const Settings& settings) {
+  const kit::TranslateOptions how = {.beam = settings.beam, .length_power = settings.length_power};
+  const fs::path checkpoint = kit::checkpoint_in(folder);
+  if (!settings.file.file.empty()) return kit::translate_file(checkpoint, settings.file, how);
+  const auto [translator, written] = kit::translate_sentence(checkpoint, settings.sentence, how);
   show_translation(*translator.model, translator.source, translator.target, written,
                    folder / "translated.svg");
 }
@@ -380,22 +381,23 @@ int main(int argc, char** argv) {
               "with --data: the recipe; usual takes 17 minutes on two cores, long 75 minutes, and then "
               "searches with a length power of 2",
               {"usual", "long"});
-  program.add("--decoder", settings.decoder, "with --data or --translate: which decoder",
+  program.add("--decoder", settings.decoder, "with --data, --translate or --translate-file: which decoder",
               {"transformer", "recurrent"});
   kit::offer(program, settings, grammar, multi30k);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     const bool real = !options.data.empty();
-    // --translate searches as on real text, whatever it was trained on.
+    const bool only_translates = kit::only_translates(program);
+    // It searches as on real text then, whatever it was trained on.
     const kit::TransformerRecipe& on_real_text = settings.preset == "long" ? lasting : multi30k;
-    kit::follow(program, real || program.given("--translate") ? on_real_text : grammar, settings);
+    kit::follow(program, real || only_translates ? on_real_text : grammar, settings);
     settings.plan.recurrent_decoder = settings.decoder == "recurrent";
-    if (program.given("--translate")) {
+    if (only_translates) {
       const auto of = [&](const std::string& task) {
         return kit::folder_of(options.out, task, settings.plan);
       };
       const bool asked = real || program.given("--direction") || program.given("--preset");
-      return translate_one(kit::folder_to_translate_with(of(settings.task()), of("grammar"), asked),
-                           settings);
+      return translate_yours(kit::folder_to_translate_with(of(settings.task()), of("grammar"), asked),
+                             settings);
     }
     kit::expect_real_text(program, options, settings, {"--epochs", "--merges", "--preset", "--decoder"});
 

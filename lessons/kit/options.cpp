@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -138,6 +139,11 @@ void Lesson::add_flag(const std::string& name, bool& value, const std::string& h
   parser_->app.add_flag(name, value, help);
 }
 
+void Lesson::add_filter(const std::string& name, std::filesystem::path& value, const std::string& help) {
+  add(name, value, help);
+  filters_.push_back(name);
+}
+
 bool Lesson::given(const std::string& name) const { return parser_->app.count(name) > 0; }
 
 int Lesson::run(int argc, const char* const* argv, const Body& body) {
@@ -156,7 +162,8 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     simd::thread_count();  // throws for a bad TAPESTRY_THREADS: now, not at the first large op
     make_writable_folder(options_.out);
     const Terminal terminal = Terminal::of(1);
-    std::cout << bold(terminal, slug_ + ": " + idea_) << '\n';
+    if (std::none_of(filters_.begin(), filters_.end(), [this](const auto& name) { return given(name); }))
+      std::cout << bold(terminal, slug_ + ": " + idea_) << '\n';
     Report report(std::cout, terminal, options_.smoke ? Report::Judge::no : Report::Judge::yes);
     body(options_, report);
     report.finish();

@@ -70,6 +70,9 @@ class Lesson {
            const std::vector<std::string>& choices = {});
   void add(const std::string& name, std::filesystem::path& value, const std::string& help);
   void add_flag(const std::string& name, bool& value, const std::string& help);
+  /// A file, or "-", that the lesson turns into another: when it is given, the title is not printed, so that
+  /// standard output holds the result alone.
+  void add_filter(const std::string& name, std::filesystem::path& value, const std::string& help);
 
   /// True when the option was on the command line; for use in the body.
   bool given(const std::string& name) const;
@@ -84,6 +87,7 @@ class Lesson {
   std::unique_ptr<Parser> parser_;
   std::string slug_;
   std::string idea_;
+  std::vector<std::string> filters_;
   Options options_;
   std::int64_t usual_steps_ = 1;
   std::int64_t smoke_steps_ = 1;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lessons/kit/options.hpp"
+#include "lessons/kit/translate_file.hpp"
 #include "lessons/kit/translator_training.hpp"
 
 namespace tapestry::kit {
@@ -14,6 +15,7 @@ namespace tapestry::kit {
 struct TranslationSettings {
   /// "en-fr" or "fr-en"; a sentence of the user's.
   std::string direction = "en-fr", sentence;
+  FileTranslation file;
   /// How often the training text has a word that gets into the dictionary; hypotheses that a search keeps.
   Size at_least = 2, beam = 5;
   /// How much a search makes up for length.
@@ -26,8 +28,13 @@ struct TranslationSettings {
   std::string to() const { return direction.substr(3); }
 };
 
-/// Adds --translate, --direction, --at-least, --beam, --length-power and --fresh to the program.
+/// Adds --translate, those of a FileTranslation, --direction, --at-least, --beam, --length-power and --fresh
+/// to the program.
 void offer(Lesson& program, TranslationSettings& settings);
+
+/// --translate or --translate-file was given: the program trains nothing. Throws UsageError for both, and for
+/// options that go with the second without it.
+bool only_translates(const Lesson& program);
 
 /// Throws UsageError for an option, of these or `more` of the program's own, that is for real sentences alone
 /// when there is no --data; and for a --data that lacks a file.

@@ -94,6 +94,21 @@ TEST_CASE("a lesson's options have defaults", "[kit]") {
   CHECK(outcome.out.find("99_test: a lesson for tests") != std::string::npos);
 }
 
+TEST_CASE("where a file is made into another, standard output holds no title", "[kit]") {
+  for (const bool given : {false, true}) {
+    const Scratch scratch;
+    const Capture capture;
+    Lesson lesson("99_test", "a lesson for tests");
+    std::filesystem::path file;
+    lesson.add_filter("--file", file, "to change");
+    const std::string out = scratch.path("out").string();
+    const char* const arguments[] = {"lesson", "--out", out.c_str(), "--file", "-"};
+    CHECK(lesson.run(given ? 5 : 3, arguments, [](const Options&, Report&) {}) == kMet);
+    CHECK(file == (given ? "-" : ""));
+    CHECK(capture.out().empty() == given);
+  }
+}
+
 TEST_CASE("a lesson's options are read", "[kit]") {
   const Outcome outcome = run({"--seed", "18446744073709551615", "--hidden", "32", "--rate=0.25", "--unit",
                                "lstm", "--deep", "--data", "some/where"});
