@@ -129,6 +129,50 @@ TEST_CASE("gradcheck finds one wrong element, among few and among many") {
   CHECK(gradcheck([](const Tensor& x) { return tanh(x) * x; }, draw({5000}, 9)).ok());
 }
 
+// What is allowed, by rules that miss it narrowly on either side.
+TEST_CASE("gradcheck allows a difference of its tolerance, and no more") {
+  const auto off_by = [](double part) {
+    return [part](const Tensor& x) {
+      return op<"mul">({}, mul(x.detach(), x.detach()),
+                       wrt(x, [x, part](const Tensor& dy) { return dy * x * (2.0 * (1 + part)); }));
+    };
+  };
+  for (const Size n : {Size{1}, Size{20}, Size{1000}})  // element by element, and along directions
+    for (const double tolerance : {1e-5, 1e-7}) {
+      const GradcheckOptions options{.tolerance = tolerance};
+      CAPTURE(n, tolerance);
+      for (const double sign : {-1.0, 1.0}) {
+        CHECK(gradcheck(off_by(0.5 * sign * tolerance), draw({n}, 31), options).ok());
+        if (n < 200) CHECK_FALSE(gradcheck(off_by(2 * sign * tolerance), draw({n}, 31), options).ok());
+        CHECK_FALSE(gradcheck(off_by(20 * sign * tolerance), draw({n}, 31), options).ok());
+      }
+    }
+  CHECK(GradcheckOptions{}.tolerance == 1e-5);
+  // A small gradient beside a large one is compared as if it were a hundredth of that.
+  const auto small_one_off_by = [](double by) {
+    return [by](const Tensor& x) {
+      const Tensor weight = tensor({1, 1e-6}, DType::f64), wrong = tensor({1, 1e-6 + by}, DType::f64);
+      return op<"mul">({}, mul(x.detach(), weight), wrt(x, [wrong](const Tensor& dy) { return dy * wrong; }));
+    };
+  };
+  const Tensor x = tensor({0.5, 0.25}, DType::f64);
+  CHECK(gradcheck(small_one_off_by(1e-8), x).ok());
+  CHECK_FALSE(gradcheck(small_one_off_by(1e-6), x).ok());
+  // And so is a second derivative.
+  const auto second_off_by = [](double part) {
+    return [part](const Tensor& t) {
+      return op<"exp">({}, exp(t.detach()), wrt(t, [t, part](const Tensor& dy) {
+                         const Tensor changes = exp(t * (1 + part)),
+                                      same = exp(t.detach()) / exp(t.detach() * (1 + part));
+                         return dy * changes * same;
+                       }));
+    };
+  };
+  CHECK(gradcheck(second_off_by(1e-3), draw({4}, 32)).ok());
+  CHECK(gradgradcheck(second_off_by(2e-6), draw({4}, 32)).ok());
+  CHECK_FALSE(gradgradcheck(second_off_by(1e-4), draw({4}, 32)).ok());
+}
+
 TEST_CASE("a check that proves nothing fails") {
   const auto flat = [](const Tensor& x) { return relu(x); };
   const Tensor negative = tensor({-1, -2}, DType::f64);

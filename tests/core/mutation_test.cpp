@@ -95,9 +95,8 @@ bool caught(const Suspect& suspect, const Sample& sample, const std::map<std::si
 std::vector<const Sample*> quick_samples(const Row& row) {
   std::vector<const Sample*> list;
   for (const Sample& sample : row.samples) {
-    Size count = 0;
-    for (const Plain& x : sample.inputs) count += x.shape.count();
-    if (!sample.values_only && count > 0 && count <= 150) list.push_back(&sample);
+    const Size count = count_of(sample);
+    if (count > 0 && count <= 150) list.push_back(&sample);
   }
   return list;
 }

@@ -19,6 +19,17 @@ const Rows& rows() {
   return all;
 }
 
+Size count_of(const Sample& sample) {
+  Size count = 0;
+  for (const Plain& x : sample.inputs) count += x.shape.count();
+  return count;
+}
+
+bool is_large(const Sample& sample) {
+  constexpr Size kLarge = 4000;
+  return count_of(sample) > kLarge;
+}
+
 namespace {
 
 Plain drawn(const Dims& shape, const std::function<double(std::uint64_t)>& draw) {
@@ -63,6 +74,8 @@ std::vector<Dims> one_shape() {
   return shapes;
 }
 
+std::vector<Dims> large_shapes() { return {{40'001}, {130, 257}}; }
+
 std::vector<std::pair<Dims, Dims>> two_shapes() {
   std::vector<std::pair<Dims, Dims>> shapes{
       {{}, {}},         {{}, {3}},           {{5}, {}},
@@ -80,6 +93,14 @@ double pick(const Plain& x, const Index& index) {
   for (int axis = 0; axis < x.shape.rank(); ++axis)
     place = place * x.shape[axis] + (x.shape[axis] == 1 ? 0 : index[ahead + static_cast<std::size_t>(axis)]);
   return x.v.at(static_cast<std::size_t>(place));
+}
+
+const double* row_at(const Plain& x, const Index& index) {
+  Size place = 0;
+  const std::size_t ahead = index.size() - static_cast<std::size_t>(x.shape.rank());
+  for (int axis = 0; axis + 1 < x.shape.rank(); ++axis)
+    place = place * x.shape[axis] + (x.shape[axis] == 1 ? 0 : index[ahead + static_cast<std::size_t>(axis)]);
+  return x.v.data() + place * x.shape.back();
 }
 
 Dims joint(const Dims& a, const Dims& b) {
@@ -136,7 +157,9 @@ Row unary(const std::string& name, Tensor (*op)(const Tensor&), double (*referen
           double high, const std::vector<double>& kinks) {
   Row row{name, {}};
   std::uint64_t seed = 1;
-  for (const Dims& shape : one_shape())
+  std::vector<Dims> shapes = one_shape();
+  for (const Dims& shape : large_shapes()) shapes.push_back(shape);
+  for (const Dims& shape : shapes)
     row.samples.push_back({text(shape),
                            {uniform(shape, seed++, low, high, kinks)},
                            [op](const Tensors& x) { return op(x[0]); },
@@ -152,7 +175,13 @@ Row binary(const std::string& name, Tensor (*op)(const Tensor&, const Tensor&),
            Plain (*second)(const Dims&, std::uint64_t)) {
   Row row{name, {}};
   std::uint64_t seed = 1;
-  for (const auto& [a, b] : two_shapes()) {
+  std::vector<std::pair<Dims, Dims>> shapes = two_shapes();
+  for (const auto& [a, b] : std::vector<std::pair<Dims, Dims>>{{{40'001}, {40'001}},
+                                                               {{130, 1}, {1, 300}},
+                                                               {{90, 130}, {2, 90, 130}},
+                                                               {{2, 70, 9, 30}, {70, 1, 30}}})
+    shapes.push_back({a, b});
+  for (const auto& [a, b] : shapes) {
     row.samples.push_back({text(a) + " " + text(b),
                            {first(a, seed), second(b, seed + 100)},
                            [op](const Tensors& x) { return op(x[0], x[1]); },

@@ -1,5 +1,6 @@
 // The table of ops: for each a plain reference, inputs, errors, and what its gradients may be like. The
-// generic tests (op_table_test.cpp, mutation_test.cpp) run down it; an op without a row fails them.
+// generic tests (op_table_test.cpp, large_ops_test.cpp, mutation_test.cpp) run down it; an op without a row
+// fails them.
 #pragma once
 
 #include <cmath>
@@ -34,7 +35,6 @@ struct Sample {
   Op op;
   Reference reference;
   bool zero_gradient = false;  // the true gradient is zero for some argument
-  bool values_only = false;    // too large for gradient checks
 };
 
 struct ErrorCase {
@@ -63,6 +63,12 @@ using Rows = std::vector<Row>;
 
 /// All rows.
 const Rows& rows();
+
+/// The number of elements of all inputs.
+Size count_of(const Sample& sample);
+/// Beyond what the kernels take at a time, so that they cut it into blocks, chunks and parts: for
+/// large_ops_test.cpp, which measures along random directions. Others leave it out.
+bool is_large(const Sample& sample);
 
 Rows arithmetic_rows();
 Rows view_rows();
@@ -94,6 +100,8 @@ inline const std::vector<Size> kLengths{0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 1
 std::vector<Dims> one_shape();
 /// Pairs that broadcast in every way.
 std::vector<std::pair<Dims, Dims>> two_shapes();
+/// Shapes of one argument beyond the blocks of the element-wise kernels, and beyond kMostRanges of them.
+std::vector<Dims> large_shapes();
 
 // ---- references ----
 
@@ -115,6 +123,24 @@ Plain generate(const Dims& shape, F f) {
 
 /// The element of x at an index of a shape that it broadcasts to.
 double pick(const Plain& x, const Index& index);
+/// The row of x at an index, whose last entry is not looked at, of a shape that its leading axes broadcast
+/// to.
+const double* row_at(const Plain& x, const Index& index);
+/// Calls f(index, row) for each row of a result of zeros, to fill it; the index ends in 0.
+template <class F>
+Plain by_rows(const Dims& shape, F f) {
+  Plain result{shape, std::vector<double>(static_cast<std::size_t>(shape.count()), 0.0)};
+  if (result.v.empty()) return result;
+  Dims first = shape;
+  first.back() = 1;
+  double* row = result.v.data();
+  generate(first, [&](const Index& index) {
+    f(index, row);
+    row += shape.back();
+    return 0.0;
+  });
+  return result;
+}
 /// The shape that two shapes broadcast to.
 Dims joint(const Dims& a, const Dims& b);
 /// f over the list of values that stand along `axes` (all of them for an empty list); the axes go, or stay

@@ -24,7 +24,9 @@ Plain tenths_and_a_bit(const Dims& shape, std::uint64_t seed) {
 
 Row clamp_row() {
   Row row{"clamp", {}};
-  for (const Dims& shape : one_shape()) {
+  std::vector<Dims> shapes = one_shape();
+  for (const Dims& shape : large_shapes()) shapes.push_back(shape);
+  for (const Dims& shape : shapes) {
     Plain x = uniform(shape, 3, -2, 2, {-0.7, 1.1});
     if (!x.v.empty()) x.v[0] = 0.25;  // one of them moves, or the check would be vacuous
     row.samples.push_back({text(shape),
@@ -42,8 +44,11 @@ Row clamp_row() {
 
 Row pow_row() {
   Row row{"pow", {}};
-  for (double exponent : {2.0, 3.0, -1.0, 0.5, 1.0, 2.5})
-    for (const Dims& shape : one_shape())
+  for (double exponent : {2.0, 3.0, -1.0, 0.5, 1.0, 2.5}) {
+    std::vector<Dims> shapes = one_shape();
+    if (exponent == 2.5)
+      for (const Dims& shape : large_shapes()) shapes.push_back(shape);
+    for (const Dims& shape : shapes)
       row.samples.push_back(
           {text(shape) + " to the " + std::to_string(exponent),
            {uniform(shape, 5, 0.4, 2.5)},
@@ -51,6 +56,7 @@ Row pow_row() {
            [exponent](const Plains& p) {
              return generate(p[0].shape, [&](const Index& i) { return std::pow(pick(p[0], i), exponent); });
            }});
+  }
   // Whole powers of negative numbers, and the power 0, whose derivative is 0 even at 0.
   row.samples.push_back({"negative base",
                          {nonzero({9}, 6)},
@@ -72,7 +78,9 @@ Row pow_row() {
 Row to_row() {
   Row row{"to", {}};
   row.epsilon = 1.0 / 16;
-  for (const Dims& shape : one_shape()) {
+  std::vector<Dims> shapes = one_shape();
+  for (const Dims& shape : large_shapes()) shapes.push_back(shape);
+  for (const Dims& shape : shapes) {
     Plain x = uniform(shape, 8, -1, 1);
     for (double& value : x.v) value = std::round(value * 64) / 64;
     row.samples.push_back(

@@ -26,7 +26,7 @@ struct Case {
   Size mask_batch = 1, mask_heads = 1;
   Score score = {};
   std::optional<double> scale = {};
-  bool sink = false, with_lse = false, zero_gradient = false, values_only = false;
+  bool sink = false, with_lse = false, zero_gradient = false;
 };
 
 /// Σ_j exp(s_ij) v_jc / Σ_j exp(s_ij), or the logarithm of the lower sum behind the last column.
@@ -35,25 +35,26 @@ Plain on_paper(const Case& c, const Plains& p) {
   Dims shape = c.q;
   shape.back() = c.v.back() + (c.with_lse ? 1 : 0);
   const double scale = c.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<Size>(1, c.q.back()))));
-  return generate(shape, [&](const Index& at) {
+  return by_rows(shape, [&](const Index& at, double* out) {
     QueryKey pair{rank > 2 ? at[0] : 0, 0, at[at.size() - 2], 0};
     for (int axis = 1; axis < rank - 2; ++axis)
       pair.h = pair.h * c.q[axis] + at[static_cast<std::size_t>(axis)];
-    double sum = c.sink ? 1 : 0, total = 0;
+    const double* q = row_at(p[0], at);
+    double sum = c.sink ? 1 : 0;
     for (; pair.j < c.k[c.k.rank() - 2]; ++pair.j) {
       if (c.may != nullptr && !c.may(pair)) continue;
       const Index key = with(at, -2, pair.j);
+      const double *k = row_at(p[1], key), *v = row_at(p[2], key);
       double s = 0;
-      for (Size e = 0; e < c.q.back(); ++e) {
-        const double q = pick(p[0], with(at, -1, e)), k = pick(p[1], with(key, -1, e));
-        s += c.score.unit != nullptr ? c.score.unit(q, k, e, p) : scale * q * k;
-      }
+      for (Size e = 0; e < c.q.back(); ++e)
+        s += c.score.unit != nullptr ? c.score.unit(q[e], k[e], e, p) : scale * q[e] * k[e];
       if (c.score.plain != nullptr) s = c.score.plain(s, pair, p);
-      sum += std::exp(s);
-      if (at.back() < c.v.back()) total += std::exp(s) * pick(p[2], key);
+      const double weight = std::exp(s);
+      sum += weight;
+      for (Size e = 0; e < c.v.back(); ++e) out[e] += weight * v[e];
     }
-    if (at.back() == c.v.back()) return std::log(sum);
-    return sum == 0 ? 0 : total / sum;
+    for (Size e = 0; e < c.v.back(); ++e) out[e] = sum == 0 ? 0 : out[e] / sum;
+    if (c.with_lse) out[c.v.back()] = std::log(sum);
   });
 }
 
@@ -71,12 +72,8 @@ Sample sample_of(const Case& c) {
     const PartialAttention both = attend_partial(t[0], t[1], t[2], options);
     return concat({both.context, unsqueeze(both.log_sum_exp, -1)}, -1);
   };
-  return {text(c.q) + " " + text(c.k) + " " + text(c.v) + " " + c.label,
-          std::move(inputs),
-          op,
-          [c](const Plains& p) { return on_paper(c, p); },
-          c.zero_gradient,
-          c.values_only};
+  return {text(c.q) + " " + text(c.k) + " " + text(c.v) + " " + c.label, std::move(inputs), op,
+          [c](const Plains& p) { return on_paper(c, p); }, c.zero_gradient};
 }
 
 double learned(const Plains& p, std::size_t which, const Index& at) { return pick(p[3 + which], at); }
@@ -161,6 +158,8 @@ bool causal(const QueryKey& p) { return p.j <= p.i; }
 bool window(const QueryKey& p) { return p.j <= p.i + 50 && p.i + 50 - p.j < 20; }
 bool lengths(const QueryKey& p) { return p.j < 2 + 2 * p.b; }
 bool by_head(const QueryKey& p) { return (p.i + p.j + p.h + p.b) % 3 != 0; }
+bool keys_of_head(const QueryKey& p) { return p.j % 3 == p.h % 3 || p.j % 5 == p.b; }
+bool far_window(const QueryKey& p) { return p.j <= p.i + 60 && p.i - p.j < 150; }
 /// Query 1 sees nothing, and nobody sees key 2.
 bool holes(const QueryKey& p) { return p.i != 1 && p.j != 2; }
 
@@ -220,19 +219,14 @@ std::vector<Case> cases() {
       {"tiles and their edges", {48, 2}, {96, 2}, {96, 2}},
       {"tiles and their edges", {49, 2}, {97, 2}, {97, 2}},
       {"tiles and their edges, window", {49, 2}, {97, 2}, {97, 2}, window},
-      {"several tiles",
-       {2, 101, 9},
-       {2, 199, 9},
-       {2, 199, 3},
-       window,
-       1,
-       1,
-       {},
-       {},
-       true,
-       false,
-       false,
-       true},
+      {"keys seen by one head each", {2, 3, 4, 2}, {2, 1, 9, 2}, {2, 1, 9, 3}, keys_of_head, 2, 3},
+      {"several tiles", {2, 101, 9}, {2, 199, 9}, {2, 199, 3}, window, 1, 1, {}, {}, true},
+      {"chunks of queries", {830, 5}, {700, 5}, {700, 3}, far_window, 1, 1, {}, {}, false, true},
+      {"parts of keys", {120, 9}, {830, 9}, {830, 17}},
+      {"one head of keys, many tiles", {2, 3, 110, 16}, {2, 1, 290, 16}, {2, 1, 290, 8}, keys_of_head, 2, 3},
+      {"grouped heads, many", {2, 3, 4, 50, 9}, {2, 3, 1, 101, 9}, {2, 3, 1, 101, 8}, far_window},
+      {"ALiBi, many tiles", {9, 2, 101, 8}, {9, 2, 200, 8}, {9, 2, 200, 8}, far_window, 1, 1, kAlibi},
+      {"distances, many tiles", {2, 2, 60, 5}, {2, 2, 110, 5}, {2, 2, 110, 9}, far_window, 1, 1, kDistances},
       {"no queries", {2, 0, 3}, {2, 4, 3}, {2, 4, 2}},
       {"no keys", {2, 3, 3}, {2, 0, 3}, {2, 0, 2}},
       {"no keys", {2, 3, 3}, {2, 0, 3}, {2, 0, 2}, causal},

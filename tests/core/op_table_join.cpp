@@ -9,6 +9,16 @@ Size entry(const Index& i, int axis) {
   return i[static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(i.size()) : axis)];
 }
 
+/// So many numbers below n.
+std::vector<std::int64_t> drawn_ids(Size count, Size n) {
+  const Stream stream(68, 14);
+  std::vector<std::int64_t> ids;
+  for (Size i = 0; i < count; ++i)
+    ids.push_back(static_cast<std::int64_t>(
+        stream.below(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(i))));
+  return ids;
+}
+
 Plain joined(const Plains& parts, int axis) {
   Dims shape = parts[0].shape;
   const int a = axis < 0 ? axis + shape.rank() : axis;
@@ -33,13 +43,15 @@ Row concat_row() {
   for (const Case& c :
        {Case{{{3}, {4}}, 0}, Case{{{2, 3}, {2, 5}}, 1}, Case{{{3, 3}, {3, 3}}, 0},
         Case{{{2, 3, 4}, {2, 1, 4}, {2, 2, 4}}, -2}, Case{{{2, 9}, {2, 17}}, -1}, Case{{{0, 3}, {2, 3}}, 0},
-        Case{{{5}}, 0}, Case{{{1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}}, 0}}) {
-    Sample sample{"axis " + std::to_string(c.axis),
+        Case{{{5}}, 0}, Case{{{1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}}, 0},
+        Case{std::vector<Dims>(131, Dims{2, 19}), 0},  // more than one op takes
+        Case{std::vector<Dims>(40, Dims{3, 35}), 1}, Case{{{300, 130}, {300, 57}}, 1}}) {
+    Sample sample{std::to_string(c.shapes.size()) + " on axis " + std::to_string(c.axis),
                   {},
                   [axis = c.axis](const Tensors& t) { return concat(t, axis); },
                   [axis = c.axis](const Plains& p) { return joined(p, axis); }};
     for (const Dims& shape : c.shapes) {
-      sample.label += " " + text(shape);
+      if (c.shapes.size() < 10) sample.label += " " + text(shape);
       sample.inputs.push_back(normal(shape, 50 + sample.inputs.size()));
     }
     row.samples.push_back(std::move(sample));
@@ -62,8 +74,14 @@ Row concat_row() {
 
 Row stack_row() {
   Row row{"stack", {}};
-  for (const auto& [shape, axis] :
-       std::vector<std::pair<Dims, int>>{{{}, 0}, {{3}, 0}, {{3}, 1}, {{3, 3}, 1}, {{2, 5}, -1}, {{2, 0}, 0}})
+  for (const auto& [shape, axis] : std::vector<std::pair<Dims, int>>{{{}, 0},
+                                                                     {{3}, 0},
+                                                                     {{3}, 1},
+                                                                     {{3, 3}, 1},
+                                                                     {{2, 5}, -1},
+                                                                     {{2, 0}, 0},
+                                                                     {{150, 131}, 1},
+                                                                     {{150, 131}, -1}})
     row.samples.push_back({text(shape) + " axis " + std::to_string(axis),
                            {normal(shape, 60), normal(shape, 61)},
                            [axis = axis](const Tensors& t) { return stack(t, axis); },
@@ -92,7 +110,8 @@ Row pad_row() {
     Size before, after;
   };
   for (const Case& c : {Case{{3}, 0, 1, 2}, Case{{3, 3}, 1, 1, 0}, Case{{3, 3}, 0, 0, 0},
-                        Case{{2, 17}, -1, 3, 4}, Case{{2, 3, 4}, 1, 0, 2}, Case{{0, 2}, 0, 1, 1}})
+                        Case{{2, 17}, -1, 3, 4}, Case{{2, 3, 4}, 1, 0, 2}, Case{{0, 2}, 0, 1, 1},
+                        Case{{300, 131}, 1, 3, 200}, Case{{40, 7, 131}, 0, 5, 1}})
     row.samples.push_back({text(c.shape),
                            {normal(c.shape, 62)},
                            [c](const Tensors& t) { return pad(t[0], c.axis, c.before, c.after, 0.5); },
@@ -113,8 +132,16 @@ Row pad_row() {
 
 Row flip_row() {
   Row row{"flip", {}};
-  for (const auto& [shape, axis] : std::vector<std::pair<Dims, int>>{
-           {{1}, 0}, {{5}, 0}, {{3, 3}, 0}, {{3, 3}, 1}, {{2, 3, 9}, -2}, {{2, 33}, -1}, {{0}, 0}})
+  for (const auto& [shape, axis] : std::vector<std::pair<Dims, int>>{{{1}, 0},
+                                                                     {{5}, 0},
+                                                                     {{3, 3}, 0},
+                                                                     {{3, 3}, 1},
+                                                                     {{2, 3, 9}, -2},
+                                                                     {{2, 33}, -1},
+                                                                     {{0}, 0},
+                                                                     {{130, 301}, 0},
+                                                                     {{130, 301}, 1},
+                                                                     {{30'001}, 0}})
     row.samples.push_back({text(shape),
                            {normal(shape, 63)},
                            [axis = axis](const Tensors& t) { return flip(t[0], axis); },
@@ -134,9 +161,14 @@ Row embedding_row() {
     std::vector<std::int64_t> ids;
     Dims ids_shape;
   };
-  for (const Case& c : {Case{{5, 3}, {0, 4, 2, 2}, {4}}, Case{{3, 3}, {2, 1, 1}, {3}},
-                        Case{{4, 17}, {3, 0, 3, 1, 2, 3}, {2, 3}}, Case{{5, 2}, {1}, {}},
-                        Case{{4, 2, 3}, {1, 1}, {2}}, Case{{6}, {5, 0, 5}, {3}}}) {
+  const auto many_ids = [](const Dims& table, const Dims& ids_shape) {
+    return Case{table, drawn_ids(ids_shape.count(), table[0]), ids_shape};
+  };
+  for (const Case& c :
+       {Case{{5, 3}, {0, 4, 2, 2}, {4}}, Case{{3, 3}, {2, 1, 1}, {3}},
+        Case{{4, 17}, {3, 0, 3, 1, 2, 3}, {2, 3}}, Case{{5, 2}, {1}, {}}, Case{{4, 2, 3}, {1, 1}, {2}},
+        Case{{6}, {5, 0, 5}, {3}}, many_ids({50, 211}, {30, 17}), many_ids({9, 8300}, {11}),
+        many_ids({3000, 3}, {9001})}) {
     const Indices ids(c.ids, c.ids_shape);
     row.samples.push_back({text(c.table),
                            {normal(c.table, 64)},
@@ -177,7 +209,9 @@ const std::vector<GatherCase>& gather_cases() {
                                              {{3, 3}, 0, {2, 0, 1, 1, 1, 2, 0, 0, 2}, {3, 3}},
                                              {{3, 4}, 1, {3, 0, 1, 1, 2, 2}, {3, 2}},
                                              {{2, 3, 2}, -2, {0, 2, 1, 1, 2, 2, 0, 1}, {2, 2, 2}},
-                                             {{2, 9}, 1, {8, 0, 3, 3, 7, 1, 0, 4, 5, 6}, {2, 5}}};
+                                             {{2, 9}, 1, {8, 0, 3, 3, 7, 1, 0, 4, 5, 6}, {2, 5}},
+                                             {{90, 7, 30}, 0, drawn_ids(40 * 7 * 30, 90), {40, 7, 30}},
+                                             {{200, 70}, -1, drawn_ids(200 * 130, 70), {200, 130}}};
   return cases;
 }
 
@@ -212,15 +246,17 @@ Row scatter_add_row() {
          {normal(c.shape, 66), normal(c.ids_shape, 67)},
          [ids, axis = c.axis](const Tensors& t) { return scatter_add(t[0], axis, ids, t[1]); },
          [c](const Plains& p) {
-           return generate(c.shape, [&](const Index& to) {
-             double sum = pick(p[0], to);
-             std::size_t k = 0;
-             generate(c.ids_shape, [&](const Index& i) {
-               if (with(i, c.axis, c.ids[k++]) == to) sum += pick(p[1], i);
-               return 0.0;
-             });
-             return sum;
+           Plain y = p[0];
+           std::size_t k = 0;
+           generate(c.ids_shape, [&](const Index& i) {
+             Size place = 0;
+             const Index to = with(i, c.axis, c.ids[k]);
+             for (int axis = 0; axis < c.shape.rank(); ++axis)
+               place = place * c.shape[axis] + to[static_cast<std::size_t>(axis)];
+             y.v[static_cast<std::size_t>(place)] += p[1].v[k++];
+             return 0.0;
            });
+           return y;
          }});
   }
   row.errors = {{[] { scatter_add(zeros({3}), 0, {3}, zeros({1})); }, "[scatter_add]"},

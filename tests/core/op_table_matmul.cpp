@@ -17,10 +17,12 @@ Plain product(const Plains& p) {
   shape.push_back(p[0].shape[p[0].shape.rank() - 2]);
   shape.push_back(p[1].shape.back());
   const Size inner = p[0].shape.back();
-  return generate(shape, [&](const Index& i) {
-    double sum = 0;
-    for (Size k = 0; k < inner; ++k) sum += pick(p[0], with(i, -1, k)) * pick(p[1], with(i, -2, k));
-    return sum;
+  return by_rows(shape, [&](const Index& i, double* y) {
+    const double* a = row_at(p[0], i);
+    for (Size k = 0; k < inner; ++k) {
+      const double* b = row_at(p[1], with(i, -2, k));
+      for (Size j = 0; j < shape.back(); ++j) y[j] += a[k] * b[j];
+    }
   });
 }
 
@@ -63,8 +65,17 @@ Row matmul_row() {
                              return sum;
                            });
                          }});
-  for (const auto& [m, k, n] : {std::array<Size, 3>{130, 500, 70}, {25, 64, 300}, {300, 17, 33}})
-    row.samples.push_back({"large", {normal({m, k}, 77), normal({k, n}, 78)}, op, product, false, true});
+  // Beyond the blocks in each direction (see core/simd/matmul.cpp), thin and square, and many in a batch.
+  for (const auto& [a, b] : std::vector<std::pair<Dims, Dims>>{{{130, 500}, {500, 70}},
+                                                               {{25, 64}, {64, 300}},
+                                                               {{300, 17}, {17, 33}},
+                                                               {{70, 1100}, {1100, 130}},
+                                                               {{9, 30}, {30, 8300}},
+                                                               {{1, 900}, {900, 130}},
+                                                               {{5000, 21}, {21, 2}},
+                                                               {{150, 7, 20}, {150, 20, 9}},
+                                                               {{30, 2, 33, 15}, {2, 15, 33}}})
+    row.samples.push_back({text(a) + " · " + text(b), {normal(a, 77), normal(b, 78)}, op, product});
   row.f32_tolerance = 1e-5;
   row.errors = {{[] {
                    matmul(zeros({2, 3}), zeros({4, 5}));
@@ -90,11 +101,14 @@ Row linear_row() {
   const auto reference = [](const Plains& p) {
     Dims shape = p[0].shape;
     shape.back() = p[1].shape[0];
-    return generate(shape, [&](const Index& i) {
-      double sum = p.size() > 2 ? p[2].v[static_cast<std::size_t>(i.back())] : 0;
-      for (Size k = 0; k < p[0].shape.back(); ++k)
-        sum += pick(p[0], with(i, -1, k)) * pick(p[1], {i.back(), k});
-      return sum;
+    return by_rows(shape, [&](const Index& i, double* y) {
+      const Size in = p[0].shape.back();
+      const double* x = row_at(p[0], i);
+      for (Size j = 0; j < shape.back(); ++j) {
+        double sum = p.size() > 2 ? p[2].v[static_cast<std::size_t>(j)] : 0;
+        for (Size k = 0; k < in; ++k) sum += x[k] * p[1].v[static_cast<std::size_t>(j * in + k)];
+        y[j] = sum;
+      }
     });
   };
   std::vector<std::pair<Dims, Dims>> cases{{{4}, {3, 4}},    {{3, 3}, {3, 3}}, {{2, 3, 4}, {5, 4}},
@@ -106,12 +120,17 @@ Row linear_row() {
       cases.push_back({{3, 4}, {n, 4}});
       cases.push_back({{n, 3}, {2, 3}});
     }
+  for (const auto& [x, weight] : std::vector<std::pair<Dims, Dims>>{
+           {{9, 31, 530}, {70, 530}}, {{4, 33}, {8300, 33}}, {{3000, 17}, {40, 17}}})
+    cases.push_back({x, weight});
   for (const auto& [x, weight] : cases) {
-    row.samples.push_back({text(x) + " weight " + text(weight),
-                           {normal(x, 81), normal(weight, 82)},
-                           [](const Tensors& t) { return linear(t[0], t[1]); },
-                           reference});
-    row.samples.push_back({row.samples.back().label + " bias",
+    const std::string label = text(x) + " weight " + text(weight);
+    if (weight.count() < 500)
+      row.samples.push_back({label,
+                             {normal(x, 81), normal(weight, 82)},
+                             [](const Tensors& t) { return linear(t[0], t[1]); },
+                             reference});
+    row.samples.push_back({label + " bias",
                            {normal(x, 83), normal(weight, 84), normal({weight[0]}, 85)},
                            [](const Tensors& t) { return linear(t[0], t[1], t[2]); },
                            reference});

@@ -91,9 +91,10 @@ using Run = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor
 
 Row step_row(const std::string& name, Step op, Cell cell, Size gates, Size states) {
   Row row{name, {}};
-  for (const auto& [batch, hidden] :
-       std::vector<std::pair<Size, Size>>{{1, 1}, {3, 2}, {2, 3}, {2, 4}, {3, 5}, {1, 8}, {2, 9}, {2, 17}})
+  for (const auto& [batch, hidden] : std::vector<std::pair<Size, Size>>{
+           {1, 1}, {3, 2}, {2, 3}, {2, 4}, {3, 5}, {1, 8}, {2, 9}, {2, 17}, {211, 40}, {3, 300}})
     for (bool bias : {true, false}) {
+      if (!bias && hidden >= 40) continue;
       Sample sample{text({batch, hidden}) + (bias ? "" : " no bias"),
                     {normal({batch, gates * hidden}, 91), normal({batch, states * hidden}, 92),
                      uniform({gates * hidden, hidden}, 93, -0.7, 0.7)},
@@ -125,7 +126,8 @@ Row sequence_row(const std::string& name, Run op, Cell cell, Size gates, Size st
        {Case{1, 1, 1, {}, false, true}, Case{2, 3, 2, {}, false, true}, Case{2, 3, 2, {}, true, false},
         Case{3, 4, 2, {4, 2, 1}, false, true}, Case{3, 4, 2, {2, 4, 3}, true, true},
         Case{2, 3, 2, {0, 3}, false, true}, Case{2, 2, 9, {}, false, true},
-        Case{3, 3, 3, {3, 1, 2}, false, false}, Case{simd::kShortSide + 1, 2, 2, {}, false, true}}) {
+        Case{3, 3, 3, {3, 1, 2}, false, false}, Case{simd::kShortSide + 1, 2, 2, {}, false, true},
+        Case{75, 4, 65, {}, false, true}, Case{5, 3, 70, {3, 0, 2, 1, 3}, true, true}}) {
     Sample sample{text({c.batch, c.time, c.hidden}) + (c.lengths.empty() ? "" : " with lengths") +
                       (c.reverse ? " reversed" : ""),
                   {normal({c.batch, c.time, gates * c.hidden}, 95), normal({c.batch, states * c.hidden}, 96),
@@ -169,6 +171,8 @@ Row additive_row() {
                           {{2, 1, 6}, {2, 7, 6}, true}};
   for (Size n : kLengths)
     if (n > 1 && n < 40) cases.push_back({{2, n}, {3, n}, n % 2 == 0});
+  cases.push_back({{13, 9, 33}, {13, 30, 33}, true});
+  cases.push_back({{2, 40, 70}, {2, 90, 70}, false});
   for (const Case& c : cases) {
     Dims scores = c.query;
     scores.back() = c.key[c.key.rank() - 2];
@@ -183,14 +187,12 @@ Row additive_row() {
                            [mask](const Tensors& t) { return additive_score(t[0], t[1], t[2], mask); },
                            [bits](const Plains& p) {
                              return generate(bits.shape, [&](const Index& i) {
+                               if (pick(bits, i) == 0) return 0.0;
+                               const double *q = row_at(p[0], i), *k = row_at(p[1], with(i, -2, i.back()));
                                double sum = 0;
-                               Index at_query = i, at_key = i;
-                               at_key[i.size() - 2] = i.back();
                                for (Size u = 0; u < p[2].shape[0]; ++u)
-                                 sum += p[2].v[static_cast<std::size_t>(u)] *
-                                        std::tanh(pick(p[0], with(at_query, -1, u)) +
-                                                  pick(p[1], with(at_key, -1, u)));
-                               return pick(bits, i) != 0 ? sum : 0;
+                                 sum += p[2].v[static_cast<std::size_t>(u)] * std::tanh(q[u] + k[u]);
+                               return sum;
                              });
                            }});
   }

@@ -17,7 +17,7 @@ List weights_of(const List& scores, const List& counts, double shrink, double po
     return counts[j] == 0 ? 0.0 : std::pow(std::max(shrink * scores[j] - limit, 0.0), power);
   };
   double low = -1e3, high = 1e3;
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < 70; ++step) {
     const double middle = (low + high) / 2;
     double total = 0;
     for (std::size_t j = 0; j < scores.size(); ++j) total += weight(j, middle);
@@ -34,6 +34,7 @@ Row sparse(const std::string& name, SparseOp op, double shrink, double power) {
                                            {{0, 3}, false}, {{4, 9}, true},    {{2, 2, 1, 6}, true}};
   for (Size n : kLengths)
     if (n > 0) cases.push_back({{2, n}, false});
+  for (const Dims& shape : {Dims{610, 7}, Dims{41, 130}}) cases.push_back({shape, true});
   for (const auto& [shape, masked] : cases) {
     // Close together, so that several keys have weight.
     Plain scores = normal(shape, 71);

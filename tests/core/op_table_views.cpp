@@ -14,10 +14,19 @@ Sample view_sample(std::string label, Plain x, std::function<Tensor(const Tensor
 
 Row reshape_row() {
   Row row{"reshape", {}};
-  const std::vector<std::pair<Dims, Dims>> cases{
-      {{}, {1}},           {{1}, {}},        {{6}, {2, 3}},    {{2, 3}, {6}},    {{2, 3, 4}, {4, 6}},
-      {{4, 6}, {2, -1}},   {{3, 0}, {0, 5}}, {{4, 4}, {4, 4}}, {{1, 5, 1}, {5}}, {{24}, {1, 2, 3, 2, 2, 1}},
-      {{2, 1, 3}, {3, 2}}, {{33}, {3, 11}}};
+  const std::vector<std::pair<Dims, Dims>> cases{{{}, {1}},
+                                                 {{1}, {}},
+                                                 {{6}, {2, 3}},
+                                                 {{2, 3}, {6}},
+                                                 {{2, 3, 4}, {4, 6}},
+                                                 {{4, 6}, {2, -1}},
+                                                 {{3, 0}, {0, 5}},
+                                                 {{4, 4}, {4, 4}},
+                                                 {{1, 5, 1}, {5}},
+                                                 {{24}, {1, 2, 3, 2, 2, 1}},
+                                                 {{2, 1, 3}, {3, 2}},
+                                                 {{33}, {3, 11}},
+                                                 {{40, 9, 131}, {9, 40, 131}}};
   for (const auto& [from, to] : cases)
     row.samples.push_back(view_sample(
         text(from) + " to " + text(to), normal(from, 1),
@@ -55,7 +64,9 @@ Row permute_row() {
                                                  {{2, 3, 4}, {2, 0, 1}},
                                                  {{2, 3, 4}, {0, -1, 1}},
                                                  {{2, 0, 3}, {2, 1, 0}},
-                                                 {{1, 2, 3, 2, 1, 2}, {5, 3, 1, 0, 2, 4}}};
+                                                 {{1, 2, 3, 2, 1, 2}, {5, 3, 1, 0, 2, 4}},
+                                                 {{301, 203}, {1, 0}},
+                                                 {{40, 33, 35}, {2, 0, 1}}};
   for (const auto& [shape, order] : cases)
     row.samples.push_back(view_sample(
         text(shape) + " by " + text(order), normal(shape, 2),
@@ -95,7 +106,8 @@ Row slice_row() {
   };
   for (const Case& c : {Case{{7}, 0, 0, 7, 1}, Case{{7}, 0, 2, 6, 1}, Case{{7}, 0, 1, 7, 3},
                         Case{{7}, 0, -3, -1, 1}, Case{{5, 6}, 1, 1, 6, 2}, Case{{5, 6}, 0, 4, 5, 1},
-                        Case{{4, 4}, -1, 0, 4, 1}, Case{{2, 3, 9}, -2, 1, 3, 1}, Case{{40}, 0, 3, 36, 1}})
+                        Case{{4, 4}, -1, 0, 4, 1}, Case{{2, 3, 9}, -2, 1, 3, 1}, Case{{40}, 0, 3, 36, 1},
+                        Case{{300, 211}, 1, 3, 200, 3}, Case{{40'001}, 0, 7, 40'000, 2}})
     row.samples.push_back(view_sample(
         text(c.shape) + " from " + std::to_string(c.begin), normal(c.shape, 3),
         [c](const Tensor& x) { return slice(x, c.axis, c.begin, c.end, c.step); },
@@ -129,7 +141,7 @@ Row select_row() {
     Size index;
   };
   for (const Case& c : {Case{{5}, 0, 2}, Case{{3, 4}, 0, -1}, Case{{3, 4}, 1, 0}, Case{{3, 3, 3}, -2, 1},
-                        Case{{2, 17}, 0, 1}})
+                        Case{{2, 17}, 0, 1}, Case{{100, 5, 131}, 1, 3}, Case{{3000, 17}, -1, 11}})
     row.samples.push_back(view_sample(
         text(c.shape) + " at " + std::to_string(c.index), normal(c.shape, 5),
         [c](const Tensor& x) { return select(x, c.axis, c.index); },
@@ -150,10 +162,16 @@ Row select_row() {
 
 Row expand_row() {
   Row row{"expand", {}};
-  const std::vector<std::pair<Dims, Dims>> cases{{{}, {3}},        {{1}, {5}},
-                                                 {{3, 1}, {3, 4}}, {{4}, {3, 4}},
-                                                 {{3, 3}, {3, 3}}, {{2, 1, 3}, {4, 2, 5, 3}},
-                                                 {{1}, {0}},       {{1, 1}, {2, 3, 33}}};
+  const std::vector<std::pair<Dims, Dims>> cases{{{}, {3}},
+                                                 {{1}, {5}},
+                                                 {{3, 1}, {3, 4}},
+                                                 {{4}, {3, 4}},
+                                                 {{3, 3}, {3, 3}},
+                                                 {{2, 1, 3}, {4, 2, 5, 3}},
+                                                 {{1}, {0}},
+                                                 {{1, 1}, {2, 3, 33}},
+                                                 {{4100, 1}, {4100, 9}},
+                                                 {{50, 1, 90}, {3, 50, 3, 90}}};
   for (const auto& [from, to] : cases)
     row.samples.push_back(view_sample(
         text(from) + " to " + text(to), normal(from, 6), [to = to](const Tensor& x) { return expand(x, to); },
@@ -168,8 +186,8 @@ Row expand_row() {
 
 Row squeeze_row() {
   Row row{"squeeze", {}};
-  for (const auto& [shape, axis] :
-       std::vector<std::pair<Dims, int>>{{{1}, 0}, {{3, 1}, 1}, {{1, 4, 4}, 0}, {{2, 1, 5}, -2}, {{1, 0}, 0}})
+  for (const auto& [shape, axis] : std::vector<std::pair<Dims, int>>{
+           {{1}, 0}, {{3, 1}, 1}, {{1, 4, 4}, 0}, {{2, 1, 5}, -2}, {{1, 0}, 0}, {{130, 1, 211}, 1}})
     row.samples.push_back(view_sample(
         text(shape), normal(shape, 7), [axis = axis](const Tensor& x) { return squeeze(x, axis); },
         [axis = axis](const Plains& p) {
@@ -183,8 +201,8 @@ Row squeeze_row() {
 
 Row unsqueeze_row() {
   Row row{"unsqueeze", {}};
-  for (const auto& [shape, axis] :
-       std::vector<std::pair<Dims, int>>{{{}, 0}, {{3}, 0}, {{3}, 1}, {{4, 4}, -1}, {{2, 5}, -2}, {{0}, 0}})
+  for (const auto& [shape, axis] : std::vector<std::pair<Dims, int>>{
+           {{}, 0}, {{3}, 0}, {{3}, 1}, {{4, 4}, -1}, {{2, 5}, -2}, {{0}, 0}, {{130, 211}, 1}})
     row.samples.push_back(view_sample(
         text(shape), normal(shape, 8), [axis = axis](const Tensor& x) { return unsqueeze(x, axis); },
         [axis = axis](const Plains& p) {
@@ -203,7 +221,7 @@ Row unsqueeze_row() {
 /// Of a view that is not dense, or it would record nothing.
 Row contiguous_row() {
   Row row{"contiguous", {}};
-  for (const Dims& shape : {Dims{3, 3}, Dims{2, 5}, Dims{2, 3, 17}})
+  for (const Dims& shape : {Dims{3, 3}, Dims{2, 5}, Dims{2, 3, 17}, Dims{301, 203}, Dims{9, 33, 131}})
     row.samples.push_back(view_sample(
         text(shape), normal(shape, 9), [](const Tensor& x) { return contiguous(transpose(x)); },
         [](const Plains& p) {

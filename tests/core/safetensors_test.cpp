@@ -1,6 +1,7 @@
 // safetensors: what is written is read back, and every kind of damage is one clear line.
 #include "core/safetensors.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -180,6 +181,32 @@ TEST_CASE("safetensors: whole numbers are Indices") {
   CHECK(file.indices_at("u").to_vector() == std::vector<std::int64_t>{200});
   CHECK(file.indices_at("w").to_vector() == std::vector<std::int64_t>{4'000'000'000});
   CHECK_THAT(message_of([&] { file.at("l"); }), ContainsSubstring("no tensor called \"l\""));
+}
+
+TEST_CASE("safetensors: each type of whole numbers, at both of its ends") {
+  const auto read = [](const std::string& type, const auto& values) {
+    const auto data = std::as_bytes(std::span(values));
+    Bytes bytes = file_of(
+        R"({"x":)" + entry(type, std::to_string(values.size()), "0," + std::to_string(data.size())) + "}",
+        data.size());
+    std::copy(data.begin(), data.end(), bytes.end() - static_cast<std::ptrdiff_t>(data.size()));
+    return parse_safetensors(bytes).indices_at("x").to_vector();
+  };
+  const auto ends = [&](const std::string& type, auto zero) {
+    using T = decltype(zero);
+    using Limits = std::numeric_limits<T>;
+    CAPTURE(type);
+    CHECK(read(type, std::vector<T>{Limits::min(), T(0), T(1), Limits::max()}) ==
+          std::vector<std::int64_t>{static_cast<std::int64_t>(Limits::min()), 0, 1,
+                                    static_cast<std::int64_t>(Limits::max())});
+  };
+  ends("I8", std::int8_t{});
+  ends("I16", std::int16_t{});
+  ends("I32", std::int32_t{});
+  ends("I64", std::int64_t{});
+  ends("U8", std::uint8_t{});
+  ends("U16", std::uint16_t{});
+  ends("U32", std::uint32_t{});
 }
 
 TEST_CASE("safetensors: a file cut at any byte, or with bytes behind it, is refused") {

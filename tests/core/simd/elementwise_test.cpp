@@ -175,6 +175,57 @@ TEMPLATE_TEST_CASE("map: bits depend neither on threads nor on place", "[simd][e
   }
 }
 
+TEMPLATE_TEST_CASE("element-wise: more elements than the pool's ranges have in a grain",
+                   "[simd][elementwise]", float, double) {
+  using T = TestType;
+  const Size n = kMostRanges * kGrain + 12'345;
+  std::vector<T> a(static_cast<std::size_t>(n)), b(a.size()), out(a.size() + 1, T(-77));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<T>((i * 7919) % 1013) / T(8);
+    b[i] = static_cast<T>((i * 104'729) % 997) / T(4);
+  }
+  const View<T> to{out.data(), {n}, {1}};
+  const View<const T> x{a.data(), {n}, {1}}, y{b.data(), {n}, {1}};
+  std::size_t wrong = 0;
+  const auto compare = [&](const auto& want) {
+    for (std::size_t i = 0; i < a.size(); ++i) wrong += out[i] != want(i);
+    wrong += out.back() != T(-77);
+  };
+  map(Sub{}, to, x, y);
+  compare([&](std::size_t i) { return a[i] - b[i]; });
+  map(Sqrt{}, to, x);
+  compare([&](std::size_t i) { return std::sqrt(a[i]); });
+  copy<T>(to, y);
+  compare([&](std::size_t i) { return b[i]; });
+  fill<T>(to, T(3));
+  compare([&](std::size_t) { return T(3); });
+  const std::unique_ptr<bool[]> less_of(new bool[a.size()]);
+  const View<bool> which{less_of.get(), {n}, {1}};
+  less<T>(which, x, y);
+  for (std::size_t i = 0; i < a.size(); ++i) wrong += less_of[i] != (a[i] < b[i]);
+  select<T>(to, which, x, y);
+  compare([&](std::size_t i) { return std::min(a[i], b[i]); });
+  using Other = std::conditional_t<sizeof(T) == 4, double, float>;
+  std::vector<Other> other(a.size());
+  convert<Other, T>({other.data(), {n}, {1}}, x);
+  for (std::size_t i = 0; i < a.size(); ++i) wrong += other[i] != static_cast<Other>(a[i]);
+  CHECK(wrong == 0);
+  // The same with rows that are not one after the other, and turned.
+  const Size rows = 1031, columns = 1021;
+  wrong = 0;
+  map(Sub{}, View<T>{out.data(), {rows, columns}, {columns, 1}},
+      View<const T>{a.data(), {rows, columns}, {1, rows}}, View<const T>{b.data(), {rows, columns}, {0, 1}});
+  for (Size i = 0; i < rows; ++i)
+    for (Size j = 0; j < columns; ++j)
+      wrong += out[static_cast<std::size_t>(i * columns + j)] !=
+               a[static_cast<std::size_t>(j * rows + i)] - b[static_cast<std::size_t>(j)];
+  copy<T>({out.data(), {rows, columns}, {columns, 1}}, {a.data(), {rows, columns}, {1, rows}});
+  for (Size i = 0; i < rows; ++i)
+    for (Size j = 0; j < columns; ++j)
+      wrong += out[static_cast<std::size_t>(i * columns + j)] != a[static_cast<std::size_t>(j * rows + i)];
+  CHECK(wrong == 0);
+}
+
 TEMPLATE_TEST_CASE("functors: kinks, NaN and derivatives", "[simd][elementwise]", float, double) {
   using T = TestType;
   const T nan = std::numeric_limits<T>::quiet_NaN();

@@ -238,6 +238,37 @@ TEMPLATE_TEST_CASE("layer norm: values and gradients", "[simd][rows]", float, do
     }
 }
 
+TEMPLATE_TEST_CASE("layer norm: gamma and beta get their sums from more groups of rows than are kept",
+                   "[simd][rows]", float, double) {
+  using T = TestType;
+  const Size rows = 1237, n = 1030;
+  std::mt19937 random(7);
+  Matrix<T> x(rows, n), dy(rows, n), y(rows, n), dx(rows, n);
+  x.randomise(random, 1);
+  dy.randomise(random, 1);
+  const auto width = static_cast<std::size_t>(n), height = static_cast<std::size_t>(rows);
+  std::vector<T> gamma(width, T(1.5)), mean(height), inverse_std(height), dgamma(width), dbeta(width);
+  layer_norm<T>(y.view(), mean.data(), inverse_std.data(), x.view(), gamma.data(), nullptr, T(1e-5));
+  layer_norm_backward<T>(dx.view(), dgamma.data(), dbeta.data(), dy.view(), x.view(), mean.data(),
+                         inverse_std.data(), gamma.data());
+  std::vector<double> want_gamma(width, 0.0), want_beta(width, 0.0);
+  for (Size r = 0; r < rows; ++r) {
+    double centre = 0, variance = 0;
+    for (Size c = 0; c < n; ++c) centre += x.get(r, c) / static_cast<double>(n);
+    for (Size c = 0; c < n; ++c)
+      variance += (x.get(r, c) - centre) * (x.get(r, c) - centre) / static_cast<double>(n);
+    for (Size c = 0; c < n; ++c) {
+      want_gamma[static_cast<std::size_t>(c)] +=
+          dy.get(r, c) * (x.get(r, c) - centre) / std::sqrt(variance + 1e-5);
+      want_beta[static_cast<std::size_t>(c)] += dy.get(r, c);
+    }
+  }
+  for (std::size_t c = 0; c < width; ++c) {
+    require_close<T>(static_cast<double>(dgamma[c]), want_gamma[c], 100);
+    require_close<T>(static_cast<double>(dbeta[c]), want_beta[c], 100);
+  }
+}
+
 TEMPLATE_TEST_CASE("cross-entropy: smoothing, ignored targets, large logits", "[simd][rows]", float, double) {
   using T = TestType;
   std::mt19937 random(4);
