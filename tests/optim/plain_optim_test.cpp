@@ -1,7 +1,8 @@
 // Optimisers, clipping and averages against loops that one writes from the papers, in f64: at sizes beyond
 // every stretch that the work is cut into, with each option counted, and on several threads.
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <memory>
 #include <vector>
 
 #include "core/create.hpp"
@@ -27,7 +28,7 @@ struct Threads {
 };
 
 /// Around the stretches of 16,384, several of them, and many small ones.
-const std::vector<Size> kSizes{1, 63, 16'383, 5, 16'385, 0, 70'001, 210'007, 9};
+const std::vector<Size> kSizes{1, 63, 16'383, 5, 16'385, 0, 21'001, 100'007, 9};
 
 /// Numbers in ±2 that f32 holds exactly, of which none is near 0.
 List numbers(Size n, std::uint64_t seed) {
@@ -142,15 +143,15 @@ void check_follows(Method method, const std::vector<Settings>& settings, const s
 
 TEST_CASE("optimisers do what plain loops do, whatever the size, the schedule, the scale and the decay") {
   for (const DType dtype : {DType::f64, DType::f32})
-    for (const int threads : {1, 3})
-      for (const double decay : {0.0, 0.3}) {
-        check_follows(Method::adam, {{.rate = 0.05, .decay = decay}}, kSizes, dtype, threads);
-        check_follows(Method::adamw, {{.rate = 0.05, .decay = decay}}, kSizes, dtype, threads);
-        check_follows(Method::sgd, {{.rate = 0.1, .decay = decay}}, kSizes, dtype, threads);
-        check_follows(Method::sgd, {{.rate = 0.1, .decay = decay, .momentum = 0.8}}, kSizes, dtype, threads);
-        check_follows(Method::sgd, {{.rate = 0.1, .decay = decay, .momentum = 0.8, .nesterov = true}}, kSizes,
-                      dtype, threads);
-      }
+    for (const double decay : {0.0, 0.3}) {
+      const int threads = decay == 0 ? 1 : 3;
+      check_follows(Method::adam, {{.rate = 0.05, .decay = decay}}, kSizes, dtype, threads);
+      check_follows(Method::adamw, {{.rate = 0.05, .decay = decay}}, kSizes, dtype, threads);
+      check_follows(Method::sgd, {{.rate = 0.1, .decay = decay}}, kSizes, dtype, threads);
+      for (const bool nesterov : {false, true})
+        check_follows(Method::sgd, {{.rate = 0.1, .decay = decay, .momentum = 0.8, .nesterov = nesterov}},
+                      kSizes, dtype, threads);
+    }
 }
 
 TEST_CASE("each group of weights has its own settings") {

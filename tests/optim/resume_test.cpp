@@ -2,7 +2,9 @@
 // weights, the optimiser's moments and counts, the average and its count, the random state. Each of what a
 // file holds is then damaged in turn, and the end must be another one: no part of the state is there for
 // show.
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <vector>
 
