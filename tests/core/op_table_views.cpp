@@ -107,7 +107,7 @@ Row slice_row() {
   for (const Case& c : {Case{{7}, 0, 0, 7, 1}, Case{{7}, 0, 2, 6, 1}, Case{{7}, 0, 1, 7, 3},
                         Case{{7}, 0, -3, -1, 1}, Case{{5, 6}, 1, 1, 6, 2}, Case{{5, 6}, 0, 4, 5, 1},
                         Case{{4, 4}, -1, 0, 4, 1}, Case{{2, 3, 9}, -2, 1, 3, 1}, Case{{40}, 0, 3, 36, 1},
-                        Case{{300, 211}, 1, 3, 200, 3}, Case{{40'001}, 0, 7, 40'000, 2}})
+                        Case{{300, 211}, 1, 3, 200, 3}, Case{{40001}, 0, 7, 40000, 2}})
     row.samples.push_back(view_sample(
         text(c.shape) + " from " + std::to_string(c.begin), normal(c.shape, 3),
         [c](const Tensor& x) { return slice(x, c.axis, c.begin, c.end, c.step); },
