@@ -18,6 +18,36 @@ die() {
   exit 2
 }
 
+# look_at_width: sets wide to the columns of the terminal at standard output; to nothing where there is none, or
+# where it does not say.
+look_at_width() {
+  wide=""
+  [ ! -t 1 ] || { wide=$(stty size <&3 2>/dev/null); } 3>&1
+  wide=${wide#* }
+  [ "$wide" != 0 ] || wide=""
+}
+# fit: passes lines on; those that a terminal is too narrow for are broken at blanks.
+fit() {
+  local line row word wide
+  look_at_width
+  [ -n "$wide" ] || exec cat
+  while IFS= read -r line; do
+    if [ ${#line} -gt "$wide" ]; then
+      row=""
+      for word in $line; do
+        if [ -n "$row" ] && [ $((${#row} + 1 + ${#word})) -gt "$wide" ]; then
+          printf '%s\n' "$row"
+          row="  $word"
+        else
+          row=${row:+$row }$word
+        fi
+      done
+      line=$row
+    fi
+    printf '%s\n' "$line"
+  done
+}
+
 # One at a time: a second run waits until the first has built.
 lock() {
   mkdir -p build && exec 9>build/.lock || die "cannot write to $root/build"
@@ -83,14 +113,15 @@ configure() {
 
 # show_steps: passes ninja's lines on, each at once (awk may hold them back); on a terminal the steps share one.
 show_steps() {
-  local line open=""
+  local line open="" wide
+  look_at_width
   while IFS= read -r line; do
     case $line in
       "ninja: no work to do"* | "ninja: Entering directory"* | "-- "* | "["*"s] Re-"*) ;;
       "["*"s] "*)
         line=${line/CMakeFiles\/*.dir\//}
         if [ -t 1 ]; then
-          printf '\r\033[K%s' "${line:0:100}"
+          printf '\r\033[K%s' "${line:0:${wide:-100}}"
           open=1
         else
           printf '%s\n' "$line"

@@ -281,6 +281,33 @@ struct Sweep {
   }
 };
 
+namespace {
+
+/// Says why there is nothing on the tape `serial` to begin at.
+[[noreturn]] void refuse_start(const Tensor& y, bool wants_xs, std::uint64_t serial) {
+  const Body& body = y.body();
+  if (body.leaf)
+    fail("[backward] {} is a leaf{}", describe(y),
+         wants_xs ? ", and none of the xs: only itself has a gradient of it"
+                  : " itself: call backward on what was computed from it");
+  if (body.node < 0)
+    fail(
+        "[backward] {} is not on this tape: it depends on nothing that asks for a gradient, or was computed "
+        "elsewhere",
+        describe(y));
+  if (body.tape / kRounds == serial / kRounds)
+    fail(
+        "[backward] {} is not on this tape: an earlier backward consumed what it had recorded; keep it with "
+        "{{.keep = true}}, or compute again",
+        describe(y));
+  fail(
+      "[backward] {} is not on this tape: it was recorded by another tape; compute it again while this one "
+      "lives",
+      describe(y));
+}
+
+}  // namespace
+
 }  // namespace detail
 
 void Tape::run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep) {
@@ -291,10 +318,7 @@ void Tape::run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep) {
     fail("[backward] {} was computed outside the tape: compute it while the tape lives", describe(y));
   const bool on_tape = body.node >= 0 && body.tape == serial_;
   if (!on_tape && !(body.leaf && !sweep.wanted.empty() && body.leaf->tape == serial_))
-    fail(
-        "[backward] {} is not on this tape: it depends on nothing that asks for a gradient, or was computed "
-        "elsewhere",
-        describe(y));
+    refuse_start(y, !sweep.wanted.empty(), serial_);
   if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
     fail("[backward] dy is {} {}, but y is {} {}", describe(dy), name_of(dy.dtype()), describe(y),
          name_of(y.dtype()));

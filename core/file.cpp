@@ -51,21 +51,40 @@ void write_all(int file, std::span<const std::byte> bytes, const fs::path& path)
   }
 }
 
+/// Where the bytes at `path` really lie: a chain of symbolic links is followed to its end, which need not
+/// exist yet, so that a write replaces the file and not the link to it.
+fs::path end_of_links(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as the system has it
+  fs::path end = path;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(end, error)); ++links) {
+    if (links == kMostLinks) refuse("write", path, ELOOP);
+    const fs::path next = fs::read_symlink(end, error);
+    if (error) refuse("write", path, error.value());
+    end = end.parent_path() / next;  // an absolute one replaces all
+  }
+  return end;
+}
+
 /// `beside`, opened for writing by us alone. The name is always the same, so that a process which was killed
 /// leaves one file at most, and the next write takes it over; a lock keeps two writers apart.
 Descriptor open_alone(const fs::path& beside, const fs::path& path) {
   while (true) {
-    Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-    if (file < 0) refuse("write", path);
+    // A pipe that nobody reads must not be waited for, and a link would be followed now and renamed later.
+    Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0644));
+    if (file < 0 && errno != ENXIO && errno != ELOOP) refuse("write", path);
+    struct stat ours {
+    }, there{};
+    if (file >= 0 && ::fstat(file, &ours) != 0) refuse("write", path);
+    if (file < 0 || !S_ISREG(ours.st_mode))
+      fail("cannot write '{}': '{}' is in the way, which is no regular file: move it elsewhere",
+           printable(path.native(), 500), printable(beside.native(), 500));
     while (::flock(file, LOCK_EX) != 0) {
       if (errno == EOPNOTSUPP || errno == ENOLCK) return file;  // a file system without locks
       if (errno != EINTR) refuse("lock", beside);
     }
     // While we waited, the other writer may have renamed this very file into place: then it is no longer ours
     // to write.
-    struct stat ours {
-    }, there{};
-    if (::fstat(file, &ours) != 0) refuse("write", path);
     if (::stat(beside.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
       return file;
   }
@@ -103,7 +122,12 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return bytes;
 }
 
-void write_file(const fs::path& path, std::span<const std::span<const std::byte>> parts) {
+void write_file(const fs::path& given, std::span<const std::span<const std::byte>> parts) {
+  const fs::path path = end_of_links(given);
+  std::error_code error;
+  const fs::file_status there = fs::status(path, error);
+  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there))
+    fail("cannot write '{}': it is no regular file", printable(given.native(), 500));
   const fs::path beside = path.native() + ".new";
   const Descriptor folder(open_folder_of(path));  // first: what cannot be synced is not begun
   Descriptor file = open_alone(beside, path);

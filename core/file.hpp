@@ -13,8 +13,9 @@ namespace tapestry {
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
 /// Writes the parts, one after the other, to a file beside `path`, syncs it, renames it over `path` and syncs
-/// the folder: after a crash at any moment `path` holds the old bytes or the new ones. Throws Error with the
-/// path and the system's reason; then nothing stands beside `path`, and what was there before is untouched.
+/// the folder: after a crash at any moment `path` holds the old bytes or the new ones. Where `path` is a
+/// symbolic link, all this happens where it leads to, and the link stays. Throws Error with the path and the
+/// system's reason; then nothing stands beside `path`, and what was there before is untouched.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 

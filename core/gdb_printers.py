@@ -103,10 +103,16 @@ class TensorPrinter:
             line += ", has a gradient" if leaf["grad"]["body_"]["object_"] else ", leaf"
         if int(body["node"]) >= 0:
             origin = body["origin"].string() if body["origin"] else "op"
-            line += f", node #{int(body['node'])} ({origin}) of tape {int(body['tape'])}"
+            line += f", node #{int(body['node'])} ({origin}) of tape {tape_number(body['tape'])}"
         elif body["outside"]:
             line += ", computed outside the tape"
         return line
+
+
+def tape_number(serial):
+    """"7": the seventh tape; "7.2": after two backwards."""
+    tape, round = divmod(int(serial), 1 << 20)  # kRounds in core/records.hpp
+    return f"{tape}.{round}" if round else f"{tape}"
 
 
 class TapePrinter:
@@ -117,7 +123,7 @@ class TapePrinter:
         pointed = pointer(tape["records_"])
         if pointed.dereference().type.fields():  # no fields: core/ was built without -g
             self.records = pointed.dereference()
-        self.serial = int(tape["serial_"])
+        self.serial = tape_number(tape["serial_"])
 
     def to_string(self):
         if self.records is None:

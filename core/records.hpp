@@ -12,6 +12,9 @@ namespace tapestry::detail {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+/// A tape has so many serial numbers, one for what it records between two backwards.
+inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
+
 /// From a node to one argument that may get a gradient. (With a constructor, or vectors would set it to 0
 /// first.)
 struct Edge {

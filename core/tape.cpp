@@ -19,7 +19,7 @@ namespace {
 /// memory.
 thread_local std::unique_ptr<Records> spare_records;
 
-std::atomic<std::uint64_t> next_serial{1};
+std::atomic<std::uint64_t> next_serial{kRounds};
 
 std::vector<const char*>& op_names() {
   static std::vector<const char*> names;
@@ -241,7 +241,7 @@ Tape::Tape() {
   if (context.tape)
     fail("a tape was opened inside a tape: use one tape, or checkpoint(f, x…) to save memory inside it");
   records_ = detail::spare_records ? std::move(detail::spare_records) : std::make_unique<detail::Records>();
-  serial_ = detail::next_serial.fetch_add(1, std::memory_order_relaxed);
+  serial_ = detail::next_serial.fetch_add(detail::kRounds, std::memory_order_relaxed);
   context.tape = this;
 }
 
@@ -257,7 +257,8 @@ void Tape::start_over() {
   auto hooks = std::move(records_->value_hooks);
   records_->clear();
   records_->value_hooks = std::move(hooks);
-  serial_ = detail::next_serial.fetch_add(1, std::memory_order_relaxed);
+  if (++serial_ % detail::kRounds == 0)
+    serial_ = detail::next_serial.fetch_add(detail::kRounds, std::memory_order_relaxed);
 }
 
 void Tape::on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook) {

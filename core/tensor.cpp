@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "core/op.hpp"
 #include "core/simd/elementwise.hpp"
@@ -19,6 +23,33 @@ void copy_values(const View<To>& out, const View<const From>& in) {
     simd::copy(out, in);
   else
     simd::convert(out, in);
+}
+
+/// Memory for `count` elements of a tensor of this shape.
+detail::Ref<detail::Buffer> buffer_for(const Dims& shape, Size count, DType dtype) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * bytes_of(dtype);
+  try {
+    return detail::Buffer::make(bytes);
+  } catch (const std::bad_alloc&) {
+    fail("out of memory: a tensor of shape {} of {} takes {} bytes, which the system does not give",
+         to_string(shape), name_of(dtype), bytes);
+  }
+}
+
+/// Whether two elements may lie at one place: an expanded view. From the smallest stride on, each must step
+/// over all that the ones before it reach.
+bool overlaps_itself(const Dims& shape, const Dims& stride) {
+  std::array<std::pair<Size, Size>, kMaxRank> steps{};  // strides, and sizes
+  auto end = steps.begin();
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (shape[axis] > 1) *end++ = {std::abs(stride[axis]), shape[axis]};
+  std::sort(steps.begin(), end);
+  Size reach = 0;
+  for (auto step = steps.begin(); step != end; ++step) {
+    if (step->first <= reach) return true;
+    reach += step->first * (step->second - 1);
+  }
+  return false;
 }
 
 }  // namespace
@@ -51,6 +82,10 @@ Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_
 
 constinit thread_local std::vector<Tensor::Saved>* Tensor::collector_ = nullptr;
 
+void refuse_rank(std::size_t rank) {
+  fail("a shape has at most {} axes, not {}: reshape, so that some become one", kMaxRank, rank);
+}
+
 void check_shape(const Dims& shape) {
   Size count = 1;
   bool fits = true;
@@ -66,7 +101,7 @@ void check_shape(const Dims& shape) {
 Tensor Tensor::uninitialised(const Dims& shape, DType dtype) {
   if (shape.has_large_or_negative()) check_shape(shape);
   detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
-  body->buffer = detail::Buffer::make(static_cast<std::size_t>(body->count) * bytes_of(dtype));
+  body->buffer = buffer_for(shape, body->count, dtype);
   return from_body(std::move(body));
 }
 
@@ -168,9 +203,15 @@ void assign(Tensor& target, const Tensor& source, Where at) {
   if (!source.body().buffer)
     fail("[assign] {} has no values yet: initialise the model, or load its weights ({}:{})", describe(source),
          at.file, at.line);
+  if (!target.is_contiguous() && target.count() > 0 && overlaps_itself(target.shape(), target.strides()))
+    fail(
+        "[assign] elements of the target {} lie at one place of memory, as after expand(), and the last "
+        "would "
+        "win: assign to the tensor that was expanded ({}:{})",
+        describe(target), at.file, at.line);
   if (!target.body().buffer) {
     detail::Body& body = target.body();
-    body.buffer = detail::Buffer::make(static_cast<std::size_t>(body.count) * bytes_of(body.dtype));
+    body.buffer = buffer_for(body.shape, body.count, body.dtype);
   }
   // A source that overlaps the target is read before it is written.
   Tensor values = source;

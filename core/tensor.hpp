@@ -73,7 +73,8 @@ class Tensor {
   Tensor& operator=(Tensor&&) noexcept = default;
   ~Tensor() = default;
 
-  /// A new dense tensor whose values are not set yet: for kernels. Throws as check_shape() does.
+  /// A new dense tensor whose values are not set yet: for kernels. Throws as check_shape() does, and Error
+  /// with shape and bytes where the system gives no memory.
   static Tensor uninitialised(const Dims& shape, DType dtype);
 
   bool defined() const { return static_cast<bool>(body_); }
@@ -192,7 +193,8 @@ Tensor variable(const Tensor& x, std::string name = {});
 void set_frozen(const Tensor& leaf, bool frozen);
 
 /// Writes the values of `source` (same shape; any type) into `target`'s buffer: the one door for optimisers,
-/// initialisers and caches. Backward refuses tensors that were written after it saved them.
+/// initialisers and caches. Backward refuses tensors that were written after it saved them. Throws Error for
+/// other shapes, and for a target that is an expanded view.
 void assign(Tensor& target, const Tensor& source, Where at = {});
 /// Notes that target's buffer was written by other means (an optimiser's kernel).
 void mark_written(const Tensor& target);

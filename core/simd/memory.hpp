@@ -19,7 +19,8 @@ inline constexpr std::size_t kBlockAlignment = 64;
 /// The largest block that the size classes serve.
 inline constexpr std::size_t kSmallBytes = 32 * 1024;
 
-/// `bytes` (0 is legal) of uninitialised memory, aligned to kBlockAlignment. Throws std::bad_alloc.
+/// `bytes` (0 is legal) of uninitialised memory, aligned to kBlockAlignment. Throws std::bad_alloc;
+/// tensors make an Error of it.
 [[nodiscard]] void* pool_allocate(std::size_t bytes);
 
 /// Takes back a block of pool_allocate(bytes), from any thread, during thread exit and static destruction

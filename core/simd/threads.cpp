@@ -17,12 +17,14 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -161,10 +163,25 @@ class Pool {
     const Word generation = gate_.load(std::memory_order_relaxed) & kGeneration;
     const bool pin = may_spin();
     for (std::size_t i = 1; i < shares_.size(); ++i) {
-      workers_.push_back({std::thread([this, i, generation] { work(i, generation); }), -1});
+      try {
+        workers_.push_back({std::thread([this, i, generation] { work(i, generation); }), -1});
+      } catch (const std::system_error& error) {
+        settle_for(static_cast<int>(i), threads, error);
+        break;
+      }
       if (pin) pin_worker(workers_.back(), cpus_[i]);
     }
-    threads_.store(threads, std::memory_order_release);
+    threads_.store(static_cast<int>(shares_.size()), std::memory_order_release);
+  }
+
+  /// The system makes no more threads: those there are do the work. Workers look at their shares only when
+  /// the gate is opened.
+  void settle_for(int threads, int wanted, const std::system_error& error) {
+    shares_ = std::vector<Share>(static_cast<std::size_t>(threads));
+    if (std::exchange(told_, true)) return;
+    std::fprintf(stderr,
+                 "tapestry: the system makes no more threads (%s): running on %d thread%s instead of %d\n",
+                 error.code().message().c_str(), threads, threads == 1 ? "" : "s", wanted);
   }
 
   void stop_workers() {
@@ -311,6 +328,7 @@ class Pool {
   std::vector<Worker> workers_;
   std::vector<int> cpus_;
   pid_t owner_ = 0;
+  bool told_ = false;  // that there are fewer threads than wanted
 };
 
 /// Never destroyed, so that static destructors may still run kernels; only its threads end, at exit.

@@ -16,13 +16,14 @@ namespace tapestry::simd {
 inline constexpr int kMaxThreads = 256;
 
 /// How many threads share the work, the caller included. The first use reads TAPESTRY_THREADS and, where that
-/// is unset, counts the processors that the process may run on. Throws std::runtime_error when
+/// is unset, counts the processors that the process may run on. Where the system makes no more threads, there
+/// are fewer, and the first time a line on standard error says so. Throws std::runtime_error when
 /// TAPESTRY_THREADS is not a number from 1 to kMaxThreads.
 int thread_count();
 
 /// Changes the number of threads, from 1 to kMaxThreads (more than there are processors is legal: nobody
-/// spins then). Waits for work under way in other threads. Throws std::invalid_argument out of that range,
-/// and std::logic_error inside a parallel region.
+/// spins then; fewer where the system makes no more). Waits for work under way in other threads. Throws
+/// std::invalid_argument out of that range, and std::logic_error inside a parallel region.
 void set_thread_count(int threads);
 
 /// The number of ranges of `grain` elements (the last may be shorter) that cover n.

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <stdexcept>
-#include <string>
 
 namespace tapestry {
 
@@ -17,14 +15,12 @@ using Size = std::int64_t;
 /// The largest number of axes that a tensor may have.
 inline constexpr int kMaxRank = 6;
 
-[[noreturn, gnu::cold]] inline void refuse_rank(std::size_t rank) {
-  throw std::length_error("a shape has at most " + std::to_string(kMaxRank) + " axes, not " +
-                          std::to_string(rank) + ": reshape, so that some become one");
-}
+/// Throws Error, which the floor above has.
+[[noreturn, gnu::cold]] void refuse_rank(std::size_t rank);
 
-/// Up to kMaxRank sizes or strides, stored in place; more throw std::length_error. Its 64 bytes are copied as
-/// two halves; odd sizes are copied as halves that overlap, and whoever reads such a copy at once waits. What
-/// lies behind the last axis is 0, so two are compared as a whole.
+/// Up to kMaxRank sizes or strides, stored in place; more throw Error. Its 64 bytes are copied as two halves;
+/// odd sizes are copied as halves that overlap, and whoever reads such a copy at once waits. What lies behind
+/// the last axis is 0, so two are compared as a whole.
 class alignas(16) Dims {
  public:
   constexpr Dims() = default;

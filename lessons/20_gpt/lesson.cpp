@@ -452,7 +452,7 @@ int main(int argc, char** argv) {
       report.section("Training on text");
       learn_text(text, options, report);
       report.section("It writes");
-      return write_on(text, options, "\n");
+      return write_on(text, options, "");
     }
     report.section("From a table of pairs to a GPT, part by part");
     const auto gpt = show_ledger(sorting_task(options), options, report);

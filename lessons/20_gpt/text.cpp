@@ -38,6 +38,12 @@ std::filesystem::path folder_of(const TextSettings& settings, const kit::Options
   return options.out / options.folder(settings.preset);
 }
 
+/// What a text begins after: the end of a line, or where there was none, the first character of the alphabet.
+std::string beginning(const Characters& characters) {
+  const std::string alphabet = characters.alphabet();
+  return alphabet.find('\n') != std::string::npos ? "\n" : characters.decode(kit::Ids{0});
+}
+
 /// A context is all that the model can see: when it is full, its later half becomes the next prompt.
 kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOptions how, Size length) {
   const Size context = saved.recipe.context;
@@ -103,7 +109,7 @@ void learn_text(const TextSettings& settings, const kit::Options& options, kit::
 void write_on(const TextSettings& settings, const kit::Options& options, const std::string& words) {
   const kit::SavedLanguageModel saved =
       kit::load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
-  const kit::Ids start = saved.characters.encode(words.empty() ? "\n" : words);
+  const kit::Ids start = saved.characters.encode(words.empty() ? beginning(saved.characters) : words);
   const std::string text = saved.characters.decode(go_on(saved, start, settings.sampling, settings.length));
   for (std::size_t from = 0, end = 0; from <= text.size(); from = end + 1) {  // line by line, safe to print
     end = std::min(text.find('\n', from), text.size());

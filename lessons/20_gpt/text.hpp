@@ -23,5 +23,6 @@ void follow(const tapestry::kit::Lesson& program, const tapestry::kit::Options& 
 /// Trains, or goes on training, on options.data; reports the loss on the validation part.
 void learn_text(const TextSettings& settings, const tapestry::kit::Options& options,
                 tapestry::kit::Report& report);
-/// Goes on from these words with the model that was trained into options.out.
+/// Goes on from these words, or begins a line where there are none, with the model that was trained into
+/// options.out.
 void write_on(const TextSettings& settings, const tapestry::kit::Options& options, const std::string& words);

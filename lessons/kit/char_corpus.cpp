@@ -41,6 +41,7 @@ CharCorpus read_characters(const std::filesystem::path& file, double valid_share
     throw UsageError(
         fmt::format("'{}' has {} bytes; {} are the most", file.string(), bytes, kMostBytesInFile));
   const std::string text = read_text(file);
+  tapestry::lines_of(text, file.string());  // refuses what no file could hold as an alphabet, and says where
   CharCorpus corpus{Characters::of(text), {}, {}, hash_of(text)};
   Ids ids = corpus.characters.encode(text);
   const auto cut = static_cast<std::ptrdiff_t>(static_cast<double>(ids.size()) * (1 - valid_share));

@@ -20,7 +20,8 @@ struct CharCorpus {
 };
 
 /// The first ⌊(1 − valid_share) n⌋ of the n characters are for training. Throws UsageError for a file that is
-/// too large, and for one that leaves a part with less than two characters; Error for what cannot be read.
+/// too large, and for one that leaves a part with less than two characters; Error for what cannot be read,
+/// and with the line for a NUL byte or invalid UTF-8.
 CharCorpus read_characters(const std::filesystem::path& file, double valid_share = 0.1);
 
 /// Pieces of a text, and the character that follows each of their characters.

@@ -1,4 +1,5 @@
-// Writing a file so that a reader sees the old one or the new one, never half of it.
+// Files and folders of a run: a file is the old one or the new one to its readers, never half of it; a folder
+// belongs to one run at a time.
 #pragma once
 
 #include <filesystem>
@@ -12,5 +13,22 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 
 /// Creates the folder `path` with its parents and tries that a file can be written there. Throws UsageError.
 void make_writable_folder(const std::filesystem::path& path);
+
+/// Adds `text` to the end of a file. Throws UsageError with the path and the system's reason.
+void append(const std::filesystem::path& path, std::string_view text);
+
+/// Keeps other runs out of a folder while it lives; when the process ends, however it does, the system lets
+/// the folder go. A folder that is not there, or on a file system without locks, is not locked.
+class FolderLock {
+ public:
+  /// Throws UsageError with the folder if another run has it.
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
 
 }  // namespace tapestry::kit

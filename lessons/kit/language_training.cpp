@@ -108,7 +108,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   const std::string name = fmt::format("{}, seed {}, {}, {} positions, {} steps", name_of_text(corpus.hash),
                                        how.seed, text_of(kNumbers, recipe), recipe.positions, recipe.steps);
   Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
-  if (how.fresh) std::filesystem::remove(checkpoints.file());
+  if (how.fresh) checkpoints.forget();
   checkpoints.texts = sizes_as_texts(kNumbers, recipe);
   checkpoints.texts["alphabet"] = corpus.characters.alphabet();
   checkpoints.texts["positions"] = recipe.positions;

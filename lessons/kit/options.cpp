@@ -17,6 +17,7 @@
 
 #include "core/simd/threads.hpp"
 #include "lessons/kit/files.hpp"
+#include "lessons/kit/output.hpp"
 #include "lessons/kit/terminal.hpp"
 #include "lessons/kit/utf8.hpp"
 
@@ -147,11 +148,17 @@ void Lesson::add_filter(const std::string& name, std::filesystem::path& value, c
 bool Lesson::given(const std::string& name) const { return parser_->app.count(name) > 0; }
 
 int Lesson::run(int argc, const char* const* argv, const Body& body) {
+  Output output;
   CLI::App& app = parser_->app;
+  // Something of standard output is lost: nobody may take the run for a good one.
+  const auto complain_of_loss = [&](const std::string& why, const std::string& rest) {
+    return complain(slug_, fmt::format("cannot write to standard output: {}{}", why, rest), kUsage);
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    std::cout << app.help() << std::flush;
+    std::cout << app.help();
+    if (const auto lost = output.lost()) return complain_of_loss(*lost, "");
     return kMet;
   } catch (const CLI::Error& error) {
     return complain(slug_, fault_of(error), kUsage);
@@ -167,8 +174,8 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     Report report(std::cout, terminal, options_.smoke ? Report::Judge::no : Report::Judge::yes);
     body(options_, report);
     report.finish();
-    std::fflush(stdout);
-    std::cout.flush();
+    if (const auto lost = output.lost())
+      return complain_of_loss(*lost, fmt::format("; what the run made is in '{}'", options_.out.string()));
     const std::string mark = from_environment("TAPESTRY_PASSED");
     if (report.passed() && !mark.empty()) write_atomically(mark, "");
     return report.exit_code();

@@ -34,7 +34,8 @@ std::filesystem::path project_folder();
 enum ExitCode : int {
   kMet = 0,       ///< every target was met
   kMissed = 1,    ///< the lesson ran, and missed a target
-  kUsage = 2,     ///< UsageError, tapestry::Error, any other exception: one line on stderr says what is wrong
+  kUsage = 2,     ///< UsageError, tapestry::Error, any other exception, or standard output cannot be written:
+                  ///< one line on stderr says what is wrong
   kInternal = 3,  ///< std::logic_error, so a bug in the lesson or the kit: one line on stderr
 };
 
@@ -79,6 +80,7 @@ class Lesson {
 
   /// Reads the options and TAPESTRY_THREADS, creates the out folder, prints the title, runs `body`, prints
   /// the report's last line, and returns an ExitCode. Nothing that derives from std::exception leaves it.
+  /// What cannot be printed stops nothing (Output): of progress it is dropped, of results told at the end.
   /// When the lesson is passed it makes the file that TAPESTRY_PASSED names: lessons/run asks for that.
   int run(int argc, const char* const* argv, const Body& body);
 

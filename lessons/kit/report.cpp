@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -13,7 +14,7 @@
 namespace tapestry::kit {
 namespace {
 
-constexpr int kNameWidth = 44;
+constexpr int kNameWidth = 44, kFigureWidth = 36;  // where there is room for both
 
 int order(double a, double b) { return a < b ? -1 : a > b ? 1 : 0; }
 
@@ -40,7 +41,8 @@ void Report::section(std::string_view title) {
 }
 
 void Report::line(std::string_view what, std::string_view rest, std::string_view verdict, int colour) {
-  out_ << "  " << pad_right(what, kNameWidth) << "  " << rest;
+  const int room = terminal_.interactive ? terminal_.columns - kFigureWidth : kNameWidth;
+  out_ << "  " << pad_right(what, std::min(room, kNameWidth)) << "  " << rest;
   if (!verdict.empty()) out_ << "  " << paint(terminal_, colour, verdict);
   out_ << '\n' << std::flush;
 }

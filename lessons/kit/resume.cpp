@@ -15,7 +15,11 @@ constexpr std::chrono::seconds kBetween{45};  // a step may take its time: still
 std::string name_of_text(std::uint64_t hash) { return fmt::format("text {:016x}", hash); }
 
 Checkpoints::Checkpoints(std::filesystem::path file, std::string run, Module& model, Optimiser& optimiser)
-    : file_(std::move(file)), run_(std::move(run)), model_(model), optimiser_(optimiser) {}
+    : file_(std::move(file)),
+      lock_(file_.has_parent_path() ? file_.parent_path() : "."),
+      run_(std::move(run)),
+      model_(model),
+      optimiser_(optimiser) {}
 
 TrainingState load_checkpoint(const std::filesystem::path& file) {
   try {
@@ -49,6 +53,10 @@ bool Checkpoints::resume(RunPlace& place) {
   place.seconds = saved.number("seconds");
   place.words = saved.number("words");
   return true;
+}
+
+void Checkpoints::forget() const {
+  if (std::filesystem::exists(file_)) std::filesystem::remove(std::filesystem::canonical(file_));
 }
 
 void Checkpoints::save(const RunPlace& place, bool always) {

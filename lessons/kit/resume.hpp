@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lessons/kit/batches.hpp"
+#include "lessons/kit/files.hpp"
 #include "nn/module.hpp"
 #include "optim/optimiser.hpp"
 #include "optim/training_state.hpp"
@@ -30,11 +31,14 @@ std::string name_of_text(std::uint64_t hash);
 class Checkpoints {
  public:
   /// `run` says in words what the run is (model, data, seed, steps): a checkpoint of another run is refused.
+  /// The file's folder is this run's alone while this lives (FolderLock).
   Checkpoints(std::filesystem::path file, std::string run, Module& model, Optimiser& optimiser);
 
   /// Restores model, optimiser and place from the file, if there is one; false: there is none. Throws
   /// UsageError for a damaged file, and for one of another run.
   bool resume(RunPlace& place);
+  /// Removes the file, if there is one; a symbolic link to it stays.
+  void forget() const;
   /// Saves if a minute (or `always`) has passed since the last time.
   void save(const RunPlace& place, bool always = false);
 
@@ -49,6 +53,7 @@ class Checkpoints {
   std::map<std::string, State> sections() const;
 
   std::filesystem::path file_;
+  FolderLock lock_;
   std::string run_;
   Module& model_;
   Optimiser& optimiser_;

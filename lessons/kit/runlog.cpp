@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "lessons/kit/files.hpp"
 #include "lessons/kit/usage_error.hpp"
+#include "nn/text/lines.hpp"
 
 namespace tapestry::kit {
 namespace {
@@ -32,8 +31,7 @@ RunLog::RunLog(std::filesystem::path path, std::vector<std::string> columns, std
   const std::string header = fmt::format("{}\n", fmt::join(columns, ","));
   std::string kept = header;
   if (resume_at && std::filesystem::exists(path_)) {
-    std::ifstream file(path_, std::ios::binary);
-    const std::string old{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string old = read_text(path_);
     std::string_view rest = old;
     if (rest.substr(0, header.size()) != header) {
       throw UsageError(fmt::format("{}:1: expected the columns '{}'; move the file away to start a new log",
@@ -57,9 +55,7 @@ void RunLog::row(Size step, const std::vector<double>& values) {
   }
   std::string line = std::to_string(step);
   for (const double value : values) line += fmt::format(",{}", value);
-  std::ofstream file(path_, std::ios::binary | std::ios::app);
-  file << line << '\n' << std::flush;
-  if (!file) throw UsageError(fmt::format("cannot write the log '{}'", path_.string()));
+  append(path_, line + '\n');
 }
 
 }  // namespace tapestry::kit

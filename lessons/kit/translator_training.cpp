@@ -91,7 +91,7 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
   make_writable_folder(how.out);
   Checkpoints checkpoints(how.out / "checkpoint.safetensors",
                           fmt::format("{}, {}", name_of_text(hash_of(corpus)), how.name), model, adam);
-  if (how.fresh) std::filesystem::remove(checkpoints.file());
+  if (how.fresh) checkpoints.forget();
   checkpoints.texts = how.texts;
   corpus.source.put(checkpoints.texts, "source");
   corpus.target.put(checkpoints.texts, "target");

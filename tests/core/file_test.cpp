@@ -1,6 +1,7 @@
 // Files read whole and written at once; escaping for messages.
 #include "core/file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,53 @@ TEST_CASE("file: what was left beside it by a process that was killed is taken o
   write_file(folder / "a", bytes_of("whole"));
   CHECK(text_of(folder / "a") == "whole");
   CHECK_FALSE(std::filesystem::exists(folder / "a.new"));
+}
+
+TEST_CASE("file: what is no file is neither waited for nor replaced") {
+  const test::TemporaryFolder folder;
+  const auto writing = [](const std::filesystem::path& path) {
+    return message_of([&] { write_file(path, bytes_of("x")); });
+  };
+  const auto in_the_way = ContainsSubstring("/a.new' is in the way");
+  write_file(folder / "a", bytes_of("old"));
+  REQUIRE(::mkfifo((folder / "a.new").c_str(), 0600) == 0);
+  CHECK_THAT(writing(folder / "a"), in_the_way);
+  const int reader = ::open((folder / "a.new").c_str(), O_RDONLY | O_NONBLOCK);
+  CHECK_THAT(writing(folder / "a"), in_the_way);  // somebody listens
+  ::close(reader);
+  std::filesystem::remove(folder / "a.new");
+  std::filesystem::create_symlink("b", folder / "a.new");
+  write_file(folder / "b", bytes_of("another's"));
+  CHECK_THAT(writing(folder / "a"), in_the_way);
+  CHECK(text_of(folder / "b") == "another's");
+  CHECK(text_of(folder / "a") == "old");
+  CHECK(std::filesystem::is_symlink(folder / "a.new"));
+
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK_THAT(writing(folder / "pipe"), ContainsSubstring("/pipe'") && ContainsSubstring("no regular file"));
+  CHECK(std::filesystem::is_fifo(folder / "pipe"));
+}
+
+TEST_CASE("file: a link stays a link, and its target is replaced at once") {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "disk/deep");
+  write_file(folder / "disk/real", bytes_of("old"));
+  std::filesystem::create_symlink("disk/real", folder / "link");
+  std::filesystem::create_symlink(folder / "link", folder / "second");
+  write_file(folder / "second", bytes_of("new"));
+  CHECK(std::filesystem::is_symlink(folder / "second"));
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK_FALSE(std::filesystem::is_symlink(folder / "disk/real"));
+  CHECK(text_of(folder / "disk/real") == "new");
+
+  std::filesystem::create_symlink("../unborn", folder / "disk/deep/link");  // seen from where it stands
+  write_file(folder / "disk/deep/link", bytes_of("born"));
+  CHECK(text_of(folder / "disk/unborn") == "born");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder / "disk"), {}) == 3);
+
+  std::filesystem::create_symlink("loop", folder / "loop");
+  CHECK_THAT(message_of([&] { write_file(folder / "loop", bytes_of("x")); }),
+             ContainsSubstring("/loop'") && ContainsSubstring("symbolic links"));
 }
 
 TEST_CASE("file: two writers of one path never mix") {

@@ -187,6 +187,39 @@ TEST_CASE("a tape that is kept can run backward again") {
   CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("is not on this tape"));
 }
 
+TEST_CASE("backward says why it cannot begin where it is told to") {
+  const Tensor w = variable(tensor({2}), "w");
+  const auto says = [](const auto& f, const char* first, const char* second) {
+    CHECK_THAT(message_of(f), ContainsSubstring(first) && ContainsSubstring(second));
+  };
+  const char* const consumed = "() is not on this tape: an earlier backward consumed what it had recorded";
+  const char* const leaf = "(1) \"w\" is a leaf";
+  Tape tape;
+  const Tensor loss = sum(w * w);
+  tape.backward(loss);
+  says([&] { tape.backward(loss); }, consumed, "{.keep = true}");
+  says([&] { tape.gradients(loss, {w}); }, consumed, "{.keep = true}");
+  tape.backward(sum(w * 3.0));
+  says([&] { tape.backward(loss); }, consumed, "{.keep = true}");  // two rounds ago
+  CHECK(w.grad().to_vector() == Values{7});
+  says([&] { tape.backward(w); }, leaf, "computed from it");
+  const Tensor v = variable(tensor({2}));
+  says([&] { tape.gradients(w, {v}); }, leaf, "none of the xs");
+  CHECK(tape.gradients(w, {w})[0].to_vector() == Values{1});
+}
+
+TEST_CASE("backward does not blame a backward for a tape that is gone") {
+  const Tensor w = variable(tensor({2}));
+  Tensor loss;
+  {
+    Tape tape;
+    loss = sum(w * w);
+  }
+  Tape tape;
+  tape.backward(sum(w * w));
+  CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("recorded by another tape"));
+}
+
 TEST_CASE("frozen leaves are constants") {
   const Tensor w = variable(tensor({2, 3})), v = variable(tensor({4, 5}));
   set_frozen(w, true);

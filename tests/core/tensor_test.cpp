@@ -80,6 +80,14 @@ TEST_CASE("shapes that no memory holds, and too many axes") {
   CHECK(slice(arange(0, 5), 0, 2, 2, 3).count() == 0);
 }
 
+TEST_CASE("a seventh axis is an error like every other") {
+  const auto told = ContainsSubstring("a shape has at most 6 axes, not 7: reshape, so that some become one");
+  CHECK_THAT(message_of([] { zeros({1, 1, 1, 1, 1, 1, 1}); }), told);
+  const Tensor six = ones({1, 1, 1, 1, 1, 2});
+  CHECK_THAT(message_of([&] { reshape(six, {1, 1, 1, 1, 1, 1, 2}); }), told);
+  CHECK_THAT(message_of([&] { six.shape().filled(7, 1); }), told);
+}
+
 TEST_CASE("uniform numbers stay below their end when they are rounded to f32") {
   // Draw 27,725,546 of seed 1 lies within half a unit in the last place of 1.
   const Tensor x = random_uniform({27725600}, 1);
@@ -209,6 +217,36 @@ TEST_CASE("assign writes through views, converts, and minds overlap") {
   CHECK(tail.to_vector() == Values{0, 0, 1, 2, 3});
   CHECK_THAT(message_of([&] { assign(m, zeros({3})); }),
              ContainsSubstring("[assign] (2,2) cannot take values of shape (3)"));
+}
+
+TEST_CASE("assign refuses a target whose elements share memory") {
+  Tensor place = zeros({1, 3});
+  Tensor rows = expand(place, {2, 3});
+  CHECK_THAT(message_of([&] {
+               assign(rows, tensor({{1, 2, 3}, {4, 5, 6}}));
+             }),
+             ContainsSubstring("[assign] elements of the target (2,3) lie at one place of memory"));
+  CHECK(place.to_vector() == Values{0, 0, 0});
+  Tensor columns = permute(rows, {1, 0});
+  CHECK_THAT(message_of([&] { assign(columns, ones({3, 2})); }), ContainsSubstring("one place of memory"));
+  // An axis of one, or none, repeats nothing.
+  Tensor once = expand(place, {1, 3});
+  assign(once, tensor({{7, 8, 9}}));
+  CHECK(place.to_vector() == Values{7, 8, 9});
+  Tensor none = expand(zeros({1, 0}), {2, 0});
+  assign(none, zeros({2, 0}));
+  Tensor square = zeros({3, 3}), turned = permute(slice(square, 1, 0, 2), {1, 0});
+  assign(turned, tensor({{1, 2, 3}, {4, 5, 6}}));
+  CHECK(square.to_vector() == Values{1, 4, 0, 2, 5, 0, 3, 6, 0});
+}
+
+TEST_CASE("memory that cannot be had is an error with the shape and the bytes") {
+  const Dims huge = {Size{1} << 21, Size{1} << 22};  // 2^43 elements: the most that a shape may have
+  CHECK_THAT(message_of([&] { zeros(huge, DType::f64); }),
+             ContainsSubstring("out of memory: a tensor of shape (2097152,4194304) of f64 takes "
+                               "70368744177664 bytes"));
+  const Tensor x = ones({2, 2});
+  CHECK((x + x).to_vector() == Values{2, 2, 2, 2});
 }
 
 TEST_CASE("variables are leaves of their own") {

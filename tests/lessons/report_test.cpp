@@ -35,6 +35,19 @@ TEST_CASE("a report prints figures and remembers what was missed", "[kit]") {
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("on a narrow terminal a figure stands closer to its name", "[kit]") {
+  const auto line = [](bool interactive, int columns) {
+    std::ostringstream out;
+    Report report(out, {interactive, false, columns});
+    report.figure("words", 12);
+    return out.str();
+  };
+  CHECK(line(true, 100) == line(false, 20));
+  CHECK(line(true, 80) == line(false, 80));
+  CHECK(line(true, 60) == "  words" + std::string(19, ' ') + "  12\n");
+  CHECK(line(true, 20) == "  words  12\n");
+}
+
 TEST_CASE("a figure of the text is met within its tolerance", "[kit]") {
   std::ostringstream out;
   Report report(out);

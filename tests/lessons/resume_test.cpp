@@ -78,6 +78,20 @@ TEST_CASE("stopped and resumed, at any step, equals unbroken") {
   }
 }
 
+TEST_CASE("a folder has one run at a time") {
+  const kit::Scratch scratch;
+  {
+    const kit::FolderLock first(scratch.folder());
+    CHECK(kit::usage_error([&] { run(scratch.folder() / "checkpoint", 1); }) ==
+          "another run is at work in the folder '" + scratch.folder().string() +
+              "': wait until it has ended, or choose another --out");
+    CHECK(scratch.files() == 0);
+  }
+  run(scratch.folder() / "checkpoint", 1);
+  CHECK(scratch.files() == 1);
+  const kit::FolderLock none(scratch.folder() / "none");  // nothing to lock
+}
+
 TEST_CASE("a checkpoint of another run, or a damaged one, is refused and left alone") {
   const kit::Scratch scratch;
   const auto file = scratch.folder() / "checkpoint";

@@ -56,6 +56,10 @@ TEST_CASE("a log of other columns, or that cannot be written, is named", "[kit]"
   CHECK_THAT(usage_error([&] { RunLog(scratch.path("no/log.csv"), {"loss"}); }),
              ContainsSubstring("no/log.csv"));
   RunLog log(scratch.path("ok.csv"), {"loss"});
+  std::filesystem::remove(scratch.path("ok.csv"));
+  std::filesystem::create_directory(scratch.path("ok.csv"));
+  CHECK_THAT(usage_error([&] { log.row(1, {1}); }),
+             ContainsSubstring("cannot write '") && ContainsSubstring("ok.csv': Is a directory"));
   CHECK_THROWS_AS(log.row(1, {1, 2}), std::invalid_argument);
 }
 

@@ -2,12 +2,14 @@
 // variable.
 #include "core/simd/threads.hpp"
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -166,6 +168,70 @@ TEST_CASE("a wrong number of threads is refused", "[threads]") {
   const Threads scope(2);
   CHECK_THROWS_AS(parallel_for(4, [](Size) { set_thread_count(2); }), std::logic_error);
   CHECK(thread_count() == 2);
+}
+
+namespace {
+
+/// Makes each new thread ask for so much memory, until it goes.
+struct LargeStacks {
+  explicit LargeStacks(std::size_t bytes) {
+    pthread_getattr_default_np(&before);
+    pthread_attr_t large;
+    pthread_getattr_default_np(&large);
+    pthread_attr_setstacksize(&large, bytes);
+    pthread_setattr_default_np(&large);
+    pthread_attr_destroy(&large);
+  }
+  ~LargeStacks() {
+    pthread_setattr_default_np(&before);
+    pthread_attr_destroy(&before);
+  }
+  LargeStacks(const LargeStacks&) = delete;
+  LargeStacks& operator=(const LargeStacks&) = delete;
+  pthread_attr_t before;
+};
+
+/// What `f` writes to standard error.
+template <class F>
+std::string errors_of(const F& f) {
+  std::FILE* const file = std::tmpfile();
+  std::fflush(stderr);
+  const int before = dup(2);
+  dup2(fileno(file), 2);
+  f();
+  std::fflush(stderr);
+  dup2(before, 2);
+  close(before);
+  std::rewind(file);
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("where the system makes no more threads, those there are do the work", "[threads][unsanitized]") {
+  const Threads scope(2);
+  constexpr std::size_t kTebibyte = std::size_t{1} << 40;  // an address space has 128
+  const std::string told = errors_of([] {
+    const LargeStacks none(200 * kTebibyte);
+    set_thread_count(4);
+    CHECK(thread_count() == 1);
+  });
+  CHECK(told.find("running on 1 thread instead of 4") != std::string::npos);
+  CHECK(std::count(told.begin(), told.end(), '\n') == 1);
+  CHECK(visits(1000) == std::vector<int>(1000, 1));
+  const std::string again = errors_of([] {
+    const LargeStacks some(50 * kTebibyte);
+    set_thread_count(5);
+    CHECK(thread_count() > 1);
+    CHECK(thread_count() < 5);
+  });
+  CHECK(again.empty());  // once is enough
+  CHECK(visits(1000) == std::vector<int>(1000, 1));
+  set_thread_count(3);
+  CHECK(thread_count() == 3);
 }
 
 // The count is read once per process, so this one starts itself again for each value.
