@@ -54,6 +54,14 @@ struct Symbol {
   friend Symbol sqrt(const Symbol& a) { return sqrt(a.tensor); }
   friend Symbol tanh(const Symbol& a) { return tanh(a.tensor); }
   friend Symbol sigmoid(const Symbol& a) { return sigmoid(a.tensor); }
+  friend Symbol sin(const Symbol& a) { return sin(a.tensor); }
+  friend Symbol cos(const Symbol& a) { return cos(a.tensor); }
+  friend Symbol floor(const Symbol& a) { return floor(a.tensor); }
+  friend Symbol fmod(const Symbol& a, const Symbol& b) { return fmod(a.beside(b), b.beside(a)); }
+  friend Symbol operator%(const Symbol& a, const Symbol& b) { return fmod(a, b); }
+  friend Symbol pow(const Symbol& a, const Symbol& b) {
+    return b.number ? pow(a.tensor, b.tensor.item()) : pow(a.beside(b), b.tensor);
+  }
 };
 
 /// table[index…], the indices broadcast against each other; those outside are moved to the nearest place.

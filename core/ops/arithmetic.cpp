@@ -3,6 +3,7 @@
 #include "core/create.hpp"
 #include "core/map.hpp"
 #include "core/op.hpp"
+#include "core/ops/pointwise.hpp"
 
 namespace tapestry {
 
@@ -41,6 +42,25 @@ Tensor pow(const Tensor& a, double exponent, Where at) {
                      if (exponent == 0.0) return dy * 0.0;  // 0 · a⁻¹ would be NaN at 0
                      return dy * (exponent * pow(a, exponent - 1.0));
                    }));
+}
+
+// y = aᵇ           ∂a = dy ⊙ b aᵇ⁻¹        ∂b = dy ⊙ y ln a
+Tensor pow(const Tensor& a, const Tensor& b, Where at) {
+  // 0 where `by` is 0, also where 0 would meet an infinity.
+  const auto safe = [](const Tensor& by, const Tensor& x) {
+    const Tensor zero = scalar(0, x.dtype());
+    return where(less(by, zero) | less(zero, by), x, scalar(1, x.dtype()));
+  };
+  return op<"power">(
+      at, zip(a, b, simd::Pow{}, at),
+      wrt(a, [a, b, safe](const Tensor& dy) { return dy * b * pow(safe(b, a), b - 1.0); }),
+      wrt(b, [a, safe](const Tensor& dy, const Tensor& y) { return dy * y * log(safe(y, a)); }));
+}
+
+// y = a − b ⊙ trunc(a / b)        ∂a = dy        ∂b = −dy ⊙ trunc(a / b)
+Tensor fmod(const Tensor& a, const Tensor& b, Where at) {
+  return op<"fmod">(at, zip(a, b, simd::Fmod{}, at), wrt(a, [](const Tensor& dy) { return dy; }),
+                    wrt(b, [a, b](const Tensor& dy) { return -(dy * zip(a, b, simd::WholeQuotient{})); }));
 }
 
 // y = max(a, b)    ∂a = dy where a > b, dy / 2 where a = b, 0 elsewhere

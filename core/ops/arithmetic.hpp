@@ -14,10 +14,16 @@ Tensor div(const Tensor& a, const Tensor& b, Where at = {});
 Tensor neg(const Tensor& a, Where at = {});
 /// a raised to a number.
 Tensor pow(const Tensor& a, double exponent, Where at = {});
+/// Element-wise aᵇ. The derivative with respect to a is taken as 0 where b is 0, that with respect to b where
+/// aᵇ is.
+Tensor pow(const Tensor& a, const Tensor& b, Where at = {});
+/// a − b·trunc(a / b), exactly, with the sign of a, as C's fmod and % have it.
+Tensor fmod(const Tensor& a, const Tensor& b, Where at = {});
 /// The larger (smaller) of two elements; a tie gives each half of the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b, Where at = {});
 Tensor minimum(const Tensor& a, const Tensor& b, Where at = {});
-/// Elements outside [low, high] are moved to the nearer end and get no gradient.
+/// Elements outside [low, high] are moved to the nearer end and get no gradient; one
+/// that lies on an end keeps all of its own.
 Tensor clamp(const Tensor& x, double low, double high, Where at = {});
 
 /// sum += x, for a dense `sum` that nobody else holds: gradients add up with it, no op records it.

@@ -37,6 +37,22 @@ Tensor abs(const Tensor& x, Where at) {
                    wrt(x, [x](const Tensor& dy) { return dy * map(x, simd::Sign{}); }));
 }
 
+// y = sin x        ∂x = dy ⊙ cos x
+Tensor sin(const Tensor& x, Where at) {
+  return op<"sin">(at, map(x, simd::Sin{}), wrt(x, [x](const Tensor& dy) { return dy * cos(x); }));
+}
+
+// y = cos x        ∂x = −dy ⊙ sin x
+Tensor cos(const Tensor& x, Where at) {
+  return op<"cos">(at, map(x, simd::Cos{}), wrt(x, [x](const Tensor& dy) { return -(dy * sin(x)); }));
+}
+
+// y = ⌊x⌋          ∂x = 0
+Tensor floor(const Tensor& x, Where at) {
+  return op<"floor">(at, map(x, simd::Floor{}),
+                     wrt(x, [](const Tensor& dy) { return zeros(dy.shape(), dy.dtype()); }));
+}
+
 namespace {
 
 // The derivatives of the common activations are ops of their own: one pass over memory, and differentiable

@@ -12,6 +12,11 @@ Tensor sqrt(const Tensor& x, Where at = {});
 /// The derivative at 0 is taken as 0.
 Tensor abs(const Tensor& x, Where at = {});
 Tensor tanh(const Tensor& x, Where at = {});
+/// Of angles in radians.
+Tensor sin(const Tensor& x, Where at = {});
+Tensor cos(const Tensor& x, Where at = {});
+/// The largest whole number that is not above x; its derivative is 0.
+Tensor floor(const Tensor& x, Where at = {});
 /// 1 / (1 + e⁻ˣ)
 Tensor sigmoid(const Tensor& x, Where at = {});
 /// max(x, 0); the derivative at 0 is taken as 0.

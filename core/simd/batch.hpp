@@ -220,6 +220,25 @@ template <class T>
 inline Batch<T> sqrt(Batch<T> a) {
   return Batch<T>(xsimd::batch<T>(xsimd::sqrt(a.native)));
 }
+/// The largest whole number that is not above a.
+template <class T>
+inline Batch<T> floor(Batch<T> a) {
+  return Batch<T>(xsimd::batch<T>(xsimd::floor(a.native)));
+}
+/// a without its fraction.
+template <class T>
+inline Batch<T> trunc(Batch<T> a) {
+  return Batch<T>(xsimd::batch<T>(xsimd::trunc(a.native)));
+}
+/// Angles are in radians.
+template <class T>
+inline Batch<T> sin(Batch<T> a) {
+  return Batch<T>(xsimd::batch<T>(xsimd::sin(a.native)));
+}
+template <class T>
+inline Batch<T> cos(Batch<T> a) {
+  return Batch<T>(xsimd::batch<T>(xsimd::cos(a.native)));
+}
 
 /// The integer of T's width.
 template <class T>

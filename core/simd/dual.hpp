@@ -1,8 +1,8 @@
 // Dual numbers on lanes: a value and its slope, so that a formula written once gives its derivative too.
 //
 // With x = {x, 1} and constants c = {c, 0}, f(x) = {f(x), f'(x)}: each operation below is one rule of
-// differentiation (Griewank & Walther 2008, chapter 3). Where a slope jumps (abs, min, max) the right-hand
-// or first one is taken.
+// differentiation (Griewank & Walther 2008, chapter 3). Where a slope jumps, the rule is that of core/ops:
+// min and max give each of two equal numbers half, and abs has slope 0 at 0.
 #pragma once
 
 #include <type_traits>
@@ -50,9 +50,12 @@ struct Dual {
     return {select(condition, yes.value, no.value), select(condition, yes.slope, no.slope)};
   }
   friend Dual select(bool condition, Dual yes, Dual no) { return condition ? yes : no; }
-  friend Dual min(Dual a, Dual b) { return select(b.value < a.value, b, a); }
-  friend Dual max(Dual a, Dual b) { return select(b.value > a.value, b, a); }
-  friend Dual abs(Dual a) { return select(a.value < Lanes(T(0)), -a, a); }
+  friend Dual min(Dual a, Dual b) { return select(a.value == b.value, half(a, b), select(b < a, b, a)); }
+  friend Dual max(Dual a, Dual b) { return select(a.value == b.value, half(a, b), select(b > a, b, a)); }
+  friend Dual abs(Dual a) {
+    const Lanes zero(T(0));
+    return select(a.value == zero, Dual(zero), select(a.value < zero, -a, a));
+  }
   friend Dual exp(Dual a) {
     const Lanes y = exp(a.value);
     return {y, a.slope * y};
@@ -70,6 +73,29 @@ struct Dual {
     const Lanes y = sigmoid(a.value);
     return {y, a.slope * y * (Lanes(T(1)) - y)};
   }
+  friend Dual sin(Dual a) { return {sin(a.value), a.slope * cos(a.value)}; }
+  friend Dual cos(Dual a) { return {cos(a.value), -a.slope * sin(a.value)}; }
+  friend Dual floor(Dual a) { return {floor(a.value), Lanes(T(0))}; }
+  friend Dual fmod(Dual a, Dual b) {
+    return {fmod(a.value, b.value), fma(-whole_quotient(a.value, b.value), b.slope, a.slope)};
+  }
+  friend Dual operator%(Dual a, Dual b) { return fmod(a, b); }
+  friend Dual pow(Dual a, Dual b) {
+    const Lanes y = pow(a.value, b.value);
+    return {y, pow_slope(a.value, b.value, a.slope) + pow_exponent_slope(a.value, y, b.slope)};
+  }
+  /// An exponent that is the same on all lanes: small whole ones are products.
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  friend Dual pow(Dual a, Number n) {
+    const auto exponent = static_cast<double>(n);
+    if (exponent == 0) return Dual(Lanes(T(1)));
+    return {pow(a.value, exponent), a.slope * (Lanes(T(exponent)) * pow(a.value, exponent - 1))};
+  }
+
+ private:
+  /// Where a and b are equal: their mean has half of each slope.
+  static Dual half(Dual a, Dual b) { return {a.value, (a.slope + b.slope) * Lanes(T(0.5))}; }
 };
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

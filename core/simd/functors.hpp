@@ -5,8 +5,6 @@
 // price in units of a cheap op; it sets how many elements are worth a thread.
 #pragma once
 
-#include <cmath>
-
 #include "core/simd/batch.hpp"
 #include "core/simd/gelu.hpp"
 #include "core/simd/math.hpp"
@@ -23,6 +21,14 @@ struct Div { template <class B> B operator()(B a, B b) const { return a / b; } }
 /// The larger (smaller) of the two; NaN where either is NaN.
 struct Max { template <class B> B operator()(B a, B b) const { return max_nan(a, b); } };
 struct Min { template <class B> B operator()(B a, B b) const { return min_nan(a, b); } };
+/// a^b, and a − b·trunc(a / b) with the sign of a.
+struct Pow { static constexpr Size kCost = 64; template <class B> B operator()(B a, B b) const { return pow(a, b); } };
+struct Fmod { static constexpr Size kCost = 32; template <class B> B operator()(B a, B b) const { return fmod(a, b); } };
+/// trunc(a / b).
+struct WholeQuotient {
+  static constexpr Size kCost = 32;
+  template <class B> B operator()(B a, B b) const { return whole_quotient(a, b); }
+};
 
 // ---- one operand ----
 struct Neg { template <class B> B operator()(B x) const { return -x; } };
@@ -34,6 +40,9 @@ struct Log { static constexpr Size kCost = 4; template <class B> B operator()(B 
 struct Tanh { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return tanh(x); } };
 struct Sigmoid { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return sigmoid(x); } };
 struct Softplus { static constexpr Size kCost = 8; template <class B> B operator()(B x) const { return softplus(x); } };
+struct Sin { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return sin(x); } };
+struct Cos { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return cos(x); } };
+struct Floor { template <class B> B operator()(B x) const { return floor(x); } };
 struct Gelu { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return gelu(x); } };
 struct GeluErf { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return gelu_erf(x); } };
 /// max(x, 0); a NaN stays.
@@ -55,35 +64,6 @@ template <class T>
 struct Clamp {
   T low, high;
   Batch<T> operator()(Batch<T> x) const { return min(Batch<T>(high), max(Batch<T>(low), x)); }
-};
-
-/// a^b lane by lane with the C library's pow: every special case is right, at some 20 ns an element.
-struct Pow {
-  static constexpr Size kCost = 64;
-  template <class T>
-  Batch<T> operator()(Batch<T> a, Batch<T> b) const {
-    T x[static_cast<std::size_t>(kLanes<T>)], y[static_cast<std::size_t>(kLanes<T>)];
-    store(x, a);
-    store(y, b);
-    for (Size i = 0; i < kLanes<T>; ++i) x[i] = std::pow(x[i], y[i]);
-    return load(static_cast<const T*>(x));
-  }
-};
-/// x^exponent: −2, −1, 0, 1, 2 and 3 in vector arithmetic, the rest as Pow.
-template <class T>
-struct PowScalar {
-  static constexpr Size kCost = 4;
-  T exponent;
-  Batch<T> operator()(Batch<T> x) const {
-    const Batch<T> one(T(1));
-    if (exponent == T(2)) return x * x;
-    if (exponent == T(1)) return x;
-    if (exponent == T(0)) return one;
-    if (exponent == T(3)) return x * x * x;
-    if (exponent == T(-1)) return one / x;
-    if (exponent == T(-2)) return one / (x * x);
-    return Pow{}(x, Batch<T>(exponent));
-  }
 };
 
 // ---- derivatives: dy · f′ ----
@@ -152,7 +132,7 @@ struct PowTo {
   double exponent;
   template <class T>
   Batch<T> operator()(Batch<T> x) const {
-    return PowScalar<T>{static_cast<T>(exponent)}(x);
+    return pow(x, exponent);
   }
 };
 /// x limited to [low, high]; a NaN stays.

@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <compare>
+#include <concepts>
 #include <type_traits>
 
 #include "core/simd/arch.hpp"
@@ -27,6 +30,8 @@ struct Source {
 
 /// Throws std::out_of_range for a read with another number of indices than the table has axes.
 [[noreturn]] void fail_rank(const Dims& shape, Size indices);
+/// Throws std::domain_error for the remainder by 0 of a whole number.
+[[noreturn]] void fail_remainder();
 /// Throws std::out_of_range for an index outside a table, with the place of the score.
 [[noreturn]] void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair);
 
@@ -38,6 +43,56 @@ struct Places {
 /// The place of each live lane.
 template <class T>
 using EachPlace = std::array<Size, static_cast<std::size_t>(kLanes<T>)>;
+
+/// The number of a batch row or head in a lambda. It calculates as lanes do, so that a formula means the same
+/// in tiles and on whole tensors: a quotient keeps its fraction, and % is C's.
+struct Whole {
+  Size value = 0;
+
+  operator double() const { return static_cast<double>(value); }
+  template <class T>
+  operator Batch<T>() const {
+    return Batch<T>(value);
+  }
+  template <class T>
+  operator Dual<T>() const {
+    return Dual<T>(value);
+  }
+  friend Whole operator-(Whole a) { return {-a.value}; }
+  friend Whole abs(Whole a) { return {a.value < 0 ? -a.value : a.value}; }
+};
+
+inline Size size_of(Whole a) { return a.value; }
+template <std::integral N>
+Size size_of(N a) {
+  return static_cast<Size>(a);
+}
+/// One is a Whole, and the other another or an integer.
+template <class A, class B>
+concept WholeNumbers = (std::same_as<A, Whole> && (std::same_as<B, Whole> || std::integral<B>)) ||
+                       (std::integral<A> && std::same_as<B, Whole>);
+
+template <class A, class B>
+requires WholeNumbers<A, B> Whole operator+(A a, B b) { return {size_of(a) + size_of(b)}; }
+template <class A, class B>
+requires WholeNumbers<A, B> Whole operator-(A a, B b) { return {size_of(a) - size_of(b)}; }
+template <class A, class B>
+requires WholeNumbers<A, B> Whole operator*(A a, B b) { return {size_of(a) * size_of(b)}; }
+template <class A, class B>
+requires WholeNumbers<A, B>
+double operator/(A a, B b) { return static_cast<double>(size_of(a)) / static_cast<double>(size_of(b)); }
+template <class A, class B>
+requires WholeNumbers<A, B> Whole operator%(A a, B b) {
+  if (size_of(b) == 0) fail_remainder();
+  return {size_of(a) % size_of(b)};
+}
+inline double operator%(Whole a, double b) { return std::fmod(static_cast<double>(a), b); }
+template <class A, class B>
+requires WholeNumbers<A, B>
+bool operator==(A a, B b) { return size_of(a) == size_of(b); }
+template <class A, class B>
+requires WholeNumbers<A, B>
+auto operator<=>(A a, B b) { return size_of(a) <=> size_of(b); }
 
 /// What the readers of one evaluation share.
 template <class T>
@@ -126,8 +181,8 @@ class Reader {
 
   template <class I>
   static auto lanes_of(I index) {
-    if constexpr (std::is_integral_v<I>) {
-      return static_cast<Size>(index);
+    if constexpr (std::is_same_v<I, Whole> || std::is_integral_v<I>) {
+      return size_of(index);
     } else if constexpr (std::is_same_v<I, Dual<T>>) {
       return index.value;
     } else {

@@ -32,6 +32,10 @@ void fail_rank(const Dims& shape, Size indices) {
                           " indices: give one for each axis");
 }
 
+void fail_remainder() {
+  throw std::domain_error("[score_mod] a remainder by 0: what stands right of % is another number");
+}
+
 void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair) {
   throw std::out_of_range("[score_mod] index " + number(index) + " is outside axis " + std::to_string(axis) +
                           " of a table " + text(shape) + ", for " + text(pair) +

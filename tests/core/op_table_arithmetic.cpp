@@ -22,6 +22,16 @@ Plain tenths_and_a_bit(const Dims& shape, std::uint64_t seed) {
   return x;
 }
 
+/// Bases above 0, and numbers whose remainder by those is far from a jump.
+Plain base(const Dims& shape, std::uint64_t seed) { return uniform(shape, seed, 0.4, 2.5); }
+Plain three_to_four(const Dims& shape, std::uint64_t seed) { return uniform(shape, seed, 3.1, 3.9); }
+Plain to_divide(const Dims& shape, std::uint64_t seed) {
+  Plain x = uniform(shape, seed, 4.2, 5.9);
+  for (std::size_t i = 0; i < x.v.size(); ++i)
+    x.v[i] = (i % 2 == 0 ? 1 : -1) * (x.v[i] - (i % 3 == 2 ? 3 : 0));
+  return x;
+}
+
 Row clamp_row() {
   Row row{"clamp", {}};
   std::vector<Dims> shapes = one_shape();
@@ -116,6 +126,12 @@ Rows arithmetic_rows() {
       binary(
           "minimum", [](const Tensor& a, const Tensor& b) { return minimum(a, b); },
           [](double a, double b) { return std::min(a, b); }, tenths, tenths_and_a_bit),
+      binary(
+          "power", [](const Tensor& a, const Tensor& b) { return pow(a, b); },
+          [](double a, double b) { return std::pow(a, b); }, base, any),
+      binary(
+          "fmod", [](const Tensor& a, const Tensor& b) { return fmod(a, b); },
+          [](double a, double b) { return std::fmod(a, b); }, to_divide, three_to_four),
       unary(
           "neg", [](const Tensor& x) { return neg(x); }, [](double x) { return -x; }, -2, 2),
       clamp_row(),
@@ -124,8 +140,10 @@ Rows arithmetic_rows() {
   };
   for (Row& row : rows) {
     if (row.name == "add") row.equivalents = {{"arguments 0 and 1 exchanged", "both gradients are dy"}};
+    if (row.name == "power")  // users call it pow
+      for (ErrorCase& error : row.errors) error.says.replace(0, 7, "[pow]");
     // With few elements one side may win everywhere: its gradient is then truly zero for the other.
-    if (row.name == "maximum" || row.name == "minimum")
+    if (row.name == "maximum" || row.name == "minimum" || row.name == "fmod")
       for (Sample& sample : row.samples) sample.zero_gradient = true;
   }
   return rows;

@@ -78,6 +78,13 @@ Rows pointwise_rows() {
           "sigmoid", [](const Tensor& x) { return sigmoid(x); }, [](double x) { return sigmoid_of(x); }, -4,
           4),
       unary(
+          "sin", [](const Tensor& x) { return sin(x); }, [](double x) { return std::sin(x); }, -7, 7),
+      unary(
+          "cos", [](const Tensor& x) { return cos(x); }, [](double x) { return std::cos(x); }, -7, 7),
+      unary(
+          "floor", [](const Tensor& x) { return floor(x); }, [](double x) { return std::floor(x); }, -3, 3,
+          {-3, -2, -1, 0, 1, 2, 3}),
+      unary(
           "relu", [](const Tensor& x) { return relu(x); }, [](double x) { return std::max(x, 0.0); }, -2, 2,
           {0}),
       unary(
@@ -92,6 +99,12 @@ Rows pointwise_rows() {
   for (Row& row : rows)
     for (const char* name : {"tanh", "sigmoid", "relu", "gelu"})
       if (row.name == name) row.covers = {std::string(name) + "_grad"};
+  for (Row& row : rows)
+    if (row.name == "floor") {
+      for (Sample& sample : row.samples) sample.zero_gradient = true;
+      for (const char* mutation : {"zero", "× 1.01", "the other sign", "transposed"})
+        row.equivalents.push_back({std::string("argument 0 ") + mutation, "the gradient is 0"});
+    }
   for (Row& row : rows)
     if (row.name == "relu")  // a single negative number has no slope
       for (Sample& sample : row.samples) sample.zero_gradient = true;

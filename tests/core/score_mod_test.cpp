@@ -197,6 +197,39 @@ const std::vector<Entry>& gallery() {
        [](const Sizes&) {
          return std::vector<Dims>{{8}, {8}};
        }},
+      {"waves",
+       [](auto& t, auto&) {
+         return score_mod(
+             [](auto s, auto at, auto a) {
+               return s + sin(a(at.h) * (at.i - at.j)) * cos(s) - cos(a(at.h + 0) * at.h);
+             },
+             wrt(t[0]));
+       },
+       heads},
+      {"remainders and whole parts",
+       [](auto& t, auto&) {
+         return score_mod(
+             [](auto s, auto at, auto a, auto b) {
+               const auto parity = (at.i - at.j) % 2;
+               return s * a((at.h + 1) % 2) + b(at.j % 7, (at.b + at.h) % 3) * parity + at.h / 2 - at.b % 2 +
+                      floor((at.j + at.h) / 3) * a(abs(at.h - 2) % 2) - fmod(at.j * 0.75, a(0)) +
+                      select(at.h % 2 == 1, s, 1.5 % (1 + at.i)) + 7 % (at.h + 2) * s;
+             },
+             wrt(t[0]), wrt(t[1]));
+       },
+       [](const Sizes&) {
+         return std::vector<Dims>{{2}, {7, 3}};
+       }},
+      {"powers",
+       [](auto& t, auto&) {
+         return score_mod(
+             [](auto s, auto at, auto a) {
+               return pow(s, 2) - pow(1 + at.j, -0.5) + pow(a(at.h), s / 4) - pow(abs(s) + 1, a(at.h)) / 9 +
+                      pow(2, -(at.h + 1)) * s - pow(0.9, abs(at.i - at.j));
+             },
+             wrt(t[0]));
+       },
+       heads},
       {"scores that ignore queries and keys",
        [](auto& t, auto&) { return score_mod([](auto, auto at, auto a) { return a(at.j); }, wrt(t[0])); },
        [](const Sizes& n) { return std::vector<Dims>{{n.keys}}; }}};
@@ -355,4 +388,48 @@ TEST_CASE("what a lambda gives for pairs that do not count touches nothing, what
   check_same(got, with([](auto s, auto at, auto a) {
                return (s + a(at.i)) / select(at.i == at.j, 1.0 + 0 * at.i, abs(at.i - at.j));
              }));
+}
+
+TEST_CASE("at ties and corners a lambda has one rule: halves for min and max, 0 for abs at 0") {
+  // All scores are 0, and so is what is learned: the slopes are what the rules of core/ops say they are.
+  const Tensor zero = zeros({1, 1, 3, 2}, DType::f64), v = random_normal({1, 1, 4, 3}, 3, DType::f64);
+  const auto gradient = [&](auto attention, auto f) {
+    Tape tape;
+    const Tensor w = variable(zeros({4}, DType::f64));
+    const Tensor y =
+        attention(zero, zeros({1, 1, 4, 2}, DType::f64), v, AttendOptions{.score = score_mod(f, wrt(w))});
+    return tape.gradients(sum(y * y), {w})[0].to_vector();
+  };
+  const auto check = [&](double factor, auto f) {
+    const auto tiles = gradient([](const auto&... x) { return attend(x...); }, f),
+               ops = gradient([](const auto&... x) { return attend_by_ops(x...); }, f),
+               plain = gradient([](const auto&... x) { return attend(x...); },
+                                [](auto s, auto at, auto w) { return s + w(at.j); });
+    for (std::size_t j = 0; j < 4; ++j) {
+      CHECK(tiles[j] == Approx(factor * plain[j]).margin(1e-14));
+      CHECK(ops[j] == Approx(factor * plain[j]).margin(1e-14));
+      CHECK(std::abs(plain[j]) > 0.01);
+    }
+  };
+  check(0, [](auto s, auto at, auto w) { return s + abs(w(at.j)); });
+  check(0.5, [](auto s, auto at, auto w) { return s + max(w(at.j), 0); });
+  check(0.5, [](auto s, auto at, auto w) { return s + min(w(at.j), 0); });
+  check(0.5, [](auto s, auto at, auto w) { return max(s, w(at.j)); });
+  check(0.25, [](auto s, auto at, auto w) { return max(min(s, w(at.j)), 0 * s); });
+  check(1.5, [](auto s, auto at, auto w) { return s + min(w(at.j), 2 * w(at.j)); });
+  check(0, [](auto s, auto at, auto w) { return s + floor(w(at.j)) + pow(w(at.j), 2); });
+}
+
+TEST_CASE("the rule at ties is the same in ops: maximum, minimum and abs; clamp and relu say their own") {
+  const auto slope = [](const auto& f) {
+    Tape tape;
+    const Tensor x = variable(zeros({1}, DType::f64));
+    return tape.gradients(sum(f(x)), {x})[0].item();
+  };
+  const Tensor zero = zeros({1}, DType::f64);
+  CHECK(slope([&](const Tensor& x) { return maximum(x, zero); }) == 0.5);
+  CHECK(slope([&](const Tensor& x) { return minimum(zero, x); }) == 0.5);
+  CHECK(slope([](const Tensor& x) { return abs(x); }) == 0);
+  CHECK(slope([](const Tensor& x) { return clamp(x, 0, 1); }) == 1);
+  CHECK(slope([](const Tensor& x) { return relu(x); }) == 0);
 }

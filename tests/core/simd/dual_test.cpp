@@ -83,6 +83,21 @@ TEST_CASE("the slope of each operation on duals is that of differences", "[dual]
     check([](auto x) { return tanh(x / 2); }, [](double x) { return std::tanh(x / 2); }, kAll);
     check([](auto x) { return sigmoid(2 * x); }, [](double x) { return 1 / (1 + std::exp(-2 * x)); }, kAll);
     check([](auto x) { return abs(x) * 3; }, [](double x) { return std::abs(x) * 3; }, kAll);
+    check([](auto x) { return sin(x * x); }, [](double x) { return std::sin(x * x); }, kAll);
+    check([](auto x) { return cos(2 * x); }, [](double x) { return std::cos(2 * x); }, kAll);
+    check([](auto x) { return floor(2 * x); }, [](double x) { return std::floor(2 * x); }, kAll);
+    check([](auto x) { return fmod(x * x, 1.5); }, [](double x) { return std::fmod(x * x, 1.5); },
+          {-0.7, 0.2, 1.5});
+    check([](auto x) { return 5 % (x + 4); }, [](double x) { return std::fmod(5, x + 4); },
+          {-1.9, -0.7, 0.2, 1.5});
+    check([](auto x) { return (x * 3 + 1.3) % x % 0.7; },
+          [](double x) { return std::fmod(std::fmod(x * 3 + 1.3, x), 0.7); }, {-3.3, -0.6, 0.9, 2.6});
+    for (const double n : {-2.0, -1.0, 1.0, 2.0, 3.0, 4.0})
+      check([n](auto x) { return pow(x, n) / 50; }, [n](double x) { return std::pow(x, n) / 50; },
+            {-3.3, -0.7, 0.9, 2.6});
+    check([](auto x) { return pow(x, 2.5); }, [](double x) { return std::pow(x, 2.5); }, kPositive);
+    check([](auto x) { return pow(x, x / 2); }, [](double x) { return std::pow(x, x / 2); }, kPositive);
+    check([](auto x) { return pow(2, -x); }, [](double x) { return std::pow(2, -x); }, kAll);
   }
   SECTION("one or the other") {
     check([](auto x) { return min(x, 0.5 * x + 0.2); }, [](double x) { return std::min(x, 0.5 * x + 0.2); },
@@ -101,13 +116,22 @@ TEST_CASE("the slope of each operation on duals is that of differences", "[dual]
   }
 }
 
-TEST_CASE("where a slope jumps, duals take the right-hand or the first one", "[dual]") {
+TEST_CASE("where a slope jumps, duals follow the rule of ops: halves at ties, 0 for abs at 0", "[dual]") {
   const auto slope_at = [](auto f, double x) {
     return lanes_of(f(Dual<double>(Batch<double>(x), Batch<double>(1.0))).slope)[0];
   };
-  CHECK(slope_at([](auto x) { return abs(x); }, 0) == 1);
-  CHECK(slope_at([](auto x) { return min(x, 2 * x); }, 0) == 1);
-  CHECK(slope_at([](auto x) { return min(2 * x, x); }, 0) == 2);
-  CHECK(slope_at([](auto x) { return max(x, 2 * x); }, 0) == 1);
-  CHECK(slope_at([](auto x) { return max(2 * x, x); }, 0) == 2);
+  for (const double zero : {0.0, -0.0}) {
+    CHECK(slope_at([](auto x) { return abs(x); }, zero) == 0);
+    CHECK(slope_at([](auto x) { return min(x, 2 * x); }, zero) == 1.5);
+    CHECK(slope_at([](auto x) { return min(2 * x, x); }, zero) == 1.5);
+    CHECK(slope_at([](auto x) { return max(x, 0); }, zero) == 0.5);
+    CHECK(slope_at([](auto x) { return max(0, x); }, zero) == 0.5);
+  }
+  CHECK(slope_at([](auto x) { return max(x, 2 * x); }, 1) == 2);
+  CHECK(slope_at([](auto x) { return min(2 * x, x); }, 1) == 1);
+  // pow where a factor of its derivative is 0 and another infinite.
+  CHECK(slope_at([](auto x) { return pow(x, 0); }, 0) == 0);
+  CHECK(slope_at([](auto x) { return pow(x, 0 * x); }, 0) == 0);
+  CHECK(slope_at([](auto x) { return pow(x, 2); }, 0) == 0);
+  CHECK(slope_at([](auto x) { return pow(0, x); }, 2) == 0);
 }

@@ -252,9 +252,9 @@ TEMPLATE_TEST_CASE("functors: kinks, NaN and derivatives", "[simd][elementwise]"
   CHECK(one(Sign{}, -3) == -1);
   CHECK(one(Sign{}, 0) == 0);
   CHECK(one(MaxGrad{}, 5, 1, 1) == T(2.5));
-  CHECK(one(PowScalar<T>{2}, -3) == 9);
-  CHECK(one(PowScalar<T>{-1}, 4) == T(0.25));
-  CHECK(one(PowScalar<T>{T(0.5)}, 4) == 2);
+  CHECK(one(PowTo{2}, -3) == 9);
+  CHECK(one(PowTo{-1}, 4) == T(0.25));
+  CHECK(one(PowTo{0.5}, 4) == 2);
   CHECK(one(Pow{}, -2, 3) == -8);
   CHECK(one(TanhGrad{}, 2, 0.5) == T(1.5));
   CHECK(one(SigmoidGrad{}, 2, 0.25) == T(0.375));

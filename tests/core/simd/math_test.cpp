@@ -129,6 +129,13 @@ TEMPLATE_TEST_CASE("math: errors in ulp", "[simd][math]", float, double) {
         single ? 5 : 2.5);
   check("sigmoid", worst<T>(UNARY(sigmoid), sigmoid_reference, normal, end), 3);
   check("softplus", worst<T>(UNARY(softplus), softplus_reference, normal, end), 3);
+  const auto sin_l = [](long double x) { return std::sin(x); };
+  const auto cos_l = [](long double x) { return std::cos(x); };
+  check("sin", worst<T>(UNARY(sin), sin_l, -4, 4), 1.5);
+  check("cos", worst<T>(UNARY(cos), cos_l, -4, 4), 1.5);
+  check("sin far", worst<T>(UNARY(sin), sin_l, -5000, 5000), 1.5);
+  check("cos far", worst<T>(UNARY(cos), cos_l, -5000, 5000), 1.5);
+  check("sin very far", worst<T>(UNARY(sin), sin_l, 1e6, 1e9, 20000), 1.5);
   check("gelu", worst_absolute<T>(UNARY(gelu), gelu_reference, -12, 8), 2);
   check("gelu_slope", worst_absolute<T>(UNARY(gelu_slope), gelu_slope_reference, -12, 8), 2);
   check("gelu_erf", worst_absolute<T>(UNARY(gelu_erf), gelu_erf_reference, -12, 8), 2);
@@ -192,6 +199,34 @@ TEMPLATE_TEST_CASE("math: zeros, infinities, NaN", "[simd][math]", float, double
   CHECK(one(UNARY(gelu_erf_slope), inf) == 1);
   CHECK(one(UNARY(gelu_erf_slope), -inf) == 0);
   CHECK(is_nan_one(UNARY(gelu_erf_slope)));
+}
+
+TEMPLATE_TEST_CASE("math: fmod is the C library's, bit for bit, and pow and floor are", "[simd][math]", float,
+                   double) {
+  using T = TestType;
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
+          most = static_cast<T>(Size(1) << std::numeric_limits<T>::digits);
+  std::vector<T> numbers{0, T(-0.0), inf, -inf, nan, most, most - 1, T(1e30), std::numeric_limits<T>::min()};
+  for (int i = -40; i <= 40; ++i) numbers.insert(numbers.end(), {T(i), T(i * 0.37), T(i * 1234567)});
+  const auto same = [](T a, T b) {
+    return std::isnan(b) ? std::isnan(a) : a == b && std::signbit(a) == std::signbit(b);
+  };
+  int wrong = 0;
+  for (const T a : numbers)
+    for (const T b : numbers) {
+      wrong += !same(one([b](auto x) { return fmod(x, b); }, a), std::fmod(a, b));
+      wrong += !same(one([b](auto x) { return x % b; }, a), std::fmod(a, b));
+      wrong += !same(one([b](auto x) { return pow(x, Batch<T>(b)); }, a), std::pow(a, b));
+      if (b != 0 && std::abs(a) < 1000 && std::abs(b) < 1000 && std::abs(b) > T(0.1))
+        wrong += one([b](auto x) { return whole_quotient(x, b); }, a) !=
+                 (a - std::fmod(a, b) == 0 ? T(0) : std::round((a - std::fmod(a, b)) / b));
+    }
+  CHECK(wrong == 0);
+  for (const T a : numbers) wrong += !same(one(UNARY(floor), a), std::floor(a));
+  CHECK(wrong == 0);
+  CHECK(std::isnan(one(UNARY(sin), inf)));
+  CHECK(std::isnan(one(UNARY(cos), nan)));
+  CHECK(std::signbit(one(UNARY(sin), T(-0.0))));
 }
 
 TEMPLATE_TEST_CASE("math: tanh never leaves [-1, 1] and never falls", "[simd][math]", float, double) {
