@@ -143,6 +143,57 @@ BlockMask BlockMask::in_tiles(const Mask& mask, Size queries, Size keys) {
       batch, heads);
 }
 
+BlockMask BlockMask::from(const ValidLengths& lengths, Size queries, Size keys) {
+  if (!lengths.defined()) return {};
+  if (lengths.longest() > keys)
+    fail("[block_mask] a valid length of {} exceeds the {} keys there are", lengths.longest(), keys);
+  if (lengths.per_query() && lengths.shape()[1] != queries)
+    fail("[block_mask] valid lengths of {} queries do not fit {} queries", lengths.shape()[1], queries);
+  const Size batch = lengths.shape()[0], step = lengths.per_query() ? queries : 1;
+  if (batch == 0) return where(queries, keys, [](QueryKey) { return true; });  // of nobody
+  return where(
+      queries, keys, [&](QueryKey p) { return p.j < lengths[p.b * step + (lengths.per_query() ? p.i : 0)]; },
+      batch);
+}
+
+template <class F>
+BlockMask BlockMask::joined(const BlockMask& a, const BlockMask& b, const char* op, const F& f) {
+  const auto fits = [](Size m, Size n) { return m == n || m == 1 || n == 1; };
+  if (a.queries() != b.queries() || a.keys() != b.keys() || !fits(a.batch(), b.batch()) ||
+      !fits(a.heads(), b.heads()))
+    fail(
+        "[block_mask] {} of masks for batch {}, {} heads, {} queries and {} keys and for batch {}, {} heads, "
+        "{} "
+        "queries and {} keys: sizes are equal, or 1 of a batch or heads",
+        op, a.batch(), a.heads(), a.queries(), a.keys(), b.batch(), b.heads(), b.queries(), b.keys());
+  const simd::TileMask x = a.view(), y = b.view();
+  const auto bits = [](const simd::TileMask& mask, QueryKey p) {
+    const std::int32_t tile = mask.tiles[mask.item(p.b, p.h, mask.query_tiles * mask.key_tiles) +
+                                         p.i / simd::kQueryTile * mask.key_tiles + p.j / simd::kKeyTile];
+    return tile < 0 ? tile == simd::TileMask::kAll
+                    : mask.patterns[tile * kTilePairs + p.i % simd::kQueryTile * simd::kKeyTile +
+                                    p.j % simd::kKeyTile];
+  };
+  return where(
+      a.queries(), a.keys(), [&](QueryKey p) { return f(bits(x, p), bits(y, p)); },
+      std::max(a.batch(), b.batch()), std::max(a.heads(), b.heads()));
+}
+
+BlockMask operator&(const BlockMask& a, const BlockMask& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  return BlockMask::joined(a, b, "&", [](bool x, bool y) { return x && y; });
+}
+
+BlockMask operator|(const BlockMask& a, const BlockMask& b) {
+  if (!a.defined() || !b.defined()) return {};
+  return BlockMask::joined(a, b, "|", [](bool x, bool y) { return x || y; });
+}
+
+BlockMask operator!(const BlockMask& a) {
+  if (!a.defined()) fail("[block_mask] there is no mask to turn round: without one everything is allowed");
+  return BlockMask::joined(a, a, "!", [](bool x, bool) { return !x; });
+}
+
 BlockMask BlockMask::causal(Size queries, Size keys) {
   // Each layer of each step asks for the same one.
   thread_local BlockMask last;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/simd/attention.hpp"
 #include "core/values.hpp"
@@ -27,10 +28,18 @@ class BlockMask {
   /// of size 1 are repeated; a batch of 1, and heads of 1 in all, stand for any number. The last mask is
   /// remembered, so layers that share one put it in tiles once.
   static BlockMask from(const Mask& mask, Size queries, Size keys);
+  /// The keys that are valid, of a batch row or of each of its queries.
+  static BlockMask from(const ValidLengths& lengths, Size queries, Size keys);
   /// As Mask::causal and Mask::window: with fewer queries than keys, as behind a cache, the last query stands
   /// at the last key.
   static BlockMask causal(Size queries, Size keys);
   static BlockMask window(Size queries, Size keys, Size before, Size after);
+
+  /// Both must allow, either may allow, and the opposite, of the same queries and keys; a batch or heads of 1
+  /// are repeated. Without a mask everything is allowed, and `!` of none throws.
+  friend BlockMask operator&(const BlockMask& a, const BlockMask& b);
+  friend BlockMask operator|(const BlockMask& a, const BlockMask& b);
+  friend BlockMask operator!(const BlockMask& a);
 
   bool defined() const { return tiles_ != nullptr; }
   Size batch() const;
@@ -53,8 +62,34 @@ class BlockMask {
   class Builder;
   explicit BlockMask(std::shared_ptr<const Tiles> tiles) : tiles_(std::move(tiles)) {}
   static BlockMask in_tiles(const Mask& mask, Size queries, Size keys);
+  template <class F>
+  static BlockMask joined(const BlockMask& a, const BlockMask& b, const char* op, const F& f);
 
   std::shared_ptr<const Tiles> tiles_;
+};
+
+/// Which pairs count, in any of the three ways to say it: in tiles, as a Mask that broadcasts to the scores,
+/// or as ValidLengths. Tiles are made once and kept by whoever holds them; the other two are put in tiles at
+/// each call (BlockMask::from remembers the last Mask).
+class AttendMask {
+ public:
+  /// All pairs.
+  AttendMask() = default;
+  AttendMask(BlockMask tiles) : tiles_(std::move(tiles)) {}
+  AttendMask(Mask mask) : mask_(std::move(mask)) {}
+  AttendMask(ValidLengths lengths) : lengths_(std::move(lengths)) {}
+
+  /// For so many queries and keys; undefined where all pairs count.
+  BlockMask in_tiles(Size queries, Size keys) const {
+    return mask_.defined()      ? BlockMask::from(mask_, queries, keys)
+           : lengths_.defined() ? BlockMask::from(lengths_, queries, keys)
+                                : tiles_;
+  }
+
+ private:
+  BlockMask tiles_;
+  Mask mask_;
+  ValidLengths lengths_;
 };
 
 /// Takes the tiles one after the other: batch, heads, query tiles, key tiles, the last runs fastest.

@@ -155,6 +155,16 @@ struct Joint {
   }
 };
 
+/// The same for a number of arguments that is known only when the op runs.
+template <class F>
+struct JointList {
+  F rule;
+  void operator()(const Tensor& dy, const Tensor& y, Tensor* gradients) const {
+    auto all = rule(dy, y);
+    std::move(all.begin(), all.end(), gradients);
+  }
+};
+
 /// Re-runs an op as other ops: a fused op's plain twin, or a checkpointed function.
 template <class F>
 struct Replay {

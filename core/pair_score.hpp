@@ -15,7 +15,7 @@ class PairScore {
  public:
   struct Form {
     virtual ~Form() = default;
-    /// From the weights, each (U), dense and of the right type.
+    /// From the weights, each (U) or (heads, U), dense and of the right type.
     virtual std::unique_ptr<simd::TilePairs<float>> on_tiles(float, const Tensor* weights,
                                                              Size width) const = 0;
     virtual std::unique_ptr<simd::TilePairs<double>> on_tiles(double, const Tensor* weights,

@@ -13,7 +13,10 @@
 // The first kind of lambda gets the scaled score s, its place `at`, and a reader for each further argument,
 // and returns the new score. It runs on three kinds of numbers: SIMD lanes, duals for the derivative, and
 // whole tensors (Symbol) for the reference. So it is a template (auto), branches with select(condition, a,
-// b), and uses + − · ÷, abs, exp, log, sqrt, tanh, sigmoid, min, max and comparisons.
+// b), and uses + − · ÷, % and fmod (what is left, with the sign of the first, as in C), abs, floor, exp, log,
+// sqrt, pow, sin, cos, tanh, sigmoid, min, max and comparisons. All are the functions of core/ops, their
+// rules at ties too: min and max give each of two equal numbers half of the gradient, and abs has slope 0 at
+// 0.
 #pragma once
 
 #include <array>
@@ -25,6 +28,7 @@
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
 #include "core/pair_score.hpp"
+#include "core/score_mistakes.hpp"
 #include "core/score_mod.hpp"
 #include "core/simd/pair_tiles.hpp"
 #include "core/simd/score_tiles.hpp"
@@ -81,6 +85,31 @@ template <class F, class... Args>
 inline constexpr bool kTakes = std::is_invocable_v<const F&, const Symbol&, const simd::At<Symbol, Symbol>&,
                                                    std::conditional_t<true, SymbolReader, Args>...>;
 
+/// Whether a unit's lambda takes q, k and N weights, or with kPlaces q, k, at and N weights.
+template <class F, std::size_t N, bool kPlaces>
+constexpr bool takes_units() {
+  return []<std::size_t... W>(std::index_sequence<W...>) {
+    using Number = Symbol;
+    if constexpr (kPlaces)
+      return std::is_invocable_v<const F&, const Symbol&, const Symbol&, const simd::At<Symbol, Symbol>&,
+                                 std::conditional_t<W == W, Number, Number>...>;
+    else
+      return std::is_invocable_v<const F&, const Symbol&, const Symbol&,
+                                 std::conditional_t<W == W, Number, Number>...>;
+  }
+  (std::make_index_sequence<N>{});
+}
+
+/// The places of scores of rank 4, with `behind` axes more.
+inline simd::At<Symbol, Symbol> places_of(const Dims& sizes, DType dtype, int behind = 0) {
+  const auto along = [&](int axis) {
+    Dims shape = Dims::filled(4 + behind, 1);
+    shape[axis] = sizes[axis];
+    return Symbol(reshape(arange(0, static_cast<double>(sizes[axis]), 1, dtype), shape));
+  };
+  return {along(0), along(1), along(2), along(3)};
+}
+
 /// The lambda F with N arguments.
 template <class F, std::size_t N>
 class LambdaScore final : public ScoreMod::Form {
@@ -96,12 +125,7 @@ class LambdaScore final : public ScoreMod::Form {
   }
 
   Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources) const override {
-    const auto places = [&](int axis) {
-      Dims shape = Dims::filled(4, 1);
-      shape[axis] = scores.size(axis);
-      return Symbol(reshape(arange(0, static_cast<double>(scores.size(axis)), 1, scores.dtype()), shape));
-    };
-    const simd::At<Symbol, Symbol> at{places(0), places(1), places(2), places(3)};
+    const simd::At<Symbol, Symbol> at = places_of(scores.shape(), scores.dtype());
     std::vector<Tensor> typed;
     for (const Tensor& source : sources)
       typed.push_back(source.dtype() == scores.dtype() ? source : source.to(scores.dtype()));
@@ -138,8 +162,8 @@ class LambdaScore final : public ScoreMod::Form {
   SourceOrder<N> order_;
 };
 
-/// The lambda F of a unit with N weights.
-template <class F, std::size_t N>
+/// The lambda F of a unit, with N weights and, with kPlaces, the pair's place.
+template <class F, std::size_t N, bool kPlaces>
 class LambdaPairScore final : public PairScore::Form {
  public:
   explicit LambdaPairScore(F f) : f_(std::move(f)) {}
@@ -153,19 +177,32 @@ class LambdaPairScore final : public PairScore::Form {
   }
   Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights) const override {
     const Symbol q = unsqueeze(query, -2), k = unsqueeze(key, -3);
+    const auto weight = [&](std::size_t i) {
+      const Tensor& w = weights[i];
+      return Symbol(w.rank() == 2 ? reshape(w, {w.size(0), 1, 1, w.size(1)}) : w);
+    };
+    const Dims sizes{query.size(0), query.size(1), query.size(2), key.size(2)};
     const Symbol units = [&]<std::size_t... W>(std::index_sequence<W...>) {
-      return Symbol(f_(q, k, Symbol(weights[W])...));
+      if constexpr (kPlaces)
+        return Symbol(f_(q, k, places_of(sizes, query.dtype(), 1), weight(W)...));
+      else
+        return Symbol(f_(q, k, weight(W)...));
     }
     (std::make_index_sequence<N>{});
-    return sum(units.tensor, {-1});
+    // Units that depend on nothing of a pair may lack axes.
+    return sum(expand(units.tensor, {sizes[0], sizes[1], sizes[2], sizes[3], query.size(3)}), {-1});
   }
 
  private:
   template <class T>
   std::unique_ptr<simd::TilePairs<T>> make(const Tensor* weights, Size width) const {
-    std::array<const T*, N> data{};
-    for (std::size_t i = 0; i < N; ++i) data[i] = weights[i].template data<T>();
-    return std::make_unique<simd::LambdaPairs<T, F, N>>(f_, data, width);
+    std::array<simd::UnitWeight<T>, N> units;
+    Size learned = 0;
+    for (std::size_t i = 0; i < N; ++i) {
+      units[i] = {weights[i].template data<T>(), weights[i].rank() == 2 ? width : 0, learned};
+      learned += weights[i].count();
+    }
+    return std::make_unique<simd::LambdaPairs<T, F, N, kPlaces>>(f_, units, width, learned);
   }
 
   F f_;
@@ -180,8 +217,11 @@ class LambdaPairScore final : public PairScore::Form {
 template <class F, class... Args>
 requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
           std::same_as<Args, Indices>)&&...) ScoreMod score_mod(F f, const Args&... args) {
-  static_assert(detail::kTakes<F, Args...>,
-                "score_mod: the lambda takes s, at, and a reader for each table or wrt(...) that follows it");
+  static_assert(
+      detail::kTakes<F, Args...>,
+      "score_mod: the lambda takes s, at, and a reader for each table or wrt(...) that follows it; "
+      "in it functions go without std::, as in tanh(s), and select(condition, a, b) stands for if and "
+      "?:, since it runs on many pairs at once");
   constexpr auto order = detail::source_order<Args...>();
   std::vector<Tensor> learned(order.learned), constants(sizeof...(Args) - order.learned);
   [[maybe_unused]] std::size_t i = 0;
@@ -193,14 +233,28 @@ requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
   if constexpr (detail::kTakes<F, Args...>)
     return ScoreMod(std::make_shared<detail::LambdaScore<F, sizeof...(Args)>>(std::move(f), order),
                     std::move(learned), std::move(constants));
+  else
+    return {};  // so that no message follows that of the assertion
 }
 
 /// A score of query and key from a lambda (q, k, weights…) of one unit: s_ij = Σ_u f(q_iu, k_ju, w_u …) with
-/// as many learned weights (U), each wrt(tensor), as are given.
+/// as many learned weights, (U) or (heads, U), each wrt(tensor), as are given. A lambda (q, k, at, weights…)
+/// also gets the pair's place, as that of score_mod does.
 template <class F, std::same_as<Learned>... Weights>
 PairScore pair_score(F f, const Weights&... weights) {
-  return PairScore(std::make_shared<detail::LambdaPairScore<F, sizeof...(Weights)>>(std::move(f)),
-                   std::vector<Tensor>{weights.tensor...});
+  constexpr std::size_t kWeights = sizeof...(Weights);
+  constexpr bool kPlain = detail::takes_units<F, kWeights, false>();
+  if constexpr (kPlain)
+    return PairScore(std::make_shared<detail::LambdaPairScore<F, kWeights, false>>(std::move(f)),
+                     std::vector<Tensor>{weights.tensor...});
+  else if constexpr (detail::takes_units<F, kWeights, true>())
+    return PairScore(std::make_shared<detail::LambdaPairScore<F, kWeights, true>>(std::move(f)),
+                     std::vector<Tensor>{weights.tensor...});
+  else
+    static_assert(
+        sizeof(F) == 0,
+        "pair_score: the lambda takes q, k, then at if it wants the place, and a "
+        "number for each wrt(...) that follows it; in it functions go without std::, as in tanh(q)");
 }
 
 }  // namespace tapestry

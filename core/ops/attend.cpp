@@ -1,7 +1,6 @@
 #include "core/ops/attend.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -13,18 +12,22 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
+#include "core/ops/norm.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"
 #include "core/ops/views.hpp"
+#include "core/pool_vector.hpp"
+#include "core/random.hpp"
 #include "core/records.hpp"
 #include "core/simd/attention.hpp"
+#include "core/simd/random.hpp"
 
 namespace tapestry {
 
 namespace {
 
-constexpr std::size_t kMostLearned = 4;
+constexpr std::size_t kMostLearned = 60;  // an op takes 64 arguments
 
 double scale_of(const Tensor& query, const AttendOptions& options) {
   if (options.pairs.defined()) return 1;
@@ -94,22 +97,47 @@ Mask with_sink(const Mask& mask) {
       .reshape(shape);
 }
 
+/// What the options say, for the sizes at hand.
+struct Settings {
+  double scale = 1;
+  BlockMask mask;
+  PairScore pairs;
+  ScoreMod score;
+  Sink sink;
+  double dropout = 0;
+  Stream stream{0, 0};  // of dropout
+};
+
+/// What is learned: by pairs, by score, by the sink.
+PoolVector<Tensor> learned_of(const Settings& settings) {
+  PoolVector<Tensor> all;
+  for (const auto* part : {&settings.pairs.learned(), &settings.score.learned()})
+    all.insert(all.end(), part->begin(), part->end());
+  if (settings.sink.scores().defined()) all.push_back(settings.sink.scores());
+  return all;
+}
+
 /// The result as record() has it.
-Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
+Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const Settings& settings,
               bool with_lse) {
-  Mask mask = options.mask.mask();
+  Mask mask = settings.mask.mask();
   Tensor q = by_head(query, query), k = by_head(query, key), v = by_head(query, value);
   const Tensor zero = scalar(0, q.dtype());
-  if (mask.defined()) k = where(options.mask.seen(), k, zero), v = where(options.mask.seen(), v, zero);
-  Tensor scores = options.pairs.defined() ? options.pairs.form().by_ops(q, k, options.pairs.learned().data())
-                                          : matmul(q, transpose(k)) * scale_of(query, options);
-  if (options.score.defined()) scores = options.score.by_ops(scores);
-  if (options.sink) {
-    scores = pad(scores, -1, 0, 1);
+  if (mask.defined()) k = where(settings.mask.seen(), k, zero), v = where(settings.mask.seen(), v, zero);
+  Tensor scores = settings.pairs.defined()
+                      ? settings.pairs.form().by_ops(q, k, settings.pairs.learned().data())
+                      : matmul(q, transpose(k)) * settings.scale;
+  if (settings.score.defined()) scores = settings.score.by_ops(scores);
+  if (settings.sink.on()) {
+    const Tensor& learned = settings.sink.scores();
+    const Tensor column =
+        learned.defined() ? reshape(expand(learned, {q.size(1)}), {1, q.size(1), 1, 1}) : zero;
+    scores = concat({scores, expand(column, {q.size(0), q.size(1), q.size(2), 1})}, -1);
     if (mask.defined()) mask = with_sink(mask);
   }
   Tensor weights = mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
-  if (options.sink) weights = slice(weights, -1, 0, k.size(2));
+  if (settings.sink.on()) weights = slice(weights, -1, 0, k.size(2));
+  weights = dropout(weights, settings.dropout, settings.stream);
   Tensor out = matmul(weights, v);
   if (with_lse) {
     if (mask.defined())
@@ -125,11 +153,8 @@ Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const
 struct Problem {
   Tensor query, key, value;
   std::vector<Tensor> sources;  // what pairs and score learn, then the score's constants
-  double scale;
-  BlockMask mask;
-  PairScore pairs;
-  ScoreMod score;
-  bool sink;
+  Tensor sink;                  // a score for each head, if there is one
+  Settings settings;
   Where at;
 
   /// Calls f(problem of the kernel), with all that it points to alive. A lambda's mistake becomes an Error.
@@ -140,6 +165,7 @@ struct Problem {
     x.share = x.heads / std::max<Size>(1, heads_of(key));
     x.queries = query.size(-2), x.keys = key.size(-2);
     x.width = query.size(-1), x.value_width = value.size(-1);
+    const auto& [scale, mask, pairs, score, has_sink, dropout, stream] = settings;
     x.scale = static_cast<T>(scale);
     x.query = heads<const T>(query), x.key = heads<const T>(key), x.value = heads<const T>(value);
     const simd::TileMask tiles = mask.defined() ? mask.view() : simd::TileMask{};
@@ -150,7 +176,10 @@ struct Problem {
     const auto of_score = sources.begin() + static_cast<std::ptrdiff_t>(pairs.learned().size());
     const auto on_tiles = score.defined() ? score.form().on_tiles(T(0), {of_score, sources.end()}) : nullptr;
     x.score = on_tiles.get();
-    x.sink = sink;
+    if (has_sink.on()) x.sink = sink.data<T>();
+    const simd::DropWeights drop{simd::dropout_threshold(dropout), 1 / (1 - dropout), stream.key(),
+                                 stream.site()};
+    if (dropout > 0) x.drop = &drop;
     try {
       f(x);
     } catch (const std::logic_error& mistake) {
@@ -159,8 +188,9 @@ struct Problem {
   }
 };
 
-void check(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
-           Where at) {
+/// Throws unless all fits; then the options for these sizes.
+Settings settings_of(const Tensor& query, const Tensor& key, const Tensor& value,
+                     const AttendOptions& options, Where at) {
   check_same_dtype(query, key, "attend", at);
   check_same_dtype(query, value, "attend", at);
   if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 || key.rank() > query.rank() ||
@@ -172,19 +202,39 @@ void check(const Tensor& query, const Tensor& key, const Tensor& value, const At
   for (const Tensor* x : {&key, &value})
     for (int back = 3; back <= x->rank(); ++back)
       if (x->size(-back) != 1 && x->size(-back) != query.size(-back))
-        fail("[attend] leading axes of {} {} do not broadcast to those of query {} ({}:{})",
-             x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
+        fail(
+            "[attend] leading axes of {} {} do not broadcast to those of query {}; heads that share keys and "
+            "values in groups have an axis of their own: query (B,groups,heads of a group,Tq,d), key and "
+            "value "
+            "(B,groups,1,Tk,…) ({}:{})",
+            x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
   if (options.strict && key.size(-2) == 0 && product(query.shape(), 0, query.rank() - 1) > 0)
     fail("[attend] key {} has no rows, so that query {} has nothing to attend to: turn strict off ({}:{})",
          describe(key), describe(query), at.file, at.line);
-  for (const Tensor& weight : options.pairs.learned())
-    if (!(weight.shape() == Dims{query.size(-1)}))
-      fail(
-          "[attend] a weight {} of a pair score does not fit query {}: it has a number for each unit ({}:{})",
-          describe(weight), describe(query), at.file, at.line);
-  const BlockMask& mask = options.mask;
-  if (!mask.defined()) return;
   const Size batch = batch_of(query), all_heads = heads_of(query);
+  for (const Tensor& weight : options.pairs.learned())
+    if (!(weight.shape() == Dims{query.size(-1)}) && !(weight.shape() == Dims{all_heads, query.size(-1)}))
+      fail(
+          "[attend] a weight {} of a pair score does not fit query {}: it has a number for each unit, or for "
+          "each head and unit ({}:{})",
+          describe(weight), describe(query), at.file, at.line);
+  if (const Tensor& sink = options.sink.scores();
+      sink.defined() && sink.rank() != 0 && !(sink.shape() == Dims{all_heads}))
+    fail("[attend] scores {} of a sink do not fit {} heads: one for each, or one for all ({}:{})",
+         describe(sink), all_heads, at.file, at.line);
+  if (!(options.dropout >= 0 && options.dropout < 1))
+    fail(
+        "[attend] a dropout of {} is outside 0 <= rate < 1: it is the share of weights that become 0 ({}:{})",
+        options.dropout, at.file, at.line);
+  Settings settings{scale_of(query, options),
+                    options.mask.in_tiles(query.size(-2), key.size(-2)),
+                    options.pairs,
+                    options.score,
+                    options.sink,
+                    options.dropout};
+  if (options.dropout > 0) settings.stream = next_stream();
+  const BlockMask& mask = settings.mask;
+  if (!mask.defined()) return settings;
   if (mask.queries() != query.size(-2) || mask.keys() != key.size(-2) ||
       (mask.batch() != 1 && mask.batch() != batch) || (mask.heads() != 1 && mask.heads() != all_heads))
     fail(
@@ -197,28 +247,60 @@ void check(const Tensor& query, const Tensor& key, const Tensor& value, const At
         "[attend] the mask leaves query {} of batch row {}, head {} nothing to attend to: give it a key, or "
         "turn strict off ({}:{})",
         blind->i, blind->b, blind->h, at.file, at.line);
+  return settings;
 }
 
-/// The result (…, Tq, d_v), or with the log-sum-exp behind it (…, Tq, d_v + 1), recorded with L learned
-/// tensors.
-template <std::size_t L>
-Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
-              bool with_lse, const Problem& problem, Tensor out, const Tensor& lse, Where at) {
-  std::array<const Tensor*, 3 + L> targets{&query, &key, &value};
-  const std::size_t of_pairs = options.pairs.learned().size();
-  for (std::size_t i = 0; i < L; ++i)
-    targets[3 + i] = i < of_pairs ? &options.pairs.learned()[i] : &options.score.learned()[i - of_pairs];
-  const auto rule = [problem, with_lse, lse](const Tensor& dy, const Tensor& y) {
-    std::array<Tensor, 3 + L> gradients;
+/// The gradient of the sink's scores: Σ −P D over batch rows and queries, with P its weight and D as the
+/// kernel has it, dO·O less d lse. The sink's value is 0.
+Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& lse, const Tensor& d_out,
+                     const Tensor& d_lse) {
+  const Tensor& query = problem.query;
+  const Size batch = batch_of(query), heads_count = heads_of(query), queries = query.size(-2),
+             width = problem.value.size(-1);
+  Tensor gradient = Tensor::uninitialised({heads_count}, query.dtype());
+  dispatch(query.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto y = heads<const T>(out), dy = heads<const T>(d_out);
+    for (Size h = 0; h < heads_count; ++h) {
+      const double score = static_cast<double>(problem.sink.data<T>()[h]);
+      double sum = 0;
+      for (Size b = 0; b < batch; ++b)
+        for (Size i = 0; i < queries; ++i) {
+          const Size row = (b * heads_count + h) * queries + i;
+          const double log_sum = static_cast<double>(lse.data<T>()[row]);
+          double compared = d_lse.defined() ? -static_cast<double>(d_lse.data<T>()[row]) : 0;
+          for (Size c = 0; c < width; ++c)
+            compared += static_cast<double>(y.at(b, h)[i * y.row + c]) *
+                        static_cast<double>(dy.at(b, h)[i * dy.row + c]);
+          if (score > -std::numeric_limits<double>::infinity()) sum -= std::exp(score - log_sum) * compared;
+        }
+      gradient.mutable_data<T>()[h] = static_cast<T>(sum);
+    }
+  });
+  const Tensor& scores = problem.settings.sink.scores();
+  return scores.rank() == 0 ? tapestry::sum(gradient) : gradient;
+}
+
+/// The result (…, Tq, d_v), or with the log-sum-exp behind it (…, Tq, d_v + 1), recorded.
+Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool with_lse,
+              const Problem& problem, Tensor out, const Tensor& lse, Where at) {
+  const PoolVector<Tensor> learned = learned_of(problem.settings);
+  PoolVector<const Tensor*> targets{&query, &key, &value};
+  for (const Tensor& one : learned) targets.push_back(&one);
+  const auto rule = [problem, with_lse, lse, count = targets.size()](const Tensor& dy, const Tensor& y) {
+    PoolVector<Tensor> gradients;
+    gradients.reserve(count);
     Tensor dq = uninitialised_like(problem.query, problem.query.shape()),
            dk = uninitialised_like(problem.key, problem.key.shape()),
            dv = uninitialised_like(problem.value, problem.value.shape());
     const Size width = problem.value.size(-1);
     const Tensor out_part = slice(y, -1, 0, width), d_out = even(slice(dy, -1, 0, width)),
                  d_lse = with_lse ? contiguous(slice(dy, -1, width, width + 1)) : Tensor{};
-    Size learned = 0;
-    for (std::size_t i = 0; i < L; ++i) learned += problem.sources[i].count();
-    Tensor d_learned = Tensor::uninitialised({learned}, y.dtype());
+    const Tensor& sink = problem.settings.sink.scores();
+    const std::size_t in_tiles = count - 3 - (sink.defined() ? 1 : 0);  // of the learned
+    Size numbers = 0;
+    for (std::size_t i = 0; i < in_tiles; ++i) numbers += problem.sources[i].count();
+    Tensor d_learned = Tensor::uninitialised({numbers}, y.dtype());
     dispatch(y.dtype(), [&](auto zero) {
       using T = decltype(zero);
       problem.run<T>([&](const simd::Attention<T>& x) {
@@ -227,38 +309,54 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, const
                                  heads<T>(dv), d_learned.mutable_data<T>());
       });
     });
-    gradients[0] = dq, gradients[1] = dk, gradients[2] = dv;
+    gradients.insert(gradients.end(), {dq, dk, dv});
     Size first = 0;
-    for (std::size_t i = 0; i < L; ++i) {
+    for (std::size_t i = 0; i < in_tiles; ++i) {
       const Tensor& source = problem.sources[i];
-      gradients[3 + i] = reshape(slice(d_learned, 0, first, first + source.count()), source.shape());
+      gradients.push_back(reshape(slice(d_learned, 0, first, first + source.count()), source.shape()));
       first += source.count();
     }
+    if (sink.defined()) gradients.push_back(sink_gradient(problem, out_part, lse, d_out, d_lse));
     return gradients;
   };
-  return op<"attend">(
-      at, std::move(out), wrt_all(targets, rule),
-      twin([query, key, value, options, with_lse] { return by_ops(query, key, value, options, with_lse); }));
+  // What op() does, for a number of arguments that is known only now.
+  static_cast<void>(&detail::kRegistered<"attend">);
+  if (detail::Recorder recorder("attend", at, out, targets.data(), targets.size()); recorder) {
+    recorder.rule<detail::JointList<decltype(rule)>>(targets.data(), targets.size(), rule);
+    recorder.replay([query, key, value, settings = problem.settings, with_lse] {
+      return by_ops(query, key, value, settings, with_lse);
+    });
+    recorder.finish();
+  }
+  return out;
 }
 
 Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values,
            const AttendOptions& options, bool with_lse, Where at) {
-  check(query, all_keys, all_values, options, at);
+  const Settings settings = settings_of(query, all_keys, all_values, options, at);
   const int lead = query.rank() - 2;
   const auto has_one = [&](const Tensor& x) { return x.rank() == query.rank() && x.size(lead - 1) == 1; };
   const bool shared = lead >= 2 && query.size(lead - 1) > 0 && has_one(all_keys) && has_one(all_values);
   const Tensor key = led_as(query, all_keys, shared), value = led_as(query, all_values, shared);
-  const ScoreMod& score = options.score;
-  Problem problem{even(query),  even(key),     even(value), {},           scale_of(query, options),
-                  options.mask, options.pairs, score,       options.sink, at};
+  if (const std::size_t learned = learned_of(settings).size(); learned > kMostLearned)
+    fail("[attend] a score learns {} tensors: {} at most; join some of them ({}:{})", learned, kMostLearned,
+         at.file, at.line);
+  Problem problem{even(query), even(key), even(value), {}, {}, settings, at};
   {
     const detail::Paused paused;
-    for (const auto* part : {&options.pairs.learned(), &score.learned(), &score.constants()})
+    const ScoreMod& score = settings.score;
+    for (const auto* part : {&settings.pairs.learned(), &score.learned(), &score.constants()})
       for (const Tensor& source : *part) {
         if (part != &score.constants()) check_same_dtype(query, source, "attend", at);
         problem.sources.push_back(
             contiguous(source.dtype() == query.dtype() ? source : source.to(query.dtype())));
       }
+    if (settings.sink.on()) {
+      const Tensor& scores = settings.sink.scores();
+      if (scores.defined()) check_same_dtype(query, scores, "attend", at);
+      problem.sink = scores.defined() ? contiguous(expand(scores, {heads_of(query)}))
+                                      : zeros({heads_of(query)}, query.dtype());
+    }
   }
   Dims shape = query.shape();
   shape.back() = value.size(-1) + (with_lse ? 1 : 0);
@@ -274,22 +372,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
       for (Size row = 0; row < lse.count(); ++row)
         out.mutable_data<T>()[(row + 1) * shape.back() - 1] = lse.data<T>()[row];
   });
-  const std::size_t learned = options.pairs.learned().size() + score.learned().size();
-  switch (learned) {
-    case 0:
-      return record<0>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
-    case 1:
-      return record<1>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
-    case 2:
-      return record<2>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
-    case 3:
-      return record<3>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
-    case kMostLearned:
-      return record<kMostLearned>(query, key, value, options, with_lse, problem, std::move(out), lse, at);
-    default:
-      fail("[attend] a score learns {} tensors: {} at most; join some of them ({}:{})", learned, kMostLearned,
-           at.file, at.line);
-  }
+  return record(query, key, value, with_lse, problem, std::move(out), lse, at);
 }
 
 }  // namespace
@@ -326,8 +409,7 @@ PartialAttention merge(std::span<const PartialAttention> parts) {
 
 Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
                      const AttendOptions& options) {
-  check(query, key, value, options, {});
-  return by_ops(query, key, value, options, false);
+  return by_ops(query, key, value, settings_of(query, key, value, options, {}), false);
 }
 
 }  // namespace tapestry

@@ -1,37 +1,68 @@
-// Attention without its matrix: softmax(score(scale·Q Kᵀ), over the pairs that count)·V in tiles.
+// Attention without its matrix: softmax(score(scale·Q Kᵀ), over the pairs that count)·V in tiles. Scores of
+// your own are lambdas: core/score_lambda.hpp has score_mod() and pair_score(), which make them.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/block_mask.hpp"
+#include "core/learned.hpp"
 #include "core/pair_score.hpp"
 #include "core/score_mod.hpp"
 #include "core/tensor.hpp"
 
 namespace tapestry {
 
+/// One more key of value 0: a query may look at nothing (Miller 2023, "Attention is off by one"; the sink of
+/// Xiao et al. 2023, arXiv 2309.17453).
+class Sink {
+ public:
+  /// None.
+  Sink() = default;
+  /// With score 0.
+  template <std::same_as<bool> Bool>
+  Sink(Bool on) : on_(on) {}
+  /// With a learned score, (heads) or one for all, (). Written wrt(scores).
+  Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
+
+  bool on() const { return on_; }
+  /// Undefined where the score is 0.
+  const Tensor& scores() const { return scores_; }
+
+ private:
+  bool on_ = false;
+  Tensor scores_;
+};
+
+/// Designated initialisers keep the order of the members, as C++ wants it; assignments go in any order:
+///     AttendOptions options;
+///     options.mask = BlockMask::causal(n, n);
 struct AttendOptions {
   /// Of query·key; none: 1/√d (Vaswani et al. 2017, section 3.2.1).
   std::optional<double> scale = {};
   /// What makes the scores instead of scale·query·key.
   PairScore pairs = {};
-  /// Which pairs count; none: all.
-  BlockMask mask = {};
+  /// Which pairs count, a BlockMask, a Mask or ValidLengths; none: all.
+  AttendMask mask = {};
   /// What is done to the scores; none: nothing.
   ScoreMod score = {};
-  /// One more key with score 0 and value 0: a query may look at nothing (Miller 2023, "Attention is off by
-  /// one"; the sink of Xiao et al. 2023, arXiv 2309.17453).
-  bool sink = false;
+  /// One more key to look at: true, or wrt(scores) for a learned score of each head.
+  Sink sink = {};
+  /// The share of weights that become 0, the others times 1 / (1 − dropout) (Srivastava et al. 2014): for
+  /// training. Above 0 it takes the next site of this thread's random_state().
+  double dropout = 0;
   /// A query with nothing to attend to is an error, instead of an output of 0.
   bool strict = false;
 };
 
 /// query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is the batch,
 /// those after it are heads. Leading axes of key and value broadcast to the query's; a last one of 1 is
-/// shared by its heads without a copy. No (Tq, Tk) matrix is made, forward or backward: memory grows as Tq +
-/// Tk. A query with no pairs gives exactly 0; what stands at keys and values that no query sees, NaN too,
-/// touches nothing.
+/// shared by its heads without a copy, so that
+/// grouped heads are query (B, groups, heads of a group, Tq, d) with key and value (B, groups, 1, Tk, …). No
+/// (Tq, Tk) matrix is made, forward or backward: memory grows as Tq + Tk. A query with no pairs gives exactly
+/// 0; what stands at keys and values that no query sees, NaN too, touches nothing.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               Where at = {});
 

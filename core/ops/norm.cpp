@@ -9,7 +9,6 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/random.hpp"
 #include "core/simd/random.hpp"
 #include "core/simd/rows.hpp"
 
@@ -87,8 +86,11 @@ Tensor dropout(const Tensor& x, double rate, Where at) {
   if (!(rate >= 0.0 && rate < 1.0))
     fail("[dropout] a rate of {} is outside 0 <= rate < 1: it is the share of elements that become 0 ({}:{})",
          rate, at.file, at.line);
-  const Draw draw{next_stream(), rate};
-  return rate == 0.0 ? x : drop(x, draw, at);
+  return dropout(x, rate, next_stream(), at);
+}
+
+Tensor dropout(const Tensor& x, double rate, const Stream& stream, Where at) {
+  return rate == 0.0 ? x : drop(x, {stream, rate}, at);
 }
 
 }  // namespace tapestry

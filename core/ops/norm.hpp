@@ -1,6 +1,7 @@
 // Normalisation and dropout.
 #pragma once
 
+#include "core/random.hpp"
 #include "core/tensor.hpp"
 
 namespace tapestry {
@@ -12,5 +13,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 /// Zeroes elements with probability `rate` and scales the others by 1 / (1 − rate) (Srivastava et al. 2014).
 /// Draws from this thread's random_state() and takes its next site.
 Tensor dropout(const Tensor& x, double rate, Where at = {});
+/// The same from a stream that was taken before.
+Tensor dropout(const Tensor& x, double rate, const Stream& stream, Where at = {});
 
 }  // namespace tapestry

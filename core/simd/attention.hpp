@@ -98,6 +98,14 @@ class TilePairs {
   virtual Size learned() const { return 0; }
 };
 
+/// Dropout of weights: that of a pair is times `scale`, or 0 where its word of the stream (random.hpp) is
+/// below the threshold. Words are numbered as the pairs of (batch, heads, queries, keys) are.
+struct DropWeights {
+  std::uint32_t threshold = 0;
+  double scale = 1;
+  std::uint64_t key = 0, site = 0;
+};
+
 /// One batch of attentions. Heads share keys and values in groups of `share` (1: each has its own).
 template <class T>
 struct Attention {
@@ -107,7 +115,8 @@ struct Attention {
   const TileMask* mask = nullptr;       ///< none: all pairs count
   const TilePairs<T>* pairs = nullptr;  ///< what makes the scores; none: scale·q·k
   const TileScore<T>* score = nullptr;  ///< what is done to them then; none: nothing
-  bool sink = false;                    ///< one more key in the softmax, with score 0 and value 0
+  const T* sink = nullptr;  ///< (heads): the score of one more key in the softmax, of value 0; none: no such
+  const DropWeights* drop = nullptr;  ///< none: all weights stay
 };
 
 /// out[i, :] = Σ_j softmax_j(score(scale·q_i·k_j))·v_j over the pairs that count, and lse[i] = ln Σ_j exp(…)

@@ -3,6 +3,8 @@
 //     P = exp(S − lse)     dP = dO Vᵀ     dS = P ⊙ (dP − D),  D = dO·O of the query (less its d lse)
 //     dV = Pᵀ dO           dK = dSᵀ Q·scale                   dQ = dS K·scale
 //
+// With dropout dV has what is left of P, and dP what is left of dO Vᵀ; D is the same.
+//
 // A task owns keys and runs over the queries that see them, so dK and dV stay beside it; dQ is added up in
 // memory, tile of keys by tile of keys. Where there are too few heads to share out, the keys are cut into
 // parts, as many as the shape says, each with its own dQ; they are added in order at the end. Five products a
@@ -129,7 +131,9 @@ class KeyPart {
     if (x_.score != nullptr) x_.score->forward(tile, slopes_.data);
     hide(tile, strips);
     multiply_turned<T>(strips, queries, x_.value_width, d_out, value_turned_.data, d_scores_);
+    if (x_.drop != nullptr) drop(x_, tile, d_scores_.data);
     weigh((b_ * x_.heads + h) * x_.queries + i, queries, strips);
+    if (x_.drop != nullptr) drop(x_, tile, weights_.data);
     if (learns) {
       tile.scores = given_.data;
       x_.score->backward(tile, d_scores_.data, learned_ + (x_.pairs != nullptr ? x_.pairs->learned() : 0));

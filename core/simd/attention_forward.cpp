@@ -26,9 +26,10 @@ template <class T>
 struct Online {
   T top[kQueryTile], sum[kQueryTile], shrink[kQueryTile];
 
-  void start(bool sink) {
-    std::fill_n(top, kQueryTile, sink ? T(0) : -kInfinity<T>);
-    std::fill_n(sum, kQueryTile, sink ? T(1) : T(0));
+  /// `sink`: a score of a key that all see; −∞: there is none.
+  void start(T sink) {
+    std::fill_n(top, kQueryTile, sink);
+    std::fill_n(sum, kQueryTile, sink == -kInfinity<T> ? T(0) : T(1));
   }
 
   /// scores → exp(scores − top), and shrink: what everything summed before is to be multiplied by.
@@ -85,7 +86,7 @@ class Chunk {
     copy_rows(x_.query.at(b_, h_) + first_ * x_.query.row, x_.query.row, count_, x_.width, x_.scale, nullptr,
               {queries_, width_});
     std::fill_n(sums_, count_ * value_width_, T(0));
-    for (Online<T>& online : online_) online.start(x_.sink);
+    for (Online<T>& online : online_) online.start(x_.sink == nullptr ? -kInfinity<T> : x_.sink[h_]);
     for (Size key = 0; key < x_.keys; key += kKeyTile) see(key);
     finish(out, lse);
   }
@@ -114,6 +115,7 @@ class Chunk {
       hide(tile, strips);
       Online<T>& online = online_[i / kQueryTile];
       online.take(scores_, queries, strips);
+      if (x_.drop != nullptr) drop(x_, tile, scores_);
       T* sums = sums_ + i * value_width_;
       for (Size row = 0; row < queries; ++row) shrink(sums + row * value_width_, online.shrink[row]);
       add_product<T>(queries, value_width_, keys, scores_, kKeyTile, 1, {values_, value_width_},

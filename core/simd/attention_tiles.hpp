@@ -21,6 +21,7 @@
 #include "core/simd/matmul_blocks.hpp"
 #include "core/simd/matmul_pack.hpp"
 #include "core/simd/matmul_tiles.hpp"
+#include "core/simd/random.hpp"
 #include "core/simd/row_loop.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
@@ -240,6 +241,19 @@ template <class T>
 void clear_beside(Span panels, const Strips<T>& strips, T* row) {
   if (panels.begin > 0) std::fill(row, row + panels.begin, T(0));
   if (panels.end < strips.padded_keys()) std::fill(row + panels.end, row + strips.padded_keys(), T(0));
+}
+
+/// What dropout makes of a tile of weights, or of their gradients: drawn again each time, never kept.
+template <class T>
+void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
+  const T scale = static_cast<T>(x.drop->scale);
+  for (Size i = 0; i < tile.queries; ++i) {
+    std::uint32_t words[kKeyTile];
+    const Size row = (tile.batch * x.heads + tile.head) * x.queries + tile.first_query + i;
+    random_words(words, tile.keys, x.drop->key, x.drop->site, row * x.keys + tile.first_key);
+    T* to = values + i * kKeyTile;
+    for (Size j = 0; j < tile.keys; ++j) to[j] = words[j] >= x.drop->threshold ? to[j] * scale : T(0);
+  }
 }
 
 /// Whether the heads [first, first + count) of batch b see each of the `keys` keys from first_key on; null:

@@ -196,6 +196,13 @@ template <class T>
 inline Batch<T> max(Batch<T> a, internal::Same<T> b) {
   return Batch<T>(xsimd::batch<T>(xsimd::max(a.native, b.native)));
 }
+/// A plain number first.
+template <class Number, class T>
+requires std::is_arithmetic_v<Number>
+inline Batch<T> min(Number a, Batch<T> b) { return min(Batch<T>(a), b); }
+template <class Number, class T>
+requires std::is_arithmetic_v<Number>
+inline Batch<T> max(Number a, Batch<T> b) { return max(Batch<T>(a), b); }
 template <class T>
 inline Batch<T> select(BatchBool<T> condition, internal::Same<T> yes, internal::Same<T> no) {
   return Batch<T>(xsimd::batch<T>(xsimd::select(condition.native, yes.native, no.native)));

@@ -10,25 +10,33 @@
 #include "core/simd/arch.hpp"
 #include "core/simd/attention.hpp"
 #include "core/simd/dual.hpp"
+#include "core/simd/score_tiles.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// f gets the unit's q, k and N weights.
-template <class T, class F, std::size_t N>
+/// A weight of the units: its numbers for head h begin at data + h·head, its gradient at first among all.
+template <class T>
+struct UnitWeight {
+  const T* data = nullptr;
+  Size head = 0, first = 0;
+};
+
+/// f gets the unit's q and k, with kPlaces the pair's place, and N weights.
+template <class T, class F, std::size_t N, bool kPlaces>
 class LambdaPairs final : public TilePairs<T> {
  public:
-  /// Each weight points to `width` numbers.
-  LambdaPairs(const F& f, const std::array<const T*, N>& weights, Size width)
-      : f_(f), weights_(weights), width_(width) {}
+  LambdaPairs(const F& f, const std::array<UnitWeight<T>, N>& weights, Size width, Size learned)
+      : f_(f), weights_(weights), width_(width), learned_(learned) {}
 
-  Size learned() const override { return static_cast<Size>(N) * width_; }
+  Size learned() const override { return learned_; }
 
   void forward(const ScoreTile<T>& tile, Tile<const T> query, Tile<const T> key) const override {
     each_pair(tile, [&](Size i, Size j) {
       const T *q = query.data + i * query.row, *k = key.data + j * key.row;
       Batch<T> sum(T(0));
+      const Place at = place_of(tile, i, j);
       each_unit([&](Size u, Size n) {
-        const Batch<T> term = value(inputs(q, k, u, n), std::make_index_sequence<N>{});
+        const Batch<T> term = value(inputs(q, k, tile.head, u, n), at, std::make_index_sequence<N>{});
         sum += n == kLanes<T> ? term : first_lanes(term, n);
       });
       tile.scores[i * kKeyTile + j] = reduce_add(sum);
@@ -41,21 +49,28 @@ class LambdaPairs final : public TilePairs<T> {
       const T change = d[i * kKeyTile + j];
       if (change == T(0)) return;
       const T *q = query.data + i * query.row, *k = key.data + j * key.row;
+      const Place at = place_of(tile, i, j);
       each_unit([&](Size u, Size n) {
-        const Inputs x = inputs(q, k, u, n);
+        const Inputs x = inputs(q, k, tile.head, u, n);
         const auto add = [&](std::size_t input, T* to) {
-          const Batch<T> slope = slope_of(x, input, std::make_index_sequence<N>{});
+          const Batch<T> slope = slope_of(x, at, input, std::make_index_sequence<N>{});
           store_n(to, fma(Batch<T>(change), slope, load_n(static_cast<const T*>(to), n)), n);
         };
         add(0, d_query.data + i * d_query.row + u);
         add(1, d_key.data + j * d_key.row + u);
-        for (std::size_t w = 0; w < N; ++w) add(2 + w, learned + static_cast<Size>(w) * width_ + u);
+        for (std::size_t w = 0; w < N; ++w)
+          add(2 + w, learned + weights_[w].first + tile.head * weights_[w].head + u);
       });
     });
   }
 
  private:
   using Inputs = std::array<Batch<T>, 2 + N>;
+  using Place = At<Whole, Batch<T>>;
+
+  static Place place_of(const ScoreTile<T>& tile, Size i, Size j) {
+    return {{tile.batch}, {tile.head}, Batch<T>(tile.first_query + i), Batch<T>(tile.first_key + j)};
+  }
 
   template <class Body>
   static void each_pair(const ScoreTile<T>& tile, const Body& body) {
@@ -67,11 +82,11 @@ class LambdaPairs final : public TilePairs<T> {
   void each_unit(const Body& body) const {
     for (Size u = 0; u < width_; u += kLanes<T>) body(u, std::min(kLanes<T>, width_ - u));
   }
-  Inputs inputs(const T* q, const T* k, Size u, Size n) const {
+  Inputs inputs(const T* q, const T* k, Size head, Size u, Size n) const {
     Inputs x;
     x[0] = load_n(q + u, n);
     x[1] = load_n(k + u, n);
-    for (std::size_t w = 0; w < N; ++w) x[2 + w] = load_n(weights_[w] + u, n);
+    for (std::size_t w = 0; w < N; ++w) x[2 + w] = load_n(weights_[w].data + head * weights_[w].head + u, n);
     return x;
   }
   /// The lanes behind the first n as 0: a lambda of zeros need not be 0.
@@ -81,20 +96,27 @@ class LambdaPairs final : public TilePairs<T> {
     return load(static_cast<const T*>(lanes));
   }
 
+  template <class Number, class... Numbers>
+  Number evaluate(const Place& at, Number q, Number k, Numbers... weights) const {
+    if constexpr (kPlaces)
+      return Number(f_(q, k, at, weights...));
+    else
+      return Number(f_(q, k, weights...));
+  }
   template <std::size_t... W>
-  Batch<T> value(const Inputs& x, std::index_sequence<W...>) const {
-    return Batch<T>(f_(x[0], x[1], x[2 + W]...));
+  Batch<T> value(const Inputs& x, const Place& at, std::index_sequence<W...>) const {
+    return evaluate(at, x[0], x[1], x[2 + W]...);
   }
   /// ∂f / ∂(input number `input`). The compiler sees that the inputs' values are the same each time.
   template <std::size_t... W>
-  Batch<T> slope_of(const Inputs& x, std::size_t input, std::index_sequence<W...>) const {
+  Batch<T> slope_of(const Inputs& x, const Place& at, std::size_t input, std::index_sequence<W...>) const {
     const auto dual = [&](std::size_t i) { return Dual<T>(x[i], Batch<T>(T(i == input ? 1 : 0))); };
-    return Dual<T>(f_(dual(0), dual(1), dual(2 + W)...)).slope;
+    return evaluate(at, dual(0), dual(1), dual(2 + W)...).slope;
   }
 
   F f_;
-  std::array<const T*, N> weights_;
-  Size width_;
+  std::array<UnitWeight<T>, N> weights_;
+  Size width_, learned_;
 };
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

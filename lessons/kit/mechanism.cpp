@@ -33,7 +33,9 @@ Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor&
                       ? options.pairs.form().by_ops(query, key, options.pairs.learned().data())
                       : matmul(query, transpose(key)) / std::sqrt(static_cast<double>(query.size(-1)));
   if (options.score.defined()) scores = options.score.by_ops(scores);
-  return matmul(tapestry::normalised(mechanism.normalise, scores, options.mask.mask()), value);
+  return matmul(tapestry::normalised(mechanism.normalise, scores,
+                                     options.mask.in_tiles(query.size(-2), key.size(-2)).mask()),
+                value);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Masks in tiles: the same pairs as masks have, however they are made; shared tiles; who sees and is seen.
 #include "core/block_mask.hpp"
 
+#include <array>
 #include <set>
+#include <vector>
 
 #include "tests/catch.hpp"
 
@@ -169,4 +171,38 @@ TEST_CASE("which keys are seen, and which query sees nothing") {
             60, 5, [](QueryKey p) { return p.i < 59; }, 1, 2)
             .blind_query()
             ->i == 59);
+}
+
+TEST_CASE("masks in tiles are joined and turned round as masks are") {
+  for (const auto& [a, b, shape] :
+       std::vector<std::array<Dims, 3>>{{{{1, 1, 60, 110}, {1, 1, 60, 110}, {1, 1, 60, 110}}},
+                                        {{{2, 3, 49, 97}, {1, 1, 49, 97}, {2, 3, 49, 97}}},
+                                        {{{2, 1, 5, 200}, {1, 3, 5, 200}, {2, 3, 5, 200}}}}) {
+    const Mask x = mixed(a), y = !mixed(b) | Mask::causal(b[2], b[3]);
+    const BlockMask p = BlockMask::from(x, a[2], a[3]), q = BlockMask::from(y, b[2], b[3]);
+    check_same(p & q, x & y, shape);
+    check_same(p | q, x | y, shape);
+    check_same(!p, !x, a);
+  }
+  const BlockMask none, causal = BlockMask::causal(60, 110);
+  check_same(none & causal, Mask::causal(60, 110), {1, 1, 60, 110});
+  check_same(causal & none, Mask::causal(60, 110), {1, 1, 60, 110});
+  CHECK(!(none | causal).defined());
+  CHECK_THROWS_WITH(!none, ContainsSubstring("[block_mask] there is no mask to turn round"));
+  CHECK_THROWS_WITH(
+      causal & BlockMask::causal(60, 100),
+      ContainsSubstring("[block_mask] & of masks for batch 1, 1 heads, 60 queries and 110 keys and "
+                        "for batch 1, 1 heads, 60 queries and 100 keys: sizes are equal, or 1"));
+}
+
+TEST_CASE("a mask in tiles from valid lengths") {
+  const ValidLengths lengths{3, 0, 100};
+  check_same(BlockMask::from(lengths, 50, 100), lengths.mask(100).expand({3, 50, 100}), {3, 1, 50, 100});
+  const ValidLengths by_query{{1, 2, 3}, {4, 0, 5}};
+  check_same(BlockMask::from(by_query, 3, 5), by_query.mask(5), {2, 1, 3, 5});
+  CHECK(!BlockMask::from(ValidLengths(), 3, 5).defined());
+  CHECK_THROWS_WITH(BlockMask::from(lengths, 50, 99),
+                    ContainsSubstring("a valid length of 100 exceeds the 99"));
+  CHECK_THROWS_WITH(BlockMask::from(by_query, 4, 5),
+                    ContainsSubstring("valid lengths of 3 queries do not fit 4"));
 }

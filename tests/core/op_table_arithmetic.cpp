@@ -141,7 +141,8 @@ Rows arithmetic_rows() {
   for (Row& row : rows) {
     if (row.name == "add") row.equivalents = {{"arguments 0 and 1 exchanged", "both gradients are dy"}};
     if (row.name == "power")  // users call it pow
-      for (ErrorCase& error : row.errors) error.says.replace(0, 7, "[pow]");
+      for (ErrorCase& error : row.errors)
+        if (error.says.rfind("[power]", 0) == 0) error.says.replace(0, 7, "[pow]");
     // With few elements one side may win everywhere: its gradient is then truly zero for the other.
     if (row.name == "maximum" || row.name == "minimum" || row.name == "fmod")
       for (Sample& sample : row.samples) sample.zero_gradient = true;

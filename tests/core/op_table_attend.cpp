@@ -17,6 +17,9 @@ struct Score {
   /// What makes the scores unit by unit, from p[3…] and before what changes them.
   PairScore (*pairs)(const Tensors& learned) = nullptr;
   double (*unit)(double q, double k, Size u, const Plains& p) = nullptr;
+  /// The same where a unit knows its place.
+  double (*unit_at)(double q, double k, Size u, const QueryKey& at, const Plains& p) = nullptr;
+  bool sink = false;  ///< the last of what is learned is the sink's
 };
 
 struct Case {
@@ -41,13 +44,16 @@ Plain on_paper(const Case& c, const Plains& p) {
       pair.h = pair.h * c.q[axis] + at[static_cast<std::size_t>(axis)];
     const double* q = row_at(p[0], at);
     double sum = c.sink ? 1 : 0;
+    if (c.score.sink) sum = std::exp(pick(p.back(), {pair.h}));
     for (; pair.j < c.k[c.k.rank() - 2]; ++pair.j) {
       if (c.may != nullptr && !c.may(pair)) continue;
       const Index key = with(at, -2, pair.j);
       const double *k = row_at(p[1], key), *v = row_at(p[2], key);
       double s = 0;
       for (Size e = 0; e < c.q.back(); ++e)
-        s += c.score.unit != nullptr ? c.score.unit(q[e], k[e], e, p) : scale * q[e] * k[e];
+        s += c.score.unit != nullptr      ? c.score.unit(q[e], k[e], e, p)
+             : c.score.unit_at != nullptr ? c.score.unit_at(q[e], k[e], e, pair, p)
+                                          : scale * q[e] * k[e];
       if (c.score.plain != nullptr) s = c.score.plain(s, pair, p);
       const double weight = std::exp(s);
       sum += weight;
@@ -67,6 +73,7 @@ Sample sample_of(const Case& c) {
       options.mask =
           BlockMask::where(c.q[c.q.rank() - 2], c.k[c.k.rank() - 2], c.may, c.mask_batch, c.mask_heads);
     if (c.score.mod != nullptr) options.score = c.score.mod({t.begin() + 3, t.end()});
+    if (c.score.sink) options.sink = wrt(t.back());
     if (c.score.pairs != nullptr) options.pairs = c.score.pairs({t.begin() + 3, t.end()});
     if (!c.with_lse) return attend(t[0], t[1], t[2], options);
     const PartialAttention both = attend_partial(t[0], t[1], t[2], options);
@@ -154,6 +161,45 @@ const Score kDistances{
       return std::exp(-learned(p, 0, {u}) * (q - k) * (q - k)) - learned(p, 1, {u}) * k;
     }};
 
+/// More than are learned as a rule.
+const Score kSix{[](const Tensors& t) {
+                   return score_mod(
+                       [](auto s, auto at, auto a, auto b, auto c, auto d, auto e, auto f) {
+                         return s * a() + s * b(at.h) * c(at.i) - d(at.j) / e(at.b) + f(at.i, at.j) * s;
+                       },
+                       wrt(t[0]), wrt(t[1]), wrt(t[2]), wrt(t[3]), wrt(t[4]), wrt(t[5]));
+                 },
+                 [](double s, const QueryKey& at, const Plains& p) {
+                   return s * learned(p, 0, {}) + s * learned(p, 1, {at.h}) * learned(p, 2, {at.i}) -
+                          learned(p, 3, {at.j}) / learned(p, 4, {at.b}) + learned(p, 5, {at.i, at.j}) * s;
+                 },
+                 {{}, {2}, {3}, {4}, {2}, {3, 4}}};
+
+/// A sink with a score of its own for each head, or one for all.
+const Score kSink{nullptr, nullptr, {{2}}, nullptr, nullptr, nullptr, true};
+const Score kOneSink{nullptr, nullptr, {{}}, nullptr, nullptr, nullptr, true};
+const Score kAlibiAndSink{kAlibi.mod, kAlibi.plain, {{2}, {2}}, nullptr, nullptr, nullptr, true};
+
+/// Additive attention with weights of each head, that fades with the distance, and a unit's own for all
+/// heads.
+const Score kFading{nullptr,
+                    nullptr,
+                    {{2, 5}, {5}},
+                    [](const Tensors& t) {
+                      return pair_score(
+                          [](auto q, auto k, auto at, auto v, auto w) {
+                            return v * tanh(q + k) / (1 + abs(at.i - at.j) + at.h) +
+                                   w * (at.b - at.j % 2) * q;
+                          },
+                          wrt(t[0]), wrt(t[1]));
+                    },
+                    nullptr,
+                    [](double q, double k, Size u, const QueryKey& at, const Plains& p) {
+                      const auto apart = static_cast<double>(1 + std::abs(at.i - at.j) + at.h);
+                      return learned(p, 0, {at.h, u}) * std::tanh(q + k) / apart +
+                             learned(p, 1, {u}) * static_cast<double>(at.b - at.j % 2) * q;
+                    }};
+
 bool causal(const QueryKey& p) { return p.j <= p.i; }
 bool window(const QueryKey& p) { return p.j <= p.i + 50 && p.i + 50 - p.j < 20; }
 bool lengths(const QueryKey& p) { return p.j < 2 + 2 * p.b; }
@@ -201,6 +247,29 @@ std::vector<Case> cases() {
        false,
        true},
       {"four learned", {2, 2, 3, 2}, {2, 2, 5, 2}, {2, 2, 5, 3}, by_head, 2, 2, kFour, 0.9},
+      {"six learned", {2, 2, 3, 2}, {2, 2, 4, 2}, {2, 2, 4, 3}, causal, 1, 1, kSix},
+      {"a learned sink", {2, 2, 3, 2}, {2, 2, 5, 2}, {2, 2, 5, 3}, nullptr, 1, 1, kSink},
+      {"a learned sink, one for all", {3, 2}, {5, 2}, {5, 3}, nullptr, 1, 1, kOneSink},
+      {"a learned sink and ALiBi, with its sum",
+       {2, 2, 3, 2},
+       {2, 1, 5, 2},
+       {2, 1, 5, 3},
+       holes,
+       1,
+       1,
+       kAlibiAndSink,
+       {},
+       false,
+       true},
+      {"pairs that know their place", {2, 2, 3, 5}, {2, 2, 4, 5}, {2, 2, 4, 2}, by_head, 2, 2, kFading},
+      {"pairs that know their place, one head of keys",
+       {2, 2, 3, 5},
+       {2, 1, 4, 5},
+       {2, 1, 4, 2},
+       nullptr,
+       1,
+       1,
+       kFading},
       {"additive pairs", {2, 3, 3}, {2, 3, 3}, {2, 3, 3}, holes, 1, 1, kAdditive},
       {"additive pairs, one head of keys",
        {2, 3, 2, 3},
@@ -294,6 +363,18 @@ Rows attend_rows() {
        },
        "[attend] a mask for batch 1, 1 heads, 3 queries and 4 keys does not fit batch 1, 1 heads, 3 queries "
        "and 5 keys"},
+      {[] {
+         attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.sink = wrt(zeros({2}))});
+       },
+       "[attend] scores (2) of a sink do not fit 1 heads: one for each, or one for all"},
+      {[] {
+         attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.dropout = 1});
+       },
+       "[attend] a dropout of 1 is outside 0 <= rate < 1"},
+      {[] {
+         attend(zeros({2, 4, 3, 4}), zeros({2, 2, 5, 4}), zeros({2, 2, 5, 2}));
+       },
+       "query (B,groups,heads of a group,Tq,d), key and value (B,groups,1,Tk,…)"},
       {[] {
          attend(Tensor(), zeros({5, 4}), zeros({5, 2}));
        },
