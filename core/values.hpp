@@ -2,6 +2,7 @@
 // be passed for a score or an id for a length. They take no gradient and never change.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -85,7 +86,13 @@ class Mask : public detail::Array<bool> {
   /// are such keys: a window that slides along, and ends where causal() ends. window(n, n, 2, 0): itself and
   /// two before.
   static Mask window(Size queries, Size keys, Size before, Size after);
-  explicit operator bool() const = delete;  // many answers, not one: use select(condition, a, b)
+  template <std::same_as<bool> Bool>
+  explicit operator Bool() const {
+    static_assert(sizeof(Bool) == 0,
+                  "a comparison of many numbers has many answers, so if, ?:, && and || cannot take it: use "
+                  "select(condition, a, b), & and |");
+    return false;
+  }
   Mask reshape(const Dims& shape) const;
   Mask unsqueeze(int axis) const;
   /// x as a view of `shape`, with stride 0 where it repeats; throws if it does not broadcast to it.
