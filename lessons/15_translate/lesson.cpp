@@ -23,6 +23,7 @@
 #include "lessons/kit/saved_translators.hpp"
 #include "lessons/kit/trained_translators.hpp"
 #include "lessons/kit/translator_options.hpp"
+#include "lessons/kit/utf8.hpp"
 #include "nn/linear.hpp"
 
 using namespace tapestry;
@@ -224,7 +225,8 @@ struct Work {
     return all.front();
   }
   void show(const Translation& translation, const std::string& file) const {
-    fmt::print("\n  {}\n  → {}\n", kit::join_words(translation.source), kit::join_words(translation.words));
+    fmt::print("\n  {}\n  → {}\n", kit::printable(kit::join_words(translation.source)),
+               kit::printable(kit::join_words(translation.words)));
     kit::show(kit::alignment_picture(translation, "Where each word looked"),
               kit::folder_of(options.out, folder, chosen().plan) / file);
   }
@@ -287,8 +289,9 @@ void test_on_grammar(const Work& work) {
   report.figure("exact with names, as written", kit::score_grammar(named, written).exact, "%");
   report.at_least("exact with names, unknown words copied", kit::score_grammar(named, copied).exact, 95, "%");
   for (std::size_t i = 0; i < 2; ++i)
-    fmt::print("  {}\n  → {}\n  → {}\n", kit::join_words(written[i].source),
-               kit::join_words(written[i].words), kit::join_words(copied[i].words));
+    fmt::print("  {}\n  → {}\n  → {}\n", kit::printable(kit::join_words(written[i].source)),
+               kit::printable(kit::join_words(written[i].words)),
+               kit::printable(kit::join_words(copied[i].words)));
 }
 
 /// Returns what the chosen one wrote for the test set.
@@ -406,9 +409,10 @@ void translate_yours(const std::filesystem::path& folder, const kit::TranslatorS
   if (!settings.file.file.empty()) return kit::translate_file(checkpoint, settings.file, how, copy_unknown);
   const Translation written = kit::translate_sentence(checkpoint, settings.sentence, how).written;
   const Translation copied = copy_unknown({written}).front();
-  fmt::print("  {}\n  → {}\n", kit::join_words(written.source), kit::join_words(written.words));
+  fmt::print("  {}\n  → {}\n", kit::printable(kit::join_words(written.source)),
+             kit::printable(kit::join_words(written.words)));
   if (copied.words != written.words)
-    fmt::print("  → {}  (unknown words copied)\n", kit::join_words(copied.words));
+    fmt::print("  → {}  (unknown words copied)\n", kit::printable(kit::join_words(copied.words)));
   if (!copied.alignment.empty())  // there is none without attention
     kit::show(kit::alignment_picture(copied, "Where each word looked"), folder / "translated.svg");
 }

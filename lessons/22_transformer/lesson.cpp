@@ -36,6 +36,7 @@
 #include "lessons/kit/saved_translators.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/transformer_options.hpp"
+#include "lessons/kit/utf8.hpp"
 #include "nn/transformer.hpp"
 #include "optim/adam.hpp"
 #include "optim/schedule.hpp"
@@ -331,7 +332,8 @@ void show_heads(const TransformerTranslator& model, const kit::Lexicon& source, 
 /// A sentence, its translation, and where the model looked while it wrote that.
 void show_translation(SequenceModel& model, const kit::Lexicon& source, const kit::Lexicon& target,
                       const Translation& written, const fs::path& file) {
-  fmt::print("\n  {}\n  → {}\n", kit::join_words(written.source), kit::join_words(written.words));
+  fmt::print("\n  {}\n  → {}\n", kit::printable(kit::join_words(written.source)),
+             kit::printable(kit::join_words(written.words)));
   const Evaluating evaluating(model);
   if (const auto* transformer = dynamic_cast<TransformerTranslator*>(&model))
     show_heads(*transformer, source, target, written, file);

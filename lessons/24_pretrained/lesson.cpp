@@ -38,6 +38,7 @@
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/stopwatch.hpp"
 #include "lessons/kit/tensors.hpp"
+#include "lessons/kit/usage_error.hpp"
 
 namespace lesson24 {
 
@@ -385,6 +386,8 @@ int main(int argc, char** argv) {
     const fs::path folder = published ? weights : options.out / "model";
     if (!yours.file.empty()) return embed_yours(folder, yours);
     if (!yours.output.empty()) throw kit::UsageError("--output goes with --embed-file");
+    if (weights.empty() && program.given("--reference"))
+      throw kit::UsageError("--reference is what the model of --weights must give: give --weights too");
 
     report.section("Pieces of words");
     show_pieces(report);

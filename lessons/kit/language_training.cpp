@@ -84,9 +84,7 @@ void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& 
   follow(program, kNumbers, usual, recipe);
   if (!program.given("--positions")) recipe.positions = usual.positions;
   recipe.steps = usual.steps;
-  if (recipe.width % recipe.heads != 0)
-    throw UsageError(
-        fmt::format("--heads {} do not part a --width of {} evenly", recipe.heads, recipe.width));
+  check_heads(recipe);
   if (recipe.positions == "rotary" && recipe.width / recipe.heads % 2 != 0)
     throw UsageError(fmt::format("rotary positions want an even width of a head, not {} / {}", recipe.width,
                                  recipe.heads));
@@ -103,6 +101,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   adam.add_group(vectors, {.learning_rate = recipe.rate, .beta2 = 0.99, .weight_decay = 0});
   const Schedule rate = schedule(recipe.steps);
 
+  draw_windows(corpus.train, Random(how.seed, 0), 1, recipe.context);  // a text too short: before any file
   make_writable_folder(how.out);
   // All that makes another run of it.
   const std::string name = fmt::format("{}, seed {}, {}, {} positions, {} steps", name_of_text(corpus.hash),

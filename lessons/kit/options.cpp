@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/simd/threads.hpp"
+#include "core/text.hpp"
 #include "lessons/kit/files.hpp"
 #include "lessons/kit/output.hpp"
 #include "lessons/kit/terminal.hpp"
@@ -25,11 +26,13 @@ namespace tapestry::kit {
 namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr int kLongestComplaint = 1000;        // in characters; a path may have 500
+constexpr std::size_t kLongestQuotation = 60;  // of what was given in place of a number
 
 int complain(const std::string& slug, std::string_view what, int code) {
   std::fflush(stdout);
   std::cout.flush();
-  std::cerr << slug << ": " << printable(what) << '\n' << std::flush;
+  std::cerr << slug << ": " << cut_to(printable(what), kLongestComplaint) << '\n' << std::flush;
   return code;
 }
 
@@ -63,7 +66,9 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, c
     Number number{};
     const bool good = parse(text, number) && number >= least && number <= most;  // false for NaN
     constexpr const char* kKind = std::is_integral_v<Number> ? "whole number" : "number";
-    return good ? std::string() : fmt::format("'{}' is not a {} from {} to {}", text, kKind, least, most);
+    return good ? std::string()
+                : fmt::format("'{}' is not a {} from {} to {}", tapestry::printable(text, kLongestQuotation),
+                              kKind, least, most);
   };
   return app.add_option_function<std::string>(name, read, help)
       ->check(fault)

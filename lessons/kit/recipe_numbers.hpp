@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "lessons/kit/options.hpp"
+#include "lessons/kit/usage_error.hpp"
 #include "optim/training_state.hpp"
 
 namespace tapestry::kit {
@@ -89,6 +90,14 @@ void read_sizes(const TrainingState& saved, const Numbers& numbers, Recipe& reci
     if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>)
       value = static_cast<Size>(std::stoll(saved.text(number.word())));
   });
+}
+
+/// Refuses heads that do not part the width evenly, before any work is done.
+template <class Recipe>
+void check_heads(const Recipe& recipe) {
+  if (recipe.width % recipe.heads != 0)
+    throw UsageError(
+        fmt::format("--heads {} do not part a --width of {} evenly", recipe.heads, recipe.width));
 }
 
 }  // namespace tapestry::kit

@@ -39,6 +39,7 @@ void offer(Lesson& program, TransformerSettings& settings, const Recipe& toy, co
 void follow(const Lesson& program, const Recipe& recipe, TransformerSettings& settings) {
   follow(program, kNumbers, recipe, settings.recipe);
   const Recipe& chosen = settings.recipe;
+  check_heads(chosen);
   settings.plan = {.layers = chosen.layers,
                    .width = chosen.width,
                    .heads = chosen.heads,

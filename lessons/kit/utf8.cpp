@@ -21,6 +21,12 @@ Decoded decode(std::string_view text, std::size_t at) {
 
 bool is_control(char32_t point) { return point < 0x20 || (point >= 0x7F && point < 0xA0); }
 
+/// Ends a line, or turns round what follows: after U+202E a terminal shows "fdp.exe" for "exe.pdf".
+bool moves_text(char32_t point) {
+  return point == 0x2028 || point == 0x2029 || (point >= 0x202A && point <= 0x202E) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
 struct Span {
   char32_t first, last;
 };
@@ -88,7 +94,8 @@ int display_width(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char32_t point : code_points(text)) append_utf8(out, is_control(point) ? U' ' : point);
+  for (const char32_t point : code_points(text))
+    append_utf8(out, is_control(point) || moves_text(point) ? U' ' : point);
   return out;
 }
 

@@ -159,6 +159,7 @@ TEST_CASE("UTF-8 widths, cutting and cleaning", "[kit]") {
   CHECK(pad_left("é", 3) == "  é");
   CHECK(pad_right("日", 3) == "日 ");
   CHECK(printable("a\x1b[31m\nb\xFF") == "a [31m b\uFFFD");
+  CHECK(printable("a\u2028b\u202Ec\u2066d") == "a b c d");  // line ends and turns of direction
   CHECK_FALSE(invalid_utf8_at("é 日 😀").has_value());
   CHECK(invalid_utf8_at("é\x80") == 2);
 }

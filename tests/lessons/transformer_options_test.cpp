@@ -40,6 +40,19 @@ TEST_CASE("a transformer's recipe holds where the command line says nothing", "[
   CHECK(given.recipe.epochs == 7);
 }
 
+TEST_CASE("heads that do not part the width are refused before any work", "[kit]") {
+  TransformerSettings settings;
+  bool begun = false;
+  const int code = run_with(
+      {"--heads", "3"}, [&](Lesson& program) { offer(program, settings, kToy, kReal); },
+      [&](const Lesson& program, const Options&) {
+        follow(program, kReal, settings);
+        begun = true;
+      });
+  CHECK(code == kUsage);
+  CHECK_FALSE(begun);
+}
+
 TEST_CASE("transformers' runs that differ have folders or names that differ", "[kit]") {
   TransformerPlan plan = settings_of({}, kToy).plan;
   CHECK(folder_of("out", "task", plan) == std::filesystem::path("out/task"));
