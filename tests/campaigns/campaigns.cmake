@@ -1,0 +1,34 @@
+# The campaigns: programs that mistreat the lessons. A short part of each runs with all tests, with a fixed number of
+# seeded rounds; the long part (ctest -C Long) goes on until its time is up.
+if(NOT TAPESTRY_LESSONS)
+  return()
+elseif(NOT Python3_Interpreter_FOUND)
+  message(STATUS "The campaigns are left out: they need Python 3")
+  return()
+endif()
+set(faults "")
+if(NOT TAPESTRY_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")  # a sanitizer wants to be the first library
+  add_library(campaign_faults MODULE campaigns/faults.cpp)
+  target_compile_features(campaign_faults PRIVATE cxx_std_20)
+  target_compile_options(campaign_faults PRIVATE ${TAPESTRY_WARNINGS})
+  target_link_libraries(campaign_faults PRIVATE ${CMAKE_DL_LIBS})
+  set(faults --faults $<TARGET_FILE:campaign_faults>)
+endif()
+set(sanitized "")
+if(TAPESTRY_SANITIZE)
+  set(sanitized --sanitized)
+endif()
+
+# tapestry_campaign(name ROUNDS of the short part, SECONDS of the long one).
+function(tapestry_campaign name rounds seconds)
+  set(command ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/campaigns/${name}.py
+      --lessons ${PROJECT_BINARY_DIR}/lessons ${faults} ${sanitized})
+  add_test(NAME campaigns/${name} COMMAND ${command} --fast --rounds ${rounds})
+  set_tests_properties(campaigns/${name} PROPERTIES LABELS campaigns TIMEOUT 600 SKIP_REGULAR_EXPRESSION "skipped:")
+  add_test(NAME long/campaigns/${name} COMMAND ${command} --seconds ${seconds} CONFIGURATIONS Long)
+  set_tests_properties(long/campaigns/${name} PROPERTIES LABELS long TIMEOUT 3600 SKIP_REGULAR_EXPRESSION "skipped:")
+endfunction()
+tapestry_campaign(killer 6 300)
+tapestry_campaign(disk_errors 25 300)
+tapestry_campaign(bad_options 200 300)
+tapestry_campaign(hostile_texts 40 300)
