@@ -8,6 +8,7 @@
 
 #include "core/simd/attention.hpp"
 #include "core/tensor.hpp"
+#include "core/values.hpp"
 
 namespace tapestry {
 
@@ -20,8 +21,10 @@ class PairScore {
                                                              Size width) const = 0;
     virtual std::unique_ptr<simd::TilePairs<double>> on_tiles(double, const Tensor* weights,
                                                               Size width) const = 0;
-    /// The same from plain ops: (B, H, Tq, U) and (B, H, Tk, U) → (B, H, Tq, Tk).
-    virtual Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights) const = 0;
+    /// The same from plain ops: (B, H, Tq, U) and (B, H, Tk, U) → (B, H, Tq, Tk). As ScoreMod::Form has it
+    /// for pairs that `live` leaves out.
+    virtual Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights,
+                          const Mask& live) const = 0;
   };
 
   /// None: the score is scale·q·k.

@@ -25,7 +25,6 @@
 #include <utility>
 
 #include "core/learned.hpp"
-#include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
 #include "core/pair_score.hpp"
 #include "core/score_mistakes.hpp"
@@ -57,7 +56,8 @@ constexpr SourceOrder<sizeof...(Args)> source_order() {
 }
 
 inline Tensor source_of(const Learned& argument) { return argument.tensor; }
-inline Tensor source_of(const Tensor& argument) { return argument.detach(); }
+/// Throws for one that asks for a gradient: it would get none.
+Tensor source_of(const Tensor& argument);
 /// Whole numbers as numbers of f64, exact up to 2^53; the kernels of f32 have them exact up to 2^24.
 inline Tensor source_of(const Indices& argument) {
   const std::vector<std::int64_t> ids = argument.to_vector();
@@ -67,12 +67,14 @@ inline Tensor source_of(const Indices& argument) {
 /// Reads a table by whole tensors.
 struct SymbolReader {
   const Tensor& table;
+  const Dims& scores;
+  const Mask& live;
   template <class... I>
   Symbol operator()(const I&... index) const {
     if (static_cast<int>(sizeof...(I)) != table.rank())
       fail("[score_mod] a table {} is read with {} indices: give one for each axis", describe(table),
            sizeof...(I));
-    return read(table, {Symbol(index)...});
+    return Symbol::read(table, {Symbol(index)...}, scores, live);
   }
   template <class I>
   Symbol operator[](const I&) const {
@@ -80,6 +82,11 @@ struct SymbolReader {
     return Symbol(0);
   }
 };
+
+/// What a lambda made of the scores, in their shape; −∞, with no gradient, where it hides a live pair.
+Tensor changed_scores(const Tensor& scores, const Symbol& result, const Mask& live);
+/// The scores (B, H, Tq, Tk) from those of the units; likewise.
+Tensor summed_units(const Tensor& query, const Tensor& key, const Symbol& units, const Mask& live);
 
 template <class F, class... Args>
 inline constexpr bool kTakes = std::is_invocable_v<const F&, const Symbol&, const simd::At<Symbol, Symbol>&,
@@ -105,7 +112,7 @@ inline simd::At<Symbol, Symbol> places_of(const Dims& sizes, DType dtype, int be
   const auto along = [&](int axis) {
     Dims shape = Dims::filled(4 + behind, 1);
     shape[axis] = sizes[axis];
-    return Symbol(reshape(arange(0, static_cast<double>(sizes[axis]), 1, dtype), shape));
+    return Symbol::from(reshape(arange(0, static_cast<double>(sizes[axis]), 1, dtype), shape));
   };
   return {along(0), along(1), along(2), along(3)};
 }
@@ -124,19 +131,17 @@ class LambdaScore final : public ScoreMod::Form {
     return make<double>(sources);
   }
 
-  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources) const override {
+  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources, const Mask& live) const override {
     const simd::At<Symbol, Symbol> at = places_of(scores.shape(), scores.dtype());
     std::vector<Tensor> typed;
     for (const Tensor& source : sources)
       typed.push_back(source.dtype() == scores.dtype() ? source : source.to(scores.dtype()));
     const Symbol result = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Symbol(f_(Symbol(scores), at, SymbolReader{typed[order_.source[I]]}...));
+      return Symbol(
+          f_(Symbol::from(scores), at, SymbolReader{typed[order_.source[I]], scores.shape(), live}...));
     }
     (std::make_index_sequence<N>{});
-    // A score that does not depend on s may lack axes.
-    return add(result.tensor, full({}, 0, scores.dtype())).shape() == scores.shape()
-               ? result.tensor
-               : expand(result.tensor, scores.shape());
+    return changed_scores(scores, result, live);
   }
 
  private:
@@ -175,22 +180,23 @@ class LambdaPairScore final : public PairScore::Form {
                                                     Size width) const override {
     return make<double>(weights, width);
   }
-  Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights) const override {
-    const Symbol q = unsqueeze(query, -2), k = unsqueeze(key, -3);
+  Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights,
+                const Mask& live) const override {
+    const Symbol q = Symbol::from(unsqueeze(query, -2)), k = Symbol::from(unsqueeze(key, -3));
     const auto weight = [&](std::size_t i) {
       const Tensor& w = weights[i];
-      return Symbol(w.rank() == 2 ? reshape(w, {w.size(0), 1, 1, w.size(1)}) : w);
+      return Symbol::from(w.rank() == 2 ? reshape(w, {w.size(0), 1, 1, w.size(1)}) : w);
     };
-    const Dims sizes{query.size(0), query.size(1), query.size(2), key.size(2)};
     const Symbol units = [&]<std::size_t... W>(std::index_sequence<W...>) {
-      if constexpr (kPlaces)
+      if constexpr (kPlaces) {
+        const Dims sizes{query.size(0), query.size(1), query.size(2), key.size(2)};
         return Symbol(f_(q, k, places_of(sizes, query.dtype(), 1), weight(W)...));
-      else
+      } else {
         return Symbol(f_(q, k, weight(W)...));
+      }
     }
     (std::make_index_sequence<N>{});
-    // Units that depend on nothing of a pair may lack axes.
-    return sum(expand(units.tensor, {sizes[0], sizes[1], sizes[2], sizes[3], query.size(3)}), {-1});
+    return summed_units(query, key, units, live);
   }
 
  private:

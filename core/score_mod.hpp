@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/simd/attention.hpp"
 #include "core/tensor.hpp"
+#include "core/values.hpp"
 
 namespace tapestry {
 
@@ -20,8 +22,10 @@ class ScoreMod {
                                                              const std::vector<Tensor>& sources) const = 0;
     virtual std::unique_ptr<simd::TileScore<double>> on_tiles(double,
                                                               const std::vector<Tensor>& sources) const = 0;
-    /// The same from plain ops: scores (B, H, Tq, Tk) → scores.
-    virtual Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources) const = 0;
+    /// The same from plain ops: scores (B, H, Tq, Tk) → scores. What is at pairs that `live` (no mask: none)
+    /// leaves out touches nothing, and nothing comes of it.
+    virtual Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources,
+                          const Mask& live) const = 0;
   };
 
   /// None: scores stay as they are.
@@ -34,11 +38,23 @@ class ScoreMod {
   const std::vector<Tensor>& learned() const { return learned_; }
   const std::vector<Tensor>& constants() const { return constants_; }
   /// From plain ops, scores (…, Tq, Tk) → scores. The first leading axis is the batch, the others are heads.
-  Tensor by_ops(const Tensor& scores) const;
+  /// At pairs where `live`, which broadcasts to the scores, is false, any number stands then; at those that
+  /// the score hides −∞, which takes no gradient. Throws as tiles do for a read outside, NaN and +∞.
+  Tensor by_ops(const Tensor& scores, const Mask& live = {}) const;
 
  private:
   std::shared_ptr<const Form> form_;
   std::vector<Tensor> learned_, constants_;
 };
+
+/// `live` (none: all) without the pairs whose score (…, Tq, Tk) is −∞; nothing if there are none of those.
+std::optional<Mask> without_hidden(const Mask& live, const Tensor& scores);
+
+namespace detail {
+
+/// Throws std::domain_error where a live pair's score (B, H, Tq, Tk) was finite before and is NaN or +∞ now.
+void check_scores(const Tensor& before, const Tensor& after, const Mask& live);
+
+}  // namespace detail
 
 }  // namespace tapestry

@@ -117,31 +117,61 @@ PoolVector<Tensor> learned_of(const Settings& settings) {
   return all;
 }
 
-/// The result as record() has it.
+/// (…, Tq, 1): queries with some of the pairs (…, Tq, Tk).
+Mask seeing(const Mask& pairs) {
+  Dims shape = pairs.shape();
+  const Size keys = shape.back();
+  shape.back() = 1;
+  const std::vector<bool> may = pairs.to_vector();
+  const auto sees = [&](Size row, Size) {
+    const auto begin = may.begin() + row * keys;
+    return std::find(begin, begin + keys, true) != begin + keys;
+  };
+  return Mask::from(shape.count(), 1, sees).reshape(shape);
+}
+
+/// The scores of the pairs that count, anything at others; `live` loses those whose score is −∞.
+Tensor scores_by_ops(const Tensor& q, const Tensor& k, const Settings& settings, Mask& live) {
+  const PairScore& pairs = settings.pairs;
+  const auto from = [&](const Tensor& query) {
+    Tensor scores = pairs.defined() ? pairs.form().by_ops(query, k, pairs.learned().data(), live)
+                                    : matmul(query, transpose(k)) * settings.scale;
+    return settings.score.defined() ? settings.score.by_ops(scores, live) : scores;
+  };
+  const auto asking = [&] { return live.defined() ? where(seeing(live), q, scalar(0, q.dtype())) : q; };
+  const Tensor scores = from(asking());
+  const std::optional<Mask> rest = without_hidden(live, scores);
+  if (!rest) return scores;
+  live = *rest;
+  return from(asking());
+}
+
+/// The result as record() has it. Whatever could be NaN and does not count is taken out before an op meets
+/// it.
 Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const Settings& settings,
               bool with_lse) {
-  Mask mask = settings.mask.mask();
+  Mask live = settings.mask.mask();
   Tensor q = by_head(query, query), k = by_head(query, key), v = by_head(query, value);
   const Tensor zero = scalar(0, q.dtype());
-  if (mask.defined()) k = where(settings.mask.seen(), k, zero), v = where(settings.mask.seen(), v, zero);
-  Tensor scores = settings.pairs.defined()
-                      ? settings.pairs.form().by_ops(q, k, settings.pairs.learned().data())
-                      : matmul(q, transpose(k)) * settings.scale;
-  if (settings.score.defined()) scores = settings.score.by_ops(scores);
+  if (live.defined()) k = where(settings.mask.seen(), k, zero), v = where(settings.mask.seen(), v, zero);
+  Tensor scores = scores_by_ops(q, k, settings, live);
+  const Mask sees = live.defined() ? seeing(live) : Mask{};
+  if (live.defined()) scores = where(live, scores, zero);
   if (settings.sink.on()) {
     const Tensor& learned = settings.sink.scores();
     const Tensor column =
         learned.defined() ? reshape(expand(learned, {q.size(1)}), {1, q.size(1), 1, 1}) : zero;
     scores = concat({scores, expand(column, {q.size(0), q.size(1), q.size(2), 1})}, -1);
-    if (mask.defined()) mask = with_sink(mask);
+    if (live.defined()) live = with_sink(live);
   }
-  Tensor weights = mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
+  Tensor weights = live.defined() ? masked_softmax(scores, live) : softmax(scores, -1);
   if (settings.sink.on()) weights = slice(weights, -1, 0, k.size(2));
   weights = dropout(weights, settings.dropout, settings.stream);
   Tensor out = matmul(weights, v);
+  if (sees.defined()) out = where(sees, out, zero);
   if (with_lse) {
-    if (mask.defined())
-      scores = where(mask, scores, scalar(-std::numeric_limits<double>::infinity(), q.dtype()));
+    if (live.defined())
+      scores = where(live, scores, scalar(-std::numeric_limits<double>::infinity(), q.dtype()));
     out = concat({out, logsumexp(scores, {-1}, Keep::yes)}, -1);
   }
   Dims shape = query.shape();
@@ -211,6 +241,9 @@ Settings settings_of(const Tensor& query, const Tensor& key, const Tensor& value
   if (options.strict && key.size(-2) == 0 && product(query.shape(), 0, query.rank() - 1) > 0)
     fail("[attend] key {} has no rows, so that query {} has nothing to attend to: turn strict off ({}:{})",
          describe(key), describe(query), at.file, at.line);
+  if (options.scale && !std::isfinite(*options.scale))
+    fail("[attend] scale is {}: it is a finite number, or none for 1/√d ({}:{})", *options.scale, at.file,
+         at.line);
   const Size batch = batch_of(query), all_heads = heads_of(query);
   for (const Tensor& weight : options.pairs.learned())
     if (!(weight.shape() == Dims{query.size(-1)}) && !(weight.shape() == Dims{all_heads, query.size(-1)}))
@@ -269,6 +302,11 @@ Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& ls
           const Size row = (b * heads_count + h) * queries + i;
           const double log_sum = static_cast<double>(lse.data<T>()[row]);
           double compared = d_lse.defined() ? -static_cast<double>(d_lse.data<T>()[row]) : 0;
+          if (log_sum ==
+              -std::numeric_limits<double>::infinity()) {  // no pairs: the sink has all, its output is 0
+            sum -= compared;
+            continue;
+          }
           for (Size c = 0; c < width; ++c)
             compared += static_cast<double>(y.at(b, h)[i * y.row + c]) *
                         static_cast<double>(dy.at(b, h)[i * dy.row + c]);
@@ -368,9 +406,16 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
     problem.run<T>([&](const simd::Attention<T>& x) {
       simd::attention_forward(x, heads<T>(out), lse.mutable_data<T>());
     });
+    // A query with no pairs: −∞ for the kernel, and the sink's score if there is one.
+    const Size queries = std::max<Size>(1, query.size(-2)), all_heads = std::max<Size>(1, heads_of(query));
+    const auto log_sum = [&](Size row) {
+      const T sum = lse.data<T>()[row];
+      const bool blind = sum == -std::numeric_limits<T>::infinity();
+      return blind && options.sink.on() ? problem.sink.data<T>()[row / queries % all_heads] : sum;
+    };
     if (with_lse)
       for (Size row = 0; row < lse.count(); ++row)
-        out.mutable_data<T>()[(row + 1) * shape.back() - 1] = lse.data<T>()[row];
+        out.mutable_data<T>()[(row + 1) * shape.back() - 1] = log_sum(row);
   });
   return record(query, key, value, with_lse, problem, std::move(out), lse, at);
 }

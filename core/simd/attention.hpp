@@ -70,9 +70,9 @@ class TileScore {
   /// The same, and how fast each changes with the one that was given: for backward, where it takes one
   /// evaluation for both.
   virtual void forward(const ScoreTile<T>& tile, T* slopes) const = 0;
-  /// Adds the gradients of what is learned to `learned`; `tile` has the scores as they were given, `d` is the
-  /// gradient of what forward made of them.
-  virtual void backward(const ScoreTile<T>& tile, const T* d, T* learned) const = 0;
+  /// Adds the gradients of what is learned to `learned`, sums of f64; `tile` has the scores as they were
+  /// given, `d` is the gradient of what forward made of them.
+  virtual void backward(const ScoreTile<T>& tile, const T* d, double* learned) const = 0;
   /// How many numbers are learned.
   virtual Size learned() const { return 0; }
 };
@@ -94,7 +94,7 @@ class TilePairs {
   /// Adds the gradients of queries, keys and what is learned, from those of the scores, `d` (laid out as
   /// they).
   virtual void backward(const ScoreTile<T>& tile, const T* d, Tile<const T> query, Tile<const T> key,
-                        Tile<T> d_query, Tile<T> d_key, T* learned) const = 0;
+                        Tile<T> d_query, Tile<T> d_key, double* learned) const = 0;
   virtual Size learned() const { return 0; }
 };
 
@@ -120,8 +120,8 @@ struct Attention {
 };
 
 /// out[i, :] = Σ_j softmax_j(score(scale·q_i·k_j))·v_j over the pairs that count, and lse[i] = ln Σ_j exp(…)
-/// (batch, heads, queries). A query with no pairs gets exactly 0, and −∞. Keys and values that no query sees
-/// touch nothing.
+/// (batch, heads, queries). A query with no pairs, or only some whose score is −∞, gets exactly 0, and −∞,
+/// with a sink too. Keys and values that no query sees touch nothing.
 template <class T>
 void attention_forward(const Attention<T>& x, Heads<T> out, T* lse);
 

@@ -31,6 +31,12 @@ struct Backward {
   Size groups() const { return x.batch * group_heads(); }
 };
 
+/// Whether query i of an item has no pairs.
+template <class T>
+bool is_blind(const Backward<T>& y, Size item, Size i) {
+  return y.lse[item * y.x.queries + i] == -kInfinity<T>;
+}
+
 /// D of every query: what a weight's gradient is compared with.
 template <class T>
 void compare_with(const Backward<T>& y, T* d) {
@@ -52,7 +58,7 @@ void compare_with(const Backward<T>& y, T* d) {
 template <class T>
 class KeyPart {
  public:
-  KeyPart(const Backward<T>& y, Size group, const T* compared, T* learned)
+  KeyPart(const Backward<T>& y, Size group, const T* compared, double* learned)
       : y_(y),
         x_(y.x),
         b_(group / y.group_heads()),
@@ -114,9 +120,10 @@ class KeyPart {
     const bool* live = pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
     const Size queries = std::min(kQueryTile, x_.queries - i);
     const Strips<T> strips = strips_of(x_, pairs, keys);
-    copy_rows(x_.query.at(b_, h) + i * x_.query.row, x_.query.row, queries, x_.width, x_.scale, nullptr,
-              query_);
-    copy_rows(y_.d_out.at(b_, h) + i * y_.d_out.row, y_.d_out.row, queries, x_.value_width, T(1), nullptr,
+    bool sees[kQueryTile];  // a query with no pairs takes no part, whatever stands in it
+    for (Size row = 0; row < queries; ++row) sees[row] = !is_blind(y_, b_ * x_.heads + h, i + row);
+    copy_rows(x_.query.at(b_, h) + i * x_.query.row, x_.query.row, queries, x_.width, x_.scale, sees, query_);
+    copy_rows(y_.d_out.at(b_, h) + i * y_.d_out.row, y_.d_out.row, queries, x_.value_width, T(1), sees,
               d_out_);
     const Tile<const T> query{query_.data, width_}, d_out{d_out_.data, value_width_}, k{key_.data, width_};
     ScoreTile<T> tile{weights_.data, b_, h, i, key, queries, keys, live};
@@ -164,7 +171,11 @@ class KeyPart {
     strips.each_query(queries, [&](Size i, Span keys) {
       T *weights = weights_.data + i * kKeyTile, *d = d_scores_.data + i * kKeyTile;
       const T lse = y_.lse[first + i];
-      const Batch<T> base(lse == -kInfinity<T> ? T(0) : lse), compared(compared_[first + i]), none(T(0));
+      if (lse == -kInfinity<T>) {  // no pairs
+        for (T* row : {weights, d}) std::fill_n(row, strips.padded_keys(), T(0));
+        return;
+      }
+      const Batch<T> base(lse), compared(compared_[first + i]), none(T(0));
       for (Size j = keys.begin; j < keys.end; j += kLanes<T>) {
         const Batch<T> weight = weight_of(load(static_cast<const T*>(weights + j)) - base);
         const Batch<T> change = weight * (load(static_cast<const T*>(d + j)) - compared);
@@ -180,7 +191,7 @@ class KeyPart {
   const Attention<T>& x_;
   Size b_, h_, width_, value_width_;
   const T* compared_;
-  T* learned_;
+  double* learned_;
   Scratch<T> memory_;
   Tile<T> key_, key_turned_, value_, value_turned_, d_key_, d_value_, query_, d_out_, given_, weights_,
       d_scores_, slopes_;
@@ -193,8 +204,10 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
                         const T* d_lse, Heads<T> d_query, Heads<T> d_key, Heads<T> d_value, T* d_learned) {
   const Size learned =
       (x.pairs != nullptr ? x.pairs->learned() : 0) + (x.score != nullptr ? x.score->learned() : 0);
-  std::fill_n(d_learned, learned, T(0));
-  if (x.batch * x.heads == 0) return;
+  if (x.batch * x.heads == 0) {
+    std::fill_n(d_learned, learned, T(0));
+    return;
+  }
   const Backward<T> y{x, out, lse, d_out, d_lse, d_query, d_key, d_value};
   const Size groups = y.groups(), key_tiles = ceil_div(x.keys, kKeyTile), width = whole_vectors<T>(x.width);
   const Scratch<T> compared(x.batch * x.heads * x.queries);
@@ -202,8 +215,8 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
 
   const Size parts = std::clamp<Size>(kFewGroups / groups, 1, std::max<Size>(1, key_tiles));
   const Size tasks = groups * parts;
-  const Scratch<T> learned_by(tasks * learned);
-  std::fill_n(learned_by.data(), tasks * learned, T(0));
+  const Scratch<double> learned_by(tasks * learned);
+  std::fill_n(learned_by.data(), tasks * learned, 0.0);
   // Rows of whole vectors are added up where they belong; others, and those of parts, beside it.
   const bool in_place = parts == 1 && width == x.width;
   const Size row = in_place ? d_query.row : width, head = in_place ? d_query.head : x.queries * width;
@@ -229,8 +242,15 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
         std::copy_n(sum, x.width, d_query.at(b, h) + i * d_query.row);
       }
     });
-  for (Size task = 0; task < tasks; ++task)
-    for (Size i = 0; i < learned; ++i) d_learned[i] += learned_by.data()[task * learned + i];
+  for (Size item = 0; item < x.batch * x.heads; ++item)  // 0 times what others see need not be 0
+    for (Size i = 0; i < x.queries; ++i)
+      if (is_blind(y, item, i))
+        std::fill_n(d_query.at(item / x.heads, item % x.heads) + i * d_query.row, x.width, T(0));
+  for (Size i = 0; i < learned; ++i) {
+    double sum = 0;
+    for (Size task = 0; task < tasks; ++task) sum += learned_by.data()[task * learned + i];
+    d_learned[i] = static_cast<T>(sum);
+  }
 }
 
 template void attention_backward(const Attention<float>&, Heads<const float>, const float*,

@@ -25,6 +25,7 @@ constexpr Size kChunkTiles = 8;  // of queries: what a task keeps fits the L2 ca
 template <class T>
 struct Online {
   T top[kQueryTile], sum[kQueryTile], shrink[kQueryTile];
+  bool sees[kQueryTile] = {};  // some pair that is not hidden
 
   /// `sink`: a score of a key that all see; −∞: there is none.
   void start(T sink) {
@@ -41,6 +42,7 @@ struct Online {
       Batch<T> peak(-kInfinity<T>);
       for (Size j = keys.begin; j < keys.end; j += kL) peak = max_nan(peak, load(row + j));
       const T before = top[i];
+      sees[i] |= reduce_max(peak) != -kInfinity<T>;
       top[i] = reduce_max(max_nan(peak, Batch<T>(before)));
       base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // nothing to see so far: all weights 0
       shrink[i] = before - base[i];
@@ -146,10 +148,15 @@ class Chunk {
     for (Size i = 0; i < count_; ++i) {
       const Online<T>& online = online_[i / kQueryTile];
       const T top = online.top[i % kQueryTile], sum = online.sum[i % kQueryTile];
+      if (!online.sees[i % kQueryTile]) {  // 0 times what others see need not be 0
+        std::fill_n(to + i * out.row, x_.value_width, T(0));
+        lse_to[i] = -kInfinity<T>;
+        continue;
+      }
       T* sums = sums_ + i * value_width_;
-      shrink(sums, sum == T(0) ? T(0) : T(1) / sum);
+      shrink(sums, T(1) / sum);
       std::copy_n(sums, x_.value_width, to + i * out.row);
-      lse_to[i] = sum == T(0) ? -kInfinity<T> : top + std::log(sum);
+      lse_to[i] = top + std::log(sum);
     }
   }
 

@@ -10,6 +10,7 @@
 #include "core/simd/arch.hpp"
 #include "core/simd/attention.hpp"
 #include "core/simd/dual.hpp"
+#include "core/simd/matmul_blocks.hpp"
 #include "core/simd/score_tiles.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
@@ -44,8 +45,19 @@ class LambdaPairs final : public TilePairs<T> {
   }
 
   void backward(const ScoreTile<T>& tile, const T* d, Tile<const T> query, Tile<const T> key, Tile<T> d_query,
-                Tile<T> d_key, T* learned) const override {
+                Tile<T> d_key, double* learned) const override {
+    // What is learned is summed over one query's pairs in T, and over queries in f64: of a long text, a sum
+    // of f32 would lose digits.
+    const Scratch<T> of_query(this->learned());
+    const auto finish_query = [&] {
+      for (Size w = 0; w < this->learned(); ++w)
+        learned[w] += static_cast<double>(std::exchange(of_query.data()[w], T(0)));
+    };
+    std::fill_n(of_query.data(), this->learned(), T(0));
+    Size query_before = 0;
     each_pair(tile, [&](Size i, Size j) {
+      if (i != query_before) finish_query();
+      query_before = i;
       const T change = d[i * kKeyTile + j];
       if (change == T(0)) return;
       const T *q = query.data + i * query.row, *k = key.data + j * key.row;
@@ -59,9 +71,10 @@ class LambdaPairs final : public TilePairs<T> {
         add(0, d_query.data + i * d_query.row + u);
         add(1, d_key.data + j * d_key.row + u);
         for (std::size_t w = 0; w < N; ++w)
-          add(2 + w, learned + weights_[w].first + tile.head * weights_[w].head + u);
+          add(2 + w, of_query.data() + weights_[w].first + tile.head * weights_[w].head + u);
       });
     });
+    finish_query();
   }
 
  private:

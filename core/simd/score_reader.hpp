@@ -32,7 +32,8 @@ struct Source {
 [[noreturn]] void fail_rank(const Dims& shape, Size indices);
 /// Throws std::domain_error for the remainder by 0 of a whole number.
 [[noreturn]] void fail_remainder();
-/// Throws std::out_of_range for an index outside a table, with the place of the score.
+/// Throws std::out_of_range for an index outside a table or between whole numbers, with the place of the
+/// score.
 [[noreturn]] void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair);
 
 /// Where the lanes of a read lie in a table: at first, first + step, …; or anywhere.
@@ -109,26 +110,32 @@ struct Reading {
   QueryKey at(Size lane) const { return {first.b, first.h, first.i, first.j + lane}; }
   bool is_live(Size lane) const { return lane < lanes && (live == nullptr || live[lane]); }
 
-  /// Adds the lanes to the gradient of the table that the derivative is for. Lanes that are not live are 0.
-  void add(T* gradients, Batch<T> change) const {
-    T* to = gradients + learned;
+  /// Adds the lanes to the gradient of the table that the derivative is for, a sum of f64: over a long text
+  /// one of f32 would lose digits. Lanes that are not live are 0.
+  void add(double* gradients, Batch<T> change) const {
+    double* to = gradients + learned;
     const bool whole = lanes >= kLanes<T>;
     if (places.spaced && places.step == 0) {
-      to[places.first] += reduce_add(change);
+      to[places.first] += static_cast<double>(reduce_add(change));
     } else if (places.spaced && places.step == 1 && whole) {
-      to += places.first;
-      store(to, load(static_cast<const T*>(to)) + change);
+      add_lanes(to + places.first, change);
     } else if (places.spaced && places.step == -1 && whole) {
-      to += places.first - (kLanes<T> - 1);
-      store(to, load(static_cast<const T*>(to)) + reverse(change));
+      add_lanes(to + places.first - (kLanes<T> - 1), reverse(change));
     } else {
       T changes[kLanes<T>];
       store(changes, change);
       for (Size lane = 0; lane < kLanes<T>; ++lane)
         if (is_live(lane))
           to[places.spaced ? places.first + lane * places.step : each[static_cast<std::size_t>(lane)]] +=
-              changes[lane];
+              static_cast<double>(changes[lane]);
     }
+  }
+
+ private:
+  static void add_lanes(double* to, Batch<T> change) {
+    T changes[kLanes<T>];
+    store(changes, change);
+    for (Size lane = 0; lane < kLanes<T>; ++lane) to[lane] += static_cast<double>(changes[lane]);
   }
 };
 
@@ -208,9 +215,9 @@ class Reader {
     const Size size = table_.shape[axis], most = std::min(kLanes<T>, reading_.lanes) - 1;
     const T last = first + static_cast<T>(most) * step, end = static_cast<T>(size);
     if (!(std::min(first, last) >= T(0) && std::max(first, last) < end)) return false;
-    const auto whole = static_cast<Size>(most > 0 ? step : T(0));
-    if (most > 0 && static_cast<T>(whole) != step) return false;
-    places.first = places.first * size + static_cast<Size>(first);
+    const auto whole = static_cast<Size>(most > 0 ? step : T(0)), begin = static_cast<Size>(first);
+    if (static_cast<T>(begin) != first || (most > 0 && static_cast<T>(whole) != step)) return false;
+    places.first = places.first * size + begin;
     places.step = places.step * size + whole;
     return true;
   }
@@ -224,7 +231,8 @@ class Reader {
     for (Size lane = 0; lane < kLanes<T>; ++lane) {
       if (!reading_.is_live(lane)) continue;
       const T at = indices[lane];
-      if (!(at > T(-1) && at < static_cast<T>(table_.shape[axis])))
+      const bool inside = at >= T(0) && at < static_cast<T>(table_.shape[axis]);
+      if (!inside || static_cast<T>(static_cast<Size>(at)) != at)
         fail_read(table_.shape, axis, static_cast<double>(at), reading_.at(lane));
       Size& place = each[static_cast<std::size_t>(lane)];
       place = place * table_.shape[axis] + static_cast<Size>(at);

@@ -37,6 +37,10 @@ void fail_remainder() {
 }
 
 void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair) {
+  if (index >= 0 && index < static_cast<double>(shape[axis]))
+    throw std::out_of_range("[score_mod] index " + number(index) + " of axis " + std::to_string(axis) +
+                            " of a table " + text(shape) + " is no whole number, for " + text(pair) +
+                            ": round it with floor");
   throw std::out_of_range("[score_mod] index " + number(index) + " is outside axis " + std::to_string(axis) +
                           " of a table " + text(shape) + ", for " + text(pair) +
                           ": clamp it, or mask the pair");

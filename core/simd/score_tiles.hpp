@@ -49,7 +49,7 @@ class LambdaTiles final : public TileScore<T> {
     });
   }
 
-  void backward(const ScoreTile<T>& tile, const T* d, T* learned) const override {
+  void backward(const ScoreTile<T>& tile, const T* d, double* learned) const override {
     const Batch<T> none(T(0));
     each(tile, [&](Size offset, T* scores, const At<Whole, Batch<T>>& at, Reading<T>& reading) {
       const Batch<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);

@@ -43,7 +43,7 @@ struct WatchedTiles : tapestry::simd::TileScore<T> {
     std::fill_n(slopes, tile.queries * tapestry::simd::kKeyTile, T(1));
     watch.look();
   }
-  void backward(const tapestry::simd::ScoreTile<T>&, const T*, T*) const override {}
+  void backward(const tapestry::simd::ScoreTile<T>&, const T*, double*) const override {}
   Watch& watch;
 };
 
@@ -58,7 +58,9 @@ struct WatchedScore : tapestry::ScoreMod::Form {
                                                               const std::vector<Tensor>&) const override {
     return std::make_unique<WatchedTiles<double>>(watch);
   }
-  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>&) const override { return scores; }
+  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>&, const tapestry::Mask&) const override {
+    return scores;
+  }
   Watch& watch;
 };
 

@@ -108,16 +108,26 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
   check_heads(query, memory.keys);
   // 1. Score: how well does each key answer each query?
-  Tensor asking = keep(memory.seeing, query);
-  if (positions_) asking = positions_->turn(asking, state.step);
-  const Mask mask = memory.pairs();
-  state.mask = mask;
-  Tensor scores = score_.score(asking, memory.keys, state);
-  if (positions_) {
+  Tensor asking;
+  const auto score = [&](const Mask& seeing, const Mask& pairs) {
+    asking = keep(seeing, query);
+    if (positions_) asking = positions_->turn(asking, state.step);
+    state.mask = pairs;
+    Tensor scores = score_.score(asking, memory.keys, state);
+    if (!positions_) return scores;
     if (const Tensor order = positions_->score(asking, scores.size(-1)); order.defined())
-      scores = scores + order;
-    else if (const auto mod = positions_->in_tiles(scores.size(-2), scores.size(-1)); mod && mod->defined())
-      scores = mod->by_ops(scores);
+      return scores + order;
+    const auto mod = positions_->in_tiles(scores.size(-2), scores.size(-1));
+    return mod && mod->defined() ? mod->by_ops(scores, pairs) : scores;
+  };
+  Mask mask = memory.pairs(), seeing = memory.seeing;
+  const ScoreState before = state;
+  Tensor scores = score(seeing, mask);
+  if (const std::optional<Mask> rest = without_hidden(mask, scores)) {
+    // Scores of −∞ hide pairs as a mask does, and with the last of a query's pairs the query.
+    mask = *rest, seeing = seeing_queries(mask);
+    state = before;
+    scores = keep(mask, score(seeing, mask));
   }
   // 2. Mask: which pairs count at all? In local attention only those inside a window.
   const Window window = local_ ? (*local_)(asking, scores, mask, state.step) : Window{mask};
@@ -127,7 +137,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
-  Tensor context = matmul(used, memory.values);
+  Tensor context = keep(seeing, matmul(used, memory.values));
   if (positions_)
     if (const Tensor order = positions_->context(used); order.defined()) context = context + order;
 
