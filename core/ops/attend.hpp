@@ -59,10 +59,21 @@ struct AttendOptions {
 
 /// query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is the batch,
 /// those after it are heads. Leading axes of key and value broadcast to the query's; a last one of 1 is
-/// shared by its heads without a copy, so that
-/// grouped heads are query (B, groups, heads of a group, Tq, d) with key and value (B, groups, 1, Tk, …). No
-/// (Tq, Tk) matrix is made, forward or backward: memory grows as Tq + Tk. A query with no pairs gives exactly
-/// 0; what stands at keys and values that no query sees, NaN too, touches nothing.
+/// shared by its heads without a copy: grouped heads are query (B, groups, heads of a group, Tq, d) with key
+/// and value (B, groups, 1, Tk, …). No (Tq, Tk) matrix is made, forward or backward: memory grows as Tq + Tk.
+///
+/// What is promised of hidden pairs, NaN and infinity, here, by ops and in the layer Attention, for values,
+/// first and second derivatives:
+///  - A key or value that the mask hides from all queries touches nothing, whatever stands there.
+///  - A query with no pairs, by the mask or since all its scores are −∞, gives exactly 0 and has gradient 0,
+///    whatever stands in it or elsewhere.
+///  - At a key that others see, any finite number changes nothing for a query that does not see it. NaN and
+///    infinity there are faults of the input: they reach at least all who see it, unless the score drops
+///    them, and may reach every other result of the same batch row but those of queries with no pairs.
+///  - What a score gives at pairs that the mask hides, and in the branch that select() does not take, touches
+///    nothing: neither its value nor its slope, NaN or not.
+///  - A score of −∞ hides its pair as the mask does; only the key is still read, so if scores alone hide it
+///    from all, it has to hold numbers. NaN or +∞ made of a finite score throws.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               Where at = {});
 

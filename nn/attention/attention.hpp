@@ -61,8 +61,8 @@ struct Attended {
 
 class WeightRecorder;
 
-/// Leading axes (batch, heads) are free. What stands at a key or value that no query may see, NaN too,
-/// touches nothing.
+/// Leading axes (batch, heads) are free. Of hidden pairs, NaN and infinity it promises what attend() does
+/// (core/ops/attend.hpp).
 ///     Attention attention{{*this, "attention"}, additive(query_width, key_width, hidden)};
 ///     Attention plain{scaled_dot()};
 class Attention : public Module {

@@ -322,3 +322,137 @@ TEST_CASE("what a score gives at hidden pairs and in branches that were not take
       check_near({hv.to_vector()}, {second}, 1e-9);
     }
 }
+
+namespace {
+
+/// Rows of x (1, H, T, d) for which `which` says so, filled with `value`.
+Tensor filled(const Tensor& x, double value, const std::function<bool(Size)>& which) {
+  const Mask rows =
+      Mask::from(x.size(2), 1, [&](Size row, Size) { return which(row); }).reshape({1, 1, x.size(2), 1});
+  return where(rows, scalar(value, x.dtype()), x);
+}
+
+/// Values, first gradients in tiles' own way, then by the twin, and H v.
+Results all_of(const Function& f, const std::vector<Tensor>& x) {
+  Results results = run(f, x);
+  const Tensor dy = random_normal(f(x).shape(), 9, DType::f64);
+  Tape tape;
+  std::vector<Tensor> t;
+  for (const Tensor& one : x) t.push_back(variable(one));
+  const std::vector<Tensor> first =
+      tape.gradients(f(t), dy, t, {.create_graph = true, .zero_if_unused = true});
+  Tensor along;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    results.push_back(first[i].to_vector());
+    const Tensor term = sum(first[i] * random_normal(first[i].shape(), 20 + i, DType::f64));
+    along = i == 0 ? term : along + term;
+  }
+  for (const Tensor& second : tape.gradients(along, t, {.zero_if_unused = true}))
+    results.push_back(second.to_vector());
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("poison in what nobody sees, and in queries that see nothing, touches nothing in any derivative") {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    const std::vector<double> draw = random_uniform({8, 9}, seed, 0, 1, DType::f64).to_vector();
+    const auto may = [&](Size i, Size j) {
+      return i != 2 && i != 7 && j != 1 && j != 8 && draw[static_cast<std::size_t>(i * 9 + j)] < 0.5;
+    };
+    const auto blind = [&](Size i) {
+      for (Size j = 0; j < 9; ++j)
+        if (may(i, j)) return false;
+      return true;
+    };
+    const auto unseen = [&](Size j) {
+      for (Size i = 0; i < 8; ++i)
+        if (may(i, j)) return false;
+      return true;
+    };
+    const std::vector<Tensor> clean{random_normal({1, 2, 8, 3}, 11, DType::f64),
+                                    random_normal({1, 2, 9, 3}, 12, DType::f64),
+                                    random_normal({1, 2, 9, 2}, 13, DType::f64)};
+    for (const bool sink : {false, true})
+      for (const bool with_score : {false, true})
+        for (const double poison : {kNaN, kInf, -kInf}) {
+          CAPTURE(seed, sink, with_score, poison);
+          AttendOptions options{.mask = BlockMask::where(8, 9, [&](QueryKey p) { return may(p.i, p.j); }),
+                                .sink = sink};
+          // Query 4 sees nothing by its scores.
+          if (with_score)
+            options.score = score_mod([](auto s, auto at) { return select(at.i == 4, -kInf, s * 2); });
+          const auto is_blind = [&](Size i) { return blind(i) || (with_score && i == 4); };
+          const std::vector<Tensor> bad{filled(clean[0], poison, is_blind), filled(clean[1], poison, unseen),
+                                        filled(clean[2], poison, unseen)};
+          const Function tiles = [&](const auto& t) { return attend(t[0], t[1], t[2], options); };
+          const Function ops = [&](const auto& t) { return attend_by_ops(t[0], t[1], t[2], options); };
+          const Results want = all_of(ops, clean);
+          check_near(all_of(tiles, clean), want, 1e-12);
+          check_near(all_of(tiles, bad), want, 1e-12);
+          check_near(all_of(ops, bad), want, 1e-12);
+          // A key that others see: queries with no pairs stay 0, and all who see it know.
+          std::vector<Tensor> seen = bad;
+          Size key = 0;
+          while (unseen(key)) ++key;
+          for (const std::size_t which : {1U, 2U})
+            seen[which] = filled(bad[which], kNaN, [&](Size j) { return j == key; });
+          for (const Function& f : {tiles, ops}) {
+            const Results got = run(f, seen);
+            for (Size i = 0; i < 8; ++i)
+              for (const std::size_t which : {0U, 1U}) {
+                const Size width = which == 0 ? 2 : 3;
+                const double value = got[which][static_cast<std::size_t>(i * width)];
+                if (is_blind(i)) CHECK(value == 0);
+                if (!is_blind(i) && may(i, key)) CHECK(std::isnan(value));
+              }
+          }
+        }
+  }
+}
+
+TEST_CASE("what a pair score gives at hidden pairs touches nothing, in any derivative") {
+  const auto may = [](Size i, Size j) { return j <= i; };
+  // Keys that later queries see are smaller than the earlier ones': √(q − k) is NaN above the diagonal.
+  const Tensor q = reshape(arange(1, 13, 1, DType::f64), {1, 1, 4, 3}),
+               k = reshape(arange(0, 12, 1, DType::f64), {1, 1, 4, 3}),
+               v = random_normal({1, 1, 4, 2}, 3, DType::f64), w = random_normal({3}, 4, DType::f64);
+  const auto with = [&](auto f) {
+    return all_of(
+        [=](const std::vector<Tensor>& t) {
+          return attend(t[0], t[1], t[2],
+                        {.pairs = pair_score(f, wrt(t[3])),
+                         .mask = BlockMask::where(4, 4, [=](QueryKey p) { return may(p.i, p.j); })});
+        },
+        {q, k, v, w});
+  };
+  const Results got = with([](auto a, auto b, auto u) { return u * sqrt(a - b); });
+  check_near(got, with([](auto a, auto b, auto u) { return u * sqrt(max(a - b, 0.5)); }), 1e-12);
+  for (const auto& list : got)
+    CHECK(std::none_of(list.begin(), list.end(), [](double x) { return std::isnan(x); }));
+}
+
+TEST_CASE("what a score learns keeps its digits over a long text") {
+  // One number for all queries has the gradient of one number each, added up: only adding can differ.
+  constexpr Size kLong = 2048;
+  const std::vector<Tensor> x{random_normal({1, 2, kLong, 8}, 1), random_normal({1, 2, kLong, 8}, 2),
+                              random_normal({1, 2, kLong, 4}, 3)};
+  const auto gradient = [&](const Tensor& w, auto f) {
+    return run(
+        [&](const auto& t) {
+          return attend(x[0], x[1], x[2],
+                        {.mask = BlockMask::causal(kLong, kLong), .score = score_mod(f, wrt(t[0]))});
+        },
+        {w})[1];
+  };
+  const double whole = gradient(full({}, 1.5), [](auto s, auto, auto u) { return s * u(); })[0];
+  double sum = 0, squares = 0;
+  for (const double one :
+       gradient(full({2, kLong}, 1.5), [](auto s, auto at, auto u) { return s * u(at.h, at.i); })) {
+    sum += one;
+    squares += one * one;
+  }
+  const double error = std::abs(whole - sum) / std::sqrt(squares);
+  UNSCOPED_INFO("error " << error);
+  CHECK(error < 3e-7);
+}

@@ -198,3 +198,48 @@ TEST_CASE("a learned tensor that two arguments share gets both gradients") {
                             want = run([&] { return attend_by_ops(x, x, x, {.score = two}); });
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(1e-11));
 }
+
+TEST_CASE("what used to be accepted in silence is refused: a scale, an index, a tensor without wrt()") {
+  const Tensor x = random_normal({1, 1, 4, 2}, 1), table = ones({20});
+  for (const double scale :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    CHECK_THROWS_WITH(attend(x, x, x, {.scale = scale}), ContainsSubstring("[attend] scale is "));
+    CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.scale = scale}), ContainsSubstring("[attend] scale is "));
+  }
+  const std::string sentence =
+      "index 0.500000 of axis 0 of a table (20) is no whole number, for query 1 and key 0";
+  const auto half = [](auto s, auto at, auto t) { return s + t(at.i / 2); };
+  CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(half, table)}), ContainsSubstring(sentence));
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = score_mod(half, table)}), ContainsSubstring(sentence));
+  const auto below = [](auto s, auto at, auto t) { return s + t(at.j - at.j / 2 - 0.5); };
+  CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(below, table)}), ContainsSubstring("index -0.5"));
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = score_mod(below, table)}),
+                    ContainsSubstring("index -0.5"));
+  // Pairs that do not count may be read anywhere.
+  const BlockMask even = BlockMask::where(4, 4, [](QueryKey p) { return p.i % 2 == 0; });
+  CHECK_NOTHROW(attend(x, x, x, {.mask = even, .score = score_mod(half, table)}));
+  CHECK_NOTHROW(attend_by_ops(x, x, x, {.mask = even, .score = score_mod(half, table)}));
+
+  const auto scaled = [](auto s, auto at, auto t) { return s * t(at.j); };
+  const Tensor weight = variable(ones({4}));
+  CHECK_THROWS_WITH(
+      score_mod(scaled, weight),
+      ContainsSubstring("asks for a gradient and would get none: wrap it in wrt() to train it"));
+  {
+    Tape tape;
+    const Tensor made = weight * 2.0;
+    CHECK_THROWS_WITH(score_mod(scaled, made), ContainsSubstring("would get none"));
+  }
+  CHECK_NOTHROW(score_mod(scaled, weight.detach()));
+  CHECK_NOTHROW(score_mod(scaled, wrt(weight)));
+}
+
+TEST_CASE("by ops, a score's mistakes throw as in tiles") {
+  const Tensor x = random_normal({1, 1, 4, 2}, 1);
+  const ScoreMod divided = score_mod([](auto s, auto at) { return s * 0 / (at.i - at.j); });
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = divided}),
+                    ContainsSubstring("the score of query 0 and key 0 (batch row 0, head 0) became NaN"));
+  const ScoreMod outside = score_mod([](auto s, auto at, auto t) { return s + t(at.j); }, ones({3}));
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = outside}),
+                    ContainsSubstring("index 3 is outside axis 0 of a table (3), for query 0 and key 3"));
+}
