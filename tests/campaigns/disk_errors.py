@@ -33,6 +33,7 @@ HARMLESS = {
     ("read", "EINTR"),
     ("flock", "EINTR"),
     ("flock", "ENOLCK"),
+    ("flock", "EIO"),
     ("close", "EIO"),
     ("unlink", "EACCES"),
     ("remove", "EACCES"),
