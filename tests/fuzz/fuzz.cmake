@@ -24,7 +24,7 @@ foreach(target tapestry_core tapestry_nn tapestry_optim tapestry_kit)
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
   foreach(source IN LISTS sources)
-    if(source MATCHES "/nn/text/|/core/(text|file)|/kit/(text|utf8|word_vectors|lexicon)|safetensors|training_state")
+    if(source MATCHES "/nn/text/|/core/(text|file)|/kit/(text|line_reader|utf8|word_vectors|lexicon)|safetensors|training_state")
       set_property(SOURCE ${source} DIRECTORY ${folder}
                    APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
     endif()
