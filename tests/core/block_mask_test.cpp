@@ -178,7 +178,7 @@ TEST_CASE("masks in tiles are joined and turned round as masks are") {
        std::vector<std::array<Dims, 3>>{{{{1, 1, 60, 110}, {1, 1, 60, 110}, {1, 1, 60, 110}}},
                                         {{{2, 3, 49, 97}, {1, 1, 49, 97}, {2, 3, 49, 97}}},
                                         {{{2, 1, 5, 200}, {1, 3, 5, 200}, {2, 3, 5, 200}}}}) {
-    const Mask x = mixed(a), y = !mixed(b) | Mask::causal(b[2], b[3]);
+    const Mask x = mixed(a), y = (!mixed(b)) | Mask::causal(b[2], b[3]);
     const BlockMask p = BlockMask::from(x, a[2], a[3]), q = BlockMask::from(y, b[2], b[3]);
     check_same(p & q, x & y, shape);
     check_same(p | q, x | y, shape);

@@ -68,7 +68,7 @@ void require_slopes(const Sample& sample, const Results& results) {
     const std::vector<double>& gradient = results[1 + i];
     const double slope = slope_between(dy.v, at(-kStep), at(kStep)), got = dot(gradient, direction.v);
     CAPTURE(i, slope, got, length(gradient));
-    REQUIRE(length(gradient) > 0);
+    if (!sample.zero_gradient) REQUIRE(length(gradient) > 0);
     REQUIRE(std::abs(got - slope) <= kTolerance * length(gradient));
   }
 }
