@@ -83,7 +83,7 @@ struct SymbolReader {
   }
 };
 
-/// What a lambda made of the scores, in their shape; −∞, with no gradient, where it hides a live pair.
+/// What a lambda made of the scores, in their shape.
 Tensor changed_scores(const Tensor& scores, const Symbol& result, const Mask& live);
 /// The scores (B, H, Tq, Tk) from those of the units; likewise.
 Tensor summed_units(const Tensor& query, const Tensor& key, const Symbol& units, const Mask& live);

@@ -38,8 +38,9 @@ class ScoreMod {
   const std::vector<Tensor>& learned() const { return learned_; }
   const std::vector<Tensor>& constants() const { return constants_; }
   /// From plain ops, scores (…, Tq, Tk) → scores. The first leading axis is the batch, the others are heads.
-  /// At pairs where `live`, which broadcasts to the scores, is false, any number stands then; at those that
-  /// the score hides −∞, which takes no gradient. Throws as tiles do for a read outside, NaN and +∞.
+  /// At pairs where `live`, which broadcasts to the scores, is false, any number stands then. Pairs of score
+  /// −∞ are to be left out with without_hidden(), and the scores made again: their slopes may be NaN. Throws
+  /// as tiles do for a read outside, NaN and +∞.
   Tensor by_ops(const Tensor& scores, const Mask& live = {}) const;
 
  private:

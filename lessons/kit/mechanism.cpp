@@ -29,13 +29,17 @@ AttendOptions options_of(const Mechanism& mechanism, const Learned& learned, Siz
 Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
                   const Learned& learned) {
   const AttendOptions options = options_of(mechanism, learned, query.size(-2), key.size(-2));
-  Tensor scores = options.pairs.defined()
-                      ? options.pairs.form().by_ops(query, key, options.pairs.learned().data())
-                      : matmul(query, transpose(key)) / std::sqrt(static_cast<double>(query.size(-1)));
-  if (options.score.defined()) scores = options.score.by_ops(scores);
-  return matmul(tapestry::normalised(mechanism.normalise, scores,
-                                     options.mask.in_tiles(query.size(-2), key.size(-2)).mask()),
-                value);
+  Mask live = options.mask.in_tiles(query.size(-2), key.size(-2)).mask();
+  const auto score = [&] {
+    const Tensor scores =
+        options.pairs.defined()
+            ? options.pairs.form().by_ops(query, key, options.pairs.learned().data(), live)
+            : matmul(query, transpose(key)) / std::sqrt(static_cast<double>(query.size(-1)));
+    return options.score.defined() ? options.score.by_ops(scores, live) : scores;
+  };
+  Tensor scores = score();
+  if (const auto rest = without_hidden(live, scores)) live = *rest, scores = score();
+  return matmul(tapestry::normalised(mechanism.normalise, scores, live), value);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/score_lambda.hpp"
 #include "nn/attention/attention.hpp"
+#include "nn/positions/programmed.hpp"
 #include "nn/recurrent.hpp"
 #include "tests/nn/golden.hpp"
 
@@ -112,6 +114,54 @@ TEST_CASE("what no query may see touches nothing in attention") {
     if (i < 5) CHECK(sum(abs(select(clean[i], 0, 2))).item() == 0);
   }
   CHECK(sum(abs(clean[0])).item() > 0);
+}
+
+TEST_CASE("a score in the slot for positions hides and is hidden as in attend(), NaN and all") {
+  const auto score = [](auto s, auto at, auto w) {  // −∞ for query 3, no number above the diagonal
+    return select(at.i == 3, -std::numeric_limits<double>::infinity(), s - w() * log(1 + at.i - at.j));
+  };
+  Attention with_score(scaled_dot(), {.positions = programmed({{"w", {}, constant(0.7)}},
+                                                              [&](const std::vector<Tensor>& p, Size, Size) {
+                                                                return score_mod(score, wrt(p[0]));
+                                                              })});
+  with_score.initialise(1, DType::f64);
+  const Tensor weight = with_score.parameters()[0];
+  const Mask causal = Mask::from(6, 6, [](Size i, Size j) { return j <= i && i != 5 && j != 1; });
+  const auto poisoned_rows = [](const Tensor& x, const std::vector<Size>& rows, double poison) {
+    const Mask bad = Mask::from(6, 1, [&](Size i, Size) {
+                       return std::find(rows.begin(), rows.end(), i) != rows.end();
+                     }).reshape({1, 1, 6, 1});
+    return where(bad, scalar(poison, x.dtype()), x);
+  };
+  const Tensor q0 = random_normal({1, 2, 6, 3}, 1, DType::f64),
+               k0 = random_normal({1, 2, 6, 3}, 2, DType::f64),
+               v0 = random_normal({1, 2, 6, 4}, 3, DType::f64),
+               dy = random_normal({1, 2, 6, 4}, 4, DType::f64);
+  const auto run = [&](double poison, bool layer, bool twice) {
+    const Tensor q = variable(poisoned_rows(q0, {3, 5}, poison)),
+                 k = variable(poisoned_rows(k0, {1, 5}, poison)),
+                 v = variable(poisoned_rows(v0, {1, 5}, poison));
+    Tape tape;
+    const Tensor y =
+        layer ? with_score(q, k, v, causal).context
+              : attend(q, k, v,
+                       {.mask = BlockMask::from(causal, 6, 6), .score = score_mod(score, wrt(weight))});
+    std::vector<Tensor> results{y.detach()};
+    for (const Tensor& g :
+         tape.gradients(y, dy, std::vector<Tensor>{q, k, v, weight}, {.create_graph = twice}))
+      results.push_back(g.detach());
+    return results;
+  };
+  const auto want = run(0, false, false);
+  for (const bool layer : {false, true})
+    for (const bool twice : {false, true})
+      for (const double poison : {0.0, kNaN, std::numeric_limits<double>::infinity()}) {
+        const auto got = run(poison, layer, twice);
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          CAPTURE(layer, twice, poison, i);
+          CHECK(max(abs(got[i] - want[i])).item() < 1e-12);
+        }
+      }
 }
 
 TEST_CASE("strict attention reports a query with nothing to attend to") {
