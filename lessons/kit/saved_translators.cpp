@@ -7,6 +7,7 @@
 #include "lessons/kit/translator_training.hpp"
 #include "lessons/kit/translators.hpp"
 #include "lessons/kit/usage_error.hpp"
+#include "lessons/kit/utf8.hpp"
 
 namespace tapestry::kit {
 namespace {
@@ -53,7 +54,7 @@ TranslatedSentence translate_sentence(const std::filesystem::path& checkpoint, c
   const SavedTranslator& saved = result.translator;
   for (const std::string& word : words)
     if (!saved.source.contains(word))
-      fmt::print("  \"{}\" is not in the dictionary: it is read as <unk>\n", word);
+      fmt::print("  \"{}\" is not in the dictionary: it is read as <unk>\n", printable(word));
   result.written = translate(*saved.model, saved.source, saved.target, {words}, how).front();
   return result;
 }
