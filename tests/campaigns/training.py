@@ -85,7 +85,7 @@ def results(run, out):
             found[name] = read_log(file)
         elif re.fullmatch(r".*\.svg", name):
             found[name] = file.read_bytes()
-        elif not re.search(r"\.trial-\d+(\.new)?$|(^|/)\.?[^/]*lock$", name):
+        elif not re.search(r"\.trial[^/]*$|(^|/)\.?[^/]*lock$", name):
             found[name] = "left over"
     said = run.out[run.out.rfind("  trained ") :].replace(str(out), "OUT").splitlines()[1:]
     found["said"] = [
