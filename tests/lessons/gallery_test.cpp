@@ -21,12 +21,12 @@ using lesson26::GalleryEntry;
 
 namespace {
 
-using Learned = std::vector<Tensor>;
+using Values = std::vector<Tensor>;
 using Reference =
-    std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned)>;
+    std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v, const Values& learned)>;
 using May = std::function<bool(Size i, Size j)>;
 /// What is done to scaled scores (B, H, T, T); `apart` (T, T) holds i − j.
-using Change = std::function<Tensor(const Tensor& scores, const Tensor& apart, const Learned& learned)>;
+using Change = std::function<Tensor(const Tensor& scores, const Tensor& apart, const Values& learned)>;
 
 constexpr DType f64 = DType::f64;
 
@@ -39,7 +39,7 @@ Tensor dots(const Tensor& q, const Tensor& k) {
 }
 
 Reference element(const May& may, const Change& change = {}) {
-  return [=](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
+  return [=](const Tensor& q, const Tensor& k, const Tensor& v, const Values& learned) {
     const Size n = q.size(-2);
     const Tensor place = arange(0, static_cast<double>(n), 1, f64);
     Tensor scores = dots(q, k);
@@ -72,14 +72,14 @@ Tensor turned(const Tensor& x) {
 }
 
 /// v · tanh(q + k + b) / ‖v‖ · g
-Tensor normed_additive(const Tensor& q, const Tensor& k, const Tensor& v, const Learned& w) {
+Tensor normed_additive(const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
   const Tensor units = tanh(unsqueeze(q, -2) + unsqueeze(k, -3) + w[2]);
   const Tensor length = sqrt(sum(w[0] * w[0]));
   return matmul(softmax(w[1] * sum(units * w[0], {-1}) / length, -1), v);
 }
 
 /// Tu et al. 2016: each key's weights so far go into its next score.
-Tensor coverage(const Tensor& q, const Tensor& k, const Tensor& v, const Learned& w) {
+Tensor coverage(const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
   std::vector<Tensor> contexts, weights = {zeros({q.size(0), q.size(1), k.size(-2)}, f64)};
   for (Size i = 0; i < q.size(-2); ++i) {
     Tensor in = slice(q, -2, i, i + 1) + k;  // (B, H, Tk, d)
@@ -91,7 +91,7 @@ Tensor coverage(const Tensor& q, const Tensor& k, const Tensor& v, const Learned
 }
 
 /// Luong et al. 2015, equations 9 and 10, without the window's edge: σ = 2.
-Tensor local_p(const Tensor& q, const Tensor& k, const Tensor& v, const Learned& w) {
+Tensor local_p(const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
   const Size n = k.size(-2);
   const Tensor p =
       static_cast<double>(n) * sigmoid(sum(tanh(matmul(q, w[0])) * transpose(w[1]), {-1}, Keep::yes));
@@ -100,7 +100,7 @@ Tensor local_p(const Tensor& q, const Tensor& k, const Tensor& v, const Learned&
 }
 
 /// Ye et al. 2024: (softmax(Q₁ K₁ᵀ) − λ softmax(Q₂ K₂ᵀ)) V
-Tensor differential(const Tensor& q, const Tensor& k, const Tensor& v, const Learned& w) {
+Tensor differential(const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
   const Size half = q.size(-1) / 2;
   const Mask mask = pairs(q.size(-2), causal);
   const auto weights = [&](Size from) {
@@ -110,7 +110,7 @@ Tensor differential(const Tensor& q, const Tensor& k, const Tensor& v, const Lea
 }
 
 /// Shazeer et al. 2020: heads mix before and after softmax.
-Tensor talking_heads(const Tensor& q, const Tensor& k, const Tensor& v, const Learned& w) {
+Tensor talking_heads(const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
   const auto mix = [](const Tensor& matrix, const Tensor& x) {  // over axis 1
     return permute(matmul(permute(x, {0, 2, 3, 1}), transpose(matrix)), {0, 3, 1, 2});
   };
@@ -118,14 +118,14 @@ Tensor talking_heads(const Tensor& q, const Tensor& k, const Tensor& v, const Le
 }
 
 /// Softmax with e^0 more in its sum.
-Tensor sink(const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
+Tensor sink(const Tensor& q, const Tensor& k, const Tensor& v, const Values&) {
   const Tensor scores = dots(q, k);
   const Tensor terms = where(pairs(q.size(-2), causal), exp(scores), zeros({}, f64));
   return matmul(terms / (1.0 + sum(terms, {-1}, Keep::yes)), v);
 }
 
 /// Ramapuram et al. 2024: σ(s − log n)
-Tensor sigmoid_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
+Tensor sigmoid_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Values&) {
   const Tensor scores = dots(q, k);
   const Tensor weights = 1.0 / (1.0 + static_cast<double>(k.size(-2)) * exp(0.0 - scores));
   return matmul(where(pairs(q.size(-2), causal), weights, zeros({}, f64)), v);
@@ -169,36 +169,36 @@ const std::map<std::string, Reference>& references() {
        element([](Size i, Size j) { return std::min(i, j) < 2 || (i - j < 4 && j - i < 4); })},
       {"tree mask", element(is_ancestor)},
       {"ALiBi", element(causal,
-                        [](const Tensor& s, const Tensor& apart, const Learned&) {
+                        [](const Tensor& s, const Tensor& apart, const Values&) {
                           const Tensor heads = arange(1, 5, 1, f64);
                           return s - per_head(exp(heads * -std::log(4.0))) * abs(apart);
                         })},
       {"relative bias", element({},
-                                [](const Tensor& s, const Tensor&, const Learned& w) {
+                                [](const Tensor& s, const Tensor&, const Values& w) {
                                   return s + looked_up(w[0], s.size(-1), [](Size far) {
                                            return std::clamp<Size>(-far, -8, 8) + 8;
                                          });
                                 })},
       {"T5 buckets", element(causal,
-                             [](const Tensor& s, const Tensor&, const Learned& w) {
+                             [](const Tensor& s, const Tensor&, const Values& w) {
                                return s + looked_up(w[0], s.size(-1), bucket);
                              })},
       {"soft-cap", element({}, [](const Tensor& s, const Tensor&,
-                                  const Learned&) { return tanh(s * 0.5) * 2.0; })},
+                                  const Values&) { return tanh(s * 0.5) * 2.0; })},
       {"distance decay", element(causal,
-                                 [](const Tensor& s, const Tensor& apart, const Learned& w) {
+                                 [](const Tensor& s, const Tensor& apart, const Values& w) {
                                    return s - per_head(w[0]) * log(1.0 + per_head(w[1]) * abs(apart));
                                  })},
       {"learned temperature",
-       element({}, [](const Tensor& s, const Tensor&, const Learned& w) { return s / per_head(w[0]); })},
+       element({}, [](const Tensor& s, const Tensor&, const Values& w) { return s / per_head(w[0]); })},
       {"forgetting", element(causal, [](const Tensor& s, const Tensor&,
-                                        const Learned& w) { return forgetting(s, w[0]); })},
+                                        const Values& w) { return forgetting(s, w[0]); })},
       {"rotary",
-       [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
+       [](const Tensor& q, const Tensor& k, const Tensor& v, const Values&) {
          return matmul(softmax(dots(turned(q), turned(k)), -1), v);
        }},
       {"cosine",
-       [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& w) {
+       [](const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
          const auto square = [](const Tensor& x) { return sum(x * x, {-1}, Keep::yes); };
          const Tensor lengths = sqrt(matmul(square(q), transpose(square(k))));
          return matmul(softmax(w[0] * matmul(q, transpose(k)) / lengths, -1), v);
@@ -214,8 +214,8 @@ const std::map<std::string, Reference>& references() {
 }
 
 /// Query, key, value, then what is learned, each moved a little from its first values.
-Learned draw(const kit::Mechanism& mechanism, Size words) {
-  Learned all;
+Values draw(const kit::Mechanism& mechanism, Size words) {
+  Values all;
   for (std::uint64_t i = 1; i <= 3; ++i)
     all.push_back(variable(random_normal({2, mechanism.heads, words, mechanism.width}, i, f64)));
   for (Tensor& one : kit::first_values(mechanism, 1, f64)) {
@@ -236,8 +236,8 @@ TEST_CASE("each mechanism of the gallery is its paper's formula, value and gradi
     const Reference& reference = references().at(mechanism.name);
     double apart = 0;
     for (const Size words : {1, 17, 60}) {  // 60 queries are more than one tile
-      const Learned all = draw(mechanism, words);
-      const Learned learned(all.begin() + 3, all.end());
+      const Values all = draw(mechanism, words);
+      const Values learned(all.begin() + 3, all.end());
       const auto own = [&] { return kit::run(mechanism, all[0], all[1], all[2], learned); };
       const auto theirs = [&] { return reference(all[0], all[1], all[2], learned); };
       apart = std::max({apart, kit::largest(own() - theirs()),
@@ -257,8 +257,8 @@ TEST_CASE("the gallery's last queries alone, as with a cache of keys, are those 
     if (mechanism.name == "coverage") continue;  // it adds up what all queries have read
     CAPTURE(mechanism.name);
     constexpr Size kWords = 60;
-    const Learned all = draw(mechanism, kWords);
-    const Learned learned(all.begin() + 3, all.end());
+    const Values all = draw(mechanism, kWords);
+    const Values learned(all.begin() + 3, all.end());
     const Tensor whole = references().at(mechanism.name)(all[0], all[1], all[2], learned);
     for (const Size last : {1, 50}) {  // 50 queries are more than one tile
       CAPTURE(last);
