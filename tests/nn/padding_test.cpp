@@ -164,6 +164,18 @@ TEST_CASE("a score in the slot for positions hides and is hidden as in attend(),
       }
 }
 
+TEST_CASE("a query that sees no key gives exactly 0, whatever others see") {
+  const Attention attention(scaled_dot());
+  const Tensor q = variable(random_normal({1, 3, 4}, 1, DType::f64)),
+               bad = variable(full({1, 5, 4}, kNaN, DType::f64));
+  const Mask mask = Mask::from(3, 5, [](Size i, Size) { return i != 1; });
+  Tape tape;
+  const Tensor y = attention(q, bad, bad, mask).context, row = select(y, 1, 1);
+  CHECK(row.to_vector() == std::vector<double>(4, 0));
+  CHECK_FALSE(all_finite(select(y, 1, 0)));  // those who see it know
+  CHECK(select(tape.gradients(sum(y), {q})[0], 1, 1).to_vector() == std::vector<double>(4, 0));
+}
+
 TEST_CASE("strict attention reports a query with nothing to attend to") {
   struct Model : Module {
     Attention attention{{*this, "look"}, dot(), {.strict = true}};
