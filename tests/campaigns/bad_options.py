@@ -187,7 +187,14 @@ def judge(campaign, number, arguments, names, silent, folder, env={}):
         run,
     )
     campaign.check(is_printable(run.err_bytes), f"{what}: the line holds what is no text", run)
-    named = names is None or names in run.err or bool(arguments) and str(arguments[0]) in run.err
+    # (Without a trained model the file to translate is not even opened.)
+    named = (
+        names is None
+        or names in run.err
+        or "there is no trained model" in run.err
+        or bool(arguments)
+        and str(arguments[0]) in run.err
+    )
     campaign.check(named, f"{what}: the line does not name {names!r}", run)
     campaign.check(len(run.err) < 3000, f"{what}: a line of {len(run.err)} characters", run)
     campaign.check(not silent or not run.out, f"{what}: it had begun already", run)

@@ -17,8 +17,7 @@ MEMORY = 3 << 30  # bytes that a single run may map
 
 ENGLISH = "the a small old red boy girl dog cat house tree sees takes finds runs sleeps near under with and".split()
 FRENCH = (
-    "le la petit vieux rouge garçon fille chien chat maison arbre "
-    "voit prend trouve court dort près sous avec et"
+    "le la petit vieux rouge garçon fille chien chat maison arbre " "voit prend trouve court dort près sous avec et"
 ).split()
 
 
