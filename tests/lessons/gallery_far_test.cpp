@@ -14,7 +14,7 @@ TEST_CASE("the gallery's farthest bucket begins at 91 and has no end", "[gallery
     const Tensor bias = expand(arange(0, 16, 1, DType::f64), {heads, 16});
     const std::vector<Tensor> learned{variable(bias + 0.0)};
     const Tensor found = entry.mechanism.score(learned, kTime, kTime)
-                             .by_ops(zeros({1, heads, kTime, kTime}, DType::f64))
+                             .by_ops(zeros({1, heads, kTime, kTime}, DType::f64), Mask::causal(kTime, kTime))
                              .detach();
     // The last distance of each of the first 15.
     const Size ends[] = {0, 1, 2, 3, 4, 5, 6, 7, 11, 15, 22, 31, 45, 63, 90};
