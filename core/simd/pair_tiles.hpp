@@ -79,7 +79,7 @@ class LambdaPairs final : public TilePairs<T> {
 
  private:
   using Inputs = std::array<Batch<T>, 2 + N>;
-  using Place = At<Whole, Batch<T>>;
+  using Place = At<WholeNumber, Batch<T>>;
 
   static Place place_of(const ScoreTile<T>& tile, Size i, Size j) {
     return {{tile.batch}, {tile.head}, Batch<T>(tile.first_query + i), Batch<T>(tile.first_key + j)};

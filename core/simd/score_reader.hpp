@@ -47,7 +47,7 @@ using EachPlace = std::array<Size, static_cast<std::size_t>(kLanes<T>)>;
 
 /// The number of a batch row or head in a lambda. It calculates as lanes do, so that a formula means the same
 /// in tiles and on whole tensors: a quotient keeps its fraction, and % is C's.
-struct Whole {
+struct WholeNumber {
   Size value = 0;
 
   operator double() const { return static_cast<double>(value); }
@@ -59,35 +59,35 @@ struct Whole {
   operator Dual<T>() const {
     return Dual<T>(value);
   }
-  friend Whole operator-(Whole a) { return {-a.value}; }
-  friend Whole abs(Whole a) { return {a.value < 0 ? -a.value : a.value}; }
+  friend WholeNumber operator-(WholeNumber a) { return {-a.value}; }
+  friend WholeNumber abs(WholeNumber a) { return {a.value < 0 ? -a.value : a.value}; }
 };
 
-inline Size size_of(Whole a) { return a.value; }
+inline Size size_of(WholeNumber a) { return a.value; }
 template <std::integral N>
 Size size_of(N a) {
   return static_cast<Size>(a);
 }
-/// One is a Whole, and the other another or an integer.
+/// One is a WholeNumber, and the other another or an integer.
 template <class A, class B>
-concept WholeNumbers = (std::same_as<A, Whole> && (std::same_as<B, Whole> || std::integral<B>)) ||
-                       (std::integral<A> && std::same_as<B, Whole>);
+concept WholeNumbers = (std::same_as<A, WholeNumber> && (std::same_as<B, WholeNumber> || std::integral<B>)) ||
+                       (std::integral<A> && std::same_as<B, WholeNumber>);
 
 template <class A, class B>
-requires WholeNumbers<A, B> Whole operator+(A a, B b) { return {size_of(a) + size_of(b)}; }
+requires WholeNumbers<A, B> WholeNumber operator+(A a, B b) { return {size_of(a) + size_of(b)}; }
 template <class A, class B>
-requires WholeNumbers<A, B> Whole operator-(A a, B b) { return {size_of(a) - size_of(b)}; }
+requires WholeNumbers<A, B> WholeNumber operator-(A a, B b) { return {size_of(a) - size_of(b)}; }
 template <class A, class B>
-requires WholeNumbers<A, B> Whole operator*(A a, B b) { return {size_of(a) * size_of(b)}; }
+requires WholeNumbers<A, B> WholeNumber operator*(A a, B b) { return {size_of(a) * size_of(b)}; }
 template <class A, class B>
 requires WholeNumbers<A, B>
 double operator/(A a, B b) { return static_cast<double>(size_of(a)) / static_cast<double>(size_of(b)); }
 template <class A, class B>
-requires WholeNumbers<A, B> Whole operator%(A a, B b) {
+requires WholeNumbers<A, B> WholeNumber operator%(A a, B b) {
   if (size_of(b) == 0) fail_remainder();
   return {size_of(a) % size_of(b)};
 }
-inline double operator%(Whole a, double b) { return std::fmod(static_cast<double>(a), b); }
+inline double operator%(WholeNumber a, double b) { return std::fmod(static_cast<double>(a), b); }
 template <class A, class B>
 requires WholeNumbers<A, B>
 bool operator==(A a, B b) { return size_of(a) == size_of(b); }
@@ -188,7 +188,7 @@ class Reader {
 
   template <class I>
   static auto lanes_of(I index) {
-    if constexpr (std::is_same_v<I, Whole> || std::is_integral_v<I>) {
+    if constexpr (std::is_same_v<I, WholeNumber> || std::is_integral_v<I>) {
       return size_of(index);
     } else if constexpr (std::is_same_v<I, Dual<T>>) {
       return index.value;

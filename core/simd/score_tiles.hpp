@@ -32,7 +32,7 @@ class LambdaTiles final : public TileScore<T> {
   Size learned() const override { return learned_; }
 
   void forward(const ScoreTile<T>& tile) const override {
-    each(tile, [&](Size, T* scores, const At<Whole, Batch<T>>& at, Reading<T>& reading) {
+    each(tile, [&](Size, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
       const Batch<T> before = load(static_cast<const T*>(scores));
       const Batch<T> after = evaluate<Batch<T>>(before, at, reading);
       store(scores, after);
@@ -41,7 +41,7 @@ class LambdaTiles final : public TileScore<T> {
   }
 
   void forward(const ScoreTile<T>& tile, T* slopes) const override {
-    each(tile, [&](Size offset, T* scores, const At<Whole, Batch<T>>& at, Reading<T>& reading) {
+    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
       const Batch<T> before = load(static_cast<const T*>(scores));
       const Dual<T> after = evaluate<Dual<T>>(Dual<T>(before, Batch<T>(T(1))), at, reading);
       store(scores, after.value);
@@ -51,7 +51,7 @@ class LambdaTiles final : public TileScore<T> {
 
   void backward(const ScoreTile<T>& tile, const T* d, double* learned) const override {
     const Batch<T> none(T(0));
-    each(tile, [&](Size offset, T* scores, const At<Whole, Batch<T>>& at, Reading<T>& reading) {
+    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
       const Batch<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);
       // Once for each read of what is learned; how many there are shows the first time.
       for (int read = 0, reads = 1; read < reads; ++read) {
@@ -65,7 +65,7 @@ class LambdaTiles final : public TileScore<T> {
 
  private:
   template <class Number>
-  Number evaluate(Number s, const At<Whole, Batch<T>>& at, Reading<T>& reading) const {
+  Number evaluate(Number s, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) const {
     reading.count = 0;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return Number(f_(s, at, Reader<T, Number>(sources_[I], reading)...));
@@ -85,7 +85,7 @@ class LambdaTiles final : public TileScore<T> {
         reading.first.j = tile.first_key + j;
         reading.lanes = tile.keys - j;
         if (tile.live != nullptr) reading.live = tile.live + i * kKeyTile + j;
-        const At<Whole, Batch<T>> at{
+        const At<WholeNumber, Batch<T>> at{
             {tile.batch}, {tile.head}, Batch<T>(reading.first.i), lanes + Batch<T>(reading.first.j)};
         body(i * kKeyTile + j, tile.scores + i * kKeyTile + j, at, reading);
       }

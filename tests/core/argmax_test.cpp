@@ -16,7 +16,8 @@ TEST_CASE("argmax is the first of equals, at every length and place") {
       for (std::uint64_t row = 0; row < 12; ++row) {
         std::size_t best = values.size();
         for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(length); ++i) {
-          values.push_back(static_cast<double>(stream.below(3, 100 * row + i)) - 1);  // few values: many equals
+          values.push_back(static_cast<double>(stream.below(3, 100 * row + i)) -
+                           1);  // few values: many equals
           if (values.back() > values[best]) best = values.size() - 1;
         }
         wanted.push_back(static_cast<std::int64_t>(best) - static_cast<std::int64_t>(row) * length);
