@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/ops/attend.hpp"
+#include "core/ops/reduce.hpp"
 #include "core/score_lambda.hpp"
 #include "core/simd/threads.hpp"
 #include "core/tape.hpp"
