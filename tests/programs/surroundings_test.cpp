@@ -93,7 +93,7 @@ void no_reader(int descriptor) {
 
 }  // namespace
 
-TEST_CASE("what cannot be told of progress stops no training") {
+TEST_CASE("what cannot be told of progress stops no training", "[unsanitized]") {
   const Learning usual;
   const Ended good = run(usual.words());
   REQUIRE(good.code == 0);
@@ -114,7 +114,7 @@ TEST_CASE("what cannot be told of progress stops no training") {
         }).code == 0);
 }
 
-TEST_CASE("an output that cannot be written is told, and nothing else is lost") {
+TEST_CASE("an output that cannot be written is told, and nothing else is lost", "[unsanitized]") {
   const Learning usual;
   REQUIRE(run(usual.words()).code == 0);
   const auto told = [](const Ended& end, const char* why) {
@@ -170,7 +170,7 @@ TEST_CASE("a pipe in the way of the checkpoint is told at once, and a link to it
   CHECK(fs::file_size(learning.folder() / "disk/model") > 1000);
 }
 
-TEST_CASE("a folder belongs to one run, until that ends or is killed") {
+TEST_CASE("a folder belongs to one run, until that ends or is killed", "[unsanitized]") {
   const Learning learning;
   Program first(learning.words({"--steps", "100000000"}));
   for (int i = 0; i < 2000 && !fs::exists(learning.folder() / "log.csv"); ++i)
@@ -203,7 +203,7 @@ TEST_CASE("without threads a run takes one, says so once, and has the same bits"
   CHECK(alone.log() == usual.log());
 }
 
-TEST_CASE("a narrow terminal gets narrow lines, anything else the lines as they are") {
+TEST_CASE("a narrow terminal gets narrow lines, anything else the lines as they are", "[unsanitized]") {
   const Learning learning;
   const Ended end = test::run_on_terminal(learning.words(), 20);
   CHECK(end.code == 0);
@@ -225,7 +225,7 @@ TEST_CASE("a narrow terminal gets narrow lines, anything else the lines as they 
   CHECK(longest > 80);
 }
 
-TEST_CASE("a text without a line's end is learned and written on") {
+TEST_CASE("a text without a line's end is learned and written on", "[unsanitized]") {
   const Learning learning("to be or not to be ");
   const Ended end = run(learning.words());
   CHECK(end.code == 0);
