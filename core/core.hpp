@@ -1,14 +1,14 @@
-// All of core/ that calling and writing ops takes. Who writes a kernel also includes core/map.hpp, which
-// brings xsimd and nearly doubles the compile time.
+// All of core/ that calling and writing ops takes. Who writes a kernel also includes core/tensor/map.hpp,
+// which brings xsimd and nearly doubles the compile time.
 #pragma once
 
-#include "core/checkpoint.hpp"
-#include "core/create.hpp"
-#include "core/derivatives.hpp"
-#include "core/gradcheck.hpp"
-#include "core/op.hpp"
+#include "core/check/gradcheck.hpp"
 #include "core/ops/ops.hpp"
-#include "core/random.hpp"
-#include "core/tape.hpp"
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tape/checkpoint.hpp"
+#include "core/tape/derivatives.hpp"
+#include "core/tape/op.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/random.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"

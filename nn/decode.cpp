@@ -9,7 +9,7 @@
 #include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"
 #include "core/ops/views.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
 
 namespace tapestry {
 

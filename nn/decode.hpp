@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

@@ -1,8 +1,8 @@
 #include "nn/embedding.hpp"
 
-#include "core/create.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/pointwise.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

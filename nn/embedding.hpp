@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/values.hpp"
+#include "core/tensor/values.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

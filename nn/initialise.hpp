@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/random.hpp"
 #include "core/simd/view.hpp"
+#include "core/tensor/random.hpp"
 
 namespace tapestry {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/create.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

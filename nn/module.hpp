@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/state.hpp"
-#include "core/tensor.hpp"
+#include "core/io/state.hpp"
+#include "core/tensor/tensor.hpp"
 #include "nn/initialise.hpp"
 
 namespace tapestry {

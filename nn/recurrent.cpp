@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
@@ -11,6 +10,7 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/recurrent.hpp"
 #include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/pool_vector.hpp"
-#include "core/values.hpp"
+#include "core/tensor/pool_vector.hpp"
+#include "core/tensor/values.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

@@ -6,8 +6,8 @@
 
 #include "core/ops/softmax.hpp"
 #include "core/ops/views.hpp"
-#include "core/random.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/random.hpp"
 
 namespace tapestry {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/create.hpp"
-#include "core/error.hpp"
 #include "core/ops/arithmetic.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/error.hpp"
 
 namespace tapestry {
 

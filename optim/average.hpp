@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "core/safetensors.hpp"
-#include "core/tensor.hpp"
+#include "core/io/safetensors.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

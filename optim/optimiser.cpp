@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "core/create.hpp"
+#include "core/io/text.hpp"
 #include "core/ops/views.hpp"
-#include "core/pool_vector.hpp"
-#include "core/text.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/pool_vector.hpp"
 #include "optim/restore.hpp"
 
 namespace tapestry {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/safetensors.hpp"
-#include "core/tensor.hpp"
+#include "core/io/safetensors.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

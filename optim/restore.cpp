@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/text.hpp"
+#include "core/io/text.hpp"
 
 namespace tapestry {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/safetensors.hpp"
+#include "core/io/safetensors.hpp"
 
 namespace tapestry {
 

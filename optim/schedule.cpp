@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/tensor/error.hpp"
 
 namespace tapestry {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/pool_vector.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "core/tensor/pool_vector.hpp"
 
 namespace tapestry::detail {
 

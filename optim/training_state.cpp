@@ -4,8 +4,8 @@
 #include <charconv>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/io/text.hpp"
+#include "core/tensor/error.hpp"
 #include "optim/restore.hpp"
 
 namespace tapestry {

@@ -17,8 +17,8 @@
 #include <map>
 #include <string>
 
-#include "core/random.hpp"
-#include "core/safetensors.hpp"
+#include "core/io/safetensors.hpp"
+#include "core/tensor/random.hpp"
 
 namespace tapestry {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/simd/view.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
 #include "tests/catch.hpp"
 
 namespace tapestry::test {

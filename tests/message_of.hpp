@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/error.hpp"
+#include "core/tensor/error.hpp"
 
 namespace tapestry::test {
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <array>
 
-#include "core/broadcast.hpp"
-#include "core/create.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/records.hpp"
 #include "core/simd/additive.hpp"
+#include "core/tape/op.hpp"
+#include "core/tape/records.hpp"
+#include "core/tensor/broadcast.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -1,8 +1,8 @@
 // Bahdanau's additive score, fused: no (B, Tq, Tk, units) tensor.
 #pragma once
 
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

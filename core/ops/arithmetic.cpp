@@ -1,9 +1,9 @@
 #include "core/ops/arithmetic.hpp"
 
-#include "core/create.hpp"
-#include "core/map.hpp"
-#include "core/op.hpp"
 #include "core/ops/pointwise.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/map.hpp"
 
 namespace tapestry {
 

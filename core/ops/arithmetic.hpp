@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/tensor.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

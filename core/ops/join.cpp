@@ -6,13 +6,13 @@
 #include <array>
 #include <vector>
 
-#include "core/create.hpp"
-#include "core/map.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/views.hpp"
-#include "core/pool_vector.hpp"
 #include "core/simd/gather.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/map.hpp"
+#include "core/tensor/pool_vector.hpp"
 
 namespace tapestry {
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/create.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"
 #include "core/ops/views.hpp"
-#include "core/simd/rows.hpp"
+#include "core/simd/rows/rows.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

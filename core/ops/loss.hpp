@@ -1,8 +1,8 @@
 // Cross-entropy, fused with its softmax.
 #pragma once
 
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "core/broadcast.hpp"
-#include "core/create.hpp"
-#include "core/layout.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/records.hpp"
-#include "core/simd/matmul.hpp"
+#include "core/simd/matmul/matmul.hpp"
+#include "core/tape/op.hpp"
+#include "core/tape/records.hpp"
+#include "core/tensor/broadcast.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/layout.hpp"
 
 namespace tapestry {
 

@@ -1,7 +1,7 @@
 // Matrix products.
 #pragma once
 
-#include "core/tensor.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

@@ -3,14 +3,14 @@
 
 #include <array>
 
-#include "core/broadcast.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
 #include "core/simd/random.hpp"
-#include "core/simd/rows.hpp"
+#include "core/simd/rows/rows.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/broadcast.hpp"
 
 namespace tapestry {
 

@@ -1,8 +1,8 @@
 // Normalisation and dropout.
 #pragma once
 
-#include "core/random.hpp"
-#include "core/tensor.hpp"
+#include "core/tensor/random.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

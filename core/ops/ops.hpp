@@ -1,9 +1,9 @@
 // All ops.
 #pragma once
 
+#include "core/attention/attend.hpp"
 #include "core/ops/additive.hpp"
 #include "core/ops/arithmetic.hpp"
-#include "core/ops/attend.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/loss.hpp"
 #include "core/ops/matmul.hpp"

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "core/create.hpp"
-#include "core/map.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/map.hpp"
 
 namespace tapestry {
 

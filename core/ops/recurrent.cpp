@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/create.hpp"
-#include "core/map.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/records.hpp"
-#include "core/simd/matmul.hpp"
+#include "core/simd/matmul/matmul.hpp"
 #include "core/simd/recurrent.hpp"
+#include "core/tape/op.hpp"
+#include "core/tape/records.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/map.hpp"
 
 namespace tapestry {
 

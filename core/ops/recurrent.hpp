@@ -1,8 +1,8 @@
 // The steps of recurrent cells: one fused kernel each way, for sequences and for single steps.
 #pragma once
 
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/create.hpp"
-#include "core/map.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/views.hpp"
-#include "core/simd/reduce.hpp"
-#include "core/simd/rows.hpp"
+#include "core/simd/rows/reduce.hpp"
+#include "core/simd/rows/rows.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/map.hpp"
 
 namespace tapestry {
 

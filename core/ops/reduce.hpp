@@ -2,8 +2,8 @@
 // asked.
 #pragma once
 
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

@@ -3,13 +3,13 @@
 
 #include <limits>
 
-#include "core/create.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/simd/rows.hpp"
+#include "core/simd/rows/rows.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -1,8 +1,8 @@
 // Softmax and its kin, over one axis that must be named: there is no default, since the wrong one still runs.
 #pragma once
 
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

@@ -5,14 +5,14 @@
 #include <limits>
 #include <vector>
 
-#include "core/create.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/records.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "core/tape/op.hpp"
+#include "core/tape/records.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -1,8 +1,8 @@
 // Softmax's sparse kin: weights that are exactly 0 for all keys but a few.
 #pragma once
 
-#include "core/tensor.hpp"
-#include "core/values.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

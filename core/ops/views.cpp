@@ -2,11 +2,11 @@
 
 #include <optional>
 
-#include "core/create.hpp"
-#include "core/map.hpp"
-#include "core/op.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/map.hpp"
 
 namespace tapestry {
 

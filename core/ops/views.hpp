@@ -1,7 +1,7 @@
 // Views: the same values under another shape, without a copy. Their gradients are views, too.
 #pragma once
 
-#include "core/tensor.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

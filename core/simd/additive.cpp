@@ -4,8 +4,8 @@
 #include <array>
 
 #include "core/simd/math.hpp"
-#include "core/simd/row_loop.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/rows/row_loop.hpp"
+#include "core/simd/runtime/threads.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 

@@ -2,7 +2,7 @@
 // used, and made again in backward. Nearly all of the time is that tanh.
 #pragma once
 
-#include "core/simd/arch.hpp"
+#include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

@@ -25,7 +25,7 @@
 #include <xsimd/xsimd.hpp>
 #endif
 
-#include "core/simd/arch.hpp"
+#include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

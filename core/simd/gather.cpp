@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 

@@ -15,8 +15,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/simd/arch.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/arch.hpp"
+#include "core/simd/runtime/threads.hpp"
 #include "core/simd/view.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

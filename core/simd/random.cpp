@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/simd/batch.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 

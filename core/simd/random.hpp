@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/simd/arch.hpp"
+#include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

@@ -3,7 +3,7 @@
 // the batch.
 #pragma once
 
-#include "core/simd/arch.hpp"
+#include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

@@ -2,7 +2,7 @@
 // its weights into stretches and hands them out.
 #pragma once
 
-#include "core/simd/arch.hpp"
+#include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

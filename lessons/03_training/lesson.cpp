@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/contour.hpp"
+#include "lessons/03_training/spirals.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/spirals.hpp"
+#include "lessons/kit/picture/contour.hpp"
 #include "nn/linear.hpp"
 #include "optim/adam.hpp"
 #include "optim/sgd.hpp"

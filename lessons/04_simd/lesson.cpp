@@ -21,14 +21,14 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "core/simd/arch.hpp"
 #include "core/simd/batch.hpp"  // brings xsimd
-#include "core/simd/matmul_tiles.hpp"
-#include "core/simd/memory.hpp"
-#include "core/simd/threads.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "core/simd/matmul/tiles.hpp"
+#include "core/simd/runtime/arch.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/stopwatch.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
 
 using namespace tapestry;
 using kit::Timed;  // what one run does (in billions), the run, and its best speed so far (in billions a
@@ -215,9 +215,9 @@ struct Packed {
       tile(packed.a.data() + i * n, packed.b.data() + j * n, c + i * n + j, n);
 }
 
-// core/simd/matmul.hpp does the same with a larger tile, for any shape and storage order, on all threads
-// (here it gets one). On the one shape that the lesson's tile was made for the two are close, and either may
-// win.
+// core/simd/matmul/matmul.hpp does the same with a larger tile, for any shape and storage order, on all
+// threads (here it gets one). On the one shape that the lesson's tile was made for the two are close, and
+// either may win.
 
 /// The largest error of any element of c against f64, as a share of what rounding alone may do: each of the n
 /// sums rounds once, so the error is at most n·2⁻²⁴·Σ|a||b| (Higham 2002, section 3.1).

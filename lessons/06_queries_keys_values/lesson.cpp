@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/linear.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "lessons/07_masks/masks.hpp"
-#include "lessons/kit/pair_strings.hpp"
+#include "lessons/07_masks/pair_strings.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
@@ -34,7 +34,7 @@ namespace {
 constexpr Size kColumns = 12, kKeys = 12, kValues = 12, kHeads = 2, kWidth = 32, kBatch = 64;
 constexpr std::int64_t kNothing = kValues, kNotCounted = -1;
 
-using Strings = kit::PairStrings;  // keys, values, asked, pairs, known: lessons/kit/pair_strings.hpp
+using Strings = kit::PairStrings;  // keys, values, asked, pairs, known: lessons/07_masks/pair_strings.hpp
 
 Strings draw(std::uint64_t seed, std::uint64_t stream, Size rows) {
   return kit::draw_pair_strings(kit::Random(seed, stream), rows, {kColumns, kKeys, kValues});

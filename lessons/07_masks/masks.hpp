@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 
 namespace masks {

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "lessons/08_scale/lookup_questions.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/lookup_questions.hpp"
-#include "lessons/kit/stopwatch.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/embedding.hpp"
 #include "optim/adam.hpp"

@@ -16,9 +16,9 @@
 #include <limits>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "lessons/09_recurrence/recall.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/recall.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
 #include "nn/recurrent.hpp"

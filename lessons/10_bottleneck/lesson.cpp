@@ -16,13 +16,13 @@
 #include <cmath>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/gru_step.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/reversal.hpp"
+#include "lessons/kit/tasks/gru_step.hpp"
+#include "lessons/kit/tasks/reversal.hpp"
 #include "lessons/kit/tensors.hpp"
-#include "lessons/kit/training.hpp"
-#include "nn/seq2seq.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 
 using namespace tapestry;
 using kit::Ids;

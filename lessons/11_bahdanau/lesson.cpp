@@ -15,14 +15,14 @@
 #include <cstdlib>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/gru_step.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/reversal.hpp"
+#include "lessons/kit/tasks/gru_step.hpp"
+#include "lessons/kit/tasks/reversal.hpp"
 #include "lessons/kit/tensors.hpp"
-#include "lessons/kit/training.hpp"
-#include "lessons/kit/translation.hpp"
-#include "nn/seq2seq.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "lessons/kit/translation/corpus.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 
 using namespace tapestry;
 using kit::Ids;
@@ -143,9 +143,9 @@ void show_step(std::uint64_t seed, kit::Report& report) {
 // by heart either: training shows some 4,000 strings of each length, and there are a million of six letters.
 //
 // The encoder reads in both directions, and h_j = [→h_j; ←h_j] knows what stands left and right of letter j.
-// With 32 units each way h_j has 64 numbers: as many as lesson 10's code of that size. nn/seq2seq.hpp puts
-// encoder and decoder together in a Translator; you have just built its step. What passes between the two is
-// an Encoded: all states, the two ends, and the lengths of the strings.
+// With 32 units each way h_j has 64 numbers: as many as lesson 10's code of that size. nn/seq2seq/seq2seq.hpp
+// puts encoder and decoder together in a Translator; you have just built its step. What passes between the
+// two is an Encoded: all states, the two ends, and the lengths of the strings.
 
 using kit::Strings;
 constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString;

@@ -16,12 +16,12 @@
 #include <deque>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "lessons/12_luong/lookups.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/lookups.hpp"
-#include "lessons/kit/training.hpp"
-#include "lessons/kit/vocabulary.hpp"
-#include "nn/seq2seq.hpp"
+#include "lessons/kit/text/vocabulary.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 
 using namespace tapestry;
 using kit::Ids;

@@ -16,11 +16,11 @@
 #include <limits>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/training.hpp"
-#include "lessons/kit/vocabulary.hpp"
-#include "nn/seq2seq.hpp"
+#include "lessons/kit/text/vocabulary.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 
 using namespace tapestry;
 using kit::Ids;

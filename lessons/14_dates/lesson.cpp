@@ -15,14 +15,14 @@
 #include <deque>
 
 #include "core/core.hpp"
-#include "core/random.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/dates.hpp"
+#include "core/tensor/random.hpp"
+#include "lessons/14_dates/dates.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/tensors.hpp"
-#include "lessons/kit/training.hpp"
-#include "lessons/kit/translation.hpp"
-#include "nn/seq2seq.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "lessons/kit/translation/corpus.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 
 using namespace tapestry;
 using kit::Ids;

@@ -16,14 +16,14 @@
 #include <cmath>
 
 #include "core/core.hpp"
-#include "lessons/kit/bleu.hpp"
-#include "lessons/kit/grammar_corpus.hpp"
+#include "lessons/15_translate/length_curves.hpp"
+#include "lessons/15_translate/options.hpp"
+#include "lessons/15_translate/train_each.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/length_curves.hpp"
-#include "lessons/kit/saved_translators.hpp"
-#include "lessons/kit/trained_translators.hpp"
-#include "lessons/kit/translator_options.hpp"
-#include "lessons/kit/utf8.hpp"
+#include "lessons/kit/text/utf8.hpp"
+#include "lessons/kit/translation/bleu.hpp"
+#include "lessons/kit/translation/grammar_corpus.hpp"
+#include "lessons/kit/translation/saved.hpp"
 #include "nn/linear.hpp"
 
 using namespace tapestry;
@@ -197,7 +197,7 @@ void show_sizes(kit::Report& report) {
 // ---- 5. Training -----------------------------------------------------------------------------------------
 //
 // The loop is the one you know, with what real text needs: batches of sentences of similar length,
-// checkpoints, BLEU on the way. It is in kit/translator_training.cpp, and the recipes stand at the end of
+// checkpoints, BLEU on the way. It is in kit/translation/training.cpp, and the recipes stand at the end of
 // this file.
 //
 // On the grammar, some pairs of adjective and noun are held out of training; and some phrases are names ("tom

@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/by_hand.hpp"
-#include "lessons/kit/heatmap_grid.hpp"
+#include "lessons/17_positions/moves.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/moves.hpp"
-#include "lessons/kit/training.hpp"
-#include "nn/transformer.hpp"
+#include "lessons/kit/picture/heatmap_grid.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/transformer/transformer.hpp"
 
 using namespace tapestry;
 using kit::largest;

@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/by_hand.hpp"
+#include "lessons/18_multi_head/two_questions.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/training.hpp"
-#include "lessons/kit/two_questions.hpp"
+#include "lessons/kit/train/loop.hpp"
 #include "nn/attention/multi_head.hpp"
 #include "nn/embedding.hpp"
 

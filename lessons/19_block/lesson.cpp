@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/by_hand.hpp"
-#include "lessons/kit/cards.hpp"
+#include "lessons/19_block/cards.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/training.hpp"
+#include "lessons/kit/train/loop.hpp"
 #include "nn/embedding.hpp"
 #include "nn/transformer/stack.hpp"
 #include "optim/adam.hpp"

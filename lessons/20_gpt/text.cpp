@@ -13,8 +13,8 @@
 
 #include <algorithm>
 
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/utf8.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/text/utf8.hpp"
 
 using namespace tapestry;
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lessons/kit/language_training.hpp"
+#include "lessons/20_gpt/training.hpp"
 #include "nn/sample.hpp"
 
 struct TextSettings {

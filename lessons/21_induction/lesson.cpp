@@ -19,13 +19,13 @@
 
 #include "core/core.hpp"
 #include "lessons/21_induction/tasks.hpp"
-#include "lessons/kit/by_hand.hpp"
+#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/training.hpp"
-#include "lessons/kit/vocabulary.hpp"
+#include "lessons/kit/text/vocabulary.hpp"
+#include "lessons/kit/train/loop.hpp"
 #include "nn/attention/multi_head.hpp"
 #include "nn/embedding.hpp"
-#include "nn/positions.hpp"
+#include "nn/positions/positions.hpp"
 
 using namespace tapestry;
 using kit::Ids;

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/values.hpp"
+#include "core/tensor/values.hpp"
 #include "lessons/kit/random.hpp"
-#include "lessons/kit/vocabulary.hpp"
+#include "lessons/kit/text/vocabulary.hpp"
 
 namespace tapestry {
 

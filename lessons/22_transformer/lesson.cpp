@@ -26,18 +26,18 @@
 #include <deque>
 #include <tuple>
 
+#include "core/check/gradcheck.hpp"
 #include "core/core.hpp"
-#include "core/gradcheck.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/bleu.hpp"
-#include "lessons/kit/grammar_corpus.hpp"
-#include "lessons/kit/heatmap_grid.hpp"
+#include "lessons/22_transformer/options.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/saved_translators.hpp"
+#include "lessons/kit/picture/heatmap_grid.hpp"
 #include "lessons/kit/tensors.hpp"
-#include "lessons/kit/transformer_options.hpp"
-#include "lessons/kit/utf8.hpp"
-#include "nn/transformer.hpp"
+#include "lessons/kit/text/utf8.hpp"
+#include "lessons/kit/translation/bleu.hpp"
+#include "lessons/kit/translation/grammar_corpus.hpp"
+#include "lessons/kit/translation/saved.hpp"
+#include "nn/transformer/transformer.hpp"
 #include "optim/adam.hpp"
 #include "optim/schedule.hpp"
 
@@ -200,7 +200,7 @@ void show_warm_up(kit::Report& report, const std::filesystem::path& out) {
 // Two translators learn the grammar of lesson 15, in which some pairs of adjective and noun are never shown.
 // Both have the same encoder. One has the decoder above. The other has Bahdanau's (lesson 11), with a state
 // that runs from word to word and asks what this encoder read: to an attention, states are states, whoever
-// made them. The loop is lesson 15's, kit/translator_training.cpp; the recipes stand at the end of this file.
+// made them. The loop is lesson 15's, kit/translation/training.cpp; the recipes stand at the end of this file.
 // On real text (--data) there is one translator, and --decoder says which.
 //
 // Real text has more words than one can learn: of every five new sentences one holds a word that the training

@@ -20,15 +20,15 @@
 #include <cmath>
 #include <set>
 
+#include "core/check/gradcheck.hpp"
 #include "core/core.hpp"
-#include "core/gradcheck.hpp"
 #include "lessons/23_bert/moods.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/grammar_corpus.hpp"
-#include "lessons/kit/heatmap_grid.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/picture/heatmap_grid.hpp"
 #include "lessons/kit/tensors.hpp"
-#include "lessons/kit/training.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "lessons/kit/translation/grammar_corpus.hpp"
 #include "nn/loss.hpp"
 #include "nn/transformer/encoder.hpp"
 #include "optim/adam.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "lessons/kit/grammar_corpus.hpp"
+#include "lessons/kit/translation/grammar_corpus.hpp"
 
 namespace tapestry {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lessons/kit/grammar.hpp"
+#include "lessons/kit/translation/grammar.hpp"
 
 namespace tapestry {
 

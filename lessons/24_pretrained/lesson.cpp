@@ -28,17 +28,17 @@
 #include <cmath>
 #include <set>
 
+#include "core/check/gradcheck.hpp"
 #include "core/core.hpp"
-#include "core/gradcheck.hpp"
-#include "core/safetensors.hpp"
+#include "core/io/safetensors.hpp"
+#include "lessons/24_pretrained/embed_file.hpp"
 #include "lessons/24_pretrained/lesson24.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/embed_file.hpp"
-#include "lessons/kit/grammar_corpus.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/stopwatch.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
+#include "lessons/kit/program/usage_error.hpp"
 #include "lessons/kit/tensors.hpp"
-#include "lessons/kit/usage_error.hpp"
+#include "lessons/kit/translation/grammar_corpus.hpp"
 
 namespace lesson24 {
 
@@ -376,7 +376,7 @@ int main(int argc, char** argv) {
   kit::Lesson program("24_pretrained", "other people's weights");
   program.steps(300, 4);
   fs::path weights;
-  fs::path reference = (kit::project_folder() / "tests/golden/minilm.safetensors").lexically_normal();
+  fs::path reference = (kit::project_folder() / "tests/golden/data/minilm.safetensors").lexically_normal();
   program.add("--weights", weights, "Folder of all-MiniLM-L6-v2: model.safetensors, vocab.txt, two .json");
   program.add("--reference", reference, "What its vectors must be");
   kit::FileToEmbed yours;

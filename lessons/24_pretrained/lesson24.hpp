@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/safetensors.hpp"
-#include "lessons/kit/grammar.hpp"
-#include "lessons/kit/options.hpp"
+#include "core/io/safetensors.hpp"
+#include "lessons/kit/program/options.hpp"
+#include "lessons/kit/translation/grammar.hpp"
 #include "nn/text/word_piece.hpp"
 #include "nn/transformer/encoder.hpp"
 

@@ -12,10 +12,10 @@
 #include <set>
 
 #include "core/core.hpp"
-#include "core/safetensors.hpp"
+#include "core/io/safetensors.hpp"
 #include "lessons/24_pretrained/lesson24.hpp"
-#include "lessons/kit/grammar_corpus.hpp"
-#include "lessons/kit/training.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "lessons/kit/translation/grammar_corpus.hpp"
 #include "nn/loss.hpp"
 #include "nn/text/byte_pairs.hpp"
 #include "nn/text/lines.hpp"

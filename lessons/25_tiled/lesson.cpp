@@ -22,13 +22,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/attention/attend.hpp"
 #include "core/core.hpp"
-#include "core/ops/attend.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
 #include "lessons/25_tiled/watch.hpp"
-#include "lessons/kit/agreement.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/stopwatch.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
 
 using namespace tapestry;
 using kit::farthest, kit::gradients, kit::largest;
@@ -263,7 +263,7 @@ std::array<Tensor, 3> backward(const Tensor& q, const Tensor& k, const Tensor& v
 // lesson 2: a value, computed from detached inputs, and one rule for all three. What the rule captures is
 // kept for backward: inputs, output, and one number a query. (Such a rule cannot be differentiated again: its
 // inputs are detached. An op that is to have second derivatives names a twin of plain ops, too; see
-// core/op.hpp.)
+// core/tape/op.hpp.)
 
 Tensor tiled(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
   const Tensor q0 = q.detach(), k0 = k.detach(), v0 = v.detach();
@@ -426,7 +426,7 @@ void memory_and_time(const kit::Options& options, kit::Report& report) {
   kit::show(chart, options.out / "memory_and_time.svg");
 }
 
-// Read on in core/simd/attention_forward.cpp. You know its steps:
+// Read on in core/simd/attention/forward.cpp. You know its steps:
 //
 //     Online::take       section 1's take(), for the 48 queries of a tile: top, shrink, weights, sum
 //     Chunk::see         the loop of forward(), one tile of keys: multiply_turned makes S, the score is
@@ -436,9 +436,9 @@ void memory_and_time(const kit::Options& options, kit::Report& report) {
 //     Chunk::copy_keys   keys as columns, padded to whole vectors, once for eight tiles of queries
 //     Chunk::finish      the division by the sum, and the log-sum-exp
 //
-// then in attention_backward.cpp: compare_with is D, KeyPart::see the loop of backward(), and weigh, within
+// then in core/simd/attention/backward.cpp: compare_with is D, KeyPart::see the loop of backward(), and weigh, within
 // it, makes P and dS. The products are lesson 4's register tile. merge(), section 2, is in
-// core/ops/attend.cpp.
+// core/attention/attend.cpp.
 
 void lesson(const kit::Options& options, kit::Report& report) {
   simd::set_thread_count(1);

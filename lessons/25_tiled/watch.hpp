@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/ops/attend.hpp"
-#include "core/simd/memory.hpp"
-#include "core/tape.hpp"
+#include "core/attention/attend.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "core/tape/tape.hpp"
 
 namespace lesson25 {
 

@@ -9,8 +9,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
-#include "core/score_lambda.hpp"
 #include "nn/attention/visibility.hpp"
 #include "nn/positions/absolute.hpp"
 

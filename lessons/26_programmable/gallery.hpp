@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lessons/kit/mechanism.hpp"
+#include "lessons/26_programmable/mechanism.hpp"
 
 namespace lesson26 {
 

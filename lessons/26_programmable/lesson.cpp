@@ -21,20 +21,20 @@
 #include <utility>
 #include <vector>
 
+#include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
-#include "core/score_lambda.hpp"
 #include "lessons/26_programmable/gallery.hpp"
+#include "lessons/26_programmable/mechanism.hpp"
 #include "lessons/26_programmable/mine.hpp"
 #include "lessons/26_programmable/tasks.hpp"
 #include "lessons/26_programmable/train_mine.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/heatmap_grid.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/mechanism.hpp"
-#include "lessons/kit/training.hpp"
+#include "lessons/kit/picture/heatmap_grid.hpp"
+#include "lessons/kit/train/loop.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/loss.hpp"
-#include "nn/transformer.hpp"
+#include "nn/transformer/transformer.hpp"
 
 namespace lesson26 {
 
@@ -88,9 +88,10 @@ Mechanism nearness_by_element() {
 
 // How does backward know the derivative of a lambda that it has never seen? The lambda says `auto`, so it can
 // be run on other numbers than floats: on *duals*, pairs of a value and a slope, for which + and · and tanh
-// are defined by the rules of differentiation (core/simd/dual.hpp). Run with slope 1 at s it gives ∂/∂s, with
-// slope 1 at a number that it reads, the derivative for that. And run on whole tensors it is its own
-// reference. So use select(condition, a, b) in place of `if`: one lane may go left and its neighbour right.
+// are defined by the rules of differentiation (core/simd/attention/dual.hpp). Run with slope 1 at s it gives
+// ∂/∂s, with slope 1 at a number that it reads, the derivative for that. And run on whole tensors it is its
+// own reference. So use select(condition, a, b) in place of `if`: one lane may go left and its neighbour
+// right.
 //
 // kit::check() runs gradcheck in f64 for all that a mechanism depends on, and compares tiles with plain ops;
 // kit::timing() says how long it takes. You will want both for your own.

@@ -2,8 +2,8 @@
 // trains it; `lessons/run 26 --mine --task sorting` trains it in lesson 20's model.
 #include "lessons/26_programmable/mine.hpp"
 
+#include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
-#include "core/score_lambda.hpp"
 
 namespace lesson26 {
 

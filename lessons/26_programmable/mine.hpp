@@ -1,7 +1,7 @@
 // The learner's own mechanism.
 #pragma once
 
-#include "lessons/kit/mechanism.hpp"
+#include "lessons/26_programmable/mechanism.hpp"
 
 namespace lesson26 {
 

@@ -12,11 +12,11 @@
 
 #include "core/core.hpp"
 #include "lessons/26_programmable/tasks.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/sorting.hpp"
-#include "lessons/kit/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/tasks/sorting.hpp"
+#include "lessons/kit/train/loop.hpp"
 #include "nn/loss.hpp"
-#include "nn/transformer.hpp"
+#include "nn/transformer/transformer.hpp"
 
 namespace lesson26 {
 

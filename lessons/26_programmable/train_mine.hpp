@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "lessons/kit/mechanism.hpp"
-#include "lessons/kit/options.hpp"
+#include "lessons/26_programmable/mechanism.hpp"
+#include "lessons/kit/program/options.hpp"
 
 namespace lesson26 {
 

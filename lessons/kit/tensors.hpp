@@ -1,8 +1,8 @@
 // From the kit's plain numbers to Tapestry's types.
 #pragma once
 
-#include "core/values.hpp"
-#include "lessons/kit/batches.hpp"
+#include "core/tensor/values.hpp"
+#include "lessons/kit/translation/batches.hpp"
 
 namespace tapestry::kit {
 

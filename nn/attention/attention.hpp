@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/ops/attend.hpp"
+#include "core/attention/attend.hpp"
 #include "nn/attention/local.hpp"
 #include "nn/attention/normalise.hpp"
 #include "nn/attention/scores.hpp"
@@ -62,7 +62,7 @@ struct Attended {
 class WeightRecorder;
 
 /// Leading axes (batch, heads) are free. Of hidden pairs, NaN and infinity it promises what attend() does
-/// (core/ops/attend.hpp).
+/// (core/attention/attend.hpp).
 ///     Attention attention{{*this, "attention"}, additive(query_width, key_width, hidden)};
 ///     Attention plain{scaled_dot()};
 class Attention : public Module {

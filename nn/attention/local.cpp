@@ -1,11 +1,11 @@
 #include "nn/attention/local.hpp"
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/pointwise.hpp"
@@ -11,6 +10,7 @@
 #include "core/ops/softmax.hpp"
 #include "core/ops/sparse.hpp"
 #include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
 #include "nn/attention/visibility.hpp"
 
 namespace tapestry {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/values.hpp"
+#include "core/tensor/values.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/create.hpp"
 #include "core/ops/pointwise.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

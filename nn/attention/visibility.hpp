@@ -1,7 +1,7 @@
 // Which keys no query may see, and which queries may see no key: what the pipeline keeps out of its products.
 #pragma once
 
-#include "core/values.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

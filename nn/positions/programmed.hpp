@@ -1,5 +1,5 @@
-// A score of the learner's own in any model: a lambda (core/score_lambda.hpp) in the slot for positions, with
-// parameters that the model initialises, saves and trains.
+// A score of the learner's own in any model: a lambda (core/attention/score_lambda.hpp) in the slot for
+// positions, with parameters that the model initialises, saves and trains.
 #pragma once
 
 #include <deque>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/score_mod.hpp"
+#include "core/attention/score_mod.hpp"
 #include "nn/positions/scheme.hpp"
 
 namespace tapestry {

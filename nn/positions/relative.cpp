@@ -4,12 +4,12 @@
 #include <cmath>
 #include <vector>
 
-#include "core/create.hpp"
+#include "core/attention/score_lambda.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/views.hpp"
-#include "core/score_lambda.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/score_mod.hpp"
+#include "core/attention/score_mod.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

@@ -5,7 +5,7 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/pool_vector.hpp"
+#include "core/tensor/pool_vector.hpp"
 
 namespace tapestry {
 

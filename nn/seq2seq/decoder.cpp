@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-#include "core/create.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/pool_vector.hpp"
-#include "core/random.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/pool_vector.hpp"
+#include "core/tensor/random.hpp"
 
 namespace tapestry {
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/pool_vector.hpp"
-#include "core/values.hpp"
+#include "core/tensor/pool_vector.hpp"
+#include "core/tensor/values.hpp"
 #include "nn/dropout.hpp"
 #include "nn/embedding.hpp"
 #include "nn/recurrent.hpp"

@@ -1,11 +1,11 @@
 #include "nn/seq2seq/luong.hpp"
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/views.hpp"
-#include "core/pool_vector.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/pool_vector.hpp"
 
 namespace tapestry {
 

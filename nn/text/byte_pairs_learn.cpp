@@ -5,8 +5,8 @@
 #include <queue>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/io/text.hpp"
+#include "core/tensor/error.hpp"
 #include "nn/text/byte_pairs.hpp"
 
 namespace tapestry {

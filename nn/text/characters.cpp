@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/io/text.hpp"
+#include "core/tensor/error.hpp"
 #include "nn/text/utf8.hpp"
 
 namespace tapestry {

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "core/file.hpp"
-#include "core/text.hpp"
+#include "core/io/file.hpp"
+#include "core/io/text.hpp"
 
 namespace tapestry {
 namespace {

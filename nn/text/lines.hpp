@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/tensor/error.hpp"
 
 namespace tapestry {
 

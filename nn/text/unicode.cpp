@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-#include "core/error.hpp"
+#include "core/tensor/error.hpp"
 
 namespace tapestry {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/io/text.hpp"
+#include "core/tensor/error.hpp"
 
 namespace tapestry {
 

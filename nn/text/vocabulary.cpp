@@ -7,8 +7,8 @@
 #include <array>
 #include <unordered_map>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/io/text.hpp"
+#include "core/tensor/error.hpp"
 #include "nn/text/lines.hpp"
 
 namespace tapestry {

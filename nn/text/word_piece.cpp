@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/io/text.hpp"
+#include "core/tensor/error.hpp"
 #include "nn/text/lines.hpp"
 #include "nn/text/utf8.hpp"
 

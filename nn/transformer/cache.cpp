@@ -4,7 +4,7 @@
 
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
 
 namespace tapestry {
 

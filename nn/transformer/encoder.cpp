@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
+#include "core/tensor/create.hpp"
 #include "nn/attention/visibility.hpp"
 
 namespace tapestry {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/pool_vector.hpp"
+#include "core/tensor/pool_vector.hpp"
 #include "nn/transformer/block.hpp"
 
 namespace tapestry {

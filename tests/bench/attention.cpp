@@ -1,6 +1,6 @@
 // Attention of queries, keys and values alone, forward and backward, under the names of peers/attention.py;
 // T8192 is what programmed.cpp is measured against.
-#include "core/ops/attend.hpp"
+#include "core/attention/attend.hpp"
 #include "tests/bench/bench.hpp"
 
 namespace tapestry::bench {

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "lessons/kit/agreement.hpp"
-#include "lessons/kit/stopwatch.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
 #include "tests/bench/data.hpp"
 #include "tests/bench/peak.hpp"
 

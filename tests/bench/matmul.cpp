@@ -6,7 +6,7 @@
 // SECONDS scales the number of timings; 0.6 is usual. A SHAPE is written as the program names it, "64x192x64
 // aT batch 8"; without any the program's own list is measured. The libraries (see libraries.hpp) are loaded
 // where they are installed; without them only our times are shown.
-#include "core/simd/matmul.hpp"
+#include "core/simd/matmul/matmul.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/simd/memory.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "core/simd/runtime/threads.hpp"
 #include "tests/bench/libraries.hpp"
 
 using namespace tapestry;

@@ -4,7 +4,7 @@
 //                                     names of programmed.hpp), or a training step
 //     bench_memory allocations NAME   calls of operator new and of mmap, and blocks that the pool did not
 //                                     have, a training step, once its shapes have been seen
-#include "core/simd/memory.hpp"
+#include "core/simd/runtime/memory.hpp"
 
 #include <malloc.h>
 
@@ -15,7 +15,7 @@
 #include <new>
 #include <string>
 
-#include "core/ops/attend.hpp"
+#include "core/attention/attend.hpp"
 #include "tests/bench/peak.hpp"
 #include "tests/bench/programmed.hpp"
 #include "tests/bench/steps.hpp"

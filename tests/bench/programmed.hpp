@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/ops/attend.hpp"
-#include "core/score_lambda.hpp"
+#include "core/attention/attend.hpp"
+#include "core/attention/score_lambda.hpp"
 #include "tests/bench/data.hpp"
 
 namespace tapestry::bench {

@@ -1,5 +1,5 @@
 // What grows with what: forward and backward against length, width and vocabulary, for measure/scaling.py.
-#include "core/ops/attend.hpp"
+#include "core/attention/attend.hpp"
 #include "nn/linear.hpp"
 #include "nn/recurrent.hpp"
 #include "tests/bench/bench.hpp"

@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/pool_vector.hpp"
+#include "core/tensor/pool_vector.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
 #include "nn/recurrent.hpp"
-#include "nn/transformer.hpp"
+#include "nn/transformer/transformer.hpp"
 #include "optim/adam.hpp"
 #include "tests/bench/data.hpp"
 

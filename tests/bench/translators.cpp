@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "nn/loss.hpp"
-#include "nn/seq2seq.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 #include "tests/bench/bench.hpp"
 #include "tests/bench/steps.hpp"
 

@@ -1,6 +1,6 @@
 // A score's lambda runs on many pairs at once, so it selects where a plain function would branch.
 // error: has many answers, so if, ?:, && and || cannot take it: use select(condition, a, b)
-#include "core/score_lambda.hpp"
+#include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod use() {
 #ifdef WRONG

@@ -1,6 +1,6 @@
 // A score reads whole numbers as they are; it cannot learn them.
 // error: whole numbers cannot be learned
-#include "core/score_lambda.hpp"
+#include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod same_document(const tapestry::Indices& documents) {
   const auto f = [](auto s, auto at, auto document) {

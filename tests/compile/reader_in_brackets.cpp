@@ -1,7 +1,7 @@
 // A reader of a score's lambda is called, with an index for each axis.
 // error: static assertion failed: a reader is called, with one index for each axis
 // error: static_assert failed
-#include "core/score_lambda.hpp"
+#include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod use(const tapestry::Tensor& slopes) {
 #ifdef WRONG

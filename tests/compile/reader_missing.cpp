@@ -1,7 +1,7 @@
 // A score's lambda takes a reader for each table.
 // error: static assertion failed: score_mod: the lambda takes s, at
 // error: static_assert failed
-#include "core/score_lambda.hpp"
+#include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod use(const tapestry::Tensor& slopes) {
 #ifdef WRONG

@@ -2,7 +2,7 @@
 // error: no match for
 // error: no viable overloaded
 // error: cannot convert
-#include "core/op.hpp"
+#include "core/tape/op.hpp"
 
 tapestry::Tensor identity(const tapestry::Tensor& x, tapestry::Where at = {}) {
 #ifdef WRONG

@@ -1,6 +1,6 @@
 // A score's lambda reads tables; it does not calculate with a tensor that it captured.
 // error: a score's lambda does not calculate with tensors that it captured: hand the tensor to
-#include "core/score_lambda.hpp"
+#include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod use(const tapestry::Tensor& w) {
 #ifdef WRONG

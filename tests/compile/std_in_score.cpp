@@ -2,7 +2,7 @@
 // error: in it functions go without std::, as in tanh(s)
 #include <cmath>
 
-#include "core/score_lambda.hpp"
+#include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod use() {
 #ifdef WRONG

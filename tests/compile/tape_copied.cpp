@@ -1,7 +1,7 @@
 // A tape is a scope: it cannot be copied.
 // error: use of deleted function
 // error: call to deleted constructor
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
 
 void record() {
   tapestry::Tape tape;

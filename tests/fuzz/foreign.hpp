@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.hpp"
+#include "core/tensor/error.hpp"
 
 namespace tapestry::fuzz {
 

@@ -1,6 +1,6 @@
 // libFuzzer: any bytes as a safetensors file are read, or refused with an Error of one line; what is read can
 // be used.
-#include "core/safetensors.hpp"
+#include "core/io/safetensors.hpp"
 
 #include "tests/fuzz/foreign.hpp"
 

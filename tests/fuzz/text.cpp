@@ -1,10 +1,10 @@
 // libFuzzer: any bytes as a text: lines, characters and back, what a terminal is given; or refused with one
 // line.
-#include "core/text.hpp"
+#include "core/io/text.hpp"
 
-#include "lessons/kit/text.hpp"
-#include "lessons/kit/usage_error.hpp"
-#include "lessons/kit/utf8.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/text/text.hpp"
+#include "lessons/kit/text/utf8.hpp"
 #include "nn/text/characters.hpp"
 #include "nn/text/lines.hpp"
 #include "nn/text/unicode.hpp"

@@ -2,8 +2,8 @@
 // lesson then asks of it is there, or is refused in the same way, and nothing is restored by half.
 #include "optim/training_state.hpp"
 
-#include "core/create.hpp"
-#include "lessons/kit/lexicon.hpp"
+#include "core/tensor/create.hpp"
+#include "lessons/kit/text/lexicon.hpp"
 #include "tests/fuzz/foreign.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

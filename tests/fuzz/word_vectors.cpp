@@ -1,9 +1,9 @@
 // libFuzzer: any bytes as a file of word vectors, GloVe's or word2vec's, are read, or refused with one line.
-#include "lessons/kit/word_vectors.hpp"
+#include "lessons/kit/text/word_vectors.hpp"
 
 #include <cmath>
 
-#include "lessons/kit/usage_error.hpp"
+#include "lessons/kit/program/usage_error.hpp"
 #include "tests/fuzz/foreign.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

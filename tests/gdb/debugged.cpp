@@ -1,9 +1,9 @@
 // What gdb looks at in the test of core/gdb_printers.py: it stops in look(), twice, and prints what main
 // holds.
-#include "core/create.hpp"
 #include "core/ops/ops.hpp"
-#include "core/records.hpp"  // the tape's inside, as a core/ that is built with -g describes it
-#include "core/tape.hpp"
+#include "core/tape/records.hpp"  // the tape's inside, as a core/ that is built with -g describes it
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
 #include "nn/linear.hpp"
 
 using namespace tapestry;

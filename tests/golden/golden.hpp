@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/create.hpp"
-#include "core/safetensors.hpp"
+#include "core/io/safetensors.hpp"
+#include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
 
 namespace tapestry::test {

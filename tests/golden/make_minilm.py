@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Makes minilm.safetensors: 200 sentences, their ids and their embeddings by all-MiniLM-L6-v2; or times PyTorch.
-"""Usage: make_minilm.py FOLDER [FILE]                 writes FILE, by default minilm.safetensors beside this script
+"""Usage: make_minilm.py FOLDER [FILE]                 writes FILE, by default data/minilm.safetensors
        make_minilm.py FOLDER --time [--threads N]   sentences per second in f32
 
 FOLDER holds model.safetensors, config.json, sentence_bert_config.json and tokenizer.json, as published. The Python
@@ -139,7 +139,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("file", nargs="?", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent / "minilm.safetensors")
+                        default=pathlib.Path(__file__).resolve().parent / "data/minilm.safetensors")
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()

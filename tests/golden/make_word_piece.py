@@ -2,7 +2,7 @@
 # Makes word_piece.json: 5,000 odd strings, a small vocabulary drawn from them, and the reference's ids.
 """Usage: make_word_piece.py [--tokenizer FOLDER] [FILE]        needs the package tokenizers (0.20.3)
 
-Writes FILE, by default word_piece.json beside this script. With --tokenizer, a folder with the vocab.txt and
+Writes FILE, by default data/word_piece.json. With --tokenizer, a folder with the vocab.txt and
 tokenizer.json of a published model, the ids are those of that model and no vocabulary is written: for a run by hand
 against all of it.
 """
@@ -207,7 +207,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tokenizer", type=pathlib.Path)
     parser.add_argument("file", nargs="?", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent / "word_piece.json")
+                        default=pathlib.Path(__file__).resolve().parent / "data/word_piece.json")
     options = parser.parse_args()
     texts = strings()
     if options.tokenizer:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # The zoo: every score × normaliser × shape, tiles with every kind of score, and positions, computed with numpy alone
 # and from the papers' formulas. Derivatives by complex steps, Im f(x + ih)/h: no formula of a derivative is written
-# down anywhere. Writes zoo.safetensors beside itself, or into the folder that is given.
+# down anywhere. Writes data/zoo.safetensors beside itself, or into the folder that is given.
 #
 # To stay small the file holds no tensor but a digest of each: three sums Σ x_n · value(1000 + k, n); of a gradient
 # these are derivatives in three directions. Inputs are not kept either: element n of tensor t is value(t, n), an exact
@@ -460,4 +460,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent)
+    main(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent / "data")

@@ -7,7 +7,7 @@ import zlib
 
 import torch
 
-FOLDER = pathlib.Path(__file__).resolve().parent
+FOLDER = pathlib.Path(__file__).resolve().parent / "data"
 
 
 class Draw:

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "lessons/kit/lookup_questions.hpp"
-#include "lessons/kit/pair_strings.hpp"
-#include "lessons/kit/spirals.hpp"
+#include "lessons/03_training/spirals.hpp"
+#include "lessons/07_masks/pair_strings.hpp"
+#include "lessons/08_scale/lookup_questions.hpp"
 #include "tests/catch.hpp"
 
 namespace tapestry::kit {

@@ -3,11 +3,11 @@
 #include <set>
 #include <utility>
 
-#include "lessons/kit/cards.hpp"
-#include "lessons/kit/gap_sentences.hpp"
-#include "lessons/kit/moves.hpp"
-#include "lessons/kit/twice.hpp"
-#include "lessons/kit/two_questions.hpp"
+#include "lessons/16_self_attention/gap_sentences.hpp"
+#include "lessons/16_self_attention/twice.hpp"
+#include "lessons/17_positions/moves.hpp"
+#include "lessons/18_multi_head/two_questions.hpp"
+#include "lessons/19_block/cards.hpp"
 #include "tests/catch.hpp"
 
 namespace tapestry::kit {

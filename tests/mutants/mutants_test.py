@@ -90,9 +90,9 @@ class Planted(unittest.TestCase):
 class Trial(unittest.TestCase):
     def test_the_nearest_tests_come_first(self):
         self.assertIn("[#byte_pairs_test]~[long]", trial.nearest_tests(ROOT, "tests_nn", "nn/text/byte_pairs.cpp"))
-        self.assertIn("[#threads_test]~[long]", trial.nearest_tests(ROOT, "tests_simd", "core/simd/threads.cpp"))
-        self.assertEqual(trial.floor_of("core/simd/threads.cpp"), "core/simd")
-        self.assertEqual(trial.floor_of("core/tape.cpp"), "core")
+        self.assertIn("[#threads_test]~[long]", trial.nearest_tests(ROOT, "tests_simd", "core/simd/runtime/threads.cpp"))
+        self.assertEqual(trial.floor_of("core/simd/runtime/threads.cpp"), "core/simd")
+        self.assertEqual(trial.floor_of("core/tape/tape.cpp"), "core")
 
     def test_the_failing_case_is_named(self):
         line = "-" * 79

@@ -2,7 +2,7 @@
 import pathlib
 import re
 
-FOLDERS = ("core", "nn", "optim", "lessons/kit")
+FOLDERS = ("core", "nn", "optim", "lessons")
 
 # What is only read by people, or is no behaviour: calls whose arguments are left alone.
 MESSAGES = re.compile(r"\b(?:fail|fmt::\w+|std::(?:fputs|fprintf|puts)|static_assert|assert|TAPESTRY_\w+|throw\s+[\w:]+)\s*\(")
@@ -17,7 +17,7 @@ def files(root, extensions=(".cpp", ".hpp")):
     found = []
     for folder in FOLDERS:
         for path in pathlib.Path(root, folder).rglob("*"):
-            if path.suffix in extensions:
+            if path.suffix in extensions and path.name != "lesson.cpp":  # a lesson judges itself
                 found.append(path.relative_to(root).as_posix())
     return sorted(found)
 

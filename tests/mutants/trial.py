@@ -15,12 +15,12 @@ ORDER = {  # the programs nearest to a folder, first
     "core": ("tests_core", "tests_nn", "tests_optim", "tests_properties"),
     "nn": ("tests_nn", "tests_readme", "tests_lessons"),
     "optim": ("tests_optim", "tests_properties", "tests_lessons"),
-    "lessons/kit": ("tests_lessons",),
+    "lessons": ("tests_lessons", "tests_programs"),
 }
 USES = {  # who can see a folder at all
     "nn": ("tests_nn", "tests_golden", "tests_properties", "tests_readme", "tests_lessons"),
     "optim": ("tests_optim", "tests_golden", "tests_properties", "tests_readme", "tests_lessons"),
-    "lessons/kit": ("tests_lessons",),
+    "lessons": ("tests_lessons", "tests_programs"),
 }
 MEMORY, FILE = 12 << 30, 2 << 30
 CASE = re.compile(r"^-{79}\n(.+?)\n(?:  .*\n)*-{79}$", re.MULTILINE)

@@ -1,7 +1,7 @@
 // gradcheck as one check of a test, with its report where it fails.
 #pragma once
 
-#include "core/gradcheck.hpp"
+#include "core/check/gradcheck.hpp"
 #include "tests/catch.hpp"
 
 #define CHECK_GRADIENTS(...)                                                      \

@@ -1,11 +1,11 @@
 // checkpoint() on a real model: the same bits, for half of the memory or less; and gradients added up over
 // parts of a batch.
-#include "core/checkpoint.hpp"
+#include "core/tape/checkpoint.hpp"
 
-#include "core/random.hpp"
-#include "core/simd/memory.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "core/tensor/random.hpp"
 #include "nn/loss.hpp"
-#include "nn/transformer.hpp"
+#include "nn/transformer/transformer.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;

@@ -1,8 +1,8 @@
 // Clones of every layer: the parts and the parameters stand in the original's order.
-#include "nn/seq2seq.hpp"
-#include "nn/transformer.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
+#include "nn/transformer/transformer.hpp"
+#include "tests/nn/attention/score_table.hpp"
 #include "tests/nn/golden.hpp"
-#include "tests/nn/score_table.hpp"
 
 using namespace tapestry;
 

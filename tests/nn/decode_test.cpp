@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "nn/seq2seq.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;

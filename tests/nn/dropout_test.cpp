@@ -2,8 +2,8 @@
 // is ignored changes no shape and no gradient check; only what is dropped tells.
 #include "nn/dropout.hpp"
 
-#include "nn/seq2seq.hpp"
-#include "nn/transformer.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
+#include "nn/transformer/transformer.hpp"
 #include "tests/dropped.hpp"
 #include "tests/nn/golden.hpp"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/seq2seq.hpp"
-#include "nn/transformer.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
+#include "nn/transformer/transformer.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/create.hpp"
 #include "core/ops/ops.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
 #include "nn/module.hpp"
 #include "tests/golden/golden.hpp"
 

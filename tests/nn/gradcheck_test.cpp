@@ -2,7 +2,7 @@
 #include "nn/attention/attention.hpp"
 #include "nn/norm.hpp"
 #include "nn/recurrent.hpp"
-#include "nn/seq2seq.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
 

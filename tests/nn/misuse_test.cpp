@@ -1,7 +1,7 @@
 // Layers say what is wrong with their input, in one sentence, before they compute anything.
 #include "nn/norm.hpp"
 #include "nn/recurrent.hpp"
-#include "nn/transformer.hpp"
+#include "nn/transformer/transformer.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;

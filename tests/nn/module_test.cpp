@@ -1,9 +1,9 @@
 // Modules: names, first values, state, freezing, tying, clones, summary.
 #include <cmath>
 
-#include "core/create.hpp"
 #include "core/ops/ops.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
 #include "nn/dropout.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"

@@ -2,7 +2,7 @@
 // PyTorch (tests/golden/load_trained.py loads it there, and writes what it gives).
 #include <cstdlib>
 
-#include "core/safetensors.hpp"
+#include "core/io/safetensors.hpp"
 #include "nn/transformer/language_model.hpp"
 #include "optim/adam.hpp"
 #include "tests/nn/golden.hpp"

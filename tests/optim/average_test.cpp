@@ -1,8 +1,8 @@
 // The running average of weights.
 #include "optim/average.hpp"
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
+#include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
 
 using namespace tapestry;

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/simd/threads.hpp"
-#include "core/tape.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "optim/schedule.hpp"

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/views.hpp"
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "core/tensor/create.hpp"
 #include "optim/adam.hpp"
 #include "optim/average.hpp"
 #include "optim/clip.hpp"

@@ -8,19 +8,19 @@
 #include <set>
 #include <vector>
 
-#include "core/create.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/norm.hpp"
 #include "core/ops/reduce.hpp"
-#include "core/random.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/random.hpp"
 #include "optim/adam.hpp"
 #include "optim/average.hpp"
 #include "optim/schedule.hpp"
 #include "optim/sgd.hpp"
 #include "optim/training_state.hpp"
 #include "tests/catch.hpp"
-#include "tests/core/philox.hpp"
+#include "tests/core/ops/philox.hpp"
 #include "tests/temporary.hpp"
 
 using namespace tapestry;

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/create.hpp"
-#include "core/file.hpp"
+#include "core/io/file.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
-#include "core/tape.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "optim/restore.hpp"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "core/simd/memory.hpp"
-#include "core/simd/threads.hpp"
-#include "nn/seq2seq.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "tests/catch.hpp"

@@ -6,10 +6,10 @@
 // README
 #include <cstdio>
 
+#include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
-#include "core/score_lambda.hpp"
 #include "nn/loss.hpp"
-#include "nn/transformer.hpp"
+#include "nn/transformer/transformer.hpp"
 #include "optim/adam.hpp"
 
 using namespace tapestry;

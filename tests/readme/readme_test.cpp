@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "core/core.hpp"
-#include "core/map.hpp"
+#include "core/tensor/map.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/linear.hpp"
 #include "tests/catch.hpp"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
 #include "nn/norm.hpp"
 #include "tests/bench/steps.hpp"
 

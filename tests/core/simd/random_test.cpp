@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "core/simd/threads.hpp"
+#include "core/simd/runtime/threads.hpp"
 #include "tests/catch.hpp"
-#include "tests/core/philox.hpp"
+#include "tests/core/ops/philox.hpp"
 
 using namespace tapestry;
 

@@ -1,0 +1,23 @@
+// Marks the tensors that a score written as a lambda learns.
+#pragma once
+
+#include <concepts>
+
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
+
+namespace tapestry {
+
+/// A tensor that a score learns: it gets an exact gradient, the same bits on any number of threads.
+struct Learned {
+  Tensor tensor;
+};
+inline Learned wrt(const Tensor& learned) { return {learned}; }
+template <std::same_as<Indices> I>
+Learned wrt(const I&) {
+  static_assert(!std::same_as<I, Indices>,
+                "wrt(): whole numbers cannot be learned; pass the Indices as they are");
+  return {};
+}
+
+}  // namespace tapestry

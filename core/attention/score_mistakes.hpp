@@ -1,0 +1,50 @@
+// What a score's lambda may not do, each refused in one sentence instead of pages about what was tried.
+#pragma once
+
+#include <concepts>
+
+#include "core/attention/symbol.hpp"
+#include "core/simd/attention/dual.hpp"
+
+namespace tapestry {
+
+namespace detail {
+
+template <class X>
+inline constexpr bool kIsScoreNumber = std::same_as<X, Symbol>;
+template <class T>
+inline constexpr bool kIsScoreNumber<simd::Batch<T>> = true;
+template <class T>
+inline constexpr bool kIsScoreNumber<simd::Dual<T>> = true;
+
+template <class A, class B>
+concept ScoreAndTensor = (kIsScoreNumber<A> && std::derived_from<B, Tensor>) ||
+                         (std::derived_from<A, Tensor> && kIsScoreNumber<B>);
+
+template <class A, class B>
+A refuse_tensor(const A& a, const B&) {
+  static_assert(sizeof(A) == 0,
+                "a score's lambda does not calculate with tensors that it captured: hand the tensor to "
+                "score_mod, as wrt(tensor) or as a constant, and read it: w(at.h)");
+  return a;
+}
+
+}  // namespace detail
+
+template <class A, class B>
+requires detail::ScoreAndTensor<A, B>
+auto operator+(const A& a, const B& b) { return detail::refuse_tensor(a, b); }
+template <class A, class B>
+requires detail::ScoreAndTensor<A, B>
+auto operator-(const A& a, const B& b) { return detail::refuse_tensor(a, b); }
+template <class A, class B>
+requires detail::ScoreAndTensor<A, B>
+auto operator*(const A& a, const B& b) { return detail::refuse_tensor(a, b); }
+template <class A, class B>
+requires detail::ScoreAndTensor<A, B>
+auto operator/(const A& a, const B& b) { return detail::refuse_tensor(a, b); }
+template <class A, class B>
+requires detail::ScoreAndTensor<A, B>
+auto operator%(const A& a, const B& b) { return detail::refuse_tensor(a, b); }
+
+}  // namespace tapestry

@@ -1,0 +1,233 @@
+#include "core/attention/symbol.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "core/ops/join.hpp"
+#include "core/ops/views.hpp"
+#include "core/simd/attention/score_tiles.hpp"
+#include "core/tape/records.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Size of an axis, counted from the back; 1 for axes that are not there.
+Size from_back(const Dims& shape, int back) { return back <= shape.rank() ? shape[shape.rank() - back] : 1; }
+
+bool all_true(const Mask& mask) {
+  const std::vector<bool> values = mask.to_vector();
+  return std::find(values.begin(), values.end(), false) == values.end();
+}
+
+/// Where an element of this shape counts: at some place that it stands for `live` is true. No mask at all if
+/// all do.
+Mask counting(const Mask& live, const Dims& shape) {
+  if (!live.defined()) return {};
+  Dims some = live.shape();  // the mask's axes, but 1 where the shape has one element for all
+  for (int back = 1; back <= some.rank(); ++back)
+    if (back > shape.rank() || shape[shape.rank() - back] == 1) some[some.rank() - back] = 1;
+  Mask result = live;
+  if (some != live.shape()) {
+    std::vector<char> any(static_cast<std::size_t>(some.count()), 0);
+    const Dims dense = dense_strides(some), full = live.shape();
+    const std::vector<bool> values = live.to_vector();
+    Dims index = Dims::filled(full.rank(), 0);
+    for (const bool value : values) {
+      Size place = 0;
+      for (int axis = 0; axis < full.rank(); ++axis) place += some[axis] == 1 ? 0 : index[axis] * dense[axis];
+      any[static_cast<std::size_t>(place)] |= static_cast<char>(value);
+      for (int axis = full.rank() - 1; axis >= 0 && ++index[axis] == full[axis]; --axis) index[axis] = 0;
+    }
+    result = Mask::from(1, some.count(), [&](Size, Size i) {
+               return any[static_cast<std::size_t>(i)] != 0;
+             }).reshape(some);
+  }
+  if (all_true(result)) return {};
+  if (result.rank() <= shape.rank()) return result;
+  Dims fewer = Dims::filled(shape.rank(), 1);
+  for (int axis = 0; axis < fewer.rank(); ++axis) fewer[axis] = some[axis + some.rank() - fewer.rank()];
+  return result.reshape(fewer);
+}
+
+/// Both are the same handle, or none.
+bool same(const Mask& a, const Mask& b) {
+  return a.defined() == b.defined() && (!a.defined() || (a.data() == b.data() && a.shape() == b.shape()));
+}
+
+/// The shape that all broadcast to.
+Dims joint_shape(const std::vector<Tensor>& all) {
+  Dims shape;
+  for (const Tensor& x : all) {
+    Dims joint = Dims::filled(std::max(shape.rank(), x.rank()), 1);
+    for (int back = 1; back <= joint.rank(); ++back) {
+      const Size m = from_back(shape, back), n = from_back(x.shape(), back);
+      joint[joint.rank() - back] = m == 1 ? n : m;
+    }
+    shape = joint;
+  }
+  return shape;
+}
+
+/// x, but 1 where it does not count.
+Tensor guarded(const Mask& counts, const Tensor& x) {
+  return counts.defined() ? where(counts, x, scalar(1, x.dtype())) : x;
+}
+
+/// Of the pairs that element `place` of a tensor of this shape stands for, one that counts.
+std::optional<simd::QueryKey> counting_pair(Size place, const Dims& shape, const Dims& scores,
+                                            const Mask& pairs) {
+  Size begin[4], end[4];
+  for (int back = 1; back <= 4; ++back) {
+    const Size size = from_back(shape, back), at = place % size;
+    place /= size;
+    begin[4 - back] = size == 1 ? 0 : at;
+    end[4 - back] = size == 1 ? scores[4 - back] : at + 1;
+  }
+  const View<const bool> may = pairs.broadcast(scores, "score_mod");
+  for (Size b = begin[0]; b < end[0]; ++b)
+    for (Size h = begin[1]; h < end[1]; ++h)
+      for (Size i = begin[2]; i < end[2]; ++i)
+        for (Size j = begin[3]; j < end[3]; ++j)
+          if (may.data[b * may.stride[0] + h * may.stride[1] + i * may.stride[2] + j * may.stride[3]])
+            return simd::QueryKey{b, h, i, j};
+  return {};
+}
+
+}  // namespace
+
+Symbol Symbol::made_of(std::vector<Symbol> operands, Guard guard, Function make, Mask condition) {
+  thread_local std::uint64_t made = 0;
+  auto node = std::make_shared<Node>();
+  node->number = ++made;
+  node->plain = !operands.empty() && !condition.defined() &&
+                std::all_of(operands.begin(), operands.end(), [](const Symbol& x) { return x.is_number(); });
+  node->operands = std::move(operands);
+  node->guard = guard;
+  node->make = std::move(make);
+  node->condition = std::move(condition);
+  return Symbol(std::shared_ptr<const Node>(std::move(node)));
+}
+
+Symbol Symbol::from(const Tensor& tensor) {
+  return made_of({}, Guard::none, [tensor](const std::vector<Tensor>&) { return tensor; });
+}
+
+Symbol Symbol::number_of(double value) {
+  auto node = std::make_shared<Node>();
+  node->make = [x = scalar(value, DType::f64)](const std::vector<Tensor>&) { return x; };
+  node->plain = true;
+  return Symbol(std::shared_ptr<const Node>(std::move(node)));
+}
+
+Symbol Symbol::one(const Symbol& a, Function1 f) {
+  return made_of({a}, Guard::jointly, [f = std::move(f)](const std::vector<Tensor>& x) { return f(x[0]); });
+}
+
+Symbol Symbol::both(const Symbol& a, const Symbol& b, Guard guard, Function2 f) {
+  return made_of({a, b}, guard, [f = std::move(f)](const std::vector<Tensor>& x) { return f(x[0], x[1]); });
+}
+
+Symbol select(const Mask& condition, const Symbol& yes, const Symbol& no) {
+  return Symbol::made_of(
+      {yes, no}, Symbol::Guard::none,
+      [condition](const std::vector<Tensor>& x) { return where(condition, x[0], x[1]); }, condition);
+}
+
+bool Symbol::is_number() const { return node_->plain; }
+
+std::vector<const Symbol::Node*> Symbol::nodes() const {
+  std::vector<const Node*> found, next{node_.get()};
+  std::unordered_map<const Node*, bool> seen{{node_.get(), true}};
+  while (!next.empty()) {
+    found.push_back(next.back());
+    next.pop_back();
+    for (const Symbol& operand : found.back()->operands)
+      if (seen.emplace(operand.node_.get(), true).second) next.push_back(operand.node_.get());
+  }
+  std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->number < b->number; });
+  return found;
+}
+
+/// Plain numbers in the type of what stands beside them.
+std::vector<Tensor> Symbol::operands_of(const Node& node, const std::function<Tensor(const Node&)>& value) {
+  std::vector<Tensor> operands;
+  for (const Symbol& operand : node.operands) operands.push_back(value(*operand.node_));
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    for (std::size_t j = 0; j < operands.size(); ++j)
+      if (node.operands[i].is_number() && !node.operands[j].is_number())
+        operands[i] = operands[i].to(operands[j].dtype());
+  return operands;
+}
+
+Tensor Symbol::value() const {
+  const detail::Paused paused;
+  for (const Node* node : nodes())
+    if (!node->off_tape.defined())
+      node->off_tape = node->make(operands_of(*node, [](const Node& x) { return x.off_tape; })).detach();
+  return node_->off_tape;
+}
+
+Tensor Symbol::evaluate(const Mask& live) const {
+  const std::vector<const Node*> all = nodes();
+  // Where each one's value counts: where that of one counts which is made of it.
+  std::unordered_map<const Node*, Mask> counts{{node_.get(), live}};
+  for (auto node = all.rbegin(); node != all.rend(); ++node) {
+    const Mask here = counts.at(*node);
+    for (std::size_t i = 0; i < (*node)->operands.size(); ++i) {
+      const Node* operand = (*node)->operands[i].node_.get();
+      Mask there = here;
+      if (const Mask& condition = (*node)->condition; condition.defined() && !operand->operands.empty())
+        there = here & (i == 0 ? condition : !condition);
+      const auto [known, is_new] = counts.emplace(operand, there);
+      if (!is_new && !same(known->second, there)) known->second = known->second | there;
+    }
+  }
+  std::unordered_map<const Node*, Tensor> values;
+  for (const Node* node : all) {
+    std::vector<Tensor> x = operands_of(*node, [&](const Node& operand) { return values.at(&operand); });
+    if (node->guard != Guard::none) {
+      const Dims joint = joint_shape(x);
+      for (Tensor& one : x)
+        one = guarded(counting(counts.at(node), node->guard == Guard::jointly ? joint : one.shape()), one);
+    }
+    values.emplace(node, node->make(x));
+  }
+  return values.at(node_.get());
+}
+
+Mask operator<(const Symbol& a, const Symbol& b) {
+  const detail::Paused paused;
+  Tensor x = a.value(), y = b.value();
+  if (a.is_number() && !b.is_number()) x = x.to(y.dtype());
+  if (b.is_number() && !a.is_number()) y = y.to(x.dtype());
+  return less(x, y);
+}
+
+Symbol Symbol::read(const Tensor& table, const std::vector<Symbol>& index, const Dims& scores,
+                    const Mask& pairs) {
+  if (index.empty()) return from(table);
+  const auto look_up = [table, scores, pairs](const std::vector<Tensor>& indices) {
+    const Dims shape = joint_shape(indices);
+    std::vector<std::int64_t> places(static_cast<std::size_t>(shape.count()), 0);
+    for (std::size_t axis = 0; axis < indices.size(); ++axis) {
+      const Size size = table.shape()[static_cast<int>(axis)];
+      const std::vector<double> at = expand(indices[axis].detach().to(DType::f64), shape).to_vector();
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        const bool inside = at[i] >= 0 && at[i] < static_cast<double>(size) && at[i] == std::trunc(at[i]);
+        if (!inside)
+          if (const auto pair = counting_pair(static_cast<Size>(i), shape, scores, pairs))
+            simd::fail_read(table.shape(), static_cast<int>(axis), at[i], *pair);
+        places[i] = places[i] * size + (inside ? static_cast<Size>(at[i]) : 0);
+      }
+    }
+    if (table.count() == 0) return full(shape, 0, table.dtype());
+    const Tensor column = reshape(table, {table.count(), 1});
+    return reshape(embedding(column, Indices(places, {shape.count()})), shape);
+  };
+  return made_of(index, Guard::none, look_up);
+}
+
+}  // namespace tapestry

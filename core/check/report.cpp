@@ -1,0 +1,129 @@
+// Turns wrong gradients into advice, and a check's result into text.
+#include "core/check/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check/gradcheck.hpp"
+
+namespace tapestry {
+
+namespace detail {
+
+namespace {
+
+using Values = std::vector<double>;
+
+/// ‖a − factor·b‖ ≤ 10⁻³ ‖a‖, for two lists that are not all zero.
+bool nearly(const Values& a, const Values& b, double factor = 1) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - factor * b[i]) * (a[i] - factor * b[i]);
+    length += a[i] * a[i];
+  }
+  return a.size() == b.size() && length > 0 && difference <= 1e-6 * length;
+}
+
+bool all_zero(const Values& a) {
+  return std::all_of(a.begin(), a.end(), [](double x) { return std::abs(x) < 1e-300; });
+}
+
+/// The factor c that makes c·b closest to a.
+double ratio(const Values& a, const Values& b) {
+  double ab = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += a[i] * b[i];
+    bb += b[i] * b[i];
+  }
+  return bb > 0 ? ab / bb : 0;
+}
+
+/// The last two axes exchanged; empty if they differ in size.
+Values transposed(const Values& a, const Dims& shape) {
+  const int rank = shape.rank();
+  if (rank < 2 || shape[rank - 1] != shape[rank - 2]) return {};
+  const auto n = static_cast<std::size_t>(shape[rank - 1]);
+  Values result(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::size_t block = i / (n * n) * (n * n), row = i % (n * n) / n, column = i % n;
+    result[block + column * n + row] = a[i];
+  }
+  return result;
+}
+
+/// The analytic values at the places where differences were taken.
+Values analytic_at(const CheckTarget& target) {
+  if (target.sampled.empty()) return target.analytic;
+  Values values;
+  for (Size i : target.sampled) values.push_back(target.analytic[static_cast<std::size_t>(i)]);
+  return values;
+}
+
+std::string about_factor(double c) {
+  if (std::abs(c + 1) < 1e-3) return "the sign: the rule gives the negative everywhere";
+  const double larger = std::abs(c) > 1 ? c : 1 / c;
+  std::string text = fmt::format("a factor: the rule gives {:.6g} times the slope everywhere", c);
+  if (std::abs(larger - std::round(larger)) < 1e-3 && std::abs(larger) > 1.5)
+    text += "; a sum where a mean was meant, or something counted twice?";
+  return text;
+}
+
+}  // namespace
+
+std::string what_to_look_at(const std::string& label, std::span<const CheckTarget> targets) {
+  const auto self =
+      std::find_if(targets.begin(), targets.end(), [&](const CheckTarget& t) { return t.label == label; });
+  if (self == targets.end()) return {};
+  const Values analytic = analytic_at(*self);
+  const Values& numeric = self->numeric;
+  const auto finite = [](const Values& values) {
+    return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+  };
+  if (!finite(analytic))
+    return "the rule gives NaN or infinity: a division by zero, or a place that should be masked?";
+  if (!finite(numeric))
+    return "f itself gives NaN or infinity near this input: choose inputs inside its domain";
+  if (all_zero(analytic)) return "the rule gives zero everywhere: is the argument left out, or detached?";
+  if (const double c = ratio(analytic, numeric);
+      c != 0 && nearly(analytic, numeric, c) && std::abs(c - 1) > 1e-4)
+    return about_factor(c);
+  if (self->sampled.empty()) {
+    const Values turned = transposed(analytic, self->value.shape());
+    if (!turned.empty() && nearly(turned, numeric))
+      return "transposed: the gradient fits with its last two axes exchanged";
+    for (const CheckTarget& other : targets)
+      if (&other != &*self && other.value.shape() == self->value.shape() && other.sampled.empty() &&
+          nearly(analytic, other.numeric))
+        return fmt::format("exchanged: this is the gradient of {}", other.label);
+    if (self->wrong > 0 && self->wrong < self->value.count())
+      return fmt::format("the places: {} of {} elements differ, the others agree", self->wrong,
+                         self->value.count());
+  }
+  return "the formula: no simple relation to the slopes was found";
+}
+
+}  // namespace detail
+
+std::string GradcheckResult::report() const {
+  const auto place_text = [](const GradcheckPlace& place) {
+    const std::string where = place.index.empty() && place.shape.rank() > 0
+                                  ? ""
+                                  : fmt::format(" at [{}]", fmt::join(place.index, ", "));
+    return fmt::format("  {} {}{}: the rule gives {:.10g}, differences give {:.10g} (ε = {:.2g})\n",
+                       place.argument, to_string(place.shape), where, place.analytic, place.numeric,
+                       place.epsilon);
+  };
+  std::string text =
+      fmt::format("gradcheck of {}: {} ({} comparisons)\n", name, ok() ? "ok" : "FAILED", compared);
+  for (const GradcheckPlace& place : failures)
+    text += place_text(place) + fmt::format("    look at {}\n", place.look_at);
+  if (!kinks.empty())
+    text += fmt::format("  {} kinks, where f has no derivative (not counted as failures):\n", kinks.size());
+  for (std::size_t i = 0; i < std::min<std::size_t>(kinks.size(), 5); ++i)
+    text += place_text(kinks[i]) + fmt::format("    {}\n", kinks[i].look_at);
+  return text;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,263 @@
+// Tiled attention backward: the weights are made again from the scores and each query's log-sum-exp.
+//
+//     P = exp(S − lse)     dP = dO Vᵀ     dS = P ⊙ (dP − D),  D = dO·O of the query (less its d lse)
+//     dV = Pᵀ dO           dK = dSᵀ Q·scale                   dQ = dS K·scale
+//
+// With dropout dV has what is left of P, and dP what is left of dO Vᵀ; D is the same.
+//
+// A task owns keys and runs over the queries that see them, so dK and dV stay beside it; dQ is added up in
+// memory, tile of keys by tile of keys. Where there are too few heads to share out, the keys are cut into
+// parts, as many as the shape says, each with its own dQ; they are added in order at the end. Five products a
+// tile take nine tenths of the time.
+#include "core/simd/attention/tiles.hpp"
+#include "core/simd/math.hpp"
+#include "core/simd/rows/row_loop.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+namespace {
+
+constexpr Size kFewGroups = 8;  // fewer groups of heads than this, and keys are cut into parts
+
+template <class T>
+struct Backward {
+  const Attention<T>& x;
+  Heads<const T> out;
+  const T* lse;
+  Heads<const T> d_out;
+  const T* d_lse;
+  Heads<T> d_query, d_key, d_value;
+
+  Size group_heads() const { return x.heads / x.share; }
+  Size groups() const { return x.batch * group_heads(); }
+};
+
+/// Whether query i of an item has no pairs.
+template <class T>
+bool is_blind(const Backward<T>& y, Size item, Size i) {
+  return y.lse[item * y.x.queries + i] == -kInfinity<T>;
+}
+
+/// D of every query: what a weight's gradient is compared with.
+template <class T>
+void compare_with(const Backward<T>& y, T* d) {
+  const Attention<T>& x = y.x;
+  each(worth_threads(x), x.batch * x.heads, [&](Size item) {
+    const Size b = item / x.heads, h = item % x.heads;
+    for (Size i = 0; i < x.queries; ++i) {
+      const T *out = y.out.at(b, h) + i * y.out.row, *d_out = y.d_out.at(b, h) + i * y.d_out.row;
+      const Size place = item * x.queries + i;
+      d[place] = reduce_add(accumulate<T>(
+          x.value_width, T(0), [=](Size c, auto part) { return load(out + c, part) * load(d_out + c, part); },
+          AddBatches{}));
+      if (y.d_lse != nullptr) d[place] -= y.d_lse[place];
+    }
+  });
+}
+
+/// The keys [first_tile, last_tile) of one group of heads.
+template <class T>
+class KeyPart {
+ public:
+  KeyPart(const Backward<T>& y, Size group, const T* compared, double* learned)
+      : y_(y),
+        x_(y.x),
+        b_(group / y.group_heads()),
+        h_(group % y.group_heads()),
+        width_(whole_vectors<T>(x_.width)),
+        value_width_(whole_vectors<T>(x_.value_width)),
+        compared_(compared),
+        learned_(learned),
+        memory_((kQueryTile + kKeyTile) * (2 * width_ + 2 * value_width_) +
+                kKeyTile * (width_ + value_width_) + 4 * kQueryTile * kKeyTile) {
+    T* next = memory_.data();
+    const auto take = [&](Size rows, Size row) {
+      T* taken = next;
+      next += rows * row;
+      return Tile<T>{taken, row};
+    };
+    key_ = take(kKeyTile, width_), key_turned_ = take(kKeyTile, width_);
+    value_ = take(kKeyTile, value_width_), value_turned_ = take(kKeyTile, value_width_);
+    d_key_ = take(kKeyTile, width_), d_value_ = take(kKeyTile, value_width_);
+    query_ = take(kQueryTile, width_), d_out_ = take(kQueryTile, value_width_);
+    given_ = take(kQueryTile, kKeyTile), weights_ = take(kQueryTile, kKeyTile);
+    d_scores_ = take(kQueryTile, kKeyTile), slopes_ = take(kQueryTile, kKeyTile);
+  }
+
+  /// Adds to `d_query`, rows of the group's heads one after the other; writes the keys' gradients.
+  void run(Size first_tile, Size last_tile, T* d_query, Size d_query_head, Size d_query_row) {
+    for (Size tile = first_tile; tile < last_tile; ++tile) {
+      const Size key = tile * kKeyTile, keys = std::min(kKeyTile, x_.keys - key);
+      copy_keys(key, keys);
+      std::fill_n(d_key_.data, keys * width_, T(0));
+      std::fill_n(d_value_.data, keys * value_width_, T(0));
+      for (Size in_group = 0; in_group < x_.share; ++in_group)
+        for (Size i = 0; i < x_.queries; i += kQueryTile)
+          see(h_ * x_.share + in_group, i, key, keys,
+              {d_query + in_group * d_query_head + i * d_query_row, d_query_row});
+      write_rows<T>({d_key_.data, width_}, keys, x_.width, y_.d_key.at(b_, h_) + key * y_.d_key.row,
+                    y_.d_key.row);
+      write_rows<T>({d_value_.data, value_width_}, keys, x_.value_width,
+                    y_.d_value.at(b_, h_) + key * y_.d_value.row, y_.d_value.row);
+    }
+  }
+
+ private:
+  void copy_keys(Size key, Size keys) {
+    bool memory[kKeyTile];
+    const bool* seen = seen_keys(x_.mask, b_, h_ * x_.share, x_.share, key, keys, memory);
+    const T *k = x_.key.at(b_, h_) + key * x_.key.row, *v = x_.value.at(b_, h_) + key * x_.value.row;
+    copy_rows(k, x_.key.row, keys, x_.width, T(1), seen, key_);
+    turn_rows<T>({key_.data, width_}, keys, x_.width, key_turned_.data);
+    copy_rows(k, x_.key.row, keys, x_.width, x_.scale, seen, key_);  // for dQ
+    copy_rows(v, x_.value.row, keys, x_.value_width, T(1), seen, value_);
+    turn_rows<T>({value_.data, value_width_}, keys, x_.value_width, value_turned_.data);
+  }
+
+  /// One tile: queries [i, i + kQueryTile) of head h.
+  void see(Size h, Size i, Size key, Size keys, Tile<T> d_query) {
+    const std::int32_t pairs = pairs_at(x_.mask, b_, h, i / kQueryTile, key / kKeyTile);
+    if (pairs == TileMask::kNone) return;
+    const bool* live = pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
+    const Size queries = std::min(kQueryTile, x_.queries - i);
+    const Strips<T> strips = strips_of(x_, pairs, keys);
+    bool sees[kQueryTile];  // a query with no pairs takes no part, whatever stands in it
+    for (Size row = 0; row < queries; ++row) sees[row] = !is_blind(y_, b_ * x_.heads + h, i + row);
+    copy_rows(x_.query.at(b_, h) + i * x_.query.row, x_.query.row, queries, x_.width, x_.scale, sees, query_);
+    copy_rows(y_.d_out.at(b_, h) + i * y_.d_out.row, y_.d_out.row, queries, x_.value_width, T(1), sees,
+              d_out_);
+    const Tile<const T> query{query_.data, width_}, d_out{d_out_.data, value_width_}, k{key_.data, width_};
+    ScoreTile<T> tile{weights_.data, b_, h, i, key, queries, keys, live};
+    if (x_.pairs != nullptr)
+      x_.pairs->forward(tile, query, k);
+    else
+      multiply_turned<T>(strips, queries, x_.width, query, key_turned_.data, weights_);
+    const bool learns = x_.score != nullptr && x_.score->learned() > 0;
+    if (learns)
+      for (Size row = 0; row < queries; ++row)
+        std::copy_n(weights_.data + row * kKeyTile, padded<T>(keys), given_.data + row * kKeyTile);
+    if (x_.score != nullptr) x_.score->forward(tile, slopes_.data);
+    hide(tile, strips);
+    multiply_turned<T>(strips, queries, x_.value_width, d_out, value_turned_.data, d_scores_);
+    if (x_.drop != nullptr) drop(x_, tile, d_scores_.data);
+    weigh((b_ * x_.heads + h) * x_.queries + i, queries, strips);
+    if (x_.drop != nullptr) drop(x_, tile, weights_.data);
+    if (learns) {
+      tile.scores = given_.data;
+      x_.score->backward(tile, d_scores_.data, learned_ + (x_.pairs != nullptr ? x_.pairs->learned() : 0));
+    }
+    if (x_.score != nullptr) multiply_by_slopes(queries, padded<T>(keys));
+    const auto seeing = [&](Size key_row, Size rows) { return strips.queries_of(key_row, rows, queries); };
+    const auto seen = [&](Size row, Size rows) { return strips.keys_of(row, rows); };
+    add_product<T>(keys, value_width_, queries, weights_.data, 1, kKeyTile, d_out, d_value_, seeing);
+    if (x_.pairs != nullptr)
+      return x_.pairs->backward(tile, d_scores_.data, query, k, d_query, d_key_, learned_);
+    add_product<T>(keys, width_, queries, d_scores_.data, 1, kKeyTile, query, d_key_, seeing);
+    add_product<T>(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, seen);
+  }
+
+  /// From the gradients of what the score made to those of what it was given.
+  void multiply_by_slopes(Size queries, Size keys) {
+    const Batch<T> none(T(0));
+    for (Size i = 0; i < queries; ++i)
+      for (Size j = i * kKeyTile; j < i * kKeyTile + keys; j += kLanes<T>) {
+        const Batch<T> d = load(static_cast<const T*>(d_scores_.data + j));
+        const Batch<T> slope = load(static_cast<const T*>(slopes_.data + j));
+        store(d_scores_.data + j, select(d == none, none, d * slope));  // whatever the slope of a masked pair
+      }
+  }
+
+  /// Scores → weights, and their gradients dP → dS. `first`: the tile's first query among all.
+  void weigh(Size first, Size queries, const Strips<T>& strips) {
+    strips.each_query(queries, [&](Size i, Span keys) {
+      T *weights = weights_.data + i * kKeyTile, *d = d_scores_.data + i * kKeyTile;
+      const T lse = y_.lse[first + i];
+      if (lse == -kInfinity<T>) {  // no pairs
+        for (T* row : {weights, d}) std::fill_n(row, strips.padded_keys(), T(0));
+        return;
+      }
+      const Batch<T> base(lse), compared(compared_[first + i]), none(T(0));
+      for (Size j = keys.begin; j < keys.end; j += kLanes<T>) {
+        const Batch<T> weight = weight_of(load(static_cast<const T*>(weights + j)) - base);
+        const Batch<T> change = weight * (load(static_cast<const T*>(d + j)) - compared);
+        store(weights + j, weight);
+        store(d + j, select(weight == none, none, change));  // what has no weight has no gradient, NaN or not
+      }
+      clear_beside(keys, strips, weights);
+      clear_beside(keys, strips, d);
+    });
+  }
+
+  const Backward<T>& y_;
+  const Attention<T>& x_;
+  Size b_, h_, width_, value_width_;
+  const T* compared_;
+  double* learned_;
+  Scratch<T> memory_;
+  Tile<T> key_, key_turned_, value_, value_turned_, d_key_, d_value_, query_, d_out_, given_, weights_,
+      d_scores_, slopes_;
+};
+
+}  // namespace
+
+template <class T>
+void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse, Heads<const T> d_out,
+                        const T* d_lse, Heads<T> d_query, Heads<T> d_key, Heads<T> d_value, T* d_learned) {
+  const Size learned =
+      (x.pairs != nullptr ? x.pairs->learned() : 0) + (x.score != nullptr ? x.score->learned() : 0);
+  if (x.batch * x.heads == 0) {
+    std::fill_n(d_learned, learned, T(0));
+    return;
+  }
+  const Backward<T> y{x, out, lse, d_out, d_lse, d_query, d_key, d_value};
+  const Size groups = y.groups(), key_tiles = ceil_div(x.keys, kKeyTile), width = whole_vectors<T>(x.width);
+  const Scratch<T> compared(x.batch * x.heads * x.queries);
+  compare_with(y, compared.data());
+
+  const Size parts = std::clamp<Size>(kFewGroups / groups, 1, std::max<Size>(1, key_tiles));
+  const Size tasks = groups * parts;
+  const Scratch<double> learned_by(tasks * learned);
+  std::fill_n(learned_by.data(), tasks * learned, 0.0);
+  // Rows of whole vectors are added up where they belong; others, and those of parts, beside it.
+  const bool in_place = parts == 1 && width == x.width;
+  const Size row = in_place ? d_query.row : width, head = in_place ? d_query.head : x.queries * width;
+  const Scratch<T> beside(in_place ? 0 : tasks * x.share * head);
+
+  const bool parallel = worth_threads(x);
+  each(parallel, tasks, [&](Size task) {
+    const Size group = task / parts, part = task % parts;
+    T* to = in_place ? d_query.at(group / y.group_heads(), group % y.group_heads() * x.share)
+                     : beside.data() + task * x.share * head;
+    for (Size h = 0; h < x.share; ++h)
+      for (Size i = 0; i < x.queries; ++i) std::fill_n(to + h * head + i * row, width, T(0));
+    KeyPart<T>(y, group, compared.data(), learned_by.data() + task * learned)
+        .run(part * key_tiles / parts, (part + 1) * key_tiles / parts, to, head, row);
+  });
+  if (!in_place)
+    each(parallel, x.batch * x.heads, [&](Size item) {
+      const Size group = item / x.share, b = item / x.heads, h = item % x.heads;
+      for (Size i = 0; i < x.queries; ++i) {
+        T* sum = beside.data() + (group * parts * x.share + item % x.share) * head + i * row;
+        for (Size part = 1; part < parts; ++part)
+          for (Size c = 0; c < x.width; ++c) sum[c] += sum[part * x.share * head + c];
+        std::copy_n(sum, x.width, d_query.at(b, h) + i * d_query.row);
+      }
+    });
+  for (Size item = 0; item < x.batch * x.heads; ++item)  // 0 times what others see need not be 0
+    for (Size i = 0; i < x.queries; ++i)
+      if (is_blind(y, item, i))
+        std::fill_n(d_query.at(item / x.heads, item % x.heads) + i * d_query.row, x.width, T(0));
+  for (Size i = 0; i < learned; ++i) {
+    double sum = 0;
+    for (Size task = 0; task < tasks; ++task) sum += learned_by.data()[task * learned + i];
+    d_learned[i] = static_cast<T>(sum);
+  }
+}
+
+template void attention_backward(const Attention<float>&, Heads<const float>, const float*,
+                                 Heads<const float>, const float*, Heads<float>, Heads<float>, Heads<float>,
+                                 float*);
+template void attention_backward(const Attention<double>&, Heads<const double>, const double*,
+                                 Heads<const double>, const double*, Heads<double>, Heads<double>,
+                                 Heads<double>, double*);
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

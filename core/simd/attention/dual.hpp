@@ -1,0 +1,101 @@
+// Dual numbers on lanes: a value and its slope, so that a formula written once gives its derivative too.
+//
+// With x = {x, 1} and constants c = {c, 0}, f(x) = {f(x), f'(x)}: each operation below is one rule of
+// differentiation (Griewank & Walther 2008, chapter 3). Where a slope jumps, the rule is that of core/ops:
+// min and max give each of two equal numbers half, and abs has slope 0 at 0.
+#pragma once
+
+#include <type_traits>
+
+#include "core/simd/math.hpp"
+#include "core/simd/runtime/arch.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+template <class T>
+struct Dual {
+  using Lanes = Batch<T>;
+  Lanes value, slope;
+
+  Dual(Lanes value_in, Lanes slope_in) : value(value_in), slope(slope_in) {}
+  /// Constants.
+  Dual(Lanes constant) : value(constant), slope(T(0)) {}
+  template <class Number>
+  requires std::is_arithmetic_v<Number> Dual(Number constant) : Dual(Lanes(constant)) {}
+
+  friend Dual operator+(Dual a, Dual b) { return {a.value + b.value, a.slope + b.slope}; }
+  friend Dual operator-(Dual a, Dual b) { return {a.value - b.value, a.slope - b.slope}; }
+  friend Dual operator*(Dual a, Dual b) {
+    return {a.value * b.value, fma(a.slope, b.value, a.value * b.slope)};
+  }
+  friend Dual operator/(Dual a, Dual b) {
+    const Lanes ratio = a.value / b.value;
+    return {ratio, (a.slope - ratio * b.slope) / b.value};
+  }
+  friend Dual operator-(Dual a) { return {-a.value, -a.slope}; }
+
+  Dual& operator+=(Dual other) { return *this = *this + other; }
+  Dual& operator-=(Dual other) { return *this = *this - other; }
+  Dual& operator*=(Dual other) { return *this = *this * other; }
+  Dual& operator/=(Dual other) { return *this = *this / other; }
+
+  friend BatchBool<T> operator<(Dual a, Dual b) { return a.value < b.value; }
+  friend BatchBool<T> operator<=(Dual a, Dual b) { return a.value <= b.value; }
+  friend BatchBool<T> operator>(Dual a, Dual b) { return a.value > b.value; }
+  friend BatchBool<T> operator>=(Dual a, Dual b) { return a.value >= b.value; }
+  friend BatchBool<T> operator==(Dual a, Dual b) { return a.value == b.value; }
+  friend BatchBool<T> operator!=(Dual a, Dual b) { return a.value != b.value; }
+
+  friend Dual select(BatchBool<T> condition, Dual yes, Dual no) {
+    return {select(condition, yes.value, no.value), select(condition, yes.slope, no.slope)};
+  }
+  friend Dual select(bool condition, Dual yes, Dual no) { return condition ? yes : no; }
+  friend Dual min(Dual a, Dual b) { return select(a.value == b.value, half(a, b), select(b < a, b, a)); }
+  friend Dual max(Dual a, Dual b) { return select(a.value == b.value, half(a, b), select(b > a, b, a)); }
+  friend Dual abs(Dual a) {
+    const Lanes zero(T(0));
+    return select(a.value == zero, Dual(zero), select(a.value < zero, -a, a));
+  }
+  friend Dual exp(Dual a) {
+    const Lanes y = exp(a.value);
+    return {y, a.slope * y};
+  }
+  friend Dual log(Dual a) { return {log(a.value), a.slope / a.value}; }
+  friend Dual sqrt(Dual a) {
+    const Lanes y = sqrt(a.value);
+    return {y, a.slope / (y + y)};
+  }
+  friend Dual tanh(Dual a) {
+    const Lanes y = tanh(a.value);
+    return {y, a.slope * (Lanes(T(1)) - y * y)};
+  }
+  friend Dual sigmoid(Dual a) {
+    const Lanes y = sigmoid(a.value);
+    return {y, a.slope * y * (Lanes(T(1)) - y)};
+  }
+  friend Dual sin(Dual a) { return {sin(a.value), a.slope * cos(a.value)}; }
+  friend Dual cos(Dual a) { return {cos(a.value), -a.slope * sin(a.value)}; }
+  friend Dual floor(Dual a) { return {floor(a.value), Lanes(T(0))}; }
+  friend Dual fmod(Dual a, Dual b) {
+    return {fmod(a.value, b.value), fma(-whole_quotient(a.value, b.value), b.slope, a.slope)};
+  }
+  friend Dual operator%(Dual a, Dual b) { return fmod(a, b); }
+  friend Dual pow(Dual a, Dual b) {
+    const Lanes y = pow(a.value, b.value);
+    return {y, pow_slope(a.value, b.value, a.slope) + pow_exponent_slope(a.value, y, b.slope)};
+  }
+  /// An exponent that is the same on all lanes: small whole ones are products.
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  friend Dual pow(Dual a, Number n) {
+    const auto exponent = static_cast<double>(n);
+    if (exponent == 0) return Dual(Lanes(T(1)));
+    return {pow(a.value, exponent), a.slope * (Lanes(T(exponent)) * pow(a.value, exponent - 1))};
+  }
+
+ private:
+  /// Where a and b are equal: their mean has half of each slope.
+  static Dual half(Dual a, Dual b) { return {a.value, (a.slope + b.slope) * Lanes(T(0.5))}; }
+};
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

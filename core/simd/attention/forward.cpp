@@ -1,0 +1,185 @@
+// Tiled attention forward: the scores of a tile live only until they have been used.
+//
+//                  keys →                          for a chunk of queries (a task):
+//            ┌─────┬─────┬─────┐                     for each tile of keys, copied once a chunk:
+//            │  S  │     │     │  48 queries           for each tile of queries that sees some of it:
+//    queries ├─────┼─────┼─────┤  × 96 keys              S = scale·Q Kᵀ, scored, masked
+//       ↓    │     │     │     │                         P = exp(S − top), where top is each query's
+//            └─────┴─────┴─────┘                             largest score so far
+//                                                        O, sum = (O, sum)·exp(old top − top) + (P V, Σ P)
+//
+// A larger score that comes later shrinks what was summed before: the online softmax. At the end
+// out = O / sum and lse = top + ln sum. Four fifths of the time are the two products, the rest exp.
+#include <cmath>
+
+#include "core/simd/attention/tiles.hpp"
+#include "core/simd/math.hpp"
+#include "core/simd/rows/row_loop.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+namespace {
+
+constexpr Size kChunkTiles = 8;  // of queries: what a task keeps fits the L2 cache beside the keys
+
+/// The online softmax of a tile of queries.
+template <class T>
+struct Online {
+  T top[kQueryTile], sum[kQueryTile], shrink[kQueryTile];
+  bool sees[kQueryTile] = {};  // some pair that is not hidden
+
+  /// `sink`: a score of a key that all see; −∞: there is none.
+  void start(T sink) {
+    std::fill_n(top, kQueryTile, sink);
+    std::fill_n(sum, kQueryTile, sink == -kInfinity<T> ? T(0) : T(1));
+  }
+
+  /// scores → exp(scores − top), and shrink: what everything summed before is to be multiplied by.
+  void take(T* scores, Size queries, const Strips<T>& strips) {
+    constexpr Size kL = kLanes<T>;
+    T base[kQueryTile];
+    strips.each_query(queries, [&](Size i, Span keys) {
+      const T* row = scores + i * kKeyTile;
+      Batch<T> peak(-kInfinity<T>);
+      for (Size j = keys.begin; j < keys.end; j += kL) peak = max_nan(peak, load(row + j));
+      const T before = top[i];
+      sees[i] |= reduce_max(peak) != -kInfinity<T>;
+      top[i] = reduce_max(max_nan(peak, Batch<T>(before)));
+      base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // nothing to see so far: all weights 0
+      shrink[i] = before - base[i];
+    });
+    std::fill(shrink + queries, shrink + kQueryTile, T(0));
+    for (Size i = 0; i < queries; i += kL)
+      store(shrink + i, exp_nonpositive(load(static_cast<const T*>(shrink + i))));
+    strips.each_query(queries, [&](Size i, Span keys) {
+      T* row = scores + i * kKeyTile;
+      Batch<T> total(T(0));
+      for (Size j = keys.begin; j < keys.end; j += kL) {
+        const Batch<T> weight = weight_of(load(static_cast<const T*>(row + j)) - Batch<T>(base[i]));
+        store(row + j, weight);
+        total += weight;
+      }
+      sum[i] = sum[i] * shrink[i] + reduce_add(total);
+      clear_beside(keys, strips, row);
+    });
+  }
+};
+
+/// The queries [first, first + count) of one item.
+template <class T>
+class Chunk {
+ public:
+  Chunk(const Attention<T>& x, Size b, Size h, Size first, Size count)
+      : x_(x),
+        b_(b),
+        h_(h),
+        first_(first),
+        count_(count),
+        width_(whole_vectors<T>(x.width)),
+        value_width_(whole_vectors<T>(x.value_width)),
+        memory_(count * (width_ + value_width_) + (kQueryTile + width_ * 2 + value_width_) * kKeyTile),
+        queries_(memory_.data()),
+        sums_(queries_ + count * width_),
+        scores_(sums_ + count * value_width_),
+        keys_(scores_ + kQueryTile * kKeyTile),
+        turned_(keys_ + kKeyTile * width_),
+        values_(turned_ + kKeyTile * width_) {}
+
+  void run(Heads<T> out, T* lse) {
+    copy_rows(x_.query.at(b_, h_) + first_ * x_.query.row, x_.query.row, count_, x_.width, x_.scale, nullptr,
+              {queries_, width_});
+    std::fill_n(sums_, count_ * value_width_, T(0));
+    for (Online<T>& online : online_) online.start(x_.sink == nullptr ? -kInfinity<T> : x_.sink[h_]);
+    for (Size key = 0; key < x_.keys; key += kKeyTile) see(key);
+    finish(out, lse);
+  }
+
+ private:
+  /// All queries look at the keys [key, key + kKeyTile).
+  void see(Size key) {
+    const Size keys = std::min(kKeyTile, x_.keys - key);
+    bool copied = false;
+    for (Size i = 0; i < count_; i += kQueryTile) {
+      const std::int32_t pairs = pairs_at(x_.mask, b_, h_, (first_ + i) / kQueryTile, key / kKeyTile);
+      if (pairs == TileMask::kNone) continue;
+      if (!copied) copy_keys(key, keys);
+      copied = true;
+      const bool* live =
+          pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
+      const Size queries = std::min(kQueryTile, count_ - i);
+      const Strips<T> strips = strips_of(x_, pairs, keys);
+      const ScoreTile<T> tile{scores_, b_, h_, first_ + i, key, queries, keys, live};
+      const Tile<const T> query{queries_ + i * width_, width_};
+      if (x_.pairs != nullptr)
+        x_.pairs->forward(tile, query, {keys_, width_});
+      else
+        multiply_turned<T>(strips, queries, x_.width, query, turned_, {scores_, kKeyTile});
+      if (x_.score != nullptr) x_.score->forward(tile);
+      hide(tile, strips);
+      Online<T>& online = online_[i / kQueryTile];
+      online.take(scores_, queries, strips);
+      if (x_.drop != nullptr) drop(x_, tile, scores_);
+      T* sums = sums_ + i * value_width_;
+      for (Size row = 0; row < queries; ++row) shrink(sums + row * value_width_, online.shrink[row]);
+      add_product<T>(queries, value_width_, keys, scores_, kKeyTile, 1, {values_, value_width_},
+                     {sums, value_width_}, [&](Size row, Size rows) { return strips.keys_of(row, rows); });
+    }
+  }
+
+  void shrink(T* row, T factor) const {
+    if (factor == T(1)) return;
+    for (Size c = 0; c < value_width_; c += kLanes<T>)
+      store(row + c, load(static_cast<const T*>(row + c)) * Batch<T>(factor));
+  }
+
+  void copy_keys(Size key, Size keys) {
+    bool memory[kKeyTile];
+    const Size shared = h_ / x_.share;
+    const bool* seen = seen_keys(x_.mask, b_, shared * x_.share, x_.share, key, keys, memory);
+    copy_rows(x_.key.at(b_, shared) + key * x_.key.row, x_.key.row, keys, x_.width, T(1), seen,
+              {keys_, width_});
+    turn_rows<T>({keys_, width_}, keys, x_.width, turned_);
+    copy_rows(x_.value.at(b_, shared) + key * x_.value.row, x_.value.row, keys, x_.value_width, T(1), seen,
+              {values_, value_width_});
+  }
+
+  void finish(Heads<T> out, T* lse) {
+    T* to = out.at(b_, h_) + first_ * out.row;
+    T* lse_to = lse + (b_ * x_.heads + h_) * x_.queries + first_;
+    for (Size i = 0; i < count_; ++i) {
+      const Online<T>& online = online_[i / kQueryTile];
+      const T top = online.top[i % kQueryTile], sum = online.sum[i % kQueryTile];
+      if (!online.sees[i % kQueryTile]) {  // 0 times what others see need not be 0
+        std::fill_n(to + i * out.row, x_.value_width, T(0));
+        lse_to[i] = -kInfinity<T>;
+        continue;
+      }
+      T* sums = sums_ + i * value_width_;
+      shrink(sums, T(1) / sum);
+      std::copy_n(sums, x_.value_width, to + i * out.row);
+      lse_to[i] = top + std::log(sum);
+    }
+  }
+
+  const Attention<T>& x_;
+  Size b_, h_, first_, count_, width_, value_width_;
+  Scratch<T> memory_;
+  T *queries_, *sums_, *scores_, *keys_, *turned_, *values_;
+  Online<T> online_[kChunkTiles];
+};
+
+}  // namespace
+
+template <class T>
+void attention_forward(const Attention<T>& x, Heads<T> out, T* lse) {
+  constexpr Size kChunk = kChunkTiles * kQueryTile;
+  const Size chunks = ceil_div(x.queries, kChunk);
+  each(worth_threads(x), x.batch * x.heads * chunks, [&](Size task) {
+    const Size item = task / chunks, first = task % chunks * kChunk;
+    Chunk<T>(x, item / x.heads, item % x.heads, first, std::min(kChunk, x.queries - first)).run(out, lse);
+  });
+}
+
+template void attention_forward(const Attention<float>&, Heads<float>, float*);
+template void attention_forward(const Attention<double>&, Heads<double>, double*);
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

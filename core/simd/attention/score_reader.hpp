@@ -1,0 +1,257 @@
+// How a learner's lambda reads tables in the tiles of attention: checked, and as fast as its indices are
+// plain.
+//
+// The lanes of a read are the keys j, j + 1, … of one query. So most indices are evenly spaced: at.i is the
+// same on all lanes, at.j goes up by one, a distance at.i − at.j goes down by one. Such a read is one load,
+// and one addition to the gradient. What is not evenly spaced, as a bucket from another table, or lies partly
+// outside the table, as masked pairs may, is taken lane by lane.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <compare>
+#include <concepts>
+#include <type_traits>
+
+#include "core/simd/attention/attention.hpp"
+#include "core/simd/attention/dual.hpp"
+#include "core/simd/runtime/arch.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// A dense table that a lambda reads.
+template <class T>
+struct Source {
+  const T* data = nullptr;
+  Dims shape;
+  Size learned = -1;  ///< where its gradient begins among what is learned; -1: it is constant
+};
+
+/// Throws std::out_of_range for a read with another number of indices than the table has axes.
+[[noreturn]] void fail_rank(const Dims& shape, Size indices);
+/// Throws std::domain_error for the remainder by 0 of a whole number.
+[[noreturn]] void fail_remainder();
+/// Throws std::out_of_range for an index outside a table or between whole numbers, with the place of the
+/// score.
+[[noreturn]] void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair);
+
+/// Where the lanes of a read lie in a table: at first, first + step, …; or anywhere.
+struct Places {
+  bool spaced = true;
+  Size first = 0, step = 0;
+};
+/// The place of each live lane.
+template <class T>
+using EachPlace = std::array<Size, static_cast<std::size_t>(kLanes<T>)>;
+
+/// The number of a batch row or head in a lambda. It calculates as lanes do, so that a formula means the same
+/// in tiles and on whole tensors: a quotient keeps its fraction, and % is C's.
+struct WholeNumber {
+  Size value = 0;
+
+  operator double() const { return static_cast<double>(value); }
+  template <class T>
+  operator Batch<T>() const {
+    return Batch<T>(value);
+  }
+  template <class T>
+  operator Dual<T>() const {
+    return Dual<T>(value);
+  }
+  friend WholeNumber operator-(WholeNumber a) { return {-a.value}; }
+  friend WholeNumber abs(WholeNumber a) { return {a.value < 0 ? -a.value : a.value}; }
+};
+
+inline Size size_of(WholeNumber a) { return a.value; }
+template <std::integral N>
+Size size_of(N a) {
+  return static_cast<Size>(a);
+}
+/// One is a WholeNumber, and the other another or an integer.
+template <class A, class B>
+concept WholeNumbers = (std::same_as<A, WholeNumber> && (std::same_as<B, WholeNumber> || std::integral<B>)) ||
+                       (std::integral<A> && std::same_as<B, WholeNumber>);
+
+template <class A, class B>
+requires WholeNumbers<A, B> WholeNumber operator+(A a, B b) { return {size_of(a) + size_of(b)}; }
+template <class A, class B>
+requires WholeNumbers<A, B> WholeNumber operator-(A a, B b) { return {size_of(a) - size_of(b)}; }
+template <class A, class B>
+requires WholeNumbers<A, B> WholeNumber operator*(A a, B b) { return {size_of(a) * size_of(b)}; }
+template <class A, class B>
+requires WholeNumbers<A, B>
+double operator/(A a, B b) { return static_cast<double>(size_of(a)) / static_cast<double>(size_of(b)); }
+template <class A, class B>
+requires WholeNumbers<A, B> WholeNumber operator%(A a, B b) {
+  if (size_of(b) == 0) fail_remainder();
+  return {size_of(a) % size_of(b)};
+}
+inline double operator%(WholeNumber a, double b) { return std::fmod(static_cast<double>(a), b); }
+template <class A, class B>
+requires WholeNumbers<A, B>
+bool operator==(A a, B b) { return size_of(a) == size_of(b); }
+template <class A, class B>
+requires WholeNumbers<A, B>
+auto operator<=>(A a, B b) { return size_of(a) <=> size_of(b); }
+
+/// What the readers of one evaluation share.
+template <class T>
+struct Reading {
+  const bool* live = nullptr;  ///< of the lanes; null: all that there are
+  Size lanes = 0;
+  QueryKey first;    ///< that of lane 0
+  int count = 0;     ///< reads of what is learned so far
+  int seed = -1;     ///< the read that the derivative is for
+  Size learned = 0;  ///< of that read: the start of its table's gradient
+  Places places;     ///< of that read
+  EachPlace<T> each{};
+
+  QueryKey at(Size lane) const { return {first.b, first.h, first.i, first.j + lane}; }
+  bool is_live(Size lane) const { return lane < lanes && (live == nullptr || live[lane]); }
+
+  /// Adds the lanes to the gradient of the table that the derivative is for, a sum of f64: over a long text
+  /// one of f32 would lose digits. Lanes that are not live are 0.
+  void add(double* gradients, Batch<T> change) const {
+    double* to = gradients + learned;
+    const bool whole = lanes >= kLanes<T>;
+    if (places.spaced && places.step == 0) {
+      to[places.first] += static_cast<double>(reduce_add(change));
+    } else if (places.spaced && places.step == 1 && whole) {
+      add_lanes(to + places.first, change);
+    } else if (places.spaced && places.step == -1 && whole) {
+      add_lanes(to + places.first - (kLanes<T> - 1), reverse(change));
+    } else {
+      T changes[kLanes<T>];
+      store(changes, change);
+      for (Size lane = 0; lane < kLanes<T>; ++lane)
+        if (is_live(lane))
+          to[places.spaced ? places.first + lane * places.step : each[static_cast<std::size_t>(lane)]] +=
+              static_cast<double>(changes[lane]);
+    }
+  }
+
+ private:
+  static void add_lanes(double* to, Batch<T> change) {
+    T changes[kLanes<T>];
+    store(changes, change);
+    for (Size lane = 0; lane < kLanes<T>; ++lane) to[lane] += static_cast<double>(changes[lane]);
+  }
+};
+
+/// One table for a lambda: reader(index…), an index for each axis. An index is a whole number (at.b, at.h) or
+/// lanes that hold whole numbers (at.i, at.j and what is made of them).
+template <class T, class Number>
+class Reader {
+ public:
+  Reader(const Source<T>& table, Reading<T>& reading) : table_(table), reading_(reading) {}
+
+  template <class... I>
+  Number operator()(I... index) const {
+    if (static_cast<int>(sizeof...(I)) != table_.shape.rank()) fail_rank(table_.shape, sizeof...(I));
+    const bool seeded = table_.learned >= 0 && reading_.count++ == reading_.seed;
+    if (seeded) reading_.learned = table_.learned;
+    const Batch<T> value = read(seeded, lanes_of(index)...);
+    if constexpr (std::is_same_v<Number, Batch<T>>) {
+      return value;
+    } else {
+      return {value, Batch<T>(T(seeded ? 1 : 0))};
+    }
+  }
+  /// Not defined: core/attention/score_lambda.hpp refuses brackets in one sentence, and this keeps others
+  /// from following.
+  template <class I>
+  Number operator[](const I&) const;
+
+ private:
+  template <class... I>
+  Batch<T> read(bool seeded, I... index) const {
+    Places places;
+    int axis = 0;
+    places.spaced = (go_on_spaced(places, axis++, index) && ...);
+    if (seeded) reading_.places = places;
+    if constexpr ((std::is_same_v<I, Size> && ...)) {
+      return Batch<T>(table_.data[places.first]);
+    } else if (places.spaced) {
+      return spaced_values(places);
+    } else {
+      EachPlace<T> each{};
+      axis = 0;
+      (go_on_each(each, axis++, index), ...);
+      if (seeded) reading_.each = each;
+      T values[kLanes<T>] = {};
+      for (std::size_t lane = 0; lane < each.size(); ++lane)
+        if (reading_.is_live(static_cast<Size>(lane))) values[lane] = table_.data[each[lane]];
+      return load(static_cast<const T*>(values));
+    }
+  }
+
+  template <class I>
+  static auto lanes_of(I index) {
+    if constexpr (std::is_same_v<I, WholeNumber> || std::is_integral_v<I>) {
+      return size_of(index);
+    } else if constexpr (std::is_same_v<I, Dual<T>>) {
+      return index.value;
+    } else {
+      return Batch<T>(index);
+    }
+  }
+
+  Size checked(int axis, Size index) const {
+    if (index < 0 || index >= table_.shape[axis])
+      fail_read(table_.shape, axis, static_cast<double>(index), reading_.at(0));
+    return index;
+  }
+
+  bool go_on_spaced(Places& places, int axis, Size index) const {
+    places.first = places.first * table_.shape[axis] + checked(axis, index);
+    places.step *= table_.shape[axis];
+    return true;
+  }
+  /// False if the lanes are not evenly spaced, or not all inside.
+  bool go_on_spaced(Places& places, int axis, Batch<T> index) const {
+    const T first = lane(index, 0), step = lane(index, 1) - first;
+    if (!all(index == fma(iota<T>(), step, first))) return false;
+    const Size size = table_.shape[axis], most = std::min(kLanes<T>, reading_.lanes) - 1;
+    const T last = first + static_cast<T>(most) * step, end = static_cast<T>(size);
+    if (!(std::min(first, last) >= T(0) && std::max(first, last) < end)) return false;
+    const auto whole = static_cast<Size>(most > 0 ? step : T(0)), begin = static_cast<Size>(first);
+    if (static_cast<T>(begin) != first || (most > 0 && static_cast<T>(whole) != step)) return false;
+    places.first = places.first * size + begin;
+    places.step = places.step * size + whole;
+    return true;
+  }
+
+  void go_on_each(EachPlace<T>& each, int axis, Size index) const {
+    for (Size& place : each) place = place * table_.shape[axis] + checked(axis, index);
+  }
+  void go_on_each(EachPlace<T>& each, int axis, Batch<T> index) const {
+    T indices[kLanes<T>];
+    store(indices, index);
+    for (Size lane = 0; lane < kLanes<T>; ++lane) {
+      if (!reading_.is_live(lane)) continue;
+      const T at = indices[lane];
+      const bool inside = at >= T(0) && at < static_cast<T>(table_.shape[axis]);
+      if (!inside || static_cast<T>(static_cast<Size>(at)) != at)
+        fail_read(table_.shape, axis, static_cast<double>(at), reading_.at(lane));
+      Size& place = each[static_cast<std::size_t>(lane)];
+      place = place * table_.shape[axis] + static_cast<Size>(at);
+    }
+  }
+
+  Batch<T> spaced_values(const Places& places) const {
+    const T* first = table_.data + places.first;
+    const Size count = std::min(kLanes<T>, reading_.lanes);
+    if (places.step == 0) return Batch<T>(*first);
+    if (places.step == 1) return load_n(first, count);
+    if (places.step == -1 && count == kLanes<T>) return reverse(load(first - (kLanes<T> - 1)));
+    T values[kLanes<T>] = {};
+    for (Size lane = 0; lane < count; ++lane) values[lane] = first[lane * places.step];
+    return load(static_cast<const T*>(values));
+  }
+
+  const Source<T>& table_;
+  Reading<T>& reading_;
+};
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

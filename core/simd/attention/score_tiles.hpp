@@ -1,0 +1,111 @@
+// A learner's lambda in the tiles of attention: on lanes forward, on duals backward. It is inlined into the
+// loop over a row of scores.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "core/simd/attention/attention.hpp"
+#include "core/simd/attention/dual.hpp"
+#include "core/simd/attention/score_reader.hpp"
+#include "core/simd/runtime/arch.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// Where a score stands: batch row, head, query, key.
+template <class Item, class Place>
+struct At {
+  Item b, h;
+  Place i, j;
+};
+
+/// Throws std::domain_error for a score that is NaN or +∞.
+[[noreturn]] void fail_score(double score, const QueryKey& pair);
+
+template <class T, class F, std::size_t N>
+class LambdaTiles final : public TileScore<T> {
+ public:
+  LambdaTiles(const F& f, const std::array<Source<T>, N>& sources, Size learned)
+      : f_(f), sources_(sources), learned_(learned) {}
+
+  Size learned() const override { return learned_; }
+
+  void forward(const ScoreTile<T>& tile) const override {
+    each(tile, [&](Size, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
+      const Batch<T> before = load(static_cast<const T*>(scores));
+      const Batch<T> after = evaluate<Batch<T>>(before, at, reading);
+      store(scores, after);
+      if (any(!(after < Batch<T>(std::numeric_limits<T>::infinity())))) check(before, after, reading);
+    });
+  }
+
+  void forward(const ScoreTile<T>& tile, T* slopes) const override {
+    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
+      const Batch<T> before = load(static_cast<const T*>(scores));
+      const Dual<T> after = evaluate<Dual<T>>(Dual<T>(before, Batch<T>(T(1))), at, reading);
+      store(scores, after.value);
+      store(slopes + offset, after.slope);
+    });
+  }
+
+  void backward(const ScoreTile<T>& tile, const T* d, double* learned) const override {
+    const Batch<T> none(T(0));
+    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
+      const Batch<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);
+      // Once for each read of what is learned; how many there are shows the first time.
+      for (int read = 0, reads = 1; read < reads; ++read) {
+        reading.seed = read;
+        const Batch<T> slope = evaluate<Dual<T>>(Dual<T>(score), at, reading).slope;
+        reads = reading.count;
+        if (reads > 0) reading.add(learned, select(dy == none, none, dy * slope));
+      }
+    });
+  }
+
+ private:
+  template <class Number>
+  Number evaluate(Number s, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) const {
+    reading.count = 0;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Number(f_(s, at, Reader<T, Number>(sources_[I], reading)...));
+    }
+    (std::make_index_sequence<N>{});
+  }
+
+  /// body(offset, scores, at, reading) for each vector of the tile.
+  template <class Body>
+  void each(const ScoreTile<T>& tile, const Body& body) const {
+    constexpr Size kL = kLanes<T>;
+    const Batch<T> lanes = iota<T>();
+    Reading<T> reading;
+    for (Size i = 0; i < tile.queries; ++i) {
+      reading.first = {tile.batch, tile.head, tile.first_query + i, 0};
+      for (Size j = 0; j < tile.keys; j += kL) {
+        reading.first.j = tile.first_key + j;
+        reading.lanes = tile.keys - j;
+        if (tile.live != nullptr) reading.live = tile.live + i * kKeyTile + j;
+        const At<WholeNumber, Batch<T>> at{
+            {tile.batch}, {tile.head}, Batch<T>(reading.first.i), lanes + Batch<T>(reading.first.j)};
+        body(i * kKeyTile + j, tile.scores + i * kKeyTile + j, at, reading);
+      }
+    }
+  }
+
+  /// A score that went wrong, unless it does not count or was wrong before.
+  void check(Batch<T> before, Batch<T> after, const Reading<T>& reading) const {
+    T was[kLanes<T>], is[kLanes<T>];
+    store(was, before);
+    store(is, after);
+    for (Size lane = 0; lane < kLanes<T>; ++lane)
+      if (reading.is_live(lane) && was[lane] - was[lane] == T(0) &&
+          !(is[lane] < std::numeric_limits<T>::infinity()))
+        fail_score(static_cast<double>(is[lane]), reading.at(lane));
+  }
+
+  F f_;
+  std::array<Source<T>, N> sources_;
+  Size learned_;
+};
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

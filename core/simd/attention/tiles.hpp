@@ -1,0 +1,272 @@
+// What tiled attention is made of, forward and backward: tiles copied out of their strides, products of tiles
+// on the matmul's register tile, masks.
+//
+// All tiles are dense, their rows padded with zeros to whole vectors, so that no product has ragged columns;
+// turned ones to whole panels, as they are packed.
+//
+//     keys →                 Of a tile that a mask cuts, each strip of 12 queries has its own part:
+//     ┌──────────┐           from the first to the last key that one of its queries sees. Sums over
+//     │###       │ strip 0   keys run over those; scores are made for whole panels of them. Beside
+//     │######    │ strip 1   them weights are 0, and sums over queries leave out the strips that
+//     │########  │           do not reach their keys. A causal text of 64 words costs two thirds
+//     └──────────┘           of its square so.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/simd/attention/attention.hpp"
+#include "core/simd/batch.hpp"
+#include "core/simd/matmul/blocks.hpp"
+#include "core/simd/matmul/pack.hpp"
+#include "core/simd/matmul/tiles.hpp"
+#include "core/simd/random.hpp"
+#include "core/simd/rows/row_loop.hpp"
+#include "core/simd/runtime/arch.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// The weight of a score that lies x below its row's largest, or below its log-sum-exp. The faintest are
+/// exactly 0: no sum would show them, and their products lie below the normal numbers, where processors of
+/// Intel's take some hundred cycles for each.
+template <class T>
+inline Batch<T> weight_of(Batch<T> x) {
+  constexpr T kFaintest = T(0.7) * internal::ExpConstants<T>::kNormalLow;
+  return select(x < Batch<T>(kFaintest), Batch<T>(T(0)), exp_nonpositive(x));
+}
+
+/// Whether threads pay.
+template <class T>
+bool worth_threads(const Attention<T>& x) {
+  return thread_count() > 1 && x.batch * x.heads * x.queries * x.keys * (x.width + x.value_width) >= 1 << 18;
+}
+
+/// So many keys in whole panels.
+template <class T>
+constexpr Size padded(Size keys) {
+  return round_up(keys, kPanelColumns<T>);
+}
+/// A width in whole vectors.
+template <class T>
+constexpr Size whole_vectors(Size width) {
+  return round_up(width, kLanes<T>);
+}
+
+/// Which part of a tile is worked out.
+template <class T>
+class Strips {
+ public:
+  /// All keys for all queries, or a pattern's.
+  Strips(const Span* strips, Size keys) : keys_(keys) {
+    for (Size s = 0; s < kStrips; ++s) spans_[s] = strips == nullptr ? Span{0, keys} : strips[s];
+  }
+  /// body(i, panels) for each query: the keys of its strip in whole panels.
+  template <class Body>
+  void each_query(Size queries, const Body& body) const {
+    for (Size first = 0; first < queries; first += kStrip) {
+      const Span panels = in_panels(spans_[first / kStrip]);
+      for (Size i = first; i < std::min(first + kStrip, queries); ++i) body(i, panels);
+    }
+  }
+  /// The keys of some queries, exactly or in whole panels; and the queries of some keys, in whole strips.
+  Span keys_of(Size query, Size queries) const {
+    return joined(query / kStrip, (query + queries - 1) / kStrip, [&](Size s) { return spans_[s]; });
+  }
+  Span panels_of(Size query, Size queries) const { return in_panels(keys_of(query, queries)); }
+  Span queries_of(Size key, Size keys, Size queries) const {
+    const Span strips = joined(0, kStrips - 1, [&](Size s) {
+      const bool meet = spans_[s].begin < key + keys && key < spans_[s].end;
+      return meet ? Span{s * kStrip, (s + 1) * kStrip} : Span{};
+    });
+    return {strips.begin, std::min(strips.end, queries)};
+  }
+  Size padded_keys() const { return padded<T>(keys_); }
+
+ private:
+  static Span in_panels(Span keys) {
+    return {keys.begin / kPanelColumns<T> * kPanelColumns<T>, padded<T>(keys.end)};
+  }
+  template <class SpanAt>
+  static Span joined(Size first, Size last, const SpanAt& span_at) {
+    Span all;
+    for (Size s = first; s <= last; ++s) {
+      const Span one = span_at(s);
+      if (one.end == 0) continue;
+      all = all.end == 0 ? one : Span{std::min(all.begin, one.begin), std::max(all.end, one.end)};
+    }
+    return all;
+  }
+
+  Span spans_[kStrips];
+  Size keys_;
+};
+
+/// c (rows × columns) = a·b, or += with `add`; columns are whole vectors. Column panel p of b starts at
+/// b + p·b_panel.
+template <class T>
+struct TileProduct {
+  Size rows, columns, k;
+  const T* a;
+  Size a_row, a_col;
+  const T* b;
+  Size b_row, b_panel;
+  T* c;
+  Size c_row;
+  bool add;
+};
+
+/// Of the rows [i, i + n) only the columns columns_of(i, n) are wanted, whole panels, and only the terms
+/// terms_of(i, n) of their sums are not 0.
+template <class T, class ColumnsOf, class TermsOf>
+void multiply(const TileProduct<T>& x, const ColumnsOf& columns_of, const TermsOf& terms_of) {
+  struct RowTile {
+    Size first, rows;
+    Span columns, terms;
+  };
+  RowTile tiles[kKeyTile / kTileRows<T> + 1];
+  Size count = 0;
+  for (Size i = 0, rows = 0; i < x.rows; i += rows) {
+    rows = next_tile_rows<T>(x.rows - i);
+    tiles[count++] = {i, rows, columns_of(i, rows), terms_of(i, rows)};
+  }
+  TileStep<T> step;
+  step.a_row = x.a_row, step.a_col = x.a_col;
+  step.b_row = x.b_row;
+  step.c_row = x.c_row;
+  step.start = kZeros<T>, step.start_row = x.add ? x.c_row : 0;
+  const T* panel = x.b;
+  for (Size j = 0; j < x.columns; j += kPanelColumns<T>, panel += x.b_panel) {
+    const Size vectors = std::min<Size>(kTileVectors, (x.columns - j) / kLanes<T>);
+    step.b_last = (vectors - 1) * kLanes<T>;
+    for (const RowTile* tile = tiles; tile < tiles + count; ++tile) {
+      if (j < tile->columns.begin || j >= tile->columns.end) continue;
+      step.a = x.a + tile->first * x.a_row + tile->terms.begin * x.a_col;
+      step.b = panel + tile->terms.begin * x.b_row;
+      step.k = tile->terms.end - tile->terms.begin;
+      step.c = x.c + tile->first * x.c_row + j;
+      if (x.add) step.start = step.c;
+      TileTable<T>::at(tile->rows, vectors)(step);
+    }
+  }
+}
+
+/// c += a·b where b is a tile read along its rows; terms_of(i, n): see multiply().
+template <class T, class TermsOf>
+void add_product(Size rows, Size columns, Size k, const T* a, Size a_row, Size a_col, Tile<const T> b,
+                 Tile<T> c, const TermsOf& terms_of) {
+  multiply<T>(
+      {rows, columns, k, a, a_row, a_col, b.data, b.row, kPanelColumns<T>, c.data, c.row, true},
+      [=](Size, Size) {
+        return Span{0, columns};
+      },
+      terms_of);
+}
+
+/// c = a·bᵀ where b was turned by turn_rows: scores of queries and keys, in the strips' panels.
+template <class T>
+void multiply_turned(const Strips<T>& strips, Size queries, Size k, Tile<const T> a, const T* turned,
+                     Tile<T> c) {
+  multiply<T>(
+      {queries, strips.padded_keys(), k, a.data, a.row, 1, turned, kPanelColumns<T>, kPanelColumns<T> * k,
+       c.data, c.row, false},
+      [&](Size i, Size rows) { return strips.panels_of(i, rows); },
+      [=](Size, Size) {
+        return Span{0, k};
+      });
+}
+
+/// Rows [first, first + rows) of x times `scale` as a tile; 0 where `live` (null: all are) says no.
+template <class T>
+void copy_rows(const T* x, Size x_row, Size rows, Size width, T scale, const bool* live, Tile<T> to) {
+  constexpr Size kL = kLanes<T>;
+  for (Size i = 0; i < rows; ++i) {
+    T* out = to.data + i * to.row;
+    const T* from = x + i * x_row;
+    Size c = 0;
+    if (live == nullptr || live[i]) {
+      for (; c + kL <= width; c += kL) store(out + c, load(from + c) * Batch<T>(scale));
+      for (; c < width; ++c) out[c] = from[c] * scale;
+    }
+    std::fill(out + c, out + to.row, T(0));
+  }
+}
+
+/// A tile's rows as columns, in panels for multiply_turned.
+template <class T>
+void turn_rows(Tile<const T> tile, Size rows, Size width, T* to) {
+  for (Size j = 0; j < rows; j += kPanelColumns<T>)
+    pack_b_panel(tile.data + j * tile.row, 1, tile.row, width, std::min(kPanelColumns<T>, rows - j),
+                 to + j * width);
+}
+
+/// to (rows × width) = the tile's.
+template <class T>
+void write_rows(Tile<const T> tile, Size rows, Size width, T* to, Size to_row) {
+  for (Size i = 0; i < rows; ++i) std::copy_n(tile.data + i * tile.row, width, to + i * to_row);
+}
+
+/// Which pairs of the item (b, h) count in the tile at (query tile, key tile): kNone, kAll or a pattern.
+inline std::int32_t pairs_at(const TileMask* mask, Size b, Size h, Size query_tile, Size key_tile) {
+  if (mask == nullptr) return TileMask::kAll;
+  const Size item = mask->item(b, h, mask->query_tiles * mask->key_tiles);
+  return mask->tiles[item + query_tile * mask->key_tiles + key_tile];
+}
+
+/// Where scores are made or changed by others than a product, they get the whole tile.
+template <class T>
+Strips<T> strips_of(const Attention<T>& x, std::int32_t pairs, Size keys) {
+  const bool all = pairs < 0 || x.pairs != nullptr || x.score != nullptr;
+  return {all ? nullptr : x.mask->strips + pairs * kStrips, keys};
+}
+
+/// −∞ where a pair does not count, and behind the last key, in the strips' panels.
+template <class T>
+void hide(const ScoreTile<T>& tile, const Strips<T>& strips) {
+  if (tile.live == nullptr && tile.keys == strips.padded_keys()) return;
+  strips.each_query(tile.queries, [&](Size i, Span panels) {
+    T* row = tile.scores + i * kKeyTile;
+    if (tile.live != nullptr) {
+      // Whole panels of bytes: GCC makes vectors neither of bools nor of a count that it does not know.
+      const auto* live = reinterpret_cast<const unsigned char*>(tile.live + i * kKeyTile);
+      for (Size first = panels.begin; first < panels.end; first += kPanelColumns<T>)
+        for (Size j = first; j < first + kPanelColumns<T>; ++j)
+          row[j] = live[j] != 0 ? row[j] : -kInfinity<T>;
+    }
+    for (Size j = tile.keys; j < panels.end; ++j) row[j] = -kInfinity<T>;
+  });
+}
+
+/// 0 in what a row has beside its strip's panels.
+template <class T>
+void clear_beside(Span panels, const Strips<T>& strips, T* row) {
+  if (panels.begin > 0) std::fill(row, row + panels.begin, T(0));
+  if (panels.end < strips.padded_keys()) std::fill(row + panels.end, row + strips.padded_keys(), T(0));
+}
+
+/// What dropout makes of a tile of weights, or of their gradients: drawn again each time, never kept.
+template <class T>
+void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
+  const T scale = static_cast<T>(x.drop->scale);
+  for (Size i = 0; i < tile.queries; ++i) {
+    std::uint32_t words[kKeyTile];
+    const Size row = (tile.batch * x.heads + tile.head) * x.queries + tile.first_query + i;
+    random_words(words, tile.keys, x.drop->key, x.drop->site, row * x.keys + tile.first_key);
+    T* to = values + i * kKeyTile;
+    for (Size j = 0; j < tile.keys; ++j) to[j] = words[j] >= x.drop->threshold ? to[j] * scale : T(0);
+  }
+}
+
+/// Whether the heads [first, first + count) of batch b see each of the `keys` keys from first_key on; null:
+/// they see all.
+inline const bool* seen_keys(const TileMask* mask, Size b, Size first, Size count, Size first_key, Size keys,
+                             bool* to) {
+  if (mask == nullptr || mask->seen == nullptr) return nullptr;
+  std::fill_n(to, keys, false);
+  for (Size h = first; h < first + count; ++h) {
+    const bool* seen = mask->seen + mask->item(b, h, mask->keys) + first_key;
+    for (Size j = 0; j < keys; ++j) to[j] |= seen[j];
+  }
+  return to;
+}
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -1,0 +1,330 @@
+// The matmul's driver: cuts products into blocks that fit the caches, packs what pays, shares the blocks
+// among threads.
+//
+//     for columns of b, kNC at a time            packed b (kc × kNC) stays in the L3 cache
+//       for k, kc at a time                      c is kept in memory between rounds, exactly
+//         for rows of a, a block at a time       the block (rows × kc) stays in L2
+//           for columns, a tile at a time        b's panel (kc × tile) stays in L1
+//             for rows, a tile at a time         registers: see tiles.hpp
+//
+// Where all rows of a are one block, each share of b's columns is packed just before its use instead.
+//
+// Every element of c adds its k terms one by one in rising order, wherever the blocks are cut, so threads may
+// cut them as they like. The dot path, which adds along lanes, is chosen from the whole product's shape
+// before any cutting. Large products spend their time in the register tile (above nine tenths of the
+// processor's peak); small ones in starting it; thin ones in reading b once.
+#include "core/simd/matmul/matmul.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/simd/matmul/blocks.hpp"
+#include "core/simd/matmul/dot.hpp"
+#include "core/simd/matmul/pack.hpp"
+#include "core/simd/matmul/tiles.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+namespace {
+
+constexpr Size kKC = 512, kNC = 4096;
+constexpr Size kKCInPlace = 256;               // when b is not packed
+constexpr Size kBlockBytes = Size{256} << 10;  // a block of a, in half of the L2 cache
+constexpr Size kParallelWork = Size{1} << 17;  // multiply-adds that take some 2 µs
+constexpr Size kShareBytes = Size{128} << 10;  // a share of b, packed by whom it serves, beside it in L2
+
+/// One product of the batch on one or several threads.
+template <class T>
+class Product {
+ public:
+  explicit Product(const Matmul<T>& x) : x_(x), dot_(suits_dot(x)) {
+    const Size bytes = x.n * x.k * kBytes;
+    const bool bad_stride = x.b_row * kBytes % 2048 == 0;
+    pack_b_ =
+        x.b_col != 1 || x.n < kL || (x.m >= 4 * kTileRows<T> && (bad_stride || bytes > (Size{128} << 10)));
+    const Size most = pack_b_ ? kKC : kKCInPlace;
+    kc_ = x.k <= most ? x.k : round_up(ceil_div(x.k, ceil_div(x.k, most)), 8);
+    one_block_ = x.m * kc_ * kBytes <= kBlockBytes;
+    // A transposed a is read a cache line for each k, so packing it pays sooner.
+    const bool turned = x.a_col != 1;
+    pack_a_ =
+        x.m >= 64 && x.n >= (turned ? 96 : 200) && (turned || !one_block_ || x.a_row * kBytes % 2048 == 0);
+  }
+
+  void run(const T* a, const T* b, T* c, bool parallel) const {
+    if (dot_) {
+      dot_product(x_, a, b, c, parallel);
+    } else {
+      run_tiles(a, b, c, parallel);
+    }
+  }
+
+ private:
+  static constexpr Size kL = kLanes<T>, kWide = kPanelColumns<T>, kBytes = static_cast<Size>(sizeof(T));
+
+  /// A block of c and what it is made of.
+  struct Block {
+    const T* a;  // packed, or a's first row and column of the block
+    const T* b;  // packed: the panel of the block's first column
+    Size b_row;
+    T* c;
+    const T* start;
+    Size start_row, start_col;
+    Size rows, columns, k;
+  };
+
+  void run_tiles(const T* a, const T* b, T* c, bool parallel) const {
+    for (Size j0 = 0; j0 < x_.n; j0 += kNC) {
+      for (Size p0 = 0; p0 < x_.k; p0 += kc_) {
+        Block all;
+        all.rows = x_.m;
+        all.columns = std::min(kNC, x_.n - j0);
+        all.k = std::min(kc_, x_.k - p0);
+        all.a = a + p0 * x_.a_col;
+        all.b = b + p0 * x_.b_row + j0 * x_.b_col;
+        all.b_row = x_.b_row;
+        all.c = c + j0;
+        all.start = kZeros<T>, all.start_row = all.start_col = 0;
+        if (p0 > 0 || x_.accumulate) {
+          all.start = all.c, all.start_row = x_.c_row, all.start_col = 1;
+        } else if (x_.bias != nullptr) {
+          all.start = x_.bias + j0, all.start_col = 1;
+        }
+        one_block_ ? run_shares(all, parallel) : run_blocks(all, parallel);
+      }
+    }
+  }
+
+  /// All of a is one block: its columns of c are cut into shares, each with its own part of b.
+  void run_shares(Block all, bool parallel) const {
+    const Scratch<T> packed_a(pack_a_ ? packed_a_size<T>(all.rows, all.k) : 0);
+    if (pack_a_) {
+      pack_a(all.a, x_.a_row, x_.a_col, all.rows, all.k, packed_a.data());
+      all.a = packed_a.data();
+    }
+    // Dividing takes longer than small products: it is for those that are cut.
+    const bool whole = !parallel && all.columns * all.k * kBytes <= kShareBytes;
+    const Size share =
+        whole ? all.columns
+              : even_part(all.columns, kShareBytes / (all.k * kBytes), parallel ? thread_count() : 1, kWide);
+    each(parallel, whole ? 1 : ceil_div(all.columns, share), [&](Size index) {
+      Block block = part(all, 0, all.rows, index * share, share);
+      const Scratch<T> packed_b(pack_b_ ? round_up(block.columns, kWide) * block.k : 0);
+      if (pack_b_) {
+        pack_panels(block.b, block.columns, block.k, packed_b.data(), false);
+        block.b = packed_b.data();
+      }
+      run_block(block);
+    });
+  }
+
+  /// a in several blocks: each is packed by whom it serves; b is packed before, as all of them need it.
+  void run_blocks(Block all, bool parallel) const {
+    const Scratch<T> packed_b(pack_b_ ? round_up(all.columns, kWide) * all.k : 0);
+    if (pack_b_) pack_panels(all.b, all.columns, all.k, packed_b.data(), parallel);
+    const Grid grid = cut(all.columns, all.k, parallel);
+    each(parallel, grid.row_blocks * grid.column_blocks, [&](Size index) {
+      const Size j = index % grid.column_blocks * grid.columns;
+      Block block = part(all, index / grid.column_blocks * grid.rows, grid.rows, j, grid.columns);
+      if (pack_b_) block.b = packed_b.data() + j * all.k;
+      const Scratch<T> packed_a(pack_a_ ? packed_a_size<T>(block.rows, block.k) : 0);
+      if (pack_a_) {
+        pack_a(block.a, x_.a_row, x_.a_col, block.rows, block.k, packed_a.data());
+        block.a = packed_a.data();
+      }
+      run_block(block);
+    });
+  }
+
+  /// The length of parts that n is cut into: at most `most` each, as many for every thread, in whole steps.
+  static Size even_part(Size n, Size most, Size threads, Size step) {
+    return round_up(ceil_div(n, round_up(ceil_div(n, std::max(most, step)), threads)), step);
+  }
+
+  /// Rows [i, i + rows) and columns [j, j + columns) of `all`, or as many as it has of them.
+  Block part(Block all, Size i, Size rows, Size j, Size columns) const {
+    if (i > 0) all.a += i * x_.a_row;
+    all.b += j * x_.b_col;
+    all.c += i * x_.c_row + j;
+    all.start += i * all.start_row + j * all.start_col;
+    all.rows = std::min(rows, all.rows - i);
+    all.columns = std::min(columns, all.columns - j);
+    return all;
+  }
+
+  void pack_panels(const T* b, Size columns, Size k, T* to, bool parallel) const {
+    const Size panels = ceil_div(columns, kWide);
+    const Size group = std::max<Size>(1, 65536 / (k * kWide));
+    each(parallel, ceil_div(panels, group), [&](Size chunk) {
+      const Size first = chunk * group * kWide, last = std::min(columns, first + group * kWide);
+      // A few rows at a time, as wide as they are: caches fetch ahead along rows.
+      const Size step = x_.b_col == 1 ? 8 : k;
+      for (Size p = 0; p < k; p += step) {
+        const T* rows = b + p * x_.b_row;
+        for (Size j = first; j < last; j += kWide)
+          pack_b_panel(rows + j * x_.b_col, x_.b_row, x_.b_col, std::min(step, k - p),
+                       std::min(kWide, columns - j), to + j * k + p * kWide);
+      }
+    });
+  }
+
+  struct Grid {
+    Size rows, columns, row_blocks, column_blocks;
+  };
+
+  /// Blocks of a that fit the cache; for several threads, as many blocks for each, cut across the longer
+  /// side.
+  Grid cut(Size columns, Size k, bool parallel) const {
+    const Size threads = parallel ? thread_count() : 1;
+    const bool cut_rows = x_.m >= columns;
+    Grid grid;
+    grid.rows = even_part(x_.m, kBlockBytes / (k * kBytes), cut_rows ? threads : 1, kTileRows<T>);
+    grid.columns = even_part(columns, columns, cut_rows ? 1 : threads, kWide);
+    grid.row_blocks = ceil_div(x_.m, grid.rows);
+    grid.column_blocks = ceil_div(columns, grid.columns);
+    return grid;
+  }
+
+  void run_block(const Block& block) const {
+    // Thin products read b in place, in wide tiles; packed panels have their one width.
+    const Size widest = pack_b_ ? kTileVectors : TileTable<T>::widest(std::min<Size>(block.rows, 4));
+    for (Size j = 0; j < block.columns;) {
+      const Size left = block.columns - j;
+      Size vectors = widest;
+      while (vectors > 1 && vectors * kL > left + (vectors == 2 ? kL - 1 : 0)) vectors /= 2;
+      const Size columns = std::min(left, vectors * kL);
+      run_column(block, j, vectors, columns);
+      j += columns;
+    }
+  }
+
+  /// All tiles under each other at columns [j, j + columns) of the block.
+  void run_column(const Block& block, Size j, Size vectors, Size columns) const {
+    TileStep<T> step;
+    step.b = pack_b_ ? block.b + j * block.k : block.b + j;
+    step.b_row = pack_b_ ? kWide : block.b_row;
+    step.b_last = pack_b_ ? (vectors - 1) * kL : columns - kL;
+    step.k = block.k;
+    step.start_row = block.start_row;
+    step.c_row = x_.c_row;
+    for (Size i = 0, rows = 0; i < block.rows; i += rows) {
+      rows = next_tile_rows<T>(block.rows - i);
+      step.a = block.a + i * (pack_a_ ? block.k : x_.a_row);
+      step.a_row = pack_a_ ? 1 : x_.a_row;
+      step.a_col = pack_a_ ? rows : x_.a_col;
+      step.start = block.start + i * block.start_row + j * block.start_col;
+      step.c = block.c + i * x_.c_row + j;
+      const auto tile = TileTable<T>::at(rows, vectors);
+      columns == vectors* kL ? tile(step) : run_ragged(tile, step, rows, vectors, columns);
+    }
+  }
+
+  /// A tile whose last vector is only partly c's: computed beside c. In place, b's last vector is the one
+  /// that ends with its last column, so its first lanes repeat columns; packed, its last lanes are padding.
+  void run_ragged(typename TileTable<T>::Function tile, TileStep<T> step, Size rows, Size vectors,
+                  Size columns) const {
+    alignas(kBlockAlignment) T beside[static_cast<std::size_t>(kTileRows<T> * kMaxTileVectors * kL)];
+    const Size wide = vectors * kL, whole = wide - kL, part = columns - whole, lane = pack_b_ ? 0 : kL - part;
+    T* const c = step.c;
+    for (Size i = 0; i < rows; ++i) {
+      const T* from = step.start + i * step.start_row;
+      T* to = beside + i * wide;
+      std::copy_n(from, whole, to);
+      store(to + whole, Batch<T>(T(0)));
+      std::copy_n(from + whole, part, to + whole + lane);
+    }
+    step.start = step.c = beside;
+    step.start_row = step.c_row = wide;
+    tile(step);
+    for (Size i = 0; i < rows; ++i) {
+      const T* from = beside + i * wide;
+      T* to = c + i * x_.c_row;
+      std::copy_n(from, whole, to);
+      std::copy_n(from + whole + lane, part, to + whole);
+    }
+  }
+
+  Matmul<T> x_;
+  bool dot_, pack_a_, pack_b_, one_block_;
+  Size kc_;
+};
+
+/// Axes of size 1 go; a batch that shares b and steps evenly through a and c becomes more rows; a matrix
+/// times one column becomes a row times a matrix where that has the contiguous columns.
+template <class T>
+Matmul<T> simplify(Matmul<T> x) {
+  for (int axis = x.batch.rank() - 1; axis >= 0; --axis) {
+    const bool inner = axis == x.batch.rank() - 1;
+    const bool one_row = inner && x.m == 1 && x.b_batch[axis] == 0;
+    const bool more_rows =
+        inner && x.b_batch[axis] == 0 && x.a_batch[axis] == x.m * x.a_row && x.c_batch[axis] == x.m * x.c_row;
+    if (x.batch[axis] != 1 && !one_row && !more_rows) continue;
+    if (x.batch[axis] != 1) {
+      if (one_row) x.a_row = x.a_batch[axis], x.c_row = x.c_batch[axis];
+      x.m *= x.batch[axis];
+    }
+    for (Dims* dims : {&x.batch, &x.a_batch, &x.b_batch, &x.c_batch}) dims->erase(axis);
+  }
+  if (x.n == 1 && x.m > 1 && x.a_col != 1 && x.a_row == 1 && x.c_row == 1 && x.bias == nullptr) {
+    std::swap(x.a, x.b);
+    std::swap(x.a_batch, x.b_batch);
+    std::swap(x.m, x.n);
+    const Size b_row = x.a_col;
+    x.a_col = x.b_row;
+    x.b_row = b_row;
+    x.a_row = x.b_col = 1;
+  }
+  return x;
+}
+
+/// The element offset of batch item `index`.
+Size batch_offset(const Dims& shape, const Dims& stride, Size index) {
+  Size offset = 0;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    offset += index % shape[axis] * stride[axis];
+    index /= shape[axis];
+  }
+  return offset;
+}
+
+/// c without any terms.
+template <class T>
+void fill(const Matmul<T>& x, T* c) {
+  for (Size i = 0; i < x.m; ++i) {
+    for (Size j = 0; j < x.n; ++j) c[i * x.c_row + j] = x.bias != nullptr ? x.bias[j] : T(0);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void matmul(const Matmul<T>& product) {
+  if (product.m == 0 || product.n == 0 || product.batch.count() == 0) return;
+  const Matmul<T> x = simplify(product);
+  const Size items = x.batch.count();
+  if (x.k == 0) {
+    for (Size item = 0; item < items && !x.accumulate; ++item) {
+      fill(x, x.c + batch_offset(x.batch, x.c_batch, item));
+    }
+    return;
+  }
+  const Product<T> one(x);
+  const auto run = [&](Size item, bool parallel) {
+    one.run(x.a + batch_offset(x.batch, x.a_batch, item), x.b + batch_offset(x.batch, x.b_batch, item),
+            x.c + batch_offset(x.batch, x.c_batch, item), parallel);
+  };
+  const Size work = x.m * x.n * x.k;
+  const bool parallel = thread_count() > 1 && work * items >= kParallelWork;
+  if (!parallel || items == 1 || (items < 4 * thread_count() && work >= 4 * kParallelWork)) {
+    for (Size item = 0; item < items; ++item) run(item, parallel);
+  } else {
+    const Size group = std::clamp<Size>(kParallelWork / work, 1, ceil_div(items, thread_count()));
+    parallel_ranges(items, group, [&](Size begin, Size end) {
+      for (Size item = begin; item < end; ++item) run(item, false);
+    });
+  }
+}
+
+template void matmul(const Matmul<float>&);
+template void matmul(const Matmul<double>&);
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

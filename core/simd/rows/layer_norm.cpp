@@ -1,0 +1,237 @@
+// Layer norm over rows, forward and backward. See rows.hpp.
+//
+// Forward reads a row three times (mean, variance, result), backward twice, all but once from the L1 cache;
+// while it is there, the rows that come next are asked for. Several rows go through each pass together: they
+// share what is loaded for all, and the long latencies at a row's end overlap. The sums for gamma and beta
+// are kept per group of rows and added in the order of the groups.
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "core/simd/rows/row_loop.hpp"
+#include "core/simd/rows/rows.hpp"
+#include "core/simd/runtime/memory.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+namespace {
+
+/// Rows that go through each pass together: as many as the registers hold what each of them needs.
+constexpr Size kForwardRows = 4, kBackwardRows = 2;
+
+/// Calls body(first, count) with a compile-time count of K where that many rows are left, else of 1.
+template <Size K, class F>
+void in_groups(Size begin, Size end, const F& body) {
+  Size r = begin;
+  for (; r + K <= end; r += K) body(r, std::integral_constant<Size, K>{});
+  for (; r < end; ++r) body(r, std::integral_constant<Size, 1>{});
+}
+
+}  // namespace
+
+namespace {
+
+/// Σ term(k, i, part) over a row, for `K` rows beside each other, in two chains each.
+template <Size K, class T, class Term>
+void sums_of(Size n, T (&sums)[K], const Term& term) {
+  constexpr Size kStep = kLanes<T>;
+  Batch<T> even[K], odd[K];
+  for (Size k = 0; k < K; ++k) even[k] = odd[k] = Batch<T>(T(0));
+  Size i = 0;
+  for (; i + 2 * kStep <= n; i += 2 * kStep) {
+#pragma GCC unroll 4
+    for (Size k = 0; k < K; ++k) {
+      even[k] += term(k, i, Whole{});
+      odd[k] += term(k, i + kStep, Whole{});
+    }
+  }
+  for (; i < n; i += kStep) {
+    const Part rest{std::min(kStep, n - i)};
+    for (Size k = 0; k < K; ++k) even[k] += term(k, i, rest);
+  }
+  for (Size k = 0; k < K; ++k) sums[k] = reduce_add(even[k] + odd[k]);
+}
+
+/// What forward is given, and what it writes.
+template <class T>
+struct Forward {
+  Rows<T> y;
+  T *mean, *inverse_std;
+  Rows<const T> x;
+  const T *gamma, *beta;  // each may be null
+  T epsilon;
+};
+
+/// y = (x − mean)·s ⊙ gamma + beta for `K` rows from `first`.
+template <Size K, class T>
+void forward_rows(const Forward<T>& f, Size first) {
+  const Size n = f.x.columns;
+  const T *x[K], *const gamma = f.gamma, *const beta = f.beta;
+  T* y[K];
+  T mean[K], factor[K];
+  for (Size k = 0; k < K; ++k) {
+    x[k] = f.x.row(first + k);
+    y[k] = f.y.row(first + k);
+  }
+  sums_of(n, mean, [&](Size k, Size i, auto part) { return load(x[k] + i, part); });
+  for (Size k = 0; k < K; ++k) {
+    prefetch_row(f.x, first + k, K);
+    prefetch_row(f.y, first + k, K);
+  }
+  for (Size k = 0; k < K; ++k) f.mean[first + k] = mean[k] /= static_cast<T>(n);
+  sums_of(n, factor, [&](Size k, Size i, auto part) {
+    const Batch<T> d = load(x[k] + i, part, mean[k]) - mean[k];
+    return d * d;
+  });
+  for (Size k = 0; k < K; ++k)
+    f.inverse_std[first + k] = factor[k] = T(1) / std::sqrt(factor[k] / static_cast<T>(n) + f.epsilon);
+  const auto normal = [&](Size k, Size i, auto part) { return (load(x[k] + i, part) - mean[k]) * factor[k]; };
+  if (gamma && beta)
+    sweep<T>(n, [&](Size i, auto part) {
+      const Batch<T> weight = load(gamma + i, part), shift = load(beta + i, part);
+#pragma GCC unroll 4
+      for (Size k = 0; k < K; ++k) {
+        store(y[k] + i, fma(normal(k, i, part), weight, shift), part);
+      }
+    });
+  else
+    sweep<T>(n, [&](Size i, auto part) {
+      for (Size k = 0; k < K; ++k) {
+        Batch<T> value = normal(k, i, part);
+        if (gamma) value = value * load(gamma + i, part);
+        if (beta) value = value + load(beta + i, part);
+        store(y[k] + i, value, part);
+      }
+    });
+}
+
+}  // namespace
+
+template <class T>
+void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* gamma, const T* beta,
+                T epsilon) {
+  if (x.columns == 0) return;
+  const Forward<T> all{y, mean, inverse_std, x, gamma, beta, epsilon};
+  parallel_ranges(x.rows, rows_per_chunk(x.columns, 2), [&](Size begin, Size end) {
+    in_groups<kForwardRows>(begin, end, [&](Size first, auto count) { forward_rows<count()>(all, first); });
+  });
+}
+
+namespace {
+
+/// What backward is given, and what it writes.
+template <class T>
+struct Backward {
+  Rows<T> dx;
+  Rows<const T> dy, x;
+  const T *mean, *inverse_std, *gamma;  // gamma or null
+};
+
+/// `K` rows from `first`. With x̂ = (x − mean)·s and g = dy ⊙ gamma:
+///     dx = s·(g − mean(g) − x̂·mean(g ⊙ x̂))        to_gamma += dy ⊙ x̂        to_beta += dy
+template <Size K, bool kGamma, class T>
+void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
+  const Size n = b.x.columns;
+  const T *dy[K], *x[K], *const gamma = b.gamma;
+  Batch<T> mean[K], factor[K], sum[K], dot[K];  // Σ g and Σ g ⊙ (x − mean)
+  for (Size k = 0; k < K; ++k) {
+    dy[k] = b.dy.row(first + k);
+    x[k] = b.x.row(first + k);
+    mean[k] = Batch<T>(b.mean[first + k]);
+    factor[k] = Batch<T>(b.inverse_std[first + k]);
+    sum[k] = dot[k] = Batch<T>(T(0));
+  }
+  const auto weight_at = [&](Size i, auto part) {
+    Batch<T> weight(T(1));
+    if constexpr (kGamma) {
+      weight = load(gamma + i, part);
+      keep_in_register(weight);
+    }
+    return weight;
+  };
+  sweep<T>(n, [&](Size i, auto part) {
+    const Batch<T> weight = weight_at(i, part);
+    Batch<T> for_gamma = load(static_cast<const T*>(to_gamma) + i, part);
+    Batch<T> for_beta = load(static_cast<const T*>(to_beta) + i, part);
+#pragma GCC unroll 4
+    for (Size k = 0; k < K; ++k) {
+      Batch<T> d = load(dy[k] + i, part);
+      keep_in_register(d);
+      const Batch<T> centred = d * (load(x[k] + i, part) - mean[k]);
+      for_gamma = fma(centred, factor[k], for_gamma);
+      for_beta += d;
+      sum[k] = kGamma ? fma(d, weight, sum[k]) : sum[k] + d;
+      dot[k] = kGamma ? fma(centred, weight, dot[k]) : dot[k] + centred;
+    }
+    store(to_gamma + i, for_gamma, part);
+    store(to_beta + i, for_beta, part);
+  });
+  if (!b.dx.data) return;
+  T* to[K];
+  for (Size k = 0; k < K; ++k) {
+    prefetch_row(b.x, first + k, K);
+    prefetch_row(b.dy, first + k, K);
+    prefetch_row(b.dx, first + k, K);
+  }
+
+  Batch<T> shift[K], slope[K];
+  for (Size k = 0; k < K; ++k) {
+    const T s = b.inverse_std[first + k], count = static_cast<T>(n);
+    to[k] = b.dx.row(first + k);
+    shift[k] = Batch<T>(-s * (reduce_add(sum[k]) / count));
+    slope[k] = Batch<T>(-s * s * (s * reduce_add(dot[k]) / count));
+  }
+  sweep<T>(n, [&](Size i, auto part) {
+    const Batch<T> weight = weight_at(i, part);
+#pragma GCC unroll 4
+    for (Size k = 0; k < K; ++k) {
+      Batch<T> g = load(dy[k] + i, part);
+      if constexpr (kGamma) g = g * weight;
+      store(to[k] + i, fma(load(x[k] + i, part) - mean[k], slope[k], fma(g, factor[k], shift[k])), part);
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows<const T> x, const T* mean,
+                         const T* inverse_std, const T* gamma) {
+  constexpr Size kGroupElements = 16384, kMostGroups = 64;
+  const Size n = x.columns, rows = x.rows;
+  if (n == 0) return;
+  // Each group of rows has its own sums (2n values); the groups follow from the shape, and so do the bits.
+  const Size group = std::max({Size{16}, kGroupElements / n, chunks_for(rows, kMostGroups)});
+  const Size groups = chunks_for(rows, group);
+  std::vector<T, PoolAllocator<T>> partial(static_cast<std::size_t>(groups * 2 * n), T(0));
+  const Backward<T> all{dx, dy, x, mean, inverse_std, gamma};
+  parallel_for(groups, [&](Size k) {
+    T* const to_gamma = &partial[static_cast<std::size_t>(k * 2 * n)];
+    in_groups<kBackwardRows>(k * group, std::min((k + 1) * group, rows), [&](Size first, auto count) {
+      if (gamma)
+        backward_rows<count(), true>(all, first, to_gamma, to_gamma + n);
+      else
+        backward_rows<count(), false>(all, first, to_gamma, to_gamma + n);
+    });
+  });
+  const auto gather = [&](T* out, Size offset) {
+    if (!out) return;
+    std::fill_n(out, n, T(0));
+    for (Size k = 0; k < groups; ++k) {
+      const T* from = &partial[static_cast<std::size_t>(k * 2 * n + offset)];
+      for (Size i = 0; i < n; ++i) out[i] += from[i];
+    }
+  };
+  gather(dgamma, 0);
+  gather(dbeta, n);
+}
+
+#define TAPESTRY_INSTANTIATE(T)                                                                        \
+  template void layer_norm(Rows<T>, T*, T*, Rows<const T>, const T*, const T*, T);                     \
+  template void layer_norm_backward(Rows<T>, T*, T*, Rows<const T>, Rows<const T>, const T*, const T*, \
+                                    const T*);
+TAPESTRY_INSTANTIATE(float)
+TAPESTRY_INSTANTIATE(double)
+#undef TAPESTRY_INSTANTIATE
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -1,0 +1,126 @@
+// What the row kernels share: sweeping one contiguous row in batches, the tail included, and handing out
+// rows.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "core/simd/batch.hpp"
+#include "core/simd/loops.hpp"
+#include "core/simd/math.hpp"
+#include "core/simd/rows/rows.hpp"
+#include "core/simd/runtime/memory.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// All lanes, or the first n of them: which part of a batch a step of `sweep` is about.
+struct Whole {};
+struct Part {
+  Size n;
+};
+
+template <class T>
+inline Batch<T> load(const T* from, Whole, std::type_identity_t<T> = T(0)) {
+  return load(from);
+}
+template <class T>
+inline Batch<T> load(const T* from, Part part, std::type_identity_t<T> fill = T(0)) {
+  return load_n(from, part.n, fill);
+}
+template <class T>
+inline void store(T* to, Batch<T> value, Whole) {
+  store(to, value);
+}
+template <class T>
+inline void store(T* to, Batch<T> value, Part part) {
+  store_n(to, value, part.n);
+}
+/// Calls step(i, Whole) for each batch of a row of n values and step(i, Part) for what is left.
+template <class T, class F>
+inline void sweep(Size n, const F& step) {
+  Size i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) step(i, Whole{});
+  if (i < n) step(i, Part{n - i});
+}
+
+/// Σ or max over a row in four chains: term(i, part) gives a batch whose missing lanes are neutral, join adds
+/// it.
+template <class T, class Term, class Join>
+inline Batch<T> accumulate(Size n, T neutral, const Term& term, const Join& join) {
+  constexpr Size kStep = kLanes<T>;
+  Batch<T> a(neutral), b = a, c = a, d = a;
+  Size i = 0;
+  for (; i + 4 * kStep <= n; i += 4 * kStep) {
+    a = join(a, term(i, Whole{}));
+    b = join(b, term(i + kStep, Whole{}));
+    c = join(c, term(i + 2 * kStep, Whole{}));
+    d = join(d, term(i + 3 * kStep, Whole{}));
+  }
+  for (; i + kStep <= n; i += kStep) a = join(a, term(i, Whole{}));
+  if (i < n) b = join(b, term(i, Part{n - i}));
+  return join(join(a, b), join(c, d));
+}
+
+struct AddBatches {
+  template <class B>
+  B operator()(B a, B b) const {
+    return a + b;
+  }
+};
+
+template <class T>
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+
+/// The largest of a row; −∞ if it is empty, NaN where there is one.
+template <class T>
+inline T row_max(const T* x, Size n) {
+  return reduce_max(accumulate<T>(
+      n, -kInfinity<T>, [x](Size i, auto part) { return load(x + i, part, -kInfinity<T>); },
+      [](Batch<T> a, Batch<T> b) { return max_nan(a, b); }));
+}
+
+/// The same, quicker: a NaN may be overlooked, but not in a row without a number above −∞.
+template <class T>
+inline T row_peak(const T* x, Size n) {
+  const T peak = reduce_max(accumulate<T>(
+      n, -kInfinity<T>, [x](Size i, auto part) { return load(x + i, part, -kInfinity<T>); },
+      [](Batch<T> a, Batch<T> b) { return max(a, b); }));
+  return peak == -kInfinity<T> ? row_max(x, n) : peak;
+}
+
+/// Σ exp(x − top) of a row or a part of one.
+template <class T>
+inline T sum_of_exp(const T* x, Size n, T top) {
+  return reduce_add(accumulate<T>(
+      n, T(0), [=](Size i, auto part) { return exp_nonpositive(load(x + i, part, -kInfinity<T>) - top); },
+      AddBatches{}));
+}
+
+/// The same, with each exp(x − top) kept in y, which may be x. Asks for the values at `next` meanwhile, if
+/// given: for rows too long for the processor to see the next one coming.
+template <class T>
+inline T keep_exp(T* y, const T* x, Size n, T top, const T* next = nullptr) {
+  return reduce_add(accumulate<T>(
+      n, T(0),
+      [=](Size i, auto part) {
+        if (next) prefetch(next + i);
+        const Batch<T> e = exp_nonpositive(load(x + i, part, -kInfinity<T>) - top);
+        store(y + i, e, part);
+        return e;
+      },
+      AddBatches{}));
+}
+
+/// Asks for the row that is `ahead` rows below row r. It need not exist.
+template <class T>
+inline void prefetch_row(Rows<T> rows, Size r, Size ahead = 1) {
+  const T* row = rows.row(r) + ahead * rows.stride;
+  for (Size i = 0; i < rows.columns; i += kBlockAlignment / static_cast<Size>(sizeof(T))) prefetch(row + i);
+}
+
+/// The number of rows that make a chunk, for work of `cost` cheap ops an element.
+inline Size rows_per_chunk(Size columns, Size cost) {
+  return std::max(Size{1}, kGrain / cost / std::max(Size{1}, columns));
+}
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -1,0 +1,96 @@
+// Fused kernels over rows: softmax, log-softmax, log-sum-exp, layer norm, each forward and backward, and
+// cross-entropy, which gives loss and gradient at once.
+//
+// A row is contiguous, `row stride` elements from the next; rows share out over the threads in groups that
+// follow from the shapes. Each row is read once or twice while it is in the cache; time goes to exp (softmax,
+// cross-entropy) and to memory (the rest). Results do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "core/simd/runtime/arch.hpp"
+#include "core/simd/view.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// `rows` rows of `columns` contiguous elements, `stride` elements apart.
+template <class T>
+struct Rows {
+  T* data = nullptr;
+  Size rows = 0;
+  Size columns = 0;
+  Size stride = 0;
+
+  T* row(Size i) const { return data + i * stride; }
+  operator Rows<const T>() const { return {data, rows, columns, stride}; }
+};
+
+/// A dense view (or one whose leading axes collapse) as rows over its last axis; a view without axes is one
+/// element.
+template <class T>
+inline Rows<T> rows_of(const View<T>& view) {
+  const int rank = view.shape.rank();
+  if (rank == 0) return {view.data, 1, 1, 1};
+  Size rows = 1, stride = view.shape.back();
+  bool found = false;
+  for (int axis = rank - 2; axis >= 0; --axis) {
+    rows *= view.shape[axis];
+    if (!found && view.shape[axis] != 1) {
+      stride = view.stride[axis];
+      found = true;
+    }
+  }
+  return {view.data, rows, view.shape.back(), stride};
+}
+
+/// y = softmax of each row of x. y may be x.
+template <class T>
+void softmax(Rows<T> y, Rows<const T> x);
+
+/// The same where `mask` (shape: leading axes whose sizes multiply to x.rows, then x.columns; any strides, 0
+/// where it is broadcast) is true; elsewhere exactly 0, whatever stands there, NaN included. A row with
+/// nothing allowed is all 0.
+template <class T>
+void masked_softmax(Rows<T> y, Rows<const T> x, const View<const bool>& mask);
+
+/// dx = y ⊙ (dy − Σ dy ⊙ y); serves the masked one too. Where y is 0, dx is 0. dx may be dy.
+template <class T>
+void softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy);
+
+/// y = x − logsumexp(x). y may be x.
+template <class T>
+void log_softmax(Rows<T> y, Rows<const T> x);
+/// dx = dy − softmax(x)·Σ dy, from y = log_softmax(x). dx may be dy.
+template <class T>
+void log_softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy);
+
+/// out[i] = ln Σ exp(x[i, :]); −∞ where all are −∞ or the row is empty, +∞ where one is +∞.
+template <class T>
+void logsumexp(T* out, Rows<const T> x);
+
+/// y = (x − mean) / √(variance + epsilon) ⊙ gamma + beta over each row (Ba, Kiros, Hinton 2016, arXiv
+/// 1607.06450). Writes each row's mean and 1/√(…) for backward. gamma and beta (columns) may be null: 1 and
+/// 0.
+template <class T>
+void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* gamma, const T* beta,
+                T epsilon);
+
+/// dx, dgamma, dbeta from dy, x and what forward wrote. Each of the three may be absent (null data or
+/// pointer), and gamma as above. dgamma and dbeta are summed over the rows in an order that the shape fixes.
+template <class T>
+void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows<const T> x, const T* mean,
+                         const T* inverse_std, const T* gamma);
+
+/// The targets of a cross-entropy over `columns` classes.
+struct Targets {
+  const std::int64_t* ids;     ///< one per row, 0 ≤ id < columns, or `ignore`
+  std::int64_t ignore = -100;  ///< rows with this target have loss 0 and gradient 0
+  double smoothing = 0;        ///< ε: the target distribution is (1 − ε)·one-hot + ε/columns
+};
+
+/// loss[i] = −Σ_c p[c]·log_softmax(x[i, :])[c] with the targets' distribution p (Szegedy et al. 2016, arXiv
+/// 1512.00567), and its gradient dx[i, :] = scale·(softmax(x[i, :]) − p); dx may be absent (null data).
+template <class T>
+void cross_entropy(T* loss, Rows<T> dx, Rows<const T> x, const Targets& targets, T scale);
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -1,0 +1,85 @@
+// argmax over the last axis and running sums along any. See reduce.hpp.
+#include <algorithm>
+#include <array>
+
+#include "core/simd/loops.hpp"
+#include "core/simd/rows/reduce.hpp"
+#include "core/simd/rows/row_loop.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+namespace {
+
+/// The first place of the largest of n > 0 elements; a NaN is largest.
+template <class T>
+Size first_largest(const T* x, Size n, Size stride) {
+  if (stride == 1) {
+    const T largest = row_max(x, n);
+    const bool nan = largest != largest;
+    Size i = 0;
+    for (; i + kLanes<T> <= n; i += kLanes<T>) {
+      const Batch<T> lanes = load(x + i);
+      if (any(nan ? is_nan(lanes) : lanes == Batch<T>(largest))) break;
+    }
+    while (nan ? x[i] == x[i] : x[i] != largest) ++i;
+    return i;
+  }
+  Size best = 0;
+  for (Size i = 1; i < n; ++i) {
+    const T value = x[i * stride], so_far = x[best * stride];
+    if (value > so_far || (value != value && so_far == so_far)) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+template <class T>
+void argmax(const View<std::int64_t>& out, const View<const T>& in) {
+  const int last = in.shape.rank() - 1;
+  const Size n = in.shape[last];
+  parallel_ranges(out.shape.count(), std::max(Size{1}, kGrain / std::max(Size{1}, n)),
+                  [&](Size begin, Size end) {
+                    for (Size row = begin; row < end; ++row) {
+                      Size from = 0, to = 0, index = row;
+                      for (int axis = last - 1; axis >= 0; --axis) {
+                        const Size i = index % in.shape[axis];
+                        index /= in.shape[axis];
+                        from += i * in.stride[axis];
+                        to += i * out.stride[axis];
+                      }
+                      out.data[to] = first_largest(in.data + from, n, in.stride[last]);
+                    }
+                  });
+}
+
+template <class T>
+void cumulative_sum(const View<T>& out, const View<const T>& in, int axis, bool reverse) {
+  constexpr Size kColumns = 64;  // running sums that go along together
+  const Size n = in.shape[axis];
+  if (n == 0) return;
+  Dims others = in.shape;
+  others[axis] = 1;
+  const auto nest = make_nest<2>(others, {&out.stride, &in.stride});
+  const Size out_step = out.stride[axis], in_step = in.stride[axis];
+  for_each_tile(nest, 1, kColumns, std::max(Size{1}, kGrain / n),
+                [&](const std::array<Size, 2>& offsets, Size row, Size, Size column, Size columns) {
+                  const Size to_column = nest.column_stride(0), from_column = nest.column_stride(1);
+                  T* to = out.data + offsets[0] + row * nest.row_stride(0) + column * to_column;
+                  const T* from = in.data + offsets[1] + row * nest.row_stride(1) + column * from_column;
+                  double sum[kColumns] = {};
+                  for (Size step = 0; step < n; ++step) {
+                    const Size k = reverse ? n - 1 - step : step;
+                    for (Size c = 0; c < columns; ++c) {
+                      sum[c] += static_cast<double>(from[k * in_step + c * from_column]);
+                      to[k * out_step + c * to_column] = static_cast<T>(sum[c]);
+                    }
+                  }
+                });
+}
+
+template void argmax<float>(const View<std::int64_t>&, const View<const float>&);
+template void argmax<double>(const View<std::int64_t>&, const View<const double>&);
+template void cumulative_sum<float>(const View<float>&, const View<const float>&, int, bool);
+template void cumulative_sum<double>(const View<double>&, const View<const double>&, int, bool);
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

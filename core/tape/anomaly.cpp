@@ -1,0 +1,39 @@
+// Anomaly mode: finds the first op that made a NaN, forward or backward.
+#include <cmath>
+
+#include "core/simd/rows/reduce.hpp"
+#include "core/tape/records.hpp"
+
+namespace tapestry::detail {
+
+namespace {
+
+bool has_nan(const Tensor& x) {
+  if (!x.defined() || !x.body().buffer || x.count() == 0) return false;
+  return dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T largest{};
+    const Dims one = Dims::filled(x.rank(), 1);
+    simd::reduce(simd::Reduction::max, View<T>{&largest, one, dense_strides(one)}, x.view<T>());
+    return std::isnan(largest);
+  });
+}
+
+}  // namespace
+
+void check_value(const char* op, Where at, const Tensor& x, const Tensor* const* inputs, std::size_t count) {
+  if (!has_nan(x)) return;
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i)
+    text +=
+        fmt::format("{}{}{}", i ? ", " : "", describe(*inputs[i]), has_nan(*inputs[i]) ? " with NaN" : "");
+  fail("[{}] made a NaN from inputs: {} ({}:{})", op, text, at.file, at.line);
+}
+
+void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient) {
+  if (has_nan(gradient))
+    fail("[{}] the gradient of its argument {} is NaN; its result has shape {} ({}:{})", node.op, argument,
+         to_string(node.shape), node.at.file, node.at.line);
+}
+
+}  // namespace tapestry::detail

@@ -1,0 +1,103 @@
+// What a tape holds: nodes, the edges from each node to its arguments, and what their rules saved.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/tape/tape.hpp"
+
+namespace tapestry::detail {
+
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+/// A tape has so many serial numbers, one for what it records between two backwards.
+inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
+
+/// From a node to one argument that may get a gradient. (With a constructor, or vectors would set it to 0
+/// first.)
+struct Edge {
+  Edge(std::size_t targets_in, DType dtype_in, const Dims& shape_in)
+      : targets(static_cast<std::uint8_t>(targets_in)), dtype(dtype_in), shape(shape_in) {}
+
+  Rule rule;                     // empty for all but the first argument of a joint rule
+  std::uint32_t adding = kNone;  // index of the short cut, if the rule has one
+  std::uint8_t targets;          // how many edges, from this one on, the rule fills
+  bool needed = false;           // false: an argument of a joint rule that needs no gradient
+  DType dtype;
+  std::int32_t target = 0;  // ≥ 0: node; < 0: leaf number -1 - target
+  Dims shape;               // the argument's, to undo broadcasting
+};
+
+struct Node {
+  Node(const char* op_in, Where at_in, std::size_t edge, std::size_t saved_place, const Body& result_body)
+      : op(op_in),
+        at(at_in),
+        first_edge(static_cast<std::uint32_t>(edge)),
+        first_saved(static_cast<std::uint32_t>(saved_place)),
+        dtype(result_body.dtype),
+        shape(result_body.shape) {}
+
+  const char* op;
+  Where at;
+  std::uint32_t first_edge, edges = 0;
+  std::uint32_t first_saved, saved = 0;
+  std::uint32_t replay = kNone;  // index of the twin, if there is one
+  bool always_replay = false;    // a checkpoint
+  DType dtype;
+  Tensor result;  // only if a rule asks for it
+  Dims shape;
+};
+
+struct Records {
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  std::vector<Tensor::Saved> saved;
+  std::vector<Rule> addings, replays;
+  std::vector<Tensor> leaves;
+  std::vector<Tensor> slots;       // gradients of nodes, during a sweep
+  std::vector<Tensor> leaf_slots;  // gradients of leaves, given to them when the sweep is complete
+  std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
+  std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
+
+  /// A new node, whose result has this body: it is told its place on the tape `serial`.
+  Node& append(const char* op, Where at, Body& result, std::uint64_t serial);
+  /// The leaf's number on the tape `serial`; a leaf that is new there gets the next one.
+  std::int32_t number_of(const Tensor& leaf, std::uint64_t serial);
+  /// How far the lists go that only grow while ops are recorded.
+  struct Mark {
+    std::size_t nodes, addings, replays;
+  };
+  Mark mark() const { return {nodes.size(), addings.size(), replays.size()}; }
+  /// Forgets what was recorded after the mark.
+  void cut(const Mark& mark);
+  void clear();
+};
+
+/// This thread's state.
+struct Context {
+  Tape* tape = nullptr;
+  bool paused = false;
+  bool anomaly = false;
+  std::vector<Tensor>* leaves_used = nullptr;  // by a checkpoint's first run
+};
+extern constinit thread_local Context context;
+
+/// While one lives, ops on this thread are not recorded and their results carry no mark.
+class Paused {
+ public:
+  explicit Paused(bool paused = true) : before_(std::exchange(context.paused, paused)) {}
+  ~Paused() { context.paused = before_; }
+  Paused(const Paused&) = delete;
+  Paused& operator=(const Paused&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// Throws if x has a NaN, naming the op and its inputs.
+void check_value(const char* op, Where at, const Tensor& x, const Tensor* const* inputs, std::size_t count);
+void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient);
+
+}  // namespace tapestry::detail

@@ -1,0 +1,125 @@
+// The tape: while one lives, ops on tensors that need gradients are appended to it in the order in which they
+// run (a Wengert list, R. E. Wengert 1964), so backward is a loop from the back.
+//
+//     Tape tape;
+//     Tensor loss = cross_entropy(model(x), y);
+//     tape.backward(loss);
+//     adam.step();
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/tape/op.hpp"
+#include "core/tensor/tensor.hpp"
+
+namespace tapestry {
+
+namespace detail {
+struct Records;
+struct Sweep;
+Tensor record_checkpoint(std::function<Tensor()> f, Where at);
+}  // namespace detail
+
+struct BackwardOptions {
+  /// Keep what the rules saved, so that backward can run again.
+  bool keep = false;
+};
+
+struct GradientOptions {
+  /// Record the derivative's own ops on the tape, so that it can be differentiated again.
+  bool create_graph = false;
+  /// As in BackwardOptions; creating a graph keeps the tape too.
+  bool keep = false;
+  /// Zeros for an input that y does not depend on; otherwise such an input is an error.
+  bool zero_if_unused = false;
+};
+
+/// One recorded op, as seen from outside.
+struct NodeInfo {
+  const char* op;
+  Where at;
+  Dims shape;
+  DType dtype;
+  std::size_t saved_bytes;             // of the buffers that its rules captured
+  std::vector<std::ptrdiff_t> inputs;  // ≥ 0: a node; < 0: leaf number -1 - input
+};
+
+/// Records ops on this thread from construction to destruction. A second one inside it is an error; two
+/// threads may each have their own.
+class Tape {
+ public:
+  Tape();
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y has one element. Consumes what was recorded,
+  /// unless asked to keep it; the tape then records anew. If anything throws, no leaf's gradient has changed.
+  void backward(const Tensor& y, BackwardOptions options = {});
+  /// The same for any y: adds Σ dy ⊙ ∂y/∂leaf. dy has y's shape and type.
+  void backward(const Tensor& y, const Tensor& dy, BackwardOptions options = {});
+
+  /// Gradients of y with respect to leaves or recorded tensors, as tensors; no leaf's .grad() is touched.
+  std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs, GradientOptions options = {});
+  std::vector<Tensor> gradients(const Tensor& y, const Tensor& dy, std::span<const Tensor> xs,
+                                GradientOptions options = {});
+  std::vector<Tensor> gradients(const Tensor& y, std::initializer_list<Tensor> xs,
+                                GradientOptions options = {}) {
+    return gradients(y, std::span(xs.begin(), xs.size()), options);
+  }
+
+  /// Runs when backward reaches x's gradient (complete by then); may return another tensor in its place.
+  void on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook);
+  /// Runs after each op that is recorded.
+  void on_value(std::function<void(const NodeInfo&, const Tensor&)> hook);
+
+  std::size_t size() const;
+  NodeInfo node(std::size_t index) const;
+  const std::vector<Tensor>& leaves() const;
+  /// A line for each node: number, op, shape, inputs, bytes saved, source line.
+  std::string table() const;
+  /// The graph in Graphviz's language.
+  std::string dot() const;
+
+  /// This thread's tape, or null.
+  static Tape* active();
+
+ private:
+  friend class detail::Recorder;
+  friend Tensor detail::record_checkpoint(std::function<Tensor()> f, Where at);
+  void start_over();
+  void run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep);
+
+  std::unique_ptr<detail::Records> records_;
+  std::uint64_t serial_ = 0;
+};
+
+/// While one lives, every value and every gradient on this thread is checked; the first op that makes a NaN
+/// throws, with its inputs and the line that called it.
+class AnomalyMode {
+ public:
+  AnomalyMode();
+  ~AnomalyMode();
+  AnomalyMode(const AnomalyMode&) = delete;
+  AnomalyMode& operator=(const AnomalyMode&) = delete;
+
+ private:
+  bool before_;
+};
+
+namespace detail {
+
+/// f() without recording, then one node that re-records it in backward; see core/tape/checkpoint.hpp.
+Tensor record_checkpoint(std::function<Tensor()> f, Where at);
+
+/// For the tests of the tests: called with all gradients that a node's rules return, which it may replace.
+using GradientMutator = std::function<void(const char* op, std::span<Tensor> gradients)>;
+void set_gradient_mutator(GradientMutator mutator);
+
+}  // namespace detail
+
+}  // namespace tapestry

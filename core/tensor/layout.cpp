@@ -1,0 +1,47 @@
+#include "core/tensor/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace tapestry {
+
+Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
+  const int row = shape.rank() - 2;
+  // Axes but the last, by the model's strides; one that it lacks goes with the axis before it.
+  struct Axis {
+    int axis;
+    Size stride;
+  };
+  std::array<Axis, kMaxRank> order{};
+  Size before = std::numeric_limits<Size>::max();
+  for (int axis = 0; axis <= row; ++axis) {
+    const int in_model = axis - shape.rank() + model.rank();
+    if (axis == row || (in_model >= 0 && model.shape()[in_model] > 1 && model.strides()[in_model] > 0))
+      before = model.strides()[in_model];
+    order[static_cast<std::size_t>(axis)] = {axis, before};
+  }
+  // A model that is read transposed says nothing of rows.
+  if (model.strides().back() == 1)
+    for (auto end = order.begin(); end != order.begin() + row + 1; ++end)  // stable, without memory
+      std::rotate(
+          std::upper_bound(order.begin(), end, *end,
+                           [](const Axis& one, const Axis& other) { return one.stride > other.stride; }),
+          end, end + 1);
+  Dims stored;
+  std::array<int, kMaxRank> place{};
+  for (int i = 0; i <= row; ++i) {
+    const int axis = order[static_cast<std::size_t>(i)].axis;
+    stored.push_back(shape[axis]);
+    place[static_cast<std::size_t>(axis)] = i;
+  }
+  stored.push_back(shape.back());
+  place[static_cast<std::size_t>(row + 1)] = row + 1;
+  const Tensor memory = Tensor::uninitialised(stored, model.dtype());
+  Dims strides = memory.strides();
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    strides[axis] = memory.strides()[place[static_cast<std::size_t>(axis)]];
+  return detail::alias(memory, shape, strides);
+}
+
+}  // namespace tapestry

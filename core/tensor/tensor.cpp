@@ -1,0 +1,255 @@
+#include "core/tensor/tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "core/simd/elementwise.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "core/tape/op.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Copies values, converting the type where it differs.
+template <class To, class From>
+void copy_values(const View<To>& out, const View<const From>& in) {
+  if constexpr (std::is_same_v<To, From>)
+    simd::copy(out, in);
+  else
+    simd::convert(out, in);
+}
+
+/// Memory for `count` elements of a tensor of this shape.
+detail::Ref<detail::Buffer> buffer_for(const Dims& shape, Size count, DType dtype) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * bytes_of(dtype);
+  try {
+    return detail::Buffer::make(bytes);
+  } catch (const std::bad_alloc&) {
+    fail("out of memory: a tensor of shape {} of {} takes {} bytes, which the system does not give",
+         to_string(shape), name_of(dtype), bytes);
+  }
+}
+
+/// Whether two elements may lie at one place: an expanded view. From the smallest stride on, each must step
+/// over all that the ones before it reach.
+bool overlaps_itself(const Dims& shape, const Dims& stride) {
+  std::array<std::pair<Size, Size>, kMaxRank> steps{};  // strides, and sizes
+  auto end = steps.begin();
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (shape[axis] > 1) *end++ = {std::abs(stride[axis]), shape[axis]};
+  std::sort(steps.begin(), end);
+  Size reach = 0;
+  for (auto step = steps.begin(); step != end; ++step) {
+    if (step->first <= reach) return true;
+    reach += step->first * (step->second - 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+namespace detail {
+
+Ref<Body> Body::make(DType dtype, const Dims& shape, const Dims& stride) {
+  return Ref<Body>::adopt(new (simd::pool_allocate(sizeof(Body))) Body(dtype, shape, stride));
+}
+
+Ref<Body> Body::make(DType dtype, const Dims& shape) {
+  return Ref<Body>::adopt(new (simd::pool_allocate(sizeof(Body))) Body(dtype, shape));
+}
+
+void Body::destroy(Body* body) noexcept {
+  body->~Body();
+  simd::pool_release(body, sizeof(Body));
+}
+
+Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_offset) {
+  const Body& from = x.body();
+  if (!from.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(x));
+  Ref<Body> body = Body::make(from.dtype, shape, stride);
+  body->buffer = from.buffer;
+  body->offset = from.offset + extra_offset;
+  return Tensor::from_body(std::move(body));
+}
+
+}  // namespace detail
+
+constinit thread_local std::vector<Tensor::Saved>* Tensor::collector_ = nullptr;
+
+void refuse_rank(std::size_t rank) {
+  fail("a shape has at most {} axes, not {}: reshape, so that some become one", kMaxRank, rank);
+}
+
+void check_shape(const Dims& shape) {
+  Size count = 1;
+  bool fits = true;
+  for (Size size : shape) {
+    if (size < 0) fail("a tensor cannot have shape {}: sizes are 0 or more", to_string(shape));
+    fits &= !__builtin_mul_overflow(count, std::max<Size>(size, 1), &count);
+  }
+  if (!fits || count > Size{1} << 43)
+    fail("a tensor of shape {} has more elements than any memory holds: were sizes mixed up?",
+         to_string(shape));
+}
+
+Tensor Tensor::uninitialised(const Dims& shape, DType dtype) {
+  if (shape.has_large_or_negative()) check_shape(shape);
+  detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
+  body->buffer = buffer_for(shape, body->count, dtype);
+  return from_body(std::move(body));
+}
+
+void Tensor::collect() const {
+  if (body_ && body_->buffer)
+    collector_->push_back({body_->buffer.get(), body_->buffer->version.load(std::memory_order_relaxed)});
+}
+
+void Tensor::refuse_access(DType wanted) const {
+  const detail::Body& b = body();
+  if (!b.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(*this));
+  fail("the values of {} are {}, not {}: convert with .to()", describe(*this), name_of(b.dtype),
+       name_of(wanted));
+}
+
+Size Tensor::size(int axis) const { return shape()[axis_of(*this, axis, "size")]; }
+
+double Tensor::item() const {
+  if (count() != 1) fail("item() wants a tensor with one element, this one has shape {}", describe(*this));
+  return dispatch(dtype(), [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });
+}
+
+double Tensor::at(std::initializer_list<Size> index) const {
+  if (static_cast<int>(index.size()) != rank())
+    fail("at() got {} numbers for a tensor of shape {}", index.size(), describe(*this));
+  Size offset = 0;
+  int axis = 0;
+  for (Size i : index) {
+    if (i < 0 || i >= shape()[axis])
+      fail("index {} on axis {} is outside shape {}", i, axis, describe(*this));
+    offset += i * strides()[axis++];
+  }
+  return dispatch(dtype(), [&](auto zero) { return static_cast<double>(data<decltype(zero)>()[offset]); });
+}
+
+std::vector<double> Tensor::to_vector() const {
+  std::vector<double> values(static_cast<std::size_t>(count()));
+  View<double> out{values.data(), shape(), dense_strides(shape())};
+  dispatch(dtype(), [&](auto zero) { copy_values(out, view<decltype(zero)>()); });
+  return values;
+}
+
+Tensor Tensor::to(DType target, Where at) const {
+  if (target == dtype()) return *this;
+  Tensor result = uninitialised(shape(), target);
+  dispatch(dtype(), [&](auto from) {
+    dispatch(target,
+             [&](auto into) { copy_values(result.mutable_view<decltype(into)>(), view<decltype(from)>()); });
+  });
+  return op<"to">(at, std::move(result),
+                  wrt(*this, [from = dtype()](const Tensor& dy) { return dy.to(from); }));
+}
+
+Tensor Tensor::detach() const { return detail::alias(*this, shape(), strides()); }
+
+bool Tensor::requires_grad() const {
+  const detail::Body& b = body();
+  return b.leaf && !b.leaf->frozen;
+}
+
+bool Tensor::has_grad() const {
+  const detail::Body& b = body();
+  return b.leaf && b.leaf->grad.defined();
+}
+
+const Tensor& Tensor::grad() const {
+  if (!has_grad())
+    fail("{} has no gradient: {}", describe(*this),
+         body().leaf ? "run backward on a loss that depends on it"
+                     : "it is no leaf; make one with variable(), or ask the tape for gradients()");
+  return body().leaf->grad;
+}
+
+void Tensor::clear_grad() const {
+  if (body().leaf) body().leaf->grad = Tensor();
+}
+
+const std::string& Tensor::name() const {
+  static const std::string none;
+  return body().leaf ? body().leaf->name : none;
+}
+
+Tensor variable(const Tensor& x, std::string name) {
+  Tensor leaf = x.detach();
+  leaf.body().leaf = std::make_unique<detail::Leaf>();
+  leaf.body().leaf->name = std::move(name);
+  return leaf;
+}
+
+void set_frozen(const Tensor& leaf, bool frozen) {
+  if (!leaf.body().leaf) fail("only a leaf can be frozen; {} is none", describe(leaf));
+  leaf.body().leaf->frozen = frozen;
+}
+
+void assign(Tensor& target, const Tensor& source, Where at) {
+  if (target.shape() != source.shape())
+    fail("[assign] {} cannot take values of shape {} ({}:{})", describe(target), describe(source), at.file,
+         at.line);
+  if (!source.body().buffer)
+    fail("[assign] {} has no values yet: initialise the model, or load its weights ({}:{})", describe(source),
+         at.file, at.line);
+  if (!target.is_contiguous() && target.count() > 0 && overlaps_itself(target.shape(), target.strides()))
+    fail(
+        "[assign] elements of the target {} lie at one place of memory, as after expand(), and the last "
+        "would "
+        "win: assign to the tensor that was expanded ({}:{})",
+        describe(target), at.file, at.line);
+  if (!target.body().buffer) {
+    detail::Body& body = target.body();
+    body.buffer = buffer_for(body.shape, body.count, body.dtype);
+  }
+  // A source that overlaps the target is read before it is written.
+  Tensor values = source;
+  if (source.body().buffer.get() == target.body().buffer.get()) {
+    values = Tensor::uninitialised(source.shape(), source.dtype());
+    dispatch(source.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      simd::copy(values.mutable_view<T>(), source.view<T>());
+    });
+  }
+  dispatch(values.dtype(), [&](auto from) {
+    dispatch(target.dtype(), [&](auto into) {
+      copy_values(target.mutable_view<decltype(into)>(), values.view<decltype(from)>());
+    });
+  });
+  mark_written(target);
+}
+
+void mark_written(const Tensor& target) {
+  target.body().buffer->version.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string to_string(const Dims& shape) {
+  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ","));
+}
+
+std::string describe(const Tensor& x) {
+  if (!x.defined()) return "(no tensor)";
+  if (!x.name().empty()) return fmt::format("{} \"{}\"", to_string(x.shape()), x.name());
+  return to_string(x.shape());
+}
+
+int axis_of(const Tensor& x, int axis, const char* op) {
+  const int rank = x.rank();
+  if (axis < -rank || axis >= rank)
+    fail("[{}] axis {} is outside a tensor of shape {}: use {} to {}", op, axis, describe(x), -rank,
+         rank - 1);
+  return axis < 0 ? axis + rank : axis;
+}
+
+}  // namespace tapestry

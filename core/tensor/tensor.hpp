@@ -1,0 +1,215 @@
+// Tensor: a cheap handle to a buffer and a strided view of it. Ops on tensors are in core/ops/, the tape that
+// records them in core/tape/tape.hpp.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/simd/view.hpp"
+#include "core/tape/where.hpp"
+#include "core/tensor/buffer.hpp"
+#include "core/tensor/dtype.hpp"
+#include "core/tensor/error.hpp"
+
+namespace tapestry {
+
+class Tensor;
+
+namespace detail {
+
+struct Leaf;
+
+/// What a handle points to. A tensor knows its place on a tape as a number, never as a pointer, so tensors
+/// form no cycles and no chains: freeing one never recurses.
+struct Body {
+  RefCount refs;
+  DType dtype;
+  bool outside = false;          // computed from a weight while no tape was recording
+  bool dense = true;             // the elements lie one after the other
+  std::int32_t node = -1;        // index on the tape `tape`, or -1
+  std::uint64_t tape = 0;        // serial number of that tape
+  const char* origin = nullptr;  // the op that made it, for messages
+  Ref<Buffer> buffer;            // none: a parameter that has no values yet
+  Size offset = 0;               // of the first element, in elements
+  Size count;                    // of the elements
+  std::unique_ptr<Leaf> leaf;    // only for tensors that ask for a gradient
+  Dims shape;
+  Dims stride;
+
+  Body(DType dtype_in, const Dims& shape_in, const Dims& stride_in)
+      : dtype(dtype_in),
+        dense(is_dense(shape_in, stride_in)),
+        count(shape_in.count()),
+        shape(shape_in),
+        stride(stride_in) {}
+  /// Dense.
+  Body(DType dtype_in, const Dims& shape_in)
+      : dtype(dtype_in), shape(shape_in), stride(dense_strides(shape_in)) {
+    count = shape.empty() ? 1 : shape[0] * stride[0];
+  }
+
+  /// One of these, in memory from the pool.
+  static Ref<Body> make(DType dtype, const Dims& shape, const Dims& stride);
+  static Ref<Body> make(DType dtype, const Dims& shape);
+  static void destroy(Body* body) noexcept;
+};
+
+}  // namespace detail
+
+/// A tensor of rank 0 to 6 of f32 or f64. Copying copies the handle, not the values; values never change
+/// under a reader except through assign().
+class Tensor {
+ public:
+  /// No tensor at all; using it in an op is an error.
+  Tensor() = default;
+  Tensor(const Tensor& other) noexcept : body_(other.body_) {
+    if (collector_) [[unlikely]]
+      collect();
+  }
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) = default;
+  Tensor& operator=(Tensor&&) noexcept = default;
+  ~Tensor() = default;
+
+  /// A new dense tensor whose values are not set yet: for kernels. Throws as check_shape() does, and Error
+  /// with shape and bytes where the system gives no memory.
+  static Tensor uninitialised(const Dims& shape, DType dtype);
+
+  bool defined() const { return static_cast<bool>(body_); }
+  DType dtype() const { return body().dtype; }
+  const Dims& shape() const { return body().shape; }
+  const Dims& strides() const { return body().stride; }
+  int rank() const { return shape().rank(); }
+  /// Size of an axis; a negative axis counts from the last.
+  Size size(int axis) const;
+  Size count() const { return body().count; }
+  bool is_contiguous() const { return body().dense; }
+
+  /// First element; throws if T is not the tensor's type or if there are no values yet.
+  template <class T>
+  [[gnu::always_inline]] const T* data() const {
+    return reinterpret_cast<const T*>(bytes(kDType<T>));
+  }
+  template <class T>
+  View<const T> view() const {
+    return {data<T>(), shape(), strides()};
+  }
+  /// For kernels that fill a tensor they have just made, and for assign().
+  template <class T>
+  T* mutable_data() {
+    return const_cast<T*>(data<T>());
+  }
+  template <class T>
+  View<T> mutable_view() {
+    return {mutable_data<T>(), shape(), strides()};
+  }
+
+  /// The value of a tensor with one element.
+  double item() const;
+  /// The element at an index, e.g. x.at({0, 2}).
+  double at(std::initializer_list<Size> index) const;
+  /// All values, in row-major order.
+  std::vector<double> to_vector() const;
+
+  /// The same values in another type (differentiable: the gradient is converted back).
+  Tensor to(DType dtype, Where at = {}) const;
+  /// The same values, cut off from any tape.
+  Tensor detach() const;
+
+  /// True for leaves that ask for a gradient (and are not frozen).
+  bool requires_grad() const;
+  bool has_grad() const;
+  /// The gradient that backward left here; throws when there is none.
+  const Tensor& grad() const;
+  void clear_grad() const;
+  /// The name given to variable(), or empty.
+  const std::string& name() const;
+
+  detail::Body& body() const {
+    if (!body_) [[unlikely]]
+      fail("an empty Tensor handle was used: give it a value first");
+    return *body_;
+  }
+  const detail::Ref<detail::Body>& ref() const { return body_; }
+  static Tensor from_body(detail::Ref<detail::Body> body) {
+    Tensor tensor;
+    tensor.body_ = std::move(body);
+    return tensor;
+  }
+
+  /// What the copies made while a derivative rule is being stored have captured.
+  struct Saved {
+    detail::Buffer* buffer;
+    std::uint32_t version;
+  };
+  class Collect;
+
+ private:
+  [[gnu::always_inline]] const std::byte* bytes(DType wanted) const {
+    const detail::Body& b = body();
+    if (b.dtype != wanted || !b.buffer) [[unlikely]]
+      refuse_access(wanted);
+    return b.buffer->data() + static_cast<std::size_t>(b.offset) * bytes_of(wanted);
+  }
+  [[noreturn]] void refuse_access(DType wanted) const;
+  void collect() const;
+
+  detail::Ref<detail::Body> body_;
+  static constinit thread_local std::vector<Saved>* collector_;
+};
+
+namespace detail {
+
+/// What only a leaf has.
+struct Leaf {
+  Tensor grad;  // absent until backward
+  std::string name;
+  bool frozen = false;
+  std::uint64_t tape = 0;    // the tape that knows this leaf
+  std::int32_t number = -1;  // as this one of its leaves
+};
+
+/// A tensor over the same buffer with another shape and strides, on no tape.
+Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_offset = 0);
+
+}  // namespace detail
+
+/// While one lives, copies of tensors on this thread are noted in `into`: how the tape learns what a rule
+/// captured.
+class Tensor::Collect {
+ public:
+  explicit Collect(std::vector<Saved>& into) { collector_ = &into; }
+  ~Collect() { collector_ = nullptr; }
+  Collect(const Collect&) = delete;
+  Collect& operator=(const Collect&) = delete;
+};
+
+/// A leaf with the values of x that asks for a gradient: backward adds it up in .grad().
+Tensor variable(const Tensor& x, std::string name = {});
+
+/// A frozen leaf is treated as a constant: nothing flows into it.
+void set_frozen(const Tensor& leaf, bool frozen);
+
+/// Writes the values of `source` (same shape; any type) into `target`'s buffer: the one door for optimisers,
+/// initialisers and caches. Backward refuses tensors that were written after it saved them. Throws Error for
+/// other shapes, and for a target that is an expanded view.
+void assign(Tensor& target, const Tensor& source, Where at = {});
+/// Notes that target's buffer was written by other means (an optimiser's kernel).
+void mark_written(const Tensor& target);
+
+/// Throws unless all sizes are 0 or more and the elements are no more than a memory could hold (2^43).
+void check_shape(const Dims& shape);
+
+/// "(2,3)"
+std::string to_string(const Dims& shape);
+/// "(2,3)", with the name in quotes where there is one: for messages.
+std::string describe(const Tensor& x);
+/// The values, as nested brackets, long axes shortened; then shape and type.
+std::string to_string(const Tensor& x);
+
+/// Turns a negative axis into a positive one; throws when it is out of range.
+int axis_of(const Tensor& x, int axis, const char* op = __builtin_FUNCTION());
+
+}  // namespace tapestry

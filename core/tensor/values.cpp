@@ -1,0 +1,239 @@
+#include "core/tensor/values.hpp"
+
+#include <algorithm>
+
+namespace tapestry {
+
+namespace detail {
+
+template <class T>
+void Array<T>::refuse_access() {
+  fail("{} was given no values", std::is_same_v<T, bool> ? "a Mask" : "an Indices");
+}
+
+template <class T>
+T* Array<T>::allocate(const Dims& shape) {
+  check_shape(shape);
+  shape_ = shape;
+  stride_ = dense_strides(shape);
+  offset_ = 0;
+  buffer_ = Buffer::make(static_cast<std::size_t>(shape.count()) * sizeof(T));
+  return reinterpret_cast<T*>(buffer_->data());
+}
+
+template <class T>
+bool Array<T>::take_shape(const Dims& shape) {
+  if (!is_dense(shape_, stride_)) return false;
+  shape_ = shape;
+  stride_ = dense_strides(shape);
+  return true;
+}
+
+template <class T>
+Array<T>::Array(std::span<const T> values, const Dims& shape) {
+  check_shape(shape);
+  if (static_cast<Size>(values.size()) != shape.count())
+    fail("{} values do not fill an array of shape {}", values.size(), to_string(shape));
+  std::copy(values.begin(), values.end(), allocate(shape));
+}
+
+namespace {
+
+/// Calls f(offset) for each element of a strided shape, in row-major order.
+template <class F>
+void each_offset(const Dims& shape, const Dims& stride, F f) {
+  if (shape.count() == 0) return;
+  Dims index = Dims::filled(shape.rank(), 0);
+  Size offset = 0;
+  while (true) {
+    f(offset);
+    int axis = shape.rank() - 1;
+    for (; axis >= 0; --axis) {
+      offset += stride[axis];
+      if (++index[axis] < shape[axis]) break;
+      offset -= stride[axis] * shape[axis];
+      index[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::vector<T> Array<T>::to_vector() const {
+  std::vector<T> values;
+  values.reserve(static_cast<std::size_t>(count()));
+  each_offset(shape_, stride_, [&](Size offset) { values.push_back(data()[offset]); });
+  return values;
+}
+
+template class Array<std::int64_t>;
+template class Array<bool>;
+
+}  // namespace detail
+
+Indices Indices::reshape(const Dims& shape) const {
+  if (shape.count() != count())
+    fail("[reshape] ids of shape {} do not fill shape {}", to_string(shape_), to_string(shape));
+  Indices result = *this;
+  if (result.take_shape(shape)) return result;
+  std::int64_t* out = result.allocate(shape);
+  detail::each_offset(shape_, stride_, [&](Size offset) { *out++ = data()[offset]; });
+  return result;
+}
+
+Indices Indices::columns(Size begin, Size end) const {
+  if (rank() == 0 || begin < 0 || end > shape_.back() || begin > end)
+    fail("[columns] {} to {} does not fit ids of shape {}", begin, end, to_string(shape_));
+  Indices result = *this;
+  result.shape_.back() = end - begin;
+  result.offset_ += begin * stride_.back();
+  return result;
+}
+
+Indices Indices::column(Size index) const {
+  Indices result = columns(index, index + 1);
+  result.shape_.erase(rank() - 1);
+  result.stride_.erase(rank() - 1);
+  return result;
+}
+
+Mask Mask::causal(Size queries, Size keys) {
+  return from(queries, keys, [shift = keys - queries](Size i, Size j) { return j <= i + shift; });
+}
+
+Mask Mask::window(Size queries, Size keys, Size before, Size after) {
+  if (before < 0 || after < 0)
+    fail("[window] a mask's window reaches 0 keys or more to either side, not {} before and {} after", before,
+         after);
+  return from(queries, keys, [shift = keys - queries, before, after](Size i, Size j) {
+    const Size distance = j - (i + shift);  // -before and after may be as large as numbers are
+    return distance >= -before && distance <= after;
+  });
+}
+
+Mask Mask::reshape(const Dims& shape) const {
+  if (shape.count() != count())
+    fail("[reshape] a mask of shape {} does not fill shape {}", to_string(shape_), to_string(shape));
+  Mask result = *this;
+  if (shape == shape_ || result.take_shape(shape)) return result;
+  bool* out = result.allocate(shape);
+  detail::each_offset(shape_, stride_, [&](Size offset) { *out++ = data()[offset]; });
+  return result;
+}
+
+Mask Mask::unsqueeze(int axis) const {
+  Mask result = *this;
+  const int a = axis < 0 ? axis + rank() + 1 : axis;
+  if (a < 0 || a > rank() || rank() == kMaxRank)
+    fail("[unsqueeze] a mask of shape {} takes no new axis at {}", to_string(shape_), axis);
+  result.shape_.insert(a, 1);
+  result.stride_.insert(a, 0);
+  return result;
+}
+
+View<const bool> Mask::broadcast(const Dims& shape, const char* op) const {
+  static constexpr bool kAllowed = true;
+  View<const bool> view{defined() ? data() : &kAllowed, shape, Dims::filled(shape.rank(), 0)};
+  const int ahead = shape.rank() - rank();
+  bool fits = ahead >= 0;
+  for (int axis = 0; fits && axis < rank(); ++axis) {
+    fits = shape_[axis] == shape[axis + ahead] || shape_[axis] == 1;
+    if (shape_[axis] != 1) view.stride[axis + ahead] = stride_[axis];
+  }
+  if (!fits)
+    fail(
+        "[{}] a mask of shape {} does not broadcast to scores of shape {}: lead with the batch axis, end "
+        "with the keys",
+        op, to_string(shape_), to_string(shape));
+  return view;
+}
+
+Mask Mask::expand(const Dims& shape, const char* op) const {
+  Mask result = *this;
+  result.stride_ = broadcast(shape, op).stride;
+  result.shape_ = shape;
+  return result;
+}
+
+namespace {
+
+Dims joint_shape(const Mask& a, const Mask& b, const char* op) {
+  Dims shape = Dims::filled(std::max(a.rank(), b.rank()), 1);
+  for (int back = 1; back <= shape.rank(); ++back) {
+    const Size m = back <= a.rank() ? a.shape()[a.rank() - back] : 1;
+    const Size n = back <= b.rank() ? b.shape()[b.rank() - back] : 1;
+    if (m != n && m != 1 && n != 1)
+      fail("[{}] masks of shapes {} and {} do not broadcast", op, to_string(a.shape()), to_string(b.shape()));
+    shape[shape.rank() - back] = m == 1 ? n : m;
+  }
+  return shape;
+}
+
+template <class F>
+void combine(bool* out, const View<const bool>& a, const View<const bool>& b, F f) {
+  std::vector<Size> places;
+  detail::each_offset(b.shape, b.stride, [&](Size offset) { places.push_back(offset); });
+  const Size* place = places.data();
+  detail::each_offset(a.shape, a.stride, [&](Size offset) { *out++ = f(a.data[offset], b.data[*place++]); });
+}
+
+}  // namespace
+
+Mask operator&(const Mask& a, const Mask& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  const Dims shape = joint_shape(a, b, "&");
+  Mask result;
+  combine(result.allocate(shape), a.broadcast(shape, "&"), b.broadcast(shape, "&"),
+          [](bool x, bool y) { return x && y; });
+  return result;
+}
+
+Mask operator|(const Mask& a, const Mask& b) {
+  if (!a.defined() || !b.defined()) return {};
+  const Dims shape = joint_shape(a, b, "|");
+  Mask result;
+  combine(result.allocate(shape), a.broadcast(shape, "|"), b.broadcast(shape, "|"),
+          [](bool x, bool y) { return x || y; });
+  return result;
+}
+
+Mask operator!(const Mask& a) {
+  if (!a.defined()) fail("[!] there is no mask to turn round: without one everything is allowed");
+  Mask result;
+  bool* out = result.allocate(a.shape_);
+  detail::each_offset(a.shape_, a.stride_, [&](Size offset) { *out++ = !a.data()[offset]; });
+  return result;
+}
+
+ValidLengths::ValidLengths(std::vector<Size> lengths)
+    : lengths_(std::move(lengths)), shape_{static_cast<Size>(lengths_.size())} {
+  for (Size length : lengths_)
+    if (length < 0) fail("a valid length is 0 or more, not {}", length);
+}
+
+ValidLengths::ValidLengths(std::initializer_list<std::initializer_list<Size>> per_query) {
+  const std::size_t queries = per_query.size() ? per_query.begin()->size() : 0;
+  for (const auto& row : per_query) {
+    if (row.size() != queries)
+      fail("valid lengths per query need rows of equal sizes, not {} and {}", queries, row.size());
+    lengths_.insert(lengths_.end(), row.begin(), row.end());
+  }
+  for (Size length : lengths_)
+    if (length < 0) fail("a valid length is 0 or more, not {}", length);
+  shape_ = {static_cast<Size>(per_query.size()), static_cast<Size>(queries)};
+}
+
+Size ValidLengths::longest() const {
+  return lengths_.empty() ? 0 : *std::max_element(lengths_.begin(), lengths_.end());
+}
+
+Mask ValidLengths::mask(Size keys) const {
+  if (longest() > keys) fail("[mask] a valid length of {} exceeds the {} keys there are", longest(), keys);
+  const auto rows = static_cast<Size>(lengths_.size());
+  const Mask flat = Mask::from(rows, keys, [this](Size i, Size j) { return j < (*this)[i]; });
+  return flat.reshape({shape_[0], per_query() ? shape_[1] : 1, keys});
+}
+
+}  // namespace tapestry

@@ -1,0 +1,19 @@
+// A task of lesson 16: mark the tokens whose kind occurs exactly twice.
+#pragma once
+
+#include "core/tensor/values.hpp"
+#include "lessons/kit/random.hpp"
+
+namespace tapestry::kit {
+
+inline constexpr Size kTokenKinds = 32, kTokens = 24;
+
+struct MarkedTokens {
+  Indices tokens;   ///< (B, 24)
+  Indices answers;  ///< (B, 24): 1 where the token's kind occurs exactly twice in its row, else 0
+};
+
+/// Each token is of a random kind.
+MarkedTokens draw_marked(Random random, Size rows);
+
+}  // namespace tapestry::kit

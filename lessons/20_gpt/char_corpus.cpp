@@ -1,0 +1,95 @@
+// Any text as characters for a language model: its two parts, and windows cut from them.
+#include "lessons/20_gpt/char_corpus.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/ops/loss.hpp"
+#include "core/tensor/random.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/text/text.hpp"
+#include "nn/text/lines.hpp"
+
+namespace tapestry::kit {
+
+namespace {
+
+// That a model validates: characters, and logits, which are as many again for each letter of the alphabet.
+constexpr Size kCharactersAtOnce = 4096, kLogitsAtOnce = kCharactersAtOnce * 4096;
+
+/// Windows that begin at these places; the text has a character after each.
+Windows windows_at(const Ids& text, const std::vector<Size>& starts, Size length) {
+  Ids inputs, targets;
+  for (const Size start : starts) {
+    const auto first = text.begin() + start;
+    inputs.insert(inputs.end(), first, first + length);
+    targets.insert(targets.end(), first + 1, first + length + 1);
+  }
+  const Dims shape{static_cast<Size>(starts.size()), length};
+  return {Indices(inputs, shape), Indices(targets, shape)};
+}
+
+}  // namespace
+
+CharCorpus read_characters(const std::filesystem::path& file, double valid_share) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file, error);
+  if (!error && bytes > kMostBytesInFile)
+    throw UsageError(
+        fmt::format("'{}' has {} bytes; {} are the most", file.string(), bytes, kMostBytesInFile));
+  const std::string text = read_text(file);
+  tapestry::lines_of(text, file.string());  // refuses what no file could hold as an alphabet, and says where
+  CharCorpus corpus{Characters::of(text), {}, {}, hash_of(text)};
+  Ids ids = corpus.characters.encode(text);
+  const auto cut = static_cast<std::ptrdiff_t>(static_cast<double>(ids.size()) * (1 - valid_share));
+  corpus.valid.assign(ids.begin() + cut, ids.end());
+  ids.resize(static_cast<std::size_t>(cut));
+  corpus.train = std::move(ids);
+  if (corpus.train.size() < 2 || corpus.valid.size() < 2)
+    throw UsageError(
+        fmt::format("'{}' has {} characters: too few to train on some and to validate with others",
+                    file.string(), corpus.train.size() + corpus.valid.size()));
+  return corpus;
+}
+
+Windows draw_windows(const Ids& text, Random random, Size count, Size length) {
+  const Size places = static_cast<Size>(text.size()) - length;
+  if (places < 1)
+    throw UsageError(
+        fmt::format("a text of {} characters has no window of {} and one more: choose a shorter context",
+                    text.size(), length));
+  std::vector<Size> starts;
+  for (Size i = 0; i < count; ++i) starts.push_back(random.below(places));
+  return windows_at(text, starts, length);
+}
+
+double loss_per_character(LanguageModel& model, const Ids& text, Size length, Size every) {
+  const Evaluating evaluating(model);
+  const Size last = static_cast<Size>(text.size()) - 1;  // has no character after it
+  double sum = 0, count = 0;
+  const auto add = [&](const std::vector<Size>& starts, Size of_length) {
+    if (starts.empty()) return;
+    const Windows some = windows_at(text, starts, of_length);
+    sum += cross_entropy(model(some.inputs), some.targets, {.reduce = Reduce::sum}).item();
+    count += static_cast<double>(some.targets.count());
+  };
+  const Size characters = std::min(kCharactersAtOnce, kLogitsAtOnce / model.output.weight.size(0));
+  const Size at_once = std::max<Size>(1, characters / length);
+  std::vector<Size> starts;
+  Size start = 0;
+  for (; start + length <= last; start += every * length) {
+    starts.push_back(start);
+    if (static_cast<Size>(starts.size()) == at_once) {
+      add(starts, length);
+      starts.clear();
+    }
+  }
+  add(starts, length);
+  if (start < last) add({start}, last - start);
+  return sum / count;
+}
+
+}  // namespace tapestry::kit

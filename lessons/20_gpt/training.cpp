@@ -1,0 +1,183 @@
+// Training a language model on the characters of a text: sizes, schedule, checkpoints, log, and validation on
+// the way.
+#include "lessons/20_gpt/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "core/core.hpp"
+#include "lessons/kit/program/files.hpp"
+#include "lessons/kit/program/peak_memory.hpp"
+#include "lessons/kit/program/progress.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/train/log.hpp"
+#include "lessons/kit/train/recipe_numbers.hpp"
+#include "nn/positions/positions.hpp"
+#include "optim/adam.hpp"
+#include "optim/clip.hpp"
+#include "optim/schedule.hpp"
+
+namespace tapestry::kit {
+
+namespace {
+
+constexpr double kDecay = 0.1, kLowestRate = 0.02;
+constexpr Size kEverySoManyWindows = 8;  // of the validation text, at a look
+
+using Recipe = LanguageRecipe;
+
+constexpr RecipeNumber<Recipe> kNumbers[] = {
+    {"--layers", &Recipe::layers, "blocks", 1, 100},
+    {"--heads", &Recipe::heads, "heads of attention; they part the width", 1, 128},
+    {"--width", &Recipe::width, "numbers for a character", 1, 4096},
+    {"--context", &Recipe::context, "characters that it sees at most", 2, 4096},
+    {"--batch", &Recipe::batch, "windows in a batch", 1, 4096},
+    {"--dropout", &Recipe::dropout, "of words, attention and what each part adds", 0, 0.9},
+    {"--rate", &Recipe::rate, "the learning rate at its highest", 1e-6, 1},
+};
+
+Schedule schedule(Size steps) {
+  const Size rise = std::max<Size>(1, steps / 20);
+  return then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, steps - rise), kLowestRate));
+}
+
+/// One step: windows go in, their loss comes out, and every weight moves a little.
+double train_step(const LanguageModel& model, AdamW& adam, const Windows& windows, double rate) {
+  Tape tape;
+  const Tensor loss = cross_entropy(model(windows.inputs), windows.targets);
+  tape.backward(loss);
+  clip_gradients(model.parameters(), 1.0);
+  adam.step(rate);
+  return loss.item();
+}
+
+}  // namespace
+
+TransformerOptions language_model_options(const LanguageRecipe& recipe, Size vocabulary) {
+  TransformerOptions options;
+  options.vocabulary = vocabulary;
+  options.layers = recipe.layers;
+  options.block.width = recipe.width;
+  options.block.heads = recipe.heads;
+  options.block.bias = Bias::no;
+  options.block.dropout = options.dropout = options.block.attention_dropout = recipe.dropout;
+  options.positions =
+      recipe.positions == "rotary"
+          ? rotary()
+          : learned_positions(recipe.context, 1 / std::sqrt(static_cast<double>(recipe.width)));
+  options.scale_words = false;
+  return options;
+}
+
+void offer(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
+           const LanguageRecipe& otherwise, const std::string& where) {
+  offer(program, kNumbers, recipe, usual, otherwise, where);
+  program.add("--positions", recipe.positions, "what it is told of order", {"learned", "rotary"});
+}
+
+void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe) {
+  follow(program, kNumbers, usual, recipe);
+  if (!program.given("--positions")) recipe.positions = usual.positions;
+  recipe.steps = usual.steps;
+  check_heads(recipe);
+  if (recipe.positions == "rotary" && recipe.width / recipe.heads % 2 != 0)
+    throw UsageError(fmt::format("rotary positions want an even width of a head, not {} / {}", recipe.width,
+                                 recipe.heads));
+}
+
+RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, const LanguageTraining& how) {
+  using Clock = std::chrono::steady_clock;
+  const Recipe& recipe = how.recipe;
+  AdamW adam;
+  std::vector<Tensor> matrices, vectors;
+  for (const Tensor& weight : model.parameters()) (weight.rank() > 1 ? matrices : vectors).push_back(weight);
+  // β₂ = 0.99: a run of a few thousand steps has no time for means over a thousand.
+  adam.add_group(matrices, {.learning_rate = recipe.rate, .beta2 = 0.99, .weight_decay = kDecay});
+  adam.add_group(vectors, {.learning_rate = recipe.rate, .beta2 = 0.99, .weight_decay = 0});
+  const Schedule rate = schedule(recipe.steps);
+
+  draw_windows(corpus.train, Random(how.seed, 0), 1, recipe.context);  // a text too short: before any file
+  make_writable_folder(how.out);
+  // All that makes another run of it.
+  const std::string name = fmt::format("{}, seed {}, {}, {} positions, {} steps", name_of_text(corpus.hash),
+                                       how.seed, text_of(kNumbers, recipe), recipe.positions, recipe.steps);
+  Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
+  if (how.fresh) checkpoints.forget();
+  checkpoints.texts = sizes_as_texts(kNumbers, recipe);
+  checkpoints.texts["alphabet"] = corpus.characters.alphabet();
+  checkpoints.texts["positions"] = recipe.positions;
+  RunPlace place;
+  const bool resumed = checkpoints.resume(place);
+  if (resumed)
+    fmt::print("  going on from step {} of {} ({})\n", place.step, recipe.steps, checkpoints.file().string());
+  RunLog log(how.out / "log.csv", {"loss", "characters", "seconds", "validation"},
+             resumed ? std::optional(place.step) : std::nullopt);
+
+  Progress progress(recipe.steps, {.done = place.step, .unit = "characters"});
+  const double characters = static_cast<double>(recipe.batch * recipe.context);
+  model.train();
+  auto started = Clock::now();
+  while (place.step < recipe.steps) {
+    const auto step = static_cast<std::uint64_t>(++place.step);
+    set_random(how.seed, step);
+    const Windows windows = draw_windows(corpus.train, Random(how.seed, step), recipe.batch, recipe.context);
+    const double loss = train_step(model, adam, windows, rate(place.step));
+    place.words += characters;
+    progress.step(loss, characters);
+
+    const bool last = place.step == recipe.steps, look = last || place.step % how.steps_per_look == 0;
+    place.seconds += std::chrono::duration<double>(Clock::now() - started).count();
+    if (look || place.step % 50 == 0) {
+      double validation = std::numeric_limits<double>::quiet_NaN();
+      if (look) {
+        validation = loss_per_character(model, corpus.valid, recipe.context, kEverySoManyWindows);
+        progress.note(
+            fmt::format("  step {:>6}  {:>5.1f} min  loss {:.3f}  on a part of the validation text "
+                        "{:.3f}",
+                        place.step, place.seconds / 60, progress.loss(), validation));
+      }
+      log.row(place.step, {loss, place.words, place.seconds, validation});
+    }
+    const bool stop = place.step == how.stop_after;
+    checkpoints.save(place, last || stop);
+    if (stop) break;
+    started = Clock::now();
+  }
+  progress.finish();
+  if (place.seconds > 0)
+    fmt::print(
+        "  trained {} steps, {:.0f} characters in {:.1f} s: {:.0f} characters/s, {:.1f} ms a step; peak "
+        "memory {:.0f} MiB\n",
+        place.step, place.words, place.seconds, place.words / place.seconds,
+        1000 * place.seconds / static_cast<double>(place.step), peak_memory());
+  return place;
+}
+
+SavedLanguageModel load_language_model(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file))
+    throw UsageError(fmt::format(
+        "there is no trained model at {}: train one first, with --data, the same --out and --preset, and "
+        "without --smoke",
+        file.string()));
+  const TrainingState saved = load_checkpoint(file);
+  try {
+    SavedLanguageModel loaded{Characters::of(saved.text("alphabet")), {}, nullptr};
+    read_sizes(saved, kNumbers, loaded.recipe);
+    loaded.recipe.positions = saved.text("positions");
+    loaded.model =
+        std::make_unique<LanguageModel>(language_model_options(loaded.recipe, loaded.characters.size()));
+    loaded.model->initialise(0);
+    loaded.model->load_state(saved.sections.at("model"));
+    loaded.model->eval();
+    return loaded;
+  } catch (const std::exception& error) {
+    throw UsageError(fmt::format("{} is no language model's checkpoint ({})", file.string(), error.what()));
+  }
+}
+
+}  // namespace tapestry::kit

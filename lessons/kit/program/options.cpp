@@ -1,0 +1,196 @@
+// A lesson's command line, and the one place where its end becomes an exit code.
+#include "lessons/kit/program/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "core/io/text.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "lessons/kit/program/files.hpp"
+#include "lessons/kit/program/output.hpp"
+#include "lessons/kit/program/terminal.hpp"
+#include "lessons/kit/text/utf8.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr int kLongestComplaint = 1000;        // in characters; a path may have 500
+constexpr std::size_t kLongestQuotation = 60;  // of what was given in place of a number
+
+int complain(const std::string& slug, std::string_view what, int code) {
+  std::fflush(stdout);
+  std::cout.flush();
+  std::cerr << slug << ": " << cut_to(printable(what), kLongestComplaint) << '\n' << std::flush;
+  return code;
+}
+
+/// The whole of `text` as a decimal number.
+template <typename Number>
+bool parse(const std::string& text, Number& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+/// What is wrong with the command line. Of an option without its value CLI11 says "--out: 1 required PATH
+/// missing".
+std::string fault_of(const CLI::Error& error) {
+  static constexpr std::string_view kBefore = ": 1 required ", kAfter = " missing";
+  std::string words = error.what();
+  const std::size_t before = words.find(kBefore), after = words.rfind(kAfter);
+  if (before < after && after != std::string::npos) {
+    const std::size_t kind = before + kBefore.size();
+    words = fmt::format("{} needs a {} after it", words.substr(0, before), words.substr(kind, after - kind));
+  }
+  return words + " (--help shows the options)";
+}
+
+/// CLI11's own numbers wrap -1 round to a large seed and read 010 as 8.
+template <typename Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, const std::string& help,
+                        Number least, Number most) {
+  const auto read = [&value](const std::string& text) { parse(text, value); };
+  const auto fault = [least, most](const std::string& text) {
+    Number number{};
+    const bool good = parse(text, number) && number >= least && number <= most;  // false for NaN
+    constexpr const char* kKind = std::is_integral_v<Number> ? "whole number" : "number";
+    return good ? std::string()
+                : fmt::format("'{}' is not a {} from {} to {}", tapestry::printable(text, kLongestQuotation),
+                              kKind, least, most);
+  };
+  return app.add_option_function<std::string>(name, read, help)
+      ->check(fault)
+      ->type_name("NUMBER")
+      ->default_str(fmt::format("{}", value));
+}
+
+/// Empty where it is not set.
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::filesystem::path project_folder() { return from_environment("TAPESTRY_ROOT"); }
+
+struct Lesson::Parser {
+  CLI::App app;
+};
+
+Lesson::Lesson(std::string slug, std::string idea)
+    : parser_(std::make_unique<Parser>()), slug_(std::move(slug)), idea_(std::move(idea)) {
+  options_.out = (project_folder() / "out" / slug_).lexically_normal();
+  CLI::App& app = parser_->app;
+  app.name(slug_);
+  app.description("Lesson " + slug_ + ": " + idea_ + ".");
+  app.set_help_flag("-h,--help", "Show the options and stop");
+  app.option_defaults()->always_capture_default();
+  add_number(app, "--seed", options_.seed, "Seed of everything random", std::uint64_t{0}, ~std::uint64_t{0});
+  add_number(app, "--steps", options_.steps, "Training steps (otherwise the lesson's own number)",
+             std::int64_t{1}, kMostSteps)
+      ->default_str("");
+  add("--out", options_.out, "Folder for pictures, logs and checkpoints");
+  app.add_flag("--smoke", options_.smoke, "Run for seconds only; targets are printed but not judged");
+}
+
+Lesson::~Lesson() = default;
+
+void Lesson::steps(std::int64_t usual, std::int64_t smoke) {
+  usual_steps_ = usual;
+  smoke_steps_ = smoke;
+}
+
+void Lesson::takes_data(const std::string& help) { add("--data", options_.data, help); }
+
+void Lesson::add(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
+                 std::int64_t most) {
+  add_number(parser_->app, name, value, help, least, most);
+}
+
+void Lesson::add(const std::string& name, double& value, const std::string& help, double least, double most) {
+  add_number(parser_->app, name, value, help, least, most);
+}
+
+void Lesson::add(const std::string& name, std::string& value, const std::string& help,
+                 const std::vector<std::string>& choices) {
+  CLI::Option* option = parser_->app.add_option(name, value, help);
+  if (!choices.empty()) option->check(CLI::IsMember(choices));
+}
+
+void Lesson::add(const std::string& name, std::filesystem::path& value, const std::string& help) {
+  parser_->app
+      .add_option_function<std::string>(
+          name, [&value](const std::string& text) { value = text; }, help)
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("needs a path, not an empty text") : std::string();
+      })
+      ->type_name("PATH")
+      ->default_str(value.string());
+}
+
+void Lesson::add_flag(const std::string& name, bool& value, const std::string& help) {
+  parser_->app.add_flag(name, value, help);
+}
+
+void Lesson::add_filter(const std::string& name, std::filesystem::path& value, const std::string& help) {
+  add(name, value, help);
+  filters_.push_back(name);
+}
+
+bool Lesson::given(const std::string& name) const { return parser_->app.count(name) > 0; }
+
+int Lesson::run(int argc, const char* const* argv, const Body& body) {
+  Output output;
+  CLI::App& app = parser_->app;
+  // Something of standard output is lost: nobody may take the run for a good one.
+  const auto complain_of_loss = [&](const std::string& why, const std::string& rest) {
+    return complain(slug_, fmt::format("cannot write to standard output: {}{}", why, rest), kUsage);
+  };
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+    if (const auto lost = output.lost()) return complain_of_loss(*lost, "");
+    return kMet;
+  } catch (const CLI::Error& error) {
+    return complain(slug_, fault_of(error), kUsage);
+  }
+  if (!given("--steps")) options_.steps = options_.smoke ? smoke_steps_ : usual_steps_;
+
+  try {
+    simd::thread_count();  // throws for a bad TAPESTRY_THREADS: now, not at the first large op
+    make_writable_folder(options_.out);
+    const Terminal terminal = Terminal::of(1);
+    if (std::none_of(filters_.begin(), filters_.end(), [this](const auto& name) { return given(name); }))
+      std::cout << bold(terminal, slug_ + ": " + idea_) << '\n';
+    Report report(std::cout, terminal, options_.smoke ? Report::Judge::no : Report::Judge::yes);
+    body(options_, report);
+    report.finish();
+    if (const auto lost = output.lost())
+      return complain_of_loss(*lost, fmt::format("; what the run made is in '{}'", options_.out.string()));
+    const std::string mark = from_environment("TAPESTRY_PASSED");
+    if (report.passed() && !mark.empty()) write_atomically(mark, "");
+    return report.exit_code();
+  } catch (const std::logic_error& error) {
+    return complain(slug_, fmt::format("internal error, please report it: {}", error.what()), kInternal);
+  } catch (const std::bad_alloc&) {
+    return complain(slug_, "out of memory: try smaller sizes", kUsage);
+  } catch (const std::exception& error) {
+    return complain(slug_, error.what(), kUsage);
+  }
+}
+
+}  // namespace tapestry::kit

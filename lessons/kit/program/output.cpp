@@ -1,0 +1,153 @@
+// Standard output and standard error as a lesson has them: streams of our own, that drop what they cannot
+// write.
+#include "lessons/kit/program/output.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <ext/stdio_sync_filebuf.h>
+#include <iostream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "lessons/kit/program/terminal.hpp"
+#include "lessons/kit/program/wrap.hpp"
+
+namespace tapestry::kit {
+
+namespace {
+
+using StdioBuffer = __gnu_cxx::stdio_sync_filebuf<char>;
+
+/// Opens /dev/null in the place of a closed descriptor, or a file that is opened later would get its number,
+/// and what is printed. False: it was open.
+bool fill(int descriptor) {
+  if (::fcntl(descriptor, F_GETFD) != -1) return false;
+  const int null = ::open("/dev/null", O_RDWR);
+  if (null >= 0 && null != descriptor) {
+    ::dup2(null, descriptor);
+    ::close(null);
+  }
+  return true;
+}
+
+/// 0, or the error that stopped it.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // whoever shares it does not want to wait
+      pollfd ready{descriptor, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// Takes the place of stdout or stderr, and of the buffer of a C++ stream that writes there.
+class Output::Stream {
+ public:
+  Stream(int descriptor, std::FILE*& place, std::ostream& stream)
+      : descriptor_(descriptor), place_(place), before_(place), stream_(stream) {
+    if (fill(descriptor)) error_ = EBADF;
+    std::fflush(before_);
+    file_ = ::fopencookie(this, "w", {nullptr, write, nullptr, nullptr});
+    if (file_ == nullptr) return;  // no memory for it: then as before
+    struct stat status {};
+    const bool known = ::fstat(descriptor, &status) == 0;
+    const bool terminal = Terminal::of(descriptor).interactive;
+    // As large as the C library has them, so that what goes to one file from both keeps its order.
+    buffer_.resize(known && !terminal && status.st_blksize > 0 && status.st_blksize < BUFSIZ
+                       ? static_cast<std::size_t>(status.st_blksize)
+                       : BUFSIZ);
+    const int mode = descriptor == STDERR_FILENO ? _IONBF : ::isatty(descriptor) == 1 ? _IOLBF : _IOFBF;
+    std::setvbuf(file_, mode == _IONBF ? nullptr : buffer_.data(), mode, buffer_.size());
+    auto* const usual = dynamic_cast<StdioBuffer*>(stream.rdbuf());
+    if (usual != nullptr && usual->file() == before_) {
+      stdio_ = std::make_unique<StdioBuffer>(file_);
+      stream_buffer_ = stream.rdbuf(stdio_.get());
+    }
+    place_ = file_;
+  }
+  ~Stream() {
+    if (file_ == nullptr) return;
+    if (stream_buffer_ != nullptr) stream_.rdbuf(stream_buffer_);
+    place_ = before_;
+    std::fclose(file_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  int error() {
+    std::fflush(place_);
+    return error_;
+  }
+
+ private:
+  static ssize_t write(void* stream, const char* text, std::size_t bytes) {
+    static_cast<Stream*>(stream)->write({text, bytes});
+    return static_cast<ssize_t>(bytes);  // always, or those who print would stop the lesson
+  }
+  void write(std::string_view text) {
+    if (error_ != 0) return;
+    const Terminal terminal = Terminal::of(descriptor_);
+    error_ = terminal.interactive ? write_all(descriptor_, wrap_(text, terminal.columns))
+                                  : write_all(descriptor_, text);
+  }
+
+  int descriptor_;
+  std::FILE*& place_;
+  std::FILE* before_;
+  std::FILE* file_ = nullptr;
+  std::ostream& stream_;
+  std::unique_ptr<StdioBuffer> stdio_;
+  std::streambuf* stream_buffer_ = nullptr;  // the stream's own, while it has ours
+  std::vector<char> buffer_;
+  Wrap wrap_;
+  int error_ = 0;
+};
+
+/// Ignores the signals that writing can bring.
+class Output::Signals {
+ public:
+  Signals() : pipe_(std::signal(SIGPIPE, SIG_IGN)), size_(std::signal(SIGXFSZ, SIG_IGN)) {}
+  ~Signals() {
+    std::signal(SIGPIPE, pipe_);
+    std::signal(SIGXFSZ, size_);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+ private:
+  void (*pipe_)(int);
+  void (*size_)(int);
+};
+
+Output::Output() : signals_(std::make_unique<Signals>()) {
+  fill(STDIN_FILENO);
+  out_ = std::make_unique<Stream>(STDOUT_FILENO, stdout, std::cout);
+  err_ = std::make_unique<Stream>(STDERR_FILENO, stderr, std::cerr);
+}
+
+Output::~Output() = default;
+
+std::optional<std::string> Output::lost() {
+  std::cout.flush();
+  const int error = out_->error();
+  if (error == 0) return std::nullopt;
+  return std::generic_category().message(error);
+}
+
+}  // namespace tapestry::kit

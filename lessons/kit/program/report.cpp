@@ -1,0 +1,117 @@
+// A lesson's figures against its targets, and whether all of them were met.
+#include "lessons/kit/program/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <utility>
+
+#include "lessons/kit/text/utf8.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+constexpr int kNameWidth = 44, kFigureWidth = 36;  // where there is room for both
+
+int order(double a, double b) { return a < b ? -1 : a > b ? 1 : 0; }
+
+std::string with_unit(std::string_view number, std::string_view unit) {
+  return unit.empty() ? std::string(number) : fmt::format("{} {}", number, unit);
+}
+
+}  // namespace
+
+std::string number_beside(double value, double target) {
+  std::string text;
+  for (int digits = 4; digits <= 17; ++digits) {
+    text = fmt::format("{:.{}g}", value, digits);
+    if (order(std::strtod(text.c_str(), nullptr), target) == order(value, target)) break;
+  }
+  return text;
+}
+
+Report::Report(std::ostream& out, Terminal terminal, Judge judge)
+    : out_(out), terminal_(terminal), judge_(judge) {}
+
+void Report::section(std::string_view title) {
+  out_ << '\n' << bold(terminal_, fmt::format("{}. {}", ++sections_, title)) << '\n' << std::flush;
+}
+
+void Report::line(std::string_view what, std::string_view rest, std::string_view verdict, int colour) {
+  const int room = terminal_.interactive ? terminal_.columns - kFigureWidth : kNameWidth;
+  out_ << "  " << pad_right(what, std::min(room, kNameWidth)) << "  " << rest;
+  if (!verdict.empty()) out_ << "  " << paint(terminal_, colour, verdict);
+  out_ << '\n' << std::flush;
+}
+
+void Report::note(std::string_view line) { out_ << "  " << line << '\n' << std::flush; }
+
+void Report::figure(std::string_view what, double value, std::string_view unit) {
+  line(what, with_unit(fmt::format("{:.4g}", value), unit), "", kGrey);
+}
+
+bool Report::judge(std::string_view what, std::string_view shown, bool met) {
+  if (judge_ == Judge::no) {
+    line(what, shown, "not judged", kGrey);
+    return met;
+  }
+  ++judged_;
+  if (!met) missed_.emplace_back(what);
+  line(what, shown, met ? "ok" : "MISSED", met ? kGreen : kRed);
+  return met;
+}
+
+bool Report::target(std::string_view what, double value, std::string_view sign, double target,
+                    std::string_view unit, bool met) {
+  return judge(what,
+               fmt::format("{} (target {} {})", with_unit(number_beside(value, target), unit), sign,
+                           with_unit(fmt::format("{:g}", target), unit)),
+               met);
+}
+
+bool Report::quoted(std::string_view what, double value, double text_says, double tolerance,
+                    std::string_view unit) {
+  const bool met = std::abs(value - text_says) <= tolerance * std::abs(text_says);
+  return judge(what,
+               fmt::format("{} (the text says {}, ±{:g} %)", with_unit(fmt::format("{:.4g}", value), unit),
+                           with_unit(fmt::format("{:g}", text_says), unit), 100 * tolerance),
+               met);
+}
+
+bool Report::at_least(std::string_view what, double value, double goal, std::string_view unit) {
+  return target(what, value, "≥", goal, unit, value >= goal);
+}
+
+bool Report::at_most(std::string_view what, double value, double goal, std::string_view unit) {
+  return target(what, value, "≤", goal, unit, value <= goal);
+}
+
+bool Report::check(std::string_view what, bool ok) {
+  ++judged_;
+  if (!ok) missed_.emplace_back(what);
+  line(what, "", ok ? "ok" : "FAILED", ok ? kGreen : kRed);
+  return ok;
+}
+
+void Report::finish() {
+  if (judged_ == 0) return;
+  if (all_met()) {
+    out_ << '\n'
+         << paint(terminal_, kGreen,
+                  part_ ? "All checks hold. This was a part; the whole lesson has its own targets."
+                  : judge_ == Judge::no ? "All checks hold; a smoke run is too short for the targets."
+                  : judged_ == 1        ? "The target is met."
+                                        : "All targets are met.")
+         << '\n';
+  } else {
+    std::string names;
+    for (const std::string& name : missed_) names += (names.empty() ? "" : "; ") + name;
+    out_ << '\n' << paint(terminal_, kRed, "Missed: ") << names << '\n';
+  }
+  out_ << std::flush;
+}
+
+}  // namespace tapestry::kit

@@ -1,0 +1,117 @@
+// Word vectors that somebody else trained, in GloVe's or word2vec's text form.
+#include "lessons/kit/text/word_vectors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "core/tensor/create.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/text/text.hpp"
+#include "lessons/kit/text/utf8.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+template <typename Number>
+std::optional<Number> number_in(const std::string& text) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+/// word2vec's first line.
+struct Header {
+  Size words = 0, width = 0;
+};
+
+class Reader {
+ public:
+  Reader(std::string origin, const Vocabulary& wanted) : origin_(std::move(origin)), wanted_(wanted) {}
+
+  void line(std::string_view text, std::size_t number) {
+    number_ = number;
+    const Words fields = split_words(text);
+    if (number == 1 && read_header(fields)) return;
+    if (fields.size() < 2)
+      refuse(fields.empty() ? std::string("the line is empty; each line must be a word and its numbers")
+                            : fmt::format("no numbers after '{}'", printable(fields[0])));
+    const auto numbers = static_cast<Size>(fields.size()) - 1;
+    if (vectors_.width == 0) vectors_.width = numbers;
+    ++vectors_.in_file;
+    const Size too_many = numbers - vectors_.width;
+    if (too_many > 0 && !number_in<double>(fields[static_cast<std::size_t>(too_many)])) return;  // "New York"
+    if (too_many != 0)
+      refuse(fmt::format("{} numbers after '{}', where {} says {}", numbers, printable(fields[0]),
+                         header_ ? "line 1" : "the first word", vectors_.width));
+    std::vector<float> vector;
+    for (std::size_t i = 1; i < fields.size(); ++i) vector.push_back(finite(fields[i]));
+    if (wanted_.contains(fields[0])) vectors_.of.emplace(wanted_.id(fields[0]), std::move(vector));
+  }
+
+  WordVectors finish() {
+    if (number_ == 0) throw UsageError(fmt::format("'{}' is empty", origin_));
+    if (header_ && header_->words != vectors_.in_file)
+      throw UsageError(fmt::format("{}:1: the line promises {} words, but there are {}: is the file whole?",
+                                   origin_, header_->words, vectors_.in_file));
+    return std::move(vectors_);
+  }
+
+ private:
+  bool read_header(const Words& fields) {
+    if (fields.size() != 2) return false;
+    const auto words = number_in<Size>(fields[0]), width = number_in<Size>(fields[1]);
+    if (!words || !width) return false;
+    if (*words < 1 || *width < 1) refuse("the line promises no words, or words without numbers");
+    header_ = Header{*words, *width};
+    vectors_.width = *width;
+    return true;
+  }
+
+  float finite(const std::string& text) const {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (stop != end || error == std::errc::invalid_argument)
+      refuse(fmt::format("'{}' is not a number", printable(text)));
+    if (error != std::errc() || !(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max())))
+      refuse(fmt::format("'{}' is not a finite number that fits 32 bits", printable(text)));
+    return static_cast<float>(value);
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw UsageError(fmt::format("{}:{}: {}", origin_, number_, why));
+  }
+
+  std::string origin_;
+  const Vocabulary& wanted_;
+  std::size_t number_ = 0;
+  std::optional<Header> header_;
+  WordVectors vectors_;
+};
+
+}  // namespace
+
+WordVectors read_word_vectors(const std::filesystem::path& path, const Vocabulary& wanted) {
+  Reader reader(path.string(), wanted);
+  for_each_line(path, [&](std::string_view line, std::size_t number) { reader.line(line, number); });
+  return reader.finish();
+}
+
+void put_word_vectors(const WordVectors& vectors, Tensor table) {
+  if (table.rank() != 2 || table.size(1) != vectors.width)
+    throw std::invalid_argument(
+        fmt::format("word vectors of {} numbers do not fit into {}", vectors.width, describe(table)));
+  std::vector<double> values = table.to_vector();
+  for (const auto& [id, vector] : vectors.of)
+    std::copy(vector.begin(), vector.end(), values.begin() + id * vectors.width);
+  assign(table, tensor(values, table.shape(), table.dtype()));
+}
+
+}  // namespace tapestry::kit

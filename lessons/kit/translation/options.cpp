@@ -1,0 +1,47 @@
+// What can be asked of every program that trains translators: the languages, the dictionary, the search.
+#include "lessons/kit/translation/options.hpp"
+
+#include <fmt/format.h>
+
+#include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/translation/corpus.hpp"
+
+namespace tapestry::kit {
+
+void offer(Lesson& program, TranslationSettings& settings) {
+  program.add("--translate", settings.sentence,
+              "translate this sentence with the trained model instead of training");
+  offer(program, settings.file);
+  program.add("--direction", settings.direction, "with --data: which language into which",
+              {"en-fr", "fr-en"});
+  program.add("--at-least", settings.at_least, "with --data: a word seen so often gets into the dictionary",
+              1, 1'000'000);
+  program.add("--beam", settings.beam,
+              "with --data, --translate or --translate-file: hypotheses that a search keeps", 1, 100);
+  program.add("--length-power", settings.length_power,
+              "with --data, --translate or --translate-file: how much a search makes up for length; 0: long "
+              "sentences pay for "
+              "each word",
+              0, 3);
+  program.add_flag("--fresh", settings.fresh, "forget the checkpoint and start anew");
+}
+
+bool only_translates(const Lesson& program) {
+  const bool file = program.given("--translate-file"), sentence = program.given("--translate");
+  if (file && sentence)
+    throw UsageError("--translate takes a sentence and --translate-file a file: give one of them");
+  for (const char* name : {"--output", "--references"})
+    if (!file && program.given(name)) throw UsageError(fmt::format("{} goes with --translate-file", name));
+  return file || sentence;
+}
+
+void expect_real_text(const Lesson& program, const Options& options, const TranslationSettings& settings,
+                      const std::vector<std::string>& more) {
+  if (!options.data.empty()) return expect_multi30k(options.data, settings.from(), settings.to());
+  std::vector<std::string> names = {"--direction", "--at-least", "--beam", "--length-power"};
+  names.insert(names.end(), more.begin(), more.end());
+  for (const std::string& name : names)
+    if (program.given(name)) throw UsageError(fmt::format("{} is for real sentences: give --data too", name));
+}
+
+}  // namespace tapestry::kit

@@ -1,0 +1,105 @@
+// Recurrent translators by description: which score, which encoder, how large.
+#include "lessons/kit/translation/recurrent_plan.hpp"
+
+#include <fmt/format.h>
+
+#include "lessons/kit/program/usage_error.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+CellKind cell_named(const std::string& name) {
+  return name == "rnn" ? CellKind::rnn : name == "lstm" ? CellKind::lstm : CellKind::gru;
+}
+
+TranslatorOptions options_of(const TranslatorPlan& plan, Size source_words, Size target_words) {
+  const Size readout = plan.readout > 0 ? plan.readout : plan.embedding;
+  if (plan.tied && readout != plan.embedding)
+    throw UsageError(
+        fmt::format("--tied wants --readout ({}) and --embedding ({}) to be equal: one matrix serves both",
+                    readout, plan.embedding));
+  TranslatorOptions options;
+  options.encoder = {.vocabulary = source_words,
+                     .embedding = plan.embedding,
+                     .hidden = plan.hidden,
+                     .cell = cell_named(plan.encoder),
+                     .dropout = plan.dropout};
+  options.decoder = {.vocabulary = target_words,
+                     .embedding = plan.embedding,
+                     .hidden = plan.hidden,
+                     .attention = plan.hidden,
+                     .readout = readout,
+                     .dropout = plan.dropout,
+                     .tied = plan.tied};
+  if (plan.score == "scaled_dot") {
+    if (plan.hidden % 2 != 0)
+      throw UsageError(fmt::format(
+          "--score scaled_dot wants an even --hidden, not {}: query and key are equally wide, so the encoder "
+          "gets half the width each way",
+          plan.hidden));
+    options.encoder.hidden = plan.hidden / 2;
+    options.decoder.score = scaled_dot();
+  } else if (plan.score == "general") {
+    options.decoder.score = general(plan.hidden, 2 * plan.hidden);
+  } else if (plan.score == "none") {
+    options.decoder.code_every_step = true;
+  }
+  return options;
+}
+
+}  // namespace
+
+std::unique_ptr<SequenceModel> make_translator(const TranslatorPlan& plan, Size source_words,
+                                               Size target_words) {
+  const TranslatorOptions options = options_of(plan, source_words, target_words);
+  if (plan.attends()) return std::make_unique<Translator>(options);
+  return std::make_unique<PlainTranslator>(options);
+}
+
+std::map<std::string, std::string> texts_of(const TranslatorPlan& plan) {
+  return {{"score", plan.score},
+          {"encoder", plan.encoder},
+          {"embedding", std::to_string(plan.embedding)},
+          {"hidden", std::to_string(plan.hidden)},
+          {"readout", std::to_string(plan.readout)},
+          {"tied", plan.tied ? "yes" : "no"}};
+}
+
+TranslatorPlan translator_plan_of(const TrainingState& saved) {
+  TranslatorPlan plan;
+  const auto size = [&](const std::string& name, Size otherwise) {
+    return saved.has(name) ? static_cast<Size>(std::stoll(saved.text(name))) : otherwise;
+  };
+  // A run with the usual score, encoder and readout need not have said so.
+  if (saved.has("score")) plan.score = saved.text("score");
+  if (saved.has("encoder")) plan.encoder = saved.text("encoder");
+  plan.embedding = size("embedding", plan.embedding);
+  plan.hidden = size("hidden", plan.hidden);
+  plan.readout = size("readout", plan.readout);
+  plan.tied = saved.text("tied") == "yes";
+  return plan;
+}
+
+std::vector<std::pair<std::string, Size>> weights_by_part(const Module& model) {
+  std::vector<std::pair<std::string, Size>> parts;
+  for (const Tensor& weight : model.parameters()) {
+    const std::string& name = weight.name();
+    const std::string part = name.substr(0, name.find('.', std::min(name.find('.'), name.size() - 1) + 1));
+    if (parts.empty() || parts.back().first != part) parts.emplace_back(part, 0);
+    parts.back().second += weight.count();
+  }
+  return parts;
+}
+
+std::string table_of_parts(const Module& model) {
+  const auto parts = weights_by_part(model);
+  Size all = 0;
+  for (const auto& [name, weights] : parts) all += weights;
+  std::string text = fmt::format("  {:<20}{:>12}\n", "weights", all);
+  for (const auto& [name, weights] : parts)
+    text += fmt::format("    {:<18}{:>12}  {:5.1f} %\n", name, weights,
+                        100 * static_cast<double>(weights) / static_cast<double>(all));
+  return text;
+}
+
+}  // namespace tapestry::kit

@@ -1,0 +1,72 @@
+#include "lessons/kit/translation/saved.hpp"
+
+#include <fmt/format.h>
+
+#include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/text/utf8.hpp"
+#include "lessons/kit/train/resume.hpp"
+#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/training.hpp"
+#include "lessons/kit/translation/transformer_plan.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+std::unique_ptr<SequenceModel> model_of(const TrainingState& saved, Size source_words, Size target_words) {
+  if (saved.has("layers"))  // no recurrent one says so
+    return make_translator(transformer_plan_of(saved), source_words, target_words);
+  return make_translator(translator_plan_of(saved), source_words, target_words);
+}
+
+}  // namespace
+
+SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
+  if (!std::filesystem::exists(checkpoint))
+    throw UsageError(fmt::format(
+        "there is no trained model at {}: train one first, with the same options but without --translate and "
+        "--smoke",
+        checkpoint.string()));
+  const TrainingState saved = load_checkpoint(checkpoint);
+  const auto refuse = [&](const char* why) {
+    throw UsageError(fmt::format("{} is no translator's checkpoint ({})", checkpoint.string(), why));
+  };
+  SavedTranslator loaded;
+  try {
+    loaded.source = Lexicon::from(saved, "source", checkpoint.string());
+    loaded.target = Lexicon::from(saved, "target", checkpoint.string());
+    loaded.step = static_cast<Size>(saved.whole("step"));
+    loaded.model = model_of(saved, loaded.source.size(), loaded.target.size());
+    loaded.model->load_state(trained_weights(saved));
+  } catch (const Error& error) {
+    refuse(error.what());
+  } catch (const std::logic_error& error) {  // std::stoll's, and a section that is not there
+    refuse(error.what());
+  }
+  loaded.model->eval();
+  return loaded;
+}
+
+TranslatedSentence translate_sentence(const std::filesystem::path& checkpoint, const std::string& sentence,
+                                      const TranslateOptions& how) {
+  const Words words = split_words(sentence);
+  if (words.empty()) throw UsageError("--translate wants a sentence: --translate \"a man rides a bike\"");
+  TranslatedSentence result{load_translator(checkpoint), {}};
+  const SavedTranslator& saved = result.translator;
+  for (const std::string& word : words)
+    if (!saved.source.contains(word))
+      fmt::print("  \"{}\" is not in the dictionary: it is read as <unk>\n", printable(word));
+  result.written = translate(*saved.model, saved.source, saved.target, {words}, how).front();
+  return result;
+}
+
+std::filesystem::path folder_to_translate_with(const std::filesystem::path& multi30k,
+                                               const std::filesystem::path& grammar,
+                                               bool asked_for_multi30k) {
+  return asked_for_multi30k || std::filesystem::exists(checkpoint_in(multi30k)) ? multi30k : grammar;
+}
+
+std::filesystem::path checkpoint_in(const std::filesystem::path& folder) {
+  return folder / "checkpoint.safetensors";
+}
+
+}  // namespace tapestry::kit

@@ -1,0 +1,57 @@
+// What the tests of attention share: values and gradients of a function, and how near two lists of them are.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "core/ops/ops.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
+#include "tests/catch.hpp"
+
+namespace tapestry::checks {
+
+using Function = std::function<Tensor(const std::vector<Tensor>&)>;
+/// The value, then the gradient of each argument, in row-major order.
+using Results = std::vector<std::vector<double>>;
+
+/// f(inputs) and its gradients under the cotangent dy: drawn, unless one is given.
+inline Results run(const Function& f, const std::vector<Tensor>& inputs, Tensor dy = {}) {
+  Tape tape;
+  std::vector<Tensor> variables;
+  for (const Tensor& x : inputs) variables.push_back(variable(x));
+  const Tensor y = f(variables);
+  if (!dy.defined()) dy = random_normal(y.shape(), 9, y.dtype());
+  Results results{y.to_vector()};
+  for (const Tensor& gradient : tape.gradients(y, dy, variables, {.zero_if_unused = true}))
+    results.push_back(gradient.to_vector());
+  return results;
+}
+
+/// The same values bit for bit (−0 is 0). One assertion: printing lists of thousands takes minutes.
+inline void check_same(const Results& a, const Results& b) {
+  const bool same = a == b;
+  CHECK(same);
+}
+
+/// |a − b| ≤ tolerance · (the largest of b, at least 1), one assertion for each list; a NaN is near nothing.
+inline void check_near(const Results& a, const Results& b, double tolerance) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t which = 0; which < a.size(); ++which) {
+    REQUIRE(a[which].size() == b[which].size());
+    double largest = 1;
+    for (const double x : b[which])
+      if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+    const auto near = [&](double x, double y) { return x == y || std::abs(x - y) <= tolerance * largest; };
+    const auto [bad_a, bad_b] = std::mismatch(a[which].begin(), a[which].end(), b[which].begin(), near);
+    const bool agree = bad_a == a[which].end();
+    if (!agree)
+      UNSCOPED_INFO("result " << which << ", element " << bad_a - a[which].begin() << ": " << *bad_a
+                              << ", expected " << *bad_b);
+    CHECK(agree);
+  }
+}
+
+}  // namespace tapestry::checks

@@ -1,0 +1,208 @@
+// Masks in tiles: the same pairs as masks have, however they are made; shared tiles; who sees and is seen.
+#include "core/attention/block_mask.hpp"
+
+#include <array>
+#include <set>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// A mask of this shape with no order in it.
+Mask mixed(const Dims& shape) {
+  return Mask::from(1, shape.count(), [](Size, Size i) { return (i * 2654435761 >> 7) % 3 != 0; })
+      .reshape(shape);
+}
+
+void check_same(const BlockMask& mask, const Mask& want, const Dims& shape) {
+  CAPTURE(to_string(shape));
+  REQUIRE(mask.defined());
+  REQUIRE(to_string(mask.mask().shape()) == to_string(shape));
+  CHECK(mask.batch() == shape[0]);
+  CHECK(mask.heads() == shape[1]);
+  CHECK(mask.queries() == shape[2]);
+  CHECK(mask.keys() == shape[3]);
+  const bool same = mask.mask().to_vector() == want.to_vector();  // printing so many takes minutes
+  CHECK(same);
+}
+
+/// How many patterns are kept.
+std::size_t patterns_of(const BlockMask& mask) {
+  const simd::TileMask view = mask.view();
+  std::set<std::int32_t> kinds(view.tiles,
+                               view.tiles + view.batch * view.heads * view.query_tiles * view.key_tiles);
+  kinds.erase(simd::TileMask::kNone);
+  kinds.erase(simd::TileMask::kAll);
+  return kinds.size();
+}
+
+const std::vector<std::pair<Size, Size>> kSizes{
+    {1, 1}, {48, 96}, {47, 95}, {49, 97}, {3, 200}, {200, 3}, {144, 288}, {145, 289}, {0, 5}, {5, 0}, {0, 0}};
+
+}  // namespace
+
+TEST_CASE("block masks have the pairs that they were made from") {
+  for (const auto& [queries, keys] : kSizes) {
+    CAPTURE(queries, keys);
+    const Dims shape{1, 1, queries, keys};
+    check_same(BlockMask::causal(queries, keys), Mask::causal(queries, keys), shape);
+    for (const auto& [before, after] : {std::pair<Size, Size>{0, 0}, {60, 0}, {3, 70}, {500, 500}})
+      check_same(BlockMask::window(queries, keys, before, after), Mask::window(queries, keys, before, after),
+                 shape);
+    const Mask plain = mixed({queries, keys});
+    check_same(BlockMask::from(plain, queries, keys), plain, shape);
+    const std::vector<bool> pairs = plain.to_vector();
+    check_same(BlockMask::where(
+                   queries, keys,
+                   [&, row = keys](QueryKey p) { return pairs[static_cast<std::size_t>(p.i * row + p.j)]; }),
+               plain, shape);
+  }
+}
+
+TEST_CASE("block masks of batch rows and heads") {
+  const auto may = [](QueryKey p) { return (p.b * 5 + p.h * 3 + p.i + p.j) % 4 < 2; };
+  const Mask by_row = Mask::from(6 * 50, 100, [&](Size row, Size j) {
+    return may(QueryKey{row / 50 / 3, row / 50 % 3, row % 50, j});
+  });
+  check_same(BlockMask::where(50, 100, may, 2, 3), by_row, {2, 3, 50, 100});
+  check_same(BlockMask::from(by_row.reshape({2, 3, 50, 100}), 50, 100), by_row, {2, 3, 50, 100});
+  check_same(BlockMask::from(by_row.reshape({6, 50, 100}), 50, 100), by_row, {6, 1, 50, 100});
+  check_same(BlockMask::from(by_row.reshape({1, 2, 3, 50, 100}), 50, 100), by_row, {1, 6, 50, 100});
+  // Axes that repeat, and what masks are made of elsewhere.
+  const Mask row = mixed({2, 1, 1, 100});
+  check_same(BlockMask::from(row, 50, 100), row.expand({2, 1, 50, 100}), {2, 1, 50, 100});
+  const Mask column = mixed({3, 50, 1});
+  check_same(BlockMask::from(column, 50, 100), column.expand({3, 50, 100}), {3, 1, 50, 100});
+  check_same(BlockMask::from(mixed({100}), 50, 100), mixed({100}).expand({50, 100}), {1, 1, 50, 100});
+  const Mask lengths = ValidLengths{3, 97, 0}.mask(100);
+  check_same(BlockMask::from(lengths, 50, 100), lengths.expand({3, 50, 100}), {3, 1, 50, 100});
+  const Mask repeated = mixed({2, 1, 50, 100}).expand({2, 3, 50, 100});
+  check_same(BlockMask::from(repeated, 50, 100), repeated, {2, 3, 50, 100});
+}
+
+TEST_CASE("the mask that is remembered is taken only for itself") {
+  // The same memory, read otherwise.
+  const Mask square = mixed({60, 60});
+  check_same(BlockMask::from(square, 60, 60), square, {1, 1, 60, 60});
+  const Mask row = square.reshape({1, 3600});
+  check_same(BlockMask::from(row, 2, 3600), row.expand({2, 3600}), {1, 1, 2, 3600});
+  check_same(BlockMask::from(row, 1, 3600), row, {1, 1, 1, 3600});
+  // Other memory of the same shape, after the first is gone everywhere else.
+  for (const bool inverted : {false, true, false}) {
+    const Mask mask = inverted ? !mixed({60, 60}) : mixed({60, 60});
+    check_same(BlockMask::from(mask, 60, 60), mask, {1, 1, 60, 60});
+  }
+  CHECK(BlockMask::from(square, 60, 60).view().tiles == BlockMask::from(square, 60, 60).view().tiles);
+}
+
+TEST_CASE("a block mask without values, without a batch, or of sizes that do not fit") {
+  CHECK_FALSE(BlockMask().defined());
+  CHECK_FALSE(BlockMask::from(Mask(), 3, 4).defined());
+  CHECK_FALSE(BlockMask().mask().defined());
+  CHECK_FALSE(BlockMask().seen().defined());
+  CHECK(BlockMask().share() == 1);
+  CHECK_FALSE(BlockMask().blind_query());
+  CHECK(BlockMask::from(mixed({0, 3, 4}), 3, 4).batch() == 1);
+  CHECK(BlockMask::from(mixed({2, 0, 3, 4}), 3, 4).heads() == 1);
+  CHECK_THROWS_WITH(BlockMask::from(mixed({2, 3, 5}), 3, 4),
+                    ContainsSubstring("[block_mask]") || ContainsSubstring("(2,3,5)"));
+  const auto any = [](QueryKey) { return true; };
+  CHECK_THROWS_WITH(BlockMask::where(-1, 4, any), ContainsSubstring("[block_mask] -1 queries, 4 keys"));
+  CHECK_THROWS_WITH(BlockMask::where(3, 4, any, 0), ContainsSubstring("[block_mask]"));
+  CHECK_THROWS_AS(BlockMask::where(3, 4, any, 1, 0), Error);
+  CHECK_THROWS_WITH(BlockMask::window(3, 3, -1, 0), ContainsSubstring("not -1 before and 0 after"));
+  CHECK_THROWS_AS(BlockMask::window(3, 3, 0, -2), Error);
+}
+
+TEST_CASE("the share of tiles that have a pair") {
+  CHECK(BlockMask::where(96, 192, [](QueryKey p) { return p.j < 96; }).share() == 0.5);
+  CHECK(BlockMask::where(96, 192, [](QueryKey p) { return p.i == 95 && p.j == 191; }).share() == 0.25);
+  CHECK(BlockMask::where(96, 192, [](QueryKey) { return false; }).share() == 0);
+  CHECK(BlockMask::where(49, 97, [](QueryKey p) { return p.i == 48 && p.j == 96; }).share() == 0.25);
+  CHECK(BlockMask::where(
+            48, 96, [](QueryKey p) { return p.b == 1; }, 4)
+            .share() == 0.25);
+  // Four tiles of queries by two of keys, six of them on or below the diagonal.
+  CHECK(BlockMask::causal(192, 192).share() == 0.75);
+  CHECK(BlockMask::window(4800, 4800, 47, 0).share() < 0.04);
+}
+
+TEST_CASE("equal tiles are kept once, and whole ones not at all") {
+  // On the diagonal a tile of 48 queries begins where a tile of 96 keys begins, or in its middle.
+  CHECK(patterns_of(BlockMask::causal(960, 960)) == 2);
+  CHECK(patterns_of(BlockMask::where(
+            960, 960, [](QueryKey p) { return p.j <= p.i; }, 3, 2)) == 2);
+  CHECK(patterns_of(BlockMask::where(480, 960, [](QueryKey) { return true; })) == 0);
+  // The edges are whole, too.
+  CHECK(patterns_of(BlockMask::where(485, 963, [](QueryKey) { return true; })) == 0);
+  CHECK(patterns_of(BlockMask::where(96, 96, [](QueryKey p) { return p.j != p.i; })) == 2);
+}
+
+TEST_CASE("which keys are seen, and which query sees nothing") {
+  const auto may = [](QueryKey p) {
+    return p.j % 3 == p.h && (p.b == 0 || p.i != 77) && (p.j != 120 || p.i == 99);
+  };
+  const BlockMask mask = BlockMask::where(100, 130, may, 2, 2);
+  const Mask seen = mask.seen();
+  REQUIRE(to_string(seen.shape()) == "(2,2,130,1)");
+  const std::vector<bool> found = seen.to_vector();
+  for (Size i = 0; i < seen.count(); ++i) {
+    CAPTURE(i);
+    CHECK(found[static_cast<std::size_t>(i)] == (i % 130 % 3 == i / 130 % 2));
+  }
+  CHECK(mask.view().seen != nullptr);
+  CHECK(BlockMask::causal(100, 130).view().seen == nullptr);  // all are seen
+  CHECK(BlockMask::window(100, 200, 3, 0).view().seen != nullptr);
+
+  const std::optional<QueryKey> blind = mask.blind_query();
+  REQUIRE(blind);
+  CHECK(blind->b == 1);
+  CHECK(blind->h == 0);
+  CHECK(blind->i == 77);
+  CHECK_FALSE(BlockMask::causal(100, 130).blind_query());
+  CHECK(BlockMask::causal(130, 100).blind_query()->i == 0);
+  CHECK(BlockMask::causal(3, 0).blind_query()->i == 0);
+  CHECK_FALSE(BlockMask::causal(0, 3).blind_query());
+  CHECK(BlockMask::where(
+            60, 5, [](QueryKey p) { return p.i < 59; }, 1, 2)
+            .blind_query()
+            ->i == 59);
+}
+
+TEST_CASE("masks in tiles are joined and turned round as masks are") {
+  for (const auto& [a, b, shape] :
+       std::vector<std::array<Dims, 3>>{{{{1, 1, 60, 110}, {1, 1, 60, 110}, {1, 1, 60, 110}}},
+                                        {{{2, 3, 49, 97}, {1, 1, 49, 97}, {2, 3, 49, 97}}},
+                                        {{{2, 1, 5, 200}, {1, 3, 5, 200}, {2, 3, 5, 200}}}}) {
+    const Mask x = mixed(a), y = (!mixed(b)) | Mask::causal(b[2], b[3]);
+    const BlockMask p = BlockMask::from(x, a[2], a[3]), q = BlockMask::from(y, b[2], b[3]);
+    check_same(p & q, x & y, shape);
+    check_same(p | q, x | y, shape);
+    check_same(!p, !x, a);
+  }
+  const BlockMask none, causal = BlockMask::causal(60, 110);
+  check_same(none & causal, Mask::causal(60, 110), {1, 1, 60, 110});
+  check_same(causal & none, Mask::causal(60, 110), {1, 1, 60, 110});
+  CHECK(!(none | causal).defined());
+  CHECK_THROWS_WITH(!none, ContainsSubstring("[block_mask] there is no mask to turn round"));
+  CHECK_THROWS_WITH(
+      causal & BlockMask::causal(60, 100),
+      ContainsSubstring("[block_mask] & of masks for batch 1, 1 heads, 60 queries and 110 keys and "
+                        "for batch 1, 1 heads, 60 queries and 100 keys: sizes are equal, or 1"));
+}
+
+TEST_CASE("a mask in tiles from valid lengths") {
+  const ValidLengths lengths{3, 0, 100};
+  check_same(BlockMask::from(lengths, 50, 100), lengths.mask(100).expand({3, 50, 100}), {3, 1, 50, 100});
+  const ValidLengths by_query{{1, 2, 3}, {4, 0, 5}};
+  check_same(BlockMask::from(by_query, 3, 5), by_query.mask(5), {2, 1, 3, 5});
+  CHECK(!BlockMask::from(ValidLengths(), 3, 5).defined());
+  CHECK_THROWS_WITH(BlockMask::from(lengths, 50, 99),
+                    ContainsSubstring("a valid length of 100 exceeds the 99"));
+  CHECK_THROWS_WITH(BlockMask::from(by_query, 4, 5),
+                    ContainsSubstring("valid lengths of 3 queries do not fit 4"));
+}

@@ -1,0 +1,100 @@
+// Edges that the op table's samples do not reach: rows of −∞, ties and NaN in argmax, masks that share
+// memory.
+#include <cmath>
+#include <limits>
+
+#include "core/attention/block_mask.hpp"
+#include "core/ops/ops.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
+#include "tests/catch.hpp"
+
+using namespace tapestry;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::nan("");
+
+}  // namespace
+
+TEST_CASE("logsumexp of a row of −∞ is −∞, with a gradient of 0") {
+  for (const DType dtype : {DType::f64, DType::f32})
+    for (const int axis : {0, 1}) {
+      const std::vector<double> values{-kInfinity, 1, -kInfinity, -kInfinity, 2, 0.5};
+      Tensor x = tensor(values, {2, 3}, dtype);  // columns 0: both −∞; 1: 1 and 2; 2: −∞ and 0.5
+      if (axis == 1) x = transpose(x);
+      const Tensor leaf = variable(x);
+      Tape tape;
+      const Tensor y = logsumexp(leaf, {axis});
+      const std::vector<double> got = y.to_vector();
+      CHECK(got[0] == -kInfinity);
+      CHECK(got[1] == Approx(std::log(std::exp(1.0) + std::exp(2.0))));
+      CHECK(got[2] == Approx(0.5));
+      tape.backward(y, tensor({3, 5, 7}, dtype));
+      const Tensor g = axis == 1 ? transpose(leaf.grad()) : leaf.grad();
+      const double first = 5 * std::exp(1.0) / (std::exp(1.0) + std::exp(2.0));
+      const std::vector<double> expected{0, first, 0, 0, 5 - first, 7}, gradient = g.to_vector();
+      for (std::size_t i = 0; i < 6; ++i) CHECK(gradient[i] == Approx(expected[i]));
+    }
+  const Tensor none = variable(tensor({-kInfinity, -kInfinity}, DType::f64));
+  Tape tape;
+  const Tensor y = logsumexp(none, {0});
+  const auto g = tape.gradients(y, ones({}, DType::f64), std::vector<Tensor>{none}, {.create_graph = true});
+  CHECK(g[0].to_vector() == std::vector<double>{0, 0});
+}
+
+TEST_CASE("argmax: the first of equals, the first NaN before all numbers, in every layout") {
+  const std::vector<std::vector<double>> rows{{0, kNan, 5, kNan, kInfinity},
+                                              {kNan, kNan, 1, 2, 3},
+                                              {1, 7, 7, 7, 2},
+                                              {-0.0, 0.0, -1, 0.0, -0.0},
+                                              {-kInfinity, -kInfinity, -kInfinity, -kInfinity, -kInfinity},
+                                              {1, kInfinity, 2, kInfinity, kNan},
+                                              {-5, -4, -4, -9, -4}};
+  const std::vector<std::int64_t> first{1, 0, 1, 0, 0, 4, 1};
+  for (const Size repeats : {1, 7, 401})  // the row again and again: equals in far places
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      std::vector<double> values;
+      for (const auto& row : rows)
+        for (Size i = 0; i < repeats; ++i) values.insert(values.end(), row.begin(), row.end());
+      const auto count = static_cast<Size>(rows.size());
+      const Tensor x = tensor(values, {count, 5 * repeats}, dtype);
+      CAPTURE(repeats);
+      CHECK(argmax(x).to_vector() == first);
+      CHECK(argmax(transpose(contiguous(transpose(x)))).to_vector() == first);
+    }
+}
+
+TEST_CASE("argmax of more rows than one thread takes") {
+  for (const auto& [count, width] : std::vector<std::pair<Size, Size>>{{9001, 7}, {300, 211}, {3, 20'001}}) {
+    const Tensor x = random_normal({count, width}, 3, DType::f64);
+    const std::vector<double> values = x.to_vector();
+    std::vector<std::int64_t> expected;
+    for (Size row = 0; row < count; ++row) {
+      Size best = 0;
+      const double* from = values.data() + row * width;
+      for (Size j = 1; j < width; ++j)
+        if (from[j] > from[best]) best = j;
+      expected.push_back(best);
+    }
+    const bool same = argmax(x).to_vector() == expected,
+               same_turned = argmax(transpose(contiguous(transpose(x)))).to_vector() == expected;
+    CHECK((same && same_turned));
+  }
+}
+
+TEST_CASE("a block mask is remembered for its strides, not for its memory and shape alone") {
+  // Rows of the one are columns of the other, in the same memory.
+  const Mask line = Mask::from(1, 60, [](Size, Size j) { return j % 7 < 3; });
+  const Mask of_keys = line.expand({60, 60}), of_queries = line.reshape({60, 1}).expand({60, 60});
+  REQUIRE(of_keys.data() == of_queries.data());
+  for (const Mask* mask : {&of_keys, &of_queries, &of_keys}) {
+    const std::vector<bool> pairs = BlockMask::from(*mask, 60, 60).mask().to_vector();
+    std::vector<bool> expected;
+    for (Size i = 0; i < 60; ++i)
+      for (Size j = 0; j < 60; ++j) expected.push_back((mask == &of_keys ? j : i) % 7 < 3);
+    const bool same = pairs == expected;
+    CHECK(same);
+  }
+}

@@ -1,0 +1,181 @@
+// Reductions over every set of axes and every storage order against f64; specials; the same bits for any
+// threads.
+#include "core/simd/rows/reduce.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "core/simd/runtime/threads.hpp"
+#include "tests/catch.hpp"
+#include "tests/core/simd/each_index.hpp"
+
+using namespace tapestry;
+using namespace tapestry::simd;
+
+namespace {
+
+Dims permuted_strides(const Dims& shape, const std::vector<int>& order, Size gap) {
+  Dims stride = shape;
+  Size step = gap;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    stride[*axis] = step;
+    step *= shape[*axis];
+  }
+  return stride;
+}
+template <class T>
+T extreme(Reduction r) {
+  return r == Reduction::sum ? T(0) : (r == Reduction::max ? -1 : 1) * std::numeric_limits<T>::infinity();
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("reduce: every set of axes and storage order", "[simd][reduce]", float, double) {
+  using T = TestType;
+  const double eps = std::numeric_limits<T>::epsilon();
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  const std::vector<Dims> shapes = {{},         {1},       {0},        {5},      {3, 0},     {0, 3},
+                                    {17, 33},   {2, 3, 4}, {700, 3},   {3, 700}, {4, 1, 65}, {2, 3, 4, 5, 2},
+                                    {130, 514}, {1, 3000}, {6, 5, 130}};
+  for (const Dims& shape : shapes)
+    for (unsigned axes = 0; axes < 1U << shape.rank(); ++axes)
+      for (int trial = 0; trial < 3; ++trial) {
+        std::vector<int> order(static_cast<std::size_t>(shape.rank()));
+        std::iota(order.begin(), order.end(), 0);
+        if (trial) std::shuffle(order.begin(), order.end(), random);
+        const Size gap = trial == 2 ? 2 : 1;
+        std::vector<T> in(static_cast<std::size_t>(shape.count() * gap + 1));
+        for (auto& v : in) v = static_cast<T>(normal(random));
+        const View<const T> view{in.data(), shape, permuted_strides(shape, order, gap)};
+        Dims small = shape;
+        for (int axis = 0; axis < shape.rank(); ++axis)
+          if (axes >> axis & 1U) small[axis] = 1;
+        const Dims out_stride = permuted_strides(small, order, gap);
+        std::vector<T> out(static_cast<std::size_t>(small.count() * gap + 1));
+        for (const Reduction r : {Reduction::sum, Reduction::max, Reduction::min}) {
+          std::vector<double> want(out.size(), extreme<double>(r)), size(out.size(), 0.0);
+          each(shape, [&](Dims index) {
+            const double x = static_cast<double>(view.data[offset_of(view.stride, index)]);
+            for (int axis = 0; axis < shape.rank(); ++axis)
+              if (small[axis] == 1) index[axis] = 0;
+            const auto to = static_cast<std::size_t>(offset_of(out_stride, index));
+            want[to] = r == Reduction::sum   ? want[to] + x
+                       : r == Reduction::max ? std::max(want[to], x)
+                                             : std::min(want[to], x);
+            size[to] += std::fabs(x);
+          });
+          std::fill(out.begin(), out.end(), T(-99));
+          reduce<T>(r, {out.data(), small, out_stride}, view);
+          each(small, [&](const Dims& index) {
+            const auto at = static_cast<std::size_t>(offset_of(out_stride, index));
+            if (r == Reduction::sum)
+              REQUIRE(std::fabs(static_cast<double>(out[at]) - want[at]) <= 4 * eps * size[at]);
+            else
+              REQUIRE(static_cast<double>(out[at]) == want[at]);
+          });
+          REQUIRE(out.back() == T(-99));
+        }
+      }
+}
+
+TEMPLATE_TEST_CASE("reduce: a NaN anywhere reaches its result", "[simd][reduce]", float, double) {
+  using T = TestType;
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const Size n : {1, 3, 8, 31, 1030})
+    for (const Size at : {Size{0}, n / 2, n - 1})
+      for (const Reduction r : {Reduction::sum, Reduction::max, Reduction::min}) {
+        std::vector<T> in(static_cast<std::size_t>(2 * n), T(1));
+        in[static_cast<std::size_t>(n + at)] = nan;
+        T out[2];
+        reduce<T>(r, {out, {2, 1}, {1, 1}}, {in.data(), {2, n}, {n, 1}});
+        CHECK(out[0] == (r == Reduction::sum ? static_cast<T>(n) : T(1)));
+        CHECK(std::isnan(out[1]));
+        std::vector<T> columns(static_cast<std::size_t>(n));
+        reduce<T>(r, {columns.data(), {1, n}, {n, 1}}, {in.data(), {2, n}, {n, 1}});
+        for (Size i = 0; i < n; ++i) CHECK(std::isnan(columns[static_cast<std::size_t>(i)]) == (i == at));
+      }
+}
+
+TEST_CASE("reduce: a long float sum keeps its digits, and its bits with any threads",
+          "[simd][reduce][threads]") {
+  const Size rows = 3000, columns = 700;
+  std::vector<float> in(static_cast<std::size_t>(rows * columns));
+  std::mt19937 random(11);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  double exact = 0;
+  for (auto& v : in) exact += static_cast<double>(v = uniform(random));
+  const View<const float> view{in.data(), {rows, columns}, {columns, 1}};
+  const int threads = thread_count();
+  std::vector<std::vector<float>> results;
+  for (const int count : {1, 2, 4}) {
+    set_thread_count(count);
+    std::vector<float> result(static_cast<std::size_t>(1 + rows + columns));
+    reduce<float>(Reduction::sum, {result.data(), {1, 1}, {1, 1}}, view);
+    reduce<float>(Reduction::sum, {result.data() + 1, {rows, 1}, {1, 1}}, view);
+    reduce<float>(Reduction::sum, {result.data() + 1 + rows, {1, columns}, {columns, 1}}, view);
+    results.push_back(result);
+  }
+  set_thread_count(threads);
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+  CHECK(std::fabs(static_cast<double>(results[0][0]) / exact - 1) < 3e-7);
+}
+
+TEMPLATE_TEST_CASE("argmax: first of equals, NaN largest", "[simd][reduce]", float, double) {
+  using T = TestType;
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  std::mt19937 random(2);
+  for (const Size n : {1, 2, 7, 40, 1500})
+    for (int trial = 0; trial < 20; ++trial) {
+      std::vector<T> x(static_cast<std::size_t>(3 * n));
+      for (auto& v : x) v = static_cast<T>(random() % 50);
+      if (trial % 3 == 1) x[static_cast<std::size_t>(n + static_cast<Size>(random()) % n)] = nan;
+      if (trial % 3 == 2) std::fill(x.begin(), x.end(), -std::numeric_limits<T>::infinity());
+      for (const bool turned : {false, true}) {
+        std::vector<T> y(x.size());
+        for (Size r = 0; r < 3; ++r)
+          for (Size c = 0; c < n; ++c)
+            y[static_cast<std::size_t>(turned ? c * 3 + r : r * n + c)] =
+                x[static_cast<std::size_t>(r * n + c)];
+        std::int64_t got[3];
+        argmax<T>({got, {3}, {1}}, {y.data(), {3, n}, turned ? Dims{1, 3} : Dims{n, 1}});
+        for (Size r = 0; r < 3; ++r) {
+          Size best = 0;
+          for (Size c = 1; c < n; ++c) {
+            const T v = x[static_cast<std::size_t>(r * n + c)], b = x[static_cast<std::size_t>(r * n + best)];
+            if (!std::isnan(b) && (std::isnan(v) || v > b)) best = c;
+          }
+          REQUIRE(got[r] == best);
+        }
+      }
+    }
+}
+
+TEMPLATE_TEST_CASE("cumulative_sum: every axis, both ways, in place", "[simd][reduce]", float, double) {
+  using T = TestType;
+  const Dims shape{3, 70, 5};
+  std::vector<T> in(static_cast<std::size_t>(shape.count()));
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<T>(i % 13) - T(5);
+  const View<const T> view{in.data(), shape, dense_strides(shape)};
+  for (int axis = 0; axis < 3; ++axis)
+    for (const bool reverse : {false, true}) {
+      std::vector<T> out(in.size()), same = in;
+      cumulative_sum<T>({out.data(), shape, dense_strides(shape)}, view, axis, reverse);
+      cumulative_sum<T>({same.data(), shape, dense_strides(shape)},
+                        {same.data(), shape, dense_strides(shape)}, axis, reverse);
+      CHECK(same == out);
+      each(shape, [&](const Dims& index) {
+        T want = 0;
+        for (Dims i = index; i[axis] >= 0 && i[axis] < shape[axis]; i[axis] += reverse ? 1 : -1)
+          want += in[static_cast<std::size_t>(offset_of(view.stride, i))];
+        REQUIRE(out[static_cast<std::size_t>(offset_of(view.stride, index))] == want);
+      });
+    }
+  cumulative_sum<T>({nullptr, {0, 2}, {2, 1}}, {nullptr, {0, 2}, {2, 1}}, 1, false);
+}

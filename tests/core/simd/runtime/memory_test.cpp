@@ -1,0 +1,251 @@
+// The buffer pool: alignment, reuse, size classes, merging, threads, thread exit, and ASan's view of free
+// memory.
+#include "core/simd/runtime/memory.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TAPESTRY_ASAN_TEST 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TAPESTRY_ASAN_TEST 1
+#endif
+#endif
+#ifdef TAPESTRY_ASAN_TEST
+#include <sanitizer/asan_interface.h>
+#endif
+
+using namespace tapestry;
+using namespace tapestry::simd;
+
+namespace {
+
+struct Block {
+  unsigned char* data;
+  std::size_t bytes;
+  unsigned char mark;
+};
+
+Block take(std::size_t bytes, unsigned char mark) {
+  Block block{static_cast<unsigned char*>(pool_allocate(bytes)), bytes, mark};
+  std::memset(block.data, mark, bytes);
+  return block;
+}
+
+/// True when the block still holds its mark at both ends and in the middle.
+bool intact(const Block& block) {
+  return block.bytes == 0 || (block.data[0] == block.mark && block.data[block.bytes / 2] == block.mark &&
+                              block.data[block.bytes - 1] == block.mark);
+}
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+}  // namespace
+
+TEST_CASE("blocks are aligned, disjoint and keep their contents", "[memory]") {
+  std::vector<Block> blocks;
+  unsigned char mark = 1;
+  for (std::size_t bytes = 0; bytes < 1100; bytes += 13) blocks.push_back(take(bytes, mark++));
+  for (std::size_t bytes : {std::size_t{4095}, std::size_t{4096}, kSmallBytes - 1, kSmallBytes,
+                            kSmallBytes + 1, std::size_t{100000}, kMiB, 2 * kMiB, 5 * kMiB + 3, 80 * kMiB}) {
+    blocks.push_back(take(bytes, mark++));
+  }
+  for (const Block& block : blocks) {
+    CHECK(reinterpret_cast<std::uintptr_t>(block.data) % kBlockAlignment == 0);
+    CHECK(intact(block));
+  }
+  for (const Block& block : blocks) pool_release(block.data, block.bytes);
+  pool_release(nullptr, 64);
+}
+
+TEST_CASE("what is in use is counted and wastes at most a quarter", "[memory]") {
+  for (std::size_t bytes : {std::size_t{64}, std::size_t{257}, std::size_t{513}, std::size_t{1281},
+                            std::size_t{20481}, kSmallBytes + 1, kMiB + 1, 3 * kMiB}) {
+    CAPTURE(bytes);
+    const Size before = pool_stats().in_use;
+    void* block = pool_allocate(bytes);
+    const Size used = pool_stats().in_use - before;
+    CHECK(used >= static_cast<Size>(bytes));
+    CHECK(4 * used <= 5 * static_cast<Size>(bytes) + 4 * 64);
+    pool_release(block, bytes);
+    CHECK(pool_stats().in_use == before);
+  }
+}
+
+TEST_CASE("a released block is the next one of its size", "[memory]") {
+  for (std::size_t bytes : {std::size_t{40}, std::size_t{5000}, 3 * kMiB}) {
+    void* first = pool_allocate(bytes);
+    pool_release(first, bytes);
+    void* second = pool_allocate(bytes);
+    CHECK(second == first);
+    pool_release(second, bytes);
+  }
+}
+
+TEST_CASE("free neighbours merge on either side, so a large block fits where small ones were", "[memory]") {
+  // Address space only: nothing is touched. The pieces are larger than what other tests may have left free.
+  constexpr std::size_t piece = 70 * kMiB, whole = 8 * piece + kMiB;
+  char* const start = static_cast<char*>(pool_allocate(whole));
+  pool_release(start, whole);
+  for (const bool rising : {true, false}) {
+    std::vector<void*> pieces;
+    for (int i = 0; i < 8; ++i) pieces.push_back(pool_allocate(piece));
+    int cut_from_whole = 0;
+    for (void* block : pieces) {
+      const auto distance = reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(start);
+      cut_from_whole += distance < whole;
+    }
+    CHECK(cut_from_whole >= 4);
+    const Size asked = pool_stats().system_allocs;
+    if (!rising) std::reverse(pieces.begin(), pieces.end());
+    for (void* block : pieces) pool_release(block, piece);
+    pool_release(pool_allocate(whole), whole);
+    CHECK(pool_stats().system_allocs == asked);
+  }
+}
+
+TEST_CASE("a training loop with changing batch shapes stops asking the system", "[memory]") {
+  std::mt19937 random(7);
+  const auto step = [&](std::size_t rows) {
+    std::vector<Block> saved;
+    for (int op = 0; op < 40; ++op) {
+      saved.push_back(take(rows * (op % 5 == 0 ? 16384 : 1024), static_cast<unsigned char>(op)));
+      const Block temporary = take(rows * 4096, 1);
+      saved.push_back(take(rows, 2));
+      pool_release(temporary.data, temporary.bytes);
+    }
+    while (!saved.empty()) {
+      REQUIRE(intact(saved.back()));
+      pool_release(saved.back().data, saved.back().bytes);
+      saved.pop_back();
+    }
+  };
+  step(200);  // the largest
+  step(200);
+  const PoolStats before = pool_stats();
+  for (int i = 0; i < 100; ++i) step(1 + random() % 200);
+  const PoolStats after = pool_stats();
+  CHECK(after.system_allocs == before.system_allocs);
+  CHECK(after.reserved == before.reserved);
+  CHECK(after.in_use == before.in_use);
+}
+
+TEST_CASE("random traffic from several threads, freed by others", "[memory][threads]") {
+  const Size before = pool_stats().in_use;
+  std::mutex mutex;
+  std::vector<Block> exchange;
+  std::vector<int> damaged(4, 0);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < damaged.size(); ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int i = 0; i < 3000; ++i) {
+        const std::size_t bytes = random() % (i % 10 == 0 ? 300000 : 3000);
+        Block block = take(bytes, static_cast<unsigned char>(random()));
+        const std::lock_guard lock(mutex);
+        if (exchange.size() < 200) {
+          exchange.push_back(block);
+          continue;
+        }
+        std::swap(block, exchange[random() % exchange.size()]);
+        damaged[t] += !intact(block);
+        pool_release(block.data, block.bytes);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(damaged == std::vector<int>(4, 0));
+  for (const Block& block : exchange) {
+    CHECK(intact(block));
+    pool_release(block.data, block.bytes);
+  }
+  CHECK(pool_stats().in_use == before);
+}
+
+namespace {
+/// Frees and allocates while its thread ends, after the pool's own clean-up as well as before it.
+struct FreesLate {
+  void* block = nullptr;
+  ~FreesLate() {
+    void* another = pool_allocate(128);
+    std::memset(another, 1, 128);
+    pool_release(another, 128);
+    pool_release(block, 128);
+  }
+};
+thread_local FreesLate t_before, t_after;
+
+/// The same during static destruction.
+struct FreesAtExit {
+  void* block = pool_allocate(256);
+  ~FreesAtExit() {
+    pool_release(pool_allocate(999), 999);
+    pool_release(block, 256);
+  }
+} g_frees_at_exit;
+}  // namespace
+
+TEST_CASE("blocks may be freed while a thread ends", "[memory][threads]") {
+  const Size before = pool_stats().in_use;
+  std::thread([] {
+    t_before.block = nullptr;  // constructed before the thread's first block, so destroyed after its lists
+    void* block = pool_allocate(128);
+    t_after.block = pool_allocate(128);
+    t_before.block = block;
+  }).join();
+  CHECK(pool_stats().in_use == before);
+}
+
+TEST_CASE("a thread that ends gives its blocks back", "[memory][threads]") {
+  const auto traffic = [] {
+    std::vector<Block> blocks;
+    for (int i = 0; i < 200; ++i) blocks.push_back(take(8192, 5));
+    for (const Block& block : blocks) pool_release(block.data, block.bytes);
+  };
+  std::thread(traffic).join();
+  const PoolStats before = pool_stats();
+  for (int i = 0; i < 100; ++i) std::thread(traffic).join();  // 160 MiB if each kept its own
+  CHECK(pool_stats().system_allocs == before.system_allocs);
+}
+
+TEST_CASE("the pool serves std::vector", "[memory]") {
+  std::vector<double, PoolAllocator<double>> values;
+  for (int i = 0; i < 10000; ++i) values.push_back(i);
+  CHECK(values[9999] == 9999.0);
+  CHECK(reinterpret_cast<std::uintptr_t>(values.data()) % kBlockAlignment == 0);
+}
+
+TEST_CASE("an impossible size is bad_alloc and the pool goes on", "[memory]") {
+  CHECK_THROWS_AS(pool_allocate(~std::size_t{0}), std::bad_alloc);
+  CHECK_THROWS_AS(pool_allocate(std::size_t{1} << 47), std::bad_alloc);
+  CHECK_THROWS_AS(PoolAllocator<double>{}.allocate(~std::size_t{0} / 4), std::bad_array_new_length);
+  const Block block = take(2 * kMiB, 3);
+  CHECK(intact(block));
+  pool_release(block.data, block.bytes);
+}
+
+#ifdef TAPESTRY_ASAN_TEST
+TEST_CASE("ASan sees free blocks, the slack behind used ones and the gap before them", "[memory]") {
+  for (std::size_t bytes : {std::size_t{100}, std::size_t{5000}, kMiB + 8}) {
+    CAPTURE(bytes);
+    char* block = static_cast<char*>(pool_allocate(bytes));
+    CHECK(__asan_region_is_poisoned(block, bytes) == nullptr);
+    CHECK(__asan_address_is_poisoned(block + bytes));
+    pool_release(block, bytes);
+    CHECK(__asan_address_is_poisoned(block));
+    CHECK(__asan_address_is_poisoned(block + bytes - 1));
+  }
+  char* large = static_cast<char*>(pool_allocate(kMiB));
+  CHECK(__asan_address_is_poisoned(large - 1));
+  pool_release(large, kMiB);
+}
+#endif

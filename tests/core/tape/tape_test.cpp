@@ -1,0 +1,354 @@
+// The rules of the tape: what is recorded, what is refused, how gradients add up, what survives an exception.
+#include "core/tape/tape.hpp"
+
+#include <thread>
+
+#include "core/ops/ops.hpp"
+#include "core/tensor/create.hpp"
+#include "tests/catch.hpp"
+#include "tests/message_of.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+using test::message_of;
+
+namespace {
+
+using Values = std::vector<double>;
+
+}  // namespace
+
+TEST_CASE("backward leaves gradients at leaves") {
+  const Tensor w = variable(tensor({2, 3}), "w"), b = variable(scalar(1));
+  Tape tape;
+  const Tensor y = sum(w * w) + b;
+  tape.backward(y);
+  CHECK(w.grad().to_vector() == Values{4, 6});
+  CHECK(b.grad().item() == 1);
+  CHECK(tape.size() == 0);  // consumed
+}
+
+TEST_CASE("without a tape nothing is recorded, and constants leave no trace on one") {
+  const Tensor x = tensor({1, 2});
+  Tape tape;
+  const Tensor y = x * 2.0 + exp(x);
+  CHECK(tape.size() == 0);
+  CHECK(y.body().node == -1);
+  CHECK_THAT(message_of([&] { tape.backward(sum(y)); }),
+             ContainsSubstring("is not on this tape: it depends on nothing that asks for a gradient"));
+}
+
+TEST_CASE("a result computed from a weight outside the tape is marked") {
+  const Tensor w = variable(tensor({2, 3}), "w");
+  const Tensor outside = w * w;
+  const Tensor from_outside = outside + 1.0;
+  CHECK(from_outside.to_vector() == Values{5, 10});  // reading always works
+  Tape tape;
+  CHECK_THAT(message_of([&] { static_cast<void>(outside + w); }),
+             ContainsSubstring("[add] an operand of shape (2) was computed outside the tape (by mul): move "
+                               "it inside, or detach() it"));
+  CHECK_THAT(message_of([&] { exp(from_outside); }),
+             ContainsSubstring("was computed outside the tape (by add)"));
+  CHECK_THAT(message_of([&] { tape.backward(sum(w * w), outside); }), ContainsSubstring("dy is (2)"));
+  CHECK_THAT(message_of([&] { tape.backward(outside, ones({2})); }),
+             ContainsSubstring("was computed outside the tape: compute it while the tape lives"));
+  tape.backward(sum(outside.detach() * w));
+  CHECK(w.grad().to_vector() == Values{4, 9});
+}
+
+TEST_CASE("an operand from a tape that is gone is refused, and so is one from a consumed tape") {
+  const Tensor w = variable(tensor({2, 3}));
+  Tensor old;
+  {
+    Tape tape;
+    old = w * 2.0;
+  }
+  CHECK(old.to_vector() == Values{4, 6});
+  Tape tape;
+  CHECK_THAT(message_of([&] { exp(old); }),
+             ContainsSubstring("[exp] an operand of shape (2) (from mul) belongs to a tape that is gone or "
+                               "was consumed by backward"));
+  const Tensor y = w * w;
+  const Tensor loss = sum(y);
+  tape.backward(loss);
+  CHECK_THAT(message_of([&] { exp(y); }), ContainsSubstring("consumed by backward"));
+  CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("is not on this tape"));
+}
+
+TEST_CASE("backward wants a scalar, or a dy of the right shape and type") {
+  const Tensor w = variable(tensor({{1, 2}, {3, 4}}));
+  Tape tape;
+  const Tensor y = w * w;
+  CHECK_THAT(message_of([&] { tape.backward(y); }),
+             ContainsSubstring(
+                 "y has shape (2,2), but only a tensor with one element needs no dy: sum it, or pass dy"));
+  CHECK_THAT(message_of([&] { tape.backward(y, ones({2})); }),
+             ContainsSubstring("dy is (2) f32, but y is (2,2) f32"));
+  CHECK_THAT(message_of([&] {
+               tape.backward(y, ones({2, 2}, DType::f64));
+             }),
+             ContainsSubstring("dy is (2,2) f64, but y is (2,2) f32"));
+  CHECK(!w.has_grad());
+  tape.backward(y, tensor({{1, 0}, {0, 10}}));
+  CHECK(w.grad().to_vector() == Values{2, 0, 0, 80});
+}
+
+TEST_CASE("assign after a rule saved a value is refused by backward") {
+  Tensor w = variable(tensor({2, 3}), "w");
+  Tensor a = tensor({1, 1});
+  {
+    Tape tape;
+    const Tensor loss = sum(w * a);
+    assign(a, tensor({5, 5}));
+    CHECK_THAT(message_of([&] { tape.backward(loss); }),
+               ContainsSubstring("[mul] a tensor that it saved was written by assign() before backward"));
+    CHECK(!w.has_grad());
+  }
+  {  // through a view, and of a result
+    Tape tape;
+    Tensor y = exp(w);
+    const Tensor loss = sum(y);
+    Tensor part = slice(y.detach(), 0, 0, 1);
+    assign(part, tensor({7}));
+    CHECK_THAT(message_of([&] { tape.backward(loss); }),
+               ContainsSubstring("[exp] a tensor that it saved was written"));
+  }
+  {  // what nobody saved may change
+    Tape tape;
+    const Tensor loss = sum(w + a);
+    assign(a, tensor({9, 9}));
+    tape.backward(loss);
+    CHECK(w.grad().to_vector() == Values{1, 1});
+  }
+}
+
+TEST_CASE("gradients are absent until backward, add up, and can be cleared") {
+  const Tensor w = variable(tensor({2, 3}), "w"), unused = variable(tensor({1}), "unused");
+  CHECK(!w.has_grad());
+  CHECK_THAT(message_of([&] { w.grad(); }),
+             ContainsSubstring("(2) \"w\" has no gradient: run backward on a loss that depends on it"));
+  for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
+    Tape tape;
+    tape.backward(sum(w * w));
+  }
+  CHECK(w.grad().to_vector() == Values{8, 12});
+  CHECK(!unused.has_grad());
+  w.clear_grad();
+  CHECK(!w.has_grad());
+  CHECK_THAT(message_of([] { scalar(1).grad(); }), ContainsSubstring("it is no leaf"));
+}
+
+TEST_CASE("a gradient that was handed out does not change when the next one adds up") {
+  const Tensor w = variable(tensor({2, 3}));
+  const auto run = [&] {
+    Tape tape;
+    tape.backward(sum(w * w));
+  };
+  run();
+  const Tensor kept = w.grad();
+  run();
+  CHECK(kept.to_vector() == Values{4, 6});
+  CHECK(w.grad().to_vector() == Values{8, 12});
+}
+
+TEST_CASE("leaves whose first gradients share memory do not disturb each other") {
+  // add hands one dy to both arguments.
+  const Tensor a = variable(tensor({1, 2})), b = variable(tensor({3, 4}));
+  for (int i = 0; i < 2; ++i) {
+    Tape tape;
+    const Tensor y = a + b;
+    tape.backward(sum(y) + sum(a * 10.0));
+  }
+  CHECK(a.grad().to_vector() == Values{22, 22});
+  CHECK(b.grad().to_vector() == Values{2, 2});
+  // A dy that the caller keeps is not written to, either.
+  const Tensor dy = tensor({1, 1});
+  a.clear_grad();
+  {
+    Tape tape;
+    tape.backward(a + 0.0, dy);
+  }
+  {
+    Tape tape;
+    tape.backward(a + 0.0, dy);
+  }
+  CHECK(dy.to_vector() == Values{1, 1});
+  CHECK(a.grad().to_vector() == Values{2, 2});
+}
+
+TEST_CASE("a tape that is kept can run backward again") {
+  const Tensor w = variable(tensor({2, 3}));
+  Tape tape;
+  const Tensor loss = sum(tanh(w) * w);
+  tape.backward(loss, {.keep = true});
+  const Values once = w.grad().to_vector();
+  tape.backward(loss);
+  CHECK(w.grad().at({0}) == 2 * static_cast<double>(static_cast<float>(once[0])));
+  CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("is not on this tape"));
+}
+
+TEST_CASE("backward says why it cannot begin where it is told to") {
+  const Tensor w = variable(tensor({2}), "w");
+  const auto says = [](const auto& f, const char* first, const char* second) {
+    CHECK_THAT(message_of(f), ContainsSubstring(first) && ContainsSubstring(second));
+  };
+  const char* const consumed = "() is not on this tape: an earlier backward consumed what it had recorded";
+  const char* const leaf = "(1) \"w\" is a leaf";
+  Tape tape;
+  const Tensor loss = sum(w * w);
+  tape.backward(loss);
+  says([&] { tape.backward(loss); }, consumed, "{.keep = true}");
+  says([&] { tape.gradients(loss, {w}); }, consumed, "{.keep = true}");
+  tape.backward(sum(w * 3.0));
+  says([&] { tape.backward(loss); }, consumed, "{.keep = true}");  // two rounds ago
+  CHECK(w.grad().to_vector() == Values{7});
+  says([&] { tape.backward(w); }, leaf, "computed from it");
+  const Tensor v = variable(tensor({2}));
+  says([&] { tape.gradients(w, {v}); }, leaf, "none of the xs");
+  CHECK(tape.gradients(w, {w})[0].to_vector() == Values{1});
+}
+
+TEST_CASE("backward does not blame a backward for a tape that is gone") {
+  const Tensor w = variable(tensor({2}));
+  Tensor loss;
+  {
+    Tape tape;
+    loss = sum(w * w);
+  }
+  Tape tape;
+  tape.backward(sum(w * w));
+  CHECK_THAT(message_of([&] { tape.backward(loss); }), ContainsSubstring("recorded by another tape"));
+}
+
+TEST_CASE("frozen leaves are constants") {
+  const Tensor w = variable(tensor({2, 3})), v = variable(tensor({4, 5}));
+  set_frozen(w, true);
+  CHECK(!w.requires_grad());
+  Tape tape;
+  const Tensor only_frozen = w * 2.0;
+  CHECK(tape.size() == 0);
+  tape.backward(sum(only_frozen * v));
+  CHECK(!w.has_grad());
+  CHECK(v.grad().to_vector() == Values{4, 6});
+  CHECK_THAT(message_of([] { set_frozen(scalar(1), true); }), ContainsSubstring("only a leaf can be frozen"));
+}
+
+TEST_CASE("gradients() returns tensors, of leaves and of what lies between, and touches no .grad()") {
+  const Tensor x = variable(tensor({2, 3}, DType::f64), "x"), other = variable(tensor({1, 1}, DType::f64));
+  Tape tape;
+  const Tensor h = x * x;
+  const Tensor y = sum(h * h);
+  const auto gradients = tape.gradients(y, {x, h}, {.keep = true});
+  CHECK(gradients[0].to_vector() == Values{32, 108});
+  CHECK(gradients[1].to_vector() == Values{8, 18});
+  CHECK(!x.has_grad());
+  CHECK_THAT(message_of([&] {
+               tape.gradients(y, {x, other}, {.keep = true});
+             }),
+             ContainsSubstring("y does not depend on xs[1] of shape (2)"));
+}
+
+TEST_CASE("an input that y does not depend on has gradient zero only if asked") {
+  const Tensor x = variable(tensor({2, 3})), other = variable(tensor({1, 1}));
+  Tape tape;
+  const Tensor unrelated = other * 2.0;
+  const auto gradients = tape.gradients(sum(x), {x, other, unrelated}, {.zero_if_unused = true});
+  CHECK(gradients[0].to_vector() == Values{1, 1});
+  CHECK(gradients[1].to_vector() == Values{0, 0});
+  CHECK(gradients[2].to_vector() == Values{0, 0});
+}
+
+TEST_CASE("gradients of gradients: x⁴ to the fourth derivative") {
+  const Tensor x = variable(tensor({2, -3}, DType::f64));
+  Tape tape;
+  Tensor y = sum(pow(x, 4));
+  const std::vector<Values> expected{{32, -108}, {48, 108}, {48, -72}, {24, 24}};
+  for (const Values& derivative : expected) {
+    const Tensor g = tape.gradients(y, {x}, {.create_graph = true})[0];
+    CHECK(g.to_vector() == derivative);
+    y = sum(g);
+  }
+  // And backward through a gradient: the penalty |∇|² adds to .grad().
+  const Tensor z = sum(x * x * x);
+  const Tensor g = tape.gradients(z, {x}, {.create_graph = true})[0];
+  tape.backward(sum(g * g));
+  CHECK(x.grad().to_vector() == Values{36 * 8, 36 * -27});
+}
+
+TEST_CASE("hooks see and change gradients, and see values") {
+  const Tensor w = variable(tensor({2, 3}));
+  Tape tape;
+  std::vector<std::string> ops;
+  tape.on_value([&](const NodeInfo& node, const Tensor& value) {
+    ops.push_back(fmt::format("{} {}", node.op, value.count()));
+  });
+  const Tensor h = w * w;
+  const Tensor once = sum(h);
+  const Tensor twice = h * 2.0;
+  const Tensor loss = once + sum(twice);
+  Values seen;
+  tape.on_gradient(h, [&](const Tensor& gradient) {
+    seen = gradient.to_vector();
+    return gradient * 10.0;
+  });
+  int calls = 0;
+  tape.on_gradient(w, [&](const Tensor&) {
+    ++calls;
+    return Tensor();
+  });
+  tape.backward(loss);
+  CHECK(seen == Values{3, 3});  // complete: both uses of h
+  CHECK(w.grad().to_vector() == Values{120, 180});
+  CHECK(calls == 1);
+  CHECK(ops == std::vector<std::string>{"mul 2", "sum 1", "mul 2", "sum 1", "add 1"});
+  CHECK_THAT(message_of([&] { tape.on_gradient(scalar(1), [](const Tensor& g) { return g; }); }),
+             ContainsSubstring("on_gradient wants a tensor that this tape has recorded"));
+  const Tensor y = w * 1.0;
+  tape.on_gradient(y, [](const Tensor&) { return zeros({5}); });
+  CHECK_THAT(message_of([&] { tape.backward(sum(y)); }),
+             ContainsSubstring("an on_gradient hook returned (5) f32 for a gradient of (2) f32"));
+  const Tensor z = w * 1.0;
+  tape.on_gradient(z, [](const Tensor& gradient) { return gradient.to(DType::f64); });
+  CHECK_THAT(message_of([&] { tape.backward(sum(z)); }),
+             ContainsSubstring("an on_gradient hook returned (2) f64 for a gradient of (2) f32"));
+}
+
+TEST_CASE("100,000 chained ops run forward, backward, and are freed") {
+  const Tensor w = variable(scalar(1, DType::f64));
+  for (int round = 0; round < 2; ++round) {
+    Tape tape;
+    Tensor y = w;
+    for (int i = 0; i < 100'000; ++i) y = i % 2 ? y * 1.0 : y + 0.5;
+    CHECK(y.item() == 25'001);
+    CHECK(tape.size() == 100'000);
+    if (round == 0) tape.backward(y);  // the second time it is dropped as it is
+  }
+  CHECK(w.grad().item() == 1);
+}
+
+TEST_CASE("a tape inside a tape is refused, one after the other is not") {
+  Tape tape;
+  CHECK(Tape::active() == &tape);
+  CHECK_THAT(message_of([] { Tape inner; }),
+             ContainsSubstring("a tape was opened inside a tape: use one tape, or checkpoint(f, x…)"));
+  CHECK(Tape::active() == &tape);
+}
+
+TEST_CASE("the tape says where an op was called") {
+  const Tensor w = variable(tensor({2, 3}), "weight");
+  Tape tape;
+  const int line = __LINE__ + 1;
+  const Tensor y = exp(w) * 2.0;
+  CHECK(tape.node(0).at.line == line);
+  CHECK(tape.node(1).at.line == line);
+  CHECK_THAT(tape.node(0).at.file, ContainsSubstring("tape_test.cpp"));
+  const std::string table = tape.table();
+  CHECK_THAT(table, ContainsSubstring("exp") && ContainsSubstring("weight") &&
+                        ContainsSubstring(fmt::format("tape_test.cpp:{}", line)) &&
+                        ContainsSubstring("nodes: 2, leaves: 1"));
+  CHECK(tape.node(0).saved_bytes == 8);
+  CHECK(tape.node(0).inputs == std::vector<std::ptrdiff_t>{-1});
+  CHECK(tape.node(1).inputs == std::vector<std::ptrdiff_t>{0});
+  CHECK_THAT(tape.dot(), ContainsSubstring("digraph tape {") && ContainsSubstring("n0 -> n1;") &&
+                             ContainsSubstring("l0 -> n0;"));
+}

@@ -1,0 +1,231 @@
+// The tape in trouble: exceptions in mid-forward and mid-backward, NaN, and checkpoints.
+#include <cmath>
+#include <limits>
+
+#include "core/ops/ops.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "core/tape/checkpoint.hpp"
+#include "core/tape/op.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/random.hpp"
+#include "tests/catch.hpp"
+#include "tests/message_of.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+using test::message_of;
+
+namespace {
+
+using Values = std::vector<double>;
+
+Tensor square_sum(const Tensor& w) { return sum(w * w); }
+
+}  // namespace
+
+TEST_CASE("a throw in mid-forward leaves tape and leaves usable") {
+  const Tensor w = variable(tensor({2, 3}));
+  {
+    Tape tape;
+    const Tensor h = w * w;
+    CHECK_THROWS_AS(h + zeros({5}), Error);
+    CHECK(tape.size() == 1);
+    tape.backward(sum(h));
+  }
+  CHECK(w.grad().to_vector() == Values{4, 6});
+  w.clear_grad();
+  try {
+    Tape tape;
+    const Tensor h = exp(w);
+    throw std::runtime_error("user code");
+  } catch (const std::runtime_error&) {
+  }
+  CHECK(Tape::active() == nullptr);
+  Tape tape;
+  tape.backward(square_sum(w));
+  CHECK(w.grad().to_vector() == Values{4, 6});
+}
+
+TEST_CASE("a throw in mid-backward changes no gradient and leaves everything usable") {
+  const Tensor w = variable(tensor({2, 3})), v = variable(tensor({1, 1}));
+  Tape tape;
+  tape.backward(square_sum(w));
+  {
+    const Tensor h = w * v;
+    const Tensor later = exp(h);
+    tape.on_gradient(h, [](const Tensor&) -> Tensor { throw std::runtime_error("in a hook"); });
+    const Tensor loss = sum(later) + sum(v);
+    CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }), ContainsSubstring("in a hook"));
+    CHECK(tape.size() == 0);  // what was recorded is gone, and says so
+    CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
+               ContainsSubstring("is not on this tape"));
+    CHECK_THAT(message_of<std::exception>([&] { exp(h); }), ContainsSubstring("consumed by backward"));
+  }
+  CHECK(w.grad().to_vector() == Values{4, 6});  // as before
+  CHECK(!v.has_grad());                         // though its part through sum(v) was computed
+  CHECK(Tape::active() == &tape);
+  tape.backward(square_sum(w));
+  CHECK(w.grad().to_vector() == Values{8, 12});
+}
+
+TEST_CASE("a throw inside a checkpointed function leaves everything usable") {
+  const Tensor w = variable(tensor({2, 3}));
+  int calls = 0;
+  Tape tape;
+  const auto fails_again = [&](const Tensor& x) {
+    if (++calls == 2) throw std::runtime_error("the second time");
+    return x * w;
+  };
+  const Tensor loss = sum(checkpoint(fails_again, w));
+  CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }), ContainsSubstring("the second time"));
+  CHECK(!w.has_grad());
+  tape.backward(square_sum(w));
+  CHECK(w.grad().to_vector() == Values{4, 6});
+}
+
+TEST_CASE("anomaly mode names the first op that makes a NaN, forward and backward") {
+  const Tensor w = variable(tensor({-1, 4}), "w");
+  {
+    Tape tape;
+    const Tensor h = log(w) * 0.0;  // without the mode, silence
+    CHECK(std::isnan(h.at({0})));
+  }
+  const AnomalyMode mode;
+  {
+    Tape tape;
+    const int line = __LINE__ + 1;
+    const auto wrong = [&] { return log(w) * 0.0; };
+    CHECK_THAT(message_of<std::exception>([&] { wrong(); }),
+               ContainsSubstring("[log] made a NaN from inputs: (2) \"w\"") &&
+                   ContainsSubstring(fmt::format("tape_trouble_test.cpp:{}", line)));
+  }
+  const Tensor zero = variable(tensor({0, 1}), "zero");
+  Tape tape;
+  const Tensor loss = sum(sqrt(zero) * 0.0);  // 0 · ∞ in backward only
+  CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
+             ContainsSubstring("[sqrt] the gradient of its argument 0 is NaN"));
+  CHECK(!zero.has_grad());
+}
+
+TEST_CASE("a rule that returns nothing, another shape or another type is refused") {
+  const Tensor w = variable(tensor({2, 3}));
+  const auto run = [&](Tensor returned) {
+    Tape tape;
+    const Tensor y = op<"mul">({}, w.detach() * 2.0, wrt(w, [returned](const Tensor&) { return returned; }));
+    return message_of<std::exception>([&] { tape.backward(y, ones({2})); });
+  };
+  CHECK_THAT(run(Tensor()), ContainsSubstring("[mul] has no derivative with respect to its argument 0"));
+  CHECK_THAT(run(zeros({3})),
+             ContainsSubstring("returned a gradient of shape (3) for an argument of shape (2)"));
+  CHECK_THAT(run(zeros({2}, DType::f64)), ContainsSubstring("returned f64 for an argument of type f32"));
+  CHECK(run(ones({2})) == "(nothing thrown)");
+}
+
+namespace {
+
+/// Gradients of a small network with dropout, with and without checkpoints, from one random state.
+struct Trained {
+  std::vector<Values> gradients;
+  RandomState after;
+  std::size_t nodes;
+};
+
+Trained train(int checkpoints) {
+  const Tensor w = variable(random_normal({8, 8}, 1), "w"), v = variable(random_normal({8, 8}, 2), "v"),
+               x = variable(random_normal({5, 8}, 3), "x");
+  set_random(9, 4);
+  Tape tape;
+  const auto inner = [&](const Tensor& h) { return dropout(tanh(matmul(h, v)), 0.3); };
+  const auto layer = [&](const Tensor& h) {
+    const Tensor a = dropout(tanh(matmul(h, w)), 0.5);
+    const Tensor b = checkpoints == 2 ? checkpoint(inner, a) : inner(a);
+    return b + a * h;
+  };
+  Tensor h = x;
+  for (int i = 0; i < 3; ++i) h = checkpoints ? checkpoint(layer, h) : layer(h);
+  const Tensor y = dropout(h, 0.1);
+  const std::size_t nodes = tape.size();
+  tape.backward(y, random_normal({5, 8}, 5));
+  return {{y.to_vector(), w.grad().to_vector(), v.grad().to_vector(), x.grad().to_vector()},
+          random_state(),
+          nodes};
+}
+
+}  // namespace
+
+TEST_CASE("checkpoints give the same bits: parameters inside, dropout inside, one in another") {
+  const Trained plain = train(0);
+  CHECK(plain.gradients[1] != Values(64, 0.0));
+  for (int checkpoints : {1, 2}) {
+    const Trained with = train(checkpoints);
+    CHECK(with.gradients == plain.gradients);
+    CHECK(with.after == plain.after);
+    CHECK(with.nodes == 4);  // three checkpoints and the last dropout: nothing else was kept
+  }
+}
+
+TEST_CASE("a checkpoint that returns a leaf or its argument passes the gradient on") {
+  const Tensor w = variable(tensor({2, 3})), x = variable(tensor({1, 1}));
+  Tape tape;
+  const Tensor h = x * 3.0;
+  const Tensor y =
+      checkpoint([&](const Tensor&) { return w; }, h) + checkpoint([](const Tensor& a) { return a; }, h);
+  tape.backward(sum(y));
+  CHECK(w.grad().to_vector() == Values{1, 1});
+  CHECK(x.grad().to_vector() == Values{3, 3});
+}
+
+TEST_CASE("a checkpoint's node has the line that called checkpoint()") {
+  const Tensor a = variable(scalar(2.0)), b = variable(scalar(3.0));
+  const auto product = [](const Tensor& x, const Tensor& y) { return x * y; };
+  Tape tape;
+  const int line = __LINE__ + 1;
+  const Tensor y = checkpoint(product, a, b);
+  REQUIRE(tape.size() == 1);
+  CHECK(tape.node(0).op == std::string("checkpoint"));
+  CHECK(tape.node(0).at.line == line);
+  CHECK(std::string(tape.node(0).at.file).ends_with("tape_trouble_test.cpp"));
+}
+
+TEST_CASE("a checkpoint's argument must not change before backward") {
+  const Tensor w = variable(tensor({2, 3}));
+  Tensor a = tensor({1, 1});
+  Tape tape;
+  const Tensor loss = sum(checkpoint([&](const Tensor& x) { return x * w; }, a));
+  assign(a, tensor({5, 5}));
+  CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
+             ContainsSubstring("[checkpoint] a tensor that it saved was written"));
+}
+
+TEST_CASE("nor may a weight that it uses inside") {
+  Tensor w = variable(tensor({2, 3}));
+  const Tensor a = variable(tensor({1, 1}));
+  Tape tape;
+  const Tensor loss = sum(checkpoint([&](const Tensor& x) { return tanh(x * w) * w; }, a));
+  assign(w, tensor({5, 5}));
+  CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
+             ContainsSubstring("[checkpoint] a tensor that it saved was written"));
+}
+
+TEST_CASE("a checkpoint on a tape that is kept leaves nothing behind when it has run again") {
+  const Tensor x = variable(random_normal({512, 64}, 1)), w = variable(random_normal({64, 64}, 2));
+  Tape tape;
+  const Tensor loss = sum(checkpoint([&](const Tensor& h) { return linear(tanh(linear(h, w)), w); }, x));
+  tape.backward(loss, {.keep = true});
+  const Size before = simd::pool_stats().in_use;
+  for (int i = 0; i < 3; ++i) tape.backward(loss, {.keep = true});
+  CHECK(simd::pool_stats().in_use == before);
+}
+
+TEST_CASE("checkpoints can be differentiated twice") {
+  const auto second = [](bool with) {
+    const Tensor x = variable(tensor({0.3, -0.7}, DType::f64));
+    Tape tape;
+    const auto f = [&](const Tensor& a) { return tanh(a) * x; };
+    const Tensor y = sum(with ? checkpoint(f, x) : f(x));
+    const Tensor g = tape.gradients(y, {x}, {.create_graph = true})[0];
+    return tape.gradients(sum(g), {x})[0].to_vector();
+  };
+  CHECK(second(true) == second(false));
+}

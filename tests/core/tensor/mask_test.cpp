@@ -1,0 +1,94 @@
+// Masks: every kind there is, and that they combine and broadcast.
+#include <functional>
+#include <limits>
+
+#include "core/ops/ops.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/values.hpp"
+#include "tests/catch.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// Checks a mask of any rank, element by element: f(leading index, query, key).
+void check_mask(const Mask& mask, const Dims& shape, const std::function<bool(Size, Size, Size)>& f) {
+  REQUIRE(to_string(mask.shape()) == to_string(shape));
+  const std::vector<bool> found = mask.to_vector();
+  const Size keys = shape.back(), queries = shape[shape.rank() - 2];
+  for (Size i = 0; i < mask.count(); ++i) {
+    CAPTURE(i);
+    CHECK(found[static_cast<std::size_t>(i)] == f(i / keys / queries, i / keys % queries, i % keys));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("causal masks stand at the bottom right, whatever the sizes") {
+  for (const auto& [queries, keys] : {std::pair<Size, Size>{3, 3}, {2, 5}, {5, 2}, {1, 4}}) {
+    CAPTURE(queries, keys);
+    const Size shift = keys - queries;
+    check_mask(Mask::causal(queries, keys), {queries, keys},
+               [&](Size, Size i, Size j) { return j <= i + shift; });
+  }
+}
+
+TEST_CASE("a window may reach as far as a number goes") {
+  constexpr Size kFar = std::numeric_limits<Size>::max();
+  CHECK(Mask::window(3, 5, 0, kFar).to_vector() == Mask::window(3, 5, 0, 5).to_vector());
+  CHECK(Mask::window(3, 5, kFar, kFar).to_vector() == std::vector<bool>(15, true));
+  CHECK(BlockMask::window(3, 5, kFar, 0).share() == BlockMask::causal(3, 5).share());
+  CHECK(attend(ones({3, 2}), ones({5, 2}), ones({5, 1}), {.mask = BlockMask::window(3, 5, 0, kFar)})
+            .to_vector() == std::vector<double>(3, 1));
+}
+
+TEST_CASE("windows slide along the diagonal that ends at the bottom right") {
+  for (const auto& [queries, keys] : {std::pair<Size, Size>{4, 4}, {2, 6}, {6, 2}})
+    for (const auto& [before, after] : {std::pair<Size, Size>{0, 0}, {2, 0}, {0, 1}, {1, 1}, {9, 9}}) {
+      CAPTURE(queries, keys, before, after);
+      const Size shift = keys - queries, b = before, a = after;
+      check_mask(Mask::window(queries, keys, before, after), {queries, keys},
+                 [&](Size, Size i, Size j) { return j - (i + shift) >= -b && j - (i + shift) <= a; });
+    }
+  CHECK(Mask::window(3, 5, 5, 0).to_vector() == Mask::causal(3, 5).to_vector());
+  CHECK_THROWS_WITH(Mask::window(3, 3, -1, 0), ContainsSubstring("not -1 before and 0 after"));
+  CHECK_THROWS_AS(Mask::window(3, 3, 0, -2), Error);
+}
+
+TEST_CASE("masks of different ranks combine: lengths with causal, windows with anything") {
+  const ValidLengths per_row{2, 4}, per_query{{1, 2, 3}, {4, 0, 2}};
+  const Mask causal = Mask::causal(3, 4), window = Mask::window(3, 4, 1, 0);
+  const auto may = [](Size i, Size j) { return j <= i + 1; };
+  check_mask(per_row.mask(4) & causal, {2, 3, 4},
+             [&](Size b, Size i, Size j) { return j < per_row[b] && may(i, j); });
+  check_mask(causal & per_row.mask(4), {2, 3, 4},
+             [&](Size b, Size i, Size j) { return j < per_row[b] && may(i, j); });
+  check_mask(per_row.mask(4) | causal, {2, 3, 4},
+             [&](Size b, Size i, Size j) { return j < per_row[b] || may(i, j); });
+  check_mask(per_query.mask(4) & !window, {2, 3, 4},
+             [&](Size b, Size i, Size j) { return j < per_query[b * 3 + i] && !(j == i || j == i + 1); });
+  // A column beside a row, and a view with stride 0.
+  const Mask column = Mask::from(3, 1, [](Size i, Size) { return i > 0; });
+  const Mask row = Mask::from(1, 4, [](Size, Size j) { return j != 2; });
+  check_mask(column & row, {3, 4}, [](Size, Size i, Size j) { return i > 0 && j != 2; });
+  check_mask(!row.expand({3, 4}), {3, 4}, [](Size, Size, Size j) { return j == 2; });
+  check_mask(per_row.mask(4).unsqueeze(1) & causal, {2, 1, 3, 4},
+             [&](Size b, Size i, Size j) { return j < per_row[b] && may(i, j); });
+  CHECK_THROWS_WITH(causal | Mask::causal(3, 3), ContainsSubstring("(3,4) and (3,3) do not broadcast"));
+}
+
+TEST_CASE("no mask at all allows everything") {
+  const Mask causal = Mask::causal(2, 3), none;
+  CHECK((causal & none).to_vector() == causal.to_vector());
+  CHECK((none & causal).to_vector() == causal.to_vector());
+  CHECK_FALSE((causal | none).defined());
+  CHECK_FALSE((none | causal).defined());
+  CHECK_FALSE((none & none).defined());
+  CHECK_THROWS_WITH(!none, ContainsSubstring("no mask to turn round"));
+  const Tensor a = tensor({{1, 2, 3}});
+  CHECK(where(none, a, -a).to_vector() == a.to_vector());
+  CHECK(masked_softmax(a, none).to_vector() == softmax(a, -1).to_vector());
+  CHECK_THROWS_WITH(none.to_vector(), ContainsSubstring("a Mask was given no values"));
+  CHECK_THROWS_WITH(embedding(a, Indices{}), ContainsSubstring("an Indices was given no values"));
+}

@@ -1,0 +1,113 @@
+// The recurrent translators' command line: recipes, folders, and names of runs.
+#include <set>
+
+#include "lessons/15_translate/options.hpp"
+#include "tests/catch.hpp"
+#include "tests/lessons/kit/program/command_line.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+const TranslatorRecipe kToy = {.embedding = 8, .hidden = 16, .rate = 0.01, .joined = 0.5};
+const TranslatorRecipe kReal = {.embedding = 32, .hidden = 64, .epochs = 7, .rate = 0.001, .tied = true};
+
+TranslatorSettings settings_of(const std::vector<const char*>& arguments, const TranslatorRecipe& recipe) {
+  return settings_from<TranslatorSettings>(arguments, kToy, kReal, recipe);
+}
+
+}  // namespace
+
+TEST_CASE("a recipe holds where the command line says nothing", "[kit]") {
+  const TranslatorSettings usual = settings_of({}, kReal);
+  CHECK(usual.recipe.hidden == 64);
+  CHECK(usual.plan.hidden == 64);
+  CHECK(usual.plan.embedding == 32);
+  CHECK(usual.recipe.rate == 0.001);
+  CHECK(usual.plan.tied);
+  CHECK_FALSE(usual.embedding_given);
+  const TranslatorSettings toy = settings_of({}, kToy);
+  CHECK(toy.plan.hidden == 16);
+  CHECK(toy.recipe.joined == 0.5);
+  CHECK_FALSE(toy.plan.tied);
+
+  const TranslatorSettings given = settings_of(
+      {"--hidden", "16", "--embedding", "8", "--rate", "0.01", "--untied", "--score", "none"}, kReal);
+  CHECK(given.plan.hidden == 16);  // although it is the toy's usual value
+  CHECK(given.embedding_given);
+  CHECK(given.recipe.rate == 0.01);
+  CHECK_FALSE(given.plan.tied);
+  CHECK(given.plan.score == "none");
+  CHECK(given.recipe.epochs == 7);
+}
+
+TEST_CASE("plans follow from the score and --compare", "[kit]") {
+  const auto scores = [](std::vector<const char*> arguments, bool and_none) {
+    std::vector<std::string> names;
+    for (const TranslatorPlan& plan : plans_of(settings_of(std::move(arguments), kToy), and_none))
+      names.push_back(plan.score);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(scores({}, false) == Names{"additive"});
+  CHECK(scores({"--score", "general"}, true) == Names{"general", "none"});
+  CHECK(scores({"--score", "none"}, true) == Names{"none"});
+  CHECK(scores({"--compare"}, false) == kTranslatorScores);
+}
+
+TEST_CASE("runs that differ have folders or names that differ", "[kit]") {
+  const TranslatorSettings usual = settings_of({}, kToy);
+  CHECK(folder_of("out", "task", usual.plan) == std::filesystem::path("out/task"));
+  std::set<std::filesystem::path> folders;
+  for (const std::string& score : kTranslatorScores)
+    for (const std::string& encoder : kTranslatorEncoders) {
+      TranslatorPlan plan = usual.plan;
+      plan.score = score;
+      plan.encoder = encoder;
+      folders.insert(folder_of("out", "task", plan));
+    }
+  CHECK(folders.size() == kTranslatorScores.size() * kTranslatorEncoders.size());
+
+  std::set<std::string> names;
+  const std::vector<std::vector<const char*>> command_lines = {{},
+                                                               {"--score", "none"},
+                                                               {"--encoder", "lstm"},
+                                                               {"--hidden", "18"},
+                                                               {"--embedding", "9"},
+                                                               {"--readout", "9"},
+                                                               {"--batch", "9"},
+                                                               {"--rate", "0.5"},
+                                                               {"--dropout", "0.5"},
+                                                               {"--smoothing", "0.2"},
+                                                               {"--hold", "0.5"},
+                                                               {"--average", "0.5"},
+                                                               {"--joined", "0.1"},
+                                                               {"--tied"},
+                                                               {"--at-least", "1"},
+                                                               {"--embeddings", "file.txt"}};
+  for (const auto& line : command_lines) {
+    const TranslatorSettings settings = settings_of(line, kToy);
+    names.insert(training_of({}, settings, "task", "folder", settings.plan).name);
+  }
+  CHECK(names.size() == command_lines.size());
+}
+
+TEST_CASE("the embedding is as wide as the vectors", "[kit]") {
+  const Scratch scratch;
+  const Vocabulary words = Vocabulary::of({"le", "chat"});
+  const std::string file = scratch.write("vectors.txt", "le 1 2 3\n").string();
+  TranslatorSettings settings = settings_of({"--embeddings", file.c_str()}, kReal);
+  CHECK(embeddings_for(words, settings).of.size() == 1);
+  CHECK(settings.plan.embedding == 3);
+  settings = settings_of({"--embeddings", file.c_str(), "--embedding", "3"}, kReal);
+  CHECK(embeddings_for(words, settings).width == 3);
+  settings = settings_of({"--embeddings", file.c_str(), "--embedding", "4"}, kReal);
+  CHECK_THAT(usage_error([&] { embeddings_for(words, settings); }),
+             ContainsSubstring("--embedding 4") && ContainsSubstring("vectors of 3 numbers"));
+  settings = settings_of({}, kReal);
+  CHECK(embeddings_for(words, settings).of.empty());
+  CHECK(settings.plan.embedding == 32);
+}
+
+}  // namespace tapestry::kit

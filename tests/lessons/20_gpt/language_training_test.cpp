@@ -1,0 +1,100 @@
+// A language model's training run: stopped, resumed, saved and loaded.
+#include "core/core.hpp"
+#include "lessons/20_gpt/training.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+#include "tests/catch.hpp"
+#include "tests/lessons/kit/scratch.hpp"
+
+using namespace tapestry;
+
+namespace {
+
+constexpr Size kSteps = 9;
+
+kit::CharCorpus corpus_in(const kit::Scratch& scratch) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "to be, or not to be?\n";
+  return kit::read_characters(scratch.write("text.txt", text));
+}
+
+kit::LanguageTraining training(const std::filesystem::path& out, const std::string& positions = "learned") {
+  kit::LanguageTraining how;
+  how.recipe = {.layers = 1,
+                .heads = 2,
+                .width = 8,
+                .context = 6,
+                .batch = 3,
+                .steps = kSteps,
+                .dropout = 0.2,
+                .rate = 1e-2,
+                .positions = positions};
+  how.out = out;
+  how.steps_per_look = 4;
+  return how;
+}
+
+std::vector<double> weights(const LanguageModel& model) {
+  std::vector<double> all;
+  for (const Tensor& weight : model.parameters())
+    for (const double value : weight.to_vector()) all.push_back(value);
+  return all;
+}
+
+/// Trains, or goes on, and returns all weights.
+std::vector<double> run(const kit::CharCorpus& corpus, const kit::LanguageTraining& how) {
+  LanguageModel model(kit::language_model_options(how.recipe, corpus.characters.size()));
+  model.initialise(how.seed);
+  kit::train_language_model(model, corpus, how);
+  return weights(model);
+}
+
+}  // namespace
+
+TEST_CASE("a run that stopped goes on to the same bits") {
+  const kit::Scratch scratch;
+  const kit::CharCorpus corpus = corpus_in(scratch);
+  const std::vector<double> unbroken = run(corpus, training(scratch.folder() / "unbroken"));
+  for (const Size stop : {1, 4, 8}) {
+    kit::LanguageTraining how = training(scratch.folder() / ("stopped" + std::to_string(stop)));
+    how.stop_after = stop;
+    CHECK(run(corpus, how) != unbroken);
+    how.stop_after = 0;
+    CHECK(run(corpus, how) == unbroken);
+    CHECK(run(corpus, how) == unbroken);  // nothing left to do
+  }
+}
+
+TEST_CASE("a checkpoint becomes the model again, and another run's is refused") {
+  const kit::Scratch scratch;
+  const kit::CharCorpus corpus = corpus_in(scratch);
+  for (const char* positions : {"learned", "rotary"}) {
+    const kit::LanguageTraining how = training(scratch.folder() / positions, positions);
+    const std::vector<double> trained = run(corpus, how);
+    const kit::SavedLanguageModel saved = kit::load_language_model(how.out / "checkpoint.safetensors");
+    CHECK(weights(*saved.model) == trained);
+    CHECK(saved.characters == corpus.characters);
+    CHECK(saved.recipe.context == 6);
+    CHECK(saved.recipe.positions == positions);
+    CHECK_FALSE(saved.model->training());
+  }
+  kit::LanguageTraining other = training(scratch.folder() / "learned");
+  other.seed = 2;
+  CHECK_THROWS_AS(run(corpus, other), kit::UsageError);
+  other.fresh = true;
+  CHECK_NOTHROW(run(corpus, other));
+  CHECK_THROWS_AS(kit::load_language_model(scratch.folder() / "none"), kit::UsageError);
+  CHECK_THROWS_AS(kit::load_language_model(scratch.folder() / "text.txt"), kit::UsageError);
+}
+
+TEST_CASE("it learns") {
+  const kit::Scratch scratch;
+  const kit::CharCorpus corpus = corpus_in(scratch);
+  kit::LanguageTraining how = training(scratch.folder() / "long");
+  how.recipe.steps = 150;
+  how.recipe.dropout = 0;
+  LanguageModel model(kit::language_model_options(how.recipe, corpus.characters.size()));
+  model.initialise(1);
+  const double before = kit::loss_per_character(model, corpus.valid, 6);
+  kit::train_language_model(model, corpus, how);
+  CHECK(kit::loss_per_character(model, corpus.valid, 6) < before / 2);
+}

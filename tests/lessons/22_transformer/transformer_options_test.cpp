@@ -1,0 +1,86 @@
+// The transformer translators' command line: recipes, folders, and names of runs.
+#include <set>
+
+#include "lessons/22_transformer/options.hpp"
+#include "tests/catch.hpp"
+#include "tests/lessons/kit/program/command_line.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+const TransformerRecipe kToy = {.layers = 1, .width = 8, .heads = 2, .hidden = 16, .rate = 0.01};
+const TransformerRecipe kReal = {
+    .layers = 4, .width = 32, .epochs = 7, .merges = 50, .dropout = 0.5, .length_power = 2};
+
+TransformerSettings settings_of(const std::vector<const char*>& arguments, const TransformerRecipe& recipe) {
+  return settings_from<TransformerSettings>(arguments, kToy, kReal, recipe);
+}
+
+}  // namespace
+
+TEST_CASE("a transformer's recipe holds where the command line says nothing", "[kit]") {
+  const TransformerSettings usual = settings_of({}, kReal);
+  CHECK(usual.plan.layers == 4);
+  CHECK(usual.plan.width == 32);
+  CHECK(usual.plan.dropout == 0.5);
+  CHECK(usual.recipe.merges == 50);
+  CHECK(usual.length_power == 2);
+  const TransformerSettings toy = settings_of({}, kToy);
+  CHECK(toy.plan.hidden == 16);
+  CHECK(toy.plan.heads == 2);
+  CHECK(toy.recipe.rate == 0.01);
+  CHECK(toy.length_power == kToy.length_power);
+
+  const TransformerSettings given =
+      settings_of({"--layers", "1", "--word-dropout", "0.25", "--length-power", "0.5"}, kReal);
+  CHECK(given.plan.layers == 1);  // although it is the toy's usual value
+  CHECK(given.plan.word_dropout == 0.25);
+  CHECK(given.length_power == 0.5);
+  CHECK(given.recipe.epochs == 7);
+}
+
+TEST_CASE("heads that do not part the width are refused before any work", "[kit]") {
+  TransformerSettings settings;
+  bool begun = false;
+  const int code = run_with(
+      {"--heads", "3"}, [&](Lesson& program) { offer(program, settings, kToy, kReal); },
+      [&](const Lesson& program, const Options&) {
+        follow(program, kReal, settings);
+        begun = true;
+      });
+  CHECK(code == kUsage);
+  CHECK_FALSE(begun);
+}
+
+TEST_CASE("transformers' runs that differ have folders or names that differ", "[kit]") {
+  TransformerPlan plan = settings_of({}, kToy).plan;
+  CHECK(folder_of("out", "task", plan) == std::filesystem::path("out/task"));
+  plan.recurrent_decoder = true;
+  CHECK(folder_of("out", "task", plan) != std::filesystem::path("out/task"));
+
+  std::set<std::string> names;
+  const std::vector<std::vector<const char*>> command_lines = {{},
+                                                               {"--layers", "2"},
+                                                               {"--width", "16"},
+                                                               {"--heads", "4"},
+                                                               {"--hidden", "18"},
+                                                               {"--batch", "9"},
+                                                               {"--merges", "9"},
+                                                               {"--rate", "0.5"},
+                                                               {"--rise", "0.5"},
+                                                               {"--dropout", "0.5"},
+                                                               {"--word-dropout", "0.5"},
+                                                               {"--smoothing", "0.2"},
+                                                               {"--average", "0.5"},
+                                                               {"--at-least", "1"}};
+  for (const auto& line : command_lines) {
+    const TransformerSettings settings = settings_of(line, kToy);
+    names.insert(training_of({}, settings, "task", settings.plan).name);
+  }
+  CHECK(names.size() == command_lines.size());
+  // How it is searched makes no other run.
+  const TransformerSettings searched = settings_of({"--beam", "9", "--length-power", "1"}, kToy);
+  CHECK(names.count(training_of({}, searched, "task", searched.plan).name) == 1);
+}
+
+}  // namespace tapestry::kit

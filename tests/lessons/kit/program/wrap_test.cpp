@@ -1,0 +1,63 @@
+// Lines broken for a narrow terminal.
+#include "lessons/kit/program/wrap.hpp"
+
+#include <sstream>
+
+#include "lessons/kit/text/utf8.hpp"
+#include "tests/catch.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+std::string wrapped(const std::string& text, int columns) {
+  Wrap wrap;
+  return wrap(text, columns);
+}
+
+}  // namespace
+
+TEST_CASE("what fits passes unchanged", "[kit]") {
+  for (const char* text :
+       {"", "\n", "  exactly 20 columns\n", "a  b \n  \n", "\r\x1b[K  ━━━━━━━━──  3/10", "naïve ─ 日本語\n",
+        "\x1b[48;5;25m    \x1b[0m\x1b[48;5;26m    \x1b[0m            \n", "bad \xff byte\n"})
+    CHECK(wrapped(text, 20) == text);
+}
+
+TEST_CASE("a line that is too long goes on in rows that are further in", "[kit]") {
+  CHECK(wrapped("one two three four five six\n", 12) == "one two\n  three four\n  five six\n");
+  CHECK(wrapped("  one two three\n", 10) == "  one two\n  three\n");           // no deeper than a quarter
+  CHECK(wrapped("  name            99.6 %\n", 20) == "  name\n    99.6 %\n");  // not the gap between
+  CHECK(wrapped("a\nbb cc dd\ne f\n", 6) == "a\nbb cc\n dd\ne f\n");
+  CHECK(wrapped("0123456789abcdef x\n", 10) == "0123456789\n  abcdef x\n");
+  CHECK(wrapped("see /a/very/long/path/of/a/file\n", 12) == "see\n  /a/very/lo\n  ng/path/of\n  /a/file\n");
+  CHECK(wrapped("日本語日本語日本語\n", 7) == "日本語\n 日本語\n 日本語\n");
+}
+
+TEST_CASE("text that comes in pieces has rows no wider, and loses nothing", "[kit]") {
+  const std::string text =
+      "  the \x1b[1mquick\x1b[0m brown fox ─ naïvely ─ jumps over\tthe lazy dog, and over "
+      "Donaudampfschifffahrtsgesellschaft\r\n\n             far in: 日本語 and more of it\nend";
+  const auto without = [](const std::string& from) {
+    std::string kept;
+    for (const char c : from)
+      if (c != ' ' && c != '\n') kept += c;
+    return kept;
+  };
+  for (const int columns : {20, 23, 40}) {
+    for (std::size_t piece = 1; piece < text.size(); ++piece) {
+      Wrap wrap;
+      std::string out;
+      for (std::size_t at = 0; at < text.size(); at += piece) out += wrap(text.substr(at, piece), columns);
+      CAPTURE(columns, piece, out);
+      CHECK(without(out) == without(text));
+      std::istringstream rows(out);
+      for (std::string row; std::getline(rows, row);) {
+        for (const char* escape : {"\x1b[1m", "\x1b[0m"})
+          if (const auto at = row.find(escape); at != std::string::npos) row.erase(at, 4);
+        CHECK(display_width(row) <= columns);
+      }
+    }
+  }
+}
+
+}  // namespace tapestry::kit

@@ -1,0 +1,99 @@
+// Lines in groups: of files, of standard input, and of a pipe that stops for a while.
+#include "lessons/kit/text/line_reader.hpp"
+
+#include <unistd.h>
+
+#include "lessons/kit/program/peak_memory.hpp"
+#include "lessons/kit/text/line_writer.hpp"
+#include "lessons/kit/text/text.hpp"
+#include "tests/catch.hpp"
+#include "tests/lessons/kit/scratch.hpp"
+#include "tests/lessons/kit/standard_input.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("lines come in groups", "[kit]") {
+  const Scratch scratch;
+  LineReader reader(scratch.write("text", "a\n\nc\r\nd"));
+  CHECK(reader.group(3) == Lines{"a", "", "c"});
+  CHECK(reader.number() == 3);
+  CHECK(reader.group(3) == Lines{"d"});
+  CHECK(reader.group(3).empty());
+  CHECK(LineReader(scratch.write("text", "\xEF\xBB\xBF")).group(3).empty());
+  CHECK(LineReader(scratch.write("text", "\xEF\xBB\xBF\n")).group(3) == Lines{""});
+}
+
+TEST_CASE("what stands before a bad line comes first", "[kit]") {
+  const StandardInput input("a\nb\nc\xFF\nd\n");
+  LineReader reader("-");
+  CHECK(reader.group(10) == Lines{"a", "b"});
+  for (int again = 0; again < 2; ++again)
+    CHECK_THAT(usage_error([&] { reader.group(10); }), ContainsSubstring("standard input:3: invalid UTF-8"));
+}
+
+TEST_CASE("a pipe gives what it has", "[kit]") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const int before = ::dup(STDIN_FILENO);
+  REQUIRE(::dup2(ends[0], STDIN_FILENO) == STDIN_FILENO);
+  ::close(ends[0]);
+  const auto put = [&](const std::string& text) {
+    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  };
+  {
+    LineReader reader("-");
+    put("one\ntwo\nthr");
+    CHECK(reader.group(10) == Lines{"one", "two"});  // and does not wait for the third
+    put("ee\n");
+    CHECK(reader.group(10) == Lines{"three"});
+    put("four");
+    ::close(ends[1]);
+    CHECK(reader.group(10) == Lines{"four"});
+    CHECK(reader.group(10).empty());
+  }
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+}
+
+TEST_CASE("a line that is too long is refused before it takes the memory", "[kit]") {
+  const Scratch scratch;
+  const auto path = scratch.write("text", "a\n");
+  std::filesystem::resize_file(path, 300'000'000);  // one line of zeros, which takes no place on the disk
+  const double before = peak_memory();
+  CHECK_THAT(usage_error([&] { read_lines(path); }), ContainsSubstring(":2: the line has more bytes than"));
+  CHECK(peak_memory() - before < 50);
+}
+
+TEST_CASE("a file of lines is there when it is whole", "[kit]") {
+  const Scratch scratch;
+  scratch.write("old", "old\n");
+  std::filesystem::create_symlink("old", scratch.path("link"));
+  {
+    LineWriter writer(scratch.path("link"));
+    writer.line("new");
+    writer.flush();
+    CHECK(scratch.read("old") == "old\n");
+    CHECK(scratch.read("old.part") == "new\n");
+    writer.line("");
+    writer.finish();
+  }
+  CHECK(scratch.read("old") == "new\n\n");
+  CHECK(std::filesystem::is_symlink(scratch.path("link")));
+  CHECK(scratch.files() == 2);
+  CHECK_THAT(usage_error([&] { LineWriter{scratch.folder()}; }), ContainsSubstring("it is a folder"));
+  CHECK_THAT(usage_error([&] { LineWriter{scratch.path("none") / "x"}; }), ContainsSubstring("No such file"));
+  CHECK_THAT(usage_error([&] {
+               LineWriter full("/dev/full");
+               full.line("x");
+               full.finish();
+             }),
+             ContainsSubstring("/dev/full") && ContainsSubstring("No space left"));
+}
+
+}  // namespace tapestry::kit

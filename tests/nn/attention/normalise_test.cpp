@@ -1,0 +1,218 @@
+// Normalisers: against plain loops, gradients, masks; and in the pipeline.
+#include "nn/attention/normalise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "core/check/gradcheck.hpp"
+#include "nn/attention/attention.hpp"
+#include "tests/nn/golden.hpp"
+
+using namespace tapestry;
+using testing::equal_bits;
+
+namespace {
+
+using Row = std::vector<double>;
+
+struct NormaliserRow {
+  std::string name;
+  Normaliser normalise;
+  /// Weights of a row of allowed scores, on paper.
+  std::function<Row(const Row&)> reference;
+  bool has_gradient = true;
+};
+
+Row softmax_of(const Row& scores, double temperature) {
+  Row weights;
+  double total = 0;
+  for (const double s : scores) total += std::exp(s / temperature);
+  for (const double s : scores) weights.push_back(std::exp(s / temperature) / total);
+  return weights;
+}
+
+Row hardmax_of(const Row& scores) {
+  Row weights(scores.size(), 0.0);
+  std::size_t best = 0;
+  for (std::size_t j = 1; j < scores.size(); ++j)
+    if (scores[j] > scores[best]) best = j;
+  if (!scores.empty()) weights[best] = 1;
+  return weights;
+}
+
+Row sigmoid_of(const Row& scores) {
+  Row weights;
+  for (const double s : scores) weights.push_back(1 / (1 + std::exp(-s)));
+  return weights;
+}
+
+Row sink_of(const Row& scores) {
+  double total = 1;
+  for (const double s : scores) total += std::exp(s);
+  Row weights;
+  for (const double s : scores) weights.push_back(std::exp(s) / total);
+  return weights;
+}
+
+Row capped_of(Row scores) {
+  for (double& s : scores) s = 2 * std::tanh(s / 2);
+  return softmax_of(scores, 1);
+}
+
+/// max(shrink · s − τ, 0)^power, with τ found by halving.
+Row sparse_of(const Row& scores, double shrink, double power) {
+  double low = -1e3, high = 1e3;
+  const auto weight = [&](double s, double limit) {
+    return std::pow(std::max(shrink * s - limit, 0.0), power);
+  };
+  for (int step = 0; step < 200; ++step) {
+    const double middle = (low + high) / 2;
+    double total = 0;
+    for (const double s : scores) total += weight(s, middle);
+    (total > 1 ? low : high) = middle;
+  }
+  Row weights;
+  for (const double s : scores) weights.push_back(weight(s, low));
+  return weights;
+}
+
+const std::vector<NormaliserRow>& normalisers() {
+  static const std::vector<NormaliserRow> rows{
+      {"softmax", softmax_weights, [](const Row& s) { return softmax_of(s, 1); }},
+      {"temperature 0.3", softmax_with_temperature(0.3), [](const Row& s) { return softmax_of(s, 0.3); }},
+      {"temperature 4", softmax_with_temperature(4), [](const Row& s) { return softmax_of(s, 4); }},
+      {"hardmax", hardmax_weights, hardmax_of, false},
+      {"sigmoid", sigmoid_weights, sigmoid_of},
+      {"sink", sink_weights, sink_of},
+      {"soft-capped", soft_capped(2), capped_of},
+      {"sparsemax", sparsemax_weights, [](const Row& s) { return sparse_of(s, 1, 1); }},
+      {"entmax-1.5", entmax15_weights, [](const Row& s) { return sparse_of(s, 0.5, 2); }},
+      {"none", plain_weights, [](const Row& s) { return s; }},
+  };
+  return rows;
+}
+
+/// (2, 3, 5), with ties; the fifth key's score is large.
+Tensor scores() {
+  Tensor x = random_normal({2, 3, 5}, 1, DType::f64);
+  const Mask ties = Mask::from(3, 5, [](Size i, Size j) { return i == 2 && (j == 1 || j == 3); });
+  x = where(ties, scalar(2.5, DType::f64), x);
+  return where(Mask::from(1, 5, [](Size, Size j) { return j == 4; }), x + 3.0, x);
+}
+
+/// Query 1 may see nothing, the others not the fifth key.
+Mask mask() {
+  return Mask::from(3, 5, [](Size i, Size j) { return i != 1 && j < 4 && (i != 0 || j != 2); });
+}
+
+}  // namespace
+
+TEST_CASE("each normaliser equals its formula over the pairs that may attend") {
+  for (const NormaliserRow& row : normalisers())
+    for (const Mask& may : {Mask(), mask(), Mask::from(1, 5, [](Size, Size j) { return j > 0; })}) {
+      INFO(row.name << ", mask " << (may.defined() ? to_string(may.shape()) : "none"));
+      const Tensor s = scores(), found = row.normalise(s, may);
+      REQUIRE(to_string(found.shape()) == "(2,3,5)");
+      const std::vector<bool> allowed =
+          may.defined() ? may.expand(s.shape()).to_vector() : std::vector<bool>(30, true);
+      for (Size b = 0; b < 2; ++b)
+        for (Size i = 0; i < 3; ++i) {
+          const auto at = [&](Size j) { return static_cast<std::size_t>((b * 3 + i) * 5 + j); };
+          Row seen;
+          for (Size j = 0; j < 5; ++j)
+            if (allowed[at(j)]) seen.push_back(s.at({b, i, j}));
+          const Row wanted = row.reference(seen);
+          std::size_t next = 0;
+          for (Size j = 0; j < 5; ++j) {
+            CAPTURE(b, i, j);
+            if (allowed[at(j)])
+              CHECK(std::abs(found.at({b, i, j}) - wanted[next++]) < 1e-14);
+            else
+              CHECK(found.at({b, i, j}) == 0);
+          }
+        }
+    }
+}
+
+TEST_CASE("gradients of normalisers, under a mask with an empty row") {
+  for (const NormaliserRow& row : normalisers()) {
+    INFO(row.name);
+    if (row.has_gradient) {
+      const GradcheckResult found =
+          gradcheck([&](const Tensor& s) { return row.normalise(s, mask()); }, scores());
+      INFO(found.report());
+      CHECK(found.ok());
+    } else {
+      const Tensor s = variable(scores()), v = variable(random_normal({2, 5, 4}, 2, DType::f64));
+      Tape tape;
+      tape.backward(sum(matmul(row.normalise(s, mask()), v) * random_normal({2, 3, 4}, 3, DType::f64)));
+      CHECK_FALSE(s.has_grad());
+      CHECK(sum(abs(v.grad())).item() > 0);
+    }
+  }
+}
+
+TEST_CASE("scores outside the mask touch neither weights nor gradients, whatever they are") {
+  for (const NormaliserRow& row : normalisers())
+    for (const double poison : {std::nan(""), std::numeric_limits<double>::infinity(), -1e300}) {
+      INFO(row.name << ", poison " << poison);
+      const auto run = [&](double there) {
+        const Tensor s = variable(where(mask(), scores(), scalar(there, DType::f64)));
+        Tape tape;
+        const Tensor weights = row.normalise(s, mask());
+        std::vector<Tensor> results{weights.detach()};
+        if (row.has_gradient) {
+          tape.backward(sum(weights * random_normal({2, 3, 5}, 3, DType::f64)));
+          results.push_back(s.grad());
+        }
+        return results;
+      };
+      const auto clean = run(0), poisoned = run(poison);
+      for (std::size_t i = 0; i < clean.size(); ++i) CHECK(equal_bits(clean[i], poisoned[i]));
+    }
+}
+
+TEST_CASE("temperature goes from hardmax to equal weights") {
+  const Tensor s = random_normal({3, 4}, 1, DType::f64);
+  CHECK(max(abs(softmax_with_temperature(1e-3)(s, {}) - hardmax_weights(s))).item() < 1e-9);
+  CHECK(max(abs(softmax_with_temperature(1e9)(s, {}) - 0.25)).item() < 1e-8);
+  CHECK_THROWS_AS(softmax_with_temperature(0), Error);
+  CHECK_THROWS_AS(softmax_with_temperature(std::nan("")), Error);
+}
+
+TEST_CASE("hardmax takes the first of equal scores that it may") {
+  const Tensor s = tensor({{1, 7, 7, 7}, {7, 7, 1, 1}});
+  CHECK(hardmax_weights(s).to_vector() == std::vector<double>{0, 1, 0, 0, 1, 0, 0, 0});
+  const Mask not_first = Mask::from(1, 4, [](Size, Size j) { return j > 1; });
+  CHECK(hardmax_weights(s, not_first).to_vector() == std::vector<double>{0, 0, 1, 0, 0, 0, 1, 0});
+  // All below 0: what stands outside the mask must not win, as a 0 would.
+  CHECK(hardmax_weights(s - 9.0, not_first).to_vector() == std::vector<double>{0, 0, 1, 0, 0, 0, 1, 0});
+}
+
+TEST_CASE("every normaliser serves in the pipeline, and refuses a mask that does not fit") {
+  const Tensor x = random_normal({2, 4, 3}, 1, DType::f64);
+  const Mask causal = Mask::causal(4, 4);
+  for (const NormaliserRow& row : normalisers()) {
+    INFO(row.name);
+    const Attention attention(dot(), {.normalise = row.normalise});
+    const Attended found = attention(x, x, x, causal);
+    const Tensor wanted = row.normalise(matmul(x, transpose(x)), causal);
+    CHECK(equal_bits(found.weights, wanted));
+    CHECK(equal_bits(found.context, matmul(wanted, x)));
+    CHECK_THROWS_AS(row.normalise(x, causal), Error);
+    CHECK_THROWS_AS(
+        row.normalise(select(x, 0, 0), Mask::from(2, 1, [](Size, Size) { return true; }).reshape({2, 1, 1})),
+        Error);
+  }
+}
+
+TEST_CASE("weights of another shape than the scores are refused, with both shapes") {
+  const Attention attention{dot(), {.normalise = [](const Tensor& scores, const Mask&) {
+                              return slice(softmax(scores, -1), -1, 0, scores.size(-1) - 1);
+                            }}};
+  const Tensor query = ones({2, 3, 4}), key = ones({2, 5, 4});
+  CHECK_THROWS_WITH(attention(query, key, key),
+                    Catch::Matchers::ContainsSubstring("[normalise] made weights (2,3,4) of scores (2,3,5)"));
+}

@@ -1,0 +1,140 @@
+// Attention in tiles inside the layers: long sequences give what the pipeline with its matrix gives.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "core/attention/score_lambda.hpp"
+#include "nn/attention/multi_head.hpp"
+#include "nn/positions/positions.hpp"
+#include "nn/transformer/transformer.hpp"
+#include "tests/nn/golden.hpp"
+
+using namespace tapestry;
+
+namespace {
+
+constexpr Size kLong = 101, kWidth = 24, kHeads = 4;
+
+/// The largest difference, element by element.
+double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, max(abs(a[i] - b[i])).item());
+  return most;
+}
+
+PositionScheme learned_decay() {
+  return programmed(
+      {{"decay", {kHeads}, constant(0.2)}}, [](const std::vector<Tensor>& p, Size queries, Size keys) {
+        const auto ahead = static_cast<double>(keys - queries);
+        return score_mod(
+            [ahead](auto s, auto at, auto decay) { return s - decay(at.h) * abs(at.i + ahead - at.j); },
+            wrt(p[0]));
+      });
+}
+
+struct Case {
+  std::string name;
+  PositionScheme positions;
+  Size key_heads = kHeads;
+};
+
+std::vector<Case> cases() {
+  return {{"no positions", {}},
+          {"rotary", rotary()},
+          {"ALiBi", alibi()},
+          {"T5 buckets", t5_buckets()},
+          {"a program", learned_decay()},
+          {"Shaw, which cannot", shaw(4)},
+          {"ALiBi, grouped heads", alibi(), 2},
+          {"one head of keys", {}, 1}};
+}
+
+/// y and the gradients of everything, from a random cotangent.
+std::vector<Tensor> run(MultiHeadAttention& layer, const Tensor& x, const std::function<Tensor()>& f) {
+  std::vector<Tensor> found;
+  Tape tape;
+  const Tensor y = f();
+  tape.backward(sum(y * random_normal(y.shape(), 7, y.dtype())));
+  found.push_back(y.detach());
+  for (const Tensor& leaf : layer.parameters()) {
+    found.push_back(leaf.grad());
+    leaf.clear_grad();
+  }
+  found.push_back(x.grad());
+  x.clear_grad();
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the context alone, in tiles, is the pipeline's, and so are all gradients") {
+  for (const Case& one : cases())
+    for (const bool padded : {false, true}) {
+      INFO(one.name << (padded ? ", padded" : ", causal"));
+      MultiHeadOptions options;
+      options.width = kWidth, options.heads = kHeads, options.key_heads = one.key_heads;
+      options.attend.positions = one.positions;
+      options.causal = !padded;
+      MultiHeadAttention layer(options);
+      layer.initialise(3, DType::f64);
+      const Tensor x = variable(random_normal({2, kLong, kWidth}, 4, DType::f64));
+      const auto memory = [&] {
+        if (padded) return layer.prepare(x, x, ValidLengths{kLong, 60});
+        AttentionMemory all = layer.prepare(x, x);
+        all.tiles = BlockMask::causal(kLong, kLong);
+        return all;
+      };
+      const auto in_tiles = run(layer, x, [&] { return layer.context(x, memory()); });
+      const auto by_pipeline = run(layer, x, [&] { return layer(x, memory()).context; });
+      CHECK(farthest(in_tiles, by_pipeline) < 1e-11);
+    }
+}
+
+TEST_CASE("weights that are recorded, and dropout, keep their way through the pipeline") {
+  MultiHeadOptions options;
+  options.width = kWidth, options.heads = kHeads;
+  options.attend.dropout = 0.5;
+  MultiHeadAttention layer(options);
+  layer.initialise(3, DType::f64);
+  const Tensor x = random_normal({1, kLong, kWidth}, 4, DType::f64);
+  const AttentionMemory memory = layer.prepare(x, x);
+  set_random(1, 1);
+  const Tensor dropped = layer.context(x, memory);
+  set_random(1, 1);
+  CHECK(farthest({dropped}, {layer(x, memory).context}) == 0);
+  layer.eval();
+  const Tensor in_tiles = layer.context(x, memory);
+  CHECK(farthest({dropped}, {in_tiles}) > 1e-3);
+  const WeightRecorder recorder(layer.attention);
+  const Tensor recorded = layer.context(x, memory);
+  REQUIRE(recorder.weights().size() == 1);
+  CHECK(recorder.weights()[0].shape() == Dims{1, kHeads, kLong, kLong});
+  CHECK(farthest({recorded}, {in_tiles}) < 1e-12);
+}
+
+TEST_CASE("a long language model: cache = no cache, and no word depends on a later one") {
+  for (const Case& one : cases()) {
+    INFO(one.name);
+    TransformerOptions options;
+    options.vocabulary = 11, options.layers = 2;
+    options.block.width = kWidth, options.block.heads = kHeads, options.block.key_heads = one.key_heads;
+    options.positions = one.positions;
+    LanguageModel model(options);
+    model.initialise(5, DType::f64);
+    model.eval();
+    std::vector<std::int64_t> words;
+    for (Size i = 0; i < kLong; ++i) words.push_back(i * i % 11);
+    const Indices all(words, {1, kLong});
+    const Tensor logits = model(all);
+    StackCache cache = model.cache(8);
+    std::vector<Tensor> parts;
+    for (const auto& [begin, end] : std::vector<std::pair<Size, Size>>{{0, 70}, {70, 71}, {71, kLong}})
+      parts.push_back(model(all.columns(begin, end), cache));
+    CHECK(farthest({concat(parts, 1)}, {logits}) < 1e-11);
+    words[90] = (words[90] + 1) % 11;
+    const Tensor changed = model(Indices(words, {1, kLong}));
+    CHECK(farthest({slice(changed, 1, 0, 90)}, {slice(logits, 1, 0, 90)}) == 0);
+    CHECK(farthest({slice(changed, 1, 90, kLong)}, {slice(logits, 1, 90, kLong)}) > 1e-6);
+  }
+}
