@@ -15,7 +15,7 @@ class Dropout : public Module {
   }
   explicit Dropout(double rate) : Dropout(Place{}, rate) {}
 
-  Tensor operator()(const Tensor& x, Where at = {}) const {
+  Tensor operator()(const Tensor& x, CallSite at = {}) const {
     return training() && rate_ > 0 ? dropout(x, rate_, at) : x;
   }
   double rate() const { return rate_; }

@@ -18,7 +18,7 @@ Embedding::Embedding(Place place, Size words, Size width, std::optional<std::int
     fail("the padding word {} is outside the {} words of the embedding{}", *padding, words, in_quotes());
 }
 
-Tensor Embedding::operator()(const Indices& ids, Where at) const {
+Tensor Embedding::operator()(const Indices& ids, CallSite at) const {
   Tensor vectors = embedding(weight, ids, at);
   if (!padding_) return vectors;
   const Mask is_padding = equal(ids, *padding_);

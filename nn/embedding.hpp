@@ -18,7 +18,7 @@ class Embedding : public Module {
             Initialiser initialiser = normal(1))
       : Embedding(Place{}, words, width, padding, std::move(initialiser)) {}
 
-  Tensor operator()(const Indices& ids, Where at = {}) const;
+  Tensor operator()(const Indices& ids, CallSite at = {}) const;
 
   /// (words, width)
   Parameter weight;

@@ -19,7 +19,7 @@ class Linear : public Module {
   Linear(Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier)
       : Linear(Place{}, in, out, with_bias, std::move(initialiser)) {}
 
-  Tensor operator()(const Tensor& x, Where at = {}) const { return linear(x, weight, bias, at); }
+  Tensor operator()(const Tensor& x, CallSite at = {}) const { return linear(x, weight, bias, at); }
 
   /// The bias is an empty handle if there is none.
   Parameter weight, bias;

@@ -13,7 +13,7 @@ namespace tapestry {
 struct CrossEntropyLoss {
   CrossEntropy options;
 
-  Tensor operator()(const Tensor& logits, const Indices& targets, Where at = {}) const {
+  Tensor operator()(const Tensor& logits, const Indices& targets, CallSite at = {}) const {
     return cross_entropy(logits, targets, options, at);
   }
 };
@@ -21,7 +21,7 @@ struct CrossEntropyLoss {
 /// (prediction − target)², averaged over all elements, summed, or left as they are. The shapes must be equal:
 /// broadcasting here is nearly always a mistake.
 inline Tensor mean_squared_error(const Tensor& prediction, const Tensor& target, Reduce reduce = Reduce::mean,
-                                 Where at = {}) {
+                                 CallSite at = {}) {
   if (prediction.shape() != target.shape())
     fail("[mean_squared_error] prediction {} and target {} differ in shape: reshape one ({}:{})",
          describe(prediction), describe(target), at.file, at.line);

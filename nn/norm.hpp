@@ -19,7 +19,7 @@ class LayerNorm : public Module {
         epsilon_(epsilon) {}
   explicit LayerNorm(Size width, double epsilon = 1e-5) : LayerNorm(Place{}, width, epsilon) {}
 
-  Tensor operator()(const Tensor& x, Where at = {}) const {
+  Tensor operator()(const Tensor& x, CallSite at = {}) const {
     return layer_norm(x, weight, bias, epsilon_, at);
   }
 

@@ -19,7 +19,7 @@ namespace {
 Initialiser recurrent_values(Size hidden) { return uniform(1.0 / std::sqrt(static_cast<double>(hidden))); }
 
 /// A state as the ops carry it: (B, H), or (B, 2H) = [hidden; cell] for an LSTM.
-Tensor pack(CellKind kind, const RecurrentState& state, Size batch, Size hidden, DType dtype, Where at) {
+Tensor pack(CellKind kind, const RecurrentState& state, Size batch, Size hidden, DType dtype, CallSite at) {
   const Dims shape{batch, hidden};
   const bool is_lstm = kind == CellKind::lstm;
   if (!state.hidden.defined() && !state.cell.defined())
@@ -33,19 +33,19 @@ Tensor pack(CellKind kind, const RecurrentState& state, Size batch, Size hidden,
   return is_lstm ? concat({state.hidden, state.cell}, 1, at) : state.hidden;
 }
 
-RecurrentState unpack(CellKind kind, const Tensor& packed, Size hidden, Where at) {
+RecurrentState unpack(CellKind kind, const Tensor& packed, Size hidden, CallSite at) {
   if (kind != CellKind::lstm) return packed;
   return {slice(packed, 1, 0, hidden, 1, at), slice(packed, 1, hidden, 2 * hidden, 1, at)};
 }
 
 Tensor rnn_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
-                Where at) {
+                CallSite at) {
   return tanh(add(gates, linear(hidden, weight_hh, bias_hh, at), at), at);
 }
 
 /// Of plain ops: what the fused sequences of the GRU and the LSTM do, to be read.
 Tensor rnn_sequence(const Tensor& gates, Tensor hidden, const Tensor& weight_hh, const Tensor& bias_hh,
-                    const ValidLengths& lengths, bool reverse, Where at) {
+                    const ValidLengths& lengths, bool reverse, CallSite at) {
   const Size batch = gates.size(0), steps = gates.size(1);
   if (steps == 0) return zeros({batch, 0, hidden.size(1)}, gates.dtype());
   PoolVector<Tensor> states(static_cast<std::size_t>(steps));
@@ -65,7 +65,7 @@ Tensor rnn_sequence(const Tensor& gates, Tensor hidden, const Tensor& weight_hh,
 }
 
 Tensor run_sequence(CellKind kind, const Tensor& gates, const Tensor& start, const Tensor& weight_hh,
-                    const Tensor& bias_hh, const ValidLengths& lengths, bool reverse, Where at) {
+                    const Tensor& bias_hh, const ValidLengths& lengths, bool reverse, CallSite at) {
   switch (kind) {
     case CellKind::rnn:
       return rnn_sequence(gates, start, weight_hh, bias_hh, lengths, reverse, at);
@@ -79,7 +79,7 @@ Tensor run_sequence(CellKind kind, const Tensor& gates, const Tensor& start, con
 
 /// The state after each row's last valid step, out of all states (B, T, S).
 Tensor last_states(const Tensor& states, const Tensor& start, const ValidLengths& lengths, bool reverse,
-                   Where at) {
+                   CallSite at) {
   const Size batch = states.size(0), steps = states.size(1), width = states.size(2);
   if (steps == 0) return start;
   if (!lengths.defined()) return select(states, 1, reverse ? 0 : steps - 1, at);
@@ -96,7 +96,7 @@ Tensor last_states(const Tensor& states, const Tensor& start, const ValidLengths
 }
 
 /// True if the lengths leave anything out; throws if they do not fit x.
-bool check_lengths(const Tensor& x, const ValidLengths& lengths, Where at) {
+bool check_lengths(const Tensor& x, const ValidLengths& lengths, CallSite at) {
   if (!lengths.defined()) return false;
   if (lengths.per_query() || lengths.shape()[0] != x.size(0))
     fail("a recurrent layer over {} wants {} lengths, one for each row, not {} ({}:{})", describe(x),
@@ -122,11 +122,12 @@ RecurrentCell::RecurrentCell(Place place, CellKind kind, Size in, Size hidden)
       bias_ih{*this, "bias_ih", {gate_count(kind) * hidden}, recurrent_values(hidden)},
       bias_hh{*this, "bias_hh", {gate_count(kind) * hidden}, recurrent_values(hidden)} {}
 
-RecurrentState RecurrentCell::operator()(const Tensor& x, const RecurrentState& state, Where at) const {
+RecurrentState RecurrentCell::operator()(const Tensor& x, const RecurrentState& state, CallSite at) const {
   return from_gates(linear(x, weight_ih, bias_ih, at), state, at);
 }
 
-RecurrentState RecurrentCell::from_gates(const Tensor& gates, const RecurrentState& state, Where at) const {
+RecurrentState RecurrentCell::from_gates(const Tensor& gates, const RecurrentState& state,
+                                         CallSite at) const {
   const Tensor packed = pack(kind_, state, gates.size(0), hidden(), gates.dtype(), at);
   switch (kind_) {
     case CellKind::rnn:
@@ -139,7 +140,8 @@ RecurrentState RecurrentCell::from_gates(const Tensor& gates, const RecurrentSta
   return unpack(kind_, lstm_step(gates, packed, weight_hh, bias_hh, at), hidden(), at);
 }
 
-Tensor RecurrentCell::states_from_gates(const Tensor& gates, const RecurrentState& initial, Where at) const {
+Tensor RecurrentCell::states_from_gates(const Tensor& gates, const RecurrentState& initial,
+                                        CallSite at) const {
   const Tensor start = pack(kind_, initial, gates.size(0), hidden(), gates.dtype(), at);
   const Tensor states = run_sequence(kind_, gates, start, weight_hh, bias_hh, {}, false, at);
   return kind_ == CellKind::lstm ? slice(states, 2, 0, hidden(), 1, at) : states;
@@ -162,7 +164,7 @@ Recurrent::Recurrent(Place place, CellKind kind, Size in, Size hidden, Recurrent
 }
 
 RecurrentOutput Recurrent::operator()(const Tensor& x, const ValidLengths& lengths,
-                                      std::span<const RecurrentState> initial, Where at) const {
+                                      std::span<const RecurrentState> initial, CallSite at) const {
   if (x.rank() != 3)
     fail("a recurrent layer wants (batch, time, width), not {} ({}:{})", describe(x), at.file, at.line);
   if (!initial.empty() && initial.size() != weights_.size())

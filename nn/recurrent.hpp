@@ -37,11 +37,11 @@ class RecurrentCell : public Module {
   RecurrentCell(Place place, CellKind kind, Size in, Size hidden);
 
   /// x (B, in) and a state → the next state. An empty state is zeros.
-  RecurrentState operator()(const Tensor& x, const RecurrentState& state = {}, Where at = {}) const;
+  RecurrentState operator()(const Tensor& x, const RecurrentState& state = {}, CallSite at = {}) const;
   /// The same from gates = W_ih x + b_ih (B, gates · H), for who computes them for many steps at once.
-  RecurrentState from_gates(const Tensor& gates, const RecurrentState& state, Where at = {}) const;
+  RecurrentState from_gates(const Tensor& gates, const RecurrentState& state, CallSite at = {}) const;
   /// All steps of a sequence of gates (B, T, gates · H) → hidden states (B, T, H).
-  Tensor states_from_gates(const Tensor& gates, const RecurrentState& initial = {}, Where at = {}) const;
+  Tensor states_from_gates(const Tensor& gates, const RecurrentState& initial = {}, CallSite at = {}) const;
   CellKind kind() const { return kind_; }
   Size hidden() const { return weight_hh.shape()[1]; }
 
@@ -92,9 +92,9 @@ class Recurrent : public Module {
   /// x (B, T, in), one length for each row or none, and a state for each layer and direction or none (zeros).
   /// What stands after a row's length, NaN too, changes no output and no gradient.
   RecurrentOutput operator()(const Tensor& x, const ValidLengths& lengths = {},
-                             std::span<const RecurrentState> initial = {}, Where at = {}) const;
+                             std::span<const RecurrentState> initial = {}, CallSite at = {}) const;
   RecurrentOutput operator()(const Tensor& x, const ValidLengths& lengths,
-                             std::initializer_list<RecurrentState> initial, Where at = {}) const {
+                             std::initializer_list<RecurrentState> initial, CallSite at = {}) const {
     return (*this)(x, lengths, std::span(initial.begin(), initial.size()), at);
   }
 

@@ -185,7 +185,7 @@ struct Problem {
   std::vector<Tensor> sources;  // what pairs and score learn, then the score's constants
   Tensor sink;                  // a score for each head, if there is one
   Settings settings;
-  Where at;
+  CallSite at;
 
   /// Calls f(problem of the kernel), with all that it points to alive. A lambda's mistake becomes an Error.
   template <class T, class F>
@@ -220,7 +220,7 @@ struct Problem {
 
 /// Throws unless all fits; then the options for these sizes.
 Settings settings_of(const Tensor& query, const Tensor& key, const Tensor& value,
-                     const AttendOptions& options, Where at) {
+                     const AttendOptions& options, CallSite at) {
   check_same_dtype(query, key, "attend", at);
   check_same_dtype(query, value, "attend", at);
   if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 || key.rank() > query.rank() ||
@@ -321,7 +321,7 @@ Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& ls
 
 /// The result (…, Tq, d_v), or with the log-sum-exp behind it (…, Tq, d_v + 1), recorded.
 Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool with_lse,
-              const Problem& problem, Tensor out, const Tensor& lse, Where at) {
+              const Problem& problem, Tensor out, const Tensor& lse, CallSite at) {
   const PoolVector<Tensor> learned = learned_of(problem.settings);
   PoolVector<const Tensor*> targets{&query, &key, &value};
   for (const Tensor& one : learned) targets.push_back(&one);
@@ -370,7 +370,7 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
 }
 
 Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values,
-           const AttendOptions& options, bool with_lse, Where at) {
+           const AttendOptions& options, bool with_lse, CallSite at) {
   const Settings settings = settings_of(query, all_keys, all_values, options, at);
   const int lead = query.rank() - 2;
   const auto has_one = [&](const Tensor& x) { return x.rank() == query.rank() && x.size(lead - 1) == 1; };
@@ -424,12 +424,12 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
 
 // O = P V, P = softmax(S), S = score(scale·Q Kᵀ): see core/simd/attention/backward.cpp for the derivatives.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
-              Where at) {
+              CallSite at) {
   return run(query, key, value, options, false, at);
 }
 
 PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Tensor& value,
-                                const AttendOptions& options, Where at) {
+                                const AttendOptions& options, CallSite at) {
   const Tensor both = run(query, key, value, options, true, at);
   const Size width = value.size(-1);
   return {slice(both, -1, 0, width), select(both, -1, width)};

@@ -75,7 +75,7 @@ struct AttendOptions {
 ///  - A score of −∞ hides its pair as the mask does; only the key is still read, so if scores alone hide it
 ///    from all, it has to hold numbers. NaN or +∞ made of a finite score throws.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
-              Where at = {});
+              CallSite at = {});
 
 /// Attention to some of the keys: its context and the logarithm of its sum of exp(score), by which it is
 /// merged with attention to others.
@@ -86,7 +86,7 @@ struct PartialAttention {
 
 /// As attend(), and what it takes to merge() the result.
 PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Tensor& value,
-                                const AttendOptions& options = {}, Where at = {});
+                                const AttendOptions& options = {}, CallSite at = {});
 
 /// Attention to the keys of all parts together, exactly; only one part may have a sink.
 PartialAttention merge(std::span<const PartialAttention> parts);

@@ -13,7 +13,7 @@ namespace detail {
 template <class X>
 inline constexpr bool kIsScoreNumber = std::same_as<X, Symbol>;
 template <class T>
-inline constexpr bool kIsScoreNumber<simd::Batch<T>> = true;
+inline constexpr bool kIsScoreNumber<simd::Lanes<T>> = true;
 template <class T>
 inline constexpr bool kIsScoreNumber<simd::Dual<T>> = true;
 

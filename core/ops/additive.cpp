@@ -36,7 +36,8 @@ simd::Additive<T> kernel(const Tensor& q, const Tensor& k, const Tensor& v, cons
 }  // namespace
 
 // s = Σ_u v_u t_u, t = tanh(q + k)        ∂q = Σ_j ds v (1 − t²)    ∂k = Σ_i ds v (1 − t²)    ∂v = Σ ds t
-Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, const Mask& mask, Where at) {
+Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, const Mask& mask,
+                      CallSite at) {
   check_same_dtype(query, key, "additive_score", at);
   check_same_dtype(query, v, "additive_score", at);
   const int lead = query.rank() - 2;

@@ -11,6 +11,6 @@ namespace tapestry {
 /// broadcast to the result) excludes are not computed and give 0; what stands at a key that no query may see
 /// touches nothing.
 Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, const Mask& mask = {},
-                      Where at = {});
+                      CallSite at = {});
 
 }  // namespace tapestry

@@ -29,7 +29,7 @@ void put(const Tensor& y, const Tensor& x, int axis, Size begin) {
 }
 
 /// The shape of the parts joined along `axis`.
-Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, Where at) {
+Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, CallSite at) {
   Dims shape = parts[0].shape();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     check_same_dtype(parts[0], parts[i], op, at);
@@ -46,7 +46,7 @@ Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, Where
 }  // namespace
 
 // y = [p₀, p₁, …]        ∂pᵢ = the part of dy where pᵢ stands, as a view
-Tensor concat(std::span<const Tensor> parts, int axis, Where at) {
+Tensor concat(std::span<const Tensor> parts, int axis, CallSite at) {
   if (parts.empty()) fail("[concat] wants at least one tensor ({}:{})", at.file, at.line);
   constexpr std::size_t kMostArguments = 64;  // of one op; more are joined in groups
   if (parts.size() > kMostArguments) {
@@ -79,11 +79,11 @@ Tensor concat(std::span<const Tensor> parts, int axis, Where at) {
   return y;
 }
 
-Tensor concat(std::initializer_list<Tensor> parts, int axis, Where at) {
+Tensor concat(std::initializer_list<Tensor> parts, int axis, CallSite at) {
   return concat(std::span(parts.begin(), parts.size()), axis, at);
 }
 
-Tensor stack(std::span<const Tensor> parts, int axis, Where at) {
+Tensor stack(std::span<const Tensor> parts, int axis, CallSite at) {
   if (parts.empty()) fail("[stack] wants at least one tensor ({}:{})", at.file, at.line);
   const int a = axis < 0 ? axis + parts[0].rank() + 1 : axis;
   PoolVector<Tensor> rows;
@@ -97,12 +97,12 @@ Tensor stack(std::span<const Tensor> parts, int axis, Where at) {
   return concat(rows, a, at);
 }
 
-Tensor stack(std::initializer_list<Tensor> parts, int axis, Where at) {
+Tensor stack(std::initializer_list<Tensor> parts, int axis, CallSite at) {
   return stack(std::span(parts.begin(), parts.size()), axis, at);
 }
 
 // y = [value, …, x, value, …]        ∂x = the part of dy where x stands
-Tensor pad(const Tensor& x, int axis, Size before, Size after, double value, Where at) {
+Tensor pad(const Tensor& x, int axis, Size before, Size after, double value, CallSite at) {
   const int a = axis_of(x, axis);
   if (before < 0 || after < 0)
     fail("[pad] wants 0 or more elements on each side, not {} and {}: slice() takes elements away ({}:{})",
@@ -117,7 +117,7 @@ Tensor pad(const Tensor& x, int axis, Size before, Size after, double value, Whe
 }
 
 // y[…, i, …] = x[…, n − 1 − i, …]        ∂x = dy, reversed too
-Tensor flip(const Tensor& x, int axis, Where at) {
+Tensor flip(const Tensor& x, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
   if (y.count() > 0)
@@ -139,7 +139,7 @@ Indices dense(const Indices& ids) {
 }
 
 /// Throws unless all ids (dense) are in 0 … n−1, naming the first that is not and its place.
-void check_ids(const Indices& ids, Size n, const char* op, const char* what, Where at) {
+void check_ids(const Indices& ids, Size n, const char* op, const char* what, CallSite at) {
   const Size count = ids.count();
   for (Size i = 0; i < count; ++i) {
     if (ids.data()[i] >= 0 && ids.data()[i] < n) continue;
@@ -165,7 +165,7 @@ void add_rows(Tensor& table, const Indices& ids, const Tensor& rows) {
 }
 
 // table = 0, but rows[i, …] are added at table[ids[i], …]        ∂rows = dtable[ids, …]
-Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, Where at = {}) {
+Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, CallSite at = {}) {
   Tensor table = zeros(shape, rows.dtype());
   add_rows(table, ids, rows);
   return op<"scatter_rows">(at, std::move(table),
@@ -175,7 +175,7 @@ Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, W
 }  // namespace
 
 // y[i, …] = table[ids[i], …]        ∂table = 0, but dy[i, …] are added at ids[i]
-Tensor embedding(const Tensor& table, const Indices& ids_in, Where at) {
+Tensor embedding(const Tensor& table, const Indices& ids_in, CallSite at) {
   const Indices ids = dense(ids_in);
   if (table.rank() < 1 || table.rank() - 1 + ids.rank() > kMaxRank)
     fail(
@@ -202,7 +202,7 @@ Tensor embedding(const Tensor& table, const Indices& ids_in, Where at) {
 namespace {
 
 /// Throws unless ids have the shape of x but for the axis, and point into it.
-void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op, Where at) {
+void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op, CallSite at) {
   bool fits = ids.rank() == x.rank();
   for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || ids.shape()[a] == x.shape()[a];
   if (!fits)
@@ -236,7 +236,7 @@ void add_scattered(Tensor& sum, int axis, const Indices& ids, const Tensor& sour
 }  // namespace
 
 // y[i, j] = x[i, ids[i, j]]        ∂x = 0, but dy[i, j] are added at [i, ids[i, j]]
-Tensor gather(const Tensor& x, int axis, const Indices& ids_in, Where at) {
+Tensor gather(const Tensor& x, int axis, const Indices& ids_in, CallSite at) {
   const int a = axis_of(x, axis);
   const Indices ids = dense(ids_in);
   check_gather(x, a, ids, "gather", at);
@@ -258,7 +258,7 @@ Tensor gather(const Tensor& x, int axis, const Indices& ids_in, Where at) {
 }
 
 // y = x, but source[i, j] are added at [i, ids[i, j]]        ∂x = dy        ∂source[i, j] = dy[i, ids[i, j]]
-Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tensor& source, Where at) {
+Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tensor& source, CallSite at) {
   const int a = axis_of(x, axis);
   const Indices ids = dense(ids_in);
   check_same_dtype(x, source, "scatter_add", at);
@@ -273,7 +273,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tenso
                            wrt(source, [a, ids](const Tensor& dy) { return gather(dy, a, ids); }));
 }
 
-Tensor one_hot(const Indices& ids_in, Size classes, DType dtype, Where at) {
+Tensor one_hot(const Indices& ids_in, Size classes, DType dtype, CallSite at) {
   const Indices ids = dense(ids_in);
   if (classes < 0 || ids.rank() == kMaxRank)
     fail(

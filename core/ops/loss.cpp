@@ -40,7 +40,7 @@ Tensor plain_cross_entropy(const Tensor& logits, const Indices& targets, CrossEn
 
 // yᵢ = −Σ_c pᵢ_c log softmax(xᵢ)_c with pᵢ = (1 − ε) one-hot(targetᵢ) + ε / classes
 // ∂xᵢ = dyᵢ (softmax(xᵢ) − pᵢ)
-Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options, Where at) {
+Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options, CallSite at) {
   Dims outer = logits.shape();
   if (outer.rank() > 0) outer.erase(outer.rank() - 1);
   if (logits.rank() == 0 || targets.shape() != outer)

@@ -18,6 +18,7 @@ struct CrossEntropy {
 
 /// −Σ_c t_c log softmax(logits)_c: logits (…, classes), targets (…) → a scalar, or (…) with Reduce::none. The
 /// mean of no rows at all is 0.
-Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options = {}, Where at = {});
+Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options = {},
+                     CallSite at = {});
 
 }  // namespace tapestry

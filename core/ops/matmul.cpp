@@ -63,7 +63,7 @@ Tensor as_matrix(const Tensor& x) {
 }  // namespace
 
 // y = a·b        ∂a = dy·bᵀ        ∂b = aᵀ·dy
-Tensor matmul(const Tensor& a, const Tensor& b, Where at) {
+Tensor matmul(const Tensor& a, const Tensor& b, CallSite at) {
   check_same_dtype(a, b, "matmul", at);
   if (a.rank() < 2 || b.rank() < 2)
     fail("[matmul] wants matrices, not a {} · b {}: unsqueeze() makes a vector a row or a column ({}:{})",
@@ -111,7 +111,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Where at) {
 }
 
 // y = x Wᵀ + b        ∂x = dy·W        ∂W = dyᵀ·x        ∂b = Σ dy
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Where at) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, CallSite at) {
   check_same_dtype(x, weight, "linear", at);
   if (x.rank() < 1 || weight.rank() != 2 || x.size(-1) != weight.size(1))
     fail("[linear] x {} does not fit a weight of shape {}: it is (out, in), and x's last axis is in ({}:{})",

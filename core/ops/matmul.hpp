@@ -8,9 +8,9 @@ namespace tapestry {
 /// (…, m, k) · (…, k, n) → (…, m, n). Leading axes broadcast; either operand may be a transposed view and is
 /// read in place. Operands have at least two axes. The product is laid out in memory as b is: interleaved
 /// matrices (heads) stay interleaved.
-Tensor matmul(const Tensor& a, const Tensor& b, Where at = {});
+Tensor matmul(const Tensor& a, const Tensor& b, CallSite at = {});
 /// x Wᵀ + b: x (…, in), weight (out, in), bias (out) or an empty handle → (…, out).
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Where at = {});
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, CallSite at = {});
 
 namespace detail {
 

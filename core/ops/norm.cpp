@@ -16,7 +16,7 @@ namespace tapestry {
 
 // y = z ⊙ gain + bias with z = (x − mean) / s, s = √(var + ε)
 // ∂x = (dz − mean dz − z ⊙ mean (dz ⊙ z)) / s with dz = dy ⊙ gain        ∂gain = Σ dy ⊙ z        ∂bias = Σ dy
-Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, Where at) {
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, CallSite at) {
   check_same_dtype(x, gain, "layer_norm", at);
   check_same_dtype(x, bias, "layer_norm", at);
   const Dims features{x.shape()[axis_of(x, -1)]};
@@ -69,7 +69,7 @@ struct Draw {
 };
 
 // y = x ⊙ kept / (1 − rate)        ∂x = dy ⊙ kept / (1 − rate)
-Tensor drop(const Tensor& x, Draw draw, Where at = {}) {
+Tensor drop(const Tensor& x, Draw draw, CallSite at = {}) {
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
   const Tensor from = contiguous(x.detach());
   dispatch(x.dtype(), [&](auto zero) {
@@ -82,14 +82,14 @@ Tensor drop(const Tensor& x, Draw draw, Where at = {}) {
 
 }  // namespace
 
-Tensor dropout(const Tensor& x, double rate, Where at) {
+Tensor dropout(const Tensor& x, double rate, CallSite at) {
   if (!(rate >= 0.0 && rate < 1.0))
     fail("[dropout] a rate of {} is outside 0 <= rate < 1: it is the share of elements that become 0 ({}:{})",
          rate, at.file, at.line);
   return dropout(x, rate, next_stream(), at);
 }
 
-Tensor dropout(const Tensor& x, double rate, const Stream& stream, Where at) {
+Tensor dropout(const Tensor& x, double rate, const Stream& stream, CallSite at) {
   return rate == 0.0 ? x : drop(x, {stream, rate}, at);
 }
 

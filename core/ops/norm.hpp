@@ -9,11 +9,11 @@ namespace tapestry {
 /// (x − mean) / √(var + ε) ⊙ gain + bias over the last axis (Ba, Kiros & Hinton 2016): x (…, n), gain and
 /// bias (n).
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon = 1e-5,
-                  Where at = {});
+                  CallSite at = {});
 /// Zeroes elements with probability `rate` and scales the others by 1 / (1 − rate) (Srivastava et al. 2014).
 /// Draws from this thread's random_state() and takes its next site.
-Tensor dropout(const Tensor& x, double rate, Where at = {});
+Tensor dropout(const Tensor& x, double rate, CallSite at = {});
 /// The same from a stream that was taken before.
-Tensor dropout(const Tensor& x, double rate, const Stream& stream, Where at = {});
+Tensor dropout(const Tensor& x, double rate, const Stream& stream, CallSite at = {});
 
 }  // namespace tapestry

@@ -16,39 +16,39 @@
 namespace tapestry {
 
 // y = eˣ           ∂x = dy ⊙ y
-Tensor exp(const Tensor& x, Where at) {
+Tensor exp(const Tensor& x, CallSite at) {
   return op<"exp">(at, map(x, simd::Exp{}), wrt(x, [](const Tensor& dy, const Tensor& y) { return dy * y; }));
 }
 
 // y = ln x         ∂x = dy / x
-Tensor log(const Tensor& x, Where at) {
+Tensor log(const Tensor& x, CallSite at) {
   return op<"log">(at, map(x, simd::Log{}), wrt(x, [x](const Tensor& dy) { return dy / x; }));
 }
 
 // y = √x           ∂x = dy / 2y
-Tensor sqrt(const Tensor& x, Where at) {
+Tensor sqrt(const Tensor& x, CallSite at) {
   return op<"sqrt">(at, map(x, simd::Sqrt{}),
                     wrt(x, [](const Tensor& dy, const Tensor& y) { return dy / (2.0 * y); }));
 }
 
 // y = |x|          ∂x = dy ⊙ sign x
-Tensor abs(const Tensor& x, Where at) {
+Tensor abs(const Tensor& x, CallSite at) {
   return op<"abs">(at, map(x, simd::Abs{}),
                    wrt(x, [x](const Tensor& dy) { return dy * map(x, simd::Sign{}); }));
 }
 
 // y = sin x        ∂x = dy ⊙ cos x
-Tensor sin(const Tensor& x, Where at) {
+Tensor sin(const Tensor& x, CallSite at) {
   return op<"sin">(at, map(x, simd::Sin{}), wrt(x, [x](const Tensor& dy) { return dy * cos(x); }));
 }
 
 // y = cos x        ∂x = −dy ⊙ sin x
-Tensor cos(const Tensor& x, Where at) {
+Tensor cos(const Tensor& x, CallSite at) {
   return op<"cos">(at, map(x, simd::Cos{}), wrt(x, [x](const Tensor& dy) { return -(dy * sin(x)); }));
 }
 
 // y = ⌊x⌋          ∂x = 0
-Tensor floor(const Tensor& x, Where at) {
+Tensor floor(const Tensor& x, CallSite at) {
   return op<"floor">(at, map(x, simd::Floor{}),
                      wrt(x, [](const Tensor& dy) { return zeros(dy.shape(), dy.dtype()); }));
 }
@@ -59,27 +59,27 @@ namespace {
 // again.
 
 // g = dy ⊙ (1 − y²)        ∂dy = dg ⊙ (1 − y²)        ∂y = −2 dg ⊙ dy ⊙ y
-Tensor tanh_grad(const Tensor& dy, const Tensor& y, Where at = {}) {
+Tensor tanh_grad(const Tensor& dy, const Tensor& y, CallSite at = {}) {
   return op<"tanh_grad">(at, zip(dy, y, simd::TanhGrad{}),
                          wrt(dy, [y](const Tensor& dg) { return tanh_grad(dg, y); }),
                          wrt(y, [dy, y](const Tensor& dg) { return -2.0 * dg * dy * y; }));
 }
 
 // g = dy ⊙ y ⊙ (1 − y)     ∂dy = dg ⊙ y ⊙ (1 − y)     ∂y = dg ⊙ dy ⊙ (1 − 2y)
-Tensor sigmoid_grad(const Tensor& dy, const Tensor& y, Where at = {}) {
+Tensor sigmoid_grad(const Tensor& dy, const Tensor& y, CallSite at = {}) {
   return op<"sigmoid_grad">(at, zip(dy, y, simd::SigmoidGrad{}),
                             wrt(dy, [y](const Tensor& dg) { return sigmoid_grad(dg, y); }),
                             wrt(y, [dy, y](const Tensor& dg) { return dg * dy * (1.0 - 2.0 * y); }));
 }
 
 // g = dy where y > 0, 0 elsewhere        ∂dy = dg where y > 0, 0 elsewhere
-Tensor relu_grad(const Tensor& dy, const Tensor& y, Where at = {}) {
+Tensor relu_grad(const Tensor& dy, const Tensor& y, CallSite at = {}) {
   return op<"relu_grad">(at, zip(dy, y, simd::ReluGrad{}),
                          wrt(dy, [y](const Tensor& dg) { return relu_grad(dg, y); }));
 }
 
 // g = dy ⊙ (Φ(x) + x φ(x))        ∂dy = dg ⊙ (Φ(x) + x φ(x))        ∂x = dg ⊙ dy ⊙ φ(x) (2 − x²)
-Tensor gelu_grad(const Tensor& dy, const Tensor& x, Where at = {}) {
+Tensor gelu_grad(const Tensor& dy, const Tensor& x, CallSite at = {}) {
   return op<"gelu_grad">(at, zip(dy, x, simd::GeluErfGrad{}),
                          wrt(dy, [x](const Tensor& dg) { return gelu_grad(dg, x); }),
                          wrt(x, [dy, x](const Tensor& dg) {
@@ -92,19 +92,19 @@ Tensor gelu_grad(const Tensor& dy, const Tensor& x, Where at = {}) {
 }  // namespace
 
 // y = tanh x       ∂x = dy ⊙ (1 − y²)
-Tensor tanh(const Tensor& x, Where at) {
+Tensor tanh(const Tensor& x, CallSite at) {
   return op<"tanh">(at, map(x, simd::Tanh{}),
                     wrt(x, [](const Tensor& dy, const Tensor& y) { return tanh_grad(dy, y); }));
 }
 
 // y = 1 / (1 + e⁻ˣ)        ∂x = dy ⊙ y ⊙ (1 − y)
-Tensor sigmoid(const Tensor& x, Where at) {
+Tensor sigmoid(const Tensor& x, CallSite at) {
   return op<"sigmoid">(at, map(x, simd::Sigmoid{}),
                        wrt(x, [](const Tensor& dy, const Tensor& y) { return sigmoid_grad(dy, y); }));
 }
 
 // y = max(x, 0)    ∂x = dy where x > 0, which is where y > 0
-Tensor relu(const Tensor& x, Where at) {
+Tensor relu(const Tensor& x, CallSite at) {
   return op<"relu">(at, map(x, simd::Relu{}),
                     wrt(x, [](const Tensor& dy, const Tensor& y) { return relu_grad(dy, y); }));
 }
@@ -112,7 +112,7 @@ Tensor relu(const Tensor& x, Where at) {
 // erf form:  y = x Φ(x)                                                   ∂x = dy ⊙ (Φ(x) + x φ(x))
 // tanh form: y = x/2 ⊙ (1 + tanh u) with u = √(2/π) (x + 0.044715 x³)     ∂x by one kernel, or through the
 // twin
-Tensor gelu(const Tensor& x, Gelu form, Where at) {
+Tensor gelu(const Tensor& x, Gelu form, CallSite at) {
   if (form == Gelu::erf)
     return op<"gelu">(at, map(x, simd::GeluErf{}),
                       wrt(x, [x](const Tensor& dy) { return gelu_grad(dy, x); }));
@@ -124,7 +124,7 @@ Tensor gelu(const Tensor& x, Gelu form, Where at) {
 }
 
 // y = log(1 + eˣ)  ∂x = dy ⊙ 1 / (1 + e⁻ˣ)
-Tensor softplus(const Tensor& x, Where at) {
+Tensor softplus(const Tensor& x, CallSite at) {
   return op<"softplus">(at, map(x, simd::Softplus{}),
                         wrt(x, [x](const Tensor& dy) { return dy * sigmoid(x); }));
 }
@@ -132,7 +132,7 @@ Tensor softplus(const Tensor& x, Where at) {
 namespace {
 
 /// The shape that a mask and a tensor's shape broadcast to.
-Dims shape_with(const Mask& mask, const Dims& shape, Where at) {
+Dims shape_with(const Mask& mask, const Dims& shape, CallSite at) {
   const int rank = std::max(mask.rank(), shape.rank());
   Dims joint = Dims::filled(rank, 1);
   for (int back = 1; back <= rank; ++back) {
@@ -153,7 +153,7 @@ Dims shape_with(const Mask& mask, const Dims& shape, Where at) {
 // y = a where the mask is true, b elsewhere        ∂a = dy where it is true, 0 elsewhere        ∂b = the
 // other way round The rules choose and do not multiply: a NaN in a place that was not taken stays where it
 // is.
-Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at) {
+Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at) {
   check_same_dtype(a, b, "where", at);
   const Dims shape = shape_with(mask, broadcast_shape(a, b, "where", at), at);
   Tensor y = Tensor::uninitialised(shape, a.dtype());
@@ -167,7 +167,7 @@ Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at) {
                      wrt(b, [mask](const Tensor& dy) { return where(mask, scalar(0.0, dy.dtype()), dy); }));
 }
 
-Mask less(const Tensor& a, const Tensor& b, Where at) {
+Mask less(const Tensor& a, const Tensor& b, CallSite at) {
   check_same_dtype(a, b, "less", at);
   const Dims shape = broadcast_shape(a, b, "less", at);
   const auto count = static_cast<std::size_t>(shape.count());

@@ -6,33 +6,33 @@
 
 namespace tapestry {
 
-Tensor exp(const Tensor& x, Where at = {});
-Tensor log(const Tensor& x, Where at = {});
-Tensor sqrt(const Tensor& x, Where at = {});
+Tensor exp(const Tensor& x, CallSite at = {});
+Tensor log(const Tensor& x, CallSite at = {});
+Tensor sqrt(const Tensor& x, CallSite at = {});
 /// The derivative at 0 is taken as 0.
-Tensor abs(const Tensor& x, Where at = {});
-Tensor tanh(const Tensor& x, Where at = {});
+Tensor abs(const Tensor& x, CallSite at = {});
+Tensor tanh(const Tensor& x, CallSite at = {});
 /// Of angles in radians.
-Tensor sin(const Tensor& x, Where at = {});
-Tensor cos(const Tensor& x, Where at = {});
+Tensor sin(const Tensor& x, CallSite at = {});
+Tensor cos(const Tensor& x, CallSite at = {});
 /// The largest whole number that is not above x; its derivative is 0.
-Tensor floor(const Tensor& x, Where at = {});
+Tensor floor(const Tensor& x, CallSite at = {});
 /// 1 / (1 + e⁻ˣ)
-Tensor sigmoid(const Tensor& x, Where at = {});
+Tensor sigmoid(const Tensor& x, CallSite at = {});
 /// max(x, 0); the derivative at 0 is taken as 0.
-Tensor relu(const Tensor& x, Where at = {});
+Tensor relu(const Tensor& x, CallSite at = {});
 /// Which formula gelu() uses.
 enum class Gelu { erf, tanh };
 /// x Φ(x) (Hendrycks & Gimpel 2016), exactly or in their tanh form.
-Tensor gelu(const Tensor& x, Gelu form = Gelu::erf, Where at = {});
+Tensor gelu(const Tensor& x, Gelu form = Gelu::erf, CallSite at = {});
 /// log(1 + eˣ)
-Tensor softplus(const Tensor& x, Where at = {});
+Tensor softplus(const Tensor& x, CallSite at = {});
 /// a where the mask is true, b elsewhere; all three broadcast. What stands in the places not taken is not
 /// looked at.
-Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, Where at = {});
+Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {});
 
 /// Element-wise a < b, as a mask; no gradient. Broadcasts.
-Mask less(const Tensor& a, const Tensor& b, Where at = {});
+Mask less(const Tensor& a, const Tensor& b, CallSite at = {});
 Mask equal(const Indices& a, std::int64_t value);
 
 }  // namespace tapestry

@@ -26,7 +26,7 @@ struct Cell {
   const char* name;
   Size gates, states, kept;
   Tensor (*step)(const Tensor& gates, const Tensor& state, const Tensor& weight_hh, const Tensor& bias_hh,
-                 Where at);
+                 CallSite at);
 
   template <class T>
   void forward(const simd::RecurrentStep<T>& step_in) const {
@@ -56,7 +56,7 @@ Tensor turned(const Tensor& weight, Size rows) {
 }
 
 void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Tensor& weight_hh,
-           const Tensor& bias_hh, int rank, Where at) {
+           const Tensor& bias_hh, int rank, CallSite at) {
   const Size hidden = weight_hh.rank() == 2 ? weight_hh.size(1) : -1;
   const bool fits = hidden >= 0 && weight_hh.size(0) == cell.gates * hidden && gates.rank() == rank &&
                     gates.size(-1) == cell.gates * hidden && state.rank() == 2 &&
@@ -76,7 +76,7 @@ void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Ten
 /// next = cell(gates, gh, state) for one step: the element-wise half.
 template <FixedString name>
 Tensor cell_op(const Cell& cell, const Tensor& gates_in, const Tensor& gh, const Tensor& state_in,
-               Tensor (*plain)(const Tensor&, const Tensor&, const Tensor&), Where at) {
+               Tensor (*plain)(const Tensor&, const Tensor&, const Tensor&), CallSite at) {
   const Tensor gates = with_dense_rows(gates_in), state = with_dense_rows(state_in);
   const Size rows = gates.size(0), hidden = state.size(1) / cell.states;
   Tensor next = Tensor::uninitialised(state.shape(), state.dtype());
@@ -243,7 +243,7 @@ Tensor plain_sequence(const Cell& cell, const Tensor& gates, const Tensor& first
 
 template <FixedString name>
 Tensor sequence_op(const Cell& cell, const Tensor& gates, const Tensor& state, const Tensor& weight_hh,
-                   const Tensor& bias_hh, const ValidLengths& lengths, bool reverse, Where at) {
+                   const Tensor& bias_hh, const ValidLengths& lengths, bool reverse, CallSite at) {
   check(cell, gates, state, weight_hh, bias_hh, 3, at);
   const Size batch = gates.size(0), time = gates.size(1);
   if (lengths.defined() && (lengths.per_query() || lengths.shape()[0] != batch || lengths.longest() > time))
@@ -264,25 +264,25 @@ Tensor sequence_op(const Cell& cell, const Tensor& gates, const Tensor& state, c
 }  // namespace
 
 Tensor gru_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
-                Where at) {
+                CallSite at) {
   check(kGru, gates, hidden, weight_hh, bias_hh, 2, at);
   return cell_op<"gru_cell">(kGru, gates, linear(hidden, weight_hh, bias_hh, at), hidden, plain_gru, at);
 }
 
 Tensor gru_sequence(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
-                    const ValidLengths& lengths, bool reverse, Where at) {
+                    const ValidLengths& lengths, bool reverse, CallSite at) {
   return sequence_op<"gru_sequence">(kGru, gates, hidden, weight_hh, bias_hh, lengths, reverse, at);
 }
 
 Tensor lstm_step(const Tensor& gates, const Tensor& state, const Tensor& weight_hh, const Tensor& bias_hh,
-                 Where at) {
+                 CallSite at) {
   check(kLstm, gates, state, weight_hh, bias_hh, 2, at);
   const Tensor hidden = slice(state, 1, 0, weight_hh.size(1), 1, at);
   return cell_op<"lstm_cell">(kLstm, gates, linear(hidden, weight_hh, bias_hh, at), state, plain_lstm, at);
 }
 
 Tensor lstm_sequence(const Tensor& gates, const Tensor& state, const Tensor& weight_hh, const Tensor& bias_hh,
-                     const ValidLengths& lengths, bool reverse, Where at) {
+                     const ValidLengths& lengths, bool reverse, CallSite at) {
   return sequence_op<"lstm_sequence">(kLstm, gates, state, weight_hh, bias_hh, lengths, reverse, at);
 }
 

@@ -27,7 +27,7 @@ struct Reduction {
   unsigned goes;  // a bit for each reduced axis
 };
 
-Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op, Where at) {
+Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op, CallSite at) {
   Reduction r{x.shape(), x.shape(), {}, 1, axes.empty() ? ~0U : 0U};
   for (const Size axis : axes) {
     const unsigned bit = 1U << axis_of(x, static_cast<int>(axis), op);
@@ -45,7 +45,7 @@ Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op
 }
 
 /// Throws if there is nothing to reduce to a number.
-void want_elements(const Reduction& r, const Tensor& x, const char* op, Where at) {
+void want_elements(const Reduction& r, const Tensor& x, const char* op, CallSite at) {
   if (r.count == 0 && r.kept.count() > 0)
     fail("[{}] there are no elements to reduce in {}: an axis is empty ({}:{})", op, describe(x), at.file,
          at.line);
@@ -67,13 +67,13 @@ Tensor spread(const Tensor& y, const Reduction& r) { return expand(reshape(y, r.
 }  // namespace
 
 // y = Σ x          ∂x = dy, repeated
-Tensor sum(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+Tensor sum(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "sum", at);
   return op<"sum">(at, reduced(x, r, simd::Reduction::sum),
                    wrt(x, [r](const Tensor& dy) { return spread(dy, r); }));
 }
 
-Tensor mean(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+Tensor mean(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "mean", at);
   want_elements(r, x, "mean", at);
   return div(sum(x, axes, keep, at), scalar(static_cast<double>(r.count), x.dtype()), at);
@@ -90,7 +90,7 @@ Tensor share_of(const Tensor& x, const Tensor& y, const Reduction& r) {
 }  // namespace
 
 // y = max x        ∂x = dy, shared by the elements that equal y
-Tensor max(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+Tensor max(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "max", at);
   want_elements(r, x, "max", at);
   return op<"max">(at, reduced(x, r, simd::Reduction::max), wrt(x, [x, r](const Tensor& dy, const Tensor& y) {
@@ -99,7 +99,7 @@ Tensor max(const Tensor& x, const Dims& axes, Keep keep, Where at) {
 }
 
 // y = min x        ∂x = dy, shared by the elements that equal y
-Tensor min(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+Tensor min(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "min", at);
   want_elements(r, x, "min", at);
   return op<"min">(at, reduced(x, r, simd::Reduction::min), wrt(x, [x, r](const Tensor& dy, const Tensor& y) {
@@ -108,7 +108,7 @@ Tensor min(const Tensor& x, const Dims& axes, Keep keep, Where at) {
 }
 
 // y = Σ (x − mean)² / (n − correction), as other ops
-Tensor var(const Tensor& x, const Dims& axes, int correction, Keep keep, Where at) {
+Tensor var(const Tensor& x, const Dims& axes, int correction, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "var", at);
   const Size n = r.count - correction;
   if (n <= 0 && r.kept.count() > 0)
@@ -130,7 +130,7 @@ Tensor zero_for_minus_infinity(const Tensor& y) {
 }  // namespace
 
 // y = log Σ eˣ     ∂x = dy ⊙ e^(x − y), which is softmax x
-Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, Where at) {
+Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "logsumexp", at);
   // The kernel wants rows: the reduced axes last.
   Dims order;
@@ -151,7 +151,7 @@ Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, Where at) {
 }
 
 // y = Σ x over what was repeated        ∂x = dy, repeated
-Tensor sum_to(const Tensor& x, const Dims& shape, Where at) {
+Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at) {
   if (x.shape() == shape) return x;
   Reduction r{x.shape(), Dims::filled(x.rank(), 1), shape, 1, 0};
   const int ahead = x.rank() - shape.rank();
@@ -170,7 +170,7 @@ Tensor sum_to(const Tensor& x, const Dims& shape, Where at) {
 namespace {
 
 // y[i] = Σ x[j] over j ≤ i (reverse: j ≥ i)        ∂x[i] = Σ dy[j] over j ≥ i (j ≤ i)
-Tensor running_sum(const Tensor& x, int axis, bool reverse, Where at = {}) {
+Tensor running_sum(const Tensor& x, int axis, bool reverse, CallSite at = {}) {
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
   dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -183,7 +183,7 @@ Tensor running_sum(const Tensor& x, int axis, bool reverse, Where at = {}) {
 
 }  // namespace
 
-Tensor cumulative_sum(const Tensor& x, int axis, Where at) {
+Tensor cumulative_sum(const Tensor& x, int axis, CallSite at) {
   return running_sum(x, axis_of(x, axis), false, at);
 }
 

@@ -33,7 +33,7 @@ Tensor by_rows(const Kernel& kernel, const In&... in) {
 }  // namespace
 
 // y = eˣ / Σ eˣ    ∂x = y ⊙ (dy − Σ dy ⊙ y)
-Tensor softmax(const Tensor& x, int axis, Where at) {
+Tensor softmax(const Tensor& x, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   if (a != x.rank() - 1) return transpose(softmax(transpose(x, a, -1, at), -1, at), a, -1, at);
   return op<"softmax">(at, by_rows([](auto y, auto from) { simd::softmax(y, from); }, x),
@@ -47,7 +47,7 @@ Tensor softmax(const Tensor& x, int axis, Where at) {
 }
 
 // y = x − log Σ eˣ         ∂x = dy − eʸ ⊙ Σ dy
-Tensor log_softmax(const Tensor& x, int axis, Where at) {
+Tensor log_softmax(const Tensor& x, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   if (a != x.rank() - 1) return transpose(log_softmax(transpose(x, a, -1, at), -1, at), a, -1, at);
   return op<"log_softmax">(
@@ -62,7 +62,7 @@ Tensor log_softmax(const Tensor& x, int axis, Where at) {
 }
 
 // y = eˣ / Σ eˣ where the mask is true, Σ over those places, 0 elsewhere        ∂x = y ⊙ (dy − Σ dy ⊙ y)
-Tensor masked_softmax(const Tensor& x, const Mask& mask, Where at) {
+Tensor masked_softmax(const Tensor& x, const Mask& mask, CallSite at) {
   axis_of(x, -1);
   const View<const bool> allowed = mask.broadcast(x.shape(), "masked_softmax");
   return op<"masked_softmax">(

@@ -6,10 +6,10 @@
 
 namespace tapestry {
 
-Tensor softmax(const Tensor& x, int axis, Where at = {});
-Tensor log_softmax(const Tensor& x, int axis, Where at = {});
+Tensor softmax(const Tensor& x, int axis, CallSite at = {});
+Tensor log_softmax(const Tensor& x, int axis, CallSite at = {});
 /// Softmax over the last axis of the places where the mask (broadcast to x's shape) is true; the others get
 /// exactly 0, whatever stands there. A row with no true place is all 0, with gradient 0.
-Tensor masked_softmax(const Tensor& x, const Mask& mask, Where at = {});
+Tensor masked_softmax(const Tensor& x, const Mask& mask, CallSite at = {});
 
 }  // namespace tapestry

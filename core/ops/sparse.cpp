@@ -87,7 +87,7 @@ Tensor by_threshold(const char* name, const Tensor& scores, const Mask& mask, do
 }  // namespace
 
 // y = max(s − τ, 0)        ∂s = dy less its mean, over the keys with weight
-Tensor sparsemax(const Tensor& scores, const Mask& mask, Where at) {
+Tensor sparsemax(const Tensor& scores, const Mask& mask, CallSite at) {
   return op<"sparsemax">(
       at, by_threshold("sparsemax", scores, mask, 1, sparsemax_threshold, [](double over) { return over; }),
       wrt(scores, [](const Tensor& dy, const Tensor& y) {
@@ -101,7 +101,7 @@ Tensor sparsemax(const Tensor& scores, const Mask& mask, Where at) {
 }
 
 // y = max(s/2 − τ, 0)²     ∂s = √y ⊙ (dy − Σ √y dy / Σ √y)
-Tensor entmax15(const Tensor& scores, const Mask& mask, Where at) {
+Tensor entmax15(const Tensor& scores, const Mask& mask, CallSite at) {
   return op<"entmax15">(at,
                         by_threshold("entmax15", scores, mask, 0.5, entmax15_threshold,
                                      [](double over) { return over * over; }),

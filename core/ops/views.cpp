@@ -39,7 +39,7 @@ std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
   return strides;
 }
 
-Dims resolve(const Tensor& x, Dims shape, Where at) {
+Dims resolve(const Tensor& x, Dims shape, CallSite at) {
   Dims known = shape;  // with 1 in the place of an open axis
   int open = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -60,7 +60,7 @@ Dims resolve(const Tensor& x, Dims shape, Where at) {
 }
 
 /// x where a part of zeros stood: the gradient of slice and select.
-Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, Where at = {});
+Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, CallSite at = {});
 
 Tensor slice_view(const Tensor& x, int axis, Size begin, Size count, Size step) {
   Dims shape = x.shape();
@@ -77,7 +77,7 @@ void add_to_slice(Tensor& sum, const Tensor& part, int axis, Size begin, Size st
   add_in_place(place, part);
 }
 
-Tensor take_slice(const Tensor& x, int axis, Size begin, Size count, Size step, Where at) {
+Tensor take_slice(const Tensor& x, int axis, Size begin, Size count, Size step, CallSite at) {
   return op<"slice">(
       at, slice_view(x, axis, begin, count, step),
       wrt(
@@ -89,7 +89,7 @@ Tensor take_slice(const Tensor& x, int axis, Size begin, Size count, Size step, 
 }
 
 // y = 0, but y[…, begin + i·step, …] = part[…, i, …]        ∂part = dy[…, begin + i·step, …]
-Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, Where at) {
+Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, CallSite at) {
   Tensor y = zeros(shape, part.dtype());
   Tensor place = slice_view(y, axis, begin, part.shape()[axis], step);
   dispatch(y.dtype(), [&](auto zero) {
@@ -104,7 +104,7 @@ Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size s
 }  // namespace
 
 // y has x's elements in the same order        ∂x = dy, shaped like x
-Tensor reshape(const Tensor& x, const Dims& wanted, Where at) {
+Tensor reshape(const Tensor& x, const Dims& wanted, CallSite at) {
   const Dims shape = resolve(x, wanted, at);
   const auto strides = view_strides(x, shape);
   Tensor y;
@@ -123,7 +123,7 @@ Tensor reshape(const Tensor& x, const Dims& wanted, Where at) {
 }
 
 // y[i₀, i₁, …] = x[…] with axis order[k] read by i_k        ∂x = dy, permuted back
-Tensor permute(const Tensor& x, const Dims& order, Where at) {
+Tensor permute(const Tensor& x, const Dims& order, CallSite at) {
   Dims shape = x.shape(), stride = x.strides(), back = order;
   unsigned seen = 0;
   bool valid = order.rank() == x.rank();
@@ -143,7 +143,7 @@ Tensor permute(const Tensor& x, const Dims& order, Where at) {
                        wrt(x, [back](const Tensor& dy) { return permute(dy, back); }));
 }
 
-Tensor transpose(const Tensor& x, int axis_a, int axis_b, Where at) {
+Tensor transpose(const Tensor& x, int axis_a, int axis_b, CallSite at) {
   Dims order = x.shape();
   for (int i = 0; i < order.rank(); ++i) order[i] = i;
   std::swap(order[axis_of(x, axis_a)], order[axis_of(x, axis_b)]);
@@ -151,7 +151,7 @@ Tensor transpose(const Tensor& x, int axis_a, int axis_b, Where at) {
 }
 
 // y[…, i, …] = x[…, begin + i·step, …]        ∂x = dy in those places, 0 elsewhere
-Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step, Where at) {
+Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step, CallSite at) {
   const int a = axis_of(x, axis);
   const Size n = x.shape()[a];
   const Size from = begin < 0 ? begin + n : begin, to = end < 0 ? end + n : end;
@@ -161,7 +161,7 @@ Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step, Where a
   return take_slice(x, a, from, to == from ? 0 : (to - from - 1) / step + 1, step, at);
 }
 
-Tensor select(const Tensor& x, int axis, Size index, Where at) {
+Tensor select(const Tensor& x, int axis, Size index, CallSite at) {
   const int a = axis_of(x, axis);
   const Size n = x.shape()[a];
   const Size from = index < 0 ? index + n : index;
@@ -183,7 +183,7 @@ Tensor select(const Tensor& x, int axis, Size index, Where at) {
 }
 
 // y repeats x along axes of size 1        ∂x = dy, summed over the repeats
-Tensor expand(const Tensor& x, const Dims& shape, Where at) {
+Tensor expand(const Tensor& x, const Dims& shape, CallSite at) {
   const int ahead = shape.rank() - x.rank();
   bool fits = ahead >= 0;
   for (int axis = 0; fits && axis < x.rank(); ++axis)
@@ -198,7 +198,7 @@ Tensor expand(const Tensor& x, const Dims& shape, Where at) {
                       wrt(x, [from = x.shape()](const Tensor& dy) { return sum_to(dy, from); }));
 }
 
-Tensor squeeze(const Tensor& x, int axis, Where at) {
+Tensor squeeze(const Tensor& x, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   if (x.shape()[a] != 1)
     fail("[squeeze] axis {} of {} is not of size 1 ({}:{})", axis, describe(x), at.file, at.line);
@@ -209,7 +209,7 @@ Tensor squeeze(const Tensor& x, int axis, Where at) {
                        wrt(x, [a](const Tensor& dy) { return unsqueeze(dy, a); }));
 }
 
-Tensor unsqueeze(const Tensor& x, int axis, Where at) {
+Tensor unsqueeze(const Tensor& x, int axis, CallSite at) {
   const int rank = x.rank();
   const int a = axis < 0 ? axis + rank + 1 : axis;
   if (a < 0 || a > rank || rank == kMaxRank)
@@ -222,7 +222,7 @@ Tensor unsqueeze(const Tensor& x, int axis, Where at) {
                          wrt(x, [a](const Tensor& dy) { return squeeze(dy, a); }));
 }
 
-std::vector<Tensor> split(const Tensor& x, Size size, int axis, Where at) {
+std::vector<Tensor> split(const Tensor& x, Size size, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   if (size < 1) fail("[split] parts need a size of 1 or more, not {} ({}:{})", size, at.file, at.line);
   std::vector<Tensor> parts;
@@ -232,7 +232,7 @@ std::vector<Tensor> split(const Tensor& x, Size size, int axis, Where at) {
 }
 
 // y = x        ∂x = dy
-Tensor contiguous(const Tensor& x, Where at) {
+Tensor contiguous(const Tensor& x, CallSite at) {
   if (x.is_contiguous()) return x;
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
   dispatch(x.dtype(), [&](auto zero) {

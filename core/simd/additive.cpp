@@ -30,10 +30,10 @@ Size visible_keys(const Additive<T>& a, Size b, Size i, Size begin, Size* found,
 
 template <class T, Size kKeys>
 void score_keys(const Additive<T>& a, const T* q, const T* const* k, T* const* s) {
-  std::array<Batch<T>, static_cast<std::size_t>(kKeys)> sums;
-  sums.fill(Batch<T>(T(0)));
+  std::array<Lanes<T>, static_cast<std::size_t>(kKeys)> sums;
+  sums.fill(Lanes<T>(T(0)));
   sweep<T>(a.units, [&](Size u, auto part) {
-    const Batch<T> query = load(q + u, part), v = load(a.v + u, part);
+    const Lanes<T> query = load(q + u, part), v = load(a.v + u, part);
     for (std::size_t j = 0; j < static_cast<std::size_t>(kKeys); ++j)
       sums[j] = fma(v, tanh(query + load(k[j] + u, part)), sums[j]);
   });
@@ -79,17 +79,17 @@ void additive_backward(const Additive<T>& a, const T* ds, T* dq, T* dk, T* dv, T
       T* dk_item = dk + b * a.keys * a.units;
       std::fill_n(dk_item, a.keys * a.units, T(0));
       sweep<T>(a.units, [&](Size u, auto part) {
-        const Batch<T> v = load(a.v + u, part), one(T(1));
-        Batch<T> dv_sum(T(0));
+        const Lanes<T> v = load(a.v + u, part), one(T(1));
+        Lanes<T> dv_sum(T(0));
         for (Size i = 0; i < a.queries; ++i) {
           const Size row = b * a.queries + i;
-          const Batch<T> query = load(a.q + row * a.units + u, part);
-          Batch<T> dq_sum(T(0));
+          const Lanes<T> query = load(a.q + row * a.units + u, part);
+          Lanes<T> dq_sum(T(0));
           for (Size j = 0; j < a.keys; ++j) {
             if (!sees(a, b, i, j)) continue;
-            const Batch<T> d(ds[row * a.keys + j]);
-            const Batch<T> t = tanh(query + load(k + j * a.units + u, part));
-            const Batch<T> through = d * v * (one - t * t);
+            const Lanes<T> d(ds[row * a.keys + j]);
+            const Lanes<T> t = tanh(query + load(k + j * a.units + u, part));
+            const Lanes<T> through = d * v * (one - t * t);
             dq_sum += through;
             dv_sum = fma(d, t, dv_sum);
             T* dk_place = dk_item + j * a.units + u;

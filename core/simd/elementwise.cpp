@@ -21,16 +21,16 @@ void copy(const View<T>& out, const View<const std::type_identity_t<T>>& in) {
   }
   const auto nest = make_nest<2>(out.shape, {&out.stride, &in.stride});
   if (nest.count == 0) return;
-  const bool turned = std::abs(nest.row_stride(1)) < std::abs(nest.column_stride(1)) && nest.rows() > 1;
-  const Size tile_rows = turned ? kTurn : std::max(Size{1}, kTile / nest.columns());
+  const bool transposed = std::abs(nest.row_stride(1)) < std::abs(nest.column_stride(1)) && nest.rows() > 1;
+  const Size tile_rows = transposed ? kTransposeTile : std::max(Size{1}, kTile / nest.columns());
   for_each_tile(
-      nest, tile_rows, turned ? kTurn : kGrain, kGrain,
+      nest, tile_rows, transposed ? kTransposeTile : kGrain, kGrain,
       [&](const std::array<Size, 2>& offsets, Size row, Size rows, Size column, Size columns) {
         T* to = out.data + offsets[0] + row * nest.row_stride(0) + column * nest.column_stride(0);
         const T* from = in.data + offsets[1] + row * nest.row_stride(1) + column * nest.column_stride(1);
-        if (turned && nest.column_stride(0) == 1) {
+        if (transposed && nest.column_stride(0) == 1) {
           // By way of L1: rows a power of two apart would throw each other out of the cache.
-          T tile[kTurn * kTurn];
+          T tile[kTransposeTile * kTransposeTile];
           copy_tile(tile, columns, Size{1}, from, nest.row_stride(1), nest.column_stride(1), rows, columns);
           from = tile;
           copy_tile(to, nest.row_stride(0), Size{1}, from, columns, Size{1}, rows, columns);
@@ -64,12 +64,12 @@ void select(const View<T>& out, const View<const bool>& condition,
           for (Size i = start; i < end; ++i) keep[i - start] = static_cast<T>(which[i]);
           Size i = start;
           for (; i + kStep <= end; i += kStep) {
-            const Batch<T> kept = load(static_cast<const T*>(keep) + (i - start));
-            store(to + i, select(kept > Batch<T>(T(0)), load(a + i), load(b + i)));
+            const Lanes<T> kept = load(static_cast<const T*>(keep) + (i - start));
+            store(to + i, select(kept > Lanes<T>(T(0)), load(a + i), load(b + i)));
           }
           if (const Size rest = end - i; rest > 0) {
-            const Batch<T> kept = load_n(static_cast<const T*>(keep) + (i - start), rest);
-            store_n(to + i, select(kept > Batch<T>(T(0)), load_n(a + i, rest), load_n(b + i, rest)), rest);
+            const Lanes<T> kept = load_n(static_cast<const T*>(keep) + (i - start), rest);
+            store_n(to + i, select(kept > Lanes<T>(T(0)), load_n(a + i, rest), load_n(b + i, rest)), rest);
           }
         }
       },

@@ -1,6 +1,6 @@
 // Element-wise kernels: map with any functor, and copy, fill, convert, less, select.
 //
-// Functors are called with Batch<T> values and are inlined into the one loop that each of them gets. Where
+// Functors are called with Lanes<T> values and are inlined into the one loop that each of them gets. Where
 // time goes: memory for the cheap ones, arithmetic for exp and its kin; both run in parallel above a few
 // microseconds.
 #pragma once
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/loops.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
@@ -21,11 +21,11 @@ template <class F, class T, class... In>
   constexpr Size kStep = kLanes<T>;
   const F function = f;  // a local copy: stores to out cannot touch it
   Size i = 0;
-  for (; i + kStep <= n; i += kStep) store(out + i, Batch<T>(function(load(in + i)...)));
+  for (; i + kStep <= n; i += kStep) store(out + i, Lanes<T>(function(load(in + i)...)));
   const Size rest = n - i;
   if (rest == 0) return;
   // A single value goes to all lanes: quicker than by way of memory.
-  store_n(out + i, Batch<T>(function((rest == 1 ? Batch<T>(in[i]) : load_n(in + i, rest))...)), rest);
+  store_n(out + i, Lanes<T>(function((rest == 1 ? Lanes<T>(in[i]) : load_n(in + i, rest))...)), rest);
 }
 
 /// How much dearer than an addition a functor is: its kCost, or 1.
@@ -39,7 +39,7 @@ constexpr Size cost_of() {
 
 }  // namespace internal
 
-/// out[i] = f(in0[i], in1[i], …): f takes and gives Batch<T>. All views have out's shape, with stride 0 where
+/// out[i] = f(in0[i], in1[i], …): f takes and gives Lanes<T>. All views have out's shape, with stride 0 where
 /// they are broadcast. An input may be out itself. A functor may say how dear it is with `static constexpr
 /// Size kCost`.
 template <class T, class F, class... In>

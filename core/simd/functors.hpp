@@ -1,12 +1,12 @@
-// What map applies: one functor per element-wise op and one per fused derivative, called with Batch<T>
+// What map applies: one functor per element-wise op and one per fused derivative, called with Lanes<T>
 // values.
 //
 // The derivatives take dy first, then what they need of the op: x (its input) or y (its result). kCost is the
 // price in units of a cheap op; it sets how many elements are worth a thread.
 #pragma once
 
-#include "core/simd/batch.hpp"
 #include "core/simd/gelu.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/math.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
@@ -63,7 +63,7 @@ struct Sign {
 template <class T>
 struct Clamp {
   T low, high;
-  Batch<T> operator()(Batch<T> x) const { return min(Batch<T>(high), max(Batch<T>(low), x)); }
+  Lanes<T> operator()(Lanes<T> x) const { return min(Lanes<T>(high), max(Lanes<T>(low), x)); }
 };
 
 // ---- derivatives: dy · f′ ----
@@ -110,8 +110,8 @@ struct GeluErfGrad {
 template <class T>
 struct ClampGrad {
   T low, high;
-  Batch<T> operator()(Batch<T> dy, Batch<T> x) const {
-    return select((x >= Batch<T>(low)) & (x <= Batch<T>(high)), dy, T(0));
+  Lanes<T> operator()(Lanes<T> dy, Lanes<T> x) const {
+    return select((x >= Lanes<T>(low)) & (x <= Lanes<T>(high)), dy, T(0));
   }
 };
 /// The share of max(a, b) (min with the roles exchanged) that goes to a: dy, half of it where both are equal,
@@ -131,7 +131,7 @@ struct PowTo {
   static constexpr Size kCost = 4;
   double exponent;
   template <class T>
-  Batch<T> operator()(Batch<T> x) const {
+  Lanes<T> operator()(Lanes<T> x) const {
     return pow(x, exponent);
   }
 };
@@ -139,7 +139,7 @@ struct PowTo {
 struct ClampTo {
   double low, high;
   template <class T>
-  Batch<T> operator()(Batch<T> x) const {
+  Lanes<T> operator()(Lanes<T> x) const {
     return Clamp<T>{static_cast<T>(low), static_cast<T>(high)}(x);
   }
 };
@@ -147,8 +147,8 @@ struct ClampTo {
 struct IsWithin {
   double low, high;
   template <class T>
-  Batch<T> operator()(Batch<T> x) const {
-    return ClampGrad<T>{static_cast<T>(low), static_cast<T>(high)}(Batch<T>(T(1)), x);
+  Lanes<T> operator()(Lanes<T> x) const {
+    return ClampGrad<T>{static_cast<T>(low), static_cast<T>(high)}(Lanes<T>(T(1)), x);
   }
 };
 /// 1 where a > b, ½ where they are equal, 0 where a < b.

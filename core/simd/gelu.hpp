@@ -1,4 +1,4 @@
-// GELU in both its forms, and its slope, on batches of float and double.
+// GELU in both its forms, and its slope, on lanes of float and double.
 //
 // GELU is max(x, 0) − a·R(a) with a = |x|, where R is what its step from 0 to 1 leaves above a: Φ(−a) in the
 // exact form. Its slope is S(a) = R(a) + a·R′(a) at −a, and 1 − S(a) at a. For float R and S are minimax fits
@@ -18,12 +18,12 @@ namespace internal {
 template <class Fit>
 struct FittedTail {
   static constexpr float kEnd = Fit::kEnd, kSlopeEnd = Fit::kSlopeEnd;
-  static Batch<float> value(Batch<float> a) {
-    const Batch<float> left = kEnd - a;
+  static Lanes<float> value(Lanes<float> a) {
+    const Lanes<float> left = kEnd - a;
     return left * left * horner(a, Fit::kP) / horner(a, Fit::kQ);
   }
-  static Batch<float> slope(Batch<float> a) {
-    const Batch<float> left = kSlopeEnd - a;
+  static Lanes<float> slope(Lanes<float> a) {
+    const Lanes<float> left = kSlopeEnd - a;
     return left * left * horner(a, Fit::kSlopeP) / horner(a, Fit::kSlopeQ);
   }
 };
@@ -69,17 +69,17 @@ struct GeluErfTail : FittedTail<GeluErfFit> {};
 template <>
 struct GeluErfTail<double> {
   static constexpr double kEnd = 40, kSlopeEnd = 40;
-  static Batch<double> value(Batch<double> a) { return both(a).value; }
-  static Batch<double> slope(Batch<double> a) {
+  static Lanes<double> value(Lanes<double> a) { return both(a).value; }
+  static Lanes<double> slope(Lanes<double> a) {
     const auto [value, decay] = both(a);
     return fma(-a, decay * 0.39894228040143267794, value);
   }
 
  private:
   struct Both {
-    Batch<double> value, decay;  // Φ(−a) and e^(−a²/2)
+    Lanes<double> value, decay;  // Φ(−a) and e^(−a²/2)
   };
-  static Both both(Batch<double> a) {
+  static Both both(Lanes<double> a) {
     static constexpr double kSeries[] = {
         -2.62310734713347576e-9, -1.95513588689856165e-9, 3.19792667166680429e-8,  1.87908232237004813e-8,
         -2.48571262480167429e-7, -5.0844653786873022e-8,  1.74198215862248159e-6,  -9.79262570730352203e-7,
@@ -87,12 +87,12 @@ struct GeluErfTail<double> {
         2.9371437804495803e-4,   1.75562616519706507e-3,  -9.74657968326526223e-3, 2.83622773721111388e-2,
         -5.86933985766493384e-2, 9.23043211642812499e-2,  -1.08803930142444613e-1, 8.22767384899950626e-2,
         3.58541548547902564e-3,  -1.40240598585545256e-1, 1.23751263083782753};
-    const Batch<double> b = a * 0.70710678118654752440;
-    const Batch<double> t = (b - 3.75) / (b + 3.75);
-    const Batch<double> square = b * b;
-    const Batch<double> e = exp_nonpositive(-square);
-    const Batch<double> decay = fma(-e, fma(b, b, -square), e);
-    return {0.5 * decay * horner(t, kSeries) / fma(b, Batch<double>(2.0), 1.0), decay};
+    const Lanes<double> b = a * 0.70710678118654752440;
+    const Lanes<double> t = (b - 3.75) / (b + 3.75);
+    const Lanes<double> square = b * b;
+    const Lanes<double> e = exp_nonpositive(-square);
+    const Lanes<double> decay = fma(-e, fma(b, b, -square), e);
+    return {0.5 * decay * horner(t, kSeries) / fma(b, Lanes<double>(2.0), 1.0), decay};
   }
 };
 
@@ -103,32 +103,32 @@ struct GeluTanhTail : FittedTail<GeluTanhFit> {};
 template <>
 struct GeluTanhTail<double> {
   static constexpr double kEnd = 40, kSlopeEnd = 40;
-  static Batch<double> value(Batch<double> a) {
-    const Batch<double> e = decay(a);
+  static Lanes<double> value(Lanes<double> a) {
+    const Lanes<double> e = decay(a);
     return e / (e + 1.0);
   }
-  static Batch<double> slope(Batch<double> a) {
-    const Batch<double> e = decay(a), r = 1.0 / (e + 1.0);
-    const Batch<double> growth = fma(a * a, Batch<double>(3 * kScale * kCubic), kScale);  // 2u′
+  static Lanes<double> slope(Lanes<double> a) {
+    const Lanes<double> e = decay(a), r = 1.0 / (e + 1.0);
+    const Lanes<double> growth = fma(a * a, Lanes<double>(3 * kScale * kCubic), kScale);  // 2u′
     return e * r * (1.0 - a * growth * r);
   }
 
  private:
   static constexpr double kScale = 1.5957691216057307118, kCubic = 0.044715;  // 2·√(2/π)
-  static Batch<double> decay(Batch<double> a) {
-    return exp_nonpositive(a * fma(a * a, Batch<double>(-kScale * kCubic), -kScale));
+  static Lanes<double> decay(Lanes<double> a) {
+    return exp_nonpositive(a * fma(a * a, Lanes<double>(-kScale * kCubic), -kScale));
   }
 };
 
 template <class Tail, class T>
-inline Batch<T> gelu_from(Batch<T> x) {
-  const Batch<T> a = min(Batch<T>(Tail::kEnd), abs(x));
-  return max(Batch<T>(T(0)), x) - a * Tail::value(a);
+inline Lanes<T> gelu_from(Lanes<T> x) {
+  const Lanes<T> a = min(Lanes<T>(Tail::kEnd), abs(x));
+  return max(Lanes<T>(T(0)), x) - a * Tail::value(a);
 }
 template <class Tail, class T>
-inline Batch<T> gelu_slope_from(Batch<T> x) {
-  const Batch<T> slope = Tail::slope(min(Batch<T>(Tail::kSlopeEnd), abs(x)));
-  return select(x < Batch<T>(T(0)), slope, T(1) - slope);
+inline Lanes<T> gelu_slope_from(Lanes<T> x) {
+  const Lanes<T> slope = Tail::slope(min(Lanes<T>(Tail::kSlopeEnd), abs(x)));
+  return select(x < Lanes<T>(T(0)), slope, T(1) - slope);
 }
 
 }  // namespace internal
@@ -136,20 +136,20 @@ inline Batch<T> gelu_slope_from(Batch<T> x) {
 /// GELU in its tanh form, x/2·(1 + tanh u) with u = √(2/π)(x + 0.044715 x³) (Hendrycks and Gimpel 2016, arXiv
 /// 1606.08415), and its derivative; 0 at −∞.
 template <class T>
-inline Batch<T> gelu(Batch<T> x) {
+inline Lanes<T> gelu(Lanes<T> x) {
   return internal::gelu_from<internal::GeluTanhTail<T>>(x);
 }
 template <class T>
-inline Batch<T> gelu_slope(Batch<T> x) {
+inline Lanes<T> gelu_slope(Lanes<T> x) {
   return internal::gelu_slope_from<internal::GeluTanhTail<T>>(x);
 }
 /// GELU in its exact form, x·Φ(x), and its derivative, Φ(x) + x·φ(x); 0 at −∞.
 template <class T>
-inline Batch<T> gelu_erf(Batch<T> x) {
+inline Lanes<T> gelu_erf(Lanes<T> x) {
   return internal::gelu_from<internal::GeluErfTail<T>>(x);
 }
 template <class T>
-inline Batch<T> gelu_erf_slope(Batch<T> x) {
+inline Lanes<T> gelu_erf_slope(Lanes<T> x) {
   return internal::gelu_slope_from<internal::GeluErfTail<T>>(x);
 }
 

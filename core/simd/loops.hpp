@@ -26,7 +26,7 @@ inline constexpr Size kGrain = 8192;
 /// Elements of a staged tile, per operand.
 inline constexpr Size kTile = 1024;
 /// Rows and columns of the tiles of a transposed operand.
-inline constexpr Size kTurn = 32;
+inline constexpr Size kTransposeTile = 32;
 
 template <class T>
 inline bool is_dense(const View<T>& view) {
@@ -175,19 +175,19 @@ template <class Out, class... In, std::size_t... I>
   constexpr Size kShortRow = 64;
   const Size columns = nest.columns();
   std::array<bool, kOperands> staged{};
-  bool any_staged = false, turned = false;
+  bool any_staged = false, transposed = false;
   // Short rows: whole tiles are staged and run over at once.
   const bool flat = columns < kShortRow && nest.rows() > 1;
   for (std::size_t k = 0; k < kOperands; ++k) {
     staged[k] = nest.column_stride(k) != 1 || (flat && nest.row_stride(k) != columns);
     any_staged = any_staged || staged[k];
-    turned = turned || (nest.rows() > 1 &&
-                        std::abs(nest.column_stride(k)) > std::max(Size{1}, std::abs(nest.row_stride(k))));
+    transposed = transposed || (nest.rows() > 1 && std::abs(nest.column_stride(k)) >
+                                                       std::max(Size{1}, std::abs(nest.row_stride(k))));
   }
   Size tile_rows = std::max(Size{1}, grain / columns), tile_columns = grain;
   if (any_staged) {
-    tile_columns = flat ? columns : turned ? kTurn : nest.rows() == 1 ? kTile : kTile / 8;
-    tile_rows = turned && !flat ? kTurn : kTile / std::min(columns, tile_columns);
+    tile_columns = flat ? columns : transposed ? kTransposeTile : nest.rows() == 1 ? kTile : kTile / 8;
+    tile_rows = transposed && !flat ? kTransposeTile : kTile / std::min(columns, tile_columns);
   }
 
   for_each_tile(

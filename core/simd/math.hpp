@@ -1,4 +1,4 @@
-// exp, log, tanh, sigmoid and their kin on batches, for float and double.
+// exp, log, tanh, sigmoid and their kin on lanes, for float and double.
 //
 // The largest errors, measured by tests/core/simd/math_test.cpp with AVX2 + FMA, in units in the last place
 // (float; double): exp, log 1; 1. log1p 1.2; 1.1. tanh 4.4 (4.9 without FMA); 2.3. sigmoid 2; 1.8.
@@ -14,7 +14,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace internal {
@@ -51,30 +51,30 @@ struct ExpConstants<double> {
 
 /// The polynomial Σ c[i]·x^(N−1−i), by Horner's rule.
 template <class T, std::size_t N>
-inline Batch<T> horner(Batch<T> x, const T (&c)[N]) {
-  Batch<T> sum(c[0]);
-  for (std::size_t i = 1; i < N; ++i) sum = fma(sum, x, Batch<T>(c[i]));
+inline Lanes<T> horner(Lanes<T> x, const T (&c)[N]) {
+  Lanes<T> sum(c[0]);
+  for (std::size_t i = 1; i < N; ++i) sum = fma(sum, x, Lanes<T>(c[i]));
   return sum;
 }
 
 /// x = n·ln 2 + r: `rounded` is n + kRound, `part` is e^r − 1.
 template <class T>
 struct ExpParts {
-  Batch<T> rounded, n, part;
+  Lanes<T> rounded, n, part;
 };
 template <class T>
-inline ExpParts<T> exp_parts(Batch<T> x) {
+inline ExpParts<T> exp_parts(Lanes<T> x) {
   using C = ExpConstants<T>;
-  const Batch<T> rounded = fma(x, Batch<T>(T(1.4426950408889634)), C::kRound);
-  const Batch<T> n = rounded - C::kRound;
-  Batch<T> r = fma(n, Batch<T>(-C::kLn2High), x);
-  r = fma(n, Batch<T>(-C::kLn2Low), r);
+  const Lanes<T> rounded = fma(x, Lanes<T>(T(1.4426950408889634)), C::kRound);
+  const Lanes<T> n = rounded - C::kRound;
+  Lanes<T> r = fma(n, Lanes<T>(-C::kLn2High), x);
+  r = fma(n, Lanes<T>(-C::kLn2Low), r);
   return {rounded, n, fma(r * r, horner(r, C::kSeries), r)};
 }
 /// 2^n from n + kRound.
 template <class T>
-inline Batch<T> power_of_two(Batch<T> rounded) {
-  return from_bits<T>((to_bits(rounded) << ExpConstants<T>::kMantissaBits) + to_bits(Batch<T>(T(1))));
+inline Lanes<T> power_of_two(Lanes<T> rounded) {
+  return from_bits<T>((to_bits(rounded) << ExpConstants<T>::kMantissaBits) + to_bits(Lanes<T>(T(1))));
 }
 
 }  // namespace internal
@@ -82,25 +82,25 @@ inline Batch<T> power_of_two(Batch<T> rounded) {
 /// e^x. Where all lanes are numbers far from the ends of the range, n is added to the exponent of e^r; the
 /// bits are those of the two steps of scaling. (A NaN's bits must not be added to.)
 template <class T>
-inline Batch<T> exp(Batch<T> x) {
+inline Lanes<T> exp(Lanes<T> x) {
   using C = internal::ExpConstants<T>;
-  if (all(abs(x) <= Batch<T>(-C::kNormalLow))) {
+  if (all(abs(x) <= Lanes<T>(-C::kNormalLow))) {
     const auto parts = internal::exp_parts(x);
     return from_bits<T>((to_bits(parts.rounded) << C::kMantissaBits) + to_bits(parts.part + T(1)));
   }
-  const auto parts = internal::exp_parts(min(Batch<T>(C::kHigh), max(Batch<T>(C::kLow), x)));
-  const Batch<T> rounded_half = fma(parts.n, Batch<T>(T(0.5)), C::kRound);
-  const Batch<T> rounded_rest = parts.n - (rounded_half - C::kRound) + C::kRound;
+  const auto parts = internal::exp_parts(min(Lanes<T>(C::kHigh), max(Lanes<T>(C::kLow), x)));
+  const Lanes<T> rounded_half = fma(parts.n, Lanes<T>(T(0.5)), C::kRound);
+  const Lanes<T> rounded_rest = parts.n - (rounded_half - C::kRound) + C::kRound;
   return (parts.part + T(1)) * internal::power_of_two(rounded_half) * internal::power_of_two(rounded_rest);
 }
 
 /// e^x for x ≤ 0 (up to 88 is right), a little faster; where the result would be below the normal numbers (x
 /// < −87.7; double: −708.7) it is exactly 0.
 template <class T>
-inline Batch<T> exp_nonpositive(Batch<T> x) {
-  const auto parts = internal::exp_parts(max(Batch<T>(2 * internal::ExpConstants<T>::kNormalLow), x));
+inline Lanes<T> exp_nonpositive(Lanes<T> x) {
+  const auto parts = internal::exp_parts(max(Lanes<T>(2 * internal::ExpConstants<T>::kNormalLow), x));
   // 2^n below the normal numbers comes out of the shift with its sign bit set.
-  const Batch<T> scale = max(Batch<T>(T(0)), internal::power_of_two(parts.rounded));
+  const Lanes<T> scale = max(Lanes<T>(T(0)), internal::power_of_two(parts.rounded));
   return fma(parts.part, scale, scale);
 }
 
@@ -134,84 +134,84 @@ struct LogConstants<double> {
 
 /// ln x; −∞ at ±0, NaN below 0. With x = 2^k·m, m in [√½, √2), and s = (m − 1)/(m + 1): ln m = 2·artanh s.
 template <class T>
-inline Batch<T> log(Batch<T> x) {
+inline Lanes<T> log(Lanes<T> x) {
   using C = internal::LogConstants<T>;
   using E = internal::ExpConstants<T>;
-  using Bits = Batch<typename C::Bits>;
-  const BatchBool<T> small = x < Batch<T>(C::kSmallest);
-  const Batch<T> normal = select(small, x * C::kScaleUp, x);
+  using Bits = Lanes<typename C::Bits>;
+  const LanesBool<T> small = x < Lanes<T>(C::kSmallest);
+  const Lanes<T> normal = select(small, x * C::kScaleUp, x);
   const Bits bits(std::bit_cast<typename Bits::Native>(normal.native));
   const Bits biased = (bits + Bits(C::kHalfStep)) >> E::kMantissaBits;
-  const Bits one(std::bit_cast<typename Bits::Native>(Batch<T>(T(1)).native));
-  const Batch<T> m(std::bit_cast<xsimd::batch<T>>(((bits + one) - (biased << E::kMantissaBits)).native));
+  const Bits one(std::bit_cast<typename Bits::Native>(Lanes<T>(T(1)).native));
+  const Lanes<T> m(std::bit_cast<xsimd::batch<T>>(((bits + one) - (biased << E::kMantissaBits)).native));
   // The exponent as a number: put its bits under the mantissa of 2^(mantissa bits).
-  const Bits integer(std::bit_cast<typename Bits::Native>(Batch<T>(C::kInteger).native));
-  const Batch<T> raised(std::bit_cast<xsimd::batch<T>>((biased | integer).native));
-  const Batch<T> k = raised - C::kInteger - select(small, C::kBias + C::kScaleDown, C::kBias);
+  const Bits integer(std::bit_cast<typename Bits::Native>(Lanes<T>(C::kInteger).native));
+  const Lanes<T> raised(std::bit_cast<xsimd::batch<T>>((biased | integer).native));
+  const Lanes<T> k = raised - C::kInteger - select(small, C::kBias + C::kScaleDown, C::kBias);
 
-  const Batch<T> f = m - T(1);
-  const Batch<T> s = f / (f + T(2));
-  const Batch<T> z = s * s;
-  const Batch<T> half_square = T(0.5) * f * f;
-  const Batch<T> series = z * internal::horner(z, C::kSeries);
+  const Lanes<T> f = m - T(1);
+  const Lanes<T> s = f / (f + T(2));
+  const Lanes<T> z = s * s;
+  const Lanes<T> half_square = T(0.5) * f * f;
+  const Lanes<T> series = z * internal::horner(z, C::kSeries);
   // f − f²/2 + s(f²/2 + series), the small parts first.
-  const Batch<T> low = fma(k, Batch<T>(E::kLn2Low), s * (half_square + series));
-  const Batch<T> y = fma(k, Batch<T>(E::kLn2High), f - (half_square - low));
+  const Lanes<T> low = fma(k, Lanes<T>(E::kLn2Low), s * (half_square + series));
+  const Lanes<T> y = fma(k, Lanes<T>(E::kLn2High), f - (half_square - low));
 
   const T inf = std::numeric_limits<T>::infinity();
-  const Batch<T> special = select(x == Batch<T>(T(0)), -inf, select(x < Batch<T>(T(0)), inf - inf, x));
-  return select((x > Batch<T>(T(0))) & (x < Batch<T>(inf)), y, special);
+  const Lanes<T> special = select(x == Lanes<T>(T(0)), -inf, select(x < Lanes<T>(T(0)), inf - inf, x));
+  return select((x > Lanes<T>(T(0))) & (x < Lanes<T>(inf)), y, special);
 }
 
 /// ln(1 + x), accurate near 0: the rounding of 1 + x is put back to first order.
 template <class T>
-inline Batch<T> log1p(Batch<T> x) {
-  const Batch<T> sum = x + T(1);
-  const Batch<T> y = log(sum);
-  const Batch<T> corrected = y + (x - (sum - T(1))) / sum;
-  return select(abs(y) == Batch<T>(std::numeric_limits<T>::infinity()), y, corrected);
+inline Lanes<T> log1p(Lanes<T> x) {
+  const Lanes<T> sum = x + T(1);
+  const Lanes<T> y = log(sum);
+  const Lanes<T> corrected = y + (x - (sum - T(1))) / sum;
+  return select(abs(y) == Lanes<T>(std::numeric_limits<T>::infinity()), y, corrected);
 }
 
 /// tanh x. The float form is x·P(x²)/Q(x²), clamped where it reaches ±1; the double form (e^2|x| − 1)/(e^2|x|
 /// + 1).
 template <class T>
-inline Batch<T> tanh(Batch<T> x) {
+inline Lanes<T> tanh(Lanes<T> x) {
   if constexpr (sizeof(T) == 4) {
     constexpr T kEnd = T(9.03);
     static constexpr T kP[] = {T(1.3300875554e-8), T(2.0570365475e-5), T(3.4932379696e-3), T(1.3379047345e-1),
                                T(1)};
     static constexpr T kQ[] = {T(7.7545773732e-7), T(3.2817898213e-4), T(2.5868043055e-2), T(4.6712362421e-1),
                                T(1)};
-    x = min(Batch<T>(kEnd), max(Batch<T>(-kEnd), x));
-    const Batch<T> z = x * x;
-    const Batch<T> y = x * internal::horner(z, kP) / internal::horner(z, kQ);
-    return min(Batch<T>(T(1)), max(Batch<T>(T(-1)), y));
+    x = min(Lanes<T>(kEnd), max(Lanes<T>(-kEnd), x));
+    const Lanes<T> z = x * x;
+    const Lanes<T> y = x * internal::horner(z, kP) / internal::horner(z, kQ);
+    return min(Lanes<T>(T(1)), max(Lanes<T>(T(-1)), y));
   } else {
-    const auto parts = internal::exp_parts(T(2) * min(Batch<T>(T(20)), abs(x)));
-    const Batch<T> scale = internal::power_of_two(parts.rounded);
-    const Batch<T> grown = fma(scale, parts.part, scale - T(1));  // e^2|x| − 1
+    const auto parts = internal::exp_parts(T(2) * min(Lanes<T>(T(20)), abs(x)));
+    const Lanes<T> scale = internal::power_of_two(parts.rounded);
+    const Lanes<T> grown = fma(scale, parts.part, scale - T(1));  // e^2|x| − 1
     return copysign(grown / (grown + T(2)), x);
   }
 }
 
 /// 1 / (1 + e^−x), accurate in both tails; 0 where it would be below the normal numbers.
 template <class T>
-inline Batch<T> sigmoid(Batch<T> x) {
-  const Batch<T> e = exp_nonpositive(minus_abs(x));
-  return select(x < Batch<T>(T(0)), e, T(1)) / (e + T(1));
+inline Lanes<T> sigmoid(Lanes<T> x) {
+  const Lanes<T> e = exp_nonpositive(minus_abs(x));
+  return select(x < Lanes<T>(T(0)), e, T(1)) / (e + T(1));
 }
 
 /// ln(1 + e^x), without overflow; 0 where it would be below the normal numbers.
 template <class T>
-inline Batch<T> softplus(Batch<T> x) {
-  return max(Batch<T>(T(0)), x) + log1p(exp_nonpositive(minus_abs(x)));
+inline Lanes<T> softplus(Lanes<T> x) {
+  return max(Lanes<T>(T(0)), x) + log1p(exp_nonpositive(minus_abs(x)));
 }
 
 namespace internal {
 
 /// f lane by lane, as the C library has it: every special case is right, at some 20 ns a lane.
 template <class T, class F>
-inline Batch<T> each_lane(Batch<T> a, Batch<T> b, const F& f) {
+inline Lanes<T> each_lane(Lanes<T> a, Lanes<T> b, const F& f) {
   T x[static_cast<std::size_t>(kLanes<T>)], y[static_cast<std::size_t>(kLanes<T>)];
   store(x, a);
   store(y, b);
@@ -224,34 +224,34 @@ inline Batch<T> each_lane(Batch<T> a, Batch<T> b, const F& f) {
 /// a − b·trunc(a / b), exactly: what is left of a, with its sign, as C's fmod and % have it. Whole numbers
 /// that T holds exactly are divided in vector arithmetic, others by the C library.
 template <class T>
-inline Batch<T> fmod(Batch<T> a, internal::Same<T> b) {
-  const Batch<T> zero(T(0)), most(static_cast<T>(Size(1) << std::numeric_limits<T>::digits));
+inline Lanes<T> fmod(Lanes<T> a, internal::Same<T> b) {
+  const Lanes<T> zero(T(0)), most(static_cast<T>(Size(1) << std::numeric_limits<T>::digits));
   if (all((a == trunc(a)) & (b == trunc(b)) & (abs(a) <= most) & (abs(b) <= most) & (b != zero)))
     return copysign(a - b * trunc(a / b), a);
   return internal::each_lane(a, b, [](T x, T y) { return std::fmod(x, y); });
 }
 /// trunc(a / b) that goes with fmod(a, b).
 template <class T>
-inline Batch<T> whole_quotient(Batch<T> a, internal::Same<T> b) {
+inline Lanes<T> whole_quotient(Lanes<T> a, internal::Same<T> b) {
   return floor((a - fmod(a, b)) / b + T(0.5));  // a whole number, but for the division's rounding
 }
 template <class T>
-inline Batch<T> operator%(Batch<T> a, internal::Same<T> b) {
+inline Lanes<T> operator%(Lanes<T> a, internal::Same<T> b) {
   return fmod(a, b);
 }
 template <class Number, class T>
 requires std::is_arithmetic_v<Number>
-inline Batch<T> operator%(Number a, Batch<T> b) { return fmod(Batch<T>(a), b); }
+inline Lanes<T> operator%(Number a, Lanes<T> b) { return fmod(Lanes<T>(a), b); }
 
 /// a^b with the C library's pow.
 template <class T>
-inline Batch<T> pow(Batch<T> a, Batch<T> b) {
+inline Lanes<T> pow(Lanes<T> a, Lanes<T> b) {
   return internal::each_lane(a, b, [](T x, T y) { return std::pow(x, y); });
 }
 /// The same for one exponent: −2, −1, 0, 1, 2 and 3 in vector arithmetic.
 template <class T>
-inline Batch<T> pow(Batch<T> x, double number) {
-  const Batch<T> one(T(1));
+inline Lanes<T> pow(Lanes<T> x, double number) {
+  const Lanes<T> one(T(1));
   const T exponent = static_cast<T>(number);
   if (exponent == T(2)) return x * x;
   if (exponent == T(1)) return x;
@@ -259,22 +259,22 @@ inline Batch<T> pow(Batch<T> x, double number) {
   if (exponent == T(3)) return x * x * x;
   if (exponent == T(-1)) return one / x;
   if (exponent == T(-2)) return one / (x * x);
-  return pow(x, Batch<T>(exponent));
+  return pow(x, Lanes<T>(exponent));
 }
 template <class Number, class T>
 requires std::is_arithmetic_v<Number>
-inline Batch<T> pow(Number a, Batch<T> b) { return pow(Batch<T>(a), b); }
+inline Lanes<T> pow(Number a, Lanes<T> b) { return pow(Lanes<T>(a), b); }
 /// d·b·a^(b − 1): what a's change d does to a^b; 0 where d or b is 0, whatever stands beside it.
 template <class T>
-inline Batch<T> pow_slope(Batch<T> a, Batch<T> b, Batch<T> d) {
-  const Batch<T> zero(T(0));
+inline Lanes<T> pow_slope(Lanes<T> a, Lanes<T> b, Lanes<T> d) {
+  const Lanes<T> zero(T(0));
   if (all((d == zero) | (b == zero))) return zero;
   return select((d == zero) | (b == zero), zero, d * b * pow(a, b - T(1)));
 }
 /// d·y·ln a, with y = a^b: what b's change d does; 0 where d or y is 0.
 template <class T>
-inline Batch<T> pow_exponent_slope(Batch<T> a, Batch<T> y, Batch<T> d) {
-  const Batch<T> zero(T(0));
+inline Lanes<T> pow_exponent_slope(Lanes<T> a, Lanes<T> y, Lanes<T> d) {
+  const Lanes<T> zero(T(0));
   if (all(d == zero)) return zero;
   return select((d == zero) | (y == zero), zero, d * y * log(a));
 }

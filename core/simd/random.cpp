@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/runtime/threads.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
@@ -103,8 +103,8 @@ void dropout(T* y, const T* x, Size n, T scale, std::uint32_t threshold, std::ui
       for (std::size_t j = 0; j < words.size(); ++j) keep[j] = words[j] >= threshold ? T(1) : T(0);
       for (Size j = 0; j < count; j += kLanes<T>) {
         const Size part = std::min(kLanes<T>, count - j);
-        const Batch<T> kept = load(static_cast<const T*>(keep + j));
-        store_n(y + i + j, select(kept > Batch<T>(T(0)), load_n(x + i + j, part) * scale, T(0)), part);
+        const Lanes<T> kept = load(static_cast<const T*>(keep + j));
+        store_n(y + i + j, select(kept > Lanes<T>(T(0)), load_n(x + i + j, part) * scale, T(0)), part);
       }
     }
   });

@@ -40,10 +40,10 @@ void gru_forward(const RecurrentStep<T>& s) {
     const T* gh = s.gh + row * 3 * H;
     T* saved = s.saved + row * 4 * H;
     sweep<T>(H, [&](Size j, auto part) {
-      const Batch<T> r = sigmoid(load(gi + j, part) + load(gh + j, part));
-      const Batch<T> z = sigmoid(load(gi + H + j, part) + load(gh + H + j, part));
-      const Batch<T> gh_n = load(gh + 2 * H + j, part);
-      const Batch<T> c = tanh(load(gi + 2 * H + j, part) + r * gh_n);
+      const Lanes<T> r = sigmoid(load(gi + j, part) + load(gh + j, part));
+      const Lanes<T> z = sigmoid(load(gi + H + j, part) + load(gh + H + j, part));
+      const Lanes<T> gh_n = load(gh + 2 * H + j, part);
+      const Lanes<T> c = tanh(load(gi + 2 * H + j, part) + r * gh_n);
       store(next + j, c + z * (load(h + j, part) - c), part);
       store(saved + j, r, part);
       store(saved + H + j, z, part);
@@ -69,14 +69,14 @@ void gru_backward(const RecurrentStepGradient<T>& s) {
     }
     const T* saved = s.saved + row * 4 * H;
     const T* h = s.state + row * s.state_row;
-    const Batch<T> one(T(1));
+    const Lanes<T> one(T(1));
     sweep<T>(H, [&](Size j, auto part) {
-      const Batch<T> r = load(saved + j, part), z = load(saved + H + j, part);
-      const Batch<T> c = load(saved + 2 * H + j, part), gh_n = load(saved + 3 * H + j, part);
-      const Batch<T> d = load(dnext + j, part);
-      const Batch<T> dc = d * (one - z) * (one - c * c);  // before the tanh
-      const Batch<T> dr = dc * gh_n * r * (one - r);
-      const Batch<T> dz = d * (load(h + j, part) - c) * z * (one - z);
+      const Lanes<T> r = load(saved + j, part), z = load(saved + H + j, part);
+      const Lanes<T> c = load(saved + 2 * H + j, part), gh_n = load(saved + 3 * H + j, part);
+      const Lanes<T> d = load(dnext + j, part);
+      const Lanes<T> dc = d * (one - z) * (one - c * c);  // before the tanh
+      const Lanes<T> dr = dc * gh_n * r * (one - r);
+      const Lanes<T> dz = d * (load(h + j, part) - c) * z * (one - z);
       store(dgi + j, dr, part);
       store(dgi + H + j, dz, part);
       store(dgi + 2 * H + j, dc, part);
@@ -105,9 +105,9 @@ void lstm_forward(const RecurrentStep<T>& s) {
       const auto gate = [&](Size which) {
         return load(gi + which * H + j, part) + load(gh + which * H + j, part);
       };
-      const Batch<T> i = sigmoid(gate(0)), f = sigmoid(gate(1)), g = tanh(gate(2)), o = sigmoid(gate(3));
-      const Batch<T> c = f * load(state + H + j, part) + i * g;
-      const Batch<T> t = tanh(c);
+      const Lanes<T> i = sigmoid(gate(0)), f = sigmoid(gate(1)), g = tanh(gate(2)), o = sigmoid(gate(3));
+      const Lanes<T> c = f * load(state + H + j, part) + i * g;
+      const Lanes<T> t = tanh(c);
       store(next + j, o * t, part);
       store(next + H + j, c, part);
       store(saved + j, i, part);
@@ -136,12 +136,12 @@ void lstm_backward(const RecurrentStepGradient<T>& s) {
     clear(dstate, H);
     const T* saved = s.saved + row * 5 * H;
     const T* state = s.state + row * s.state_row;
-    const Batch<T> one(T(1));
+    const Lanes<T> one(T(1));
     sweep<T>(H, [&](Size j, auto part) {
       const auto kept = [&](Size which) { return load(saved + which * H + j, part); };
-      const Batch<T> i = kept(0), f = kept(1), g = kept(2), o = kept(3), t = kept(4);
-      const Batch<T> dh = load(dnext + j, part);
-      const Batch<T> dc = load(dnext + H + j, part) + dh * o * (one - t * t);
+      const Lanes<T> i = kept(0), f = kept(1), g = kept(2), o = kept(3), t = kept(4);
+      const Lanes<T> dh = load(dnext + j, part);
+      const Lanes<T> dc = load(dnext + H + j, part) + dh * o * (one - t * t);
       store(dgates + j, dc * g * i * (one - i), part);
       store(dgates + H + j, dc * load(state + H + j, part) * f * (one - f), part);
       store(dgates + 2 * H + j, dc * i * (one - g * g), part);

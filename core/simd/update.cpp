@@ -4,26 +4,26 @@
 #include <array>
 #include <cmath>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 template <class T>
 void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step) {
-  const auto number = [](double x) { return Batch<T>(static_cast<T>(x)); };
-  const Batch<T> beta1 = number(step.beta1), beta2 = number(step.beta2);
-  const Batch<T> rest1 = number(1 - step.beta1), rest2 = number(1 - step.beta2);
-  const Batch<T> rate = number(step.learning_rate / step.correction1);
-  const Batch<T> root = number(1 / std::sqrt(step.correction2)), epsilon = number(step.epsilon);
-  const Batch<T> l2 = number(step.decoupled ? 0 : step.weight_decay);
-  const Batch<T> keep = number(step.decoupled ? 1 - step.learning_rate * step.weight_decay : 1);
-  const Batch<T> scale_by = number(step.scale);
+  const auto number = [](double x) { return Lanes<T>(static_cast<T>(x)); };
+  const Lanes<T> beta1 = number(step.beta1), beta2 = number(step.beta2);
+  const Lanes<T> rest1 = number(1 - step.beta1), rest2 = number(1 - step.beta2);
+  const Lanes<T> rate = number(step.learning_rate / step.correction1);
+  const Lanes<T> root = number(1 / std::sqrt(step.correction2)), epsilon = number(step.epsilon);
+  const Lanes<T> l2 = number(step.decoupled ? 0 : step.weight_decay);
+  const Lanes<T> keep = number(step.decoupled ? 1 - step.learning_rate * step.weight_decay : 1);
+  const Lanes<T> scale_by = number(step.scale);
   for (Size i = 0; i < n; i += kLanes<T>) {
     const Size count = std::min(kLanes<T>, n - i);
-    Batch<T> w = load_n(static_cast<const T*>(weight + i), count);
-    const Batch<T> g = fma(l2, w, load_n(gradient + i, count) * scale_by);
-    const Batch<T> mean = fma(beta1, load_n(static_cast<const T*>(m + i), count), rest1 * g);
-    const Batch<T> square = fma(beta2, load_n(static_cast<const T*>(v + i), count), rest2 * (g * g));
+    Lanes<T> w = load_n(static_cast<const T*>(weight + i), count);
+    const Lanes<T> g = fma(l2, w, load_n(gradient + i, count) * scale_by);
+    const Lanes<T> mean = fma(beta1, load_n(static_cast<const T*>(m + i), count), rest1 * g);
+    const Lanes<T> square = fma(beta2, load_n(static_cast<const T*>(v + i), count), rest2 * (g * g));
     w = w * keep - rate * mean / fma(sqrt(square), root, epsilon);
     store_n(m + i, mean, count);
     store_n(v + i, square, count);
@@ -33,15 +33,15 @@ void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step
 
 template <class T>
 void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step) {
-  const auto number = [](double x) { return Batch<T>(static_cast<T>(x)); };
-  const Batch<T> rate = number(step.learning_rate), momentum = number(step.momentum);
-  const Batch<T> l2 = number(step.weight_decay), scale_by = number(step.scale);
+  const auto number = [](double x) { return Lanes<T>(static_cast<T>(x)); };
+  const Lanes<T> rate = number(step.learning_rate), momentum = number(step.momentum);
+  const Lanes<T> l2 = number(step.weight_decay), scale_by = number(step.scale);
   for (Size i = 0; i < n; i += kLanes<T>) {
     const Size count = std::min(kLanes<T>, n - i);
-    const Batch<T> w = load_n(static_cast<const T*>(weight + i), count);
-    Batch<T> d = fma(l2, w, load_n(gradient + i, count) * scale_by);
+    const Lanes<T> w = load_n(static_cast<const T*>(weight + i), count);
+    Lanes<T> d = fma(l2, w, load_n(gradient + i, count) * scale_by);
     if (velocity) {
-      const Batch<T> b = fma(momentum, load_n(static_cast<const T*>(velocity + i), count), d);
+      const Lanes<T> b = fma(momentum, load_n(static_cast<const T*>(velocity + i), count), d);
       store_n(velocity + i, b, count);
       d = step.nesterov ? fma(momentum, b, d) : b;
     }

@@ -21,7 +21,8 @@ bool has_nan(const Tensor& x) {
 
 }  // namespace
 
-void check_value(const char* op, Where at, const Tensor& x, const Tensor* const* inputs, std::size_t count) {
+void check_value(const char* op, CallSite at, const Tensor& x, const Tensor* const* inputs,
+                 std::size_t count) {
   if (!has_nan(x)) return;
   std::string text;
   for (std::size_t i = 0; i < count; ++i)

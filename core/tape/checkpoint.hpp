@@ -16,10 +16,10 @@ namespace detail {
 template <class... X>
 struct Checkpointed {
   template <class F>
-  Checkpointed(F f, Where caller = {}) : function(std::move(f)), at(caller) {}
+  Checkpointed(F f, CallSite caller = {}) : function(std::move(f)), at(caller) {}
 
   std::function<Tensor(const X&...)> function;
-  Where at;
+  CallSite at;
 };
 
 }  // namespace detail

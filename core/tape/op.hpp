@@ -1,7 +1,7 @@
 // How an op is written: its value, and one derivative rule per argument, side by side.
 //
 //     // y = a ⊙ b        ∂a = dy ⊙ b        ∂b = dy ⊙ a
-//     Tensor mul(const Tensor& a, const Tensor& b, Where at) {
+//     Tensor mul(const Tensor& a, const Tensor& b, CallSite at) {
 //       return op<"mul">(at, zip(a, b, simd::Mul{}),
 //                        wrt(a, [b](const Tensor& dy) { return dy * b; }),
 //                        wrt(b, [a](const Tensor& dy) { return dy * a; }));
@@ -180,7 +180,7 @@ inline const bool kRegistered = register_op(name.text);
 /// The tape's side of op(): decides whether to record, and takes the rules.
 class Recorder {
  public:
-  Recorder(const char* name, Where at, Tensor& value, const Tensor* const* inputs, std::size_t count);
+  Recorder(const char* name, CallSite at, Tensor& value, const Tensor* const* inputs, std::size_t count);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -297,7 +297,7 @@ Twin<F> twin(const F& make) {
 /// Returns `value`, recorded on this thread's tape if one is recording and an argument needs a gradient.
 /// The name is part of the type, so every op that is linked in is known to the tests.
 template <FixedString name, class... Parts>
-Tensor op(Where at, Tensor value, const Parts&... parts) {
+Tensor op(CallSite at, Tensor value, const Parts&... parts) {
   static_cast<void>(&detail::kRegistered<name>);
   constexpr std::size_t count = (0 + ... + Parts::kTargets);
   static_assert(count <= 64, "an op takes at most 64 differentiable arguments");

@@ -31,7 +31,7 @@ struct Edge {
 };
 
 struct Node {
-  Node(const char* op_in, Where at_in, std::size_t edge, std::size_t saved_place, const Body& result_body)
+  Node(const char* op_in, CallSite at_in, std::size_t edge, std::size_t saved_place, const Body& result_body)
       : op(op_in),
         at(at_in),
         first_edge(static_cast<std::uint32_t>(edge)),
@@ -40,7 +40,7 @@ struct Node {
         shape(result_body.shape) {}
 
   const char* op;
-  Where at;
+  CallSite at;
   std::uint32_t first_edge, edges = 0;
   std::uint32_t first_saved, saved = 0;
   std::uint32_t replay = kNone;  // index of the twin, if there is one
@@ -62,7 +62,7 @@ struct Records {
   std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
 
   /// A new node, whose result has this body: it is told its place on the tape `serial`.
-  Node& append(const char* op, Where at, Body& result, std::uint64_t serial);
+  Node& append(const char* op, CallSite at, Body& result, std::uint64_t serial);
   /// The leaf's number on the tape `serial`; a leaf that is new there gets the next one.
   std::int32_t number_of(const Tensor& leaf, std::uint64_t serial);
   /// How far the lists go that only grow while ops are recorded.
@@ -97,7 +97,8 @@ class Paused {
 };
 
 /// Throws if x has a NaN, naming the op and its inputs.
-void check_value(const char* op, Where at, const Tensor& x, const Tensor* const* inputs, std::size_t count);
+void check_value(const char* op, CallSite at, const Tensor& x, const Tensor* const* inputs,
+                 std::size_t count);
 void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient);
 
 }  // namespace tapestry::detail

@@ -26,7 +26,7 @@ std::vector<const char*>& op_names() {
   return names;
 }
 
-[[noreturn]] void refuse(const char* op, Where at, const Tensor& x) {
+[[noreturn]] void refuse(const char* op, CallSite at, const Tensor& x) {
   const Body& body = x.body();
   const char* origin = body.origin ? body.origin : "a view";
   if (body.outside)
@@ -48,7 +48,7 @@ bool register_op(const char* name) {
   return true;
 }
 
-Node& Records::append(const char* op, Where at, Body& result, std::uint64_t serial) {
+Node& Records::append(const char* op, CallSite at, Body& result, std::uint64_t serial) {
   result.origin = op;
   result.node = static_cast<std::int32_t>(nodes.size());
   result.tape = serial;
@@ -94,7 +94,7 @@ bool Recorder::asks_for_gradient(const Body& input) {
   return input.node >= 0 && context.tape && input.tape == context.tape->serial_;
 }
 
-Recorder::Recorder(const char* name, Where at, Tensor& value, const Tensor* const* inputs,
+Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* const* inputs,
                    std::size_t count) {
   Context& here = context;
   if (here.anomaly) [[unlikely]]
@@ -193,7 +193,7 @@ Rule& Recorder::place_for_replay() {
   return records.replays.emplace_back();
 }
 
-Tensor record_checkpoint(std::function<Tensor()> f, Where at) {
+Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
   if (!context.tape || context.paused) return f();
   const RandomState before = random_state();
   Tensor value;

@@ -21,7 +21,7 @@ namespace tapestry {
 namespace detail {
 struct Records;
 struct Sweep;
-Tensor record_checkpoint(std::function<Tensor()> f, Where at);
+Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
 }  // namespace detail
 
 struct BackwardOptions {
@@ -41,7 +41,7 @@ struct GradientOptions {
 /// One recorded op, as seen from outside.
 struct NodeInfo {
   const char* op;
-  Where at;
+  CallSite at;
   Dims shape;
   DType dtype;
   std::size_t saved_bytes;             // of the buffers that its rules captured
@@ -90,7 +90,7 @@ class Tape {
 
  private:
   friend class detail::Recorder;
-  friend Tensor detail::record_checkpoint(std::function<Tensor()> f, Where at);
+  friend Tensor detail::record_checkpoint(std::function<Tensor()> f, CallSite at);
   void start_over();
   void run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep);
 
@@ -114,7 +114,7 @@ class AnomalyMode {
 namespace detail {
 
 /// f() without recording, then one node that re-records it in backward; see core/tape/checkpoint.hpp.
-Tensor record_checkpoint(std::function<Tensor()> f, Where at);
+Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
 
 /// For the tests of the tests: called with all gradients that a node's rules return, which it may replace.
 using GradientMutator = std::function<void(const char* op, std::span<Tensor> gradients)>;

@@ -2,7 +2,7 @@
 
 namespace tapestry {
 
-Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, Where at) {
+Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
   const int rank = std::max(a.rank(), b.rank());
   Dims shape = Dims::filled(rank, 1);
   for (int back = 1; back <= rank; ++back) {
@@ -17,7 +17,7 @@ Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, Where at)
   return shape;
 }
 
-void detail::refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, Where at) {
+void detail::refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
   fail("[{}] operands {} and {} are of types {} and {}: convert one with .to() ({}:{})", op, describe(a),
        describe(b), name_of(a.dtype()), name_of(b.dtype()), at.file, at.line);
 }

@@ -6,7 +6,7 @@
 namespace tapestry {
 
 /// The shape that a and b broadcast to. Throws, naming both, the op and its caller.
-Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, Where at);
+Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at);
 
 /// x as a view of `shape`, with stride 0 where it repeats; the shapes must be compatible.
 template <class T>
@@ -20,11 +20,11 @@ View<const T> broadcast_view(const Tensor& x, const Dims& shape) {
 }
 
 namespace detail {
-[[noreturn]] void refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, Where at);
+[[noreturn]] void refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, CallSite at);
 }  // namespace detail
 
 /// Throws if the types differ.
-inline void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, Where at) {
+inline void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
   if (a.dtype() != b.dtype()) [[unlikely]]
     detail::refuse_dtypes(a, b, op, at);
 }

@@ -53,7 +53,7 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
 
 /// y = f(a, b) for each element of the broadcast shape. Messages name the calling function, and `at`.
 template <class F>
-Tensor zip(const Tensor& a, const Tensor& b, const F& f, Where at = {},
+Tensor zip(const Tensor& a, const Tensor& b, const F& f, CallSite at = {},
            const char* op = __builtin_FUNCTION()) {
   check_same_dtype(a, b, op, at);
   if (a.shape() == b.shape()) {
@@ -68,7 +68,7 @@ Tensor zip(const Tensor& a, const Tensor& b, const F& f, Where at = {},
 
 /// y = f(a, b, c); all three must have the same shape already.
 template <class F>
-Tensor zip(const Tensor& a, const Tensor& b, const Tensor& c, const F& f, Where at = {},
+Tensor zip(const Tensor& a, const Tensor& b, const Tensor& c, const F& f, CallSite at = {},
            const char* op = __builtin_FUNCTION()) {
   check_same_dtype(a, b, op, at);
   check_same_dtype(a, c, op, at);

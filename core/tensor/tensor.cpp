@@ -144,7 +144,7 @@ std::vector<double> Tensor::to_vector() const {
   return values;
 }
 
-Tensor Tensor::to(DType target, Where at) const {
+Tensor Tensor::to(DType target, CallSite at) const {
   if (target == dtype()) return *this;
   Tensor result = uninitialised(shape(), target);
   dispatch(dtype(), [&](auto from) {
@@ -196,7 +196,7 @@ void set_frozen(const Tensor& leaf, bool frozen) {
   leaf.body().leaf->frozen = frozen;
 }
 
-void assign(Tensor& target, const Tensor& source, Where at) {
+void assign(Tensor& target, const Tensor& source, CallSite at) {
   if (target.shape() != source.shape())
     fail("[assign] {} cannot take values of shape {} ({}:{})", describe(target), describe(source), at.file,
          at.line);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/simd/view.hpp"
-#include "core/tape/where.hpp"
+#include "core/tape/call_site.hpp"
 #include "core/tensor/buffer.hpp"
 #include "core/tensor/dtype.hpp"
 #include "core/tensor/error.hpp"
@@ -114,7 +114,7 @@ class Tensor {
   std::vector<double> to_vector() const;
 
   /// The same values in another type (differentiable: the gradient is converted back).
-  Tensor to(DType dtype, Where at = {}) const;
+  Tensor to(DType dtype, CallSite at = {}) const;
   /// The same values, cut off from any tape.
   Tensor detach() const;
 
@@ -195,7 +195,7 @@ void set_frozen(const Tensor& leaf, bool frozen);
 /// Writes the values of `source` (same shape; any type) into `target`'s buffer: the one door for optimisers,
 /// initialisers and caches. Backward refuses tensors that were written after it saved them. Throws Error for
 /// other shapes, and for a target that is an expanded view.
-void assign(Tensor& target, const Tensor& source, Where at = {});
+void assign(Tensor& target, const Tensor& source, CallSite at = {});
 /// Notes that target's buffer was written by other means (an optimiser's kernel).
 void mark_written(const Tensor& target);
 

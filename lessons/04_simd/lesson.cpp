@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "core/simd/batch.hpp"  // brings xsimd
+#include "core/simd/lanes.hpp"  // brings xsimd
 #include "core/simd/matmul/tiles.hpp"
 #include "core/simd/runtime/arch.hpp"
 #include "core/simd/runtime/memory.hpp"

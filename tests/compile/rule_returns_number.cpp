@@ -4,7 +4,7 @@
 // error: cannot convert
 #include "core/tape/op.hpp"
 
-tapestry::Tensor identity(const tapestry::Tensor& x, tapestry::Where at = {}) {
+tapestry::Tensor identity(const tapestry::Tensor& x, tapestry::CallSite at = {}) {
 #ifdef WRONG
   return tapestry::op<"identity">(at, x.detach(),
                                   tapestry::wrt(x, [](const tapestry::Tensor&) { return "dy"; }));

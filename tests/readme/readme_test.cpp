@@ -22,7 +22,7 @@ namespace {
 
 // README
 // y = x · σ(x)        ∂x = dy ⊙ (σ(x) + y ⊙ (1 − σ(x)))
-Tensor silu(const Tensor& x, Where at = {}) {
+Tensor silu(const Tensor& x, CallSite at = {}) {
   return op<"silu">(at, map(x, [](auto v) { return v * sigmoid(v); }),
                     wrt(x, [x](const Tensor& dy, const Tensor& y) {
                       const Tensor s = sigmoid(x);

@@ -37,9 +37,9 @@ bool is_blind(const Backward<T>& y, Size item, Size i) {
   return y.lse[item * y.x.queries + i] == -kInfinity<T>;
 }
 
-/// D of every query: what a weight's gradient is compared with.
+/// D of every query: Σ dO⊙O, which is subtracted from the gradients of its weights (delta in FlashAttention-2).
 template <class T>
-void compare_with(const Backward<T>& y, T* d) {
+void compute_deltas(const Backward<T>& y, T* d) {
   const Attention<T>& x = y.x;
   each(worth_threads(x), x.batch * x.heads, [&](Size item) {
     const Size b = item / x.heads, h = item % x.heads;
@@ -48,7 +48,7 @@ void compare_with(const Backward<T>& y, T* d) {
       const Size place = item * x.queries + i;
       d[place] = reduce_add(accumulate<T>(
           x.value_width, T(0), [=](Size c, auto part) { return load(out + c, part) * load(d_out + c, part); },
-          AddBatches{}));
+          AddLanes{}));
       if (y.d_lse != nullptr) d[place] -= y.d_lse[place];
     }
   });
@@ -58,14 +58,14 @@ void compare_with(const Backward<T>& y, T* d) {
 template <class T>
 class KeyPart {
  public:
-  KeyPart(const Backward<T>& y, Size group, const T* compared, double* learned)
+  KeyPart(const Backward<T>& y, Size group, const T* deltas, double* learned)
       : y_(y),
         x_(y.x),
         b_(group / y.group_heads()),
         h_(group % y.group_heads()),
         width_(whole_vectors<T>(x_.width)),
         value_width_(whole_vectors<T>(x_.value_width)),
-        compared_(compared),
+        deltas_(deltas),
         learned_(learned),
         memory_((kQueryTile + kKeyTile) * (2 * width_ + 2 * value_width_) +
                 kKeyTile * (width_ + value_width_) + 4 * kQueryTile * kKeyTile) {
@@ -75,8 +75,8 @@ class KeyPart {
       next += rows * row;
       return Tile<T>{taken, row};
     };
-    key_ = take(kKeyTile, width_), key_turned_ = take(kKeyTile, width_);
-    value_ = take(kKeyTile, value_width_), value_turned_ = take(kKeyTile, value_width_);
+    key_ = take(kKeyTile, width_), key_transposed_ = take(kKeyTile, width_);
+    value_ = take(kKeyTile, value_width_), value_transposed_ = take(kKeyTile, value_width_);
     d_key_ = take(kKeyTile, width_), d_value_ = take(kKeyTile, value_width_);
     query_ = take(kQueryTile, width_), d_out_ = take(kQueryTile, value_width_);
     given_ = take(kQueryTile, kKeyTile), weights_ = take(kQueryTile, kKeyTile);
@@ -92,8 +92,8 @@ class KeyPart {
       std::fill_n(d_value_.data, keys * value_width_, T(0));
       for (Size in_group = 0; in_group < x_.share; ++in_group)
         for (Size i = 0; i < x_.queries; i += kQueryTile)
-          see(h_ * x_.share + in_group, i, key, keys,
-              {d_query + in_group * d_query_head + i * d_query_row, d_query_row});
+          run_tile(h_ * x_.share + in_group, i, key, keys,
+                   {d_query + in_group * d_query_head + i * d_query_row, d_query_row});
       write_rows<T>({d_key_.data, width_}, keys, x_.width, y_.d_key.at(b_, h_) + key * y_.d_key.row,
                     y_.d_key.row);
       write_rows<T>({d_value_.data, value_width_}, keys, x_.value_width,
@@ -107,14 +107,14 @@ class KeyPart {
     const bool* seen = seen_keys(x_.mask, b_, h_ * x_.share, x_.share, key, keys, memory);
     const T *k = x_.key.at(b_, h_) + key * x_.key.row, *v = x_.value.at(b_, h_) + key * x_.value.row;
     copy_rows(k, x_.key.row, keys, x_.width, T(1), seen, key_);
-    turn_rows<T>({key_.data, width_}, keys, x_.width, key_turned_.data);
+    transpose_rows<T>({key_.data, width_}, keys, x_.width, key_transposed_.data);
     copy_rows(k, x_.key.row, keys, x_.width, x_.scale, seen, key_);  // for dQ
     copy_rows(v, x_.value.row, keys, x_.value_width, T(1), seen, value_);
-    turn_rows<T>({value_.data, value_width_}, keys, x_.value_width, value_turned_.data);
+    transpose_rows<T>({value_.data, value_width_}, keys, x_.value_width, value_transposed_.data);
   }
 
   /// One tile: queries [i, i + kQueryTile) of head h.
-  void see(Size h, Size i, Size key, Size keys, Tile<T> d_query) {
+  void run_tile(Size h, Size i, Size key, Size keys, Tile<T> d_query) {
     const std::int32_t pairs = pairs_at(x_.mask, b_, h, i / kQueryTile, key / kKeyTile);
     if (pairs == TileMask::kNone) return;
     const bool* live = pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
@@ -130,14 +130,14 @@ class KeyPart {
     if (x_.pairs != nullptr)
       x_.pairs->forward(tile, query, k);
     else
-      multiply_turned<T>(strips, queries, x_.width, query, key_turned_.data, weights_);
+      multiply_transposed<T>(strips, queries, x_.width, query, key_transposed_.data, weights_);
     const bool learns = x_.score != nullptr && x_.score->learned() > 0;
     if (learns)
       for (Size row = 0; row < queries; ++row)
         std::copy_n(weights_.data + row * kKeyTile, padded<T>(keys), given_.data + row * kKeyTile);
     if (x_.score != nullptr) x_.score->forward(tile, slopes_.data);
     hide(tile, strips);
-    multiply_turned<T>(strips, queries, x_.value_width, d_out, value_turned_.data, d_scores_);
+    multiply_transposed<T>(strips, queries, x_.value_width, d_out, value_transposed_.data, d_scores_);
     if (x_.drop != nullptr) drop(x_, tile, d_scores_.data);
     weigh((b_ * x_.heads + h) * x_.queries + i, queries, strips);
     if (x_.drop != nullptr) drop(x_, tile, weights_.data);
@@ -157,11 +157,11 @@ class KeyPart {
 
   /// From the gradients of what the score made to those of what it was given.
   void multiply_by_slopes(Size queries, Size keys) {
-    const Batch<T> none(T(0));
+    const Lanes<T> none(T(0));
     for (Size i = 0; i < queries; ++i)
       for (Size j = i * kKeyTile; j < i * kKeyTile + keys; j += kLanes<T>) {
-        const Batch<T> d = load(static_cast<const T*>(d_scores_.data + j));
-        const Batch<T> slope = load(static_cast<const T*>(slopes_.data + j));
+        const Lanes<T> d = load(static_cast<const T*>(d_scores_.data + j));
+        const Lanes<T> slope = load(static_cast<const T*>(slopes_.data + j));
         store(d_scores_.data + j, select(d == none, none, d * slope));  // whatever the slope of a masked pair
       }
   }
@@ -175,10 +175,10 @@ class KeyPart {
         for (T* row : {weights, d}) std::fill_n(row, strips.padded_keys(), T(0));
         return;
       }
-      const Batch<T> base(lse), compared(compared_[first + i]), none(T(0));
+      const Lanes<T> base(lse), delta(deltas_[first + i]), none(T(0));
       for (Size j = keys.begin; j < keys.end; j += kLanes<T>) {
-        const Batch<T> weight = weight_of(load(static_cast<const T*>(weights + j)) - base);
-        const Batch<T> change = weight * (load(static_cast<const T*>(d + j)) - compared);
+        const Lanes<T> weight = weight_of(load(static_cast<const T*>(weights + j)) - base);
+        const Lanes<T> change = weight * (load(static_cast<const T*>(d + j)) - delta);
         store(weights + j, weight);
         store(d + j, select(weight == none, none, change));  // what has no weight has no gradient, NaN or not
       }
@@ -190,11 +190,11 @@ class KeyPart {
   const Backward<T>& y_;
   const Attention<T>& x_;
   Size b_, h_, width_, value_width_;
-  const T* compared_;
+  const T* deltas_;
   double* learned_;
   Scratch<T> memory_;
-  Tile<T> key_, key_turned_, value_, value_turned_, d_key_, d_value_, query_, d_out_, given_, weights_,
-      d_scores_, slopes_;
+  Tile<T> key_, key_transposed_, value_, value_transposed_, d_key_, d_value_, query_, d_out_, given_,
+      weights_, d_scores_, slopes_;
 };
 
 }  // namespace
@@ -210,8 +210,8 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
   }
   const Backward<T> y{x, out, lse, d_out, d_lse, d_query, d_key, d_value};
   const Size groups = y.groups(), key_tiles = ceil_div(x.keys, kKeyTile), width = whole_vectors<T>(x.width);
-  const Scratch<T> compared(x.batch * x.heads * x.queries);
-  compare_with(y, compared.data());
+  const Scratch<T> deltas(x.batch * x.heads * x.queries);
+  compute_deltas(y, deltas.data());
 
   const Size parts = std::clamp<Size>(kFewGroups / groups, 1, std::max<Size>(1, key_tiles));
   const Size tasks = groups * parts;
@@ -229,7 +229,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
                      : beside.data() + task * x.share * head;
     for (Size h = 0; h < x.share; ++h)
       for (Size i = 0; i < x.queries; ++i) std::fill_n(to + h * head + i * row, width, T(0));
-    KeyPart<T>(y, group, compared.data(), learned_by.data() + task * learned)
+    KeyPart<T>(y, group, deltas.data(), learned_by.data() + task * learned)
         .run(part * key_tiles / parts, (part + 1) * key_tiles / parts, to, head, row);
   });
   if (!in_place)

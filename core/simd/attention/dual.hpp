@@ -14,14 +14,14 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 template <class T>
 struct Dual {
-  using Lanes = Batch<T>;
-  Lanes value, slope;
+  using Value = Lanes<T>;
+  Value value, slope;
 
-  Dual(Lanes value_in, Lanes slope_in) : value(value_in), slope(slope_in) {}
+  Dual(Value value_in, Value slope_in) : value(value_in), slope(slope_in) {}
   /// Constants.
-  Dual(Lanes constant) : value(constant), slope(T(0)) {}
+  Dual(Value constant) : value(constant), slope(T(0)) {}
   template <class Number>
-  requires std::is_arithmetic_v<Number> Dual(Number constant) : Dual(Lanes(constant)) {}
+  requires std::is_arithmetic_v<Number> Dual(Number constant) : Dual(Value(constant)) {}
 
   friend Dual operator+(Dual a, Dual b) { return {a.value + b.value, a.slope + b.slope}; }
   friend Dual operator-(Dual a, Dual b) { return {a.value - b.value, a.slope - b.slope}; }
@@ -29,7 +29,7 @@ struct Dual {
     return {a.value * b.value, fma(a.slope, b.value, a.value * b.slope)};
   }
   friend Dual operator/(Dual a, Dual b) {
-    const Lanes ratio = a.value / b.value;
+    const Value ratio = a.value / b.value;
     return {ratio, (a.slope - ratio * b.slope) / b.value};
   }
   friend Dual operator-(Dual a) { return {-a.value, -a.slope}; }
@@ -39,49 +39,49 @@ struct Dual {
   Dual& operator*=(Dual other) { return *this = *this * other; }
   Dual& operator/=(Dual other) { return *this = *this / other; }
 
-  friend BatchBool<T> operator<(Dual a, Dual b) { return a.value < b.value; }
-  friend BatchBool<T> operator<=(Dual a, Dual b) { return a.value <= b.value; }
-  friend BatchBool<T> operator>(Dual a, Dual b) { return a.value > b.value; }
-  friend BatchBool<T> operator>=(Dual a, Dual b) { return a.value >= b.value; }
-  friend BatchBool<T> operator==(Dual a, Dual b) { return a.value == b.value; }
-  friend BatchBool<T> operator!=(Dual a, Dual b) { return a.value != b.value; }
+  friend LanesBool<T> operator<(Dual a, Dual b) { return a.value < b.value; }
+  friend LanesBool<T> operator<=(Dual a, Dual b) { return a.value <= b.value; }
+  friend LanesBool<T> operator>(Dual a, Dual b) { return a.value > b.value; }
+  friend LanesBool<T> operator>=(Dual a, Dual b) { return a.value >= b.value; }
+  friend LanesBool<T> operator==(Dual a, Dual b) { return a.value == b.value; }
+  friend LanesBool<T> operator!=(Dual a, Dual b) { return a.value != b.value; }
 
-  friend Dual select(BatchBool<T> condition, Dual yes, Dual no) {
+  friend Dual select(LanesBool<T> condition, Dual yes, Dual no) {
     return {select(condition, yes.value, no.value), select(condition, yes.slope, no.slope)};
   }
   friend Dual select(bool condition, Dual yes, Dual no) { return condition ? yes : no; }
   friend Dual min(Dual a, Dual b) { return select(a.value == b.value, half(a, b), select(b < a, b, a)); }
   friend Dual max(Dual a, Dual b) { return select(a.value == b.value, half(a, b), select(b > a, b, a)); }
   friend Dual abs(Dual a) {
-    const Lanes zero(T(0));
+    const Value zero(T(0));
     return select(a.value == zero, Dual(zero), select(a.value < zero, -a, a));
   }
   friend Dual exp(Dual a) {
-    const Lanes y = exp(a.value);
+    const Value y = exp(a.value);
     return {y, a.slope * y};
   }
   friend Dual log(Dual a) { return {log(a.value), a.slope / a.value}; }
   friend Dual sqrt(Dual a) {
-    const Lanes y = sqrt(a.value);
+    const Value y = sqrt(a.value);
     return {y, a.slope / (y + y)};
   }
   friend Dual tanh(Dual a) {
-    const Lanes y = tanh(a.value);
-    return {y, a.slope * (Lanes(T(1)) - y * y)};
+    const Value y = tanh(a.value);
+    return {y, a.slope * (Value(T(1)) - y * y)};
   }
   friend Dual sigmoid(Dual a) {
-    const Lanes y = sigmoid(a.value);
-    return {y, a.slope * y * (Lanes(T(1)) - y)};
+    const Value y = sigmoid(a.value);
+    return {y, a.slope * y * (Value(T(1)) - y)};
   }
   friend Dual sin(Dual a) { return {sin(a.value), a.slope * cos(a.value)}; }
   friend Dual cos(Dual a) { return {cos(a.value), -a.slope * sin(a.value)}; }
-  friend Dual floor(Dual a) { return {floor(a.value), Lanes(T(0))}; }
+  friend Dual floor(Dual a) { return {floor(a.value), Value(T(0))}; }
   friend Dual fmod(Dual a, Dual b) {
     return {fmod(a.value, b.value), fma(-whole_quotient(a.value, b.value), b.slope, a.slope)};
   }
   friend Dual operator%(Dual a, Dual b) { return fmod(a, b); }
   friend Dual pow(Dual a, Dual b) {
-    const Lanes y = pow(a.value, b.value);
+    const Value y = pow(a.value, b.value);
     return {y, pow_slope(a.value, b.value, a.slope) + pow_exponent_slope(a.value, y, b.slope)};
   }
   /// An exponent that is the same on all lanes: small whole ones are products.
@@ -89,13 +89,13 @@ struct Dual {
   requires std::is_arithmetic_v<Number>
   friend Dual pow(Dual a, Number n) {
     const auto exponent = static_cast<double>(n);
-    if (exponent == 0) return Dual(Lanes(T(1)));
-    return {pow(a.value, exponent), a.slope * (Lanes(T(exponent)) * pow(a.value, exponent - 1))};
+    if (exponent == 0) return Dual(Value(T(1)));
+    return {pow(a.value, exponent), a.slope * (Value(T(exponent)) * pow(a.value, exponent - 1))};
   }
 
  private:
   /// Where a and b are equal: their mean has half of each slope.
-  static Dual half(Dual a, Dual b) { return {a.value, (a.slope + b.slope) * Lanes(T(0.5))}; }
+  static Dual half(Dual a, Dual b) { return {a.value, (a.slope + b.slope) * Value(T(0.5))}; }
 };
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

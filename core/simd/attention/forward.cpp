@@ -39,11 +39,11 @@ struct Online {
     T base[kQueryTile];
     strips.each_query(queries, [&](Size i, Span keys) {
       const T* row = scores + i * kKeyTile;
-      Batch<T> peak(-kInfinity<T>);
+      Lanes<T> peak(-kInfinity<T>);
       for (Size j = keys.begin; j < keys.end; j += kL) peak = max_nan(peak, load(row + j));
       const T before = top[i];
       sees[i] |= reduce_max(peak) != -kInfinity<T>;
-      top[i] = reduce_max(max_nan(peak, Batch<T>(before)));
+      top[i] = reduce_max(max_nan(peak, Lanes<T>(before)));
       base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // nothing to see so far: all weights 0
       shrink[i] = before - base[i];
     });
@@ -52,9 +52,9 @@ struct Online {
       store(shrink + i, exp_nonpositive(load(static_cast<const T*>(shrink + i))));
     strips.each_query(queries, [&](Size i, Span keys) {
       T* row = scores + i * kKeyTile;
-      Batch<T> total(T(0));
+      Lanes<T> total(T(0));
       for (Size j = keys.begin; j < keys.end; j += kL) {
-        const Batch<T> weight = weight_of(load(static_cast<const T*>(row + j)) - Batch<T>(base[i]));
+        const Lanes<T> weight = weight_of(load(static_cast<const T*>(row + j)) - Lanes<T>(base[i]));
         store(row + j, weight);
         total += weight;
       }
@@ -81,21 +81,21 @@ class Chunk {
         sums_(queries_ + count * width_),
         scores_(sums_ + count * value_width_),
         keys_(scores_ + kQueryTile * kKeyTile),
-        turned_(keys_ + kKeyTile * width_),
-        values_(turned_ + kKeyTile * width_) {}
+        transposed_(keys_ + kKeyTile * width_),
+        values_(transposed_ + kKeyTile * width_) {}
 
   void run(Heads<T> out, T* lse) {
     copy_rows(x_.query.at(b_, h_) + first_ * x_.query.row, x_.query.row, count_, x_.width, x_.scale, nullptr,
               {queries_, width_});
     std::fill_n(sums_, count_ * value_width_, T(0));
     for (Online<T>& online : online_) online.start(x_.sink == nullptr ? -kInfinity<T> : x_.sink[h_]);
-    for (Size key = 0; key < x_.keys; key += kKeyTile) see(key);
+    for (Size key = 0; key < x_.keys; key += kKeyTile) attend_to(key);
     finish(out, lse);
   }
 
  private:
   /// All queries look at the keys [key, key + kKeyTile).
-  void see(Size key) {
+  void attend_to(Size key) {
     const Size keys = std::min(kKeyTile, x_.keys - key);
     bool copied = false;
     for (Size i = 0; i < count_; i += kQueryTile) {
@@ -112,7 +112,7 @@ class Chunk {
       if (x_.pairs != nullptr)
         x_.pairs->forward(tile, query, {keys_, width_});
       else
-        multiply_turned<T>(strips, queries, x_.width, query, turned_, {scores_, kKeyTile});
+        multiply_transposed<T>(strips, queries, x_.width, query, transposed_, {scores_, kKeyTile});
       if (x_.score != nullptr) x_.score->forward(tile);
       hide(tile, strips);
       Online<T>& online = online_[i / kQueryTile];
@@ -128,7 +128,7 @@ class Chunk {
   void shrink(T* row, T factor) const {
     if (factor == T(1)) return;
     for (Size c = 0; c < value_width_; c += kLanes<T>)
-      store(row + c, load(static_cast<const T*>(row + c)) * Batch<T>(factor));
+      store(row + c, load(static_cast<const T*>(row + c)) * Lanes<T>(factor));
   }
 
   void copy_keys(Size key, Size keys) {
@@ -137,7 +137,7 @@ class Chunk {
     const bool* seen = seen_keys(x_.mask, b_, shared * x_.share, x_.share, key, keys, memory);
     copy_rows(x_.key.at(b_, shared) + key * x_.key.row, x_.key.row, keys, x_.width, T(1), seen,
               {keys_, width_});
-    turn_rows<T>({keys_, width_}, keys, x_.width, turned_);
+    transpose_rows<T>({keys_, width_}, keys, x_.width, transposed_);
     copy_rows(x_.value.at(b_, shared) + key * x_.value.row, x_.value.row, keys, x_.value_width, T(1), seen,
               {values_, value_width_});
   }
@@ -163,7 +163,7 @@ class Chunk {
   const Attention<T>& x_;
   Size b_, h_, first_, count_, width_, value_width_;
   Scratch<T> memory_;
-  T *queries_, *sums_, *scores_, *keys_, *turned_, *values_;
+  T *queries_, *sums_, *scores_, *keys_, *transposed_, *values_;
   Online<T> online_[kChunkTiles];
 };
 

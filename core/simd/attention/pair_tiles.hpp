@@ -34,10 +34,10 @@ class LambdaPairs final : public TilePairs<T> {
   void forward(const ScoreTile<T>& tile, Tile<const T> query, Tile<const T> key) const override {
     each_pair(tile, [&](Size i, Size j) {
       const T *q = query.data + i * query.row, *k = key.data + j * key.row;
-      Batch<T> sum(T(0));
+      Lanes<T> sum(T(0));
       const Place at = place_of(tile, i, j);
       each_unit([&](Size u, Size n) {
-        const Batch<T> term = value(inputs(q, k, tile.head, u, n), at, std::make_index_sequence<N>{});
+        const Lanes<T> term = value(inputs(q, k, tile.head, u, n), at, std::make_index_sequence<N>{});
         sum += n == kLanes<T> ? term : first_lanes(term, n);
       });
       tile.scores[i * kKeyTile + j] = reduce_add(sum);
@@ -65,8 +65,8 @@ class LambdaPairs final : public TilePairs<T> {
       each_unit([&](Size u, Size n) {
         const Inputs x = inputs(q, k, tile.head, u, n);
         const auto add = [&](std::size_t input, T* to) {
-          const Batch<T> slope = slope_of(x, at, input, std::make_index_sequence<N>{});
-          store_n(to, fma(Batch<T>(change), slope, load_n(static_cast<const T*>(to), n)), n);
+          const Lanes<T> slope = slope_of(x, at, input, std::make_index_sequence<N>{});
+          store_n(to, fma(Lanes<T>(change), slope, load_n(static_cast<const T*>(to), n)), n);
         };
         add(0, d_query.data + i * d_query.row + u);
         add(1, d_key.data + j * d_key.row + u);
@@ -78,11 +78,11 @@ class LambdaPairs final : public TilePairs<T> {
   }
 
  private:
-  using Inputs = std::array<Batch<T>, 2 + N>;
-  using Place = At<WholeNumber, Batch<T>>;
+  using Inputs = std::array<Lanes<T>, 2 + N>;
+  using Place = At<WholeNumber, Lanes<T>>;
 
   static Place place_of(const ScoreTile<T>& tile, Size i, Size j) {
-    return {{tile.batch}, {tile.head}, Batch<T>(tile.first_query + i), Batch<T>(tile.first_key + j)};
+    return {{tile.batch}, {tile.head}, Lanes<T>(tile.first_query + i), Lanes<T>(tile.first_key + j)};
   }
 
   template <class Body>
@@ -103,7 +103,7 @@ class LambdaPairs final : public TilePairs<T> {
     return x;
   }
   /// The lanes behind the first n as 0: a lambda of zeros need not be 0.
-  static Batch<T> first_lanes(Batch<T> x, Size n) {
+  static Lanes<T> first_lanes(Lanes<T> x, Size n) {
     T lanes[kLanes<T>] = {};
     store_n(lanes, x, n);
     return load(static_cast<const T*>(lanes));
@@ -117,13 +117,13 @@ class LambdaPairs final : public TilePairs<T> {
       return Number(f_(q, k, weights...));
   }
   template <std::size_t... W>
-  Batch<T> value(const Inputs& x, const Place& at, std::index_sequence<W...>) const {
+  Lanes<T> value(const Inputs& x, const Place& at, std::index_sequence<W...>) const {
     return evaluate(at, x[0], x[1], x[2 + W]...);
   }
   /// ∂f / ∂(input number `input`). The compiler sees that the inputs' values are the same each time.
   template <std::size_t... W>
-  Batch<T> slope_of(const Inputs& x, const Place& at, std::size_t input, std::index_sequence<W...>) const {
-    const auto dual = [&](std::size_t i) { return Dual<T>(x[i], Batch<T>(T(i == input ? 1 : 0))); };
+  Lanes<T> slope_of(const Inputs& x, const Place& at, std::size_t input, std::index_sequence<W...>) const {
+    const auto dual = [&](std::size_t i) { return Dual<T>(x[i], Lanes<T>(T(i == input ? 1 : 0))); };
     return evaluate(at, dual(0), dual(1), dual(2 + W)...).slope;
   }
 

@@ -52,8 +52,8 @@ struct WholeNumber {
 
   operator double() const { return static_cast<double>(value); }
   template <class T>
-  operator Batch<T>() const {
-    return Batch<T>(value);
+  operator Lanes<T>() const {
+    return Lanes<T>(value);
   }
   template <class T>
   operator Dual<T>() const {
@@ -112,7 +112,7 @@ struct Reading {
 
   /// Adds the lanes to the gradient of the table that the derivative is for, a sum of f64: over a long text
   /// one of f32 would lose digits. Lanes that are not live are 0.
-  void add(double* gradients, Batch<T> change) const {
+  void add(double* gradients, Lanes<T> change) const {
     double* to = gradients + learned;
     const bool whole = lanes >= kLanes<T>;
     if (places.spaced && places.step == 0) {
@@ -132,7 +132,7 @@ struct Reading {
   }
 
  private:
-  static void add_lanes(double* to, Batch<T> change) {
+  static void add_lanes(double* to, Lanes<T> change) {
     T changes[kLanes<T>];
     store(changes, change);
     for (Size lane = 0; lane < kLanes<T>; ++lane) to[lane] += static_cast<double>(changes[lane]);
@@ -151,11 +151,11 @@ class Reader {
     if (static_cast<int>(sizeof...(I)) != table_.shape.rank()) fail_rank(table_.shape, sizeof...(I));
     const bool seeded = table_.learned >= 0 && reading_.count++ == reading_.seed;
     if (seeded) reading_.learned = table_.learned;
-    const Batch<T> value = read(seeded, lanes_of(index)...);
-    if constexpr (std::is_same_v<Number, Batch<T>>) {
+    const Lanes<T> value = read(seeded, lanes_of(index)...);
+    if constexpr (std::is_same_v<Number, Lanes<T>>) {
       return value;
     } else {
-      return {value, Batch<T>(T(seeded ? 1 : 0))};
+      return {value, Lanes<T>(T(seeded ? 1 : 0))};
     }
   }
   /// Not defined: core/attention/score_lambda.hpp refuses brackets in one sentence, and this keeps others
@@ -165,13 +165,13 @@ class Reader {
 
  private:
   template <class... I>
-  Batch<T> read(bool seeded, I... index) const {
+  Lanes<T> read(bool seeded, I... index) const {
     Places places;
     int axis = 0;
     places.spaced = (go_on_spaced(places, axis++, index) && ...);
     if (seeded) reading_.places = places;
     if constexpr ((std::is_same_v<I, Size> && ...)) {
-      return Batch<T>(table_.data[places.first]);
+      return Lanes<T>(table_.data[places.first]);
     } else if (places.spaced) {
       return spaced_values(places);
     } else {
@@ -193,7 +193,7 @@ class Reader {
     } else if constexpr (std::is_same_v<I, Dual<T>>) {
       return index.value;
     } else {
-      return Batch<T>(index);
+      return Lanes<T>(index);
     }
   }
 
@@ -209,7 +209,7 @@ class Reader {
     return true;
   }
   /// False if the lanes are not evenly spaced, or not all inside.
-  bool go_on_spaced(Places& places, int axis, Batch<T> index) const {
+  bool go_on_spaced(Places& places, int axis, Lanes<T> index) const {
     const T first = lane(index, 0), step = lane(index, 1) - first;
     if (!all(index == fma(iota<T>(), step, first))) return false;
     const Size size = table_.shape[axis], most = std::min(kLanes<T>, reading_.lanes) - 1;
@@ -225,7 +225,7 @@ class Reader {
   void go_on_each(EachPlace<T>& each, int axis, Size index) const {
     for (Size& place : each) place = place * table_.shape[axis] + checked(axis, index);
   }
-  void go_on_each(EachPlace<T>& each, int axis, Batch<T> index) const {
+  void go_on_each(EachPlace<T>& each, int axis, Lanes<T> index) const {
     T indices[kLanes<T>];
     store(indices, index);
     for (Size lane = 0; lane < kLanes<T>; ++lane) {
@@ -239,10 +239,10 @@ class Reader {
     }
   }
 
-  Batch<T> spaced_values(const Places& places) const {
+  Lanes<T> spaced_values(const Places& places) const {
     const T* first = table_.data + places.first;
     const Size count = std::min(kLanes<T>, reading_.lanes);
-    if (places.step == 0) return Batch<T>(*first);
+    if (places.step == 0) return Lanes<T>(*first);
     if (places.step == 1) return load_n(first, count);
     if (places.step == -1 && count == kLanes<T>) return reverse(load(first - (kLanes<T> - 1)));
     T values[kLanes<T>] = {};

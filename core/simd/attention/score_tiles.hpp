@@ -32,31 +32,31 @@ class LambdaTiles final : public TileScore<T> {
   Size learned() const override { return learned_; }
 
   void forward(const ScoreTile<T>& tile) const override {
-    each(tile, [&](Size, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
-      const Batch<T> before = load(static_cast<const T*>(scores));
-      const Batch<T> after = evaluate<Batch<T>>(before, at, reading);
+    each(tile, [&](Size, T* scores, const At<WholeNumber, Lanes<T>>& at, Reading<T>& reading) {
+      const Lanes<T> before = load(static_cast<const T*>(scores));
+      const Lanes<T> after = evaluate<Lanes<T>>(before, at, reading);
       store(scores, after);
-      if (any(!(after < Batch<T>(std::numeric_limits<T>::infinity())))) check(before, after, reading);
+      if (any(!(after < Lanes<T>(std::numeric_limits<T>::infinity())))) check(before, after, reading);
     });
   }
 
   void forward(const ScoreTile<T>& tile, T* slopes) const override {
-    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
-      const Batch<T> before = load(static_cast<const T*>(scores));
-      const Dual<T> after = evaluate<Dual<T>>(Dual<T>(before, Batch<T>(T(1))), at, reading);
+    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Lanes<T>>& at, Reading<T>& reading) {
+      const Lanes<T> before = load(static_cast<const T*>(scores));
+      const Dual<T> after = evaluate<Dual<T>>(Dual<T>(before, Lanes<T>(T(1))), at, reading);
       store(scores, after.value);
       store(slopes + offset, after.slope);
     });
   }
 
   void backward(const ScoreTile<T>& tile, const T* d, double* learned) const override {
-    const Batch<T> none(T(0));
-    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) {
-      const Batch<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);
+    const Lanes<T> none(T(0));
+    each(tile, [&](Size offset, T* scores, const At<WholeNumber, Lanes<T>>& at, Reading<T>& reading) {
+      const Lanes<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);
       // Once for each read of what is learned; how many there are shows the first time.
       for (int read = 0, reads = 1; read < reads; ++read) {
         reading.seed = read;
-        const Batch<T> slope = evaluate<Dual<T>>(Dual<T>(score), at, reading).slope;
+        const Lanes<T> slope = evaluate<Dual<T>>(Dual<T>(score), at, reading).slope;
         reads = reading.count;
         if (reads > 0) reading.add(learned, select(dy == none, none, dy * slope));
       }
@@ -65,7 +65,7 @@ class LambdaTiles final : public TileScore<T> {
 
  private:
   template <class Number>
-  Number evaluate(Number s, const At<WholeNumber, Batch<T>>& at, Reading<T>& reading) const {
+  Number evaluate(Number s, const At<WholeNumber, Lanes<T>>& at, Reading<T>& reading) const {
     reading.count = 0;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return Number(f_(s, at, Reader<T, Number>(sources_[I], reading)...));
@@ -77,7 +77,7 @@ class LambdaTiles final : public TileScore<T> {
   template <class Body>
   void each(const ScoreTile<T>& tile, const Body& body) const {
     constexpr Size kL = kLanes<T>;
-    const Batch<T> lanes = iota<T>();
+    const Lanes<T> lanes = iota<T>();
     Reading<T> reading;
     for (Size i = 0; i < tile.queries; ++i) {
       reading.first = {tile.batch, tile.head, tile.first_query + i, 0};
@@ -85,15 +85,15 @@ class LambdaTiles final : public TileScore<T> {
         reading.first.j = tile.first_key + j;
         reading.lanes = tile.keys - j;
         if (tile.live != nullptr) reading.live = tile.live + i * kKeyTile + j;
-        const At<WholeNumber, Batch<T>> at{
-            {tile.batch}, {tile.head}, Batch<T>(reading.first.i), lanes + Batch<T>(reading.first.j)};
+        const At<WholeNumber, Lanes<T>> at{
+            {tile.batch}, {tile.head}, Lanes<T>(reading.first.i), lanes + Lanes<T>(reading.first.j)};
         body(i * kKeyTile + j, tile.scores + i * kKeyTile + j, at, reading);
       }
     }
   }
 
   /// A score that went wrong, unless it does not count or was wrong before.
-  void check(Batch<T> before, Batch<T> after, const Reading<T>& reading) const {
+  void check(Lanes<T> before, Lanes<T> after, const Reading<T>& reading) const {
     T was[kLanes<T>], is[kLanes<T>];
     store(was, before);
     store(is, after);

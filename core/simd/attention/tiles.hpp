@@ -2,7 +2,7 @@
 // on the matmul's register tile, masks.
 //
 // All tiles are dense, their rows padded with zeros to whole vectors, so that no product has ragged columns;
-// turned ones to whole panels, as they are packed.
+// transposed ones to whole panels, as they are packed.
 //
 //     keys →                 Of a tile that a mask cuts, each strip of 12 queries has its own part:
 //     ┌──────────┐           from the first to the last key that one of its queries sees. Sums over
@@ -16,7 +16,7 @@
 #include <cstddef>
 
 #include "core/simd/attention/attention.hpp"
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/matmul/blocks.hpp"
 #include "core/simd/matmul/pack.hpp"
 #include "core/simd/matmul/tiles.hpp"
@@ -30,9 +30,9 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 /// exactly 0: no sum would show them, and their products lie below the normal numbers, where processors of
 /// Intel's take some hundred cycles for each.
 template <class T>
-inline Batch<T> weight_of(Batch<T> x) {
+inline Lanes<T> weight_of(Lanes<T> x) {
   constexpr T kFaintest = T(0.7) * internal::ExpConstants<T>::kNormalLow;
-  return select(x < Batch<T>(kFaintest), Batch<T>(T(0)), exp_nonpositive(x));
+  return select(x < Lanes<T>(kFaintest), Lanes<T>(T(0)), exp_nonpositive(x));
 }
 
 /// Whether threads pay.
@@ -162,12 +162,12 @@ void add_product(Size rows, Size columns, Size k, const T* a, Size a_row, Size a
       terms_of);
 }
 
-/// c = a·bᵀ where b was turned by turn_rows: scores of queries and keys, in the strips' panels.
+/// c = a·bᵀ where b was transposed by transpose_rows: scores of queries and keys, in the strips' panels.
 template <class T>
-void multiply_turned(const Strips<T>& strips, Size queries, Size k, Tile<const T> a, const T* turned,
-                     Tile<T> c) {
+void multiply_transposed(const Strips<T>& strips, Size queries, Size k, Tile<const T> a, const T* transposed,
+                         Tile<T> c) {
   multiply<T>(
-      {queries, strips.padded_keys(), k, a.data, a.row, 1, turned, kPanelColumns<T>, kPanelColumns<T> * k,
+      {queries, strips.padded_keys(), k, a.data, a.row, 1, transposed, kPanelColumns<T>, kPanelColumns<T> * k,
        c.data, c.row, false},
       [&](Size i, Size rows) { return strips.panels_of(i, rows); },
       [=](Size, Size) {
@@ -184,16 +184,16 @@ void copy_rows(const T* x, Size x_row, Size rows, Size width, T scale, const boo
     const T* from = x + i * x_row;
     Size c = 0;
     if (live == nullptr || live[i]) {
-      for (; c + kL <= width; c += kL) store(out + c, load(from + c) * Batch<T>(scale));
+      for (; c + kL <= width; c += kL) store(out + c, load(from + c) * Lanes<T>(scale));
       for (; c < width; ++c) out[c] = from[c] * scale;
     }
     std::fill(out + c, out + to.row, T(0));
   }
 }
 
-/// A tile's rows as columns, in panels for multiply_turned.
+/// A tile's rows as columns, in panels for multiply_transposed.
 template <class T>
-void turn_rows(Tile<const T> tile, Size rows, Size width, T* to) {
+void transpose_rows(Tile<const T> tile, Size rows, Size width, T* to) {
   for (Size j = 0; j < rows; j += kPanelColumns<T>)
     pack_b_panel(tile.data + j * tile.row, 1, tile.row, width, std::min(kPanelColumns<T>, rows - j),
                  to + j * width);

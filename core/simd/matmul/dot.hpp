@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/matmul/blocks.hpp"
 #include "core/simd/matmul/matmul.hpp"
 #include "core/simd/matmul/tiles.hpp"
@@ -43,19 +43,19 @@ struct DotStep {
 template <class T, int M, int N>
 void dot_tile(const DotStep<T>& step) {
   constexpr Size kL = kLanes<T>;
-  Batch<T> sum[M][N];
+  Lanes<T> sum[M][N];
 #pragma GCC unroll 4
   for (int i = 0; i < M; ++i) {
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) sum[i][j] = Batch<T>(T(0));
+    for (int j = 0; j < N; ++j) sum[i][j] = Lanes<T>(T(0));
   }
   const auto add = [&](const auto& load_at) {
-    Batch<T> a[M];
+    Lanes<T> a[M];
 #pragma GCC unroll 4
     for (int i = 0; i < M; ++i) a[i] = load_at(step.a + i * step.a_row);
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j) {
-      Batch<T> b = load_at(step.b + j * step.b_row);
+      Lanes<T> b = load_at(step.b + j * step.b_row);
       if constexpr (M > 1) keep_in_register(b);
 #pragma GCC unroll 4
       for (int i = 0; i < M; ++i) sum[i][j] = fma(a[i], b, sum[i][j]);

@@ -45,9 +45,9 @@ class Product {
     kc_ = x.k <= most ? x.k : round_up(ceil_div(x.k, ceil_div(x.k, most)), 8);
     one_block_ = x.m * kc_ * kBytes <= kBlockBytes;
     // A transposed a is read a cache line for each k, so packing it pays sooner.
-    const bool turned = x.a_col != 1;
-    pack_a_ =
-        x.m >= 64 && x.n >= (turned ? 96 : 200) && (turned || !one_block_ || x.a_row * kBytes % 2048 == 0);
+    const bool transposed = x.a_col != 1;
+    pack_a_ = x.m >= 64 && x.n >= (transposed ? 96 : 200) &&
+              (transposed || !one_block_ || x.a_row * kBytes % 2048 == 0);
   }
 
   void run(const T* a, const T* b, T* c, bool parallel) const {
@@ -229,7 +229,7 @@ class Product {
       const T* from = step.start + i * step.start_row;
       T* to = beside + i * wide;
       std::copy_n(from, whole, to);
-      store(to + whole, Batch<T>(T(0)));
+      store(to + whole, Lanes<T>(T(0)));
       std::copy_n(from + whole, part, to + whole + lane);
     }
     step.start = step.c = beside;

@@ -2,7 +2,7 @@
 //
 // b becomes panels of kTileVectors vectors: panel j holds row 0, row 1, … row k - 1 of its columns, one after
 // the other, with zeros behind the last column. a becomes panels of a tile's rows: column 0, column 1, …
-// Transposed operands are turned in registers, kLanes × kLanes elements at a time.
+// Transposed operands are transposed in registers, kLanes × kLanes elements at a time.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/matmul/tiles.hpp"
 #include "core/simd/runtime/arch.hpp"
 
@@ -129,7 +129,7 @@ void pack_a(const T* a, Size row, Size col, Size m, Size k, T* to) {
     rows = next_tile_rows<T>(m);
     Size p = 0;
     if (col == 1) {
-      // kLanes columns of the panel at a time, turned in registers. A short column is stored as a whole
+      // kLanes columns of the panel at a time, transposed in registers. A short column is stored as a whole
       // vector all the same: what is too much, the next column overwrites.
       for (; p + kL <= k; p += kL) packing::transpose_rows(a + p, row, rows, to + p * rows);
     } else if (row == 1 && rows == kTileRows<T>) {

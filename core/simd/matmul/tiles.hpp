@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/runtime/arch.hpp"
 #include "core/simd/runtime/memory.hpp"
 
@@ -52,7 +52,7 @@ template <class T, int M, int V>
 void register_tile(const TileStep<T>& operands) {
   const TileStep<T> step = operands;  // its own copy: stores to c could change the caller's
   constexpr Size kL = kLanes<T>;
-  Batch<T> sum[M][V];
+  Lanes<T> sum[M][V];
   const T* from = step.start;
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i, from += step.start_row) {
@@ -68,26 +68,26 @@ void register_tile(const TileStep<T>& operands) {
   const T* b = step.b;
   const Size a_row = step.a_row, a_col = step.a_col, b_row = step.b_row, b_last = step.b_last;
   const auto row = [&](int v) { return load(b + (v == V - 1 ? b_last : v * kL)); };
-  const auto factor = [&](int i) { return Batch<T>(a[i / 3][i % 3 * a_row]); };
+  const auto factor = [&](int i) { return Lanes<T>(a[i / 3][i % 3 * a_row]); };
   for (Size p = step.k; p > 0; --p) {
     // What is used most often is loaded first and stays: V rows of b, or, in a wide tile, M factors.
     if constexpr (V <= M) {
-      Batch<T> rows[V];
+      Lanes<T> rows[V];
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) keep_in_register(rows[v] = row(v));
 #pragma GCC unroll 16
       for (int i = 0; i < M; ++i) {
-        const Batch<T> one = factor(i);
+        const Lanes<T> one = factor(i);
 #pragma GCC unroll 8
         for (int v = 0; v < V; ++v) sum[i][v] = fma(one, rows[v], sum[i][v]);
       }
     } else {
-      Batch<T> factors[M];
+      Lanes<T> factors[M];
 #pragma GCC unroll 16
       for (int i = 0; i < M; ++i) factors[i] = factor(i);
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) {
-        Batch<T> one = row(v);
+        Lanes<T> one = row(v);
         if constexpr (M > 1) keep_in_register(one);
 #pragma GCC unroll 16
         for (int i = 0; i < M; ++i) sum[i][v] = fma(factors[i], one, sum[i][v]);

@@ -23,7 +23,7 @@ constexpr Size kMostTogether = 16;
 template <class T>
 T sum_of(const T* x, Size n) {
   return reduce_add(accumulate<T>(
-      n, T(0), [=](Size i, auto part) { return load(x + i, part); }, AddBatches{}));
+      n, T(0), [=](Size i, auto part) { return load(x + i, part); }, AddLanes{}));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void cross_entropy(T* loss, Rows<T> dx, Rows<const T> x, const Targets& targets,
         loss[r] = static_cast<T>(value);
         if (!dx.data) continue;
         T* const to = dx.row(r);
-        const Batch<T> each = scale / sum[k], less = -scale * static_cast<T>(spread);
+        const Lanes<T> each = scale / sum[k], less = -scale * static_cast<T>(spread);
         sweep<T>(n, [=](Size i, auto part) { store(to + i, fma(load(to + i, part), each, less), part); });
         to[target] -= scale * static_cast<T>(hit);
       }

@@ -35,8 +35,8 @@ namespace {
 template <Size K, class T, class Term>
 void sums_of(Size n, T (&sums)[K], const Term& term) {
   constexpr Size kStep = kLanes<T>;
-  Batch<T> even[K], odd[K];
-  for (Size k = 0; k < K; ++k) even[k] = odd[k] = Batch<T>(T(0));
+  Lanes<T> even[K], odd[K];
+  for (Size k = 0; k < K; ++k) even[k] = odd[k] = Lanes<T>(T(0));
   Size i = 0;
   for (; i + 2 * kStep <= n; i += 2 * kStep) {
 #pragma GCC unroll 4
@@ -80,7 +80,7 @@ void forward_rows(const Forward<T>& f, Size first) {
   }
   for (Size k = 0; k < K; ++k) f.mean[first + k] = mean[k] /= static_cast<T>(n);
   sums_of(n, factor, [&](Size k, Size i, auto part) {
-    const Batch<T> d = load(x[k] + i, part, mean[k]) - mean[k];
+    const Lanes<T> d = load(x[k] + i, part, mean[k]) - mean[k];
     return d * d;
   });
   for (Size k = 0; k < K; ++k)
@@ -88,7 +88,7 @@ void forward_rows(const Forward<T>& f, Size first) {
   const auto normal = [&](Size k, Size i, auto part) { return (load(x[k] + i, part) - mean[k]) * factor[k]; };
   if (gamma && beta)
     sweep<T>(n, [&](Size i, auto part) {
-      const Batch<T> weight = load(gamma + i, part), shift = load(beta + i, part);
+      const Lanes<T> weight = load(gamma + i, part), shift = load(beta + i, part);
 #pragma GCC unroll 4
       for (Size k = 0; k < K; ++k) {
         store(y[k] + i, fma(normal(k, i, part), weight, shift), part);
@@ -97,7 +97,7 @@ void forward_rows(const Forward<T>& f, Size first) {
   else
     sweep<T>(n, [&](Size i, auto part) {
       for (Size k = 0; k < K; ++k) {
-        Batch<T> value = normal(k, i, part);
+        Lanes<T> value = normal(k, i, part);
         if (gamma) value = value * load(gamma + i, part);
         if (beta) value = value + load(beta + i, part);
         store(y[k] + i, value, part);
@@ -133,16 +133,16 @@ template <Size K, bool kGamma, class T>
 void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
   const Size n = b.x.columns;
   const T *dy[K], *x[K], *const gamma = b.gamma;
-  Batch<T> mean[K], factor[K], sum[K], dot[K];  // Σ g and Σ g ⊙ (x − mean)
+  Lanes<T> mean[K], factor[K], sum[K], dot[K];  // Σ g and Σ g ⊙ (x − mean)
   for (Size k = 0; k < K; ++k) {
     dy[k] = b.dy.row(first + k);
     x[k] = b.x.row(first + k);
-    mean[k] = Batch<T>(b.mean[first + k]);
-    factor[k] = Batch<T>(b.inverse_std[first + k]);
-    sum[k] = dot[k] = Batch<T>(T(0));
+    mean[k] = Lanes<T>(b.mean[first + k]);
+    factor[k] = Lanes<T>(b.inverse_std[first + k]);
+    sum[k] = dot[k] = Lanes<T>(T(0));
   }
   const auto weight_at = [&](Size i, auto part) {
-    Batch<T> weight(T(1));
+    Lanes<T> weight(T(1));
     if constexpr (kGamma) {
       weight = load(gamma + i, part);
       keep_in_register(weight);
@@ -150,14 +150,14 @@ void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
     return weight;
   };
   sweep<T>(n, [&](Size i, auto part) {
-    const Batch<T> weight = weight_at(i, part);
-    Batch<T> for_gamma = load(static_cast<const T*>(to_gamma) + i, part);
-    Batch<T> for_beta = load(static_cast<const T*>(to_beta) + i, part);
+    const Lanes<T> weight = weight_at(i, part);
+    Lanes<T> for_gamma = load(static_cast<const T*>(to_gamma) + i, part);
+    Lanes<T> for_beta = load(static_cast<const T*>(to_beta) + i, part);
 #pragma GCC unroll 4
     for (Size k = 0; k < K; ++k) {
-      Batch<T> d = load(dy[k] + i, part);
+      Lanes<T> d = load(dy[k] + i, part);
       keep_in_register(d);
-      const Batch<T> centred = d * (load(x[k] + i, part) - mean[k]);
+      const Lanes<T> centred = d * (load(x[k] + i, part) - mean[k]);
       for_gamma = fma(centred, factor[k], for_gamma);
       for_beta += d;
       sum[k] = kGamma ? fma(d, weight, sum[k]) : sum[k] + d;
@@ -174,18 +174,18 @@ void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
     prefetch_row(b.dx, first + k, K);
   }
 
-  Batch<T> shift[K], slope[K];
+  Lanes<T> shift[K], slope[K];
   for (Size k = 0; k < K; ++k) {
     const T s = b.inverse_std[first + k], count = static_cast<T>(n);
     to[k] = b.dx.row(first + k);
-    shift[k] = Batch<T>(-s * (reduce_add(sum[k]) / count));
-    slope[k] = Batch<T>(-s * s * (s * reduce_add(dot[k]) / count));
+    shift[k] = Lanes<T>(-s * (reduce_add(sum[k]) / count));
+    slope[k] = Lanes<T>(-s * s * (s * reduce_add(dot[k]) / count));
   }
   sweep<T>(n, [&](Size i, auto part) {
-    const Batch<T> weight = weight_at(i, part);
+    const Lanes<T> weight = weight_at(i, part);
 #pragma GCC unroll 4
     for (Size k = 0; k < K; ++k) {
-      Batch<T> g = load(dy[k] + i, part);
+      Lanes<T> g = load(dy[k] + i, part);
       if constexpr (kGamma) g = g * weight;
       store(to[k] + i, fma(load(x[k] + i, part) - mean[k], slope[k], fma(g, factor[k], shift[k])), part);
     }

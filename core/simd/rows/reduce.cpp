@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/simd/batch.hpp"
 #include "core/simd/elementwise.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/runtime/memory.hpp"
 #include "core/simd/runtime/threads.hpp"
 
@@ -19,23 +19,23 @@ namespace {
 template <class T>
 struct SumOf {
   static constexpr T kNeutral = T(0);
-  static Batch<T> join(Batch<T> a, Batch<T> b) { return a + b; }
+  static Lanes<T> join(Lanes<T> a, Lanes<T> b) { return a + b; }
   static T join(T a, T b) { return a + b; }
-  static T across(Batch<T> a) { return reduce_add(a); }
+  static T across(Lanes<T> a) { return reduce_add(a); }
 };
 template <class T>
 struct MaxOf {
   static constexpr T kNeutral = -std::numeric_limits<T>::infinity();
-  static Batch<T> join(Batch<T> a, Batch<T> b) { return max_nan(a, b); }
+  static Lanes<T> join(Lanes<T> a, Lanes<T> b) { return max_nan(a, b); }
   static T join(T a, T b) { return a > b || a != a ? a : b; }
-  static T across(Batch<T> a) { return reduce_max(a); }
+  static T across(Lanes<T> a) { return reduce_max(a); }
 };
 template <class T>
 struct MinOf {
   static constexpr T kNeutral = std::numeric_limits<T>::infinity();
-  static Batch<T> join(Batch<T> a, Batch<T> b) { return min_nan(a, b); }
+  static Lanes<T> join(Lanes<T> a, Lanes<T> b) { return min_nan(a, b); }
   static T join(T a, T b) { return a < b || a != a ? a : b; }
-  static T across(Batch<T> a) { return reduce_min(a); }
+  static T across(Lanes<T> a) { return reduce_min(a); }
 };
 
 constexpr Size kBlock = 1024;       // contiguous elements that are added before the cascade takes over
@@ -111,7 +111,7 @@ class Cascade {
 template <class T, class Op>
 T reduce_block(const T* x, Size n) {
   constexpr Size kStep = kLanes<T>;
-  Batch<T> a(Op::kNeutral), b = a, c = a, d = a;
+  Lanes<T> a(Op::kNeutral), b = a, c = a, d = a;
   Size i = 0;
   for (; i + 4 * kStep <= n; i += 4 * kStep) {
     a = Op::join(a, load(x + i));
@@ -173,7 +173,7 @@ void reduce_rows(T* sum, const T* in, const Axes& reduced, Size first, Size last
       const Size rows = std::min(Size{4}, end - r);
       for (Size k = 0; k < rows; ++k) from[k] = in + reduced.offset(r + k).in;
       const auto join_rows = [&](Size c, const auto& get) {
-        Batch<T> value = get(from[0] + c);
+        Lanes<T> value = get(from[0] + c);
         if (rows == 4)
           return Op::join(Op::join(value, get(from[1] + c)), Op::join(get(from[2] + c), get(from[3] + c)));
         for (Size k = 1; k < rows; ++k) value = Op::join(value, get(from[k] + c));
@@ -184,7 +184,7 @@ void reduce_rows(T* sum, const T* in, const Axes& reduced, Size first, Size last
         store(block + c, Op::join(load(block + c), join_rows(c, [](const T* x) { return load(x); })));
       if (c < n) {
         const Size rest = n - c;
-        const Batch<T> value = join_rows(c, [rest](const T* x) { return load_n(x, rest); });
+        const Lanes<T> value = join_rows(c, [rest](const T* x) { return load_n(x, rest); });
         store_n(block + c, Op::join(load_n(block + c, rest), value), rest);
       }
     }

@@ -1,7 +1,7 @@
 // Sums, largest and smallest over any axes; argmax and running sums along an axis.
 //
 // The axes that stay are the outputs; each output adds its elements in an order that follows from the shapes
-// alone: contiguous ones in four batches of lanes over blocks, blocks added pairwise; strided ones row by row
+// alone: contiguous ones in four registers of lanes over blocks, blocks added pairwise; strided ones row by row
 // in blocks. So the error of a float sum grows with the logarithm of its length. Time goes to reading memory
 // once.
 #pragma once

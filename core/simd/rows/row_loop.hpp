@@ -1,11 +1,11 @@
-// What the row kernels share: sweeping one contiguous row in batches, the tail included, and handing out
+// What the row kernels share: sweeping one contiguous row register by register, the tail included, and handing out
 // rows.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 
-#include "core/simd/batch.hpp"
+#include "core/simd/lanes.hpp"
 #include "core/simd/loops.hpp"
 #include "core/simd/math.hpp"
 #include "core/simd/rows/rows.hpp"
@@ -13,29 +13,29 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// All lanes, or the first n of them: which part of a batch a step of `sweep` is about.
+/// All lanes, or the first n of them: which part of a register a step of `sweep` is about.
 struct Whole {};
 struct Part {
   Size n;
 };
 
 template <class T>
-inline Batch<T> load(const T* from, Whole, std::type_identity_t<T> = T(0)) {
+inline Lanes<T> load(const T* from, Whole, std::type_identity_t<T> = T(0)) {
   return load(from);
 }
 template <class T>
-inline Batch<T> load(const T* from, Part part, std::type_identity_t<T> fill = T(0)) {
+inline Lanes<T> load(const T* from, Part part, std::type_identity_t<T> fill = T(0)) {
   return load_n(from, part.n, fill);
 }
 template <class T>
-inline void store(T* to, Batch<T> value, Whole) {
+inline void store(T* to, Lanes<T> value, Whole) {
   store(to, value);
 }
 template <class T>
-inline void store(T* to, Batch<T> value, Part part) {
+inline void store(T* to, Lanes<T> value, Part part) {
   store_n(to, value, part.n);
 }
-/// Calls step(i, Whole) for each batch of a row of n values and step(i, Part) for what is left.
+/// Calls step(i, Whole) for each register of a row of n values and step(i, Part) for what is left.
 template <class T, class F>
 inline void sweep(Size n, const F& step) {
   Size i = 0;
@@ -43,12 +43,12 @@ inline void sweep(Size n, const F& step) {
   if (i < n) step(i, Part{n - i});
 }
 
-/// Σ or max over a row in four chains: term(i, part) gives a batch whose missing lanes are neutral, join adds
-/// it.
+/// Σ or max over a row in four chains: term(i, part) gives lanes of which the missing ones are neutral, join
+/// adds it.
 template <class T, class Term, class Join>
-inline Batch<T> accumulate(Size n, T neutral, const Term& term, const Join& join) {
+inline Lanes<T> accumulate(Size n, T neutral, const Term& term, const Join& join) {
   constexpr Size kStep = kLanes<T>;
-  Batch<T> a(neutral), b = a, c = a, d = a;
+  Lanes<T> a(neutral), b = a, c = a, d = a;
   Size i = 0;
   for (; i + 4 * kStep <= n; i += 4 * kStep) {
     a = join(a, term(i, Whole{}));
@@ -61,7 +61,7 @@ inline Batch<T> accumulate(Size n, T neutral, const Term& term, const Join& join
   return join(join(a, b), join(c, d));
 }
 
-struct AddBatches {
+struct AddLanes {
   template <class B>
   B operator()(B a, B b) const {
     return a + b;
@@ -76,7 +76,7 @@ template <class T>
 inline T row_max(const T* x, Size n) {
   return reduce_max(accumulate<T>(
       n, -kInfinity<T>, [x](Size i, auto part) { return load(x + i, part, -kInfinity<T>); },
-      [](Batch<T> a, Batch<T> b) { return max_nan(a, b); }));
+      [](Lanes<T> a, Lanes<T> b) { return max_nan(a, b); }));
 }
 
 /// The same, quicker: a NaN may be overlooked, but not in a row without a number above −∞.
@@ -84,7 +84,7 @@ template <class T>
 inline T row_peak(const T* x, Size n) {
   const T peak = reduce_max(accumulate<T>(
       n, -kInfinity<T>, [x](Size i, auto part) { return load(x + i, part, -kInfinity<T>); },
-      [](Batch<T> a, Batch<T> b) { return max(a, b); }));
+      [](Lanes<T> a, Lanes<T> b) { return max(a, b); }));
   return peak == -kInfinity<T> ? row_max(x, n) : peak;
 }
 
@@ -93,7 +93,7 @@ template <class T>
 inline T sum_of_exp(const T* x, Size n, T top) {
   return reduce_add(accumulate<T>(
       n, T(0), [=](Size i, auto part) { return exp_nonpositive(load(x + i, part, -kInfinity<T>) - top); },
-      AddBatches{}));
+      AddLanes{}));
 }
 
 /// The same, with each exp(x − top) kept in y, which may be x. Asks for the values at `next` meanwhile, if
@@ -104,11 +104,11 @@ inline T keep_exp(T* y, const T* x, Size n, T top, const T* next = nullptr) {
       n, T(0),
       [=](Size i, auto part) {
         if (next) prefetch(next + i);
-        const Batch<T> e = exp_nonpositive(load(x + i, part, -kInfinity<T>) - top);
+        const Lanes<T> e = exp_nonpositive(load(x + i, part, -kInfinity<T>) - top);
         store(y + i, e, part);
         return e;
       },
-      AddBatches{}));
+      AddLanes{}));
 }
 
 /// Asks for the row that is `ahead` rows below row r. It need not exist.

@@ -17,8 +17,8 @@ Size first_largest(const T* x, Size n, Size stride) {
     const bool nan = largest != largest;
     Size i = 0;
     for (; i + kLanes<T> <= n; i += kLanes<T>) {
-      const Batch<T> lanes = load(x + i);
-      if (any(nan ? is_nan(lanes) : lanes == Batch<T>(largest))) break;
+      const Lanes<T> lanes = load(x + i);
+      if (any(nan ? is_nan(lanes) : lanes == Lanes<T>(largest))) break;
     }
     while (nan ? x[i] == x[i] : x[i] != largest) ++i;
     return i;

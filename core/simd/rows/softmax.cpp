@@ -64,13 +64,13 @@ void masked_softmax(Rows<T> y, Rows<const T> x, const View<const bool>& mask) {
       }
       const T* from = x.row(r);
       T* to = y.row(r);
-      const auto where_kept = [=](Size i, auto part, Batch<T> value, T otherwise) {
-        return select(load(static_cast<const T*>(keep) + i, part) > Batch<T>(T(0)), value, otherwise);
+      const auto where_kept = [=](Size i, auto part, Lanes<T> value, T otherwise) {
+        return select(load(static_cast<const T*>(keep) + i, part) > Lanes<T>(T(0)), value, otherwise);
       };
       const T top = reduce_max(accumulate<T>(
           n, -kInfinity<T>,
           [=](Size i, auto part) { return where_kept(i, part, load(from + i, part), -kInfinity<T>); },
-          [](Batch<T> a, Batch<T> b) { return max_nan(a, b); }));
+          [](Lanes<T> a, Lanes<T> b) { return max_nan(a, b); }));
       if (top == -kInfinity<T>) {
         std::fill_n(to, n, T(0));
         continue;
@@ -78,18 +78,18 @@ void masked_softmax(Rows<T> y, Rows<const T> x, const View<const bool>& mask) {
       const T sum = reduce_add(accumulate<T>(
           n, T(0),
           [=](Size i, auto part) {
-            const Batch<T> e = where_kept(i, part, exp_nonpositive(load(from + i, part) - top), T(0));
+            const Lanes<T> e = where_kept(i, part, exp_nonpositive(load(from + i, part) - top), T(0));
             store(to + i, e, part);
             return e;
           },
-          AddBatches{}));
+          AddLanes{}));
       const T factor = T(1) / sum;
       if (factor == factor) {
         scale_row(to, n, factor);
         continue;
       }
       sweep<T>(n, [=](Size i, auto part) {
-        store(to + i, where_kept(i, part, Batch<T>(factor), T(0)), part);  // a NaN was allowed
+        store(to + i, where_kept(i, part, Lanes<T>(factor), T(0)), part);  // a NaN was allowed
       });
     }
   });
@@ -103,13 +103,13 @@ void softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy) {
     T* to = dx.row(r);
     // Where the weight is 0 (masked), whatever dy holds there counts as 0.
     const auto product = [=](Size i, auto part) {
-      const Batch<T> w = load(weight + i, part);
-      return select(w == Batch<T>(T(0)), T(0), w * load(from + i, part));
+      const Lanes<T> w = load(weight + i, part);
+      return select(w == Lanes<T>(T(0)), T(0), w * load(from + i, part));
     };
-    const T dot = reduce_add(accumulate<T>(n, T(0), product, AddBatches{}));
+    const T dot = reduce_add(accumulate<T>(n, T(0), product, AddLanes{}));
     sweep<T>(n, [=](Size i, auto part) {
-      const Batch<T> w = load(weight + i, part);
-      store(to + i, select(w == Batch<T>(T(0)), T(0), w * (load(from + i, part) - dot)), part);
+      const Lanes<T> w = load(weight + i, part);
+      store(to + i, select(w == Lanes<T>(T(0)), T(0), w * (load(from + i, part) - dot)), part);
     });
   });
 }
@@ -133,9 +133,9 @@ void log_softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy) {
     const T *value = y.row(r), *from = dy.row(r);
     T* to = dx.row(r);
     const T sum = reduce_add(accumulate<T>(
-        n, T(0), [=](Size i, auto part) { return load(from + i, part); }, AddBatches{}));
+        n, T(0), [=](Size i, auto part) { return load(from + i, part); }, AddLanes{}));
     sweep<T>(n, [=](Size i, auto part) {
-      store(to + i, fma(exp_nonpositive(load(value + i, part)), Batch<T>(-sum), load(from + i, part)), part);
+      store(to + i, fma(exp_nonpositive(load(value + i, part)), Lanes<T>(-sum), load(from + i, part)), part);
     });
   });
 }

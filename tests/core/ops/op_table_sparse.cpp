@@ -9,7 +9,7 @@ namespace tapestry::table {
 namespace {
 
 using List = std::vector<double>;
-using SparseOp = Tensor (*)(const Tensor&, const Mask&, Where);
+using SparseOp = Tensor (*)(const Tensor&, const Mask&, CallSite);
 
 /// max(shrink · s − τ, 0)^power where it counts, with τ found by halving.
 List weights_of(const List& scores, const List& counts, double shrink, double power) {

@@ -150,8 +150,8 @@ TEMPLATE_TEST_CASE("map: bits depend neither on threads nor on place", "[simd][e
   const Size rows = 500, columns = 403;
   std::mt19937 random(3);
   const auto dense = make<T>({rows, columns}, {0, 1}, 0, 0, random);
-  const auto turned = make<T>({rows, columns}, {1, 0}, 0, 0, random);
-  copy<T>(turned.view, dense.view);
+  const auto transposed = make<T>({rows, columns}, {1, 0}, 0, 0, random);
+  copy<T>(transposed.view, dense.view);
   const int threads = thread_count();
   std::vector<T> first(static_cast<std::size_t>(rows * columns)), again(first.size());
   const View<T> out{first.data(), {rows, columns}, {columns, 1}};
@@ -164,7 +164,7 @@ TEMPLATE_TEST_CASE("map: bits depend neither on threads nor on place", "[simd][e
     map(Gelu{}, out_again, dense.view);
     CHECK(again == first);
     std::fill(again.begin(), again.end(), T(0));
-    map(Gelu{}, out_again, turned.view);
+    map(Gelu{}, out_again, transposed.view);
     CHECK(again == first);
   }
   set_thread_count(threads);
@@ -210,7 +210,7 @@ TEMPLATE_TEST_CASE("element-wise: more elements than the pool's ranges have in a
   convert<Other, T>({other.data(), {n}, {1}}, x);
   for (std::size_t i = 0; i < a.size(); ++i) wrong += other[i] != static_cast<Other>(a[i]);
   CHECK(wrong == 0);
-  // The same with rows that are not one after the other, and turned.
+  // The same with rows that are not one after the other, and transposed.
   const Size rows = 1031, columns = 1021;
   wrong = 0;
   map(Sub{}, View<T>{out.data(), {rows, columns}, {columns, 1}},
@@ -231,7 +231,7 @@ TEMPLATE_TEST_CASE("functors: kinks, NaN and derivatives", "[simd][elementwise]"
   const T nan = std::numeric_limits<T>::quiet_NaN();
   const auto one = [](const auto& f, auto... x) {
     T lanes[64];
-    store(lanes, f(Batch<T>(T(x))...));
+    store(lanes, f(Lanes<T>(T(x))...));
     return lanes[0];
   };
   CHECK(std::isnan(one(Max{}, nan, 1)));

@@ -36,7 +36,7 @@ double ulps(T got, long double want) {
 template <class T, class F>
 T one(const F& f, T x) {
   std::vector<T> lanes(static_cast<std::size_t>(kLanes<T>));
-  store(lanes.data(), f(Batch<T>(x)));
+  store(lanes.data(), f(Lanes<T>(x)));
   return lanes[0];
 }
 
@@ -216,7 +216,7 @@ TEMPLATE_TEST_CASE("math: fmod is the C library's, bit for bit, and pow and floo
     for (const T b : numbers) {
       wrong += !same(one([b](auto x) { return fmod(x, b); }, a), std::fmod(a, b));
       wrong += !same(one([b](auto x) { return x % b; }, a), std::fmod(a, b));
-      wrong += !same(one([b](auto x) { return pow(x, Batch<T>(b)); }, a), std::pow(a, b));
+      wrong += !same(one([b](auto x) { return pow(x, Lanes<T>(b)); }, a), std::pow(a, b));
       if (b != 0 && std::abs(a) < 1000 && std::abs(b) < 1000 && std::abs(b) > T(0.1))
         wrong += one([b](auto x) { return whole_quotient(x, b); }, a) !=
                  (a - std::fmod(a, b) == 0 ? T(0) : std::round((a - std::fmod(a, b)) / b));

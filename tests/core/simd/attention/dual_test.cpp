@@ -14,7 +14,7 @@ using tapestry::Size;
 namespace {
 
 template <class T>
-std::vector<T> lanes_of(Batch<T> x) {
+std::vector<T> lanes_of(Lanes<T> x) {
   std::vector<T> lanes(static_cast<std::size_t>(kLanes<T>));
   store(lanes.data(), x);
   return lanes;
@@ -24,7 +24,7 @@ std::vector<T> lanes_of(Batch<T> x) {
 /// (Richardson).
 template <class F>
 double slope_of(const F& f, double x) {
-  const auto at = [&](double point) { return lanes_of(Batch<double>(f(Batch<double>(point))))[0]; };
+  const auto at = [&](double point) { return lanes_of(Lanes<double>(f(Lanes<double>(point))))[0]; };
   const auto difference = [&](double h) { return (at(x + h) - at(x - h)) / (2 * h); };
   return (4 * difference(5e-4) - difference(1e-3)) / 3;
 }
@@ -40,10 +40,10 @@ void check_one(const F& f, const G& truth, const std::vector<double>& points, do
       x.push_back(static_cast<T>(point + 0.01 * static_cast<double>(lane)));
       seed.push_back(static_cast<T>(1 - 0.3 * static_cast<double>(lane)));
     }
-    const Batch<T> at = load(static_cast<const T*>(x.data()));
+    const Lanes<T> at = load(static_cast<const T*>(x.data()));
     const Dual<T> y = f(Dual<T>(at, load(static_cast<const T*>(seed.data()))));
     const std::vector<T> value = lanes_of(y.value), slope = lanes_of(y.slope),
-                         plain = lanes_of(Batch<T>(f(at)));
+                         plain = lanes_of(Lanes<T>(f(at)));
     for (std::size_t lane = 0; lane < x.size(); ++lane) {
       const double where = static_cast<double>(x[lane]), want = truth(where),
                    steep = slope_of(f, where) * static_cast<double>(seed[lane]);
@@ -119,7 +119,7 @@ TEST_CASE("the slope of each operation on duals is that of differences", "[dual]
 
 TEST_CASE("where a slope jumps, duals follow the rule of ops: halves at ties, 0 for abs at 0", "[dual]") {
   const auto slope_at = [](auto f, double x) {
-    return lanes_of(f(Dual<double>(Batch<double>(x), Batch<double>(1.0))).slope)[0];
+    return lanes_of(f(Dual<double>(Lanes<double>(x), Lanes<double>(1.0))).slope)[0];
   };
   for (const double zero : {0.0, -0.0}) {
     CHECK(slope_at([](auto x) { return abs(x); }, zero) == 0);

@@ -137,14 +137,14 @@ TEMPLATE_TEST_CASE("argmax: first of equals, NaN largest", "[simd][reduce]", flo
       for (auto& v : x) v = static_cast<T>(random() % 50);
       if (trial % 3 == 1) x[static_cast<std::size_t>(n + static_cast<Size>(random()) % n)] = nan;
       if (trial % 3 == 2) std::fill(x.begin(), x.end(), -std::numeric_limits<T>::infinity());
-      for (const bool turned : {false, true}) {
+      for (const bool transposed : {false, true}) {
         std::vector<T> y(x.size());
         for (Size r = 0; r < 3; ++r)
           for (Size c = 0; c < n; ++c)
-            y[static_cast<std::size_t>(turned ? c * 3 + r : r * n + c)] =
+            y[static_cast<std::size_t>(transposed ? c * 3 + r : r * n + c)] =
                 x[static_cast<std::size_t>(r * n + c)];
         std::int64_t got[3];
-        argmax<T>({got, {3}, {1}}, {y.data(), {3, n}, turned ? Dims{1, 3} : Dims{n, 1}});
+        argmax<T>({got, {3}, {1}}, {y.data(), {3, n}, transposed ? Dims{1, 3} : Dims{n, 1}});
         for (Size r = 0; r < 3; ++r) {
           Size best = 0;
           for (Size c = 1; c < n; ++c) {

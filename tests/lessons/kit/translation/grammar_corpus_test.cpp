@@ -14,8 +14,8 @@ bool knows(const Lexicon& lexicon, const Words& words) {
 }
 
 /// What a perfect model would write, each word looking at `where(word)`.
-template <typename Where>
-std::vector<Translation> perfect(const std::vector<GrammarSentence>& sentences, Where where) {
+template <typename CallSite>
+std::vector<Translation> perfect(const std::vector<GrammarSentence>& sentences, CallSite where) {
   std::vector<Translation> written;
   for (const GrammarSentence& sentence : sentences) {
     Translation one{sentence.source, sentence.target, {}};

@@ -3,10 +3,10 @@
 
 namespace tapestry {
 
-/// As a defaulted last parameter, `Where at = {}` holds the caller's file and line. (std::source_location
+/// As a defaulted last parameter, `CallSite at = {}` holds the caller's file and line. (std::source_location
 /// does the same, but Clang 14 does not have it.)
-struct Where {
-  constexpr Where(const char* caller_file = __builtin_FILE(), int caller_line = __builtin_LINE())
+struct CallSite {
+  constexpr CallSite(const char* caller_file = __builtin_FILE(), int caller_line = __builtin_LINE())
       : file(caller_file), line(caller_line) {}
 
   const char* file;

@@ -1,6 +1,6 @@
-// The one door to xsimd: a batch of lanes, its loads and stores, and the one place where tails are handled.
+// The one door to xsimd: a register of lanes, its loads and stores, and the one place where tails are handled.
 //
-// A Batch<T> is one register of the instruction set that the build chose. Everything above it is written with
+// A Lanes<T> is one register of the instruction set that the build chose. Everything above it is written with
 // these few functions, so no other file includes xsimd, and its versions 8 to 14 differ only here.
 //
 // min, max: where a lane of either argument is NaN, the second argument's lane is the result (x86's rule), so
@@ -34,65 +34,65 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 template <class T>
 inline constexpr Size kLanes = static_cast<Size>(xsimd::batch<T>::size);
 
-/// One truth value per lane of a Batch<T>.
+/// One truth value per lane of a Lanes<T>.
 template <class T>
-struct BatchBool {
+struct LanesBool {
   using Native = typename xsimd::batch<T>::batch_bool_type;
   Native native;
 
-  friend BatchBool operator&(BatchBool a, BatchBool b) { return {Native(a.native & b.native)}; }
-  friend BatchBool operator|(BatchBool a, BatchBool b) { return {Native(a.native | b.native)}; }
-  friend BatchBool operator!(BatchBool a) { return {Native(!a.native)}; }
+  friend LanesBool operator&(LanesBool a, LanesBool b) { return {Native(a.native & b.native)}; }
+  friend LanesBool operator|(LanesBool a, LanesBool b) { return {Native(a.native | b.native)}; }
+  friend LanesBool operator!(LanesBool a) { return {Native(!a.native)}; }
 };
 
 /// kLanes<T> values of type T (float, double, or an integer type of their widths); a plain number becomes
 /// equal lanes.
 template <class T>
-struct Batch {
+struct Lanes {
   using Native = xsimd::batch<T>;
   using value_type = T;
   Native native;
 
-  Batch() = default;
-  Batch(T value) : native(value) {}
+  Lanes() = default;
+  Lanes(T value) : native(value) {}
   /// A number of another type, so that a formula may say 2 or 0.5 whatever T is.
   template <class Number>
-  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, T>) Batch(Number value)
+  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, T>) Lanes(Number value)
       : native(static_cast<T>(value)) {}
-  explicit Batch(Native value) : native(value) {}
+  explicit Lanes(Native value) : native(value) {}
 
-  friend Batch operator+(Batch a, Batch b) { return Batch(Native(a.native + b.native)); }
-  friend Batch operator-(Batch a, Batch b) { return Batch(Native(a.native - b.native)); }
-  friend Batch operator*(Batch a, Batch b) { return Batch(Native(a.native * b.native)); }
-  friend Batch operator/(Batch a, Batch b) { return Batch(Native(a.native / b.native)); }
-  friend Batch operator-(Batch a) { return Batch(Native(-a.native)); }
-  friend Batch operator&(Batch a, Batch b) { return Batch(Native(a.native & b.native)); }
-  friend Batch operator|(Batch a, Batch b) { return Batch(Native(a.native | b.native)); }
-  friend Batch operator^(Batch a, Batch b) { return Batch(Native(a.native ^ b.native)); }
-  friend Batch operator<<(Batch a, int bits) { return Batch(Native(a.native << bits)); }
-  friend Batch operator>>(Batch a, int bits) { return Batch(Native(a.native >> bits)); }
+  friend Lanes operator+(Lanes a, Lanes b) { return Lanes(Native(a.native + b.native)); }
+  friend Lanes operator-(Lanes a, Lanes b) { return Lanes(Native(a.native - b.native)); }
+  friend Lanes operator*(Lanes a, Lanes b) { return Lanes(Native(a.native * b.native)); }
+  friend Lanes operator/(Lanes a, Lanes b) { return Lanes(Native(a.native / b.native)); }
+  friend Lanes operator-(Lanes a) { return Lanes(Native(-a.native)); }
+  friend Lanes operator&(Lanes a, Lanes b) { return Lanes(Native(a.native & b.native)); }
+  friend Lanes operator|(Lanes a, Lanes b) { return Lanes(Native(a.native | b.native)); }
+  friend Lanes operator^(Lanes a, Lanes b) { return Lanes(Native(a.native ^ b.native)); }
+  friend Lanes operator<<(Lanes a, int bits) { return Lanes(Native(a.native << bits)); }
+  friend Lanes operator>>(Lanes a, int bits) { return Lanes(Native(a.native >> bits)); }
 
-  Batch& operator+=(Batch other) { return *this = *this + other; }
-  Batch& operator-=(Batch other) { return *this = *this - other; }
-  Batch& operator*=(Batch other) { return *this = *this * other; }
-  Batch& operator/=(Batch other) { return *this = *this / other; }
+  Lanes& operator+=(Lanes other) { return *this = *this + other; }
+  Lanes& operator-=(Lanes other) { return *this = *this - other; }
+  Lanes& operator*=(Lanes other) { return *this = *this * other; }
+  Lanes& operator/=(Lanes other) { return *this = *this / other; }
 
-  friend BatchBool<T> operator<(Batch a, Batch b) { return {a.native < b.native}; }
-  friend BatchBool<T> operator<=(Batch a, Batch b) { return {a.native <= b.native}; }
-  friend BatchBool<T> operator>(Batch a, Batch b) { return {a.native > b.native}; }
-  friend BatchBool<T> operator>=(Batch a, Batch b) { return {a.native >= b.native}; }
-  friend BatchBool<T> operator==(Batch a, Batch b) { return {a.native == b.native}; }
-  friend BatchBool<T> operator!=(Batch a, Batch b) { return !(a == b); }  // xsimd's own is false for NaN
+  friend LanesBool<T> operator<(Lanes a, Lanes b) { return {a.native < b.native}; }
+  friend LanesBool<T> operator<=(Lanes a, Lanes b) { return {a.native <= b.native}; }
+  friend LanesBool<T> operator>(Lanes a, Lanes b) { return {a.native > b.native}; }
+  friend LanesBool<T> operator>=(Lanes a, Lanes b) { return {a.native >= b.native}; }
+  friend LanesBool<T> operator==(Lanes a, Lanes b) { return {a.native == b.native}; }
+  friend LanesBool<T> operator!=(Lanes a, Lanes b) { return !(a == b); }  // xsimd's own is false for NaN
 
   /// One choice for all lanes.
-  friend Batch select(bool condition, Batch yes, Batch no) { return condition ? yes : no; }
+  friend Lanes select(bool condition, Lanes yes, Lanes no) { return condition ? yes : no; }
 };
 
 namespace internal {
 
 /// The argument of a function whose type another argument fixes, so that plain numbers are welcome there.
 template <class T>
-using Same = std::type_identity_t<Batch<T>>;
+using Same = std::type_identity_t<Lanes<T>>;
 
 // Unqualified calls that only argument-dependent look-up can answer: xsimd renamed hadd to reduce_add.
 template <class Native>
@@ -115,21 +115,21 @@ struct RawVector {
 
 /// The lanes in the order i ^ kStep: blocks of kStep lanes change places with their neighbours.
 template <Size kStep, class T, Size... kLane>
-inline Batch<T> swap_blocks(Batch<T> a, std::integer_sequence<Size, kLane...>) {
+inline Lanes<T> swap_blocks(Lanes<T> a, std::integer_sequence<Size, kLane...>) {
   const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
-  return Batch<T>(std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLane ^ kStep)...)));
+  return Lanes<T>(std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLane ^ kStep)...)));
 }
 
 template <class T, Size... kLane>
-inline Batch<T> reverse(Batch<T> a, std::integer_sequence<Size, kLane...>) {
+inline Lanes<T> reverse(Lanes<T> a, std::integer_sequence<Size, kLane...>) {
   const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
-  return Batch<T>(
+  return Lanes<T>(
       std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLanes<T> - 1 - kLane)...)));
 }
 
 template <class T, Size... kLane>
-inline Batch<T> iota(std::integer_sequence<Size, kLane...>) {
-  return Batch<T>(std::bit_cast<xsimd::batch<T>>(typename RawVector<T>::Type{static_cast<T>(kLane)...}));
+inline Lanes<T> iota(std::integer_sequence<Size, kLane...>) {
+  return Lanes<T>(std::bit_cast<xsimd::batch<T>>(typename RawVector<T>::Type{static_cast<T>(kLane)...}));
 }
 
 }  // namespace internal
@@ -138,17 +138,17 @@ inline Batch<T> iota(std::integer_sequence<Size, kLane...>) {
 
 /// The kLanes<T> values at `from`, of any alignment.
 template <class T>
-inline Batch<T> load(const T* from) {
-  return Batch<T>(xsimd::batch<T>::load_unaligned(from));
+inline Lanes<T> load(const T* from) {
+  return Lanes<T>(xsimd::batch<T>::load_unaligned(from));
 }
 template <class T>
-inline void store(T* to, Batch<T> value) {
+inline void store(T* to, Lanes<T> value) {
   value.native.store_unaligned(to);
 }
 /// The first n values at `from` (0 ≤ n ≤ kLanes<T>); the lanes after them hold `fill`. Reads nothing behind
 /// them.
 template <class T>
-inline Batch<T> load_n(const T* from, Size n, std::type_identity_t<T> fill = T(0)) {
+inline Lanes<T> load_n(const T* from, Size n, std::type_identity_t<T> fill = T(0)) {
   using Index = internal::LaneIndex<T>;
   if (n == kLanes<T>) return load(from);
   const auto count = static_cast<Index>(n);
@@ -158,7 +158,7 @@ inline Batch<T> load_n(const T* from, Size n, std::type_identity_t<T> fill = T(0
 }
 /// Stores the first n lanes (0 ≤ n ≤ kLanes<T>) and touches nothing behind them.
 template <class T>
-inline void store_n(T* to, Batch<T> value, Size n) {
+inline void store_n(T* to, Lanes<T> value, Size n) {
   using Index = internal::LaneIndex<T>;
   if (n == kLanes<T>) return store(to, value);
   const auto count = static_cast<Index>(n);
@@ -168,14 +168,14 @@ inline void store_n(T* to, Batch<T> value, Size n) {
     if (i < count) to[i] = lanes[i];
 }
 template <class T>
-inline Batch<T> broadcast(T value) {
-  return Batch<T>(value);
+inline Lanes<T> broadcast(T value) {
+  return Lanes<T>(value);
 }
 
 /// Keeps x in a register from here on. Compilers may fold a load into each of several multiply-adds that use
 /// it, to save an instruction, and so load the same vector many times.
 template <class T>
-inline void keep_in_register(Batch<T>& x) {
+inline void keep_in_register(Lanes<T>& x) {
   asm("" : "+v"(x.native.data));
 }
 /// Asks for the cache line of `at`, which will be read or written soon. A hint: `at` may point anywhere.
@@ -185,66 +185,66 @@ inline void prefetch(const void* at) { __builtin_prefetch(at); }
 
 /// a·b + c, rounded once where the processor can.
 template <class T>
-inline Batch<T> fma(Batch<T> a, internal::Same<T> b, internal::Same<T> c) {
-  return Batch<T>(xsimd::batch<T>(xsimd::fma(a.native, b.native, c.native)));
+inline Lanes<T> fma(Lanes<T> a, internal::Same<T> b, internal::Same<T> c) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::fma(a.native, b.native, c.native)));
 }
 template <class T>
-inline Batch<T> min(Batch<T> a, internal::Same<T> b) {
-  return Batch<T>(xsimd::batch<T>(xsimd::min(a.native, b.native)));
+inline Lanes<T> min(Lanes<T> a, internal::Same<T> b) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::min(a.native, b.native)));
 }
 template <class T>
-inline Batch<T> max(Batch<T> a, internal::Same<T> b) {
-  return Batch<T>(xsimd::batch<T>(xsimd::max(a.native, b.native)));
+inline Lanes<T> max(Lanes<T> a, internal::Same<T> b) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::max(a.native, b.native)));
 }
 /// A plain number first.
 template <class Number, class T>
 requires std::is_arithmetic_v<Number>
-inline Batch<T> min(Number a, Batch<T> b) { return min(Batch<T>(a), b); }
+inline Lanes<T> min(Number a, Lanes<T> b) { return min(Lanes<T>(a), b); }
 template <class Number, class T>
 requires std::is_arithmetic_v<Number>
-inline Batch<T> max(Number a, Batch<T> b) { return max(Batch<T>(a), b); }
+inline Lanes<T> max(Number a, Lanes<T> b) { return max(Lanes<T>(a), b); }
 template <class T>
-inline Batch<T> select(BatchBool<T> condition, internal::Same<T> yes, internal::Same<T> no) {
-  return Batch<T>(xsimd::batch<T>(xsimd::select(condition.native, yes.native, no.native)));
+inline Lanes<T> select(LanesBool<T> condition, internal::Same<T> yes, internal::Same<T> no) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::select(condition.native, yes.native, no.native)));
 }
 template <class T>
-inline BatchBool<T> is_nan(Batch<T> a) {
+inline LanesBool<T> is_nan(Lanes<T> a) {
   return a != a;
 }
 template <class T>
-inline Batch<T> min_nan(Batch<T> a, internal::Same<T> b) {
+inline Lanes<T> min_nan(Lanes<T> a, internal::Same<T> b) {
   return select(is_nan(a), a, min(a, b));
 }
 template <class T>
-inline Batch<T> max_nan(Batch<T> a, internal::Same<T> b) {
+inline Lanes<T> max_nan(Lanes<T> a, internal::Same<T> b) {
   return select(is_nan(a), a, max(a, b));
 }
 template <class T>
-inline Batch<T> abs(Batch<T> a) {
-  return Batch<T>(xsimd::batch<T>(xsimd::abs(a.native)));
+inline Lanes<T> abs(Lanes<T> a) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::abs(a.native)));
 }
 template <class T>
-inline Batch<T> sqrt(Batch<T> a) {
-  return Batch<T>(xsimd::batch<T>(xsimd::sqrt(a.native)));
+inline Lanes<T> sqrt(Lanes<T> a) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::sqrt(a.native)));
 }
 /// The largest whole number that is not above a.
 template <class T>
-inline Batch<T> floor(Batch<T> a) {
-  return Batch<T>(xsimd::batch<T>(xsimd::floor(a.native)));
+inline Lanes<T> floor(Lanes<T> a) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::floor(a.native)));
 }
 /// a without its fraction.
 template <class T>
-inline Batch<T> trunc(Batch<T> a) {
-  return Batch<T>(xsimd::batch<T>(xsimd::trunc(a.native)));
+inline Lanes<T> trunc(Lanes<T> a) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::trunc(a.native)));
 }
 /// Angles are in radians.
 template <class T>
-inline Batch<T> sin(Batch<T> a) {
-  return Batch<T>(xsimd::batch<T>(xsimd::sin(a.native)));
+inline Lanes<T> sin(Lanes<T> a) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::sin(a.native)));
 }
 template <class T>
-inline Batch<T> cos(Batch<T> a) {
-  return Batch<T>(xsimd::batch<T>(xsimd::cos(a.native)));
+inline Lanes<T> cos(Lanes<T> a) {
+  return Lanes<T>(xsimd::batch<T>(xsimd::cos(a.native)));
 }
 
 /// The integer of T's width.
@@ -253,22 +253,22 @@ using IntOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 /// The lanes' bits as integers, and back.
 template <class T>
-inline Batch<IntOf<T>> to_bits(Batch<T> a) {
-  return Batch<IntOf<T>>(std::bit_cast<xsimd::batch<IntOf<T>>>(a.native));
+inline Lanes<IntOf<T>> to_bits(Lanes<T> a) {
+  return Lanes<IntOf<T>>(std::bit_cast<xsimd::batch<IntOf<T>>>(a.native));
 }
 template <class T>
-inline Batch<T> from_bits(Batch<IntOf<T>> a) {
-  return Batch<T>(std::bit_cast<xsimd::batch<T>>(a.native));
+inline Lanes<T> from_bits(Lanes<IntOf<T>> a) {
+  return Lanes<T>(std::bit_cast<xsimd::batch<T>>(a.native));
 }
 /// −|a|.
 template <class T>
-inline Batch<T> minus_abs(Batch<T> a) {
-  return a | Batch<T>(T(-0.0));
+inline Lanes<T> minus_abs(Lanes<T> a) {
+  return a | Lanes<T>(T(-0.0));
 }
 /// |magnitude| with the sign of `sign`.
 template <class T>
-inline Batch<T> copysign(Batch<T> magnitude, internal::Same<T> sign) {
-  const Batch<T> sign_bit(T(-0.0));
+inline Lanes<T> copysign(Lanes<T> magnitude, internal::Same<T> sign) {
+  const Lanes<T> sign_bit(T(-0.0));
   return abs(magnitude) | (sign & sign_bit);
 }
 
@@ -277,7 +277,7 @@ inline Batch<T> copysign(Batch<T> magnitude, internal::Same<T> sign) {
 namespace internal {
 
 template <Size kStep, class T>
-inline T fold_max(Batch<T> a) {
+inline T fold_max(Lanes<T> a) {
   if constexpr (kStep == 0) {
     return lane(a, 0);
   } else {
@@ -290,40 +290,40 @@ inline T fold_max(Batch<T> a) {
 
 /// 0, 1, 2, …
 template <class T>
-inline Batch<T> iota() {
+inline Lanes<T> iota() {
   return internal::iota<T>(std::make_integer_sequence<Size, kLanes<T>>{});
 }
 /// The last lane first.
 template <class T>
-inline Batch<T> reverse(Batch<T> a) {
+inline Lanes<T> reverse(Lanes<T> a) {
   return internal::reverse(a, std::make_integer_sequence<Size, kLanes<T>>{});
 }
 /// One of the lanes.
 template <class T>
-inline T lane(Batch<T> a, int index) {
+inline T lane(Lanes<T> a, int index) {
   return std::bit_cast<typename internal::RawVector<T>::Type>(a.native)[index];
 }
 /// The sum of the lanes in a fixed order.
 template <class T>
-inline T reduce_add(Batch<T> a) {
+inline T reduce_add(Lanes<T> a) {
   return internal::native_sum(a.native);
 }
 /// The largest lane; NaN where one is.
 template <class T>
-inline T reduce_max(Batch<T> a) {
+inline T reduce_max(Lanes<T> a) {
   return internal::fold_max<kLanes<T> / 2>(a);
 }
 /// The smallest lane; NaN where one is.
 template <class T>
-inline T reduce_min(Batch<T> a) {
+inline T reduce_min(Lanes<T> a) {
   return -reduce_max(-a);
 }
 template <class T>
-inline bool any(BatchBool<T> a) {
+inline bool any(LanesBool<T> a) {
   return xsimd::any(a.native);
 }
 template <class T>
-inline bool all(BatchBool<T> a) {
+inline bool all(LanesBool<T> a) {
   return xsimd::all(a.native);
 }
 
