@@ -7,7 +7,8 @@
 //
 // You will: 1 write such a tape for plain numbers, in forty lines, and walk it by hand; 2 meet the library's
 // tape, which does the same for tensors; 3 see what broadcasting does to a derivative; 4 fit a line through
-// noisy points with it, and get the line that a formula from statistics gives.
+// noisy points with it, and get the line that a formula from statistics gives; 5 find your own loop again in
+// the library, and watch it come to each node.
 
 #include <fmt/format.h>
 
@@ -75,6 +76,7 @@ struct NumberTape {
 
 struct Walk {
   double loss, dw, db;
+  std::vector<double> results = {};  // the gradients of the four results
 };
 
 Walk walk_by_hand(const kit::Options& options) {
@@ -102,7 +104,7 @@ Walk walk_by_hand(const kit::Options& options) {
                              fmt::format("= {}, gradient {}", line.value, gradient[i]), colour});
   }
   kit::show(picture, options.out / "tape.svg");
-  return {tape.lines.back().value, gradient[w], gradient[b]};
+  return {tape.lines.back().value, gradient[w], gradient[b], {gradient.begin() + 4, gradient.end()}};
 }
 
 // ---- 2. The library's tape, for tensors -------------------------------------------------------------------
@@ -205,6 +207,50 @@ Fitted descend_with_library(const Points& points, std::int64_t steps) {
   return {line.weight.item(), line.bias.item()};
 }
 
+// ---- 5. The library's own loop ----------------------------------------------------------------------------
+//
+// The library's backward is the loop of section 1. It stands first in core/tape/backward.cpp:
+//
+//     section 1                             core/tape/backward.cpp
+//     gradient.back() = 1.0                 y's slot gets dy, which is 1 for a loss
+//     for (i = lines.size(); i-- > 0;)      Sweep::run: from the last node to the first
+//     for (input : lines[i].inputs)         Sweep::visit: each edge of the node
+//     gradient[i] * input.local             Sweep::run_rule: calls the edge's rule with dy
+//     gradient[input.line] += …             Sweep::add: into the slot of the argument
+//
+// A local derivative was a number. Of a tensor it would be a matrix, most often a huge one, so a node keeps a
+// *rule* in its place: a function that is given dy and returns the product. That is what core/tape/op.hpp is
+// for. Three things are new: a gradient is summed over what was broadcast (section 3), a node is released as
+// soon as the loop has passed it, so that memory is free for the next, and a graph of any depth is no danger,
+// since a loop does not call itself.
+//
+// A hook on a result runs when the loop comes to its node, with the gradient as it is then. So we can watch.
+
+struct Visit {
+  std::size_t node;
+  double gradient;
+};
+
+std::vector<Visit> watch_the_loop() {
+  const Tensor w = variable(scalar(2, DType::f64), "w"), b = variable(scalar(1, DType::f64), "b");
+  Tape tape;
+  const Tensor product = w * 3.0, line = product + b, error = line - 5.0, loss = error * error;
+  const std::vector<Tensor> results{product, line, error, loss};
+  std::vector<Visit> visits;
+  for (std::size_t node = 0; node < results.size(); ++node)
+    tape.on_gradient(results[node], [&visits, node](const Tensor& dy) {
+      visits.push_back({node, dy.item()});
+      return dy;
+    });
+  std::vector<const char*> ops;
+  for (std::size_t node = 0; node < tape.size(); ++node) ops.push_back(tape.node(node).op);
+  tape.backward(loss);
+  for (const Visit& visit : visits)
+    fmt::print("  the loop comes to node {} ({}), whose gradient is {}\n", visit.node, ops[visit.node],
+               visit.gradient);
+  return visits;
+}
+
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A tape for numbers, walked by hand");
   const Walk by_hand = walk_by_hand(options);
@@ -253,6 +299,16 @@ void lesson(const kit::Options& options, kit::Report& report) {
   chart.series.push_back(
       {"fitted", {-1, 1}, {ours.intercept - ours.slope, ours.intercept + ours.slope}, kit::Mark::line});
   kit::show(chart, options.out / "line.svg");
+
+  report.section("The library's own loop");
+  const std::vector<Visit> visits = watch_the_loop();
+  bool from_the_back = visits.size() == by_hand.results.size();
+  for (std::size_t i = 0; from_the_back && i < visits.size(); ++i) {
+    const std::size_t node = visits.size() - 1 - i;
+    from_the_back = visits[i].node == node && visits[i].gradient == by_hand.results[node];
+  }
+  report.check("it comes to each node once, from the last, with the gradient that we had by hand",
+               from_the_back);
 }
 
 }  // namespace
