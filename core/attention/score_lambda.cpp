@@ -2,13 +2,11 @@
 
 #include "core/ops/reduce.hpp"
 #include "core/tape/op.hpp"
-#include "core/tape/records.hpp"
 
 namespace tapestry::detail {
 
 Tensor source_of(const Tensor& argument) {
-  const Body& body = argument.body();
-  if (Recorder::asks_for_gradient(body) || (context.tape && !body.leaf && (body.node >= 0 || body.outside)))
+  if (is_tracked(argument))
     fail(
         "[score_mod] a tensor {} asks for a gradient and would get none: wrap it in wrt() to train it, or "
         "detach() it",

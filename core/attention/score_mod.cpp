@@ -6,7 +6,6 @@
 
 #include "core/ops/views.hpp"
 #include "core/simd/attention/score_tiles.hpp"
-#include "core/tape/records.hpp"
 
 namespace tapestry {
 
@@ -16,7 +15,6 @@ namespace {
 /// none, which one plain pass shows.
 template <class F>
 void each_not_finite(const Tensor& scores, const Mask& live, const F& f) {
-  const detail::Paused paused;
   const Tensor dense = contiguous(scores.detach());
   const Dims& shape = dense.shape();
   dispatch(dense.dtype(), [&](auto zero) {

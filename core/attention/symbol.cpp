@@ -8,7 +8,6 @@
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
 #include "core/simd/attention/score_tiles.hpp"
-#include "core/tape/records.hpp"
 
 namespace tapestry {
 
@@ -98,7 +97,8 @@ std::optional<simd::QueryKey> counting_pair(Size place, const Dims& shape, const
 
 }  // namespace
 
-Symbol Symbol::made_of(std::vector<Symbol> operands, Guard guard, Function make, Mask condition) {
+Symbol Symbol::made_of(std::vector<Symbol> operands, Guard guard, Function make, Mask condition,
+                       Tensor source) {
   thread_local std::uint64_t made = 0;
   auto node = std::make_shared<Node>();
   node->number = ++made;
@@ -108,32 +108,38 @@ Symbol Symbol::made_of(std::vector<Symbol> operands, Guard guard, Function make,
   node->guard = guard;
   node->make = std::move(make);
   node->condition = std::move(condition);
+  node->source = std::move(source);
   return Symbol(std::shared_ptr<const Node>(std::move(node)));
 }
 
 Symbol Symbol::from(const Tensor& tensor) {
-  return made_of({}, Guard::none, [tensor](const std::vector<Tensor>&) { return tensor; });
+  return made_of(
+      {}, Guard::none, [](const Tensor& source, const std::vector<Tensor>&) { return source; }, {}, tensor);
 }
 
 Symbol Symbol::number_of(double value) {
   auto node = std::make_shared<Node>();
-  node->make = [x = scalar(value, DType::f64)](const std::vector<Tensor>&) { return x; };
+  node->make = [](const Tensor& source, const std::vector<Tensor>&) { return source; };
+  node->source = scalar(value, DType::f64);
   node->plain = true;
   return Symbol(std::shared_ptr<const Node>(std::move(node)));
 }
 
 Symbol Symbol::one(const Symbol& a, Function1 f) {
-  return made_of({a}, Guard::jointly, [f = std::move(f)](const std::vector<Tensor>& x) { return f(x[0]); });
+  return made_of({a}, Guard::jointly,
+                 [f = std::move(f)](const Tensor&, const std::vector<Tensor>& x) { return f(x[0]); });
 }
 
 Symbol Symbol::both(const Symbol& a, const Symbol& b, Guard guard, Function2 f) {
-  return made_of({a, b}, guard, [f = std::move(f)](const std::vector<Tensor>& x) { return f(x[0], x[1]); });
+  return made_of({a, b}, guard,
+                 [f = std::move(f)](const Tensor&, const std::vector<Tensor>& x) { return f(x[0], x[1]); });
 }
 
 Symbol select(const Mask& condition, const Symbol& yes, const Symbol& no) {
   return Symbol::made_of(
       {yes, no}, Symbol::Guard::none,
-      [condition](const std::vector<Tensor>& x) { return where(condition, x[0], x[1]); }, condition);
+      [condition](const Tensor&, const std::vector<Tensor>& x) { return where(condition, x[0], x[1]); },
+      condition);
 }
 
 bool Symbol::is_number() const { return node_->plain; }
@@ -163,10 +169,11 @@ std::vector<Tensor> Symbol::operands_of(const Node& node, const std::function<Te
 }
 
 Tensor Symbol::value() const {
-  const detail::Paused paused;
-  for (const Node* node : nodes())
-    if (!node->off_tape.defined())
-      node->off_tape = node->make(operands_of(*node, [](const Node& x) { return x.off_tape; })).detach();
+  for (const Node* node : nodes()) {
+    if (node->off_tape.defined()) continue;
+    const Tensor source = node->source.defined() ? node->source.detach() : Tensor{};
+    node->off_tape = node->make(source, operands_of(*node, [](const Node& x) { return x.off_tape; }));
+  }
   return node_->off_tape;
 }
 
@@ -193,13 +200,12 @@ Tensor Symbol::evaluate(const Mask& live) const {
       for (Tensor& one : x)
         one = guarded(counting(counts.at(node), node->guard == Guard::jointly ? joint : one.shape()), one);
     }
-    values.emplace(node, node->make(x));
+    values.emplace(node, node->make(node->source, x));
   }
   return values.at(node_.get());
 }
 
 Mask operator<(const Symbol& a, const Symbol& b) {
-  const detail::Paused paused;
   Tensor x = a.value(), y = b.value();
   if (a.is_number() && !b.is_number()) x = x.to(y.dtype());
   if (b.is_number() && !a.is_number()) y = y.to(x.dtype());
@@ -209,25 +215,25 @@ Mask operator<(const Symbol& a, const Symbol& b) {
 Symbol Symbol::read(const Tensor& table, const std::vector<Symbol>& index, const Dims& scores,
                     const Mask& pairs) {
   if (index.empty()) return from(table);
-  const auto look_up = [table, scores, pairs](const std::vector<Tensor>& indices) {
+  const auto look_up = [scores, pairs](const Tensor& source, const std::vector<Tensor>& indices) {
     const Dims shape = joint_shape(indices);
     std::vector<std::int64_t> places(static_cast<std::size_t>(shape.count()), 0);
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-      const Size size = table.shape()[static_cast<int>(axis)];
+      const Size size = source.shape()[static_cast<int>(axis)];
       const std::vector<double> at = expand(indices[axis].detach().to(DType::f64), shape).to_vector();
       for (std::size_t i = 0; i < places.size(); ++i) {
         const bool inside = at[i] >= 0 && at[i] < static_cast<double>(size) && at[i] == std::trunc(at[i]);
         if (!inside)
           if (const auto pair = counting_pair(static_cast<Size>(i), shape, scores, pairs))
-            simd::fail_read(table.shape(), static_cast<int>(axis), at[i], *pair);
+            simd::fail_read(source.shape(), static_cast<int>(axis), at[i], *pair);
         places[i] = places[i] * size + (inside ? static_cast<Size>(at[i]) : 0);
       }
     }
-    if (table.count() == 0) return full(shape, 0, table.dtype());
-    const Tensor column = reshape(table, {table.count(), 1});
+    if (source.count() == 0) return full(shape, 0, source.dtype());
+    const Tensor column = reshape(source, {source.count(), 1});
     return reshape(embedding(column, Indices(places, {shape.count()})), shape);
   };
-  return made_of(index, Guard::none, look_up);
+  return made_of(index, Guard::none, look_up, {}, table);
 }
 
 }  // namespace tapestry

@@ -116,12 +116,13 @@ class Symbol {
  private:
   using Function1 = std::function<Tensor(const Tensor&)>;
   using Function2 = std::function<Tensor(const Tensor&, const Tensor&)>;
-  using Function = std::function<Tensor(const std::vector<Tensor>& operands)>;
+  using Function = std::function<Tensor(const Tensor& source, const std::vector<Tensor>& operands)>;
   /// Which operands become 1 where they do not count: none, each in its own shape (enough where the result
   /// and the slopes of finite operands are finite), or all in the result's shape.
   enum class Guard { none, each, jointly };
   struct Node {
     std::uint64_t number = 0;  ///< nodes are numbered as they are made, so operands come first
+    Tensor source = {};        ///< what it is, or reads from; of others, none
     std::vector<Symbol> operands;
     Function make;
     Guard guard = Guard::none;
@@ -132,7 +133,8 @@ class Symbol {
 
   explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   static Symbol number_of(double value);
-  static Symbol made_of(std::vector<Symbol> operands, Guard guard, Function make, Mask condition = {});
+  static Symbol made_of(std::vector<Symbol> operands, Guard guard, Function make, Mask condition = {},
+                        Tensor source = {});
   static Symbol one(const Symbol& a, Function1 f);
   static Symbol both(const Symbol& a, const Symbol& b, Guard guard, Function2 f);
   /// All that this is made of, and itself, operands first.

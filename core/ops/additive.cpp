@@ -9,7 +9,6 @@
 #include "core/ops/views.hpp"
 #include "core/simd/additive.hpp"
 #include "core/tape/op.hpp"
-#include "core/tape/records.hpp"
 #include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
 
@@ -19,13 +18,7 @@ namespace {
 
 /// As the kernel wants it: dense, leading axes as one.
 Tensor as_batch(const Tensor& x, Size batch) {
-  const detail::Paused paused;
-  return contiguous(reshape(x, {batch, x.size(-2), x.size(-1)}));
-}
-
-Tensor as_vector(const Tensor& v) {
-  const detail::Paused paused;
-  return contiguous(v);
+  return contiguous(detail::reshaped(x, {batch, x.size(-2), x.size(-1)}));
 }
 
 template <class T>
@@ -57,7 +50,7 @@ Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, c
   if (mask.defined())
     allowed = mask.expand(shape, "additive_score").reshape({batch, query.size(-2), key.size(-2)});
   const auto mask_view = [allowed] { return allowed.defined() ? allowed.view() : View<const bool>{}; };
-  const Tensor q = as_batch(query, batch), k = as_batch(key, batch), weight = as_vector(v);
+  const Tensor q = as_batch(query, batch), k = as_batch(key, batch), weight = contiguous(v.detach());
   Tensor s = Tensor::uninitialised(shape, query.dtype());
   dispatch(s.dtype(), [&](auto zero) {
     using T = decltype(zero);

@@ -3,7 +3,6 @@
 #include "core/ops/join.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "core/ops/arithmetic.hpp"
@@ -48,35 +47,18 @@ Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, CallS
 // y = [p₀, p₁, …]        ∂pᵢ = the part of dy where pᵢ stands, as a view
 Tensor concat(std::span<const Tensor> parts, int axis, CallSite at) {
   if (parts.empty()) fail("[concat] wants at least one tensor ({}:{})", at.file, at.line);
-  constexpr std::size_t kMostArguments = 64;  // of one op; more are joined in groups
-  if (parts.size() > kMostArguments) {
-    std::vector<Tensor> groups;
-    for (std::size_t first = 0; first < parts.size(); first += kMostArguments)
-      groups.push_back(
-          concat(parts.subspan(first, std::min(kMostArguments, parts.size() - first)), axis, at));
-    return concat(groups, axis, at);
-  }
   const int a = axis_of(parts[0], axis);
   Tensor y = Tensor::uninitialised(joined_shape(parts, a, "concat", at), parts[0].dtype());
-  std::array<const Tensor*, kMostArguments> inputs{};
-  Size begin = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    inputs[i] = &parts[i];
-    put(y, parts[i], a, begin);
-    begin += parts[i].shape()[a];
+  PoolVector<Size> begin{0};
+  for (const Tensor& part : parts) {
+    put(y, part, a, begin.back());
+    begin.push_back(begin.back() + part.shape()[a]);
   }
-  // What op() does, for a number of arguments that is known only now.
-  static_cast<void>(&detail::kRegistered<"concat">);
-  if (detail::Recorder recorder("concat", at, y, inputs.data(), parts.size()); recorder) {
-    begin = 0;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const Size end = begin + parts[i].shape()[a];
-      wrt(parts[i], [=](const Tensor& dy) { return slice(dy, a, begin, end); }).record(recorder, i);
-      begin = end;
-    }
-    recorder.finish();
-  }
-  return y;
+  return op<"concat">(at, std::move(y), wrt_each(parts, [&](std::size_t i) {
+                        return [a, from = begin[i], to = begin[i + 1]](const Tensor& dy) {
+                          return slice(dy, a, from, to);
+                        };
+                      }));
 }
 
 Tensor concat(std::initializer_list<Tensor> parts, int axis, CallSite at) {

@@ -7,7 +7,6 @@
 #include "core/ops/views.hpp"
 #include "core/simd/matmul/matmul.hpp"
 #include "core/tape/op.hpp"
-#include "core/tape/records.hpp"
 #include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/layout.hpp"
@@ -48,17 +47,16 @@ using detail::multiply;
 
 namespace {
 
-/// x (…, n) as a matrix (rows, n); a copy only if strides ask for it.
-Tensor as_rows(const Tensor& x) {
+/// The shape of x (…, n) as a matrix (rows, n).
+Dims rows_of(const Tensor& x) {
   Dims outer = x.shape();
   outer.erase(outer.rank() - 1);
-  return reshape(x, {outer.count(), x.size(-1)});
+  return {outer.count(), x.size(-1)};
 }
+/// x as that; a copy only if strides ask for it.
+Tensor as_rows(const Tensor& x) { return reshape(x, rows_of(x)); }
 /// The same on no tape.
-Tensor as_matrix(const Tensor& x) {
-  const detail::Paused paused;  // no op records it
-  return as_rows(x);
-}
+Tensor as_matrix(const Tensor& x) { return detail::reshaped(x, rows_of(x)); }
 
 }  // namespace
 

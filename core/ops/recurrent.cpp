@@ -12,7 +12,6 @@
 #include "core/simd/matmul/matmul.hpp"
 #include "core/simd/recurrent.hpp"
 #include "core/tape/op.hpp"
-#include "core/tape/records.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/map.hpp"
 
@@ -43,15 +42,13 @@ constexpr Cell kLstm{"lstm", 4, 2, 5, lstm_step};
 
 /// x with dense rows, outside any tape.
 Tensor with_dense_rows(const Tensor& x) {
-  const detail::Paused paused;
-  return x.size(-1) <= 1 || x.strides().back() == 1 ? x : contiguous(x);
+  return x.size(-1) <= 1 || x.strides().back() == 1 ? x : contiguous(x.detach());
 }
 
 /// The weight transposed, outside any tape, for products with so many rows at each step: a copy where each of
 /// them would make one.
-Tensor turned(const Tensor& weight, Size rows) {
-  const detail::Paused paused;
-  const Tensor view = transpose(weight);
+Tensor transposed(const Tensor& weight, Size rows) {
+  const Tensor view = transpose(weight.detach());
   return rows > simd::kShortSide ? contiguous(view) : view;
 }
 
@@ -152,7 +149,7 @@ struct Sequence {
     saved = Tensor::uninitialised({time, batch, cell.kept * hidden}, gates.dtype());
     Tensor y = Tensor::uninitialised({batch, time, width}, gates.dtype());
     Tensor gh = Tensor::uninitialised({batch, cell.gates * hidden}, gates.dtype());
-    const Tensor weight = turned(weight_hh, batch);
+    const Tensor weight = transposed(weight_hh, batch);
     std::vector<char> rows;
     dispatch(gates.dtype(), [&](auto zero) {
       using T = decltype(zero);

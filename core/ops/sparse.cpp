@@ -11,7 +11,6 @@
 #include "core/ops/views.hpp"
 #include "core/simd/runtime/threads.hpp"
 #include "core/tape/op.hpp"
-#include "core/tape/records.hpp"
 #include "core/tensor/create.hpp"
 
 namespace tapestry {
@@ -49,8 +48,7 @@ template <class Threshold, class Weight>
 Tensor by_threshold(const char* name, const Tensor& scores, const Mask& mask, double shrink,
                     Threshold threshold, Weight weight) {
   if (scores.rank() < 1) fail("[{}] scores {} are (…, keys)", name, describe(scores));
-  const detail::Paused paused;
-  const Tensor s = contiguous(scores);
+  const Tensor s = contiguous(scores.detach());
   const Mask allowed = mask.defined() ? mask.expand(s.shape(), name) : mask;
   const std::vector<bool> may = allowed.defined() ? allowed.to_vector() : std::vector<bool>{};
   Tensor y = Tensor::uninitialised(s.shape(), s.dtype());

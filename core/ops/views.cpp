@@ -103,22 +103,23 @@ Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size s
 
 }  // namespace
 
+namespace detail {
+
+Tensor reshaped(const Tensor& x, const Dims& shape) {
+  if (const auto strides = view_strides(x, shape)) return alias(x, shape, *strides);
+  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::copy(y.mutable_view<T>(), x.view<T>());
+  });
+  return alias(y, shape, dense_strides(shape));
+}
+
+}  // namespace detail
+
 // y has x's elements in the same order        ∂x = dy, shaped like x
 Tensor reshape(const Tensor& x, const Dims& wanted, CallSite at) {
-  const Dims shape = resolve(x, wanted, at);
-  const auto strides = view_strides(x, shape);
-  Tensor y;
-  if (strides) {
-    y = detail::alias(x, shape, *strides);
-  } else {
-    y = Tensor::uninitialised(x.shape(), x.dtype());
-    dispatch(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      simd::copy(y.mutable_view<T>(), x.view<T>());
-    });
-    y = detail::alias(y, shape, dense_strides(shape));
-  }
-  return op<"reshape">(at, std::move(y),
+  return op<"reshape">(at, detail::reshaped(x, resolve(x, wanted, at)),
                        wrt(x, [from = x.shape()](const Tensor& dy) { return reshape(dy, from); }));
 }
 

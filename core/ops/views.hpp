@@ -27,4 +27,9 @@ std::vector<Tensor> split(const Tensor& x, Size size, int axis, CallSite at = {}
 /// A dense tensor with x's values; x itself if it is dense already.
 Tensor contiguous(const Tensor& x, CallSite at = {});
 
+namespace detail {
+/// reshape() on no tape, for kernels; the shape has as many elements as x.
+Tensor reshaped(const Tensor& x, const Dims& shape);
+}  // namespace detail
+
 }  // namespace tapestry

@@ -4,7 +4,14 @@
 #include "core/simd/rows/reduce.hpp"
 #include "core/tape/records.hpp"
 
-namespace tapestry::detail {
+namespace tapestry {
+
+using detail::context;
+
+AnomalyMode::AnomalyMode() : before_(std::exchange(context.anomaly, true)) {}
+AnomalyMode::~AnomalyMode() { context.anomaly = before_; }
+
+namespace detail {
 
 namespace {
 
@@ -37,4 +44,6 @@ void check_gradient(const Node& node, std::size_t argument, const Tensor& gradie
          to_string(node.shape), node.at.file, node.at.line);
 }
 
-}  // namespace tapestry::detail
+}  // namespace detail
+
+}  // namespace tapestry

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/tape/rule.hpp"
 #include "core/tape/tape.hpp"
 
 namespace tapestry::detail {
@@ -19,11 +20,11 @@ inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
 /// first.)
 struct Edge {
   Edge(std::size_t targets_in, DType dtype_in, const Dims& shape_in)
-      : targets(static_cast<std::uint8_t>(targets_in)), dtype(dtype_in), shape(shape_in) {}
+      : targets(static_cast<std::uint16_t>(targets_in)), dtype(dtype_in), shape(shape_in) {}
 
   Rule rule;                     // empty for all but the first argument of a joint rule
   std::uint32_t adding = kNone;  // index of the short cut, if the rule has one
-  std::uint8_t targets;          // how many edges, from this one on, the rule fills
+  std::uint16_t targets;         // how many edges, from this one on, the rule fills
   bool needed = false;           // false: an argument of a joint rule that needs no gradient
   DType dtype;
   std::int32_t target = 0;  // ≥ 0: node; < 0: leaf number -1 - target
@@ -78,19 +79,20 @@ struct Records {
 /// This thread's state.
 struct Context {
   Tape* tape = nullptr;
-  bool paused = false;
+  bool recording = true;
   bool anomaly = false;
   std::vector<Tensor>* leaves_used = nullptr;  // by a checkpoint's first run
 };
 extern constinit thread_local Context context;
 
-/// While one lives, ops on this thread are not recorded and their results carry no mark.
-class Paused {
+/// While Recording(false) lives, ops on this thread are not recorded and their results carry no mark;
+/// Recording(true) inside it turns recording on again.
+class Recording {
  public:
-  explicit Paused(bool paused = true) : before_(std::exchange(context.paused, paused)) {}
-  ~Paused() { context.paused = before_; }
-  Paused(const Paused&) = delete;
-  Paused& operator=(const Paused&) = delete;
+  explicit Recording(bool on) : before_(std::exchange(context.recording, on)) {}
+  ~Recording() { context.recording = before_; }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
 
  private:
   bool before_;

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "core/tape/op.hpp"
 #include "core/tensor/tensor.hpp"
 
 namespace tapestry {
@@ -21,6 +20,7 @@ namespace tapestry {
 namespace detail {
 struct Records;
 struct Sweep;
+class Recorder;
 Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
 }  // namespace detail
 
@@ -115,10 +115,6 @@ namespace detail {
 
 /// f() without recording, then one node that re-records it in backward; see core/tape/checkpoint.hpp.
 Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
-
-/// For the tests of the tests: called with all gradients that a node's rules return, which it may replace.
-using GradientMutator = std::function<void(const char* op, std::span<Tensor> gradients)>;
-void set_gradient_mutator(GradientMutator mutator);
 
 }  // namespace detail
 

@@ -2,6 +2,14 @@
 
 namespace tapestry {
 
+bool broadcasts_to(const Dims& from, const Dims& to) {
+  const int ahead = to.rank() - from.rank();
+  if (ahead < 0) return false;
+  for (int axis = 0; axis < from.rank(); ++axis)
+    if (from[axis] != 1 && from[axis] != to[axis + ahead]) return false;
+  return true;
+}
+
 Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
   const int rank = std::max(a.rank(), b.rank());
   Dims shape = Dims::filled(rank, 1);

@@ -8,6 +8,9 @@ namespace tapestry {
 /// The shape that a and b broadcast to. Throws, naming both, the op and its caller.
 Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at);
 
+/// Whether a tensor of shape `from` broadcasts to `to`.
+bool broadcasts_to(const Dims& from, const Dims& to);
+
 /// x as a view of `shape`, with stride 0 where it repeats; the shapes must be compatible.
 template <class T>
 View<const T> broadcast_view(const Tensor& x, const Dims& shape) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/ops/views.hpp"
+#include "core/tape/mutator.hpp"
 #include "core/tape/tape.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/ops/op_table.hpp"

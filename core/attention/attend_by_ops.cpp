@@ -1,0 +1,125 @@
+// Attention from plain ops, matrix and all.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/attention/attend_settings.hpp"
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/matmul.hpp"
+#include "core/ops/norm.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
+#include "core/ops/softmax.hpp"
+#include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
+
+namespace tapestry {
+
+namespace detail {
+
+namespace {
+
+/// (B, H, rows, columns), with the leading axes of the query.
+Tensor by_head(const Tensor& query, const Tensor& x) {
+  return reshape(led_as(query, x, false), {batch_of(query), heads_of(query), x.size(-2), x.size(-1)});
+}
+
+/// One more key that all may see.
+Mask with_sink(const Mask& mask) {
+  Dims shape = mask.shape();
+  const Size keys = shape.back()++;
+  return Mask::from(product(shape, 0, shape.rank() - 1), keys + 1,
+                    [&](Size row, Size j) { return j == keys || mask.data()[row * keys + j]; })
+      .reshape(shape);
+}
+
+/// (…, Tq, 1): queries with some of the pairs (…, Tq, Tk).
+Mask seeing(const Mask& pairs) {
+  Dims shape = pairs.shape();
+  const Size keys = shape.back();
+  shape.back() = 1;
+  const std::vector<bool> may = pairs.to_vector();
+  const auto sees = [&](Size row, Size) {
+    const auto begin = may.begin() + row * keys;
+    return std::find(begin, begin + keys, true) != begin + keys;
+  };
+  return Mask::from(shape.count(), 1, sees).reshape(shape);
+}
+
+/// The scores of the pairs that count, anything at others; `live` loses those whose score is −∞.
+Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& settings, Mask& live) {
+  const PairScore& pairs = settings.pairs;
+  const auto from = [&](const Tensor& query) {
+    Tensor scores = pairs.defined() ? pairs.form().by_ops(query, k, pairs.learned().data(), live)
+                                    : matmul(query, transpose(k)) * settings.scale;
+    return settings.score.defined() ? settings.score.by_ops(scores, live) : scores;
+  };
+  const auto asking = [&] { return live.defined() ? where(seeing(live), q, scalar(0, q.dtype())) : q; };
+  const Tensor scores = from(asking());
+  const std::optional<Mask> rest = without_hidden(live, scores);
+  if (!rest) return scores;
+  live = *rest;
+  return from(asking());
+}
+
+}  // namespace
+
+// Whatever could be NaN and does not count is taken out before an op meets
+// it.
+Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendSettings& settings,
+              bool with_lse) {
+  Mask live = settings.mask.mask();
+  Tensor q = by_head(query, query), k = by_head(query, key), v = by_head(query, value);
+  const Tensor zero = scalar(0, q.dtype());
+  if (live.defined()) k = where(settings.mask.seen(), k, zero), v = where(settings.mask.seen(), v, zero);
+  Tensor scores = scores_by_ops(q, k, settings, live);
+  const Mask sees = live.defined() ? seeing(live) : Mask{};
+  if (live.defined()) scores = where(live, scores, zero);
+  if (settings.sink.on()) {
+    const Tensor& learned = settings.sink.scores();
+    const Tensor column =
+        learned.defined() ? reshape(expand(learned, {q.size(1)}), {1, q.size(1), 1, 1}) : zero;
+    scores = concat({scores, expand(column, {q.size(0), q.size(1), q.size(2), 1})}, -1);
+    if (live.defined()) live = with_sink(live);
+  }
+  Tensor weights = live.defined() ? masked_softmax(scores, live) : softmax(scores, -1);
+  if (settings.sink.on()) weights = slice(weights, -1, 0, k.size(2));
+  weights = dropout(weights, settings.dropout, settings.stream);
+  Tensor out = matmul(weights, v);
+  if (sees.defined()) out = where(sees, out, zero);
+  if (with_lse) {
+    if (live.defined())
+      scores = where(live, scores, scalar(-std::numeric_limits<double>::infinity(), q.dtype()));
+    out = concat({out, logsumexp(scores, {-1}, Keep::yes)}, -1);
+  }
+  Dims shape = query.shape();
+  shape.back() = out.size(-1);
+  return reshape(out, shape);
+}
+
+}  // namespace detail
+
+Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
+                     const AttendOptions& options) {
+  return detail::by_ops(query, key, value, detail::settings_of(query, key, value, options, {}), false);
+}
+
+PartialAttention merge(std::span<const PartialAttention> parts) {
+  if (parts.empty()) fail("[merge] no parts of attention to merge: give one or more");
+  std::vector<Tensor> sums;
+  for (const PartialAttention& part : parts) sums.push_back(part.log_sum_exp);
+  const Tensor all = stack(sums, -1);
+  // Each part counts by its share of the sum; a query that no part has pairs for stays 0.
+  const Tensor shares = masked_softmax(all, Mask::from(1, all.size(-1), [](Size, Size) { return true; }));
+  PartialAttention whole;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto place = static_cast<Size>(i);
+    const Tensor term = parts[i].context * slice(shares, -1, place, place + 1);
+    whole.context = i == 0 ? term : whole.context + term;
+  }
+  whole.log_sum_exp = logsumexp(all, {-1});
+  return whole;
+}
+
+}  // namespace tapestry

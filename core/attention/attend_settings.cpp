@@ -1,0 +1,109 @@
+#include "core/attention/attend_settings.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops/views.hpp"
+#include "core/tensor/broadcast.hpp"
+
+namespace tapestry::detail {
+
+Size product(const Dims& shape, int first, int last) {
+  Size n = 1;
+  for (int axis = first; axis < last; ++axis) n *= shape[axis];
+  return n;
+}
+
+Size batch_of(const Tensor& x) { return x.rank() > 2 ? x.size(0) : 1; }
+Size heads_of(const Tensor& x) { return product(x.shape(), 1, x.rank() - 2); }
+
+Tensor led_as(const Tensor& query, const Tensor& x, bool shared) {
+  Dims shape = query.shape();
+  const int lead = query.rank() - 2;
+  shape[lead] = x.size(-2), shape[lead + 1] = x.size(-1);
+  if (shared) shape[lead - 1] = 1;
+  return shape == x.shape() ? x : expand(x, shape);
+}
+
+namespace {
+
+double scale_of(const Tensor& query, const AttendOptions& options) {
+  if (options.pairs.defined()) return 1;
+  return options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<Size>(1, query.size(-1)))));
+}
+
+}  // namespace
+
+AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor& value,
+                           const AttendOptions& options, CallSite at) {
+  check_same_dtype(query, key, "attend", at);
+  check_same_dtype(query, value, "attend", at);
+  if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 || key.rank() > query.rank() ||
+      value.rank() > query.rank() || query.size(-1) != key.size(-1) || key.size(-2) != value.size(-2))
+    fail(
+        "[attend] query {}, key {} and value {} do not fit: they are (…,Tq,d), (…,Tk,d) and (…,Tk,d_v) "
+        "({}:{})",
+        describe(query), describe(key), describe(value), at.file, at.line);
+  for (const Tensor* x : {&key, &value})
+    for (int back = 3; back <= x->rank(); ++back)
+      if (x->size(-back) != 1 && x->size(-back) != query.size(-back))
+        fail(
+            "[attend] leading axes of {} {} do not broadcast to those of query {}; heads that share keys and "
+            "values in groups have an axis of their own: query (B,groups,heads of a group,Tq,d), key and "
+            "value "
+            "(B,groups,1,Tk,…) ({}:{})",
+            x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
+  if (options.strict && key.size(-2) == 0 && product(query.shape(), 0, query.rank() - 1) > 0)
+    fail("[attend] key {} has no rows, so that query {} has nothing to attend to: turn strict off ({}:{})",
+         describe(key), describe(query), at.file, at.line);
+  if (options.scale && !std::isfinite(*options.scale))
+    fail("[attend] scale is {}: it is a finite number, or none for 1/√d ({}:{})", *options.scale, at.file,
+         at.line);
+  const Size batch = batch_of(query), all_heads = heads_of(query);
+  for (const Tensor& weight : options.pairs.learned())
+    if (!(weight.shape() == Dims{query.size(-1)}) && !(weight.shape() == Dims{all_heads, query.size(-1)}))
+      fail(
+          "[attend] a weight {} of a pair score does not fit query {}: it has a number for each unit, or for "
+          "each head and unit ({}:{})",
+          describe(weight), describe(query), at.file, at.line);
+  if (const Tensor& sink = options.sink.scores();
+      sink.defined() && sink.rank() != 0 && !(sink.shape() == Dims{all_heads}))
+    fail("[attend] scores {} of a sink do not fit {} heads: one for each, or one for all ({}:{})",
+         describe(sink), all_heads, at.file, at.line);
+  if (!(options.dropout >= 0 && options.dropout < 1))
+    fail(
+        "[attend] a dropout of {} is outside 0 <= rate < 1: it is the share of weights that become 0 ({}:{})",
+        options.dropout, at.file, at.line);
+  AttendSettings settings{scale_of(query, options),
+                          options.mask.in_tiles(query.size(-2), key.size(-2)),
+                          options.pairs,
+                          options.score,
+                          options.sink,
+                          options.dropout};
+  if (options.dropout > 0) settings.stream = next_stream();
+  const BlockMask& mask = settings.mask;
+  if (!mask.defined()) return settings;
+  if (mask.queries() != query.size(-2) || mask.keys() != key.size(-2) ||
+      (mask.batch() != 1 && mask.batch() != batch) || (mask.heads() != 1 && mask.heads() != all_heads))
+    fail(
+        "[attend] a mask for batch {}, {} heads, {} queries and {} keys does not fit batch {}, {} heads, {} "
+        "queries and {} keys ({}:{})",
+        mask.batch(), mask.heads(), mask.queries(), mask.keys(), batch, all_heads, query.size(-2),
+        key.size(-2), at.file, at.line);
+  if (const auto blind = options.strict ? mask.blind_query() : std::nullopt)
+    fail(
+        "[attend] the mask leaves query {} of batch row {}, head {} nothing to attend to: give it a key, or "
+        "turn strict off ({}:{})",
+        blind->i, blind->b, blind->h, at.file, at.line);
+  return settings;
+}
+
+PoolVector<Tensor> learned_of(const AttendSettings& settings) {
+  PoolVector<Tensor> all;
+  for (const auto* part : {&settings.pairs.learned(), &settings.score.learned()})
+    all.insert(all.end(), part->begin(), part->end());
+  if (settings.sink.scores().defined()) all.push_back(settings.sink.scores());
+  return all;
+}
+
+}  // namespace tapestry::detail

@@ -1,0 +1,42 @@
+#include "core/tape/checkpoint.hpp"
+
+#include "core/tape/records.hpp"
+#include "core/tensor/random.hpp"
+
+namespace tapestry::detail {
+
+Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
+  if (!context.tape || !context.recording) return f();
+  const RandomState before = random_state();
+  Tensor value;
+  std::vector<Tensor> leaves;  // weights that f knows by itself: they are saved like what it is given
+  {
+    struct Watching {
+      explicit Watching(std::vector<Tensor>& into) { context.leaves_used = &into; }
+      ~Watching() { context.leaves_used = nullptr; }
+    } const watching(leaves);
+    const Recording off(false);
+    value = f();
+  }
+  value = alias(value, value.shape(), value.strides());
+  Records& records = *context.tape->records_;
+  Node& node = records.append("checkpoint", at, value.body(), context.tape->serial_);
+  node.always_replay = true;
+  node.replay = static_cast<std::uint32_t>(records.replays.size());
+  auto again = [f = std::move(f), before, leaves](const Tensor&, const Tensor&, std::span<Tensor> result) {
+    struct Rewind {
+      RandomState now = random_state();
+      ~Rewind() { random_state() = now; }
+    } rewind;
+    random_state() = before;
+    result[0] = f();
+  };
+  {
+    Tensor::Collect collect(records.saved);
+    records.replays.emplace_back().emplace<decltype(again)>(again);
+  }
+  node.saved = static_cast<std::uint32_t>(records.saved.size()) - node.first_saved;
+  return value;
+}
+
+}  // namespace tapestry::detail

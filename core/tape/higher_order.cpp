@@ -1,0 +1,81 @@
+// Where backward is more than its loop: rules whose own ops are recorded (second derivatives), nodes that are run
+// again as other ops (twins and checkpoints), and gradients that a test replaces.
+#include <utility>
+
+#include "core/tape/mutator.hpp"
+#include "core/tape/sweep.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/pool_vector.hpp"
+
+namespace tapestry::detail {
+
+namespace {
+
+GradientMutator& mutator() {
+  static GradientMutator hook;
+  return hook;
+}
+
+}  // namespace
+
+void set_gradient_mutator(GradientMutator hook) { mutator() = std::move(hook); }
+
+bool Sweep::is_mutated() { return static_cast<bool>(mutator()); }
+
+/// As visit(), where a rule may append to the tape: that moves nodes and edges, so the node is copied, and a rule
+/// leaves its place while it runs.
+void Sweep::run_recorded(std::size_t index, const Tensor& dy) {
+  const Node node = records.nodes[index];
+  if (node.always_replay || (create_graph && node.replay != kNone)) return replay(index, dy);
+  const std::uint32_t end = node.first_edge + node.edges;
+  for (std::uint32_t e = node.first_edge, count; e < end; e += count) {
+    count = records.edges[e].targets;
+    if (!counts(e, count)) continue;
+    PoolVector<Tensor> gradients(count);
+    {
+      const Unchecked rule_as_a_whole;
+      const Edge& edge = records.edges[e];
+      if (edge.adding != kNone && !create_graph && slot(edge.target).defined()) {
+        gradients[0] = zeros(edge.shape, edge.dtype);
+        records.addings[edge.adding](dy, node.result, gradients);
+      } else {
+        Rule rule = std::move(records.edges[e].rule);
+        rule(dy, node.result, gradients);
+        records.edges[e].rule = std::move(rule);
+      }
+    }
+    if (mutated) mutator()(node.op, gradients);
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (counts(records.edges[e + i])) take(node, e + i, std::move(gradients[i]));
+  }
+}
+
+/// Records the node again as other ops at the end of the tape, sweeps those into the same slots, and cuts them
+/// off.
+void Sweep::replay(std::size_t index, const Tensor& dy) {
+  const Records::Mark mark = records.mark();
+  Rule again = std::move(records.replays[records.nodes[index].replay]);
+  Tensor y;
+  {
+    const Recording on(true);
+    again(dy, Tensor(), {&y, 1});
+  }
+  records.replays[records.nodes[index].replay] = std::move(again);
+  const Body& body = y.body();
+  if (y.shape() != dy.shape())
+    fail(
+        "[{}] gave shape {} when it was run again, but {} at first: it must not depend on anything that "
+        "changes",
+        records.nodes[index].op, describe(y), to_string(dy.shape()));
+  if (body.node >= 0) {
+    const std::size_t end = records.nodes.size();
+    add(body.node, Tensor(dy));
+    y = Tensor();
+    run(mark.nodes, end);
+  } else if (y.requires_grad()) {
+    add(-1 - records.number_of(y, serial), Tensor(dy));
+  }
+  if (!create_graph) records.cut(mark);
+}
+
+}  // namespace tapestry::detail

@@ -1,0 +1,15 @@
+// For the tests of the tests: a wrong derivative on demand.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "core/tensor/tensor.hpp"
+
+namespace tapestry::detail {
+
+/// Called with all gradients that a node's rules return, which it may replace. An empty function: no more.
+using GradientMutator = std::function<void(const char* op, std::span<Tensor> gradients)>;
+void set_gradient_mutator(GradientMutator mutator);
+
+}  // namespace tapestry::detail

@@ -1,0 +1,75 @@
+// Where a sweep starts: y's gradient is dy, or 1; and what is refused.
+#include "core/tape/sweep.hpp"
+#include "core/tensor/create.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// Says why there is nothing on the tape `serial` to begin at.
+[[noreturn]] void refuse_start(const Tensor& y, bool wants_xs, std::uint64_t serial) {
+  const detail::Body& body = y.body();
+  if (body.leaf)
+    fail("[backward] {} is a leaf{}", describe(y),
+         wants_xs ? ", and none of the xs: only itself has a gradient of it"
+                  : " itself: call backward on what was computed from it");
+  if (body.node < 0)
+    fail(
+        "[backward] {} is not on this tape: it depends on nothing that asks for a gradient, or was computed "
+        "elsewhere",
+        describe(y));
+  if (body.tape / detail::kRounds == serial / detail::kRounds)
+    fail(
+        "[backward] {} is not on this tape: an earlier backward consumed what it had recorded; keep it with "
+        "{{.keep = true}}, or compute again",
+        describe(y));
+  fail(
+      "[backward] {} is not on this tape: it was recorded by another tape; compute it again while this one "
+      "lives",
+      describe(y));
+}
+
+Tensor one_for(const Tensor& y) {
+  if (y.count() != 1)
+    fail("[backward] y has shape {}, but only a tensor with one element needs no dy: sum it, or pass dy",
+         describe(y));
+  return full(y.shape(), 1.0, y.dtype());
+}
+
+}  // namespace
+
+void Tape::backward(const Tensor& y, BackwardOptions options) { backward(y, one_for(y), options); }
+
+std::vector<Tensor> Tape::gradients(const Tensor& y, std::span<const Tensor> xs, GradientOptions options) {
+  return gradients(y, one_for(y), xs, options);
+}
+
+void Tape::run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep) {
+  const detail::Body& body = y.body();
+  if (detail::context.tape != this) fail("[backward] this tape is not the active one of this thread");
+  if (body.node < 0 && !body.leaf && body.outside)
+    fail("[backward] {} was computed outside the tape: compute it while the tape lives", describe(y));
+  const bool on_tape = body.node >= 0 && body.tape == serial_;
+  if (!on_tape && !(body.leaf && sweep.wanted && body.leaf->tape == serial_))
+    refuse_start(y, sweep.wanted != nullptr, serial_);
+  if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
+    fail("[backward] dy is {} {}, but y is {} {}", describe(dy), name_of(dy.dtype()), describe(y),
+         name_of(y.dtype()));
+  records_->slots.assign(records_->nodes.size(), Tensor());
+  records_->leaf_slots.assign(records_->leaves.size(), Tensor());
+  const std::size_t end = records_->nodes.size();
+  const detail::Recording recording(sweep.create_graph);
+  try {
+    if (sweep.wanted) sweep.wanted->mark(*records_, end);
+    sweep.slot(on_tape ? body.node : -1 - body.leaf->number) = dy;
+    sweep.run(0, end);
+    for (std::size_t i = 0; i < records_->leaf_slots.size(); ++i)
+      if (records_->leaf_slots[i].defined())
+        sweep.run_hooks(-1 - static_cast<std::int32_t>(i), records_->leaf_slots[i]);
+  } catch (...) {
+    start_over();
+    throw;
+  }
+}
+
+}  // namespace tapestry
