@@ -1,19 +1,34 @@
-// A part of a model behind a pointer to its base class: chosen at run time, and copied with the model by
+// A part of a model whose type is chosen at run time: held by its base class, and copied with the model by
 // clone().
 #pragma once
 
+#include <concepts>
 #include <memory>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "core/tensor/error.hpp"
 
 namespace tapestry {
 
-/// Holds a module of some class derived from M, or none. M has `std::unique_ptr<M> copy() const`.
+/// Holds a module of some class derived from M, or none. It learns how to copy the module where it gets it, so
+/// the class has nothing to add.
 template <class M>
 class Owned {
  public:
   Owned() = default;
-  Owned(std::unique_ptr<M> module) : module_(std::move(module)) {}
+  template <std::derived_from<M> D>
+  requires(!std::is_abstract_v<D>) Owned(std::unique_ptr<D> module) : module_(std::move(module)) {
+    copy_ = [](const M& original) -> std::unique_ptr<M> {
+      if (typeid(original) != typeid(D))
+        fail("clone() met a part of another type than it was handed over as");
+      return std::make_unique<D>(static_cast<const D&>(original));
+    };
+  }
   /// As for modules: works inside clone() only.
-  Owned(const Owned& other) : module_(other.module_ ? other.module_->copy() : nullptr) {}
+  Owned(const Owned& other)
+      : module_(other.module_ ? other.copy_(*other.module_) : nullptr), copy_(other.copy_) {}
   Owned(Owned&&) noexcept = default;
   Owned& operator=(const Owned&) = delete;
 
@@ -25,6 +40,7 @@ class Owned {
 
  private:
   std::unique_ptr<M> module_;
+  std::unique_ptr<M> (*copy_)(const M&) = nullptr;
 };
 
 }  // namespace tapestry

@@ -72,7 +72,7 @@ using Scores = std::function<Tensor(const Tensor& q, const Tensor& k)>;
 
 /// The additive score of an attention, by hand: with the weights that are in there.
 Scores by_hand_with(const Attention& attention) {
-  const AdditiveScore& score = *attention.score().as<AdditiveScore>();
+  const AdditiveScore& score = dynamic_cast<const AdditiveScore&>(attention.score());
   const Tensor w_q = score.query.weight, w_k = score.key.weight, v = score.vector;
   return [=](const Tensor& q, const Tensor& k) { return additive_scores(q, k, w_q, w_k, v); };
 }

@@ -86,7 +86,7 @@ struct Step : Module {
     return {cell(concat({e, context}, -1), s).hidden, squeeze(read.weights, 1)};
   }
   Stepped by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths) const {
-    const AdditiveScore& score = *attention.score().as<AdditiveScore>();
+    const AdditiveScore& score = dynamic_cast<const AdditiveScore&>(attention.score());
     const Look read = look_back(s, h, lengths, score.query.weight, score.key.weight, score.vector);
     const Tensor x = concat({e, read.context}, -1);
     return {kit::gru_step(x, s, {cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh}), read.weights};

@@ -87,11 +87,13 @@ ScoreMaker make_score(Kind kind, const Sizes& sizes) {
   return dot();
 }
 
-Tensor by_hand(const AnyScore& score, const Tensor& e, const Tensor& q, const Tensor& k) {
-  if (const auto* s = score.as<GeneralScore>()) return general_by_hand(q, k, s->weight);
-  if (const auto* s = score.as<ConcatScore>()) return concat_by_hand(q, k, s->weight, s->vector);
-  if (const auto* s = score.as<LocationScore>()) return location_by_hand(q, k.size(1), s->weight);
-  if (const auto* s = score.as<FullyConnectedScore>())
+Tensor by_hand(const Score& score, const Tensor& e, const Tensor& q, const Tensor& k) {
+  if (const auto* s = dynamic_cast<const GeneralScore*>(&score)) return general_by_hand(q, k, s->weight);
+  if (const auto* s = dynamic_cast<const ConcatScore*>(&score))
+    return concat_by_hand(q, k, s->weight, s->vector);
+  if (const auto* s = dynamic_cast<const LocationScore*>(&score))
+    return location_by_hand(q, k.size(1), s->weight);
+  if (const auto* s = dynamic_cast<const FullyConnectedScore*>(&score))
     return fully_connected_by_hand(e, q, k.size(1), s->weight);
   return dot_by_hand(q, k);
 }

@@ -123,17 +123,17 @@ void show_levels(const kit::Options& options, kit::Report& report) {
 // key is, and takes more off the farther it is, by another slope in each head. A place farther away than any
 // in training is then nothing new: it counts still less. As a lambda it is one line:
 
-PositionScheme alibi_as_lambda() {
-  return programmed({}, [](const Learned&, Size queries, Size keys) {
-    const auto first = static_cast<double>(keys - queries);  // where query 0 stands: see mine.cpp
-    return score_mod(
-        [first](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i + first - at.j); },
-        tensor({0.5, 0.25, 1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64, 1.0 / 128, 1.0 / 256}));
-  });
+ScoreProgram alibi_as_lambda() {
+  return {{}, [](const Learned&, Size queries, Size keys) {
+            const auto first = static_cast<double>(keys - queries);  // where query 0 stands: see mine.cpp
+            return score_mod(
+                [first](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i + first - at.j); },
+                tensor({0.5, 0.25, 1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64, 1.0 / 128, 1.0 / 256}));
+          }};
 }
 
-// programmed() puts a lambda into the slot for positions, so any transformer takes it. (What it learns comes
-// first, in braces: here nothing.)
+// Any transformer takes such a program: its blocks have a slot `score_mod`. (What it learns comes first, in
+// braces: here nothing.) It goes with any positions; here it is all that the model is told of order.
 //
 // The text is made up. Three words in five follow from the one before the last, by a rule that is always the
 // same: so a place matters, that of one's left neighbour. And each string has a theme, six of 64 words that
@@ -141,13 +141,19 @@ PositionScheme alibi_as_lambda() {
 
 constexpr Size kShort = 64, kLong = 256;
 
-TransformerOptions model_options(const PositionScheme& scheme, Size vocabulary, Size layers, Size heads,
-                                 bool smoke) {
+/// What a model is told of order: by positions, or by what is done to its scores.
+struct Order {
+  PositionScheme positions = no_positions();
+  ScoreProgram score_mod = {};
+};
+
+TransformerOptions model_options(const Order& order, Size vocabulary, Size layers, Size heads, bool smoke) {
   TransformerOptions options;
   options.vocabulary = vocabulary;
   options.layers = layers;
   options.block = {.width = smoke ? 16 : 64, .heads = heads, .hidden = smoke ? 32 : 128};
-  options.positions = scheme;
+  options.block.score_mod = order.score_mod;
+  options.positions = order.positions;
   return options;
 }
 
@@ -163,9 +169,9 @@ struct Curve {
   }
 };
 
-Curve learn_themes(const char* name, const PositionScheme& scheme, const kit::Options& options) {
+Curve learn_themes(const char* name, const Order& order, const kit::Options& options) {
   const Size rows = options.smoke ? 2 : 32;
-  LanguageModel model(model_options(scheme, kWords, 2, 8, options.smoke));
+  LanguageModel model(model_options(order, kWords, 2, 8, options.smoke));
   model.initialise(options.seed);
   kit::train(model, {.name = name, .steps = options.steps, .batch = rows, .seed = options.seed},
              [&](kit::Random random) {
@@ -180,16 +186,16 @@ Curve learn_themes(const char* name, const PositionScheme& scheme, const kit::Op
 }
 
 void train_short(const kit::Options& options, kit::Report& report) {
-  const auto context = [&](const PositionScheme& scheme) {
-    LanguageModel model(model_options(scheme, kWords, 2, 8, true));
+  const auto context = [&](const Order& order) {
+    LanguageModel model(model_options(order, kWords, 2, 8, true));
     model.initialise(options.seed, DType::f64);
     return model(draw_themes(kit::Random(options.seed), 2, 100).words);
   };
   report.check("nn/'s alibi() is the same to 1e-12",
-               kit::largest(context(alibi_as_lambda()) - context(alibi())) < 1e-12);
+               kit::largest(context({.score_mod = alibi_as_lambda()}) - context({alibi()})) < 1e-12);
 
-  const Curve curves[] = {learn_themes("ALiBi", alibi_as_lambda(), options),
-                          learn_themes("sinusoidal", sinusoidal(), options)};
+  const Curve curves[] = {learn_themes("ALiBi", {.score_mod = alibi_as_lambda()}, options),
+                          learn_themes("sinusoidal", {sinusoidal()}, options)};
   kit::Chart chart{
       "Trained at 64 words: the loss at each place of longer texts", "place", "nats per word", {}, {}};
   constexpr Size kAtOnce = 8;  // places for one point
@@ -229,10 +235,10 @@ void train_short(const kit::Options& options, kit::Report& report) {
 
 constexpr Size kLate = 192;
 
-double learn_voices(const std::string& name, const PositionScheme& scheme, const kit::Options& options,
+double learn_voices(const std::string& name, const Order& order, const kit::Options& options,
                     Learned* learned = nullptr) {
   const Size rows = options.smoke ? 2 : 32;
-  LanguageModel model(model_options(scheme, kSymbols, 1, 4, options.smoke));
+  LanguageModel model(model_options(order, kSymbols, 1, 4, options.smoke));
   model.initialise(options.seed);
   kit::train(model, {.name = name, .steps = options.steps, .rate = 1e-2, .batch = rows, .seed = options.seed},
              [&](kit::Random random) {
@@ -243,7 +249,7 @@ double learn_voices(const std::string& name, const PositionScheme& scheme, const
   const Text text = draw_voices(kit::Random(options.seed, 1'000'000), tested, kLong);
   const Evaluating evaluating(model);
   const Indices said = argmax(model(text.words));
-  if (learned) *learned = model.stack.blocks[0].self.attention.positions()->parameters();
+  if (learned) *learned = model.stack.blocks[0].self.attention.learned();
   // By place 192 each voice has spoken 27 times.
   return kit::percent_equal(said.columns(kLate, kLong), text.answers.columns(kLate, kLong));
 }
@@ -251,19 +257,19 @@ double learn_voices(const std::string& name, const PositionScheme& scheme, const
 void solve_puzzle(const kit::Options& options, kit::Report& report) {
   const Mechanism own = mine();
   if (!kit::check(own, report, options.seed)) return;  // there is no use in training it
-  if (!report.check("it is a causal score, for programmed() (--mine trains any)",
+  if (!report.check("it is a causal score, for score_mod (--mine trains any)",
                     fits_language_model(own, kLong)))
     return;
   fmt::print("  {}\n", kit::timing(own, options.smoke ? 64 : 1024));
   Learned learned;
-  const double solved = learn_voices(own.name, programmed(own.learned, own.score), options, &learned);
+  const double solved = learn_voices(own.name, {.score_mod = {own.learned, own.score}}, options, &learned);
   double best = 0;
   fmt::print("\n  {:<14}{:>8.1f} % of favourites known from place {} on\n", own.name, solved, kLate);
   for (const auto& [name, scheme] : {std::pair<const char*, PositionScheme>{"sinusoidal", sinusoidal()},
                                      {"T5", t5_buckets()},
                                      {"ALiBi", alibi()},
                                      {"rotary", rotary()}}) {
-    const double right = learn_voices(name, scheme, options);
+    const double right = learn_voices(name, {scheme}, options);
     fmt::print("  {:<14}{:>8.1f} %\n", name, right);
     best = std::max(best, right);
   }

@@ -12,7 +12,7 @@
 #include "lessons/kit/picture/picture.hpp"
 #include "lessons/kit/program/report.hpp"
 #include "nn/attention/normalise.hpp"
-#include "nn/positions/programmed.hpp"
+#include "nn/attention/score_program.hpp"
 
 namespace tapestry::kit {
 
@@ -23,8 +23,8 @@ struct Mechanism {
   Size heads = 4, width = 16;
   /// Name, shape and first values of each tensor that it learns.
   std::vector<ProgramParameter> learned = {};
-  /// By element: what is done to the scores. It goes into a transformer as programmed(learned, score).
-  ScoreProgram score = {};
+  /// By element: what is done to the scores. It goes into a transformer as score_mod = {learned, score}.
+  MakeScoreMod score = {};
   /// By mechanism: what makes the scores instead of q·k.
   std::function<PairScore(const std::vector<Tensor>& learned)> pairs = {};
   /// Which pairs of so many queries and keys count.

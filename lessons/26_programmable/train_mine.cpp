@@ -1,5 +1,5 @@
 // The learner's mechanism in a small GPT. One that is a score by element under the causal mask goes into nn's
-// LanguageModel, in the slot for positions. Any other needs a model with room for it: the one below is lesson
+// LanguageModel, as its score_mod. Any other needs a model with room for it: the one below is lesson
 // 20's, with the attention left open.
 #include "lessons/26_programmable/train_mine.hpp"
 
@@ -30,7 +30,7 @@ struct OpenBlock : Module {
   OpenBlock(Place place, const Mechanism& mechanism_in)
       : Module(std::move(place)),
         mechanism(mechanism_in),
-        learned{{*this, "learned"}, mechanism.learned, [](auto&, Size, Size) { return ScoreMod(); }},
+        learned{{*this, "learned"}, {mechanism.learned, [](auto&, Size, Size) { return ScoreMod(); }}},
         width(mechanism.heads * mechanism.width) {}
 
   Tensor operator()(const Tensor& x) const {
@@ -46,7 +46,7 @@ struct OpenBlock : Module {
   }
 
   Mechanism mechanism;
-  ProgrammedPositions learned;  // holds what the mechanism learns, and does nothing
+  ProgrammedScore learned;  // holds what the mechanism learns, and does nothing
   Size width;
   LayerNorm attention_norm{{*this, "attention_norm"}, width},
       feed_forward_norm{{*this, "feed_forward_norm"}, width};
@@ -185,11 +185,12 @@ void train_mine(Mechanism own, const std::string& name, const kit::Options& opti
     sizes.vocabulary = task.vocabulary;
     sizes.layers = task.layers;
     sizes.block = {.width = own.heads * own.width, .heads = own.heads, .bias = Bias::no};
-    sizes.positions = programmed(own.learned, own.score);
+    sizes.block.score_mod = {own.learned, own.score};
+    sizes.positions = no_positions();
     sizes.scale_words = false;
     LanguageModel model(sizes);
     learn(model, own.name, task, options, report);
-    kit::show_map(own, map, model.stack.blocks[0].self.attention.positions()->parameters());
+    kit::show_map(own, map, model.stack.blocks[0].self.attention.learned());
   } else {
     OpenModel model(own, task.vocabulary, task.layers, task.longest);
     learn(model, own.name, task, options, report);

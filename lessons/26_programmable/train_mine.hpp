@@ -9,7 +9,7 @@
 namespace lesson26 {
 
 /// Whether it is a score by element and nothing else, under the causal mask, which nn's LanguageModel has; so
-/// it goes there as programmed(own.learned, own.score). `longest`: of the texts.
+/// it goes there as score_mod = {own.learned, own.score}. `longest`: of the texts.
 bool fits_language_model(const tapestry::kit::Mechanism& own, tapestry::Size longest);
 
 /// task: "voices", the puzzle of section 3, with one block; "sorting", lesson 20's task with its model of

@@ -12,7 +12,7 @@ namespace tapestry {
 
 AdditiveScore::AdditiveScore(Place place, Size query_width, Size key_width, Size hidden,
                              Coverage with_coverage)
-    : Module(std::move(place)),
+    : Score(std::move(place)),
       query{{*this, "query"}, query_width, hidden, Bias::no},
       key{{*this, "key"}, key_width, hidden, Bias::no},
       vector{*this, "score.weight", {hidden}, fan_in_uniform},
@@ -38,7 +38,7 @@ Tensor AdditiveScore::covered(const Tensor& q, const Tensor& prepared, ScoreStat
 }
 
 NormedAdditiveScore::NormedAdditiveScore(Place place, Size query_width, Size key_width, Size hidden)
-    : Module(std::move(place)),
+    : Score(std::move(place)),
       query{{*this, "query"}, query_width, hidden, Bias::no},
       key{{*this, "key"}, key_width, hidden},
       vector{*this, "score.weight", {hidden}, fan_in_uniform},
@@ -52,7 +52,7 @@ Tensor NormedAdditiveScore::score(const Tensor& q, const Tensor& prepared, Score
 }
 
 ConcatScore::ConcatScore(Place place, Size query_width, Size key_width, Size hidden)
-    : Module(std::move(place)),
+    : Score(std::move(place)),
       weight{*this, "weight", {hidden, query_width + key_width}, xavier},
       vector{*this, "score.weight", {hidden}, fan_in_uniform},
       query_width_(query_width) {}

@@ -16,15 +16,15 @@ enum class Coverage { no, yes };
 /// s_tj = v · tanh(W_q q_t + W_k k_j + w_c c_tj), where c_tj = Σ_{i<t} α_ij is the weight that key j has got
 /// so far. The state carries the sum, so queries come one at a time, each with the state that the one before
 /// left.
-class AdditiveScore : public Module {
+class AdditiveScore : public Score {
  public:
   AdditiveScore(Place place, Size query_width, Size key_width, Size hidden,
                 Coverage with_coverage = Coverage::no);
 
   /// W_k k for every key: (…, Tk, d_k) → (…, Tk, hidden).
-  Tensor prepare(const Tensor& keys) const;
-  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
-  bool one_at_a_time() const { return coverage.defined(); }
+  Tensor prepare(const Tensor& keys) const override;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override;
+  bool one_at_a_time() const override { return coverage.defined(); }
 
   /// W_q (hidden, d_q) and W_k (hidden, d_k)
   Linear query, key;
@@ -40,13 +40,13 @@ class AdditiveScore : public Module {
 
 /// s = g v/‖v‖ · tanh(W_q q + W_k k + b): weight normalisation (Salimans & Kingma 2016) of v, so that the
 /// scores' size is one number to learn.
-class NormedAdditiveScore : public Module {
+class NormedAdditiveScore : public Score {
  public:
   NormedAdditiveScore(Place place, Size query_width, Size key_width, Size hidden);
 
   /// W_k k + b for every key.
-  Tensor prepare(const Tensor& keys) const;
-  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+  Tensor prepare(const Tensor& keys) const override;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override;
 
   /// W_q (hidden, d_q); W_k (hidden, d_k) and b (hidden)
   Linear query, key;
@@ -58,13 +58,13 @@ class NormedAdditiveScore : public Module {
 
 /// s = v · tanh(W [q; k]) (Luong, Pham & Manning 2015). W [q; k] = W_q q + W_k k, where W_q and W_k are the
 /// left and the right part of W: the additive score with its two weights in one.
-class ConcatScore : public Module {
+class ConcatScore : public Score {
  public:
   ConcatScore(Place place, Size query_width, Size key_width, Size hidden);
 
   /// W_k k for every key.
-  Tensor prepare(const Tensor& keys) const;
-  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+  Tensor prepare(const Tensor& keys) const override;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override;
 
   /// W (hidden, d_q + d_k)
   Parameter weight;

@@ -47,7 +47,9 @@ Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions opti
       dropout_({*this, "dropout"}, options_.dropout),
       positions_(options_.positions.pairs
                      ? options_.positions.pairs({*this, "positions"}, options_.pair_shape)
-                     : nullptr) {
+                     : Owned<PairPositions>{}) {
+  const ScoreProgram& program = options_.score_mod;
+  if (program.make || !program.parameters.empty()) score_mod_.emplace(Place{*this, "score_mod"}, program);
   if (options_.local) local_.emplace(Place{*this, "window"}, *options_.local);
 }
 
@@ -66,7 +68,7 @@ AttentionMemory Attention::prepare_kept(const Tensor& keys, const Tensor& values
                                         Size first) const {
   const Mask seeing = mask.defined() ? seeing_queries(mask) : Mask{};
   check_strict(seeing, mask, "mask");
-  return {score_.prepare(positions_ ? positions_->turn(keys, first) : keys), values, mask, seeing, {}};
+  return {score_->prepare(positions_ ? positions_->turn(keys, first) : keys), values, mask, seeing, {}};
 }
 
 AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
@@ -105,6 +107,12 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
         in_quotes(), *wanted, describe(query), describe(keys), heads);
 }
 
+Tensor Attention::with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const {
+  if (const Tensor order = positions_->score(query, scores.size(-1)); order.defined()) return scores + order;
+  const auto mod = positions_->in_tiles(scores.size(-2), scores.size(-1));
+  return mod && mod->defined() ? mod->by_ops(scores, pairs) : scores;
+}
+
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
   check_heads(query, memory.keys);
   // 1. Score: how well does each key answer each query?
@@ -113,12 +121,9 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
     asking = keep(seeing, query);
     if (positions_) asking = positions_->turn(asking, state.step);
     state.mask = pairs;
-    Tensor scores = score_.score(asking, memory.keys, state);
-    if (!positions_) return scores;
-    if (const Tensor order = positions_->score(asking, scores.size(-1)); order.defined())
-      return scores + order;
-    const auto mod = positions_->in_tiles(scores.size(-2), scores.size(-1));
-    return mod && mod->defined() ? mod->by_ops(scores, pairs) : scores;
+    Tensor scores = score_->score(asking, memory.keys, state);
+    if (positions_) scores = with_order(scores, asking, pairs);
+    return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1)).by_ops(scores, pairs) : scores;
   };
   Mask mask = memory.pairs(), seeing = memory.seeing;
   const ScoreState before = state;
@@ -149,7 +154,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
 
 std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const AttentionMemory& memory) const {
   const auto* softmax = options_.normalise.target<Tensor (*)(const Tensor&, const Mask&)>();
-  const std::optional<double> factor = score_.dot_factor(query);
+  const std::optional<double> factor = score_->dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
   if (queries * keys < kWorthTiles || queries < kWorthQueries || !factor || softmax == nullptr ||
       *softmax != softmax_weights || local_ || !recorders_.all.empty() ||
@@ -160,6 +165,10 @@ std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const Atte
     std::optional<ScoreMod> order = positions_->in_tiles(queries, keys);
     if (!order) return {};
     options.score = *std::move(order);
+  }
+  if (score_mod_) {
+    if (options.score.defined()) return {};  // tiles take one
+    options.score = (*score_mod_)(queries, keys);
   }
   options.mask = memory.tiles.defined() ? memory.tiles : BlockMask::from(memory.mask, queries, keys);
   return options;
@@ -178,6 +187,10 @@ Tensor Attention::context(const Tensor& query, const AttentionMemory& memory, Sc
 Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory) const {
   ScoreState state;
   return (*this)(query, memory, state);
+}
+
+std::vector<Tensor> Attention::learned() const {
+  return score_mod_ ? score_mod_->parameters() : std::vector<Tensor>{};
 }
 
 WeightRecorder::WeightRecorder(const Attention& attention) : attention_(attention) {

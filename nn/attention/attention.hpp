@@ -1,5 +1,18 @@
 // Attention as a pipeline: score → mask → normalise → dropout → weighted sum. Only the score, and now and
 // then the normaliser, changes from mechanism to mechanism.
+//
+// Which door for an attention of your own?
+//
+//     another score of q and k           a function (Q, K) → scores, or a class of its own where it has weights:
+//                                        Attention(score), BlockOptions::score; Score in score.hpp
+//     something done to each score       a lambda, score_mod: AttentionOptions::score_mod, BlockOptions::score_mod
+//     another normaliser than softmax    a function (scores, mask) → weights: AttentionOptions::normalise
+//     which pairs count                  a Mask or ValidLengths, handed to prepare() with the keys; local windows:
+//                                        AttentionOptions::local
+//     what is told of order              a PositionScheme: AttentionOptions::positions, TransformerOptions::positions
+//
+// They go together: rotary positions turn queries and keys, the score compares them, positions add to it, score_mod
+// changes it, the mask hides pairs, and the normaliser makes weights.
 #pragma once
 
 #include <optional>
@@ -8,14 +21,16 @@
 #include "core/attention/attend.hpp"
 #include "nn/attention/local.hpp"
 #include "nn/attention/normalise.hpp"
+#include "nn/attention/score_program.hpp"
 #include "nn/attention/scores.hpp"
 #include "nn/dropout.hpp"
-#include "nn/owned.hpp"
 #include "nn/positions/scheme.hpp"
 
 namespace tapestry {
 
 struct AttentionOptions {
+  /// What is done to each score, after positions have had their say; none: nothing.
+  ScoreProgram score_mod = {};
   Normaliser normalise = softmax_weights;
   /// Of weights, in training.
   double dropout = 0;
@@ -97,9 +112,11 @@ class Attention : public Module {
     return (*this)(query, prepare(keys, values, lengths));
   }
 
-  const AnyScore& score() const { return score_; }
+  const Score& score() const { return *score_; }
   /// What the layer is told of order, if anything.
   Owned<PairPositions>& positions() { return positions_; }
+  /// What its score_mod has learned, in the order of its parameters; empty without one.
+  std::vector<Tensor> learned() const;
 
  private:
   friend class WeightRecorder;
@@ -114,13 +131,16 @@ class Attention : public Module {
   std::optional<AttendOptions> in_tiles(const Tensor& query, const AttentionMemory& memory) const;
   /// Throws if a row of the pairs that count, "mask" or "window", is empty.
   void check_strict(const Mask& seeing, const Mask& pairs, const char* what) const;
+  /// Scores with what positions add to them.
+  Tensor with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const;
   void check_heads(const Tensor& query, const Tensor& keys) const;
 
-  AnyScore score_;
+  Owned<Score> score_;
   AttentionOptions options_;
   Dropout dropout_;
   std::optional<LocalWindow> local_;
   Owned<PairPositions> positions_;
+  std::optional<ProgrammedScore> score_mod_;
   mutable Recorders recorders_;
 };
 

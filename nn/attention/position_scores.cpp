@@ -25,14 +25,14 @@ Tensor by_place(const char* name, const Module& score, const Tensor& query, cons
 }  // namespace
 
 LocationScore::LocationScore(Place place, Size query_width, Size longest)
-    : Module(std::move(place)), weight{*this, "weight", {longest, query_width}, xavier} {}
+    : Score(std::move(place)), weight{*this, "weight", {longest, query_width}, xavier} {}
 
 Tensor LocationScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
   return by_place("location", *this, query, keys, weight);
 }
 
 FullyConnectedScore::FullyConnectedScore(Place place, Size embedding_width, Size query_width, Size longest)
-    : Module(std::move(place)), weight{*this, "weight", {longest, embedding_width + query_width}, xavier} {}
+    : Score(std::move(place)), weight{*this, "weight", {longest, embedding_width + query_width}, xavier} {}
 
 Tensor FullyConnectedScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
   return by_place("fully_connected", *this, query, keys, weight);

@@ -7,13 +7,11 @@ namespace tapestry {
 
 /// s_j = (W q)_j (Luong, Pham & Manning 2015: location-based). W (T_max, d_q) has a row for each place, and
 /// with Tk < T_max keys the first Tk rows count; more keys than T_max are an error.
-class LocationScore : public Module {
+class LocationScore : public Score {
  public:
   LocationScore(Place place, Size query_width, Size longest);
 
-  /// The keys themselves: only their number matters.
-  Tensor prepare(const Tensor& keys) const { return keys; }
-  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
 
   /// W (T_max, d_q)
   Parameter weight;
@@ -22,13 +20,11 @@ class LocationScore : public Module {
 /// s_j = (W [e; q])_j, where e (d_e) embeds the word before: one fully connected layer from what the decoder
 /// knows to the places of the source, as many tutorials have it. **The query to pass in is [e; q]**, e first:
 /// (…, Tq, d_e + d_q). W (T_max, d_e + d_q); fewer and more keys as for the location score.
-class FullyConnectedScore : public Module {
+class FullyConnectedScore : public Score {
  public:
   FullyConnectedScore(Place place, Size embedding_width, Size query_width, Size longest);
 
-  /// The keys themselves: only their number matters.
-  Tensor prepare(const Tensor& keys) const { return keys; }
-  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
 
   /// W (T_max, d_e + d_q)
   Parameter weight;

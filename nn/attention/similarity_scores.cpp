@@ -33,7 +33,7 @@ Tensor direction(const Tensor& x) {
 }  // namespace
 
 NadarayaWatsonScore::NadarayaWatsonScore(Place place, double sigma, Sigma kind)
-    : Module(std::move(place)),
+    : Score(std::move(place)),
       log_sigma(kind == Sigma::learned ? Parameter{*this, "log_sigma", {1}, constant(std::log(sigma))}
                                        : Parameter{}),
       sigma_(sigma) {
@@ -56,15 +56,15 @@ Tensor DotScore::score(const Tensor& query, const Tensor& keys, ScoreState&) con
 
 Tensor ScaledDotScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
   check_widths("scaled_dot", *this, query, keys);
-  return matmul(query * dot_factor(query), transpose(keys));
+  return matmul(query * *dot_factor(query), transpose(keys));
 }
 
-double ScaledDotScore::dot_factor(const Tensor& query) const {
+std::optional<double> ScaledDotScore::dot_factor(const Tensor& query) const {
   return 1 / std::sqrt(static_cast<double>(query.size(-1)));
 }
 
 GeneralScore::GeneralScore(Place place, Size query_width, Size key_width)
-    : Module(std::move(place)), weight{*this, "weight", {query_width, key_width}, xavier} {}
+    : Score(std::move(place)), weight{*this, "weight", {query_width, key_width}, xavier} {}
 
 Tensor GeneralScore::prepare(const Tensor& keys) const { return linear(keys, weight); }
 
@@ -76,7 +76,7 @@ Tensor GeneralScore::score(const Tensor& query, const Tensor& prepared, ScoreSta
 }
 
 CosineScore::CosineScore(Place place, double first_gain)
-    : Module(std::move(place)), gain{*this, "gain", {1}, constant(first_gain)} {}
+    : Score(std::move(place)), gain{*this, "gain", {1}, constant(first_gain)} {}
 
 Tensor CosineScore::prepare(const Tensor& keys) const { return direction(keys); }
 

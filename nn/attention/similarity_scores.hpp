@@ -11,12 +11,11 @@ enum class Sigma { fixed, learned };
 /// s = −‖q − k‖² / 2σ² (Nadaraya 1964; Watson 1964): under softmax each key counts by a Gaussian around the
 /// query. Query and key are equally wide. Computes all differences, (…, Tq, Tk, d): ‖q‖² − 2 q·k + ‖k‖² would
 /// need less memory, and lose its digits far from the origin.
-class NadarayaWatsonScore : public Module {
+class NadarayaWatsonScore : public Score {
  public:
   NadarayaWatsonScore(Place place, double sigma, Sigma kind);
 
-  Tensor prepare(const Tensor& keys) const { return keys; }
-  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
 
   /// log σ (1): whatever it learns, σ stays positive. An empty handle if σ is fixed.
   Parameter log_sigma;
@@ -26,36 +25,34 @@ class NadarayaWatsonScore : public Module {
 };
 
 /// s = q · k (Luong, Pham & Manning 2015); query and key are equally wide.
-class DotScore : public Module {
+class DotScore : public Score {
  public:
-  explicit DotScore(Place place) : Module(std::move(place)) {}
+  explicit DotScore(Place place) : Score(std::move(place)) {}
 
-  Tensor prepare(const Tensor& keys) const { return keys; }
-  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
-  double dot_factor(const Tensor&) const { return 1; }
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
+  std::optional<double> dot_factor(const Tensor&) const override { return 1; }
 };
 
 /// s = q · k / √d (Vaswani et al. 2017): with components of variance 1 the score keeps variance 1, whatever
 /// the width.
-class ScaledDotScore : public Module {
+class ScaledDotScore : public Score {
  public:
-  explicit ScaledDotScore(Place place) : Module(std::move(place)) {}
+  explicit ScaledDotScore(Place place) : Score(std::move(place)) {}
 
-  Tensor prepare(const Tensor& keys) const { return keys; }
-  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const;
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
   /// 1/√d
-  double dot_factor(const Tensor& query) const;
+  std::optional<double> dot_factor(const Tensor& query) const override;
 };
 
 /// s = q · W k (Luong, Pham & Manning 2015): a dot product between any two widths.
-class GeneralScore : public Module {
+class GeneralScore : public Score {
  public:
   GeneralScore(Place place, Size query_width, Size key_width);
 
   /// W k for every key: (…, Tk, d_k) → (…, Tk, d_q).
-  Tensor prepare(const Tensor& keys) const;
-  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
-  double dot_factor(const Tensor&) const { return 1; }
+  Tensor prepare(const Tensor& keys) const override;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override;
+  std::optional<double> dot_factor(const Tensor&) const override { return 1; }
 
   /// W (d_q, d_k)
   Parameter weight;
@@ -64,13 +61,13 @@ class GeneralScore : public Module {
 /// s = g q · k / (‖q‖ ‖k‖) (query-key normalisation: Henry et al. 2020); query and key are equally wide. A
 /// vector of zeros has no direction: its scores and its gradient are 0. So are those of one whose ‖x‖² leaves
 /// the range of its type (in f32 components below 1e-23 or above 1e19).
-class CosineScore : public Module {
+class CosineScore : public Score {
  public:
   CosineScore(Place place, double gain);
 
   /// k / ‖k‖ for every key.
-  Tensor prepare(const Tensor& keys) const;
-  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const;
+  Tensor prepare(const Tensor& keys) const override;
+  Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override;
 
   /// g (1)
   Parameter gain;

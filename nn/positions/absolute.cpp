@@ -36,10 +36,6 @@ Tensor SinusoidalPositions::operator()(const Tensor& x, Size first) const {
   return x + sinusoids(first, x.size(-2), x.size(-1), x.dtype());
 }
 
-std::unique_ptr<InputPositions> SinusoidalPositions::copy() const {
-  return std::make_unique<SinusoidalPositions>(*this);
-}
-
 LearnedPositions::LearnedPositions(Place place, Size longest, Size width, double deviation)
     : InputPositions(std::move(place)), weight{*this, "weight", {longest, width}, normal(deviation)} {}
 
@@ -54,10 +50,6 @@ Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
         "text",
         in_quotes(), x.size(-2), first, first + x.size(-2), weight.size(0));
   return x + slice(weight, 0, first, first + x.size(-2));
-}
-
-std::unique_ptr<InputPositions> LearnedPositions::copy() const {
-  return std::make_unique<LearnedPositions>(*this);
 }
 
 PositionScheme sinusoidal() {

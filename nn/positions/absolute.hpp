@@ -14,7 +14,6 @@ class SinusoidalPositions : public InputPositions {
   explicit SinusoidalPositions(Place place) : InputPositions(std::move(place)) {}
 
   Tensor operator()(const Tensor& x, Size first) const override;
-  std::unique_ptr<InputPositions> copy() const override;
 };
 
 /// A vector for each place (Gehring et al. 2017). A place that was never trained means nothing; one that the
@@ -24,7 +23,6 @@ class LearnedPositions : public InputPositions {
   LearnedPositions(Place place, Size longest, Size width, double deviation);
 
   Tensor operator()(const Tensor& x, Size first) const override;
-  std::unique_ptr<InputPositions> copy() const override;
 
   /// (longest, width)
   Parameter weight;

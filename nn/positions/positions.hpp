@@ -2,6 +2,5 @@
 #pragma once
 
 #include "nn/positions/absolute.hpp"
-#include "nn/positions/programmed.hpp"
 #include "nn/positions/relative.hpp"
 #include "nn/positions/rotary.hpp"

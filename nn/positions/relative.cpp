@@ -55,8 +55,6 @@ Tensor ShawPositions::context(const Tensor& weights) const {
   return product_per_place(weights, embedding(value, by_distance(weights.size(-2), weights.size(-1), row)));
 }
 
-std::unique_ptr<PairPositions> ShawPositions::copy() const { return std::make_unique<ShawPositions>(*this); }
-
 BucketPositions::BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest)
     : PairPositions(std::move(place)),
       weight{*this, "weight", {buckets, shape.heads}, normal(0.02)},
@@ -98,10 +96,6 @@ void BucketPositions::share(const PairPositions& other) {
   weight.tie(dynamic_cast<const BucketPositions&>(other).weight);
 }
 
-std::unique_ptr<PairPositions> BucketPositions::copy() const {
-  return std::make_unique<BucketPositions>(*this);
-}
-
 std::optional<ScoreMod> AlibiPositions::in_tiles(Size queries, Size keys) const {
   std::vector<double> slopes;
   for (Size h = 1; h <= heads_; ++h)
@@ -110,10 +104,6 @@ std::optional<ScoreMod> AlibiPositions::in_tiles(Size queries, Size keys) const 
   return score_mod(
       [ahead](auto s, auto at, auto slope_of) { return s - slope_of(at.h) * abs(at.i + ahead - at.j); },
       tensor(slopes, {heads_}, DType::f64));
-}
-
-std::unique_ptr<PairPositions> AlibiPositions::copy() const {
-  return std::make_unique<AlibiPositions>(*this);
 }
 
 PositionScheme shaw(Size reach) {

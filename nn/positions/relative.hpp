@@ -15,7 +15,6 @@ class ShawPositions : public PairPositions {
 
   Tensor score(const Tensor& query, Size keys) const override;
   Tensor context(const Tensor& weights) const override;
-  std::unique_ptr<PairPositions> copy() const override;
 
   /// a^K (2 · reach + 1, d_k), a^V (2 · reach + 1, d_v); row reach is distance 0
   Parameter key, value;
@@ -34,7 +33,6 @@ class BucketPositions : public PairPositions {
   std::optional<Size> heads() const override { return weight.size(1); }
   std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
   void share(const PairPositions& other) override;
-  std::unique_ptr<PairPositions> copy() const override;
 
   /// Which bucket the distance key − query falls into.
   Size bucket(Size distance) const;
@@ -56,7 +54,6 @@ class AlibiPositions : public PairPositions {
 
   std::optional<Size> heads() const override { return heads_; }
   std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
-  std::unique_ptr<PairPositions> copy() const override;
 
  private:
   Size heads_;

@@ -38,10 +38,6 @@ Tensor RotaryPositions::turn(const Tensor& x, Size first) const {
   return concat({a * cosine - b * sine, a * sine + b * cosine}, -1);
 }
 
-std::unique_ptr<PairPositions> RotaryPositions::copy() const {
-  return std::make_unique<RotaryPositions>(*this);
-}
-
 PositionScheme rotary(double base) {
   return {.pairs = [=](Place place, const PairShape& shape) {
     return std::make_unique<RotaryPositions>(std::move(place), shape, base);

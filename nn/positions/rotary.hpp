@@ -14,7 +14,6 @@ class RotaryPositions : public PairPositions {
 
   Tensor turn(const Tensor& x, Size first) const override;
   std::optional<ScoreMod> in_tiles(Size, Size) const override { return ScoreMod{}; }
-  std::unique_ptr<PairPositions> copy() const override;
 
  private:
   double base_;

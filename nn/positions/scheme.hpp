@@ -3,12 +3,12 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "core/attention/score_mod.hpp"
 #include "nn/module.hpp"
+#include "nn/owned.hpp"
 
 namespace tapestry {
 
@@ -18,7 +18,6 @@ class InputPositions : public Module {
   using Module::Module;
   /// x (…, T, width), words at the places first … first + T − 1, counted from 0 → x with their positions.
   virtual Tensor operator()(const Tensor& x, Size first) const = 0;
-  virtual std::unique_ptr<InputPositions> copy() const = 0;
 };
 
 /// Positions that attention is told of, pair by pair. Each part may do nothing. Queries and keys are
@@ -40,7 +39,6 @@ class PairPositions : public Module {
   virtual std::optional<ScoreMod> in_tiles(Size /*queries*/, Size /*keys*/) const { return {}; }
   /// From now on the same parameters as another layer's, where the scheme has them once for all layers.
   virtual void share(const PairPositions& /*other*/) {}
-  virtual std::unique_ptr<PairPositions> copy() const = 0;
 };
 
 /// What a scheme has to know of the attention that it serves.
@@ -54,10 +52,15 @@ struct PairShape {
 };
 
 /// A scheme yet to be made: either function may be missing. To write one, derive from InputPositions or
-/// PairPositions and return such a pair of functions.
+/// PairPositions and return such a pair of functions:
+///     PositionScheme mine() {
+///       return {.pairs = [](Place place, const PairShape& shape) {
+///         return std::make_unique<MyPositions>(std::move(place), shape);
+///       }};
+///     }
 struct PositionScheme {
-  std::function<std::unique_ptr<InputPositions>(Place, Size width)> input = {};
-  std::function<std::unique_ptr<PairPositions>(Place, const PairShape&)> pairs = {};
+  std::function<Owned<InputPositions>(Place, Size width)> input = {};
+  std::function<Owned<PairPositions>(Place, const PairShape&)> pairs = {};
 };
 
 /// Order is not told at all.

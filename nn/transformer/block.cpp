@@ -17,6 +17,7 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
   if (key_width == 0) {
     attention.causal = kind.causal;
     attention.attend.positions = kind.positions;
+    attention.attend.score_mod = options.score_mod;
   }
   return attention;
 }

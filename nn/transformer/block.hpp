@@ -32,6 +32,8 @@ struct BlockOptions {
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
   /// How queries and keys are compared and scores become weights, in all of its attention.
   ScoreMaker score = scaled_dot();
+  /// What is done to each score of its self-attention; every block has parameters of its own.
+  ScoreProgram score_mod = {};
   Normaliser normalise = softmax_weights;
   /// Parts that can be left out, to see what they do.
   bool feed_forward = true, residual = true;

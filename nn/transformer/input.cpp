@@ -21,7 +21,7 @@ TransformerInput::TransformerInput(Place place, const TransformerOptions& option
             options.padding,
             normal(1 / root(options.block.width))},
       positions(options.positions.input ? options.positions.input({*this, "positions"}, options.block.width)
-                                        : nullptr),
+                                        : Owned<InputPositions>{}),
       dropout{{*this, "dropout"}, options.dropout},
       scale_(options.scale_words ? root(options.block.width) : 1) {
   if (options.segments > 0)

@@ -16,13 +16,15 @@ using namespace tapestry;
 
 int main() {
   TransformerOptions options{.vocabulary = 11, .layers = 2, .block = {.width = 32, .heads = 4}};
-  options.positions = programmed({{"rate", {4}, constant(1)}}, [](const auto& p, Size queries, Size keys) {
+  const auto nearer = [](const auto& p, Size queries, Size keys) {
     const auto first = static_cast<double>(keys - queries);  // where query 0 stands
-    const auto nearer = [first](auto s, auto at, auto rate) {
+    const auto less = [first](auto s, auto at, auto rate) {
       return s - rate(at.h) * log(1 + abs(at.i + first - at.j));
     };
-    return score_mod(nearer, wrt(p[0]));
-  });
+    return score_mod(less, wrt(p[0]));
+  };
+  options.block.score_mod = {{{"rate", {4}, constant(1)}}, nearer};
+  options.positions = rotary();  // any, or no_positions()
   LanguageModel model(options);
   model.initialise(1);
   Adam adam(model.parameters(), {.learning_rate = 1e-2});

@@ -5,7 +5,6 @@
 
 #include "core/attention/score_lambda.hpp"
 #include "nn/attention/attention.hpp"
-#include "nn/positions/programmed.hpp"
 #include "nn/recurrent.hpp"
 #include "tests/nn/golden.hpp"
 
@@ -116,14 +115,14 @@ TEST_CASE("what no query may see touches nothing in attention") {
   CHECK(sum(abs(clean[0])).item() > 0);
 }
 
-TEST_CASE("a score in the slot for positions hides and is hidden as in attend(), NaN and all") {
+TEST_CASE("a score_mod of a layer hides and is hidden as in attend(), NaN and all") {
   const auto score = [](auto s, auto at, auto w) {  // −∞ for query 3, no number above the diagonal
     return select(at.i == 3, -std::numeric_limits<double>::infinity(), s - w() * log(1 + at.i - at.j));
   };
-  Attention with_score(scaled_dot(), {.positions = programmed({{"w", {}, constant(0.7)}},
-                                                              [&](const std::vector<Tensor>& p, Size, Size) {
-                                                                return score_mod(score, wrt(p[0]));
-                                                              })});
+  Attention with_score(
+      scaled_dot(), {.score_mod = {{{"w", {}, constant(0.7)}}, [&](const std::vector<Tensor>& p, Size, Size) {
+                                     return score_mod(score, wrt(p[0]));
+                                   }}});
   with_score.initialise(1, DType::f64);
   const Tensor weight = with_score.parameters()[0];
   const Mask causal = Mask::from(6, 6, [](Size i, Size j) { return j <= i && i != 5 && j != 1; });

@@ -23,20 +23,20 @@ double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return most;
 }
 
-PositionScheme learned_decay() {
-  return programmed(
-      {{"decay", {kHeads}, constant(0.2)}}, [](const std::vector<Tensor>& p, Size queries, Size keys) {
-        const auto ahead = static_cast<double>(keys - queries);
-        return score_mod(
-            [ahead](auto s, auto at, auto decay) { return s - decay(at.h) * abs(at.i + ahead - at.j); },
-            wrt(p[0]));
-      });
+ScoreProgram learned_decay() {
+  return {{{"decay", {kHeads}, constant(0.2)}}, [](const std::vector<Tensor>& p, Size queries, Size keys) {
+            const auto ahead = static_cast<double>(keys - queries);
+            return score_mod(
+                [ahead](auto s, auto at, auto decay) { return s - decay(at.h) * abs(at.i + ahead - at.j); },
+                wrt(p[0]));
+          }};
 }
 
 struct Case {
   std::string name;
   PositionScheme positions;
   Size key_heads = kHeads;
+  ScoreProgram score_mod = {};
 };
 
 std::vector<Case> cases() {
@@ -44,7 +44,11 @@ std::vector<Case> cases() {
           {"rotary", rotary()},
           {"ALiBi", alibi()},
           {"T5 buckets", t5_buckets()},
-          {"a program", learned_decay()},
+          {"a program", {}, kHeads, learned_decay()},
+          {"a program, rotary", rotary(), kHeads, learned_decay()},
+          {"a program, ALiBi", alibi(), kHeads, learned_decay()},
+          {"a program, T5 buckets, grouped heads", t5_buckets(), 2, learned_decay()},
+          {"a program, Shaw", shaw(4), kHeads, learned_decay()},
           {"Shaw, which cannot", shaw(4)},
           {"ALiBi, grouped heads", alibi(), 2},
           {"one head of keys", {}, 1}};
@@ -75,6 +79,7 @@ TEST_CASE("the context alone, in tiles, is the pipeline's, and so are all gradie
       MultiHeadOptions options;
       options.width = kWidth, options.heads = kHeads, options.key_heads = one.key_heads;
       options.attend.positions = one.positions;
+      options.attend.score_mod = one.score_mod;
       options.causal = !padded;
       MultiHeadAttention layer(options);
       layer.initialise(3, DType::f64);
@@ -120,6 +125,7 @@ TEST_CASE("a long language model: cache = no cache, and no word depends on a lat
     options.vocabulary = 11, options.layers = 2;
     options.block.width = kWidth, options.block.heads = kHeads, options.block.key_heads = one.key_heads;
     options.positions = one.positions;
+    options.block.score_mod = one.score_mod;
     LanguageModel model(options);
     model.initialise(5, DType::f64);
     model.eval();

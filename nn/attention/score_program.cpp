@@ -1,0 +1,16 @@
+#include "nn/attention/score_program.hpp"
+
+namespace tapestry {
+
+ProgrammedScore::ProgrammedScore(Place place, const ScoreProgram& program)
+    : Module(std::move(place)), program_(program) {
+  if (!program_.make) fail("[score_mod{}] has parameters, but no function that makes the score", in_quotes());
+  for (const ProgramParameter& one : program_.parameters)
+    parameters_.emplace_back(*this, one.name, one.shape, one.first);
+}
+
+ScoreMod ProgrammedScore::operator()(Size queries, Size keys) const {
+  return program_.make({parameters_.begin(), parameters_.end()}, queries, keys);
+}
+
+}  // namespace tapestry
