@@ -141,9 +141,9 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
     const Tensor out_part = slice(y, -1, 0, width), d_out = even(slice(dy, -1, 0, width)),
                  d_lse = with_lse ? contiguous(slice(dy, -1, width, width + 1)) : Tensor{};
     const Tensor& sink = problem.settings.sink.scores();
-    const std::size_t in_tiles = count - 3 - (sink.defined() ? 1 : 0);  // of the learned
+    const std::size_t of_scores = count - 3 - (sink.defined() ? 1 : 0);  // of the learned
     Size numbers = 0;
-    for (std::size_t i = 0; i < in_tiles; ++i) numbers += problem.sources[i].count();
+    for (std::size_t i = 0; i < of_scores; ++i) numbers += problem.sources[i].count();
     Tensor d_learned = Tensor::uninitialised({numbers}, y.dtype());
     dispatch(y.dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -155,7 +155,7 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
     });
     gradients.insert(gradients.end(), {dq, dk, dv});
     Size first = 0;
-    for (std::size_t i = 0; i < in_tiles; ++i) {
+    for (std::size_t i = 0; i < of_scores; ++i) {
       const Tensor& source = problem.sources[i];
       gradients.push_back(reshape(slice(d_learned, 0, first, first + source.count()), source.shape()));
       first += source.count();

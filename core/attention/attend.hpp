@@ -24,7 +24,7 @@ class Sink {
   /// With score 0.
   template <std::same_as<bool> Bool>
   Sink(Bool on) : on_(on) {}
-  /// With a learned score, (heads) or one for all, (). Written wrt(scores).
+  /// With a learned score, (heads) or one for all, (). Written learned(scores).
   Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
 
   bool on() const { return on_; }
@@ -48,7 +48,7 @@ struct AttendOptions {
   AttendMask mask = {};
   /// What is done to the scores; none: nothing.
   ScoreMod score = {};
-  /// One more key to look at: true, or wrt(scores) for a learned score of each head.
+  /// One more key to look at: true, or learned(scores) for a learned score of each head.
   Sink sink = {};
   /// The share of weights that become 0, the others times 1 / (1 − dropout) (Srivastava et al. 2014): for
   /// training. Above 0 it takes the next site of this thread's random_state().

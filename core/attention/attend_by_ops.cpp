@@ -35,7 +35,7 @@ Mask with_sink(const Mask& mask) {
 }
 
 /// (…, Tq, 1): queries with some of the pairs (…, Tq, Tk).
-Mask seeing(const Mask& pairs) {
+Mask live_queries(const Mask& pairs) {
   Dims shape = pairs.shape();
   const Size keys = shape.back();
   shape.back() = 1;
@@ -55,7 +55,7 @@ Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& set
                                     : matmul(query, transpose(k)) * settings.scale;
     return settings.score.defined() ? settings.score.by_ops(scores, live) : scores;
   };
-  const auto asking = [&] { return live.defined() ? where(seeing(live), q, scalar(0, q.dtype())) : q; };
+  const auto asking = [&] { return live.defined() ? where(live_queries(live), q, scalar(0, q.dtype())) : q; };
   const Tensor scores = from(asking());
   const std::optional<Mask> rest = without_hidden(live, scores);
   if (!rest) return scores;
@@ -72,9 +72,10 @@ Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const
   Mask live = settings.mask.mask();
   Tensor q = by_head(query, query), k = by_head(query, key), v = by_head(query, value);
   const Tensor zero = scalar(0, q.dtype());
-  if (live.defined()) k = where(settings.mask.seen(), k, zero), v = where(settings.mask.seen(), v, zero);
+  if (live.defined())
+    k = where(settings.mask.live_keys(), k, zero), v = where(settings.mask.live_keys(), v, zero);
   Tensor scores = scores_by_ops(q, k, settings, live);
-  const Mask sees = live.defined() ? seeing(live) : Mask{};
+  const Mask queries = live.defined() ? live_queries(live) : Mask{};
   if (live.defined()) scores = where(live, scores, zero);
   if (settings.sink.on()) {
     const Tensor& learned = settings.sink.scores();
@@ -87,7 +88,7 @@ Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const
   if (settings.sink.on()) weights = slice(weights, -1, 0, k.size(2));
   weights = dropout(weights, settings.dropout, settings.stream);
   Tensor out = matmul(weights, v);
-  if (sees.defined()) out = where(sees, out, zero);
+  if (queries.defined()) out = where(queries, out, zero);
   if (with_lse) {
     if (live.defined())
       scores = where(live, scores, scalar(-std::numeric_limits<double>::infinity(), q.dtype()));

@@ -75,7 +75,7 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
         "[attend] a dropout of {} is outside 0 <= rate < 1: it is the share of weights that become 0 ({}:{})",
         options.dropout, at.file, at.line);
   AttendSettings settings{scale_of(query, options),
-                          options.mask.in_tiles(query.size(-2), key.size(-2)),
+                          options.mask.tiled(query.size(-2), key.size(-2)),
                           options.pairs,
                           options.score,
                           options.sink,

@@ -31,11 +31,11 @@ simd::Span span_of_strip(const bool* pairs) {
 struct BlockMask::Tiles {
   Size batch = 1, heads = 1, queries = 0, keys = 0;
   std::vector<std::int32_t> tiles;
-  std::string patterns;            // kTilePairs bytes each, 0 or 1
-  std::vector<simd::Span> strips;  // kStrips of each pattern
-  std::unique_ptr<bool[]> seen;    // (batch, heads, keys)
-  std::unique_ptr<bool[]> seeing;  // (batch, heads, queries)
-  bool all_seen = true;
+  std::string patterns;                  // kTilePairs bytes each, 0 or 1
+  std::vector<simd::Span> strips;        // kStrips of each pattern
+  std::unique_ptr<bool[]> live_keys;     // (batch, heads, keys)
+  std::unique_ptr<bool[]> live_queries;  // (batch, heads, queries)
+  bool all_keys_live = true;
 };
 
 /// Patterns by what they are.
@@ -56,8 +56,8 @@ BlockMask::Builder::Builder(Size queries, Size keys, Size batch, Size heads)
   t.batch = batch, t.heads = heads, t.queries = queries, t.keys = keys;
   t.tiles.reserve(static_cast<std::size_t>(batch * heads * tiles_for(queries, simd::kQueryTile) *
                                            tiles_for(keys, simd::kKeyTile)));
-  t.seen = std::make_unique<bool[]>(static_cast<std::size_t>(batch * heads * keys));
-  t.seeing = std::make_unique<bool[]>(static_cast<std::size_t>(batch * heads * queries));
+  t.live_keys = std::make_unique<bool[]>(static_cast<std::size_t>(batch * heads * keys));
+  t.live_queries = std::make_unique<bool[]>(static_cast<std::size_t>(batch * heads * queries));
 }
 
 BlockMask::Builder::~Builder() = default;
@@ -73,14 +73,14 @@ void BlockMask::Builder::take(Size b, Size h, Size first_query, Size first_key) 
   const Size queries = std::min(simd::kQueryTile, t.queries - first_query),
              keys = std::min(simd::kKeyTile, t.keys - first_key);
   const bool* pairs = reinterpret_cast<const bool*>(patterns_->next.data());
-  bool* seen = t.seen.get() + (b * t.heads + h) * t.keys + first_key;
-  bool* seeing = t.seeing.get() + (b * t.heads + h) * t.queries + first_query;
+  bool* live_keys = t.live_keys.get() + (b * t.heads + h) * t.keys + first_key;
+  bool* live_queries = t.live_queries.get() + (b * t.heads + h) * t.queries + first_query;
   Size count = 0;
   for (Size i = 0; i < queries; ++i)
     for (Size j = 0; j < keys; ++j) {
       count += pairs[i * simd::kKeyTile + j];
-      seen[j] |= pairs[i * simd::kKeyTile + j];
-      seeing[i] |= pairs[i * simd::kKeyTile + j];
+      live_keys[j] |= pairs[i * simd::kKeyTile + j];
+      live_queries[i] |= pairs[i * simd::kKeyTile + j];
     }
   if (count == 0 || count == queries * keys) {
     t.tiles.push_back(count == 0 ? simd::TileMask::kNone : simd::TileMask::kAll);
@@ -98,7 +98,8 @@ void BlockMask::Builder::take(Size b, Size h, Size first_query, Size first_key) 
 
 BlockMask BlockMask::Builder::finish() {
   const Size count = tiles_->batch * tiles_->heads * tiles_->keys;
-  tiles_->all_seen = std::all_of(tiles_->seen.get(), tiles_->seen.get() + count, [](bool b) { return b; });
+  tiles_->all_keys_live =
+      std::all_of(tiles_->live_keys.get(), tiles_->live_keys.get() + count, [](bool b) { return b; });
   return BlockMask(std::move(tiles_));
 }
 
@@ -111,11 +112,11 @@ BlockMask BlockMask::from(const Mask& mask, Size queries, Size keys) {
   const bool same = last.mask.defined() && last.mask.data() == mask.data() &&
                     last.mask.shape() == mask.shape() && last.mask.strides() == mask.strides() &&
                     last.tiles.queries() == queries && last.tiles.keys() == keys;
-  if (!same) last = {mask, in_tiles(mask, queries, keys)};
+  if (!same) last = {mask, tiled(mask, queries, keys)};
   return last.tiles;
 }
 
-BlockMask BlockMask::in_tiles(const Mask& mask, Size queries, Size keys) {
+BlockMask BlockMask::tiled(const Mask& mask, Size queries, Size keys) {
   const int rank = std::max(mask.rank(), 2);
   Dims shape = Dims::filled(rank, 1);
   for (int axis = 0; axis < mask.rank(); ++axis) shape[rank - mask.rank() + axis] = mask.shape()[axis];
@@ -233,7 +234,7 @@ simd::TileMask BlockMask::view() const {
           t.tiles.data(),
           reinterpret_cast<const bool*>(t.patterns.data()),
           t.strips.data(),
-          t.all_seen ? nullptr : t.seen.get()};
+          t.all_keys_live ? nullptr : t.live_keys.get()};
 }
 
 Mask BlockMask::mask() const {
@@ -254,20 +255,20 @@ Mask BlockMask::mask() const {
       .reshape({view.batch, view.heads, queries, keys});
 }
 
-Mask BlockMask::seen() const {
+Mask BlockMask::live_keys() const {
   if (!tiles_) return {};
   const Tiles& t = *tiles_;
-  return Mask({t.seen.get(), static_cast<std::size_t>(t.batch * t.heads * t.keys)},
+  return Mask({t.live_keys.get(), static_cast<std::size_t>(t.batch * t.heads * t.keys)},
               {t.batch, t.heads, t.keys, 1});
 }
 
 std::optional<QueryKey> BlockMask::blind_query() const {
   if (!tiles_) return {};
   const Tiles& t = *tiles_;
-  const bool *end = t.seeing.get() + t.batch * t.heads * t.queries,
-             *blind = std::find(static_cast<const bool*>(t.seeing.get()), end, false);
+  const bool *end = t.live_queries.get() + t.batch * t.heads * t.queries,
+             *blind = std::find(static_cast<const bool*>(t.live_queries.get()), end, false);
   if (blind == end) return {};
-  const Size at = blind - t.seeing.get(), item = at / t.queries;
+  const Size at = blind - t.live_queries.get(), item = at / t.queries;
   return QueryKey{item / t.heads, item % t.heads, at % t.queries, 0};
 }
 

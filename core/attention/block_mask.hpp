@@ -51,7 +51,7 @@ class BlockMask {
   /// The same pairs as a mask (batch, heads, Tq, Tk), for ops that want one.
   Mask mask() const;
   /// (batch, heads, Tk, 1): true for keys that some query sees.
-  Mask seen() const;
+  Mask live_keys() const;
   /// The first query that may attend to nothing, if there is one (its j means nothing).
   std::optional<QueryKey> blind_query() const;
   /// For the kernels; valid as long as this mask or a copy of it lives.
@@ -61,7 +61,7 @@ class BlockMask {
   struct Tiles;
   class Builder;
   explicit BlockMask(std::shared_ptr<const Tiles> tiles) : tiles_(std::move(tiles)) {}
-  static BlockMask in_tiles(const Mask& mask, Size queries, Size keys);
+  static BlockMask tiled(const Mask& mask, Size queries, Size keys);
   template <class F>
   static BlockMask joined(const BlockMask& a, const BlockMask& b, const char* op, const F& f);
 
@@ -80,7 +80,7 @@ class AttendMask {
   AttendMask(ValidLengths lengths) : lengths_(std::move(lengths)) {}
 
   /// For so many queries and keys; undefined where all pairs count.
-  BlockMask in_tiles(Size queries, Size keys) const {
+  BlockMask tiled(Size queries, Size keys) const {
     return mask_.defined()      ? BlockMask::from(mask_, queries, keys)
            : lengths_.defined() ? BlockMask::from(lengths_, queries, keys)
                                 : tiles_;

@@ -12,11 +12,11 @@ namespace tapestry {
 struct Learned {
   Tensor tensor;
 };
-inline Learned wrt(const Tensor& learned) { return {learned}; }
+inline Learned learned(const Tensor& tensor) { return {tensor}; }
 template <std::same_as<Indices> I>
-Learned wrt(const I&) {
+Learned learned(const I&) {
   static_assert(!std::same_as<I, Indices>,
-                "wrt(): whole numbers cannot be learned; pass the Indices as they are");
+                "learned(): whole numbers cannot be learned; pass the Indices as they are");
   return {};
 }
 

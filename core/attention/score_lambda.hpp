@@ -1,13 +1,13 @@
 // A score written as a lambda, run in tiles at full speed, trained, and differentiated by itself:
 //
 //     const ScoreMod alibi = score_mod(
-//         [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); }, wrt(slopes));
+//         [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); }, learned(slopes));
 //     Tensor y = attend(q, k, v, {.mask = BlockMask::causal(n, n), .score = alibi});
 //
 // and, summed over units, one that makes the score from query and key:
 //
 //     // s = Σ_u v_u tanh(q_u + k_u) (Bahdanau, Cho & Bengio 2015)
-//     const PairScore additive = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, wrt(v));
+//     const PairScore additive = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(v));
 //     Tensor y = attend(q, k, values, {.pairs = additive});
 //
 // The first kind of lambda gets the scaled score s, its place `at`, and a reader for each further argument,
@@ -228,7 +228,7 @@ requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
           std::same_as<Args, Indices>)&&...) ScoreMod score_mod(F f, const Args&... args) {
   static_assert(
       detail::kTakes<F, Args...>,
-      "score_mod: the lambda takes s, at, and a reader for each table or wrt(...) that follows it; "
+      "score_mod: the lambda takes s, at, and a reader for each table or learned(...) that follows it; "
       "in it functions go without std::, as in tanh(s), and select(condition, a, b) stands for if and "
       "?:, since it runs on many pairs at once");
   constexpr auto order = detail::source_order<Args...>();
@@ -247,7 +247,7 @@ requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
 }
 
 /// A score of query and key from a lambda (q, k, weights…) of one unit: s_ij = Σ_u f(q_iu, k_ju, w_u …) with
-/// as many learned weights, (U) or (heads, U), each wrt(tensor), as are given. A lambda (q, k, at, weights…)
+/// as many learned weights, (U) or (heads, U), each learned(tensor), as are given. A lambda (q, k, at, weights…)
 /// also gets the pair's place, as that of score_mod does.
 template <class F, std::same_as<Learned>... Weights>
 PairScore pair_score(F f, const Weights&... weights) {
@@ -263,7 +263,7 @@ PairScore pair_score(F f, const Weights&... weights) {
     static_assert(
         sizeof(F) == 0,
         "pair_score: the lambda takes q, k, then at if it wants the place, and a "
-        "number for each wrt(...) that follows it; in it functions go without std::, as in tanh(q)");
+        "number for each learned(...) that follows it; in it functions go without std::, as in tanh(q)");
 }
 
 }  // namespace tapestry

@@ -25,7 +25,7 @@ template <class A, class B>
 A refuse_tensor(const A& a, const B&) {
   static_assert(sizeof(A) == 0,
                 "a score's lambda does not calculate with tensors that it captured: hand the tensor to "
-                "score_mod, as wrt(tensor) or as a constant, and read it: w(at.h)");
+                "score_mod, as learned(tensor) or as a constant, and read it: w(at.h)");
   return a;
 }
 

@@ -115,12 +115,12 @@ Mechanism alibi_bias() {
 Mechanism relative_bias() {
   return {.name = "relative bias",
           .learned = {{"bias", {kHeads, 17}, normal(1)}},
-          .score = [](const Learned& learned, Size queries, Size keys) {
+          .score = [](const Learned& p, Size queries, Size keys) {
             return score_mod(
                 [first = first_place(queries, keys)](auto s, auto at, auto bias) {
                   return s + bias(at.h, max(min(at.j - at.i - first, 8), -8) + 8);
                 },
-                wrt(learned[0]));
+                learned(p[0]));
           }};
 }
 
@@ -128,14 +128,14 @@ Mechanism buckets() {
   return {.name = "T5 buckets",
           .learned = {{"bias", {kHeads, 16}, normal(1)}},
           .score =
-              [](const Learned& learned, Size queries, Size keys) {
+              [](const Learned& p, Size queries, Size keys) {
                 std::vector<double> bucket;  // one each for 0 … 7, then as log(far)
                 for (double far = 0; far < static_cast<double>(keys); ++far)
                   bucket.push_back(far < 8 ? far : std::min(15.0, std::floor(2 * std::log2(far) + 2)));
                 const auto score = [first = first_place(queries, keys)](auto s, auto at, auto bias, auto of) {
                   return s + bias(at.h, of(at.i + first - at.j));
                 };
-                return score_mod(score, wrt(learned[0]), tensor(bucket, {keys}));
+                return score_mod(score, learned(p[0]), tensor(bucket, {keys}));
               },
           .mask = BlockMask::causal};
 }
@@ -150,12 +150,12 @@ Mechanism distance_decay() {
   return {.name = "distance decay",
           .learned = {{"amount", {kHeads}, constant(1)}, {"rate", {kHeads}, constant(1)}},
           .score =
-              [](const Learned& learned, Size queries, Size keys) {
+              [](const Learned& p, Size queries, Size keys) {
                 return score_mod(
                     [first = first_place(queries, keys)](auto s, auto at, auto amount, auto rate) {
                       return s - amount(at.h) * log(1 + rate(at.h) * abs(at.i + first - at.j));
                     },
-                    wrt(learned[0]), wrt(learned[1]));
+                    learned(p[0]), learned(p[1]));
               },
           .mask = BlockMask::causal};
 }
@@ -163,8 +163,8 @@ Mechanism distance_decay() {
 Mechanism learned_temperature() {
   return {.name = "learned temperature",
           .learned = {{"temperature", {kHeads}, constant(0.5)}},
-          .score = [](const Learned& learned, Size, Size) {
-            return score_mod([](auto s, auto at, auto t) { return s / t(at.h); }, wrt(learned[0]));
+          .score = [](const Learned& p, Size, Size) {
+            return score_mod([](auto s, auto at, auto t) { return s / t(at.h); }, learned(p[0]));
           }};
 }
 
@@ -173,13 +173,13 @@ Mechanism forgetting() {
   return {.name = "forgetting",
           .learned = {{"gate", {kHeads, 16}, normal(1)}},
           .score =
-              [](const Learned& learned, Size queries, Size keys) {
-                const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), learned[0]);
+              [](const Learned& p, Size queries, Size keys) {
+                const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), p[0]);
                 const Tensor logs = neg(softplus(neg(concat(again, 1))));  // log f = log σ(gate)
                 const auto score = [first = first_place(queries, keys)](auto s, auto at, auto kept) {
                   return s + kept(at.h, at.i + first) - kept(at.h, at.j);
                 };
-                return score_mod(score, wrt(cumulative_sum(logs, 1)));
+                return score_mod(score, learned(cumulative_sum(logs, 1)));
               },
           .mask = BlockMask::causal};
 }
@@ -211,10 +211,10 @@ Mechanism cosine() {
 Mechanism normed_additive() {
   return {.name = "normed additive",
           .learned = {{"v", {kWidth}, normal(1)}, {"gain", {1}, constant(2)}, {"b", {kWidth}, zeros}},
-          .pairs = [](const Learned& learned) {
-            const Tensor v = learned[1] * learned[0] / sqrt(sum(learned[0] * learned[0]));
+          .pairs = [](const Learned& p) {
+            const Tensor v = p[1] * p[0] / sqrt(sum(p[0] * p[0]));
             return pair_score([](auto q, auto k, auto of_unit, auto b) { return of_unit * tanh(q + k + b); },
-                              wrt(v), wrt(learned[2]));
+                              learned(v), learned(p[2]));
           }};
 }
 

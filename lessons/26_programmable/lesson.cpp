@@ -73,7 +73,7 @@ Mechanism nearness_by_mechanism() {
 // which is the same in a whole row. What is left is the usual product, and something done to each score. The
 // product runs on the kernel of lesson 04, the lambda is inlined behind it. It gets the score s, its place
 // `at` (batch row b, head h, query i, key j), and a reader for each tensor it wants. C++ cannot see what a
-// lambda captures, so what is to be learned is handed over beside it, as wrt(…). It may be a weight, or like
+// lambda captures, so what is to be learned is handed over beside it, as learned(…). It may be a weight, or like
 // ‖k‖² here what ops have computed: its gradient flows on. A lambda that only computes costs next to nothing;
 // one that reads another number for each key, as this one, pays for a look-up each time.
 
@@ -81,7 +81,7 @@ Mechanism nearness_by_element() {
   return {.name = "by element", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
             const auto score =
                 score_mod([](auto s, auto at, auto square) { return s - square(at.b, at.h, at.j); },
-                          wrt(sum(k * k, {-1})));
+                          learned(sum(k * k, {-1})));
             return attend(q, k, v, {.scale = 2, .score = score});
           }};
 }

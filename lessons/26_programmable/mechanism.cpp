@@ -29,7 +29,7 @@ AttendOptions options_of(const Mechanism& mechanism, const Learned& learned, Siz
 Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
                   const Learned& learned) {
   const AttendOptions options = options_of(mechanism, learned, query.size(-2), key.size(-2));
-  Mask live = options.mask.in_tiles(query.size(-2), key.size(-2)).mask();
+  Mask live = options.mask.tiled(query.size(-2), key.size(-2)).mask();
   const auto score = [&] {
     const Tensor scores =
         options.pairs.defined()
@@ -73,7 +73,7 @@ Tensor run(const Mechanism& mechanism, const Tensor& query, const Tensor& key, c
 
 Tensor run_by_ops(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
                   const Learned& learned) {
-  if (!mechanism.in_tiles()) return run(mechanism, query, key, value, learned);
+  if (!mechanism.can_tile()) return run(mechanism, query, key, value, learned);
   return attend_by_ops(query, key, value, options_of(mechanism, learned, query.size(-2), key.size(-2)));
 }
 

@@ -37,7 +37,7 @@ struct Mechanism {
                        const std::vector<Tensor>& learned)>
       ops = {};
 
-  bool in_tiles() const { return !ops && !normalise; }
+  bool can_tile() const { return !ops && !normalise; }
 };
 
 /// First values of what it learns.

@@ -83,8 +83,8 @@ class Slopes {
   void check_argument(Argument& argument, const Learned& all, std::size_t which, bool silent, Size words) {
     if (silent) {
       if (!has_influence(mechanism_, all, which, seed_)) return;  // at this length
-      report_.note(
-          fmt::format("{} changes the result, but gets no gradient: is wrt(…) forgotten?", argument.name));
+      report_.note(fmt::format("{} changes the result, but gets no gradient: is learned(…) forgotten?",
+                               argument.name));
       argument.ok = false;
       return;
     }
@@ -139,7 +139,7 @@ bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed) try {
   const Slopes slopes(mechanism, seed, report);
   bool ok = slopes.ok();
   std::string line = fmt::format("{}: gradcheck ({})", mechanism.name, slopes.counts());
-  if (mechanism.in_tiles()) {
+  if (mechanism.can_tile()) {
     ok = tiles_are_plain_ops(mechanism, seed, report) && ok;
     line += "; plain ops the same to 1e-11";
   }

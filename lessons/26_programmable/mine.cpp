@@ -19,15 +19,15 @@ kit::Mechanism mine() {
           .heads = kHeads,
           .learned = {{"weight", {kHeads, kTurns}, zeros}},
           .score =
-              [](const std::vector<Tensor>& learned, Size queries, Size keys) {
+              [](const std::vector<Tensor>& p, Size queries, Size keys) {
                 // A number for each distance: the table, again and again.
                 const Tensor repeated =
-                    concat(std::vector<Tensor>(static_cast<std::size_t>(keys / kTurns + 1), learned[0]), 1);
+                    concat(std::vector<Tensor>(static_cast<std::size_t>(keys / kTurns + 1), p[0]), 1);
                 // With a cache of keys there are fewer queries, and the first is not at place 0.
                 const auto first = static_cast<double>(keys - queries);
                 return score_mod(
                     [first](auto s, auto at, auto weight) { return s + weight(at.h, at.i + first - at.j); },
-                    wrt(repeated));
+                    learned(repeated));
               },
           .mask = BlockMask::causal};
 }

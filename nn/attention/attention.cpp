@@ -37,7 +37,7 @@ AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Siz
   const Indices ids(rows, {static_cast<Size>(rows.size())});
   return {embedding(memory.keys, ids), embedding(memory.values, ids),
           rows_of(memory.mask, rows, memory.values.rank()),
-          rows_of(memory.seeing, rows, memory.values.rank()), memory.tiles};
+          rows_of(memory.live_queries, rows, memory.values.rank()), memory.tiles};
 }
 
 Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions options)
@@ -59,16 +59,17 @@ AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values, con
          describe(keys), describe(values));
   if (!mask.defined()) return prepare_kept(keys, values, {});
   const Mask pairs = mask.rank() == 1 ? mask.unsqueeze(0) : mask;
-  const Tensor kept = keep(seen_keys(pairs, keys.shape()), keys);
+  const Tensor kept = keep(live_keys_of(pairs, keys.shape()), keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
-  return prepare_kept(kept, one_sequence ? kept : keep(seen_keys(pairs, values.shape()), values), pairs);
+  return prepare_kept(kept, one_sequence ? kept : keep(live_keys_of(pairs, values.shape()), values), pairs);
 }
 
 AttentionMemory Attention::prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
                                         Size first) const {
-  const Mask seeing = mask.defined() ? seeing_queries(mask) : Mask{};
-  check_strict(seeing, mask, "mask");
-  return {score_->prepare(positions_ ? positions_->turn(keys, first) : keys), values, mask, seeing, {}};
+  const Mask live_queries = mask.defined() ? live_queries_of(mask) : Mask{};
+  check_strict(live_queries, mask, "mask");
+  return {
+      score_->prepare(positions_ ? positions_->rotate(keys, first) : keys), values, mask, live_queries, {}};
 }
 
 AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
@@ -82,9 +83,9 @@ AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
   return prepare(keys, values, mask);
 }
 
-void Attention::check_strict(const Mask& seeing, const Mask& pairs, const char* what) const {
-  if (!options_.strict || !seeing.defined()) return;
-  const auto rows = seeing.to_vector();
+void Attention::check_strict(const Mask& live_queries, const Mask& pairs, const char* what) const {
+  if (!options_.strict || !live_queries.defined()) return;
+  const auto rows = live_queries.to_vector();
   const auto empty = std::find(rows.begin(), rows.end(), false) - rows.begin();
   fail(
       "[attention{}] row {} of the {} {} leaves a query nothing to attend to, one of {} such rows: "
@@ -109,7 +110,7 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
 
 Tensor Attention::with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const {
   if (const Tensor order = positions_->score(query, scores.size(-1)); order.defined()) return scores + order;
-  const auto mod = positions_->in_tiles(scores.size(-2), scores.size(-1));
+  const auto mod = positions_->as_score_mod(scores.size(-2), scores.size(-1));
   return mod && mod->defined() ? mod->by_ops(scores, pairs) : scores;
 }
 
@@ -117,32 +118,32 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   check_heads(query, memory.keys);
   // 1. Score: how well does each key answer each query?
   Tensor asking;
-  const auto score = [&](const Mask& seeing, const Mask& pairs) {
-    asking = keep(seeing, query);
-    if (positions_) asking = positions_->turn(asking, state.step);
+  const auto score = [&](const Mask& live_queries, const Mask& pairs) {
+    asking = keep(live_queries, query);
+    if (positions_) asking = positions_->rotate(asking, state.step);
     state.mask = pairs;
     Tensor scores = score_->score(asking, memory.keys, state);
     if (positions_) scores = with_order(scores, asking, pairs);
     return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1)).by_ops(scores, pairs) : scores;
   };
-  Mask mask = memory.pairs(), seeing = memory.seeing;
+  Mask mask = memory.pairs(), live_queries = memory.live_queries;
   const ScoreState before = state;
-  Tensor scores = score(seeing, mask);
+  Tensor scores = score(live_queries, mask);
   if (const std::optional<Mask> rest = without_hidden(mask, scores)) {
     // Scores of −∞ hide pairs as a mask does, and with the last of a query's pairs the query.
-    mask = *rest, seeing = seeing_queries(mask);
+    mask = *rest, live_queries = live_queries_of(mask);
     state = before;
-    scores = keep(mask, score(seeing, mask));
+    scores = keep(mask, score(live_queries, mask));
   }
   // 2. Mask: which pairs count at all? In local attention only those inside a window.
   const Window window = local_ ? (*local_)(asking, scores, mask, state.step) : Window{mask};
-  if (local_ && options_.strict) check_strict(seeing_queries(window.mask), window.mask, "window");
+  if (local_ && options_.strict) check_strict(live_queries_of(window.mask), window.mask, "window");
   // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
   const Tensor weights = window.fade(normalised(options_.normalise, scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
-  Tensor context = keep(seeing, matmul(used, memory.values));
+  Tensor context = keep(live_queries, matmul(used, memory.values));
   if (positions_)
     if (const Tensor order = positions_->context(used); order.defined()) context = context + order;
 
@@ -152,7 +153,8 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   return {context, weights, window.positions};
 }
 
-std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const AttentionMemory& memory) const {
+std::optional<AttendOptions> Attention::tiled_options(const Tensor& query,
+                                                      const AttentionMemory& memory) const {
   const auto* softmax = options_.normalise.target<Tensor (*)(const Tensor&, const Mask&)>();
   const std::optional<double> factor = score_->dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
@@ -162,7 +164,7 @@ std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const Atte
     return {};
   AttendOptions options{.scale = factor};
   if (positions_) {
-    std::optional<ScoreMod> order = positions_->in_tiles(queries, keys);
+    std::optional<ScoreMod> order = positions_->as_score_mod(queries, keys);
     if (!order) return {};
     options.score = *std::move(order);
   }
@@ -176,10 +178,10 @@ std::optional<AttendOptions> Attention::in_tiles(const Tensor& query, const Atte
 
 Tensor Attention::context(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
   check_heads(query, memory.keys);
-  const std::optional<AttendOptions> options = in_tiles(query, memory);
+  const std::optional<AttendOptions> options = tiled_options(query, memory);
   if (!options) return (*this)(query, memory, state).context;
-  Tensor asking = keep(memory.seeing, query);
-  if (positions_) asking = positions_->turn(asking, state.step);
+  Tensor asking = keep(memory.live_queries, query);
+  if (positions_) asking = positions_->rotate(asking, state.step);
   state.step += query.size(-2);
   return attend(asking, memory.keys, memory.values, *options);
 }

@@ -53,7 +53,7 @@ struct AttentionMemory {
   /// Broadcasts to (…, Tq, Tk); or none.
   Mask mask;
   /// (…, Tq, 1), only if some query may see no key.
-  Mask seeing;
+  Mask live_queries;
   /// Instead of `mask`, where all rows of the batch share one that leaves no query blind, such as a causal
   /// one: in tiles it stays small.
   BlockMask tiles = {};
@@ -128,9 +128,9 @@ class Attention : public Module {
   };
 
   /// How tiles would be asked for this, if they can do it.
-  std::optional<AttendOptions> in_tiles(const Tensor& query, const AttentionMemory& memory) const;
+  std::optional<AttendOptions> tiled_options(const Tensor& query, const AttentionMemory& memory) const;
   /// Throws if a row of the pairs that count, "mask" or "window", is empty.
-  void check_strict(const Mask& seeing, const Mask& pairs, const char* what) const;
+  void check_strict(const Mask& live_queries, const Mask& pairs, const char* what) const;
   /// Scores with what positions add to them.
   Tensor with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const;
   void check_heads(const Tensor& query, const Tensor& keys) const;

@@ -49,14 +49,14 @@ Tensor join(const Tensor& x) {
 
 /// Rows of x (B, T, width) that some query of some head may see; 0 for the others. mask (B or 1, heads…, Tq,
 /// Tk)
-Tensor keep_seen(const Mask& mask, const Tensor& x) {
+Tensor keep_live(const Mask& mask, const Tensor& x) {
   if (!mask.defined()) return x;
   Dims by_head{x.size(0)};
   while (by_head.rank() < mask.rank() - 2) by_head.push_back(1);
   by_head.push_back(x.size(1));
   by_head.push_back(x.size(2));
-  const Mask seen = seen_keys(mask, by_head);
-  return seen.defined() ? keep(seen.reshape({x.size(0), x.size(1), 1}), x) : x;
+  const Mask live = live_keys_of(mask, by_head);
+  return live.defined() ? keep(live.reshape({x.size(0), x.size(1), 1}), x) : x;
 }
 
 void check_input(const Module& layer, const Tensor& x, Size width, const char* what) {
@@ -100,10 +100,10 @@ AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& va
     else if (per_group > 1 && pairs.rank() == 4)
       pairs = pairs.unsqueeze(2);
   }
-  const Tensor seen = keep_seen(pairs, keys);
+  const Tensor live = keep_live(pairs, keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
-  Tensor for_keys = part(key(seen), groups, 1);
-  Tensor for_values = part(value(one_sequence ? seen : keep_seen(pairs, values)), groups, 1);
+  Tensor for_keys = part(key(live), groups, 1);
+  Tensor for_values = part(value(one_sequence ? live : keep_live(pairs, values)), groups, 1);
   if (per_group > 1) {
     for_keys = unsqueeze(for_keys, 2);
     for_values = unsqueeze(for_values, 2);

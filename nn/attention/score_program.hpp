@@ -26,7 +26,7 @@ using MakeScoreMod = std::function<ScoreMod(const std::vector<Tensor>& parameter
 /// The slot `score_mod` of AttentionOptions and BlockOptions:
 ///     .score_mod = {{{"decay", {heads}, constant(0.1)}},
 ///                   [](const std::vector<Tensor>& p, Size queries, Size keys) {
-///                     return score_mod([](auto s, auto at, auto decay) {…}, wrt(p[0]));
+///                     return score_mod([](auto s, auto at, auto decay) {…}, learned(p[0]));
 ///                   }}
 struct ScoreProgram {
   std::vector<ProgramParameter> parameters = {};

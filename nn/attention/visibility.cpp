@@ -19,15 +19,15 @@ Size from_back(const Dims& shape, int back) { return back <= shape.rank() ? shap
 
 }  // namespace
 
-Mask seen_keys(const Mask& mask, const Dims& keys) {
+Mask live_keys_of(const Mask& mask, const Dims& keys) {
   if (keys.rank() < 2 || mask.rank() < 2)
     fail(
         "[attention] a mask (…, queries, keys) and keys (…, keys, width) have two axes or more, not {} and "
         "{}",
         to_string(mask.shape()), to_string(keys));
-  // seen: the keys' axes without their width, in front those that only the mask has.
+  // live: the keys' axes without their width, in front those that only the mask has.
   const int rank = std::max(mask.rank(), keys.rank());
-  Dims seen = Dims::filled(rank, 1), step = Dims::filled(rank, 0), pairs = Dims::filled(rank, 1);
+  Dims live = Dims::filled(rank, 1), step = Dims::filled(rank, 0), pairs = Dims::filled(rank, 1);
   for (int back = 1; back <= rank; ++back) {
     const Size in_mask = from_back(mask.shape(), back);
     const Size in_keys = back == 1 ? from_back(keys, 2) : back == 2 ? 1 : from_back(keys, back);
@@ -36,12 +36,12 @@ Mask seen_keys(const Mask& mask, const Dims& keys) {
            to_string(mask.shape()), to_string(keys));
     // What the mask has once stands for all that the keys have there.
     pairs[rank - back] = in_mask;
-    seen[rank - back] = in_mask == 1 ? 1 : in_keys;
+    live[rank - back] = in_mask == 1 ? 1 : in_keys;
   }
-  const Dims dense = dense_strides(seen);
-  for (int axis = 0; axis < rank; ++axis) step[axis] = seen[axis] == 1 ? 0 : dense[axis];
+  const Dims dense = dense_strides(live);
+  for (int axis = 0; axis < rank; ++axis) step[axis] = live[axis] == 1 ? 0 : dense[axis];
 
-  auto values = std::make_unique<bool[]>(static_cast<std::size_t>(seen.count()));
+  auto values = std::make_unique<bool[]>(static_cast<std::size_t>(live.count()));
   const View<const bool> may = mask.broadcast(pairs, "attention");
   const Size columns = pairs.back(), rows = columns == 0 ? 0 : pairs.count() / columns;
   Dims index = Dims::filled(rank, 0);
@@ -55,20 +55,20 @@ Mask seen_keys(const Mask& mask, const Dims& keys) {
       values[static_cast<std::size_t>(to + j * step.back())] |= may.data[from + j * may.stride.back()];
     for (int axis = rank - 2; axis >= 0 && ++index[axis] == pairs[axis]; --axis) index[axis] = 0;
   }
-  if (all_true(values.get(), seen.count())) return {};
+  if (all_true(values.get(), live.count())) return {};
   // As (…, keys, 1), with the keys' axes only; those that the mask lacks repeat it.
   Dims shape = keys, once = keys;
-  for (int axis = 0; axis + 2 < keys.rank(); ++axis) once[axis] = seen[axis + rank - keys.rank()];
-  once[keys.rank() - 2] = seen.back();
+  for (int axis = 0; axis + 2 < keys.rank(); ++axis) once[axis] = live[axis + rank - keys.rank()];
+  once[keys.rank() - 2] = live.back();
   shape.back() = once.back() = 1;
-  return Mask({values.get(), static_cast<std::size_t>(seen.count())}, once).expand(shape);
+  return Mask({values.get(), static_cast<std::size_t>(live.count())}, once).expand(shape);
 }
 
 Tensor keep(const Mask& mask, const Tensor& x) {
   return mask.defined() ? where(mask, x, scalar(0, x.dtype())) : x;
 }
 
-Mask seeing_queries(const Mask& mask) {
+Mask live_queries_of(const Mask& mask) {
   Dims shape = mask.shape();
   const Size keys = shape.back();
   shape.back() = 1;

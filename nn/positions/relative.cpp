@@ -83,20 +83,20 @@ Size BucketPositions::bucket(Size distance) const {
   return first + std::min(buckets - 1, exact + static_cast<Size>(grown));
 }
 
-std::optional<ScoreMod> BucketPositions::in_tiles(Size queries, Size keys) const {
+std::optional<ScoreMod> BucketPositions::as_score_mod(Size queries, Size keys) const {
   std::vector<std::int64_t> buckets;
   for (Size distance = 1 - keys; distance < queries; ++distance) buckets.push_back(bucket(distance));
   const auto first = static_cast<double>(queries - 1);
   return score_mod([first](auto s, auto at, auto weights,
                            auto bucket_of) { return s + weights(bucket_of(at.j - at.i + first), at.h); },
-                   wrt(weight), Indices(buckets, {static_cast<Size>(buckets.size())}));
+                   learned(weight), Indices(buckets, {static_cast<Size>(buckets.size())}));
 }
 
 void BucketPositions::share(const PairPositions& other) {
   weight.tie(dynamic_cast<const BucketPositions&>(other).weight);
 }
 
-std::optional<ScoreMod> AlibiPositions::in_tiles(Size queries, Size keys) const {
+std::optional<ScoreMod> AlibiPositions::as_score_mod(Size queries, Size keys) const {
   std::vector<double> slopes;
   for (Size h = 1; h <= heads_; ++h)
     slopes.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(heads_)));

@@ -31,7 +31,7 @@ class BucketPositions : public PairPositions {
   BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest);
 
   std::optional<Size> heads() const override { return weight.size(1); }
-  std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
+  std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
   void share(const PairPositions& other) override;
 
   /// Which bucket the distance key − query falls into.
@@ -53,7 +53,7 @@ class AlibiPositions : public PairPositions {
       : PairPositions(std::move(place)), heads_(shape.heads) {}
 
   std::optional<Size> heads() const override { return heads_; }
-  std::optional<ScoreMod> in_tiles(Size queries, Size keys) const override;
+  std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
 
  private:
   Size heads_;

@@ -19,7 +19,7 @@ RotaryPositions::RotaryPositions(Place place, const PairShape& shape, double bas
     fail("[rotary{}] the base of the angles is a number above 0, not {}", in_quotes(), base);
 }
 
-Tensor RotaryPositions::turn(const Tensor& x, Size first) const {
+Tensor RotaryPositions::rotate(const Tensor& x, Size first) const {
   if (x.size(-1) % 2 != 0)
     fail("[rotary{}] turns pairs of components, so the width is even, not that of {}", in_quotes(),
          describe(x));

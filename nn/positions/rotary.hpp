@@ -12,8 +12,8 @@ class RotaryPositions : public PairPositions {
  public:
   RotaryPositions(Place place, const PairShape& shape, double base);
 
-  Tensor turn(const Tensor& x, Size first) const override;
-  std::optional<ScoreMod> in_tiles(Size, Size) const override { return ScoreMod{}; }
+  Tensor rotate(const Tensor& x, Size first) const override;
+  std::optional<ScoreMod> as_score_mod(Size, Size) const override { return ScoreMod{}; }
 
  private:
   double base_;

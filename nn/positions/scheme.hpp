@@ -29,14 +29,14 @@ class PairPositions : public Module {
   /// The heads that it was made for: attention refuses others. None: any number will do.
   virtual std::optional<Size> heads() const { return {}; }
   /// Queries or keys at the places first … first + T − 1, before they are compared.
-  virtual Tensor turn(const Tensor& x, Size /*first*/) const { return x; }
+  virtual Tensor rotate(const Tensor& x, Size /*first*/) const { return x; }
   /// What is added to the scores (B, heads…, Tq, Tk); broadcasts to them. `query` as the score sees it.
   virtual Tensor score(const Tensor& /*query*/, Size /*keys*/) const { return {}; }
   /// What is added to the contexts (B, heads…, Tq, d_v), from the weights (B, heads…, Tq, Tk).
   virtual Tensor context(const Tensor& /*weights*/) const { return {}; }
   /// What is done to the scores, as tiled attention takes it; for schemes that need neither query nor weights
   /// it is all they have to say. A ScoreMod that is not defined does nothing; none: tiles cannot do it.
-  virtual std::optional<ScoreMod> in_tiles(Size /*queries*/, Size /*keys*/) const { return {}; }
+  virtual std::optional<ScoreMod> as_score_mod(Size /*queries*/, Size /*keys*/) const { return {}; }
   /// From now on the same parameters as another layer's, where the scheme has them once for all layers.
   virtual void share(const PairPositions& /*other*/) {}
 };

@@ -102,7 +102,7 @@ void show(const lesson26::GalleryEntry& entry, Size words) {
   const Figures own = in_child([&] { return measure(mechanism, words, kit::run); });
   std::printf("%-20s %-10s %5d %10.2f %10.1f", mechanism.name.c_str(), entry.level, entry.lines,
               own.milliseconds, own.mebibytes);
-  if (mechanism.in_tiles()) {
+  if (mechanism.can_tile()) {
     const Figures plain = in_child([&] { return measure(mechanism, words, kit::run_by_ops); });
     const double difference = in_child([&] { return apart(mechanism, words); });
     std::printf(" %10.2f %10.1f %7.1f %10.1e", plain.milliseconds, plain.mebibytes,

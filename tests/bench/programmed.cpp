@@ -57,7 +57,7 @@ void additive_by_ops(benchmark::State& state) {
 
 void additive_pairs(benchmark::State& state) {
   const Tensor weight = leaf({kWidth}, 4);
-  const PairScore score = pair_score([](auto q, auto k, auto w) { return w * tanh(q + k); }, wrt(weight));
+  const PairScore score = pair_score([](auto q, auto k, auto w) { return w * tanh(q + k); }, learned(weight));
   pass(state, kPairTime, {weight},
        [&](const Tensor& q, const Tensor& k, const Tensor& v) { return attend(q, k, v, {.pairs = score}); });
 }

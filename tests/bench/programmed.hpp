@@ -37,9 +37,9 @@ inline AttendOptions programmed(const std::string& name, Size time) {
   if (name == "alibi_causal")
     return {.mask = BlockMask::causal(time, time), .score = score_mod(alibi, slopes())};
   if (name == "alibi_learned")
-    return {.mask = BlockMask::causal(time, time), .score = score_mod(alibi, wrt(variable(slopes())))};
+    return {.mask = BlockMask::causal(time, time), .score = score_mod(alibi, learned(variable(slopes())))};
   if (name == "bias") return {.score = score_mod(bias, random(by_distance, 5))};
-  if (name == "bias_learned") return {.score = score_mod(bias, wrt(leaf(by_distance, 5)))};
+  if (name == "bias_learned") return {.score = score_mod(bias, learned(leaf(by_distance, 5)))};
   throw std::invalid_argument("there is no programmed attention \"" + name + "\"");
 }
 

@@ -7,7 +7,7 @@ tapestry::ScoreMod same_document(const tapestry::Indices& documents) {
     return select(document(at.b, at.i) == document(at.b, at.j), s, s - 1);
   };
 #ifdef WRONG
-  return tapestry::score_mod(f, tapestry::wrt(documents));
+  return tapestry::score_mod(f, tapestry::learned(documents));
 #else
   return tapestry::score_mod(f, documents);
 #endif

@@ -6,6 +6,6 @@ tapestry::ScoreMod use(const tapestry::Tensor& w) {
 #ifdef WRONG
   return tapestry::score_mod([w](auto s, auto) { return s * w; });
 #else
-  return tapestry::score_mod([](auto s, auto at, auto w_at) { return s * w_at(at.h); }, tapestry::wrt(w));
+  return tapestry::score_mod([](auto s, auto at, auto w_at) { return s * w_at(at.h); }, tapestry::learned(w));
 #endif
 }

@@ -21,7 +21,7 @@ int main() {
     const auto less = [first](auto s, auto at, auto rate) {
       return s - rate(at.h) * log(1 + abs(at.i + first - at.j));
     };
-    return score_mod(less, wrt(p[0]));
+    return score_mod(less, learned(p[0]));
   };
   options.block.score_mod = {{{"rate", {4}, constant(1)}}, nearer};
   options.positions = rotary();  // any, or no_positions()

@@ -104,12 +104,12 @@ class KeyPart {
  private:
   void copy_keys(Size key, Size keys) {
     bool memory[kKeyTile];
-    const bool* seen = seen_keys(x_.mask, b_, h_ * x_.share, x_.share, key, keys, memory);
+    const bool* live = live_keys_of(x_.mask, b_, h_ * x_.share, x_.share, key, keys, memory);
     const T *k = x_.key.at(b_, h_) + key * x_.key.row, *v = x_.value.at(b_, h_) + key * x_.value.row;
-    copy_rows(k, x_.key.row, keys, x_.width, T(1), seen, key_);
+    copy_rows(k, x_.key.row, keys, x_.width, T(1), live, key_);
     transpose_rows<T>({key_.data, width_}, keys, x_.width, key_transposed_.data);
-    copy_rows(k, x_.key.row, keys, x_.width, x_.scale, seen, key_);  // for dQ
-    copy_rows(v, x_.value.row, keys, x_.value_width, T(1), seen, value_);
+    copy_rows(k, x_.key.row, keys, x_.width, x_.scale, live, key_);  // for dQ
+    copy_rows(v, x_.value.row, keys, x_.value_width, T(1), live, value_);
     transpose_rows<T>({value_.data, value_width_}, keys, x_.value_width, value_transposed_.data);
   }
 
@@ -146,13 +146,15 @@ class KeyPart {
       x_.score->backward(tile, d_scores_.data, learned_ + (x_.pairs != nullptr ? x_.pairs->learned() : 0));
     }
     if (x_.score != nullptr) multiply_by_slopes(queries, padded<T>(keys));
-    const auto seeing = [&](Size key_row, Size rows) { return strips.queries_of(key_row, rows, queries); };
-    const auto seen = [&](Size row, Size rows) { return strips.keys_of(row, rows); };
-    add_product<T>(keys, value_width_, queries, weights_.data, 1, kKeyTile, d_out, d_value_, seeing);
+    const auto live_queries = [&](Size key_row, Size rows) {
+      return strips.queries_of(key_row, rows, queries);
+    };
+    const auto live_keys = [&](Size row, Size rows) { return strips.keys_of(row, rows); };
+    add_product<T>(keys, value_width_, queries, weights_.data, 1, kKeyTile, d_out, d_value_, live_queries);
     if (x_.pairs != nullptr)
       return x_.pairs->backward(tile, d_scores_.data, query, k, d_query, d_key_, learned_);
-    add_product<T>(keys, width_, queries, d_scores_.data, 1, kKeyTile, query, d_key_, seeing);
-    add_product<T>(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, seen);
+    add_product<T>(keys, width_, queries, d_scores_.data, 1, kKeyTile, query, d_key_, live_queries);
+    add_product<T>(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, live_keys);
   }
 
   /// From the gradients of what the score made to those of what it was given.

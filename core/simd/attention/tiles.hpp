@@ -258,13 +258,13 @@ void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
 
 /// Whether the heads [first, first + count) of batch b see each of the `keys` keys from first_key on; null:
 /// they see all.
-inline const bool* seen_keys(const TileMask* mask, Size b, Size first, Size count, Size first_key, Size keys,
-                             bool* to) {
-  if (mask == nullptr || mask->seen == nullptr) return nullptr;
+inline const bool* live_keys_of(const TileMask* mask, Size b, Size first, Size count, Size first_key,
+                                Size keys, bool* to) {
+  if (mask == nullptr || mask->live_keys == nullptr) return nullptr;
   std::fill_n(to, keys, false);
   for (Size h = first; h < first + count; ++h) {
-    const bool* seen = mask->seen + mask->item(b, h, mask->keys) + first_key;
-    for (Size j = 0; j < keys; ++j) to[j] |= seen[j];
+    const bool* live = mask->live_keys + mask->item(b, h, mask->keys) + first_key;
+    for (Size j = 0; j < keys; ++j) to[j] |= live[j];
   }
   return to;
 }

@@ -89,7 +89,7 @@ TEST_CASE("dropout in tiles: differences, second gradients, with a sink, the sam
   const Mask mask = Mask::causal(4, 5);
   for (const AttendOptions& options :
        {AttendOptions{.mask = mask, .dropout = 0.4},
-        AttendOptions{.sink = wrt(random_normal({2}, 4, DType::f64)), .dropout = 0.4}}) {
+        AttendOptions{.sink = learned(random_normal({2}, 4, DType::f64)), .dropout = 0.4}}) {
     const auto first = gradcheck(with(options), x), second = gradgradcheck(with(options), x);
     INFO(first.report() << second.report());
     CHECK(first.ok());

@@ -103,7 +103,7 @@ TEST_CASE("a block mask without values, without a batch, or of sizes that do not
   CHECK_FALSE(BlockMask().defined());
   CHECK_FALSE(BlockMask::from(Mask(), 3, 4).defined());
   CHECK_FALSE(BlockMask().mask().defined());
-  CHECK_FALSE(BlockMask().seen().defined());
+  CHECK_FALSE(BlockMask().live_keys().defined());
   CHECK(BlockMask().share() == 1);
   CHECK_FALSE(BlockMask().blind_query());
   CHECK(BlockMask::from(mixed({0, 3, 4}), 3, 4).batch() == 1);
@@ -147,16 +147,16 @@ TEST_CASE("which keys are seen, and which query sees nothing") {
     return p.j % 3 == p.h && (p.b == 0 || p.i != 77) && (p.j != 120 || p.i == 99);
   };
   const BlockMask mask = BlockMask::where(100, 130, may, 2, 2);
-  const Mask seen = mask.seen();
+  const Mask seen = mask.live_keys();
   REQUIRE(to_string(seen.shape()) == "(2,2,130,1)");
   const std::vector<bool> found = seen.to_vector();
   for (Size i = 0; i < seen.count(); ++i) {
     CAPTURE(i);
     CHECK(found[static_cast<std::size_t>(i)] == (i % 130 % 3 == i / 130 % 2));
   }
-  CHECK(mask.view().seen != nullptr);
-  CHECK(BlockMask::causal(100, 130).view().seen == nullptr);  // all are seen
-  CHECK(BlockMask::window(100, 200, 3, 0).view().seen != nullptr);
+  CHECK(mask.view().live_keys != nullptr);
+  CHECK(BlockMask::causal(100, 130).view().live_keys == nullptr);  // all are seen
+  CHECK(BlockMask::window(100, 200, 3, 0).view().live_keys != nullptr);
 
   const std::optional<QueryKey> blind = mask.blind_query();
   REQUIRE(blind);

@@ -41,7 +41,7 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
       {"logarithm",
        [](const Tensor& w) {
-         return score_mod([](auto s, auto at, auto u) { return s - u() * log(1 + at.i - at.j); }, wrt(w));
+         return score_mod([](auto s, auto at, auto u) { return s - u() * log(1 + at.i - at.j); }, learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          const double l = std::log(static_cast<double>(1 + i - j));
@@ -50,7 +50,8 @@ const std::vector<Entry>& entries() {
        causal},
       {"square root",
        [](const Tensor& w) {
-         return score_mod([](auto s, auto at, auto u) { return s * u() + sqrt(1 + at.i - at.j); }, wrt(w));
+         return score_mod([](auto s, auto at, auto u) { return s * u() + sqrt(1 + at.i - at.j); },
+                          learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          return P{s * w + std::sqrt(static_cast<double>(1 + i - j)), w, s};
@@ -58,7 +59,8 @@ const std::vector<Entry>& entries() {
        causal},
       {"square root of what is learned",
        [](const Tensor& w) {
-         return score_mod([](auto s, auto at, auto u) { return s + sqrt(u() * (1 + at.i - at.j)); }, wrt(w));
+         return score_mod([](auto s, auto at, auto u) { return s + sqrt(u() * (1 + at.i - at.j)); },
+                          learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          const double d = static_cast<double>(1 + i - j), r = std::sqrt(w * d);
@@ -67,7 +69,7 @@ const std::vector<Entry>& entries() {
        band},
       {"quotient",
        [](const Tensor& w) {
-         return score_mod([](auto s, auto at, auto u) { return s * u() / (1 + at.i - at.j); }, wrt(w));
+         return score_mod([](auto s, auto at, auto u) { return s * u() / (1 + at.i - at.j); }, learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          const double d = static_cast<double>(1 + i - j);
@@ -78,7 +80,7 @@ const std::vector<Entry>& entries() {
        [](const Tensor& w) {
          return score_mod([](auto s, auto at,
                              auto u) { return s * u() * (at.j - 4) / (at.j - 4) + 1 / (2 + at.i - at.j); },
-                          wrt(w));
+                          learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          return P{s * w + 1 / static_cast<double>(2 + i - j), w, s};
@@ -87,7 +89,7 @@ const std::vector<Entry>& entries() {
       {"exponential that overflows",
        [](const Tensor& w) {
          return score_mod([](auto s, auto at, auto u) { return s * u() * exp(1000 * max(at.j - at.i, 0)); },
-                          wrt(w));
+                          learned(w));
        },
        [](double s, Size, Size, double w) -> O {
          return P{s * w, w, s};
@@ -99,7 +101,7 @@ const std::vector<Entry>& entries() {
              [](auto s, auto at, auto u) {
                return select(at.j <= at.i, s + log(u() * (1 + at.i - at.j)), s * sqrt(u() * (at.j - at.i)));
              },
-             wrt(w));
+             learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          const double d = static_cast<double>(j - i);
@@ -117,7 +119,7 @@ const std::vector<Entry>& entries() {
                const auto inner = select(at.i < 3, log(r), sqrt(r) + r);
                return select(at.j > at.i, s * u(), s + inner);
              },
-             wrt(w));
+             learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          if (j > i) return P{s * w, w, s};
@@ -130,7 +132,7 @@ const std::vector<Entry>& entries() {
        [](const Tensor& w) {
          return score_mod(
              [](auto s, auto at, auto u, auto table) { return s * u() + log(table(at.i - at.j)) * u(); },
-             wrt(w), tensor({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, DType::f64));
+             learned(w), tensor({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, DType::f64));
        },
        [](double s, Size i, Size j, double w) -> O {
          const double l = std::log(static_cast<double>(1 + i - j));
@@ -141,7 +143,7 @@ const std::vector<Entry>& entries() {
        [](const Tensor& w) {
          return score_mod(
              [](auto s, auto at, auto place, auto u, auto table) { return s * u() * table(place(at.j)); },
-             Indices{0, 1, 2, 4, 2, 1}, wrt(w), tensor({1.0, 2.0, 0.5, kInf, kNaN}, DType::f64));
+             Indices{0, 1, 2, 4, 2, 1}, learned(w), tensor({1.0, 2.0, 0.5, kInf, kNaN}, DType::f64));
        },
        [](double s, Size, Size j, double w) -> O {
          constexpr std::array<double, 6> kBy{1, 2, 0.5, 0, 0.5, 2};
@@ -151,7 +153,8 @@ const std::vector<Entry>& entries() {
        holes},
       {"a row of −∞",
        [](const Tensor& w) {
-         return score_mod([](auto s, auto at, auto u) { return select(at.i == 2, -kInf, s * u()); }, wrt(w));
+         return score_mod([](auto s, auto at, auto u) { return select(at.i == 2, -kInf, s * u()); },
+                          learned(w));
        },
        [](double s, Size i, Size, double w) -> O {
          if (i == 2) return {};
@@ -162,7 +165,7 @@ const std::vector<Entry>& entries() {
        [](const Tensor& w) {
          return score_mod(
              [](auto s, auto at, auto u) { return s * u() + u() * log(at.i) + log(max(1 + at.i - at.j, 0)); },
-             wrt(w));
+             learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          if (i == 0 || j > i) return {};
@@ -173,7 +176,7 @@ const std::vector<Entry>& entries() {
       {"−∞ at pairs of a window",
        [](const Tensor& w) {
          return score_mod([](auto s, auto at, auto u) { return select(at.i - at.j == 1, -kInf, s * u()); },
-                          wrt(w));
+                          learned(w));
        },
        [](double s, Size i, Size j, double w) -> O {
          if (i - j == 1) return {};
@@ -421,7 +424,7 @@ TEST_CASE("what a pair score gives at hidden pairs touches nothing, in any deriv
     return all_of(
         [=](const std::vector<Tensor>& t) {
           return attend(t[0], t[1], t[2],
-                        {.pairs = pair_score(f, wrt(t[3])),
+                        {.pairs = pair_score(f, learned(t[3])),
                          .mask = BlockMask::where(4, 4, [=](QueryKey p) { return may(p.i, p.j); })});
         },
         {q, k, v, w});
@@ -441,7 +444,7 @@ TEST_CASE("what a score learns keeps its digits over a long text") {
     return run(
         [&](const auto& t) {
           return attend(x[0], x[1], x[2],
-                        {.mask = BlockMask::causal(kLong, kLong), .score = score_mod(f, wrt(t[0]))});
+                        {.mask = BlockMask::causal(kLong, kLong), .score = score_mod(f, learned(t[0]))});
         },
         {w})[1];
   };

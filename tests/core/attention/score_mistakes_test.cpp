@@ -71,7 +71,7 @@ TEST_CASE("reading outside a table names the index, the axis, the shape, the que
                                kQueries, kKeys, [](QueryKey p) { return p.h == 0; }, 1, 2))
             .empty());
   const ScoreMod first_axis = score_mod([](auto s, auto at, auto table) { return s * table(at.h + 1, 0); },
-                                        wrt(kTable.to(DType::f32)));
+                                        learned(kTable.to(DType::f32)));
   CHECK_THROWS_WITH(attend_with(first_axis),
                     ContainsSubstring("index 2 is outside axis 0 of a table (2,20)"));
   const ScoreMod low = score_mod([](auto s, auto at, auto table) { return s * table(at.h - 1, 0); }, kTable);
@@ -93,19 +93,19 @@ TEST_CASE("pairs that do not count, and places behind the last key, are never re
     const Tensor by_key = random_normal({keys}, 5), q = random_normal({2, keys, 4}, 1),
                  v = random_normal({2, keys, 3}, 2);
     const ScoreMod all =
-        score_mod([](auto s, auto at, auto a) { return s + a(at.j) * a(at.i); }, wrt(by_key));
+        score_mod([](auto s, auto at, auto a) { return s + a(at.j) * a(at.i); }, learned(by_key));
     CHECK_NOTHROW(attend(q, q, v, {.score = all}));
     const Tensor before = random_normal({std::max<Size>(1, keys - 2)}, 6);
-    const ScoreMod some = score_mod([](auto s, auto at, auto a) { return s + a(at.j); }, wrt(before));
+    const ScoreMod some = score_mod([](auto s, auto at, auto a) { return s + a(at.j); }, learned(before));
     const BlockMask mask =
         BlockMask::where(keys, keys, [=](QueryKey p) { return p.j < std::max<Size>(1, keys - 2); });
-    const Tensor x = variable(q), learned = variable(before);
+    const Tensor x = variable(q), bias = variable(before);
     Tape tape;
     Tensor y;
     REQUIRE_NOTHROW(
         y = attend(x, q, v,
                    {.mask = mask,
-                    .score = score_mod([](auto s, auto at, auto a) { return s + a(at.j); }, wrt(learned))}));
+                    .score = score_mod([](auto s, auto at, auto a) { return s + a(at.j); }, learned(bias))}));
     REQUIRE_NOTHROW(tape.backward(sum(y)));
     if (keys > 3) CHECK_THROWS_AS(attend(q, q, v, {.score = some}), Error);
   }
@@ -167,7 +167,7 @@ TEST_CASE("a table is read with one index for each axis") {
 TEST_CASE("what is learned has the query's type") {
   const Tensor x = random_normal({1, 1, 3, 2}, 1), one = ones({3}), other = ones({3}, DType::f64);
   const auto add = [](auto s, auto at, auto a) { return s + a(at.j); };
-  CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(add, wrt(other))}),
+  CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(add, learned(other))}),
                     ContainsSubstring("[attend]") && ContainsSubstring("f32 and f64"));
   // A constant takes the query's type.
   CHECK(attend(x, x, x, {.score = score_mod(add, other)}).to_vector() ==
@@ -185,13 +185,13 @@ TEST_CASE("a learned tensor that two arguments share gets both gradients") {
     return gradient;
   };
   const ScoreMod two = score_mod([](auto s, auto at, auto a, auto b) { return s * a(at.i) + b(at.j); },
-                                 wrt(shared), wrt(shared));
+                                 learned(shared), learned(shared));
   const std::vector<double> got = run([&] { return attend(x, x, x, {.score = two}); }),
                             want = run([&] { return attend_by_ops(x, x, x, {.score = two}); });
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(1e-11));
 }
 
-TEST_CASE("what used to be accepted in silence is refused: a scale, an index, a tensor without wrt()") {
+TEST_CASE("what used to be accepted in silence is refused: a scale, an index, a tensor without learned()") {
   const Tensor x = random_normal({1, 1, 4, 2}, 1), table = ones({20});
   for (const double scale :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
@@ -216,14 +216,14 @@ TEST_CASE("what used to be accepted in silence is refused: a scale, an index, a 
   const Tensor weight = variable(ones({4}));
   CHECK_THROWS_WITH(
       score_mod(scaled, weight),
-      ContainsSubstring("asks for a gradient and would get none: wrap it in wrt() to train it"));
+      ContainsSubstring("asks for a gradient and would get none: wrap it in learned() to train it"));
   {
     Tape tape;
     const Tensor made = weight * 2.0;
     CHECK_THROWS_WITH(score_mod(scaled, made), ContainsSubstring("would get none"));
   }
   CHECK_NOTHROW(score_mod(scaled, weight.detach()));
-  CHECK_NOTHROW(score_mod(scaled, wrt(weight)));
+  CHECK_NOTHROW(score_mod(scaled, learned(weight)));
 }
 
 TEST_CASE("by ops, a score's mistakes throw as in tiles") {

@@ -55,21 +55,22 @@ const std::vector<Entry>& gallery() {
       {"ALiBi",
        [](auto& t, auto&) {
          return score_mod([](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); },
-                          wrt(t[0]));
+                          learned(t[0]));
        },
        heads, causal},
       {"relative bias",
        [](auto& t, auto& n) {
          return score_mod(
              [T = n.keys](auto s, auto at, auto bias) { return s + bias(at.h, at.i - at.j + (T - 1)); },
-             wrt(t[0]));
+             learned(t[0]));
        },
        [](const Sizes& n) {
          return std::vector<Dims>{{n.heads, n.queries + n.keys - 1}};
        }},
       {"relative bias, causal: only half a table",
        [](auto& t, auto&) {
-         return score_mod([](auto s, auto at, auto bias) { return s + bias(at.h, at.i - at.j); }, wrt(t[0]));
+         return score_mod([](auto s, auto at, auto bias) { return s + bias(at.h, at.i - at.j); },
+                          learned(t[0]));
        },
        [](const Sizes& n) {
          return std::vector<Dims>{{n.heads, n.queries}};
@@ -78,7 +79,7 @@ const std::vector<Entry>& gallery() {
       {"soft-cap", [](auto&, auto&) { return score_mod([](auto s, auto) { return 2 * tanh(s / 2); }); }},
       {"learned temperature",
        [](auto& t, auto&) {
-         return score_mod([](auto s, auto, auto warm) { return s * warm(); }, wrt(t[0]));
+         return score_mod([](auto s, auto, auto warm) { return s * warm(); }, learned(t[0]));
        },
        [](const Sizes&) { return std::vector<Dims>{{}}; }},
       {"documents",
@@ -95,7 +96,7 @@ const std::vector<Entry>& gallery() {
        [](auto& t, auto& n) {
          return score_mod(
              [](auto s, auto at, auto bucket, auto bias) { return s + bias(bucket(at.i - at.j), at.h); },
-             buckets(n.queries), wrt(t[0]));
+             buckets(n.queries), learned(t[0]));
        },
        [](const Sizes& n) {
          return std::vector<Dims>{{8, n.heads}};
@@ -105,33 +106,33 @@ const std::vector<Entry>& gallery() {
        [](auto& t, auto&) {
          return score_mod(
              [](auto s, auto at, auto rate) { return s * exp(-rate(at.h) * abs(at.i - at.j) / 20); },
-             wrt(t[0]));
+             learned(t[0]));
        },
        heads},
       {"logarithm of the distance",
        [](auto& t, auto&) {
          return score_mod(
              [](auto s, auto at, auto rate) { return s - rate(at.h) * log(1 + abs(at.i - at.j)); },
-             wrt(t[0]));
+             learned(t[0]));
        },
        heads},
       {"square root",
        [](auto& t, auto&) {
          return score_mod([](auto s, auto at, auto a) { return sqrt(s * s + a(at.j)) - sqrt(1 + at.j); },
-                          wrt(t[0]));
+                          learned(t[0]));
        },
        [](const Sizes& n) { return std::vector<Dims>{{n.keys}}; }},
       {"between two limits",
        [](auto& t, auto&) {
          return score_mod([](auto s, auto at, auto a) { return max(min(s, a(at.h)), -a(at.h) / 2); },
-                          wrt(t[0]));
+                          learned(t[0]));
        },
        heads},
       {"the larger of two learned",
        [](auto& t, auto&) {
          return score_mod(
              [](auto s, auto at, auto a, auto b) { return s + max(a(at.i), b(at.j)) + min(a(at.i), 0.8); },
-             wrt(t[0]), wrt(t[1]));
+             learned(t[0]), learned(t[1]));
        },
        [](const Sizes& n) {
          return std::vector<Dims>{{n.queries}, {n.keys}};
@@ -142,7 +143,7 @@ const std::vector<Entry>& gallery() {
              [](auto s, auto at, auto a) {
                return select((at.j < at.i) | (s > 1), s * a(at.h), abs(s) - a(at.h) * s);
              },
-             wrt(t[0]));
+             learned(t[0]));
        },
        heads},
       {"a choice by head and place",
@@ -153,7 +154,7 @@ const std::vector<Entry>& gallery() {
                sum += a(at.h), sum *= 2, sum -= s, sum /= 1.5;
                return select(at.h < 1, sum, select(at.i != at.j, s, s * a(at.h)));
              },
-             wrt(t[0]));
+             learned(t[0]));
        },
        heads},
       {"every second place, and from the end",
@@ -162,7 +163,7 @@ const std::vector<Entry>& gallery() {
              [last = static_cast<double>(n.keys - 1)](auto s, auto at, auto a, auto b) {
                return s * a(2 * at.j + 1) + b(last - at.j, at.h) - a(2 * last - 2 * at.j);
              },
-             wrt(t[0]), wrt(t[1]));
+             learned(t[0]), learned(t[1]));
        },
        [](const Sizes& n) {
          return std::vector<Dims>{{2 * n.keys}, {n.keys, n.heads}};
@@ -171,7 +172,7 @@ const std::vector<Entry>& gallery() {
        [](auto& t, auto&) {
          return score_mod(
              [](auto s, auto at, auto a, auto b) { return s * sigmoid(a(at.b, at.h) * s - b(at.i)); },
-             wrt(t[0]), wrt(t[1]));
+             learned(t[0]), learned(t[1]));
        },
        [](const Sizes& n) {
          return std::vector<Dims>{{n.batch, n.heads}, {n.queries}};
@@ -182,7 +183,7 @@ const std::vector<Entry>& gallery() {
              [](auto s, auto at, auto a, auto b, auto c, auto d) {
                return (s * a() - b(at.h)) / (2 + c(at.j) * d(at.b, at.h, at.i, at.j) * s * s);
              },
-             wrt(t[0]), wrt(t[1]), wrt(t[2]), wrt(t[3]));
+             learned(t[0]), learned(t[1]), learned(t[2]), learned(t[3]));
        },
        [](const Sizes& n) {
          return std::vector<Dims>{{}, {n.heads}, {n.keys}, {n.batch, n.heads, n.queries, n.keys}};
@@ -191,8 +192,8 @@ const std::vector<Entry>& gallery() {
        [](auto& t, auto& n) {
          return score_mod([](auto s, auto at, auto place, auto a, auto numbers,
                              auto b) { return s * numbers(at.h) + a(place(at.j)) * b(place(at.i)); },
-                          buckets(std::max(n.queries, n.keys)), wrt(t[0]), tensor({0.5, 1.5, -0.5}),
-                          wrt(t[1]));
+                          buckets(std::max(n.queries, n.keys)), learned(t[0]), tensor({0.5, 1.5, -0.5}),
+                          learned(t[1]));
        },
        [](const Sizes&) {
          return std::vector<Dims>{{8}, {8}};
@@ -203,7 +204,7 @@ const std::vector<Entry>& gallery() {
              [](auto s, auto at, auto a) {
                return s + sin(a(at.h) * (at.i - at.j)) * cos(s) - cos(a(at.h + 0) * at.h);
              },
-             wrt(t[0]));
+             learned(t[0]));
        },
        heads},
       {"remainders and whole parts",
@@ -215,7 +216,7 @@ const std::vector<Entry>& gallery() {
                       floor((at.j + at.h) / 3) * a(abs(at.h - 2) % 2) - fmod(at.j * 0.75, a(0)) +
                       select(at.h % 2 == 1, s, 1.5 % (1 + at.i)) + 7 % (at.h + 2) * s;
              },
-             wrt(t[0]), wrt(t[1]));
+             learned(t[0]), learned(t[1]));
        },
        [](const Sizes&) {
          return std::vector<Dims>{{2}, {7, 3}};
@@ -227,11 +228,11 @@ const std::vector<Entry>& gallery() {
                return pow(s, 2) - pow(1 + at.j, -0.5) + pow(a(at.h), s / 4) - pow(abs(s) + 1, a(at.h)) / 9 +
                       pow(2, -(at.h + 1)) * s - pow(0.9, abs(at.i - at.j));
              },
-             wrt(t[0]));
+             learned(t[0]));
        },
        heads},
       {"scores that ignore queries and keys",
-       [](auto& t, auto&) { return score_mod([](auto, auto at, auto a) { return a(at.j); }, wrt(t[0])); },
+       [](auto& t, auto&) { return score_mod([](auto, auto at, auto a) { return a(at.j); }, learned(t[0])); },
        [](const Sizes& n) { return std::vector<Dims>{{n.keys}}; }}};
   return all;
 }
@@ -379,7 +380,7 @@ TEST_CASE("what a lambda gives for pairs that do not count touches nothing, what
   const auto with = [&](auto f) {
     return run(
         [&](const std::vector<Tensor>& x) {
-          return attend(x[0], x[1], x[2], {.mask = mask, .score = score_mod(f, wrt(x[3]))});
+          return attend(x[0], x[1], x[2], {.mask = mask, .score = score_mod(f, learned(x[3]))});
         },
         {random_normal({2, 60, 5}, 1, DType::f64), random_normal({2, 110, 5}, 2, DType::f64),
          random_normal({2, 110, 3}, 3, DType::f64), random_normal({60}, 4, DType::f64)});
@@ -397,7 +398,7 @@ TEST_CASE("at ties and corners a lambda has one rule: halves for min and max, 0 
     Tape tape;
     const Tensor w = variable(zeros({4}, DType::f64));
     const Tensor y =
-        attention(zero, zeros({1, 1, 4, 2}, DType::f64), v, AttendOptions{.score = score_mod(f, wrt(w))});
+        attention(zero, zeros({1, 1, 4, 2}, DType::f64), v, AttendOptions{.score = score_mod(f, learned(w))});
     return tape.gradients(sum(y * y), {w})[0].to_vector();
   };
   const auto check = [&](double factor, auto f) {

@@ -73,7 +73,7 @@ Sample sample_of(const Case& c) {
       options.mask =
           BlockMask::where(c.q[c.q.rank() - 2], c.k[c.k.rank() - 2], c.may, c.mask_batch, c.mask_heads);
     if (c.score.mod != nullptr) options.score = c.score.mod({t.begin() + 3, t.end()});
-    if (c.score.sink) options.sink = wrt(t.back());
+    if (c.score.sink) options.sink = learned(t.back());
     if (c.score.pairs != nullptr) options.pairs = c.score.pairs({t.begin() + 3, t.end()});
     if (!c.with_lse) return attend(t[0], t[1], t[2], options);
     const PartialAttention both = attend_partial(t[0], t[1], t[2], options);
@@ -88,7 +88,7 @@ double learned(const Plains& p, std::size_t which, const Index& at) { return pic
 const Score kAlibi{[](const Tensors& t) {
                      return score_mod(
                          [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); },
-                         wrt(t[0]));
+                         learned(t[0]));
                    },
                    [](double s, const QueryKey& at, const Plains& p) {
                      return s - learned(p, 0, {at.h}) * static_cast<double>(std::abs(at.i - at.j));
@@ -99,7 +99,7 @@ const Score kAlibi{[](const Tensors& t) {
 const Score kTwo{[](const Tensors& t) {
                    return score_mod([](auto s, auto at, auto warm,
                                        auto bias) { return s * warm() + bias(at.h, at.i - at.j + 8); },
-                                    wrt(t[0]), wrt(t[1]));
+                                    learned(t[0]), learned(t[1]));
                  },
                  [](double s, const QueryKey& at, const Plains& p) {
                    return s * learned(p, 0, {}) + learned(p, 1, {at.h, at.i - at.j + 8});
@@ -112,7 +112,7 @@ const Score kThree{[](const Tensors& t) {
                          [](auto s, auto at, auto a, auto b, auto c) {
                            return s / a(at.i) + b(at.j) * b(at.i) + sigmoid(c(at.b, at.h) * s);
                          },
-                         wrt(t[0]), wrt(t[1]), wrt(t[2]));
+                         learned(t[0]), learned(t[1]), learned(t[2]));
                    },
                    [](double s, const QueryKey& at, const Plains& p) {
                      return s / learned(p, 0, {at.i}) + learned(p, 1, {at.j}) * learned(p, 1, {at.i}) +
@@ -125,7 +125,7 @@ const Score kFour{[](const Tensors& t) {
                         [](auto s, auto at, auto a, auto b, auto c, auto d) {
                           return a() * tanh(s * b(at.h)) + select(at.j < at.i, c(at.i), d(at.j));
                         },
-                        wrt(t[0]), wrt(t[1]), wrt(t[2]), wrt(t[3]));
+                        learned(t[0]), learned(t[1]), learned(t[2]), learned(t[3]));
                   },
                   [](double s, const QueryKey& at, const Plains& p) {
                     return learned(p, 0, {}) * std::tanh(s * learned(p, 1, {at.h})) +
@@ -139,7 +139,7 @@ const Score kAdditive{
     nullptr,
     {{3}},
     [](const Tensors& t) {
-      return pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, wrt(t[0]));
+      return pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(t[0]));
     },
     [](double q, double k, Size u, const Plains& p) { return learned(p, 0, {u}) * std::tanh(q + k); }};
 
@@ -147,7 +147,7 @@ const Score kAdditive{
 const Score kDistances{
     [](const Tensors& t) {
       return score_mod([](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); },
-                       wrt(t[2]));
+                       learned(t[2]));
     },
     [](double s, const QueryKey& at, const Plains& p) {
       return s - learned(p, 2, {at.h}) * static_cast<double>(std::abs(at.i - at.j));
@@ -155,7 +155,7 @@ const Score kDistances{
     {{5}, {5}, {2}},
     [](const Tensors& t) {
       return pair_score([](auto q, auto k, auto v, auto w) { return exp(-v * (q - k) * (q - k)) - w * k; },
-                        wrt(t[0]), wrt(t[1]));
+                        learned(t[0]), learned(t[1]));
     },
     [](double q, double k, Size u, const Plains& p) {
       return std::exp(-learned(p, 0, {u}) * (q - k) * (q - k)) - learned(p, 1, {u}) * k;
@@ -167,7 +167,8 @@ const Score kSix{[](const Tensors& t) {
                        [](auto s, auto at, auto a, auto b, auto c, auto d, auto e, auto f) {
                          return s * a() + s * b(at.h) * c(at.i) - d(at.j) / e(at.b) + f(at.i, at.j) * s;
                        },
-                       wrt(t[0]), wrt(t[1]), wrt(t[2]), wrt(t[3]), wrt(t[4]), wrt(t[5]));
+                       learned(t[0]), learned(t[1]), learned(t[2]), learned(t[3]), learned(t[4]),
+                       learned(t[5]));
                  },
                  [](double s, const QueryKey& at, const Plains& p) {
                    return s * learned(p, 0, {}) + s * learned(p, 1, {at.h}) * learned(p, 2, {at.i}) -
@@ -191,7 +192,7 @@ const Score kFading{nullptr,
                             return v * tanh(q + k) / (1 + abs(at.i - at.j) + at.h) +
                                    w * (at.b - at.j % 2) * q;
                           },
-                          wrt(t[0]), wrt(t[1]));
+                          learned(t[0]), learned(t[1]));
                     },
                     nullptr,
                     [](double q, double k, Size u, const QueryKey& at, const Plains& p) {
@@ -364,7 +365,7 @@ Rows attend_rows() {
        "[attend] a mask for batch 1, 1 heads, 3 queries and 4 keys does not fit batch 1, 1 heads, 3 queries "
        "and 5 keys"},
       {[] {
-         attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.sink = wrt(zeros({2}))});
+         attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.sink = learned(zeros({2}))});
        },
        "[attend] scores (2) of a sink do not fit 1 heads: one for each, or one for all"},
       {[] {

@@ -35,13 +35,13 @@ kit::Mechanism repeating(Tensor (*later)(const Tensor& table)) {
   return {.name = "repeating",
           .learned = {{"w", {4, 16}, normal(1)}},
           .score =
-              [later](const Values& learned, Size queries, Size keys) {
-                Values copies = {learned[0]};
-                while (static_cast<Size>(copies.size()) * 16 < keys) copies.push_back(later(learned[0]));
+              [later](const Values& p, Size queries, Size keys) {
+                Values copies = {p[0]};
+                while (static_cast<Size>(copies.size()) * 16 < keys) copies.push_back(later(p[0]));
                 const auto first = static_cast<double>(keys - queries);
                 return score_mod(
                     [first](auto s, auto at, auto w) { return s + w(at.h, at.i + first - at.j); },
-                    wrt(concat(copies, 1)));
+                    learned(concat(copies, 1)));
               },
           .mask = BlockMask::causal};
 }
@@ -62,11 +62,11 @@ TEST_CASE("a check says what of a table it did not reach", "[mechanism]") {
   kit::Mechanism wide{.name = "wide",
                       .learned = {{"w", {4, 200}, normal(1)}},
                       .score =
-                          [](const Values& learned, Size queries, Size keys) {
+                          [](const Values& p, Size queries, Size keys) {
                             const auto first = static_cast<double>(keys - queries);
                             return score_mod(
                                 [first](auto s, auto at, auto w) { return s + w(at.h, at.i + first - at.j); },
-                                wrt(learned[0]));
+                                learned(p[0]));
                           },
                       .mask = BlockMask::causal};
   const Checked found = check(wide);
@@ -76,12 +76,12 @@ TEST_CASE("a check says what of a table it did not reach", "[mechanism]") {
 
 TEST_CASE("a check names what is learned without a gradient, or for nothing", "[mechanism]") {
   kit::Mechanism forgot{.name = "forgot", .learned = {{"gain", {4}, constant(1)}}};
-  forgot.score = [](const Values& learned, Size, Size) {
-    return score_mod([](auto s, auto at, auto gain) { return s * gain(at.h); }, learned[0]);
+  forgot.score = [](const Values& p, Size, Size) {
+    return score_mod([](auto s, auto at, auto gain) { return s * gain(at.h); }, p[0]);
   };
   Checked found = check(forgot);
   CHECK_FALSE(found.ok);
-  CHECK_THAT(found.text, ContainsSubstring("wrap it in wrt() to train it"));
+  CHECK_THAT(found.text, ContainsSubstring("wrap it in learned() to train it"));
 
   forgot.score = [](const Values&, Size, Size) { return score_mod([](auto s, auto) { return 2 * s; }); };
   found = check(forgot);
@@ -91,8 +91,8 @@ TEST_CASE("a check names what is learned without a gradient, or for nothing", "[
 
 TEST_CASE("a mechanism may be blind to queries and keys, and a check says so", "[mechanism]") {
   kit::Mechanism blind{.name = "blind", .learned = {{"w", {4, 8}, normal(1)}}};
-  blind.score = [](const Values& learned, Size, Size) {
-    return score_mod([](auto, auto at, auto w) { return w(at.h, min(at.j, 7)); }, wrt(learned[0]));
+  blind.score = [](const Values& p, Size, Size) {
+    return score_mod([](auto, auto at, auto w) { return w(at.h, min(at.j, 7)); }, learned(p[0]));
   };
   const Checked found = check(blind);
   CHECK(found.ok);
@@ -206,9 +206,9 @@ TEST_CASE("a check sees a score that forgets where query 0 stands", "[mechanism]
       check({.name = "table",
              .learned = {{"w", {4, 150}, normal(1)}},
              .score =
-                 [](const Values& learned, Size, Size) {
+                 [](const Values& p, Size, Size) {
                    return score_mod([](auto s, auto at, auto w) { return s + w(at.h, at.i - at.j); },
-                                    wrt(learned[0]));
+                                    learned(p[0]));
                  },
              .mask = BlockMask::causal});
   CHECK_FALSE(table.ok);

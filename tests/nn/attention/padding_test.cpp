@@ -121,7 +121,7 @@ TEST_CASE("a score_mod of a layer hides and is hidden as in attend(), NaN and al
   };
   Attention with_score(
       scaled_dot(), {.score_mod = {{{"w", {}, constant(0.7)}}, [&](const std::vector<Tensor>& p, Size, Size) {
-                                     return score_mod(score, wrt(p[0]));
+                                     return score_mod(score, learned(p[0]));
                                    }}});
   with_score.initialise(1, DType::f64);
   const Tensor weight = with_score.parameters()[0];
@@ -144,7 +144,7 @@ TEST_CASE("a score_mod of a layer hides and is hidden as in attend(), NaN and al
     const Tensor y =
         layer ? with_score(q, k, v, causal).context
               : attend(q, k, v,
-                       {.mask = BlockMask::from(causal, 6, 6), .score = score_mod(score, wrt(weight))});
+                       {.mask = BlockMask::from(causal, 6, 6), .score = score_mod(score, learned(weight))});
     std::vector<Tensor> results{y.detach()};
     for (const Tensor& g :
          tape.gradients(y, dy, std::vector<Tensor>{q, k, v, weight}, {.create_graph = twice}))

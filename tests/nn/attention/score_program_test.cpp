@@ -23,7 +23,7 @@ ScoreProgram squashed() {
                 [ahead](auto s, auto at, auto gain) {
                   return gain(at.h) * tanh(s) - 0.1 * abs(at.i + ahead - at.j);
                 },
-                wrt(p[0]));
+                learned(p[0]));
           }};
 }
 

@@ -28,7 +28,7 @@ ScoreProgram learned_decay() {
             const auto ahead = static_cast<double>(keys - queries);
             return score_mod(
                 [ahead](auto s, auto at, auto decay) { return s - decay(at.h) * abs(at.i + ahead - at.j); },
-                wrt(p[0]));
+                learned(p[0]));
           }};
 }
 

@@ -194,15 +194,16 @@ AttendOptions options_of(const Case& one, const Tensor& w) {
   if (kind == "slope")
     options.score = score_mod(
         [ahead](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + ahead - at.j) * 0.05; },
-        wrt(w));
+        learned(w));
   if (kind == "table")
-    options.score = score_mod([](auto s, auto at, auto bias) { return s + bias(at.h, at.j); }, wrt(w));
+    options.score = score_mod([](auto s, auto at, auto bias) { return s + bias(at.h, at.j); }, learned(w));
   if (kind == "warm")
-    options.score = score_mod([](auto s, auto, auto warm) { return s * exp(warm()) + 0.1 * s * s; }, wrt(w));
+    options.score =
+        score_mod([](auto s, auto, auto warm) { return s * exp(warm()) + 0.1 * s * s; }, learned(w));
   if (kind == "pair_additive")
-    options.pairs = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, wrt(w));
+    options.pairs = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(w));
   if (kind == "pair_distance")
-    options.pairs = pair_score([](auto q, auto k, auto v) { return -v * (q - k) * (q - k); }, wrt(w));
+    options.pairs = pair_score([](auto q, auto k, auto v) { return -v * (q - k) * (q - k); }, learned(w));
   return options;
 }
 

@@ -19,7 +19,7 @@ std::vector<double> buckets(bool causal, Size count, Size farthest, Size queries
   root.initialise(1, DType::f64);
   Tensor weight = positions.weight;
   assign(weight, reshape(arange(0, static_cast<double>(count), 1, DType::f64), {count, 1}));
-  return positions.in_tiles(queries, keys)->by_ops(zeros({1, 1, queries, keys}, DType::f64)).to_vector();
+  return positions.as_score_mod(queries, keys)->by_ops(zeros({1, 1, queries, keys}, DType::f64)).to_vector();
 }
 
 /// How far the last distance of each bucket is.
@@ -66,7 +66,7 @@ TEST_CASE("T5's buckets count from the last query, which stands at the last key"
 TEST_CASE("ALiBi's slopes are powers of a half, and count distances from the last query") {
   Root root;
   const AlibiPositions positions({root, "p"}, PairShape{.heads = 4, .causal = true});
-  const Tensor found = positions.in_tiles(2, 5)->by_ops(zeros({1, 4, 2, 5}, DType::f64));
+  const Tensor found = positions.as_score_mod(2, 5)->by_ops(zeros({1, 4, 2, 5}, DType::f64));
   const double slopes[] = {1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256};
   for (Size h = 0; h < 4; ++h)
     for (Size i = 0; i < 2; ++i)
