@@ -1,10 +1,14 @@
-// The README's code runs, and is here word for word; the files and lessons that it names exist.
+// The pages' code runs, and is here word for word; what they link to exists, and the README stays short.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "core/core.hpp"
@@ -18,7 +22,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// What stands between "// README" and "// end" stands in the README too.
+// What stands between "// README" and "// end" stands in the README, or in a page, too.
 
 // README
 // y = x · σ(x)        ∂x = dy ⊙ (σ(x) + y ⊙ (1 − σ(x)))
@@ -66,6 +70,46 @@ std::string read(const std::filesystem::path& file) {
 }
 const std::filesystem::path kTop = TAPESTRY_SOURCE_DIR;
 
+/// All pages of the project.
+std::vector<std::filesystem::path> pages() {
+  std::vector<std::filesystem::path> found{kTop / "README.md"};
+  for (const char* folder : {"core", "nn", "optim", "lessons", "tests"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kTop / folder))
+      if (entry.path().extension() == ".md") found.push_back(entry.path());
+  return found;
+}
+
+/// A page's text without its blocks of code, line by line.
+std::string without_code(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line, kept;
+  bool code = false;
+  while (std::getline(lines, line)) {
+    const bool fence =
+        line.find_first_not_of(' ') == line.find("```") && line.find("```") != std::string::npos;
+    if (fence) code = !code;
+    if (!code && !fence) kept += line + "\n";
+  }
+  return kept;
+}
+
+/// What a link to a heading is called: lower case, blanks as hyphens, without punctuation.
+std::set<std::string> headings(const std::string& text) {
+  std::istringstream lines(without_code(text));
+  std::set<std::string> found;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind('#', 0) != 0) continue;
+    std::string name;
+    for (const char c : line.substr(line.find_first_not_of("# "))) {
+      if (c == ' ' || c == '-') name += '-';
+      if (std::isalnum(static_cast<unsigned char>(c)))
+        name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    found.insert(name);
+  }
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("the README's op is right, twice") {
@@ -111,8 +155,9 @@ TEST_CASE("the README's attention looks at near keys, under a mask too") {
   CHECK(found.ok());
 }
 
-TEST_CASE("the README holds the code that is tested") {
-  const std::string readme = read(kTop / "README.md");
+TEST_CASE("the pages hold the code that is tested") {
+  std::string all;
+  for (const auto& page : pages()) all += read(page);
   std::string source;
   for (const char* file : {"readme_test.cpp", "own_attention_test.cpp"})
     source += read(kTop / "tests" / "readme" / file);
@@ -122,27 +167,63 @@ TEST_CASE("the README holds the code that is tested") {
     at += begin.size();
     const std::string block = source.substr(at, source.find(end, at) - at);
     INFO(block);
-    CHECK(readme.find("```cpp\n" + block + "\n```") != std::string::npos);
+    CHECK(all.find("```cpp\n" + block + "\n```") != std::string::npos);
     ++blocks;
   }
   CHECK(blocks == 4);
   const std::string program = read(kTop / "tests" / "package" / "main.cpp");
-  CHECK(readme.find(program.substr(program.find("#include"))) != std::string::npos);
+  CHECK(read(kTop / "README.md").find(program.substr(program.find("#include"))) != std::string::npos);
 }
 
-TEST_CASE("the files that the README links to exist, and no lesson is left out") {
-  const std::string readme = read(kTop / "README.md");
-  const std::regex link(R"(\]\(([^)#: ]+)\))");
+TEST_CASE("what a page links to exists, file and heading, and no lesson is left out") {
+  const std::regex link(R"(\]\(([^)\s]+)\))");
   int links = 0;
-  for (std::sregex_iterator i(readme.begin(), readme.end(), link), last; i != last; ++i, ++links) {
-    INFO((*i)[1].str());
-    CHECK(std::filesystem::exists(kTop / (*i)[1].str()));
+  for (const auto& page : pages()) {
+    const std::string text = without_code(read(page));
+    for (std::sregex_iterator i(text.begin(), text.end(), link), last; i != last; ++i) {
+      const std::string target = (*i)[1].str();
+      if (target.rfind("http", 0) == 0) continue;
+      INFO(page.string() << " links to " << target);
+      const std::size_t hash = target.find('#');
+      const std::filesystem::path file = hash == 0 ? page : page.parent_path() / target.substr(0, hash);
+      CHECK(std::filesystem::exists(file));
+      if (hash != std::string::npos) CHECK(headings(read(file)).count(target.substr(hash + 1)) == 1);
+      ++links;
+    }
   }
-  CHECK(links > 5);
+  CHECK(links > 50);
+  const std::string readme = read(kTop / "README.md");
   for (const auto& entry : std::filesystem::directory_iterator(kTop / "lessons")) {
     const std::string slug = entry.path().filename().string();
     if (!std::filesystem::exists(entry.path() / "lesson.cpp")) continue;
     INFO(slug);
     CHECK(readme.find("](lessons/" + slug + "/lesson.cpp)") != std::string::npos);
   }
+}
+
+TEST_CASE("the README is read in one visit, and every page is one click away") {
+  const std::string readme = read(kTop / "README.md");
+  std::istringstream words(readme);
+  CHECK(std::distance(std::istream_iterator<std::string>(words), {}) <= 3000);
+  for (const auto& page : pages()) {
+    const std::string path = std::filesystem::relative(page, kTop).generic_string();
+    INFO(path);
+    if (path != "README.md" && path != "tests/golden/README.md")
+      CHECK(readme.find("](" + path + ")") != std::string::npos);
+  }
+}
+
+TEST_CASE("backward is understood within 900 lines, and the README counts them rightly") {
+  const std::string readme = read(kTop / "README.md");
+  const std::regex row(R"(\n\| \[([^\]]+\.[hc]pp)\]\([^)]+\) \| (\d+) \|)");
+  int all = 0, files = 0;
+  for (std::sregex_iterator i(readme.begin(), readme.end(), row), last; i != last; ++i, ++files) {
+    const std::string text = read(kTop / (*i)[1].str());
+    INFO((*i)[1].str());
+    CHECK(std::count(text.begin(), text.end(), '\n') == std::stoi((*i)[2].str()));
+    all += std::stoi((*i)[2].str());
+  }
+  CHECK(files == 5);
+  CHECK(all <= 900);
+  CHECK(readme.find(fmt::format("That is {} lines.", all)) != std::string::npos);
 }

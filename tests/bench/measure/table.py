@@ -90,7 +90,7 @@ def summary(rows):
 
 
 def markdown(rows):
-    """The rows as a table for README: a case a line, thread counts side by side; a ratio that meets its goal is
+    """The rows as a table for the page of speed: a case a line, thread counts side by side; a ratio that meets its goal is
     bold."""
     counts = sorted({found["threads"] for found in rows})
     head, under, cases = "| case |", "|---|", {}
