@@ -110,8 +110,7 @@ Tensor relu(const Tensor& x, CallSite at) {
 }
 
 // erf form:  y = x Φ(x)                                                   ∂x = dy ⊙ (Φ(x) + x φ(x))
-// tanh form: y = x/2 ⊙ (1 + tanh u) with u = √(2/π) (x + 0.044715 x³)     ∂x by one kernel, or through the
-// twin
+// tanh form: y = x/2 ⊙ (1 + tanh u), u = √(2/π) (x + 0.044715 x³)         ∂x by one kernel, or through the twin
 Tensor gelu(const Tensor& x, Gelu form, CallSite at) {
   if (form == Gelu::erf)
     return op<"gelu">(at, map(x, simd::GeluErf{}),
@@ -150,9 +149,9 @@ Dims shape_with(const Mask& mask, const Dims& shape, CallSite at) {
 
 }  // namespace
 
-// y = a where the mask is true, b elsewhere        ∂a = dy where it is true, 0 elsewhere        ∂b = the
-// other way round The rules choose and do not multiply: a NaN in a place that was not taken stays where it
-// is.
+// y = a where the mask is true, b elsewhere
+// ∂a = dy where it is true, 0 elsewhere        ∂b = 0 where it is true, dy elsewhere
+// The rules choose and do not multiply: a NaN in a place that was not taken stays where it is.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at) {
   check_same_dtype(a, b, "where", at);
   const Dims shape = shape_with(mask, broadcast_shape(a, b, "where", at), at);
