@@ -23,8 +23,8 @@ Cloning::~Cloning() { cloning_now = nullptr; }
 Cloning& Cloning::active(const char* what, const std::string& name) {
   if (!cloning_now)
     fail(
-        "a {} (\"{}\") cannot be copied: pass it by reference, take a handle with `Tensor w = …`, or clone() "
-        "the model",
+        "a {} (\"{}\") cannot be copied: pass it by reference, take a handle with `Tensor w = …`, or "
+        "clone() the model",
         what, name);
   return *cloning_now;
 }

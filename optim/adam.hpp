@@ -16,8 +16,10 @@ struct AdamOptions {
   double weight_decay = 0;      // λ, added to the gradient as λ w
 };
 
-/// m ← β₁ m + (1 − β₁) g;  v ← β₂ v + (1 − β₂) g²;  w ← w − η m̂ / (√v̂ + ε) with m̂ = m / (1 − β₁ᵗ), v̂ = v / (1
-/// − β₂ᵗ). t counts the steps of each weight on its own, so one that was frozen starts afresh.
+///     m ← β₁ m + (1 − β₁) g        m̂ = m / (1 − β₁ᵗ)
+///     v ← β₂ v + (1 − β₂) g²       v̂ = v / (1 − β₂ᵗ)
+///     w ← w − η m̂ / (√v̂ + ε)
+/// t counts the steps of each weight on its own, so one that was frozen starts afresh.
 class Adam : public Optimiser {
  public:
   Adam() = default;

@@ -48,10 +48,9 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
     for (int back = 3; back <= x->rank(); ++back)
       if (x->size(-back) != 1 && x->size(-back) != query.size(-back))
         fail(
-            "[attend] leading axes of {} {} do not broadcast to those of query {}; heads that share keys and "
-            "values in groups have an axis of their own: query (B,groups,heads of a group,Tq,d), key and "
-            "value "
-            "(B,groups,1,Tk,…) ({}:{})",
+            "[attend] leading axes of {} {} do not broadcast to those of query {}; heads that share keys "
+            "and values in groups have an axis of their own: query (B,groups,heads of a group,Tq,d), key "
+            "and value (B,groups,1,Tk,…) ({}:{})",
             x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
   if (options.strict && key.size(-2) == 0 && product(query.shape(), 0, query.rank() - 1) > 0)
     fail("[attend] key {} has no rows, so that query {} has nothing to attend to: turn strict off ({}:{})",

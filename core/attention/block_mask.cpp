@@ -49,8 +49,7 @@ BlockMask::Builder::Builder(Size queries, Size keys, Size batch, Size heads)
   if (queries < 0 || keys < 0 || batch < 1 || heads < 1)
     fail(
         "[block_mask] {} queries, {} keys, batch {}, {} heads: queries and keys are 0 or more, batch and "
-        "heads "
-        "1 or more",
+        "heads 1 or more",
         queries, keys, batch, heads);
   Tiles& t = *tiles_;
   t.batch = batch, t.heads = heads, t.queries = queries, t.keys = keys;
@@ -163,9 +162,8 @@ BlockMask BlockMask::joined(const BlockMask& a, const BlockMask& b, const char* 
   if (a.queries() != b.queries() || a.keys() != b.keys() || !fits(a.batch(), b.batch()) ||
       !fits(a.heads(), b.heads()))
     fail(
-        "[block_mask] {} of masks for batch {}, {} heads, {} queries and {} keys and for batch {}, {} heads, "
-        "{} "
-        "queries and {} keys: sizes are equal, or 1 of a batch or heads",
+        "[block_mask] {} of masks for batch {}, {} heads, {} queries and {} keys and for batch {}, {} "
+        "heads, {} queries and {} keys: sizes are equal, or 1 of a batch or heads",
         op, a.batch(), a.heads(), a.queries(), a.keys(), b.batch(), b.heads(), b.queries(), b.keys());
   const simd::TileMask x = a.view(), y = b.view();
   const auto bits = [](const simd::TileMask& mask, QueryKey p) {

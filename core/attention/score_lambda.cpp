@@ -9,8 +9,7 @@ Tensor source_of(const Tensor& argument) {
   if (is_tracked(argument))
     fail(
         "[score_mod] a tensor {} asks for a gradient and would get none: wrap it in learned() to train it, "
-        "or "
-        "detach() it",
+        "or detach() it",
         describe(argument));
   return argument.detach();
 }

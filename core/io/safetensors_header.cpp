@@ -79,8 +79,8 @@ class HeaderEvents {
         if (type.name == value) entry_->type = &type;
       if (!entry_->type)
         refuse(
-            "has type {}, which Tapestry does not read: F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16 and "
-            "U8 are",
+            "has type {}, which Tapestry does not read: F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16 "
+            "and U8 are",
             quote(value));
       expect_ = Expect::field;
     } else if (expect_ == Expect::metadata_value) {

@@ -39,8 +39,7 @@ Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, c
       key.size(-1) != query.size(-1) || v.rank() != 1 || v.size(0) != query.size(-1))
     fail(
         "[additive_score] query {}, key {} and v {} do not fit: they are (…,Tq,U), (…,Tk,U) and (U), "
-        "projected to the same U "
-        "({}:{})",
+        "projected to the same U ({}:{})",
         describe(query), describe(key), describe(v), at.file, at.line);
   Dims shape = query.shape();
   shape.back() = key.size(-2);

@@ -62,8 +62,7 @@ void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Ten
   if (!fits)
     fail(
         "[{}] gates {}, state {}, weight_hh {} and bias_hh {} do not fit: with H units they are (B,{}{}H), "
-        "(B,{}H), ({}H,H) and "
-        "({}H) ({}:{})",
+        "(B,{}H), ({}H,H) and ({}H) ({}:{})",
         cell.name, describe(gates), describe(state), describe(weight_hh), describe(bias_hh),
         rank == 3 ? "T," : "", cell.gates, cell.states, cell.gates, cell.gates, at.file, at.line);
   for (const Tensor* x : {&state, &weight_hh, &bias_hh})

@@ -10,8 +10,8 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// out[j] = word first + j of the stream (key, site). Word i is word i mod 4 of the block with counter (i /
-/// 4, site).
+/// out[j] = word first + j of the stream (key, site). Word i is word i mod 4 of the block with counter
+/// (i / 4, site).
 void random_words(std::uint32_t* out, Size n, std::uint64_t key, std::uint64_t site, Size first);
 
 /// What an element must pass to be kept: word ≥ threshold. Right to 2⁻³².

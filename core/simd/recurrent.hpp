@@ -24,8 +24,8 @@ struct RecurrentStep {
   T* saved = nullptr;  // (rows, kept·hidden)
 };
 
-/// dnext → dgi, dgh, and dstate without the part that flows through gh. Rows that were not active get dgi =
-/// dgh = 0 and dstate = dnext. `dgh` is dense.
+/// dnext → dgi, dgh, and dstate without the part that flows through gh. Rows that were not active get
+/// dgi = dgh = 0 and dstate = dnext. `dgh` is dense.
 template <class T>
 struct RecurrentStepGradient {
   Size rows = 0, hidden = 0;

@@ -128,8 +128,7 @@ void Sweep::check_versions(const Node& node) const {
     if (saved.buffer->version.load(std::memory_order_relaxed) != saved.version)
       fail(
           "[{}] a tensor that it saved was written by assign() before backward: assign after backward, or "
-          "use "
-          "a copy ({}:{})",
+          "use a copy ({}:{})",
           node.op, node.at.file, node.at.line);
   }
 }

@@ -206,8 +206,7 @@ void assign(Tensor& target, const Tensor& source, CallSite at) {
   if (!target.is_contiguous() && target.count() > 0 && overlaps_itself(target.shape(), target.strides()))
     fail(
         "[assign] elements of the target {} lie at one place of memory, as after expand(), and the last "
-        "would "
-        "win: assign to the tensor that was expanded ({}:{})",
+        "would win: assign to the tensor that was expanded ({}:{})",
         describe(target), at.file, at.line);
   if (!target.body().buffer) {
     detail::Body& body = target.body();

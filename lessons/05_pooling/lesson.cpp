@@ -311,9 +311,8 @@ void lesson(const kit::Options& options, kit::Report& report) {
   fmt::print("  itself left out            {:.3f}   {:>18.3f}   {:>26.3f}\n", honest.sigma, honest.loss,
              honest_error);
   fmt::print(
-      "  (on the points ε alone makes a loss of about {}² = {}: the noise that nobody can predict.\n"
-      "  Fifty draws scatter, and near the ends a point left out is missed more: seeds 1 to 5 give 0.23 to "
-      "0.41)\n",
+      "  (on the points ε alone makes a loss of about {}² = {}: the noise that nobody can predict.\n  Fifty "
+      "draws scatter, and near the ends a point left out is missed more: seeds 1 to 5 give 0.23 to 0.41)\n",
       kNoise, kNoise * kNoise);
   report.figure("squared error on the curve, plain mean", mean_error);
   report.at_most("when a query asks, as a share of that", honest_error / mean_error, 1.0 / 3);

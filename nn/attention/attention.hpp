@@ -3,16 +3,21 @@
 //
 // Which door for an attention of your own?
 //
-//     another score of q and k           a function (Q, K) → scores, or a class of its own where it has weights:
-//                                        Attention(score), BlockOptions::score; Score in score.hpp
-//     something done to each score       a lambda, score_mod: AttentionOptions::score_mod, BlockOptions::score_mod
-//     another normaliser than softmax    a function (scores, mask) → weights: AttentionOptions::normalise
-//     which pairs count                  a Mask or ValidLengths, handed to prepare() with the keys; local windows:
-//                                        AttentionOptions::local
-//     what is told of order              a PositionScheme: AttentionOptions::positions, TransformerOptions::positions
+//     another score of q and k           a function (Q, K) → scores, or a class derived from Score (score.hpp)
+//                                            Attention by_distance{[](const Tensor& q, const Tensor& k) {…}};
+//                                            options.block.score = ScoreMaker::of<MyScore>(width);
+//     something done to each score       score_mod, a lambda with parameters (score_program.hpp)
+//                                            options.block.score_mod = {{{"rate", {heads}, constant(1)}}, make};
+//     another normaliser than softmax    a function (scores, mask) → weights (normalise.hpp)
+//                                            options.block.normalise = sparsemax_weights;
+//     which pairs count                  a Mask or ValidLengths (core/tensor/values.hpp)
+//                                            attention(query, keys, values, Mask::causal(n, n));
+//     what is told of order              a PositionScheme (nn/positions/scheme.hpp)
+//                                            options.positions = rotary();
 //
-// They go together: rotary positions turn queries and keys, the score compares them, positions add to it, score_mod
-// changes it, the mask hides pairs, and the normaliser makes weights.
+// They go together: rotary positions rotate queries and keys, the score compares them, positions add to it,
+// score_mod changes it, the mask hides pairs, and the normaliser makes weights. In tiles there is room for one
+// score_mod or one scheme that adds to scores (ALiBi, T5's buckets); both together go through plain ops.
 #pragma once
 
 #include <optional>

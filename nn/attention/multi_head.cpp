@@ -17,8 +17,7 @@ MultiHeadOptions complete(MultiHeadOptions options, const std::string& name) {
   if (options.head_width == 0) {
     if (options.width % options.heads != 0)
       fail(
-          "[multi_head{}] {} heads do not part a width of {} evenly: choose a divisor, or give "
-          "head_width",
+          "[multi_head{}] {} heads do not part a width of {} evenly: choose a divisor, or give head_width",
           name, options.heads, options.width);
     options.head_width = options.width / options.heads;
   }

@@ -64,8 +64,7 @@ BucketPositions::BucketPositions(Place place, const PairShape& shape, Size bucke
   const Size least = causal_ ? 2 : 4;
   if (buckets < least || buckets % 2 != 0 || farthest <= buckets / 2)
     fail(
-        "[t5_buckets{}] wants an even number of buckets, {} or more, and a farthest distance above half "
-        "of "
+        "[t5_buckets{}] wants an even number of buckets, {} or more, and a farthest distance above half of "
         "it, not {} and {}",
         in_quotes(), least, buckets, farthest);
 }

@@ -5,9 +5,11 @@
 
 namespace tapestry {
 
-/// c_t = attend(s_{t−1}, h); s_t = GRU([e_t; c_t], s_{t−1}), where e_t embeds the word before; logits =
-/// output(readout([s_t; c_t; e_t])), a tanh layer or maxout. s₀ = tanh(W ←h₁). The score is additive unless
-/// another is given.
+///     s₀ = tanh(W ←h₁)
+///     c_t = attend(s_{t−1}, h)
+///     s_t = GRU([e_t; c_t], s_{t−1})                   e_t embeds the word before
+///     logits = output(readout([s_t; c_t; e_t]))        readout: a tanh layer or maxout
+/// The score is additive unless another is given.
 class BahdanauDecoder : public Decoder {
  public:
   BahdanauDecoder(Place place, EncodedWidths source, const DecoderOptions& options);

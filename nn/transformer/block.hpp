@@ -11,8 +11,9 @@
 
 namespace tapestry {
 
-/// pre: x + part(norm(x)) (Xiong et al. 2020); post: norm(x + part(x)) (Vaswani et al. 2017); none: x +
-/// part(x).
+///     pre     x + part(norm(x))     Xiong et al. 2020
+///     post    norm(x + part(x))     Vaswani et al. 2017
+///     none    x + part(x)
 enum class NormPlace { pre, post, none };
 enum class NormKind { layer_norm, rms_norm };
 

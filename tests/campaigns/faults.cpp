@@ -5,9 +5,8 @@
 //   TAPESTRY_FAULT_UNDER  the folder; its files' calls are numbered from 1
 //   TAPESTRY_FAULT_LOG    a file that gets a line "call path" for each of them, in order
 //   TAPESTRY_FAULT_AT     the number of the call to spoil
-//   TAPESTRY_FAULT_DO     how: kill (before it), kill_half (a write: after half of it), kill_after, short (a
-//   read or
-//                         write of half the bytes), or the error number that it fails with
+//   TAPESTRY_FAULT_DO     how: kill (before it), kill_half (a write: after half of it), kill_after, short (a read
+//                         or write of half the bytes), or the error number that it fails with
 //   TAPESTRY_FAULT_STAYS  1: every later call that wants to write fails alike, as on a full disk
 //   TAPESTRY_FAULT_TICK   seconds by which the first thread's monotonic clock moves at each look
 #include <dlfcn.h>

@@ -43,7 +43,7 @@ struct TileMask {
   const std::int32_t* tiles = nullptr;  ///< (batch, heads, query_tiles, key_tiles): a pattern, kNone or kAll
   const bool* patterns = nullptr;       ///< (patterns, kQueryTile, kKeyTile): true = may attend
   const Span* strips = nullptr;         ///< (patterns, kStrips): the keys that some query of the strip sees
-  const bool* live_keys = nullptr;      ///< (batch, heads, keys): some query sees it; null: all are seen
+  const bool* live_keys = nullptr;      ///< (batch, heads, keys): some query sees it; null: all are
 
   /// The first of an item's tiles, or of its keys, of which it has `per_item`.
   Size item(Size b, Size h, Size per_item) const {

@@ -120,8 +120,8 @@ constexpr Size packed_a_size(Size m, Size k) {
   return m * k + kLanes<T>;
 }
 
-/// Rows [0, m) of a in panels of next_tile_rows rows: within a panel of M rows, to[p·M + i] = a[i·row +
-/// p·col].
+/// Rows [0, m) of a in panels of next_tile_rows rows: within a panel of M rows,
+/// to[p·M + i] = a[i·row + p·col].
 template <class T>
 void pack_a(const T* a, Size row, Size col, Size m, Size k, T* to) {
   constexpr Size kL = kLanes<T>;

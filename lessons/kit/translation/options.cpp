@@ -20,8 +20,7 @@ void offer(Lesson& program, TranslationSettings& settings) {
               "with --data, --translate or --translate-file: hypotheses that a search keeps", 1, 100);
   program.add("--length-power", settings.length_power,
               "with --data, --translate or --translate-file: how much a search makes up for length; 0: long "
-              "sentences pay for "
-              "each word",
+              "sentences pay for each word",
               0, 3);
   program.add_flag("--fresh", settings.fresh, "forget the checkpoint and start anew");
 }
