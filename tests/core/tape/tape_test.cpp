@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/ops/ops.hpp"
+#include "core/simd/runtime/memory.hpp"
 #include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
@@ -351,4 +352,35 @@ TEST_CASE("the tape says where an op was called") {
   CHECK(tape.node(1).inputs == std::vector<std::ptrdiff_t>{0});
   CHECK_THAT(tape.dot(), ContainsSubstring("digraph tape {") && ContainsSubstring("n0 -> n1;") &&
                              ContainsSubstring("l0 -> n0;"));
+}
+
+TEST_CASE(
+    "backward gives memory back while it runs: what a node saved goes as soon as the loop has passed it") {
+  constexpr Size kNumbers = 1 << 16, kBytes = kNumbers * 8;
+  const Tensor w = variable(random_normal({kNumbers}, 1, DType::f64));
+  Tape tape;
+  const Tensor first = w * 2.0;
+  Tensor x = first;
+  for (int i = 0; i < 8; ++i) x = x * (x + 1.0);  // each product saves two tensors
+  const Tensor y = sum(x);
+  x = Tensor();
+  const Size before = simd::pool_stats().in_use;
+  Size at_first = 0;
+  tape.on_gradient(first, [&](const Tensor& dy) {
+    at_first = simd::pool_stats().in_use;
+    return dy;
+  });
+  tape.backward(y);
+  CHECK(at_first < before - 10 * kBytes);
+}
+
+TEST_CASE("gradients() has no eyes for what does not lead to the xs") {
+  Tensor w = variable(tensor({2, 3}));
+  const Tensor x = variable(tensor({5, 7}));
+  Tape tape;
+  const Tensor square = w * w, y = sum(x * x + 3.0 * square);
+  assign(w, tensor({1, 1}));  // w's product saved it: its derivative is no more to be had
+  CHECK(tape.gradients(y, {x}, {.keep = true})[0].to_vector() == Values{10, 14});
+  CHECK(tape.gradients(y, {square}, {.keep = true})[0].to_vector() == Values{3, 3});
+  CHECK_THROWS_WITH(tape.gradients(y, {w}), ContainsSubstring("was written by assign() before backward"));
 }

@@ -129,6 +129,7 @@ TEST_CASE("each layer has its own parameters of a program, and clone() copies th
     const auto copy = clone(model);
     const Tensor logits = model(words);
     CHECK((*copy)(words).to_vector() == logits.to_vector());
+    CHECK((*clone(*copy))(words).to_vector() == logits.to_vector());
     assign(second, tensor({-1, 2}, DType::f64));
     CHECK((*copy)(words).to_vector() == logits.to_vector());
     CHECK(model(words).to_vector() != logits.to_vector());
