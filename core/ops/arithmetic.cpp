@@ -80,7 +80,7 @@ Tensor minimum(const Tensor& a, const Tensor& b, CallSite at) {
 // y = min(max(x, low), high)        ∂x = dy where low ≤ x ≤ high, 0 elsewhere
 Tensor clamp(const Tensor& x, double low, double high, CallSite at) {
   if (!(low <= high)) fail("[clamp] wants low <= high, not {} and {} ({}:{})", low, high, at.file, at.line);
-  return op<"clamp">(at, map(x, simd::ClampTo{low, high}), wrt(x, [x, low, high](const Tensor& dy) {
+  return op<"clamp">(at, map(x, simd::Clamp{low, high}), wrt(x, [x, low, high](const Tensor& dy) {
                        return dy * map(x, simd::IsWithin{low, high});
                      }));
 }

@@ -59,13 +59,6 @@ struct Sign {
 
 // clang-format on
 
-/// x limited to [low, high]; a NaN stays.
-template <class T>
-struct Clamp {
-  T low, high;
-  Lanes<T> operator()(Lanes<T> x) const { return min(Lanes<T>(high), max(Lanes<T>(low), x)); }
-};
-
 // ---- derivatives: dy · f′ ----
 
 /// dy·(1 − y²) with y = tanh x.
@@ -106,24 +99,6 @@ struct GeluErfGrad {
     return dy * gelu_erf_slope(x);
   }
 };
-/// dy where low ≤ x ≤ high, else 0.
-template <class T>
-struct ClampGrad {
-  T low, high;
-  Lanes<T> operator()(Lanes<T> dy, Lanes<T> x) const {
-    return select((x >= Lanes<T>(low)) & (x <= Lanes<T>(high)), dy, T(0));
-  }
-};
-/// The share of max(a, b) (min with the roles exchanged) that goes to a: dy, half of it where both are equal,
-/// or 0.
-struct MaxGrad {
-  template <class B>
-  B operator()(B dy, B a, B b) const {
-    using T = typename B::value_type;
-    return select(a > b, dy, select(a == b, dy * T(0.5), T(0)));
-  }
-};
-
 // ---- of either type: the numbers are converted where they are used ----
 
 /// x^exponent.
@@ -136,11 +111,11 @@ struct PowTo {
   }
 };
 /// x limited to [low, high]; a NaN stays.
-struct ClampTo {
+struct Clamp {
   double low, high;
   template <class T>
   Lanes<T> operator()(Lanes<T> x) const {
-    return Clamp<T>{static_cast<T>(low), static_cast<T>(high)}(x);
+    return min(Lanes<T>(static_cast<T>(high)), max(Lanes<T>(static_cast<T>(low)), x));
   }
 };
 /// 1 where low ≤ x ≤ high, else 0.
@@ -148,14 +123,16 @@ struct IsWithin {
   double low, high;
   template <class T>
   Lanes<T> operator()(Lanes<T> x) const {
-    return ClampGrad<T>{static_cast<T>(low), static_cast<T>(high)}(Lanes<T>(T(1)), x);
+    return select((x >= Lanes<T>(static_cast<T>(low))) & (x <= Lanes<T>(static_cast<T>(high))),
+                  Lanes<T>(T(1)), T(0));
   }
 };
-/// 1 where a > b, ½ where they are equal, 0 where a < b.
+/// The share of max(a, b) (min with the roles exchanged) that goes to a: 1, ½ where they are equal, or 0.
 struct ShareOfLarger {
   template <class B>
   B operator()(B a, B b) const {
-    return MaxGrad{}(B(typename B::value_type(1)), a, b);
+    using T = typename B::value_type;
+    return select(a > b, B(T(1)), select(a == b, B(T(0.5)), T(0)));
   }
 };
 /// 1 where a = b, else 0.

@@ -45,9 +45,8 @@ Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
     fail("[positions{}] words {} do not have the width {}: they are (…, time, width)", in_quotes(),
          describe(x), weight.size(1));
   if (first + x.size(-2) > weight.size(0))
-    fail(
-        "[positions{}] {} words from place {} on need {} positions, and {} were learned: shorten the text",
-        in_quotes(), x.size(-2), first, first + x.size(-2), weight.size(0));
+    fail("[positions{}] {} words from place {} on need {} positions, and {} were learned: shorten the text",
+         in_quotes(), x.size(-2), first, first + x.size(-2), weight.size(0));
   return x + slice(weight, 0, first, first + x.size(-2));
 }
 
