@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tapestry)
 
 install(DIRECTORY core nn optim DESTINATION include/tapestry FILES_MATCHING PATTERN "*.hpp")
-install(FILES core/gdb_printers.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tapestry/gdb)
+install(DIRECTORY core/debug_printers DESTINATION ${CMAKE_INSTALL_DATADIR}/tapestry FILES_MATCHING PATTERN "*.py")
 install(TARGETS tapestry_core tapestry_nn tapestry_optim EXPORT TapestryTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET utf8proc)  # downloaded

@@ -1,5 +1,7 @@
-// What gdb looks at in the test of core/gdb_printers.py: it stops in look(), twice, and prints what main
-// holds.
+// What gdb and lldb look at in the tests of core/debug_printers: they stop in look(), twice, and print what
+// main holds.
+#include <cstring>
+
 #include "core/ops/ops.hpp"
 #include "core/tape/records.hpp"  // the tape's inside, as a core/ that is built with -g describes it
 #include "core/tape/tape.hpp"
@@ -20,9 +22,14 @@ int main() {
   Linear layer(3, 1, Bias::no, ones);
   const Tensor outside = w * 2.0;
 
+  alignas(Tensor) unsigned char bytes[sizeof(Tensor)];
+  std::memset(bytes, 0x11, sizeof bytes);  // as a variable before its constructor
+  const Tensor& early = reinterpret_cast<const Tensor&>(bytes);
+
   Tape tape;
   const Tensor y = exp(w - 1.0) * w;
   look(nullptr);
+  (void)early;
 
   layer.initialise(1);
   layer.freeze();

@@ -1,0 +1,193 @@
+# What both debuggers show of tensors, shapes and tapes. They read memory in different ways: gdb_printers.py and
+# lldb_printers.py wrap what they read as a Value.
+"""What they print with it:
+
+    w     Tensor (2) f32 "w" [1, 3], leaf
+    y     Tensor (2) f32 [1, 9], node #0 (mul) of tape 1
+    tape  Tape 1: 1 node, 1 leaf = {#0 = mul (2) f32, inputs w, w, main.cpp:12}
+    shape (2,3)
+"""
+import os
+import struct
+
+SHOWN = 8  # values of a tensor
+MAX_RANK = 6  # kMaxRank in core/tensor/
+UNREADABLE = "unreadable: its constructor has not run, or its memory was overwritten"
+NAMES = {0: ("f32", "f", 4), 1: ("f64", "d", 8)}
+
+
+class Value:
+    """A variable, or a part of one, as a debugger reads it; int(value) is a number's, an enumerator's or a pointer's."""
+
+    def __getitem__(self, member):
+        """A member of an object, of its class or of a base."""
+        raise NotImplementedError
+
+    def __int__(self):
+        raise NotImplementedError
+
+    def at(self, index):
+        """What a pointer or an array has at the index."""
+        raise NotImplementedError
+
+    def target_size(self):
+        """Bytes of what a pointer points to."""
+        raise NotImplementedError
+
+    def held(self):
+        """The pointer that a std::unique_ptr with the default deleter holds."""
+        raise NotImplementedError
+
+    def complete(self):
+        """Whether the debugger knows this object's members."""
+        raise NotImplementedError
+
+    def memory(self, address, size):
+        """Bytes of the program."""
+        raise NotImplementedError
+
+    def characters(self):
+        """The text that a const char* points to."""
+        raise NotImplementedError
+
+    def __bool__(self):
+        return int(self) != 0
+
+
+def line(show, value):
+    """What show says of the value; debuggers ask for variables that do not exist yet too."""
+    try:
+        return show(value)
+    except Exception:
+        return UNREADABLE
+
+
+def count(vector):
+    """A std::vector's size."""
+    start = vector["_M_impl"]["_M_start"]
+    found = (int(vector["_M_impl"]["_M_finish"]) - int(start)) // start.target_size()
+    if not 0 <= found < 1 << 31:
+        raise ValueError("not a vector")
+    return found
+
+
+def element(vector, index):
+    return vector["_M_impl"]["_M_start"].at(index)
+
+
+def text(string):
+    """A std::string as Python's."""
+    length = int(string["_M_string_length"])
+    start = int(string["_M_dataplus"]["_M_p"])
+    return string.memory(start, length).decode("utf-8", "replace") if length else ""
+
+
+def numbers(dims):
+    rank = int(dims["rank_"])
+    if not 0 <= rank <= MAX_RANK:
+        raise ValueError("not a shape")
+    return [int(dims["values_"]["_M_elems"].at(axis)) for axis in range(rank)]
+
+
+def shape(dims):
+    return "(" + ",".join(map(str, numbers(dims))) + ")"
+
+
+def name_of(body):
+    """The name of a leaf, or an empty text."""
+    leaf = body["leaf"].held()
+    return text(leaf.at(0)["name"]) if leaf else ""
+
+
+def first_values(body):
+    """The first values in row-major order, read through the strides."""
+    _, code, size = NAMES[int(body["dtype"])]
+    extents, strides = numbers(body["shape"]), numbers(body["stride"])
+    total = 1
+    for extent in extents:
+        total *= extent
+    buffer = body["buffer"]["object_"]
+    start = int(buffer) + buffer.target_size() + int(body["offset"]) * size
+    found = []
+    for place in range(min(total, SHOWN)):
+        offset = 0
+        for axis in reversed(range(len(extents))):
+            place, index = divmod(place, extents[axis])
+            offset += index * strides[axis]
+        found.append(f"{struct.unpack('<' + code, body.memory(start + offset * size, size))[0]:.6g}")
+    return "[" + ", ".join(found) + (", ...]" if total > SHOWN else "]")
+
+
+def tensor(value):
+    """Shape, type, name, first values, and where it stands on a tape."""
+    pointer = value["body_"]["object_"]
+    if not pointer:
+        return "Tensor without a value"
+    body = pointer.at(0)
+    words = ["Tensor", shape(body["shape"]), NAMES[int(body["dtype"])][0]]
+    name = name_of(body)
+    if name:
+        words.append(f'"{name}"')
+    words.append(first_values(body) if body["buffer"]["object_"] else "no values yet")
+    line = " ".join(words)
+    leaf = body["leaf"].held()
+    if leaf:
+        if leaf.at(0)["frozen"]:
+            line += ", frozen"
+        line += ", has a gradient" if leaf.at(0)["grad"]["body_"]["object_"] else ", leaf"
+    if int(body["node"]) >= 0:
+        origin = body["origin"].characters() if body["origin"] else "op"
+        line += f", node #{int(body['node'])} ({origin}) of tape {tape_number(body['tape'])}"
+    elif body["outside"]:
+        line += ", computed outside the tape"
+    return line
+
+
+def tape_number(serial):
+    """"7": the seventh tape; "7.2": after two backwards."""
+    tape, round = divmod(int(serial), 1 << 20)  # kRounds in core/tape/records.hpp
+    return f"{tape}.{round}" if round else f"{tape}"
+
+
+def records_of(tape):
+    """The tape's inside, or None where core/ was built without -g."""
+    records = tape["records_"].held().at(0)
+    return records if records.complete() else None
+
+
+def tape(value):
+    """How many nodes and leaves."""
+    serial, records = tape_number(value["serial_"]), records_of(value)
+    if records is None:
+        return f"Tape {serial} (build core/ with -g to see its nodes: cmake --preset debug)"
+    nodes, leaves = count(records["nodes"]), count(records["leaves"])
+    return f"Tape {serial}: {'1 node' if nodes == 1 else f'{nodes} nodes'}, " \
+           f"{'1 leaf' if leaves == 1 else f'{leaves} leaves'}"
+
+
+def node_count(value):
+    """A tape's nodes; none where they can't be read."""
+    try:
+        records = records_of(value)
+        return 0 if records is None else count(records["nodes"])
+    except Exception:
+        return 0
+
+
+def node(value, index):
+    """A node of a tape as Tape::table() shows it."""
+    records = records_of(value)
+    node = element(records["nodes"], index)
+
+    def input_name(edge):
+        target = int(element(records["edges"], edge)["target"])
+        if target >= 0:
+            return f"#{target}"
+        leaf = element(records["leaves"], -1 - target)
+        return name_of(leaf["body_"]["object_"].at(0)) or f"leaf {-1 - target}"
+
+    first = int(node["first_edge"])
+    inputs = [input_name(edge) for edge in range(first, first + int(node["edges"]))]
+    words = f"{node['op'].characters()} {shape(node['shape'])} {NAMES[int(node['dtype'])][0]}"
+    site = node["at"]
+    return f"{words}, inputs {', '.join(inputs)}, {os.path.basename(site['file'].characters())}:{int(site['line'])}"

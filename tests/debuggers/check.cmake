@@ -1,0 +1,40 @@
+# cmake -D KIND=gdb|lldb -D DEBUGGER=… -D PROGRAM=… -D SOURCE=… -P check.cmake: what the debugger prints in PROGRAM
+# with the printers of SOURCE/core is what expected.txt says.
+set(here ${SOURCE}/tests/debuggers)
+set(printers ${SOURCE}/core/debug_printers/${KIND}_printers.py)
+set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+if(KIND STREQUAL "gdb")
+  set(arguments -nx -batch -ex "source ${printers}" -x ${here}/gdb.commands ${PROGRAM})
+else()
+  set(arguments --no-lldbinit --batch -o "command script import ${printers}" -s ${here}/lldb.commands ${PROGRAM})
+  # Debian's lldb looks for its Python modules beside where they are.
+  get_filename_component(prefix ${DEBUGGER} REALPATH)
+  get_filename_component(prefix ${prefix} DIRECTORY)
+  file(GLOB modules ${prefix}/../lib/python3*/*-packages)
+  string(REPLACE ";" ":" modules "${modules}")
+  set(ENV{PYTHONPATH} ${modules}:$ENV{PYTHONPATH})
+endif()
+execute_process(COMMAND ${DEBUGGER} ${arguments} OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+if("${output}${errors}" MATCHES
+   "Operation not permitted|Python scripting is not supported|without Python|No module named 'lldb|personality set failed")
+  message(STATUS "skipped: ${KIND} may not trace programs here, or has no Python")  # CTest looks for "skipped:"
+  return()
+endif()
+# The lines printed, without what each debugger puts around a value: "$1 = " of gdb, "(const tapestry::Tensor) w = "
+# of lldb, and without their punctuation of a tape's nodes.
+string(REPLACE ";" "," output "${output}")
+string(REGEX MATCHALL "(^|\n)(\\$[0-9]+ = |\\([a-z]* ?tapestry::[^)]*\\) [a-z.$0-9]* = |  #|\\})[^\n]*" lines "\n${output}")
+set(found "")
+foreach(line IN LISTS lines)
+  string(STRIP "${line}" line)
+  string(REGEX REPLACE "^(\\$[0-9]+|\\([^)]*\\) [a-z.$0-9]*) = " "" line "${line}")
+  string(REGEX REPLACE "^(Tape .*) = {$" "\\1 {" line "${line}")
+  string(REGEX REPLACE "^(.*) {}$" "\\1" line "${line}")
+  string(REGEX REPLACE "^(#[0-9]+ = )\"?([^\"]*[^\",])\"?,?$" "  \\1\\2" line "${line}")
+  string(APPEND found "${line}\n")
+endforeach()
+file(READ ${here}/expected.txt expected)
+if(NOT found STREQUAL expected)
+  message(FATAL_ERROR "${KIND} printed\n${found}\nand not\n${expected}\nIts errors: ${errors}\nAll of it: ${output}")
+endif()
+message(STATUS "${KIND} printed what expected.txt says")
