@@ -118,8 +118,8 @@ class Nodes:
 def __lldb_init_module(debugger, _):
     def add(kinds, line, children, *options):
         place = "--category tapestry"
-        options = " ".join(("--no-value",) + options)
-        debugger.HandleCommand(f"type summary add {place} {options} --python-function {__name__}.{line} {kinds}")
+        options = " ".join((place, "--no-value") + options)
+        debugger.HandleCommand(f"type summary add {options} --python-function {__name__}.{line} {kinds}")
         debugger.HandleCommand(f"type synthetic add {place} --python-class {__name__}.{children} {kinds}")
 
     add("tapestry::Tensor tapestry::Parameter", "tensor", "Nothing")

@@ -1,5 +1,5 @@
-# What both debuggers show of tensors, shapes and tapes. They read memory in different ways: gdb_printers.py and
-# lldb_printers.py wrap what they read as a Value.
+# What gdb and lldb show of tensors, shapes and tapes. Each reads memory in its own way: gdb_printers.py and
+# lldb_printers.py make a Value of it.
 """What they print with it:
 
     w     Tensor (2) f32 "w" [1, 3], leaf
@@ -17,7 +17,7 @@ NAMES = {0: ("f32", "f", 4), 1: ("f64", "d", 8)}
 
 
 class Value:
-    """A variable, or a part of one, as a debugger reads it; int(value) is a number's, an enumerator's or a pointer's."""
+    """A variable, or a part of one, as a debugger reads it; int() of a number, an enumerator or a pointer."""
 
     def __getitem__(self, member):
         """A member of an object, of its class or of a base."""
@@ -189,5 +189,5 @@ def node(value, index):
     first = int(node["first_edge"])
     inputs = [input_name(edge) for edge in range(first, first + int(node["edges"]))]
     words = f"{node['op'].characters()} {shape(node['shape'])} {NAMES[int(node['dtype'])][0]}"
-    site = node["at"]
-    return f"{words}, inputs {', '.join(inputs)}, {os.path.basename(site['file'].characters())}:{int(site['line'])}"
+    file, line = os.path.basename(node["at"]["file"].characters()), int(node["at"]["line"])
+    return f"{words}, inputs {', '.join(inputs)}, {file}:{line}"
