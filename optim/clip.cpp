@@ -55,9 +55,9 @@ double norm_of(const PoolVector<Gradient>& gradients, const detail::Line& line) 
     line.add(one.values.count());
     if (!std::isfinite(norm_of({one}, line)))
       fail(
-          "[clip_gradients] the norm of all gradients is {}; the first that is not finite belongs to {} "
-          "\"{}\": lower the "
-          "learning rate, or look with AnomalyMode",
+          "[clip_gradients] the norm of all gradients is {}; "
+          "the first that is not finite belongs to {} \"{}\": "
+          "lower the learning rate, or look with AnomalyMode",
           norm, to_string(one.values.shape()), one.leaf->name);
   }
   fail("[clip_gradients] the norm of all gradients is {}: lower the learning rate", norm);

@@ -41,8 +41,8 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
   if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 || key.rank() > query.rank() ||
       value.rank() > query.rank() || query.size(-1) != key.size(-1) || key.size(-2) != value.size(-2))
     fail(
-        "[attend] query {}, key {} and value {} do not fit: they are (…,Tq,d), (…,Tk,d) and (…,Tk,d_v) "
-        "({}:{})",
+        "[attend] query {}, key {} and value {} do not fit: "
+        "they are (…,Tq,d), (…,Tk,d) and (…,Tk,d_v) ({}:{})",
         describe(query), describe(key), describe(value), at.file, at.line);
   for (const Tensor* x : {&key, &value})
     for (int back = 3; back <= x->rank(); ++back)

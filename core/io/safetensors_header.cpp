@@ -79,8 +79,8 @@ class HeaderEvents {
         if (type.name == value) entry_->type = &type;
       if (!entry_->type)
         refuse(
-            "has type {}, which Tapestry does not read: F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16 "
-            "and U8 are",
+            "has type {}, which Tapestry does not read: "
+            "F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16 and U8 are",
             quote(value));
       expect_ = Expect::field;
     } else if (expect_ == Expect::metadata_value) {
@@ -289,8 +289,8 @@ SafeTensorsHeader parse_safetensors_header(std::span<const std::byte> file, std:
   const std::string where = printable(where_given, 500);
   if (file.size() < kLengthBytes)
     fail(
-        "'{}': {} bytes are too few for a safetensors file, which starts with 8 bytes for the header's "
-        "length",
+        "'{}': {} bytes are too few for a safetensors file, "
+        "which starts with 8 bytes for the header's length",
         where, file.size());
   std::uint64_t length = 0;
   for (std::size_t i = kLengthBytes; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(file[i]);

@@ -139,8 +139,8 @@ Dims shape_with(const Mask& mask, const Dims& shape, CallSite at) {
     const Size n = back <= shape.rank() ? shape[shape.rank() - back] : 1;
     if (m != n && m != 1 && n != 1)
       fail(
-          "[where] a mask of shape {} does not broadcast with values of shape {}: axis -{} has sizes {} and "
-          "{} ({}:{})",
+          "[where] a mask of shape {} does not broadcast with values of shape {}: "
+          "axis -{} has sizes {} and {} ({}:{})",
           to_string(mask.shape()), to_string(shape), back, m, n, at.file, at.line);
     joint[rank - back] = m == 1 ? n : m;
   }

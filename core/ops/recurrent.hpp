@@ -6,9 +6,9 @@
 
 namespace tapestry {
 
-/// One step of a gated recurrent unit (Cho et al. 2014, in the form of PyTorch: the reset gate acts on W_hn h
-/// + b_hn). gates (B, 3H): W_ih x + b_ih in the order reset, update, new; hidden (B, H); weight_hh (3H, H);
-/// bias_hh (3H) → (B, H).
+/// One step of a gated recurrent unit (Cho et al. 2014, in the form of PyTorch: the reset gate acts on
+/// W_hn h + b_hn). gates (B, 3H): W_ih x + b_ih in the order reset, update, new; hidden (B, H);
+/// weight_hh (3H, H); bias_hh (3H) → (B, H).
 Tensor gru_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                 CallSite at = {});
 /// A whole sequence: gates (B, T, 3H), hidden (B, H) at the start → all states (B, T, H). With lengths, a

@@ -12,8 +12,8 @@ Tensor reshape(const Tensor& x, const Dims& shape, CallSite at = {});
 Tensor permute(const Tensor& x, const Dims& order, CallSite at = {});
 /// Two axes exchanged.
 Tensor transpose(const Tensor& x, int axis_a = -2, int axis_b = -1, CallSite at = {});
-/// Elements begin, begin + step, … below end of an axis; negative begin and end count from the back; step
-/// ≥ 1.
+/// Elements begin, begin + step, … below end of an axis; negative begin and end count from the back;
+/// step ≥ 1.
 Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step = 1, CallSite at = {});
 /// One place of an axis; the axis goes.
 Tensor select(const Tensor& x, int axis, Size index, CallSite at = {});

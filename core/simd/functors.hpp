@@ -1,5 +1,5 @@
-// What map applies: one functor per element-wise op and one per fused derivative, called with Lanes<T>
-// values.
+// What map applies: one functor per element-wise op and one per fused derivative,
+// called with Lanes<T> values.
 //
 // The derivatives take dy first, then what they need of the op: x (its input) or y (its result). kCost is the
 // price in units of a cheap op; it sets how many elements are worth a thread.

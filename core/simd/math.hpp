@@ -172,8 +172,8 @@ inline Lanes<T> log1p(Lanes<T> x) {
   return select(abs(y) == Lanes<T>(std::numeric_limits<T>::infinity()), y, corrected);
 }
 
-/// tanh x. The float form is x·P(x²)/Q(x²), clamped where it reaches ±1; the double form (e^2|x| − 1)/(e^2|x|
-/// + 1).
+/// tanh x. The float form is x·P(x²)/Q(x²), clamped where it reaches ±1; the double form
+/// (e^2|x| − 1)/(e^2|x| + 1).
 template <class T>
 inline Lanes<T> tanh(Lanes<T> x) {
   if constexpr (sizeof(T) == 4) {

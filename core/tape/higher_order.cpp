@@ -64,8 +64,8 @@ void Sweep::replay(std::size_t index, const Tensor& dy) {
   const Body& body = y.body();
   if (y.shape() != dy.shape())
     fail(
-        "[{}] gave shape {} when it was run again, but {} at first: it must not depend on anything that "
-        "changes",
+        "[{}] gave shape {} when it was run again, but {} at first: "
+        "it must not depend on anything that changes",
         records.nodes[index].op, describe(y), to_string(dy.shape()));
   if (body.node >= 0) {
     const std::size_t end = records.nodes.size();

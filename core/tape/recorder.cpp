@@ -21,13 +21,12 @@ std::vector<const char*>& op_names() {
   const char* origin = body.origin ? body.origin : "a view";
   if (body.outside)
     fail(
-        "[{}] an operand of shape {} was computed outside the tape (by {}): move it inside, or detach() it "
-        "({}:{})",
+        "[{}] an operand of shape {} was computed outside the tape (by {}): "
+        "move it inside, or detach() it ({}:{})",
         op, describe(x), origin, at.file, at.line);
   fail(
       "[{}] an operand of shape {} (from {}) belongs to a tape that is gone or was consumed by backward: "
-      "compute it again "
-      "under this tape, keep the tape with {{.keep = true}}, or detach() it ({}:{})",
+      "compute it again under this tape, keep the tape with {{.keep = true}}, or detach() it ({}:{})",
       op, describe(x), origin, at.file, at.line);
 }
 

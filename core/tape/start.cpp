@@ -15,8 +15,8 @@ namespace {
                   : " itself: call backward on what was computed from it");
   if (body.node < 0)
     fail(
-        "[backward] {} is not on this tape: it depends on nothing that asks for a gradient, or was computed "
-        "elsewhere",
+        "[backward] {} is not on this tape: "
+        "it depends on nothing that asks for a gradient, or was computed elsewhere",
         describe(y));
   if (body.tape / detail::kRounds == serial / detail::kRounds)
     fail(
@@ -24,8 +24,8 @@ namespace {
         "{{.keep = true}}, or compute again",
         describe(y));
   fail(
-      "[backward] {} is not on this tape: it was recorded by another tape; compute it again while this one "
-      "lives",
+      "[backward] {} is not on this tape: it was recorded by another tape; "
+      "compute it again while this one lives",
       describe(y));
 }
 

@@ -302,10 +302,10 @@ Score test(const Reader& reader, const Secret& secret, const kit::Options& optio
 //
 //     (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k
 //
-// With q = R k this is largest for the right key if W_Qᵀ W_K is a positive multiple of R, since (R k) · (R k)
-// = |k|². That is what training finds, as the picture shows: left what was learned, right the rotation that
-// we hid. W_Q and W_K themselves look like nothing. They need not: turn both by any rotation S, and the
-// product stays, (S W_Q)ᵀ (S W_K) = W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K.
+// With q = R k this is largest for the right key if W_Qᵀ W_K is a positive multiple of R, since
+// (R k) · (R k) = |k|². That is what training finds, as the picture shows: left what was learned, right the
+// rotation that we hid. W_Q and W_K themselves look like nothing. They need not: turn both by any rotation S,
+// and the product stays, (S W_Q)ᵀ (S W_K) = W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K.
 //
 // Then why two matrices? One would do: with W_K left out, W_Q learns it all. But they may lead into fewer
 // dimensions than words have, queries and keys may differ in width, and a key is projected once, whoever

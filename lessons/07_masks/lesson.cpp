@@ -25,8 +25,8 @@ namespace masks {
 // ---- 1. The masks -----------------------------------------------------------------------------------------
 //
 // One type, one meaning: **true = may attend**. (PyTorch's key_padding_mask means the opposite.) A mask has
-// the shape of the scores, (…, queries, keys), or one that broadcasts to it. With & both must allow, with |
-// one is enough, ! turns it round.
+// the shape of the scores, (…, queries, keys), or one that broadcasts to it. With & both must allow,
+// with | one is enough, ! turns it round.
 //
 //     lengths    row b of the batch has so many keys; what follows is padding      ValidLengths{…}.mask(keys)
 //     causal     query i sees keys up to i: nobody reads the future                Mask::causal(n, n)

@@ -128,8 +128,8 @@ void show_step(std::uint64_t seed, kit::Report& report) {
   const double apart = kit::farthest(a, b);
   report.check("no gradient reaches padding", largest(slice(select(a.back(), 0, 1), 0, 3, 5)) == 0);
   fmt::print(
-      "  nn/'s Attention and GRUCell: weights differ by {:.0e}, the state by {:.0e}, its gradients by "
-      "{:.0e}\n",
+      "  nn/'s Attention and GRUCell: "
+      "weights differ by {:.0e}, the state by {:.0e}, its gradients by {:.0e}\n",
       largest(ours.weights - library.weights), largest(ours.state - library.state), apart);
   report.check("nn/ gives the same to 1e-12", largest(ours.weights - library.weights) < 1e-12 &&
                                                   largest(ours.state - library.state) < 1e-12 &&

@@ -345,8 +345,8 @@ void add_neighbours(const kit::Options& options, kit::Report& report) {
 // 2t + 1, so that only the first D + 1 letters ever come into sight. It must guess the others.
 //
 // local-p can learn where to look: p_t = 2t + ½, in the middle of the two. Nobody tells it. All it has is the
-// loss on the letters, which reaches p_t through the slope of the Gaussian. Note what it has to know: p_t / S
-// = (2t + ½) / S, so the decoder must count, and must know S. (Our decoder is told S at its start; an
+// loss on the letters, which reaches p_t through the slope of the Gaussian. Note what it has to know:
+// p_t / S = (2t + ½) / S, so the decoder must count, and must know S. (Our decoder is told S at its start; an
 // encoder's last state would say it too.) At first the sigmoid is near ½, and every p_t near the middle of
 // the source. The steps whose letter stands there learn first, and the others follow from them, as h_t moves
 // smoothly.

@@ -43,8 +43,8 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
               4096);
   offer(program, kNumbers, settings.recipe, toy, real, "with --data");
   program.add_flag("--tied,!--untied", settings.recipe.tied,
-                   fmt::format("one matrix for target words that go in and those that come out; {}, and {} "
-                               "with --data",
+                   fmt::format("one matrix for target words that go in and those that come out; "
+                               "{}, and {} with --data",
                                toy.tied ? "tied" : "untied", real.tied ? "tied" : "untied"));
 }
 

@@ -278,8 +278,8 @@ void each_part(const kit::Options& options, kit::Report& report) {
 // are all alike: without residuals the ten cards become one and the same vector within a few blocks (Dong,
 // Cordonnier and Loukas 2021). Where all values are alike it does not matter where one looks, and so the
 // gradient of what makes queries and keys is nothing. A residual keeps the token itself. Both are measured
-// before any training, in f64: after each block how *unlike* its ten tokens are, |x − mean of the tokens| /
-// |x|, and in each block the length of the gradient of W^Q and W^K.
+// before any training, in f64: after each block how *unlike* its ten tokens are,
+// |x − mean of the tokens| / |x|, and in each block the length of the gradient of W^Q and W^K.
 
 struct Depth {
   std::vector<double> unlike;    // before the first block, after it, …

@@ -137,8 +137,8 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
       if (look) {
         validation = loss_per_character(model, corpus.valid, recipe.context, kEverySoManyWindows);
         progress.note(
-            fmt::format("  step {:>6}  {:>5.1f} min  loss {:.3f}  on a part of the validation text "
-                        "{:.3f}",
+            fmt::format("  step {:>6}  {:>5.1f} min  loss {:.3f}  "
+                        "on a part of the validation text {:.3f}",
                         place.step, place.seconds / 60, progress.loss(), validation));
       }
       log.row(place.step, {loss, place.words, place.seconds, validation});

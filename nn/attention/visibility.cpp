@@ -22,8 +22,8 @@ Size from_back(const Dims& shape, int back) { return back <= shape.rank() ? shap
 Mask live_keys_of(const Mask& mask, const Dims& keys) {
   if (keys.rank() < 2 || mask.rank() < 2)
     fail(
-        "[attention] a mask (…, queries, keys) and keys (…, keys, width) have two axes or more, not {} and "
-        "{}",
+        "[attention] a mask (…, queries, keys) and keys (…, keys, width) "
+        "have two axes or more, not {} and {}",
         to_string(mask.shape()), to_string(keys));
   // live: the keys' axes without their width, in front those that only the mask has.
   const int rank = std::max(mask.rank(), keys.rank());

@@ -30,8 +30,8 @@ struct DecoderOptions {
   /// Normaliser, dropout of weights, window of local attention.
   AttentionOptions attend = {};
   CellKind cell = CellKind::gru;
-  /// One matrix for the words that go in and those that come out (Press & Wolf 2017); wants readout ==
-  /// embedding.
+  /// One matrix for the words that go in and those that come out (Press & Wolf 2017);
+  /// wants readout == embedding.
   bool tied = false;
   /// BahdanauDecoder's.
   ReadoutKind readout_kind = ReadoutKind::tanh;

@@ -12,8 +12,8 @@
 
 namespace tapestry {
 
-/// An alphabet of Unicode's characters (code points), numbered from 0 in their order. decode(encode(text)) ==
-/// text.
+/// An alphabet of Unicode's characters (code points), numbered from 0 in their order.
+/// decode(encode(text)) == text.
 class Characters {
  public:
   /// Every character that occurs in `text`, white space and line ends too. The alphabet() of another one

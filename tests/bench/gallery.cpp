@@ -1,7 +1,6 @@
 // Lesson 26's gallery as a table: for each mechanism the lines that it takes, forward and backward beside
 // plain ops (time, and peak memory above the inputs), and how far values and gradients of the two lie apart
-// in f64.
-// Four heads, width 16. What is written by ops has no other way: it stands alone.
+// in f64. Four heads, width 16. What is written by ops has no other way: it stands alone.
 //
 //     bench_gallery [WORDS]    512, if not said otherwise
 #include "lessons/26_programmable/gallery.hpp"

@@ -20,9 +20,8 @@
 
 namespace {
 
-/// True when the processor and the system offer every set that the compiler was told to use and that can be
-/// asked for.
-/// __builtin_cpu_supports asks the system about the wide registers too.
+/// True when the processor and the system offer every set that the compiler was told to use
+/// and that can be asked for. __builtin_cpu_supports asks the system about the wide registers too.
 __attribute__((target("arch=x86-64"))) bool processor_has_the_set() {
   __builtin_cpu_init();
   bool has = true;

@@ -22,10 +22,10 @@ std::unique_ptr<SequenceModel> model_of(const TrainingState& saved, Size source_
 
 SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
   if (!std::filesystem::exists(checkpoint))
-    throw UsageError(fmt::format(
-        "there is no trained model at {}: train one first, with the same options but without --translate "
-        "and --smoke",
-        checkpoint.string()));
+    throw UsageError(
+        fmt::format("there is no trained model at {}: "
+                    "train one first, with the same options but without --translate and --smoke",
+                    checkpoint.string()));
   const TrainingState saved = load_checkpoint(checkpoint);
   const auto refuse = [&](const char* why) {
     throw UsageError(fmt::format("{} is no translator's checkpoint ({})", checkpoint.string(), why));

@@ -48,9 +48,9 @@ void say(const std::string& sentence) {
 
 void offer(Lesson& program, FileTranslation& what) {
   program.add_filter("--translate-file", what.file,
-                     "translate this file (-: standard input) with the trained model instead of training: a "
-                     "line out for each line in, words apart by spaces, as in training; an empty line stays "
-                     "empty");
+                     "translate this file (-: standard input) with the trained model instead of training: "
+                     "a line out for each line in, words apart by spaces, as in training; "
+                     "an empty line stays empty");
   program.add("--output", what.output, "with --translate-file: where to; otherwise standard output");
   program.add("--references", what.references,
               "with --translate-file: a file with a translation for each line; says BLEU at the end");
