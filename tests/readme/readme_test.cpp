@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "core/core.hpp"
 #include "core/tensor/map.hpp"
@@ -76,6 +79,32 @@ std::vector<std::filesystem::path> pages() {
   for (const char* folder : {"core", "nn", "optim", "lessons", "tests"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(kTop / folder))
       if (entry.path().extension() == ".md") found.push_back(entry.path());
+  return found;
+}
+
+/// What stands between a line `begin` and the next line `end`, as often as there are such; what all of its
+/// lines are indented by is dropped.
+std::vector<std::string> blocks(const std::string& text, const std::string& begin, const std::string& end) {
+  std::istringstream lines(text);
+  std::vector<std::string> found, block;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    const std::string rest = indent == std::string::npos ? "" : line.substr(indent);
+    if (!inside) {
+      inside = rest == begin;
+    } else if (rest != end) {
+      block.push_back(line);
+    } else {
+      std::size_t common = std::string::npos;
+      for (const std::string& one : block) common = std::min(common, one.find_first_not_of(' '));
+      found.emplace_back();
+      for (const std::string& one : block) found.back() += (one.empty() ? "" : one.substr(common)) + "\n";
+      block.clear();
+      inside = false;
+    }
+  }
+  CHECK_FALSE(inside);
   return found;
 }
 
@@ -155,24 +184,53 @@ TEST_CASE("the README's attention looks at near keys, under a mask too") {
   CHECK(found.ok());
 }
 
-TEST_CASE("the pages hold the code that is tested") {
-  std::string all;
-  for (const auto& page : pages()) all += read(page);
-  std::string source;
-  for (const char* file : {"readme_test.cpp", "own_attention_test.cpp"})
-    source += read(kTop / "tests" / "readme" / file);
-  const std::string begin = "\n// README\n", end = "\n// end\n";
-  int blocks = 0;
-  for (std::size_t at = source.find(begin); at != std::string::npos; at = source.find(begin, at)) {
-    at += begin.size();
-    const std::string block = source.substr(at, source.find(end, at) - at);
-    INFO(block);
-    CHECK(all.find("```cpp\n" + block + "\n```") != std::string::npos);
-    ++blocks;
-  }
-  CHECK(blocks == 4);
+TEST_CASE("the pages hold the code that is tested, and no complete block that is not") {
+  std::vector<std::string> tested;
+  for (const char* file : {"readme/readme_test.cpp", "readme/own_attention_test.cpp",
+                           "lessons/26_programmable/page_mechanism_test.cpp"})
+    for (const std::string& block : blocks(read(kTop / "tests" / file), "// README", "// end"))
+      tested.push_back(block);
+  CHECK(tested.size() == 6);
   const std::string program = read(kTop / "tests" / "package" / "main.cpp");
-  CHECK(read(kTop / "README.md").find(program.substr(program.find("#include"))) != std::string::npos);
+  tested.push_back(program.substr(program.find("#include")));
+  CHECK(read(kTop / "README.md").find(tested.back()) != std::string::npos);
+
+  std::map<std::string, int> shown;
+  for (const auto& page : pages())
+    for (const std::string& block : blocks(read(page), "```cpp", "```")) ++shown[block];
+  for (const std::string& block : tested) {
+    INFO(block);
+    CHECK(shown.count(block) == 1);
+  }
+  for (const auto& [block, times] : shown) {
+    INFO(block);
+    CHECK(times == 1);
+    const bool complete = std::regex_search(block, std::regex(R"(\};?\s*$)"));
+    if (complete) CHECK(std::count(tested.begin(), tested.end(), block) == 1);
+  }
+}
+
+TEST_CASE("no sentence stands on two pages") {
+  std::map<std::string, std::string> said;
+  for (const auto& page : pages()) {
+    std::istringstream lines(without_code(read(page)));
+    for (std::string line; std::getline(lines, line);) {
+      // A sentence ends at ". ", ": " or the line's end. Shorter ones may be alike by chance.
+      for (std::size_t at = 0; at < line.size();) {
+        const std::size_t end = std::min(line.size(), std::min(line.find(". ", at), line.find(": ", at)));
+        std::string sentence = line.substr(at, end - at);
+        at = end + 2;
+        if (sentence.rfind("- ", 0) == 0) sentence.erase(0, 2);
+        while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == ':')) sentence.pop_back();
+        std::istringstream words(sentence);
+        if (std::distance(std::istream_iterator<std::string>(words), {}) < 9) continue;
+        INFO(page.string() << ": " << sentence << "\nalso in " << said[sentence]);
+        CHECK(said[sentence].empty());
+        said[sentence] = page.string();
+      }
+    }
+  }
+  CHECK(said.size() > 200);
 }
 
 TEST_CASE("what a page links to exists, file and heading, and no lesson is left out") {
