@@ -3,13 +3,13 @@
 # is missing here fails to link. The object files are the libraries' own, by the paths that CMake gives them; Ninja
 # alone knows each file's rule, so other generators link the libraries.
 set(tapestry_core_needed
-  check/gradcheck check/probe check/report io/file io/text ops/arithmetic ops/matmul ops/pointwise ops/reduce ops/views
+  check/gradcheck check/probe check/report io/file io/restore io/text ops/arithmetic ops/matmul ops/pointwise ops/reduce ops/views
   simd/elementwise simd/matmul/matmul simd/random simd/rows/reduce simd/rows/scan simd/rows/softmax simd/runtime/arch
   simd/runtime/memory simd/runtime/threads simd/update tape/anomaly tape/backward tape/gradients tape/higher_order
   tape/print tape/recorder tape/records tape/start tape/tape tensor/broadcast tensor/buffer tensor/create tensor/error
   tensor/layout tensor/print tensor/random tensor/tensor tensor/values)
 set(tapestry_nn_needed clone initialise module text/utf8)
-set(tapestry_optim_needed optimiser restore sgd)
+set(tapestry_optim_needed optimiser sgd)
 set(tapestry_kit_needed
   picture/axis picture/canvas picture/chart_svg picture/chart_text picture/graph picture/graph_layout picture/picture
   picture/svg program/files program/options program/output program/progress program/report program/terminal

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/io/restore.hpp"
 #include "core/tensor/create.hpp"
 
 namespace tapestry {
@@ -155,43 +156,28 @@ State Module::state() const {
 }
 
 void Module::load_state(const State& state) {
-  struct Found {
-    const Tensor* values = nullptr;
-    std::string path;
-  };
-  std::map<const detail::Body*, Found> found;
-  std::map<std::string_view, bool> used;
+  // Tied parameters have several names, of which any will do: all become the first.
+  std::map<const detail::Body*, std::string> name_of;
+  State living;
+  for (const Cell& cell : distinct_cells()) {
+    name_of[cell.parameter->ref().get()] = cell.path;
+    living.emplace(cell.path, *cell.parameter);
+  }
+  State given = state;
+  std::map<std::string, std::string> given_as;
   std::vector<std::string> faults;
-  const std::vector<Cell> all = cells();
-  for (const Cell& cell : all) {
-    const auto given = state.find(cell.path);
-    if (given == state.end()) continue;
-    used[given->first] = true;
-    if (given->second.shape() != cell.parameter->shape())
-      faults.push_back(fmt::format("\"{}\" is {} but {} is given", cell.path,
-                                   to_string(cell.parameter->shape()), to_string(given->second.shape())));
-    Found& values = found[cell.parameter->ref().get()];
-    if (!values.values)
-      values = {&given->second, cell.path};
-    else if (!same_values(*values.values, given->second))
-      faults.push_back(fmt::format("\"{}\" and \"{}\" are one parameter but differ", values.path, cell.path));
+  for (const Cell& cell : cells()) {
+    const auto found = state.find(cell.path);
+    if (found == state.end()) continue;
+    const std::string& name = name_of.at(cell.parameter->ref().get());
+    if (cell.path != name) given.erase(cell.path);
+    if (const auto [first, is_new] = given_as.emplace(name, cell.path); is_new)
+      given.insert_or_assign(name, found->second);
+    else if (!same_values(given.at(name), found->second))
+      faults.push_back(
+          fmt::format("\"{}\" and \"{}\" are one parameter but differ", first->second, cell.path));
   }
-  for (const Cell& cell : distinct_cells())
-    if (!found.count(cell.parameter->ref().get()))
-      faults.push_back(fmt::format("\"{}\" is missing", cell.path));
-  for (const auto& [name, values] : state)
-    if (!used.count(name)) faults.push_back(fmt::format("\"{}\" is not in the model", name));
-  if (!faults.empty())
-    fail("the weights do not fit the model, and nothing was loaded: {}", fmt::join(faults, "; "));
-  // Reading every source once more before the first write: one without values must not leave the model half
-  // loaded.
-  for (const auto& [name, values] : state) values.to_vector();
-  for (const Cell& cell : all) {
-    Tensor leaf = *cell.parameter;
-    const Tensor& values = *found.at(leaf.ref().get()).values;
-    if (!leaf.body().buffer) retype(leaf, values.dtype());
-    assign(leaf, values);
-  }
+  restore(living, given, "the weights do not fit the model", OtherTypes::converted, std::move(faults));
 }
 
 void Module::initialise(std::uint64_t seed, DType dtype) {

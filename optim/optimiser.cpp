@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "core/io/restore.hpp"
 #include "core/io/text.hpp"
 #include "core/ops/views.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/pool_vector.hpp"
-#include "optim/restore.hpp"
 
 namespace tapestry {
 
@@ -101,6 +101,8 @@ State Optimiser::state() {
   return state;
 }
 
-void Optimiser::load_state(const State& given) { restore(state(), given, "the optimiser's state"); }
+void Optimiser::load_state(const State& given) {
+  restore(state(), given, "the optimiser's state does not fit");
+}
 
 }  // namespace tapestry

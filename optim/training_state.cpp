@@ -4,9 +4,9 @@
 #include <charconv>
 #include <vector>
 
+#include "core/io/restore.hpp"
 #include "core/io/text.hpp"
 #include "core/tensor/error.hpp"
-#include "optim/restore.hpp"
 
 namespace tapestry {
 
@@ -110,7 +110,7 @@ TrainingState TrainingState::load(const std::filesystem::path& path) {
 }
 
 void TrainingState::restore(const std::map<std::string, State>& living) const {
-  tapestry::restore(joined(living), joined(sections), where_);
+  tapestry::restore(joined(living), joined(sections), where_ + " does not fit");
 }
 
 }  // namespace tapestry

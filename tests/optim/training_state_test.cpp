@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "core/io/file.hpp"
+#include "core/io/restore.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
-#include "optim/restore.hpp"
 #include "optim/schedule.hpp"
 #include "optim/sgd.hpp"
 #include "tests/catch.hpp"
@@ -191,7 +191,7 @@ TEST_CASE("an optimiser's state is strict about names") {
   // A tensor without values takes what is given.
   Tensor empty = zeros({2});
   empty.body().buffer = {};
-  restore({{"x", empty}}, {{"x", ones({2}, DType::f64)}}, "here");
+  restore({{"x", empty}}, {{"x", ones({2}, DType::f64)}}, "here does not fit");
   CHECK(empty.dtype() == DType::f64);
   CHECK(empty.at({1}) == 1);
 }

@@ -8,6 +8,7 @@
 
 #include "core/ops/views.hpp"
 #include "core/tape/mutator.hpp"
+#include "core/tape/op.hpp"
 #include "core/tape/tape.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/ops/op_table.hpp"

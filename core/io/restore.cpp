@@ -1,5 +1,5 @@
 // Checks everything, then writes.
-#include "optim/restore.hpp"
+#include "core/io/restore.hpp"
 
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@ std::string listed(const std::vector<std::string>& faults) {
 
 }  // namespace
 
-void restore(const State& living, const State& given, std::string_view where) {
-  std::vector<std::string> faults;
+void restore(const State& living, const State& given, std::string_view what, OtherTypes types,
+             std::vector<std::string> faults) {
   for (const auto& [name, x] : living) {
     const auto place = given.find(name);
     const std::string label = printable(name, 80);
@@ -39,14 +39,14 @@ void restore(const State& living, const State& given, std::string_view where) {
     else if (values.shape() != x.shape())
       faults.push_back(fmt::format("\"{}\" has shape {} here and {} there", label, to_string(x.shape()),
                                    to_string(values.shape())));
-    else if (x.body().buffer && values.dtype() != x.dtype())
+    else if (types == OtherTypes::refused && x.body().buffer && values.dtype() != x.dtype())
       faults.push_back(
           fmt::format("\"{}\" is {} here and {} there", label, name_of(x.dtype()), name_of(values.dtype())));
   }
   for (const auto& [name, values] : given)
     if (!living.count(name))
       faults.push_back(fmt::format("nothing here is called \"{}\"", printable(name, 80)));
-  if (!faults.empty()) fail("{} does not fit, and nothing was loaded: {}", where, listed(faults));
+  if (!faults.empty()) fail("{}, and nothing was loaded: {}", what, listed(faults));
   for (const auto& [name, x] : living) {
     Tensor target = x;
     const Tensor& values = given.at(name);
