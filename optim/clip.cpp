@@ -6,6 +6,7 @@
 
 #include "core/ops/views.hpp"
 #include "core/simd/update.hpp"
+#include "core/tensor/layout.hpp"
 #include "optim/stretches.hpp"
 
 namespace tapestry {
@@ -89,11 +90,7 @@ double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFin
     if (shares) one.values = Tensor();
     const bool alone = shares && grad.ref().unique() && grad.body().buffer.unique();
     if (shares) one.values = grad.detach();
-    if (shares && !alone) {
-      Tensor copy = Tensor::uninitialised(grad.shape(), grad.dtype());
-      assign(copy, one.values);
-      one.values = copy;
-    }
+    if (shares && !alone) one.values = dense_copy(one.values);
   }
   line.run([&](std::size_t job, Size begin, Size end) {
     dispatch(gradients[job].values.dtype(), [&](auto zero) {

@@ -194,7 +194,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
   shape.back() = value.size(-1) + (with_lse ? 1 : 0);
   Tensor out =
       with_lse ? Tensor::uninitialised(shape, query.dtype()) : uninitialised_like(problem.query, shape);
-  Tensor lse = Tensor::uninitialised({detail::product(shape, 0, shape.rank() - 1)}, query.dtype());
+  Tensor lse = Tensor::uninitialised({shape.count(0, shape.rank() - 1)}, query.dtype());
   dispatch(query.dtype(), [&](auto zero) {
     using T = decltype(zero);
     problem.run<T>([&](const simd::Attention<T>& x) {

@@ -29,7 +29,7 @@ Tensor by_head(const Tensor& query, const Tensor& x) {
 Mask with_sink(const Mask& mask) {
   Dims shape = mask.shape();
   const Size keys = shape.back()++;
-  return Mask::from(product(shape, 0, shape.rank() - 1), keys + 1,
+  return Mask::from(shape.count(0, shape.rank() - 1), keys + 1,
                     [&](Size row, Size j) { return j == keys || mask.data()[row * keys + j]; })
       .reshape(shape);
 }
@@ -37,14 +37,8 @@ Mask with_sink(const Mask& mask) {
 /// (…, Tq, 1): queries with some of the pairs (…, Tq, Tk).
 Mask live_queries(const Mask& pairs) {
   Dims shape = pairs.shape();
-  const Size keys = shape.back();
   shape.back() = 1;
-  const std::vector<bool> may = pairs.to_vector();
-  const auto sees = [&](Size row, Size) {
-    const auto begin = may.begin() + row * keys;
-    return std::find(begin, begin + keys, true) != begin + keys;
-  };
-  return Mask::from(shape.count(), 1, sees).reshape(shape);
+  return pairs.any(shape);
 }
 
 /// The scores of the pairs that count, anything at others; `live` loses those whose score is −∞.

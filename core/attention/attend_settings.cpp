@@ -8,14 +8,8 @@
 
 namespace tapestry::detail {
 
-Size product(const Dims& shape, int first, int last) {
-  Size n = 1;
-  for (int axis = first; axis < last; ++axis) n *= shape[axis];
-  return n;
-}
-
 Size batch_of(const Tensor& x) { return x.rank() > 2 ? x.size(0) : 1; }
-Size heads_of(const Tensor& x) { return product(x.shape(), 1, x.rank() - 2); }
+Size heads_of(const Tensor& x) { return x.shape().count(1, x.rank() - 2); }
 
 Tensor led_as(const Tensor& query, const Tensor& x, bool shared) {
   Dims shape = query.shape();
@@ -44,15 +38,17 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
         "[attend] query {}, key {} and value {} do not fit: "
         "they are (…,Tq,d), (…,Tk,d) and (…,Tk,d_v) ({}:{})",
         describe(query), describe(key), describe(value), at.file, at.line);
-  for (const Tensor* x : {&key, &value})
-    for (int back = 3; back <= x->rank(); ++back)
-      if (x->size(-back) != 1 && x->size(-back) != query.size(-back))
-        fail(
-            "[attend] leading axes of {} {} do not broadcast to those of query {}; heads that share keys "
-            "and values in groups have an axis of their own: query (B,groups,heads of a group,Tq,d), key "
-            "and value (B,groups,1,Tk,…) ({}:{})",
-            x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
-  if (options.strict && key.size(-2) == 0 && product(query.shape(), 0, query.rank() - 1) > 0)
+  for (const Tensor* x : {&key, &value}) {
+    Dims leading = x->shape();
+    leading[x->rank() - 2] = leading.back() = 1;
+    if (!broadcasts_to(leading, query.shape()))
+      fail(
+          "[attend] leading axes of {} {} do not broadcast to those of query {}; heads that share keys "
+          "and values in groups have an axis of their own: query (B,groups,heads of a group,Tq,d), key "
+          "and value (B,groups,1,Tk,…) ({}:{})",
+          x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
+  }
+  if (options.strict && key.size(-2) == 0 && query.shape().count(0, query.rank() - 1) > 0)
     fail("[attend] key {} has no rows, so that query {} has nothing to attend to: turn strict off ({}:{})",
          describe(key), describe(query), at.file, at.line);
   if (options.scale && !std::isfinite(*options.scale))

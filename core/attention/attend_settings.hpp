@@ -24,8 +24,6 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
 /// What is learned: by pairs, by score, by the sink.
 PoolVector<Tensor> learned_of(const AttendSettings& settings);
 
-/// The product of the axes [first, last).
-Size product(const Dims& shape, int first, int last);
 /// Of x (batch, heads…, rows, columns).
 Size batch_of(const Tensor& x);
 Size heads_of(const Tensor& x);

@@ -122,19 +122,15 @@ BlockMask BlockMask::tiled(const Mask& mask, Size queries, Size keys) {
   shape[rank - 2] = queries, shape[rank - 1] = keys;
   const View<const bool> view = mask.broadcast(shape, "block_mask");
   const Size batch = rank > 2 ? shape[0] : 1;
-  Size heads = 1;
-  for (int axis = 1; axis < rank - 2; ++axis) heads *= shape[axis];
+  const Size heads = shape.count(1, rank - 2);
   if (batch * heads == 0) return where(queries, keys, [](QueryKey) { return true; });  // of nobody
   const Size row = view.stride[rank - 2], column = view.stride[rank - 1];
   // Where a batch row or head begins, worked out once for each.
   std::vector<const bool*> items(static_cast<std::size_t>(batch * heads), view.data);
-  for (std::size_t item = 0; item < items.size(); ++item) {
-    auto index = static_cast<Size>(item);
-    for (int axis = rank - 3; axis >= 0; --axis) {
-      items[item] += index % shape[axis] * view.stride[axis];
-      index /= shape[axis];
-    }
-  }
+  Dims leading = shape, leading_stride = view.stride;
+  for (int axis = rank - 1; axis >= rank - 2; --axis) leading.erase(axis), leading_stride.erase(axis);
+  for (std::size_t item = 0; item < items.size(); ++item)
+    items[item] += offset_of(static_cast<Size>(item), leading, leading_stride);
   return where(
       queries, keys,
       [&](QueryKey p) {

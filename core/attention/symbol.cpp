@@ -8,18 +8,12 @@
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
 #include "core/simd/attention/score_tiles.hpp"
+#include "core/tensor/broadcast.hpp"
+#include "core/tensor/index.hpp"
 
 namespace tapestry {
 
 namespace {
-
-/// Size of an axis, counted from the back; 1 for axes that are not there.
-Size from_back(const Dims& shape, int back) { return back <= shape.rank() ? shape[shape.rank() - back] : 1; }
-
-bool all_true(const Mask& mask) {
-  const std::vector<bool> values = mask.to_vector();
-  return std::find(values.begin(), values.end(), false) == values.end();
-}
 
 /// Where an element of this shape counts: at some place that it stands for `live` is true. No mask at all if
 /// all do.
@@ -27,28 +21,11 @@ Mask counting(const Mask& live, const Dims& shape) {
   if (!live.defined()) return {};
   Dims some = live.shape();  // the mask's axes, but 1 where the shape has one element for all
   for (int back = 1; back <= some.rank(); ++back)
-    if (back > shape.rank() || shape[shape.rank() - back] == 1) some[some.rank() - back] = 1;
-  Mask result = live;
-  if (some != live.shape()) {
-    std::vector<char> any(static_cast<std::size_t>(some.count()), 0);
-    const Dims dense = dense_strides(some), full = live.shape();
-    const std::vector<bool> values = live.to_vector();
-    Dims index = Dims::filled(full.rank(), 0);
-    for (const bool value : values) {
-      Size place = 0;
-      for (int axis = 0; axis < full.rank(); ++axis) place += some[axis] == 1 ? 0 : index[axis] * dense[axis];
-      any[static_cast<std::size_t>(place)] |= static_cast<char>(value);
-      for (int axis = full.rank() - 1; axis >= 0 && ++index[axis] == full[axis]; --axis) index[axis] = 0;
-    }
-    result = Mask::from(1, some.count(), [&](Size, Size i) {
-               return any[static_cast<std::size_t>(i)] != 0;
-             }).reshape(some);
-  }
-  if (all_true(result)) return {};
-  if (result.rank() <= shape.rank()) return result;
-  Dims fewer = Dims::filled(shape.rank(), 1);
-  for (int axis = 0; axis < fewer.rank(); ++axis) fewer[axis] = some[axis + some.rank() - fewer.rank()];
-  return result.reshape(fewer);
+    if (shape.from_back(back) == 1) some[some.rank() - back] = 1;
+  const Mask result = some == live.shape() ? live : live.any(some);
+  if (result.all()) return {};
+  while (some.rank() > shape.rank()) some.erase(0);
+  return result.reshape(some);
 }
 
 /// Both are the same handle, or none.
@@ -57,16 +34,9 @@ bool same(const Mask& a, const Mask& b) {
 }
 
 /// The shape that all broadcast to.
-Dims joint_shape(const std::vector<Tensor>& all) {
+Dims shape_of_all(const std::vector<Tensor>& all) {
   Dims shape;
-  for (const Tensor& x : all) {
-    Dims joint = Dims::filled(std::max(shape.rank(), x.rank()), 1);
-    for (int back = 1; back <= joint.rank(); ++back) {
-      const Size m = from_back(shape, back), n = from_back(x.shape(), back);
-      joint[joint.rank() - back] = m == 1 ? n : m;
-    }
-    shape = joint;
-  }
+  for (const Tensor& x : all) shape = joint_shape(shape, x.shape()).shape;
   return shape;
 }
 
@@ -78,13 +48,11 @@ Tensor guarded(const Mask& counts, const Tensor& x) {
 /// Of the pairs that element `place` of a tensor of this shape stands for, one that counts.
 std::optional<simd::QueryKey> counting_pair(Size place, const Dims& shape, const Dims& scores,
                                             const Mask& pairs) {
-  Size begin[4], end[4];
-  for (int back = 1; back <= 4; ++back) {
-    const Size size = from_back(shape, back), at = place % size;
-    place /= size;
-    begin[4 - back] = size == 1 ? 0 : at;
-    end[4 - back] = size == 1 ? scores[4 - back] : at + 1;
-  }
+  const Dims one_each = joint_shape(shape, Dims::filled(4, 1)).shape;  // with an axis for each of b, h, i, j
+  const Dims begin = index_of(place, one_each);
+  Dims end = scores;
+  for (int axis = 0; axis < 4; ++axis)
+    if (one_each[axis] != 1) end[axis] = begin[axis] + 1;
   const View<const bool> may = pairs.broadcast(scores, "score_mod");
   for (Size b = begin[0]; b < end[0]; ++b)
     for (Size h = begin[1]; h < end[1]; ++h)
@@ -196,7 +164,7 @@ Tensor Symbol::evaluate(const Mask& live) const {
   for (const Node* node : all) {
     std::vector<Tensor> x = operands_of(*node, [&](const Node& operand) { return values.at(&operand); });
     if (node->guard != Guard::none) {
-      const Dims joint = joint_shape(x);
+      const Dims joint = shape_of_all(x);
       for (Tensor& one : x)
         one = guarded(counting(counts.at(node), node->guard == Guard::jointly ? joint : one.shape()), one);
     }
@@ -216,7 +184,7 @@ Symbol Symbol::read(const Tensor& table, const std::vector<Symbol>& index, const
                     const Mask& pairs) {
   if (index.empty()) return from(table);
   const auto look_up = [scores, pairs](const Tensor& source, const std::vector<Tensor>& indices) {
-    const Dims shape = joint_shape(indices);
+    const Dims shape = shape_of_all(indices);
     std::vector<std::int64_t> places(static_cast<std::size_t>(shape.count()), 0);
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
       const Size size = source.shape()[static_cast<int>(axis)];

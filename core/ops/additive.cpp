@@ -43,8 +43,7 @@ Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, c
         describe(query), describe(key), describe(v), at.file, at.line);
   Dims shape = query.shape();
   shape.back() = key.size(-2);
-  Size batch = 1;
-  for (int axis = 0; axis < lead; ++axis) batch *= shape[axis];
+  const Size batch = shape.count(0, lead);
   Mask allowed;  // (batch, Tq, Tk)
   if (mask.defined())
     allowed = mask.expand(shape, "additive_score").reshape({batch, query.size(-2), key.size(-2)});

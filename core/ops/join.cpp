@@ -10,6 +10,7 @@
 #include "core/simd/gather.hpp"
 #include "core/tape/op.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/index.hpp"
 #include "core/tensor/map.hpp"
 #include "core/tensor/pool_vector.hpp"
 
@@ -67,16 +68,15 @@ Tensor concat(std::initializer_list<Tensor> parts, int axis, CallSite at) {
 
 Tensor stack(std::span<const Tensor> parts, int axis, CallSite at) {
   if (parts.empty()) fail("[stack] wants at least one tensor ({}:{})", at.file, at.line);
-  const int a = axis < 0 ? axis + parts[0].rank() + 1 : axis;
   PoolVector<Tensor> rows;
   rows.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].shape() != parts[0].shape())
       fail("[stack] part {} {} does not fit part 0 {}: all shapes must be equal ({}:{})", i,
            describe(parts[i]), describe(parts[0]), at.file, at.line);
-    rows.push_back(unsqueeze(parts[i], a, at));
+    rows.push_back(unsqueeze(parts[i], axis, at));
   }
-  return concat(rows, a, at);
+  return concat(rows, axis, at);
 }
 
 Tensor stack(std::initializer_list<Tensor> parts, int axis, CallSite at) {
@@ -115,24 +115,13 @@ Tensor flip(const Tensor& x, int axis, CallSite at) {
 
 namespace {
 
-/// The ids in row-major order, in memory without gaps.
-Indices dense(const Indices& ids) {
-  return ids.count() == 0 || ids.strides() == dense_strides(ids.shape()) ? ids : ids.reshape(ids.shape());
-}
-
 /// Throws unless all ids (dense) are in 0 … n−1, naming the first that is not and its place.
 void check_ids(const Indices& ids, Size n, const char* op, const char* what, CallSite at) {
   const Size count = ids.count();
   for (Size i = 0; i < count; ++i) {
     if (ids.data()[i] >= 0 && ids.data()[i] < n) continue;
-    Dims place = ids.shape();
-    for (Size axis = ids.rank(), rest = i; axis-- > 0;) {
-      const Size size = place[static_cast<int>(axis)];
-      place[static_cast<int>(axis)] = rest % size;
-      rest /= size;
-    }
     fail("[{}] id {} at place {} of ids {} is outside the {} {}: ids count from 0 ({}:{})", op, ids.data()[i],
-         to_string(place), to_string(ids.shape()), n, what, at.file, at.line);
+         to_string(index_of(i, ids.shape())), to_string(ids.shape()), n, what, at.file, at.line);
   }
 }
 
@@ -158,7 +147,7 @@ Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, C
 
 // y[i, …] = table[ids[i], …]        ∂table = 0, but dy[i, …] are added at ids[i]
 Tensor embedding(const Tensor& table, const Indices& ids_in, CallSite at) {
-  const Indices ids = dense(ids_in);
+  const Indices ids = ids_in.contiguous();
   if (table.rank() < 1 || table.rank() - 1 + ids.rank() > kMaxRank)
     fail(
         "[embedding] a table {} and ids of shape {} do not fit: the table has rows, and the result at most "
@@ -197,8 +186,7 @@ void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op,
 /// for.
 template <class F>
 void each_pair(const Dims& shape, int axis, const Indices& ids, F f) {
-  Size inner = 1;
-  for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
+  const Size inner = shape.count(axis + 1, shape.rank());
   const Size n = shape[axis], m = ids.shape()[axis], count = ids.count();
   for (Size p = 0; p < count; ++p) f(p, (p / (m * inner) * n + ids.data()[p]) * inner + p % inner);
 }
@@ -220,7 +208,7 @@ void add_scattered(Tensor& sum, int axis, const Indices& ids, const Tensor& sour
 // y[i, j] = x[i, ids[i, j]]        ∂x = 0, but dy[i, j] are added at [i, ids[i, j]]
 Tensor gather(const Tensor& x, int axis, const Indices& ids_in, CallSite at) {
   const int a = axis_of(x, axis);
-  const Indices ids = dense(ids_in);
+  const Indices ids = ids_in.contiguous();
   check_gather(x, a, ids, "gather", at);
   Tensor y = Tensor::uninitialised(ids.shape(), x.dtype());
   const Tensor from = contiguous(x.detach());
@@ -242,7 +230,7 @@ Tensor gather(const Tensor& x, int axis, const Indices& ids_in, CallSite at) {
 // y = x, but source[i, j] are added at [i, ids[i, j]]        ∂x = dy        ∂source[i, j] = dy[i, ids[i, j]]
 Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tensor& source, CallSite at) {
   const int a = axis_of(x, axis);
-  const Indices ids = dense(ids_in);
+  const Indices ids = ids_in.contiguous();
   check_same_dtype(x, source, "scatter_add", at);
   check_gather(x, a, ids, "scatter_add", at);
   if (source.shape() != ids.shape())
@@ -256,7 +244,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tenso
 }
 
 Tensor one_hot(const Indices& ids_in, Size classes, DType dtype, CallSite at) {
-  const Indices ids = dense(ids_in);
+  const Indices ids = ids_in.contiguous();
   if (classes < 0 || ids.rank() == kMaxRank)
     fail(
         "[one_hot] ids of shape {} cannot get an axis of {} classes: sizes are 0 or more, and rank is at "

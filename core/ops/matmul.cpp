@@ -76,14 +76,14 @@ Tensor matmul(const Tensor& a, const Tensor& b, CallSite at) {
     shape.back() = b.size(-1);
     if (a.size(-1) > 0) return reshape(matmul(reshape(a, {rows, a.size(-1)}, at), b, at), shape, at);
   }
-  Dims shape = Dims::filled(std::max(a.rank(), b.rank()), 1);
-  for (int back = 3; back <= shape.rank(); ++back) {
-    const Size m = back <= a.rank() ? a.size(-back) : 1, n = back <= b.rank() ? b.size(-back) : 1;
-    if (m != n && m != 1 && n != 1)
-      fail("[matmul] leading axes of a {} and b {} do not broadcast ({}:{})", describe(a), describe(b),
-           at.file, at.line);
-    shape[shape.rank() - back] = m == 1 ? n : m;
-  }
+  const auto leading = [](Dims shape) {
+    shape[shape.rank() - 2] = shape.back() = 1;
+    return shape;
+  };
+  auto [shape, clash] = joint_shape(leading(a.shape()), leading(b.shape()));
+  if (clash > 0)
+    fail("[matmul] leading axes of a {} and b {} do not broadcast ({}:{})", describe(a), describe(b), at.file,
+         at.line);
   shape[shape.rank() - 2] = a.size(-2);
   shape[shape.rank() - 1] = b.size(-1);
   Tensor y = uninitialised_like(b, shape);

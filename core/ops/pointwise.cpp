@@ -10,6 +10,7 @@
 
 #include "core/ops/arithmetic.hpp"
 #include "core/tape/op.hpp"
+#include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/map.hpp"
 
@@ -132,18 +133,13 @@ namespace {
 
 /// The shape that a mask and a tensor's shape broadcast to.
 Dims shape_with(const Mask& mask, const Dims& shape, CallSite at) {
-  const int rank = std::max(mask.rank(), shape.rank());
-  Dims joint = Dims::filled(rank, 1);
-  for (int back = 1; back <= rank; ++back) {
-    const Size m = back <= mask.rank() ? mask.shape()[mask.rank() - back] : 1;
-    const Size n = back <= shape.rank() ? shape[shape.rank() - back] : 1;
-    if (m != n && m != 1 && n != 1)
-      fail(
-          "[where] a mask of shape {} does not broadcast with values of shape {}: "
-          "axis -{} has sizes {} and {} ({}:{})",
-          to_string(mask.shape()), to_string(shape), back, m, n, at.file, at.line);
-    joint[rank - back] = m == 1 ? n : m;
-  }
+  const auto [joint, clash] = joint_shape(mask.shape(), shape);
+  if (clash > 0)
+    fail(
+        "[where] a mask of shape {} does not broadcast with values of shape {}: "
+        "axis -{} has sizes {} and {} ({}:{})",
+        to_string(mask.shape()), to_string(shape), clash, mask.shape().from_back(clash),
+        shape.from_back(clash), at.file, at.line);
   return joint;
 }
 

@@ -11,6 +11,7 @@
 #include "core/simd/rows/reduce.hpp"
 #include "core/simd/rows/rows.hpp"
 #include "core/tape/op.hpp"
+#include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/map.hpp"
 
@@ -153,16 +154,11 @@ Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
 // y = Σ x over what was repeated        ∂x = dy, repeated
 Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at) {
   if (x.shape() == shape) return x;
-  Reduction r{x.shape(), Dims::filled(x.rank(), 1), shape, 1, 0};
-  const int ahead = x.rank() - shape.rank();
-  bool fits = ahead >= 0;
-  for (int axis = 0; fits && axis < shape.rank(); ++axis) {
-    r.kept[axis + ahead] = shape[axis];
-    fits = shape[axis] == 1 || shape[axis] == x.shape()[axis + ahead];
-  }
-  if (!fits)
+  if (!broadcasts_to(shape, x.shape()))
     fail("[sum_to] {} was not broadcast from {}: sizes must be equal or 1 there ({}:{})", describe(x),
          to_string(shape), at.file, at.line);
+  Reduction r{x.shape(), shape, shape, 1, 0};
+  while (r.kept.rank() < x.rank()) r.kept.insert(0, 1);
   return op<"sum_to">(at, reduced(x, r, simd::Reduction::sum),
                       wrt(x, [r](const Tensor& dy) { return spread(dy, r); }));
 }

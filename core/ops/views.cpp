@@ -5,7 +5,10 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/tape/op.hpp"
+#include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/index.hpp"
+#include "core/tensor/layout.hpp"
 #include "core/tensor/map.hpp"
 
 namespace tapestry {
@@ -185,17 +188,10 @@ Tensor select(const Tensor& x, int axis, Size index, CallSite at) {
 
 // y repeats x along axes of size 1        ∂x = dy, summed over the repeats
 Tensor expand(const Tensor& x, const Dims& shape, CallSite at) {
-  const int ahead = shape.rank() - x.rank();
-  bool fits = ahead >= 0;
-  for (int axis = 0; fits && axis < x.rank(); ++axis)
-    fits = x.shape()[axis] == shape[axis + ahead] || x.shape()[axis] == 1;
-  if (!fits)
+  if (!broadcasts_to(x.shape(), shape))
     fail("[expand] {} cannot be expanded to {} ({}:{})", describe(x), to_string(shape), at.file, at.line);
   check_shape(shape);
-  Dims stride = Dims::filled(shape.rank(), 0);
-  for (int axis = 0; axis < x.rank(); ++axis)
-    if (x.shape()[axis] != 1 || shape[axis + ahead] == 1) stride[axis + ahead] = x.strides()[axis];
-  return op<"expand">(at, detail::alias(x, shape, stride),
+  return op<"expand">(at, detail::alias(x, shape, broadcast_strides(x.shape(), x.strides(), shape)),
                       wrt(x, [from = x.shape()](const Tensor& dy) { return sum_to(dy, from); }));
 }
 
@@ -211,11 +207,11 @@ Tensor squeeze(const Tensor& x, int axis, CallSite at) {
 }
 
 Tensor unsqueeze(const Tensor& x, int axis, CallSite at) {
-  const int rank = x.rank();
-  const int a = axis < 0 ? axis + rank + 1 : axis;
-  if (a < 0 || a > rank || rank == kMaxRank)
+  const std::optional<int> place = new_axis_of(axis, x.rank());
+  if (!place)
     fail("[unsqueeze] {} takes no new axis at {}: rank is at most {} ({}:{})", describe(x), axis, kMaxRank,
          at.file, at.line);
+  const int a = *place;
   Dims shape = x.shape(), stride = x.strides();
   shape.insert(a, 1);
   stride.insert(a, 0);
@@ -235,12 +231,7 @@ std::vector<Tensor> split(const Tensor& x, Size size, int axis, CallSite at) {
 // y = x        ∂x = dy
 Tensor contiguous(const Tensor& x, CallSite at) {
   if (x.is_contiguous()) return x;
-  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
-  dispatch(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    simd::copy(y.mutable_view<T>(), x.view<T>());
-  });
-  return op<"contiguous">(at, std::move(y), wrt(x, [](const Tensor& dy) { return dy; }));
+  return op<"contiguous">(at, dense_copy(x), wrt(x, [](const Tensor& dy) { return dy; }));
 }
 
 }  // namespace tapestry

@@ -73,6 +73,15 @@ class alignas(16) Dims {
     for (Size value : *this) product *= value;
     return product;
   }
+  /// The product of axes first … last − 1; 1 for none.
+  constexpr Size count(int first, int last) const {
+    Size product = 1;
+    for (int axis = first; axis < last; ++axis) product *= (*this)[axis];
+    return product;
+  }
+  /// The size of an axis counted from the back (1: the last); 1 for axes that are not there, as in
+  /// broadcasting.
+  constexpr Size from_back(int back) const { return back <= rank_ ? (*this)[rank_ - back] : 1; }
   friend constexpr bool operator==(const Dims& a, const Dims& b) {
     Size apart = a.rank_ ^ b.rank_;
     for (std::size_t i = 0; i < kMaxRank; ++i) apart |= a.values_[i] ^ b.values_[i];
@@ -103,6 +112,16 @@ constexpr bool is_dense(const Dims& shape, const Dims& stride) {
     step *= shape[axis];
   }
   return true;
+}
+
+/// The offset of element `place` of a shape without empty axes, counted in row-major order.
+constexpr Size offset_of(Size place, const Dims& shape, const Dims& stride) {
+  Size offset = 0;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    offset += place % shape[axis] * stride[axis];
+    place /= shape[axis];
+  }
+  return offset;
 }
 
 /// Elements of type T at data[Σ index·stride]; a stride of 0 repeats an element (broadcast).

@@ -11,6 +11,7 @@
 #include "core/tape/sweep.hpp"
 #include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/layout.hpp"
 #include "core/tensor/pool_vector.hpp"
 
 namespace tapestry {
@@ -84,13 +85,6 @@ bool is_alone(const Tensor& x) {
          body.buffer->bytes == static_cast<std::size_t>(x.count()) * bytes_of(body.dtype);
 }
 
-/// A dense copy that is_alone().
-Tensor own_copy(const Tensor& x) {
-  Tensor copy = Tensor::uninitialised(x.shape(), x.dtype());
-  assign(copy, x);
-  return copy;
-}
-
 }  // namespace
 
 /// Adds what a rule gave for an edge to the slot of its argument.
@@ -114,7 +108,7 @@ void Sweep::add(std::int32_t target, Tensor&& gradient) {
 
 /// The same by the rule's short cut, which needs no tensor between.
 void Sweep::add_by_rule(Tensor& sum, const Node& node, std::uint32_t first, const Tensor& dy) {
-  if (!is_alone(sum)) sum = own_copy(sum);
+  if (!is_alone(sum)) sum = dense_copy(sum);
   {
     const Unchecked rule_as_a_whole;
     records.addings[records.edges[first].adding](dy, node.result, {&sum, 1});

@@ -11,17 +11,10 @@ bool broadcasts_to(const Dims& from, const Dims& to) {
 }
 
 Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
-  const int rank = std::max(a.rank(), b.rank());
-  Dims shape = Dims::filled(rank, 1);
-  for (int back = 1; back <= rank; ++back) {
-    const Size m = back <= a.rank() ? a.shape()[a.rank() - back] : 1;
-    const Size n = back <= b.rank() ? b.shape()[b.rank() - back] : 1;
-    if (m != n && m != 1 && n != 1)
-      fail(
-          "[{}] shapes {} and {} do not broadcast: axis -{} has sizes {} and {}; equal sizes or 1 do ({}:{})",
-          op, describe(a), describe(b), back, m, n, at.file, at.line);
-    shape[rank - back] = m == 1 ? n : m;
-  }
+  const auto [shape, clash] = joint_shape(a.shape(), b.shape());
+  if (clash > 0)
+    fail("[{}] shapes {} and {} do not broadcast: axis -{} has sizes {} and {}; equal sizes or 1 do ({}:{})",
+         op, describe(a), describe(b), clash, a.size(-clash), b.size(-clash), at.file, at.line);
   return shape;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "core/simd/elementwise.hpp"
+
 namespace tapestry {
 
 Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
@@ -42,6 +44,15 @@ Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
   for (int axis = 0; axis < shape.rank(); ++axis)
     strides[axis] = memory.strides()[place[static_cast<std::size_t>(axis)]];
   return detail::alias(memory, shape, strides);
+}
+
+Tensor dense_copy(const Tensor& x) {
+  Tensor copy = Tensor::uninitialised(x.shape(), x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::copy(copy.mutable_view<T>(), x.view<T>());
+  });
+  return copy;
 }
 
 }  // namespace tapestry

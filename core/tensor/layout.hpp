@@ -9,4 +9,7 @@ namespace tapestry {
 /// heads of attention do, so do the result's, and joining the heads is a view. The last axis is contiguous.
 Tensor uninitialised_like(const Tensor& model, const Dims& shape);
 
+/// x's values in row-major order in new memory, which nobody else holds; on no tape.
+Tensor dense_copy(const Tensor& x);
+
 }  // namespace tapestry

@@ -40,8 +40,7 @@ struct Printer {
   std::string block(int axis, Size first) const {
     if (axis == shape.rank())
       return fmt::format("{:>{}}", number(values[static_cast<std::size_t>(first)], whole, wide), width);
-    Size step = 1;
-    for (int i = axis + 1; i < shape.rank(); ++i) step *= shape[i];
+    const Size step = shape.count(axis + 1, shape.rank());
     const bool last = axis == shape.rank() - 1;
     const std::string between = last ? ", " : ",\n" + std::string(static_cast<std::size_t>(axis) + 1, ' ');
     std::string text = "[";

@@ -11,6 +11,7 @@
 #include "core/simd/elementwise.hpp"
 #include "core/simd/runtime/memory.hpp"
 #include "core/tape/op.hpp"
+#include "core/tensor/layout.hpp"
 
 namespace tapestry {
 
@@ -213,14 +214,8 @@ void assign(Tensor& target, const Tensor& source, CallSite at) {
     body.buffer = buffer_for(body.shape, body.count, body.dtype);
   }
   // A source that overlaps the target is read before it is written.
-  Tensor values = source;
-  if (source.body().buffer.get() == target.body().buffer.get()) {
-    values = Tensor::uninitialised(source.shape(), source.dtype());
-    dispatch(source.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      simd::copy(values.mutable_view<T>(), source.view<T>());
-    });
-  }
+  const bool overlap = source.body().buffer.get() == target.body().buffer.get();
+  const Tensor values = overlap ? dense_copy(source) : source;
   dispatch(values.dtype(), [&](auto from) {
     dispatch(target.dtype(), [&](auto into) {
       copy_values(target.mutable_view<decltype(into)>(), values.view<decltype(from)>());

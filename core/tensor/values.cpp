@@ -1,6 +1,10 @@
 #include "core/tensor/values.hpp"
 
 #include <algorithm>
+#include <optional>
+
+#include "core/tensor/broadcast.hpp"
+#include "core/tensor/index.hpp"
 
 namespace tapestry {
 
@@ -22,11 +26,16 @@ T* Array<T>::allocate(const Dims& shape) {
 }
 
 template <class T>
-bool Array<T>::take_shape(const Dims& shape) {
-  if (!is_dense(shape_, stride_)) return false;
-  shape_ = shape;
-  stride_ = dense_strides(shape);
-  return true;
+void Array<T>::take_shape(const Dims& shape) {
+  if (is_dense(shape_, stride_)) {
+    shape_ = shape;
+    stride_ = dense_strides(shape);
+    return;
+  }
+  const Array from = *this;
+  const T* values = from.data();
+  T* out = allocate(shape);
+  each_offset<1>(from.shape_, {from.stride_}, [&](const auto& at) { *out++ = values[at[0]]; });
 }
 
 template <class T>
@@ -37,34 +46,11 @@ Array<T>::Array(std::span<const T> values, const Dims& shape) {
   std::copy(values.begin(), values.end(), allocate(shape));
 }
 
-namespace {
-
-/// Calls f(offset) for each element of a strided shape, in row-major order.
-template <class F>
-void each_offset(const Dims& shape, const Dims& stride, F f) {
-  if (shape.count() == 0) return;
-  Dims index = Dims::filled(shape.rank(), 0);
-  Size offset = 0;
-  while (true) {
-    f(offset);
-    int axis = shape.rank() - 1;
-    for (; axis >= 0; --axis) {
-      offset += stride[axis];
-      if (++index[axis] < shape[axis]) break;
-      offset -= stride[axis] * shape[axis];
-      index[axis] = 0;
-    }
-    if (axis < 0) return;
-  }
-}
-
-}  // namespace
-
 template <class T>
 std::vector<T> Array<T>::to_vector() const {
   std::vector<T> values;
   values.reserve(static_cast<std::size_t>(count()));
-  each_offset(shape_, stride_, [&](Size offset) { values.push_back(data()[offset]); });
+  each_offset<1>(shape_, {stride_}, [&](const auto& at) { values.push_back(data()[at[0]]); });
   return values;
 }
 
@@ -77,9 +63,7 @@ Indices Indices::reshape(const Dims& shape) const {
   if (shape.count() != count())
     fail("[reshape] ids of shape {} do not fill shape {}", to_string(shape_), to_string(shape));
   Indices result = *this;
-  if (result.take_shape(shape)) return result;
-  std::int64_t* out = result.allocate(shape);
-  detail::each_offset(shape_, stride_, [&](Size offset) { *out++ = data()[offset]; });
+  result.take_shape(shape);
   return result;
 }
 
@@ -117,37 +101,27 @@ Mask Mask::reshape(const Dims& shape) const {
   if (shape.count() != count())
     fail("[reshape] a mask of shape {} does not fill shape {}", to_string(shape_), to_string(shape));
   Mask result = *this;
-  if (shape == shape_ || result.take_shape(shape)) return result;
-  bool* out = result.allocate(shape);
-  detail::each_offset(shape_, stride_, [&](Size offset) { *out++ = data()[offset]; });
+  if (shape != shape_) result.take_shape(shape);
   return result;
 }
 
 Mask Mask::unsqueeze(int axis) const {
   Mask result = *this;
-  const int a = axis < 0 ? axis + rank() + 1 : axis;
-  if (a < 0 || a > rank() || rank() == kMaxRank)
-    fail("[unsqueeze] a mask of shape {} takes no new axis at {}", to_string(shape_), axis);
-  result.shape_.insert(a, 1);
-  result.stride_.insert(a, 0);
+  const std::optional<int> place = new_axis_of(axis, rank());
+  if (!place) fail("[unsqueeze] a mask of shape {} takes no new axis at {}", to_string(shape_), axis);
+  result.shape_.insert(*place, 1);
+  result.stride_.insert(*place, 0);
   return result;
 }
 
 View<const bool> Mask::broadcast(const Dims& shape, const char* op) const {
   static constexpr bool kAllowed = true;
-  View<const bool> view{defined() ? data() : &kAllowed, shape, Dims::filled(shape.rank(), 0)};
-  const int ahead = shape.rank() - rank();
-  bool fits = ahead >= 0;
-  for (int axis = 0; fits && axis < rank(); ++axis) {
-    fits = shape_[axis] == shape[axis + ahead] || shape_[axis] == 1;
-    if (shape_[axis] != 1) view.stride[axis + ahead] = stride_[axis];
-  }
-  if (!fits)
+  if (!broadcasts_to(shape_, shape))
     fail(
         "[{}] a mask of shape {} does not broadcast to scores of shape {}: lead with the batch axis, end "
         "with the keys",
         op, to_string(shape_), to_string(shape));
-  return view;
+  return {defined() ? data() : &kAllowed, shape, broadcast_strides(shape_, stride_, shape)};
 }
 
 Mask Mask::expand(const Dims& shape, const char* op) const {
@@ -159,31 +133,44 @@ Mask Mask::expand(const Dims& shape, const char* op) const {
 
 namespace {
 
-Dims joint_shape(const Mask& a, const Mask& b, const char* op) {
-  Dims shape = Dims::filled(std::max(a.rank(), b.rank()), 1);
-  for (int back = 1; back <= shape.rank(); ++back) {
-    const Size m = back <= a.rank() ? a.shape()[a.rank() - back] : 1;
-    const Size n = back <= b.rank() ? b.shape()[b.rank() - back] : 1;
-    if (m != n && m != 1 && n != 1)
-      fail("[{}] masks of shapes {} and {} do not broadcast", op, to_string(a.shape()), to_string(b.shape()));
-    shape[shape.rank() - back] = m == 1 ? n : m;
-  }
+Dims shape_of_both(const Mask& a, const Mask& b, const char* op) {
+  const auto [shape, clash] = joint_shape(a.shape(), b.shape());
+  if (clash > 0)
+    fail("[{}] masks of shapes {} and {} do not broadcast", op, to_string(a.shape()), to_string(b.shape()));
   return shape;
 }
 
 template <class F>
 void combine(bool* out, const View<const bool>& a, const View<const bool>& b, F f) {
-  std::vector<Size> places;
-  detail::each_offset(b.shape, b.stride, [&](Size offset) { places.push_back(offset); });
-  const Size* place = places.data();
-  detail::each_offset(a.shape, a.stride, [&](Size offset) { *out++ = f(a.data[offset], b.data[*place++]); });
+  detail::each_offset<2>(a.shape, {a.stride, b.stride},
+                         [&](const auto& at) { *out++ = f(a.data[at[0]], b.data[at[1]]); });
 }
 
 }  // namespace
 
+Mask Mask::any(const Dims& shape) const {
+  if (!broadcasts_to(shape, shape_))
+    fail("[any] a mask of shape {} has no parts of shape {}: each size is the mask's own, or 1",
+         to_string(shape_), to_string(shape));
+  const bool* values = data();
+  Mask result;
+  bool* out = result.allocate(shape);
+  std::fill_n(out, shape.count(), false);
+  detail::each_offset<2>(shape_, {stride_, broadcast_strides(shape, result.stride_, shape_)},
+                         [&](const auto& at) { out[at[1]] |= values[at[0]]; });
+  return result;
+}
+
+bool Mask::all() const {
+  const bool* values = data();
+  bool all = true;
+  detail::each_offset<1>(shape_, {stride_}, [&](const auto& at) { all &= values[at[0]]; });
+  return all;
+}
+
 Mask operator&(const Mask& a, const Mask& b) {
   if (!a.defined() || !b.defined()) return a.defined() ? a : b;
-  const Dims shape = joint_shape(a, b, "&");
+  const Dims shape = shape_of_both(a, b, "&");
   Mask result;
   combine(result.allocate(shape), a.broadcast(shape, "&"), b.broadcast(shape, "&"),
           [](bool x, bool y) { return x && y; });
@@ -192,7 +179,7 @@ Mask operator&(const Mask& a, const Mask& b) {
 
 Mask operator|(const Mask& a, const Mask& b) {
   if (!a.defined() || !b.defined()) return {};
-  const Dims shape = joint_shape(a, b, "|");
+  const Dims shape = shape_of_both(a, b, "|");
   Mask result;
   combine(result.allocate(shape), a.broadcast(shape, "|"), b.broadcast(shape, "|"),
           [](bool x, bool y) { return x || y; });
@@ -203,7 +190,7 @@ Mask operator!(const Mask& a) {
   if (!a.defined()) fail("[!] there is no mask to turn round: without one everything is allowed");
   Mask result;
   bool* out = result.allocate(a.shape_);
-  detail::each_offset(a.shape_, a.stride_, [&](Size offset) { *out++ = !a.data()[offset]; });
+  detail::each_offset<1>(a.shape_, {a.stride_}, [&](const auto& at) { *out++ = !a.data()[at[0]]; });
   return result;
 }
 

@@ -38,8 +38,8 @@ class Array {
  protected:
   /// New memory, to be filled through the returned pointer.
   T* allocate(const Dims& shape);
-  /// Takes on a shape of as many elements, if they lie one after the other; else returns false.
-  bool take_shape(const Dims& shape);
+  /// Takes on a shape of as many elements: without a copy if they lie one after the other.
+  void take_shape(const Dims& shape);
 
   Ref<Buffer> buffer_;
   Dims shape_, stride_;
@@ -59,6 +59,8 @@ class Indices : public detail::Array<std::int64_t> {
       : Array(std::span(values.begin(), values.size()), {static_cast<Size>(values.size())}) {}
 
   Indices reshape(const Dims& shape) const;
+  /// The same in row-major order, in memory without gaps; no copy if they lie so already.
+  Indices contiguous() const { return reshape(shape_); }
   /// Columns [begin, end) of the last axis.
   Indices columns(Size begin, Size end) const;
   /// One column of the last axis; the axis goes.
@@ -97,6 +99,12 @@ class Mask : public detail::Array<bool> {
   Mask unsqueeze(int axis) const;
   /// x as a view of `shape`, with stride 0 where it repeats; throws if it does not broadcast to it.
   View<const bool> broadcast(const Dims& shape, const char* op) const;
+  /// For each element of `shape`, whether the mask is true at one of the places that it repeats to when it is
+  /// broadcast to the mask: any({…, Tq, 1}) of a mask (…, Tq, Tk) tells which queries may see some key.
+  /// Throws if the shape does not broadcast to the mask's.
+  Mask any(const Dims& shape) const;
+  /// Whether every element is true; so it is without any.
+  bool all() const;
   /// The same as a mask: a view, without a copy.
   Mask expand(const Dims& shape, const char* op = __builtin_FUNCTION()) const;
 

@@ -276,16 +276,6 @@ Matmul<T> simplify(Matmul<T> x) {
   return x;
 }
 
-/// The element offset of batch item `index`.
-Size batch_offset(const Dims& shape, const Dims& stride, Size index) {
-  Size offset = 0;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    offset += index % shape[axis] * stride[axis];
-    index /= shape[axis];
-  }
-  return offset;
-}
-
 /// c without any terms.
 template <class T>
 void fill(const Matmul<T>& x, T* c) {
@@ -303,14 +293,14 @@ void matmul(const Matmul<T>& product) {
   const Size items = x.batch.count();
   if (x.k == 0) {
     for (Size item = 0; item < items && !x.accumulate; ++item) {
-      fill(x, x.c + batch_offset(x.batch, x.c_batch, item));
+      fill(x, x.c + offset_of(item, x.batch, x.c_batch));
     }
     return;
   }
   const Product<T> one(x);
   const auto run = [&](Size item, bool parallel) {
-    one.run(x.a + batch_offset(x.batch, x.a_batch, item), x.b + batch_offset(x.batch, x.b_batch, item),
-            x.c + batch_offset(x.batch, x.c_batch, item), parallel);
+    one.run(x.a + offset_of(item, x.batch, x.a_batch), x.b + offset_of(item, x.batch, x.b_batch),
+            x.c + offset_of(item, x.batch, x.c_batch), parallel);
   };
   const Size work = x.m * x.n * x.k;
   const bool parallel = thread_count() > 1 && work * items >= kParallelWork;

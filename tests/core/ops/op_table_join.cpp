@@ -98,7 +98,11 @@ Row stack_row() {
                 {[] {
                    stack({zeros({2}), zeros({2})}, 2);
                  },
-                 "["}};
+                 "["},
+                {[] {
+                   stack({zeros({2}), zeros({2})}, -3);
+                 },
+                 "[unsqueeze] (2) takes no new axis at -3"}};
   return row;
 }
 

@@ -92,3 +92,29 @@ TEST_CASE("no mask at all allows everything") {
   CHECK_THROWS_WITH(none.to_vector(), ContainsSubstring("a Mask was given no values"));
   CHECK_THROWS_WITH(embedding(a, Indices{}), ContainsSubstring("an Indices was given no values"));
 }
+
+TEST_CASE("any() and all() look at every element that one stands for") {
+  const std::vector<std::vector<int>> rows{{0, 0, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 1}};
+  const Mask mask = Mask::from(3, 4, [&](Size i, Size j) {
+    return rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] == 1;
+  });
+  using Bits = std::vector<bool>;
+  CHECK(mask.any({3, 1}).to_vector() == Bits{false, true, true});
+  CHECK(mask.any({1, 4}).to_vector() == Bits{false, true, false, true});
+  CHECK(mask.any({4}).to_vector() == Bits{false, true, false, true});
+  CHECK(mask.any({}).to_vector() == Bits{true});
+  CHECK(mask.any({3, 4}).to_vector() == mask.to_vector());
+  // A view: stride 0 in front, and columns of another mask.
+  CHECK(mask.expand({2, 3, 4}).any({2, 1, 1}).to_vector() == Bits{true, true});
+  CHECK(mask.expand({2, 3, 4}).any({2, 3, 1}).to_vector() == Bits{false, true, true, false, true, true});
+  CHECK_FALSE(mask.all());
+  CHECK(Mask::from(2, 2, [](Size, Size) { return true; }).all());
+  CHECK_FALSE(Mask::from(2, 2, [](Size i, Size j) { return i + j < 2; }).all());  // the last alone is false
+  // Without keys no query sees one; without elements all are true.
+  const Mask empty = Mask::from(2, 0, [](Size, Size) { return true; });
+  CHECK(empty.any({2, 1}).to_vector() == Bits{false, false});
+  CHECK(empty.all());
+  CHECK_THROWS_WITH(mask.any({2, 1}),
+                    ContainsSubstring("[any] a mask of shape (3,4) has no parts of shape (2,1)"));
+  CHECK_THROWS_WITH(Mask{}.any({}), ContainsSubstring("a Mask was given no values"));
+}
