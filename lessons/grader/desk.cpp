@@ -1,0 +1,192 @@
+#include "lessons/grader/desk.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <sstream>
+
+#include "core/tensor/error.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+
+namespace tapestry::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::localtime(std::time(nullptr))); }
+
+std::string indented(const std::string& text) {
+  std::string out, line;
+  std::istringstream lines(text);
+  while (std::getline(lines, line)) out += line.empty() ? "\n" : "  " + line + "\n";
+  return out;
+}
+
+}  // namespace
+
+Desk::Desk(const fs::path& root)
+    : root_(fs::absolute(root).lexically_normal()),
+      exercises_(read_exercises(root_)),
+      workshop_(root_, root_ / "build/release"),
+      examiner_(workshop_),
+      shelf_(root_) {
+  if (exercises_.empty()) fail("there is no exercise in {}", (root_ / "lessons").string());
+}
+
+fs::path Desk::file_of(const Exercise& exercise) const { return root_ / shelf_.answer_of(exercise); }
+
+/// As seen from where the learner stands, which terminals make a link of.
+fs::path Desk::shown(const Exercise& exercise) const {
+  const fs::path seen = fs::relative(file_of(exercise));
+  return seen.string().rfind("../..", 0) == 0 ? file_of(exercise) : seen;
+}
+
+const Exercise& Desk::find(const std::string& which) const {
+  if (which.empty()) {
+    const std::optional<std::string> current = shelf_.current();
+    for (const Exercise& exercise : exercises_)
+      if (current ? exercise.id.text() == *current : shelf_.record(exercise.id).solved.empty())
+        return exercise;
+    return exercises_.front();
+  }
+  const Exercise* first = nullptr;
+  for (const Exercise& exercise : exercises_) {
+    if (exercise.id.text() == which) return exercise;
+    if (std::to_string(exercise.id.lesson) != which && fmt::format("{:02}", exercise.id.lesson) != which)
+      continue;
+    if (!first) first = &exercise;
+    if (shelf_.record(exercise.id).solved.empty()) return exercise;
+  }
+  if (first) return *first;
+  std::string lessons;
+  for (const Exercise& exercise : exercises_) {
+    const std::string number = std::to_string(exercise.id.lesson);
+    if (exercise.id.number == 1) lessons += (lessons.empty() ? "" : ", ") + number;
+  }
+  throw kit::UsageError(
+      fmt::format("there is no exercise \"{}\": name a lesson (there are exercises for {}) or one of "
+                  "them, as {}; \"lessons/practise list\" shows all",
+                  which, lessons, exercises_.front().id.text()));
+}
+
+const Exercise* Desk::after(const Exercise& exercise) const {
+  const Exercise* first = nullptr;
+  for (const Exercise& other : exercises_) {
+    if (!shelf_.record(other.id).solved.empty() || other.id == exercise.id) continue;
+    if (other.id > exercise.id) return &other;
+    if (!first) first = &other;
+  }
+  return first;
+}
+
+std::string Desk::list(const kit::Terminal& terminal) const {
+  std::string out, folder;
+  int solved = 0;
+  for (const Exercise& exercise : exercises_) {
+    const Record record = shelf_.record(exercise.id);
+    solved += record.solved.empty() ? 0 : 1;
+    if (exercise.folder.string() != folder) {
+      folder = exercise.folder.string();
+      out += bold(terminal, folder) + "\n";
+    }
+    const char* mark = !record.solved.empty() ? "✓" : shelf_.current() == exercise.id.text() ? "→" : " ";
+    out += fmt::format(" {} {:<5} {:<10} {:>3} min  {}{}\n", mark, exercise.id.text(), exercise.kind,
+                       exercise.minutes, exercise.title,
+                       record.best ? fmt::format(" (best so far {:.4g})", *record.best) : "");
+  }
+  return out + fmt::format("{} of {} are solved.\n", solved, exercises_.size());
+}
+
+void Desk::tell_editors() const {
+  std::map<std::string, std::pair<std::string, std::string>> commands;
+  for (const Exercise& exercise : exercises_)
+    if (fs::exists(file_of(exercise)))
+      commands[file_of(exercise).string()] = workshop_.editor_command(file_of(exercise));
+  shelf_.tell_editors(commands);
+}
+
+std::string Desk::begin(const Exercise& exercise, const kit::Terminal& terminal) {
+  shelf_.begin(exercise);
+  shelf_.set_current(exercise.id);
+  tell_editors();
+  std::string out = bold(terminal, fmt::format("{} {}", exercise.id.text(), exercise.title)) +
+                    fmt::format("  ({}, about {} minutes)\n\n", exercise.kind, exercise.minutes) +
+                    indented(exercise.task) + fmt::format("\nYour file:\n  {}\n", shown(exercise).string());
+  if (const std::optional<std::string> change = shelf_.changed(exercise)) {
+    out += fmt::format(
+        "\nThis exercise has changed since your file was made. Your file stays as it is; what is given "
+        "now differs so:\n{}\"lessons/practise reset {}\" keeps your file under another name and gives "
+        "the new one.\n",
+        indented(*change), exercise.id.text());
+    shelf_.accept_change(exercise);
+  }
+  return out;
+}
+
+std::string Desk::hint(const Exercise& exercise) {
+  Record record = shelf_.record(exercise.id);
+  const auto all = static_cast<int>(exercise.hints.size());
+  const bool more = record.hints < all;
+  if (more) {
+    ++record.hints;
+    shelf_.remember(exercise.id, record);
+  }
+  std::string out;
+  for (int i = 0; i < record.hints && i < all; ++i)
+    out +=
+        fmt::format("Hint {} of {}:\n{}", i + 1, all, indented(exercise.hints[static_cast<std::size_t>(i)]));
+  if (!more) out += "There are no more hints; the solution is what is left.\n";
+  return out;
+}
+
+std::string Desk::solution(const Exercise& exercise) {
+  Record record = shelf_.record(exercise.id);
+  if (record.solved.empty() && !record.solution_shown) {
+    record.solution_shown = true;
+    shelf_.remember(exercise.id, record);
+  }
+  return fmt::format("A solution of {}:\n{}", exercise.id.text(), indented(exercise.holes()));
+}
+
+std::string Desk::reset(const Exercise& exercise) {
+  const fs::path kept = shelf_.reset(exercise);
+  std::string out = fmt::format("{} is as it was given.\n", shown(exercise).string());
+  if (!kept.empty()) out += fmt::format("Your old file is kept as {}.\n", kept.string());
+  return out;
+}
+
+Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& terminal,
+                          std::optional<std::uint64_t> seed) {
+  shelf_.begin(exercise);
+  shelf_.set_current(exercise.id);
+  if (!seed)
+    seed = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) %
+           1'000'000'007;
+  const fs::path file = file_of(exercise);
+  const std::string answer = content(file);
+  Checked checked;
+  checked.verdict = examiner_.examine(exercise, {file, answer, "yours"}, *seed);
+  const Verdict& verdict = checked.verdict;
+  if (verdict.kind == Verdict::Kind::interrupted) return checked;
+  checked.text = text(verdict, exercise, shown(exercise), answer, terminal);
+
+  Record record = shelf_.record(exercise.id);
+  ++record.tries;
+  const bool first_time = verdict.passed() && record.solved.empty();
+  if (first_time) record.solved = today();
+  if (verdict.passed() && verdict.finding.score) {
+    const double score = *verdict.finding.score;
+    if (record.best && *record.best <= score)
+      checked.text += fmt::format("Your best so far: {:.4g} {}\n", *record.best, verdict.finding.unit);
+    else
+      record.best = score;
+  }
+  shelf_.remember(exercise.id, record);
+  if (first_time) checked.text += "\n" + solution(exercise);
+  return checked;
+}
+
+}  // namespace tapestry::grader

@@ -1,0 +1,80 @@
+#include "lessons/grader/examiner.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace tapestry::grader {
+
+namespace fs = std::filesystem;
+
+Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, std::size_t number) {
+  return workshop.variant(exercise, fmt::format("wrong_{}", number + 1),
+                          exercise.with(exercise.wrong[number]));
+}
+
+Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const {
+  Verdict verdict;
+  const Program program = workshop_.make(exercise, answer);
+  if (program.interrupted) return verdict;
+  if (program.file.empty()) {
+    verdict.kind = Verdict::Kind::compile_error;
+    verdict.details = program.output;
+    verdict.complaint = compile_error(program.output, fs::absolute(answer.file),
+                                      fs::absolute(workshop_.root() / exercise.source));
+    return verdict;
+  }
+  const fs::path finding = workshop_.folder_of(exercise) / answer.key / "finding.json";
+  const Run run = workshop_.judge(exercise, program, seed, finding);
+  if (run.interrupted) return verdict;
+  verdict.details = run.output;
+  if (run.timed_out) {
+    verdict.kind = Verdict::Kind::timeout;
+    return verdict;
+  }
+  try {
+    verdict.finding = finding_from_json(content(finding));
+  } catch (const std::exception&) {  // it ended before it could write
+    verdict.kind = Verdict::Kind::crash;
+    verdict.complaint = crash(run.output, run.signal, fs::absolute(answer.file));
+    return verdict;
+  }
+  verdict.printed = run.output;
+  if (!verdict.finding.fault)
+    verdict.kind = Verdict::Kind::right;
+  else
+    verdict.kind = verdict.finding.fault->kind == Fault::Kind::not_written ? Verdict::Kind::not_written
+                                                                           : Verdict::Kind::wrong;
+  return verdict;
+}
+
+std::optional<std::string> Examiner::recognise(const Exercise& exercise, const Fault& fault,
+                                               std::uint64_t seed) const {
+  const auto like = [&](const Answer& answer) {
+    const Verdict other = judged(exercise, answer, seed);
+    return other.kind == Verdict::Kind::wrong && other.finding.fault->like(fault);
+  };
+  for (std::size_t i = 0; i < exercise.wrong.size(); ++i)
+    if (like(wrong_answer(workshop_, exercise, i))) return exercise.wrong[i].sentence;
+  if (!exercise.symptom.empty() && like(workshop_.variant(exercise, "given", exercise.given())))
+    return exercise.symptom;
+  return std::nullopt;
+}
+
+Verdict Examiner::examine(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const {
+  const auto begin = std::chrono::steady_clock::now();
+  Verdict verdict = judged(exercise, answer, seed);
+  if (verdict.kind == Verdict::Kind::wrong)
+    verdict.reason = recognise(exercise, *verdict.finding.fault, seed);
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return verdict;
+}
+
+bool Examiner::prepare(const Exercise& exercise) const {
+  for (std::size_t i = 0; i < exercise.wrong.size(); ++i)
+    if (workshop_.make(exercise, wrong_answer(workshop_, exercise, i)).seconds > 0) return true;
+  if (exercise.symptom.empty()) return false;
+  return workshop_.make(exercise, workshop_.variant(exercise, "given", exercise.given())).seconds > 0;
+}
+
+}  // namespace tapestry::grader

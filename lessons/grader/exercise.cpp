@@ -1,0 +1,235 @@
+#include "lessons/grader/exercise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+#include "core/tensor/error.hpp"
+
+namespace tapestry::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string trimmed(const std::string& line) {
+  const std::size_t first = line.find_first_not_of(' '), last = line.find_last_not_of(' ');
+  return first == std::string::npos ? "" : line.substr(first, last - first + 1);
+}
+
+bool starts(const std::string& line, const std::string& with) { return line.rfind(with, 0) == 0; }
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Reads a source line by line, and knows where it is.
+class Reader {
+ public:
+  Reader(fs::path shown, const fs::path& file) : shown_(std::move(shown)) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) fail("{}: cannot be read", shown_.string());
+    std::string line;
+    while (std::getline(in, line)) lines_.push_back(line);
+  }
+
+  bool more() const { return at_ < lines_.size(); }
+  const std::string& peek() const { return lines_[at_]; }
+  std::string next() { return lines_[at_++]; }
+  int number() const { return static_cast<int>(at_) + 1; }
+  [[noreturn]] void refuse(const std::string& why) const {
+    fail("{}:{}: {}", shown_.string(), std::min(at_ + 1, lines_.size()), why);
+  }
+
+ private:
+  fs::path shown_;
+  std::vector<std::string> lines_;
+  std::size_t at_ = 0;
+};
+
+void read_head(Reader& in, Exercise& exercise) {
+  std::smatch match;
+  std::string line = in.more() ? in.peek() : "";
+  if (!std::regex_match(line, match, std::regex(R"(// (\d+)\.(\d+) ([a-z0-9_]+): (.+))")))
+    in.refuse("an exercise begins with \"// 11.1 name: its title\"");
+  exercise.id = {std::stoi(match[1]), std::stoi(match[2])};
+  exercise.name = match[3];
+  exercise.title = match[4];
+  in.next();
+  line = in.more() ? in.peek() : "";
+  if (!std::regex_match(
+          line, match,
+          std::regex(
+              R"(// (implement|derive|debug|predict|measure|speed|design), (\d+) minutes?(, limit (\d+) s)?(, fast)?)")))
+    in.refuse("the second line is \"// implement, 10 minutes\", with a kind of exercise that there is");
+  exercise.kind = match[1];
+  exercise.minutes = std::stoi(match[2]);
+  if (match[4].matched) exercise.limit = std::stod(match[4]);
+  exercise.fast = match[5].matched;
+  in.next();
+  while (in.more() && starts(in.peek(), "//")) {
+    const std::string text = in.next();
+    exercise.task += (text.size() > 3 ? text.substr(3) : "") + "\n";
+  }
+  while (starts(exercise.task, "\n")) exercise.task.erase(0, 1);
+  if (exercise.task.empty()) in.refuse("the task is missing");
+}
+
+/// Hints, wrong answers, the symptom: a keyword, and lines that go on with three blanks.
+void read_note(Reader& in, Exercise& exercise) {
+  const std::string line = in.next();
+  const std::size_t colon = line.find(": ");
+  const std::string keyword = line.substr(3, colon - 3);
+  std::string text = line.substr(colon + 2);
+  while (in.more() && starts(in.peek(), "//   ")) text += "\n" + in.next().substr(5);
+  if (keyword == "hint") {
+    exercise.hints.push_back(text);
+  } else if (keyword == "start") {
+    exercise.symptom = text;
+  } else {
+    WrongAnswer wrong{text, {}, {}};
+    while (in.more() && (starts(in.peek(), "// - ") || in.peek() == "// -"))
+      wrong.old_lines += in.next().substr(5) + "\n";
+    while (in.more() && (starts(in.peek(), "// + ") || in.peek() == "// +"))
+      wrong.new_lines += in.peek().size() > 5 ? in.next().substr(5) + "\n" : (in.next(), "\n");
+    if (wrong.old_lines.empty())
+      in.refuse("a wrong answer is followed by lines with \"// - \" and \"// + \"");
+    exercise.wrong.push_back(wrong);
+  }
+}
+
+bool is_note(const std::string& line) {
+  return starts(line, "// hint: ") || starts(line, "// wrong: ") || starts(line, "// start: ");
+}
+
+}  // namespace
+
+std::string ExerciseId::text() const { return fmt::format("{}.{}", lesson, number); }
+
+Exercise read_exercise(const fs::path& root, const fs::path& source) {
+  Reader in(source, root / source);
+  Exercise exercise;
+  exercise.source = source;
+  exercise.folder = source.parent_path().parent_path().filename();
+  read_head(in, exercise);
+  bool open = false;
+  int holes = 0;
+  while (in.more() && in.peek() != "//= judge") {
+    if (is_note(in.peek())) {
+      read_note(in, exercise);
+      continue;
+    }
+    const std::string line = trimmed(in.peek());
+    if (starts(line, "//[") || line == "//]") {
+      if (open == starts(line, "//["))
+        in.refuse(open ? "a hole in a hole" : "a hole ends that has not begun");
+      open = !open;
+      holes += open ? 1 : 0;
+    }
+    exercise.body_ += in.next() + "\n";
+  }
+  if (open) in.refuse("a hole does not end: \"//]\" is missing");
+  if (holes == 0) in.refuse("there is no hole: \"//[ what is asked for\"");
+  if (!in.more()) in.refuse("the judge is missing: \"//= judge\"");
+  in.next();
+  exercise.judge_line = in.number();
+  while (in.more()) exercise.judge += in.next() + "\n";
+  while (exercise.body_.size() > 1 && exercise.body_.substr(exercise.body_.size() - 2) == "\n\n")
+    exercise.body_.pop_back();
+  const std::string wanted = fmt::format("{}_{}.cpp", exercise.id.number, exercise.name);
+  if (source.filename() != wanted ||
+      exercise.folder.string().substr(0, 2) != fmt::format("{:02}", exercise.id.lesson))
+    fail("{}: an exercise {} \"{}\" is kept in lesson {:02} as exercises/{}", source.string(),
+         exercise.id.text(), exercise.name, exercise.id.lesson, wanted);
+  for (const WrongAnswer& wrong : exercise.wrong) exercise.with(wrong);
+  return exercise;
+}
+
+std::string Exercise::program(bool solved) const {
+  std::string out =
+      fmt::format("// {} {}: {}\n// {}, about {} minutes\n//\n", id.text(), name, title, kind, minutes);
+  std::istringstream task_lines(task), body_lines(body_);
+  std::string line;
+  while (std::getline(task_lines, line)) out += line.empty() ? "//\n" : "// " + line + "\n";
+  bool open = false;
+  while (std::getline(body_lines, line)) {
+    const std::string indent = line.substr(0, line.find_first_not_of(' ')), text = trimmed(line);
+    if (starts(text, "//[")) {
+      open = true;
+      out += fmt::format("{}// ↓ your code: {}\n", indent, trimmed(text.substr(3)));
+    } else if (text == "//]") {
+      open = false;
+      out += indent + "// ↑\n";
+    } else if (starts(text, "//:")) {
+      if (!solved) out += text.size() > 4 ? indent + text.substr(4) + "\n" : "\n";
+    } else if (!open || solved) {
+      out += line + "\n";
+    }
+  }
+  return out;
+}
+
+std::string Exercise::given() const { return program(false); }
+std::string Exercise::solution() const { return program(true); }
+
+std::string Exercise::with(const WrongAnswer& mistake) const {
+  const std::vector<std::string> lines = lines_of(solution()), old_lines = lines_of(mistake.old_lines);
+  const auto code = [](const std::string& line) { return trimmed(line.substr(0, line.find("//"))); };
+  const auto same = [&](const std::string& a, const std::string& b) { return code(a) == code(b); };
+  const auto stands = [&](auto from) {
+    return std::search(from, lines.end(), old_lines.begin(), old_lines.end(), same);
+  };
+  const auto at = stands(lines.begin());
+  if (at == lines.end() || stands(at + 1) != lines.end())
+    fail("{}: the lines of the wrong answer \"{}\" do not stand in the solution exactly once:\n{}",
+         source.string(), mistake.sentence, mistake.old_lines);
+  const std::string indent = at->substr(0, at->find_first_not_of(' '));
+  std::string out;
+  for (auto line = lines.begin(); line != at; ++line) out += *line + "\n";
+  for (const std::string& line : lines_of(mistake.new_lines)) out += indent + line + "\n";
+  for (auto line = at + static_cast<std::ptrdiff_t>(old_lines.size()); line != lines.end(); ++line)
+    out += *line + "\n";
+  return out;
+}
+
+std::string Exercise::holes() const {
+  std::string out, line;
+  std::istringstream lines(body_);
+  bool open = false;
+  while (std::getline(lines, line)) {
+    const std::string text = trimmed(line);
+    if (starts(text, "//["))
+      open = true;
+    else if (text == "//]")
+      open = false;
+    else if (open && !starts(text, "//:"))
+      out += line + "\n";
+  }
+  return out;
+}
+
+std::vector<Exercise> read_exercises(const fs::path& root) {
+  std::vector<Exercise> all;
+  for (const fs::directory_entry& lesson : fs::directory_iterator(root / "lessons")) {
+    if (!fs::is_directory(lesson.path() / "exercises")) continue;
+    for (const fs::directory_entry& file : fs::directory_iterator(lesson.path() / "exercises"))
+      if (file.path().extension() == ".cpp")
+        all.push_back(read_exercise(root, fs::relative(file.path(), root)));
+  }
+  std::sort(all.begin(), all.end(), [](const Exercise& a, const Exercise& b) { return a.id < b.id; });
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (all[i].id == all[i - 1].id)
+      fail("{} and {} have the same number", all[i - 1].source.string(), all[i].source.string());
+  return all;
+}
+
+}  // namespace tapestry::grader

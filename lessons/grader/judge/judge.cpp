@@ -1,0 +1,255 @@
+#include "lessons/grader/judge/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/index.hpp"
+#include "lessons/grader/answer.hpp"
+
+namespace tapestry::grader {
+
+namespace {
+
+constexpr Size kMostShown = 12;  // numbers of a row
+
+struct Broken {
+  Fault fault;
+};
+
+std::string text(double x) {
+  if (x == 0) return "0";  // not -0
+  return fmt::format("{:.6g}", x);
+}
+
+/// `count` numbers from `first`, with the place `marked` in the middle of those that are shown.
+std::string row_text(const std::vector<double>& values, Size first, Size count, Size marked) {
+  const Size begin =
+      count <= kMostShown ? 0 : std::clamp(marked - kMostShown / 2, Size{0}, count - kMostShown);
+  const Size end = std::min(count, begin + kMostShown);
+  std::string out = begin > 0 ? "… " : "";
+  for (Size i = begin; i < end; ++i)
+    out += (i == begin ? "" : "  ") + text(values[static_cast<std::size_t>(first + i)]);
+  return out + (end < count ? " …" : "");
+}
+
+bool near(double came, double expected, double scale, double tolerance) {
+  if (came == expected) return true;
+  if (std::isnan(expected)) return std::isnan(came);
+  return std::abs(came - expected) <= tolerance * std::max(1.0, scale);
+}
+
+/// The largest finite magnitude of the values [first, first + count).
+double scale_of(const std::vector<double>& values, Size first, Size count) {
+  double scale = 0;
+  for (Size i = first; i < first + count; ++i) {
+    const double x = std::abs(values[static_cast<std::size_t>(i)]);
+    if (std::isfinite(x)) scale = std::max(scale, x);
+  }
+  return scale;
+}
+
+std::vector<double> sizes_of(const Dims& shape) { return {shape.begin(), shape.end()}; }
+
+/// A gradcheck report names the place by words; its numbers tell mistakes apart.
+std::vector<double> numbers_of(const GradcheckResult& result) {
+  std::vector<double> numbers;
+  for (const GradcheckPlace& place : result.failures) numbers.push_back(place.analytic);
+  return numbers;
+}
+
+}  // namespace
+
+void Judge::claim(const std::string& sentence, const std::function<void()>& body) {
+  if (finding_.fault) return;
+  title_ = sentence;
+  example_.clear();
+  try {
+    body();
+    finding_.right.push_back(sentence);
+  } catch (const Broken& broken) {
+    finding_.fault = broken.fault;
+  } catch (const NotWritten&) {
+    finding_.fault = Fault{Fault::Kind::not_written, claims_, sentence, example_, {}, {}, {}, {}};
+  } catch (const std::exception& error) {
+    finding_.fault = Fault{Fault::Kind::exception, claims_, sentence, example_, error.what(), {}, {}, {}};
+  }
+  ++claims_;
+}
+
+void Judge::wrong(Fault fault) {
+  fault.claim = claims_;
+  fault.title = title_;
+  fault.example = example_;
+  throw Broken{std::move(fault)};
+}
+
+void Judge::each_size(const std::vector<Range>& ranges, const std::function<void(const Sizes&)>& body) {
+  std::set<Sizes> all;
+  Sizes least, most;
+  for (const Range& range : ranges) least.push_back(range.least), most.push_back(range.most);
+  all.insert(least);
+  all.insert(most);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    Sizes one = least;
+    one[i] = most[i];
+    all.insert(one);
+  }
+  for (int tries = 0; tries < 8; ++tries) {
+    Sizes some;
+    for (const Range& range : ranges) some.push_back(random_.between(range.least, range.most));
+    all.insert(some);
+  }
+  std::vector<Sizes> ordered(all.begin(), all.end());
+  const auto elements = [](const Sizes& sizes) {
+    Size product = 1;
+    for (const Size size : sizes) product *= size + 1;
+    return product;
+  };
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const Sizes& a, const Sizes& b) { return elements(a) < elements(b); });
+  for (const Sizes& sizes : ordered) {
+    example_.clear();
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      example_ += fmt::format("{}{} {}", i == 0 ? "" : ", ", ranges[i].name, sizes[i]);
+    body(sizes);
+  }
+  example_.clear();
+}
+
+Tensor Judge::normal(const Dims& shape) {
+  const bool otherwise = ++tensors_ % 3 == 0 && shape.rank() >= 2;
+  Dims made = shape;
+  if (otherwise) std::swap(made[0], made[made.rank() - 1]);
+  std::vector<double> values(static_cast<std::size_t>(shape.count()));
+  for (double& x : values) x = std::round(100 * random_.normal()) / 100;
+  const Tensor dense = tensor(values, made, DType::f64);
+  return otherwise ? transpose(dense, 0, -1) : dense;
+}
+
+Tensor Judge::uniform(const Dims& shape, double low, double high) {
+  std::vector<double> values(static_cast<std::size_t>(shape.count()));
+  for (double& x : values) x = std::floor(100 * random_.uniform(low, high)) / 100;
+  return tensor(values, shape, DType::f64);
+}
+
+Mask Judge::chances(const Dims& shape, double probability) {
+  return Mask::from(1, shape.count(), [&](Size, Size) { return random_.chance(probability); }).reshape(shape);
+}
+
+void Judge::same(const Dims& came, const Dims& expected, const std::string& name) {
+  if (came == expected) return;
+  wrong({Fault::Kind::shape, 0, {}, {}, name, to_string(expected), to_string(came), sizes_of(came)});
+}
+
+void Judge::same(const Tensor& came, const Tensor& expected, const std::string& name, double tolerance) {
+  that(came.defined(),
+       fmt::format("{}: this is no tensor at all (a Tensor that nothing was put into)", name));
+  same(came.shape(), expected.shape(), name);
+  that(came.dtype() == expected.dtype(),
+       fmt::format(
+           "{}: these are f{}, and the inputs are f{}; make constants with the type of their inputs, as "
+           "scalar(2, x.dtype())",
+           name, came.dtype() == DType::f32 ? 32 : 64, expected.dtype() == DType::f32 ? 32 : 64));
+  const std::vector<double> a = came.to_vector(), b = expected.to_vector();
+  const Size columns = expected.rank() == 0 ? 1 : expected.size(-1);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto place = static_cast<Size>(i);
+    const Size row = place / columns * columns;
+    if (near(a[i], b[i], scale_of(b, row, columns), tolerance)) continue;
+    std::string where = name;
+    if (expected.rank() > 0) where += fmt::format(" at {}", to_string(index_of(place, expected.shape())));
+    wrong({Fault::Kind::value,
+           0,
+           {},
+           {},
+           where,
+           row_text(b, row, columns, place - row),
+           row_text(a, row, columns, place - row),
+           a});
+  }
+}
+
+void Judge::same(const std::vector<double>& came, const std::vector<double>& expected,
+                 const std::string& name, double tolerance) {
+  same(Dims{static_cast<Size>(came.size())}, Dims{static_cast<Size>(expected.size())}, name);
+  if (came.empty()) return;
+  same(tensor(came, {static_cast<Size>(came.size())}, DType::f64),
+       tensor(expected, {static_cast<Size>(expected.size())}, DType::f64), name, tolerance);
+}
+
+void Judge::same(const Mask& came, const Mask& expected, const std::string& name) {
+  same(came.shape(), expected.shape(), name);
+  const std::vector<bool> a = came.to_vector(), b = expected.to_vector();
+  const Size columns = expected.rank() == 0 ? 1 : expected.shape().back();
+  const auto row_of = [&](const std::vector<bool>& bits, Size row) {
+    std::string out;
+    for (Size j = 0; j < columns; ++j) out += bits[static_cast<std::size_t>(row + j)] ? "■" : "·";
+    return out;
+  };
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    const auto place = static_cast<Size>(i);
+    const Size row = place / columns * columns;
+    wrong({Fault::Kind::value,
+           0,
+           {},
+           {},
+           fmt::format("{} at {}, which should be {}", name, to_string(index_of(place, expected.shape())),
+                       b[i] ? "allowed" : "hidden"),
+           row_of(b, row),
+           row_of(a, row),
+           std::vector<double>(a.begin(), a.end())});
+  }
+}
+
+void Judge::same(double came, double expected, const std::string& name, double tolerance) {
+  if (near(came, expected, std::abs(expected), tolerance)) return;
+  wrong({Fault::Kind::value, 0, {}, {}, name, text(expected), text(came), {came}});
+}
+
+void Judge::same(const std::string& came, const std::string& expected, const std::string& name) {
+  if (came == expected) return;
+  std::vector<double> characters(came.begin(), came.end());
+  wrong({Fault::Kind::value, 0, {}, {}, name, '"' + expected + '"', '"' + came + '"', std::move(characters)});
+}
+
+void Judge::between(double came, double least, double most, const std::string& name) {
+  if (came >= least && came <= most) return;
+  const std::string wanted = std::isinf(least)  ? fmt::format("at most {}", text(most))
+                             : std::isinf(most) ? fmt::format("at least {}", text(least))
+                                                : fmt::format("{} to {}", text(least), text(most));
+  wrong({Fault::Kind::value, 0, {}, {}, name, wanted, text(came), {came}});
+}
+
+void Judge::predicted(double came, double right, const std::string& name, double tolerance) {
+  if (near(came, right, std::abs(right), tolerance)) return;
+  wrong(
+      {Fault::Kind::sentence, 0, {}, {}, fmt::format("{}: it is not {}", name, text(came)), {}, {}, {came}});
+}
+
+void Judge::that(bool right, const std::string& sentence, const std::vector<double>& behaviour) {
+  if (!right) wrong({Fault::Kind::sentence, 0, {}, {}, sentence, {}, {}, behaviour});
+}
+
+void Judge::judged(const GradcheckResult& result) { that(result.ok(), result.report(), numbers_of(result)); }
+
+void Judge::refuses(const std::function<void()>& call, const std::string& what) {
+  try {
+    call();
+  } catch (const Error&) {
+    return;
+  }
+  wrong({Fault::Kind::sentence, 0, {}, {}, what, {}, {}, {}});
+}
+
+void Judge::score(double value, const std::string& unit) {
+  finding_.score = value;
+  finding_.unit = unit;
+}
+
+}  // namespace tapestry::grader

@@ -1,0 +1,7 @@
+// The smallest answer with its judge. The grader compiles every answer as the build compiles this file.
+#include "lessons/grader/answer.hpp"
+#include "lessons/grader/judge/judge.hpp"
+
+void judge(Judge& judge) {
+  judge.claim("is there", [] {});
+}

@@ -1,0 +1,94 @@
+// lessons/practise: gives exercises, judges answers at each save, and says what is wrong with them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "lessons/grader/desk.hpp"
+#include "lessons/grader/verify.hpp"
+#include "lessons/grader/watch.hpp"
+#include "lessons/kit/program/options.hpp"
+#include "lessons/kit/program/output.hpp"
+
+namespace {
+
+using namespace tapestry;
+using namespace tapestry::grader;
+
+void print(const std::string& text) { fmt::print("{}", text); }
+
+int practise(const std::vector<std::string>& words, std::optional<std::uint64_t> seed,
+             const VerifyOptions& verifying) {
+  static const std::vector<std::string> kCommands{"list", "hint", "solution", "reset", "check", "verify"};
+  std::string command, which;
+  if (!words.empty() && std::find(kCommands.begin(), kCommands.end(), words[0]) != kCommands.end())
+    command = words[0];
+  if (words.size() > (command.empty() ? 0U : 1U)) which = words[command.empty() ? 0 : 1];
+  if (words.size() > (command.empty() ? 1U : 2U))
+    throw kit::UsageError(
+        fmt::format("\"{}\" is one word too many: name one lesson or exercise", words.back()));
+
+  Desk desk(kit::project_folder().empty() ? "." : kit::project_folder());
+  const kit::Terminal terminal = kit::Terminal::of(1);
+  if (command == "verify") return verify(desk, which, verifying) ? kit::kMet : kit::kMissed;
+  if (command == "list") {
+    print(desk.list(terminal));
+    return kit::kMet;
+  }
+  const Exercise& exercise = desk.find(which);
+  if (command == "hint" || command == "solution" || command == "reset") {
+    print(command == "hint"       ? desk.hint(exercise)
+          : command == "solution" ? desk.solution(exercise)
+                                  : desk.reset(exercise));
+    return kit::kMet;
+  }
+  if (command.empty() && terminal.interactive && isatty(0) == 1) {
+    watch(desk, exercise);
+    return kit::kMet;
+  }
+  if (command.empty()) print(desk.begin(exercise, terminal) + "\n");
+  const Desk::Checked checked = desk.check(exercise, terminal, seed);
+  print(checked.text);
+  return checked.verdict.passed() ? kit::kMet : kit::kMissed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Exercises: gives the next one, and judges your file at each save.\n"
+      "  practise                 goes on where you are\n"
+      "  practise 11, 11.2        starts at lesson 11, or at one exercise\n"
+      "  practise list            shows all, and which are solved\n"
+      "  practise hint [11.2]     the next hint\n"
+      "  practise solution [11.2] the solution\n"
+      "  practise reset [11.2]    starts afresh; the old file is kept under another name\n"
+      "  practise check [11.2]    judges once: 0 right, 1 not yet, 2 a bad option or file\n"
+      "  practise verify [11.2]   for authors: tries holes, solutions and wrong answers",
+      "practise");
+  std::vector<std::string> words;
+  std::optional<std::uint64_t> seed;
+  VerifyOptions verifying;
+  app.add_option("what", words, "a lesson, an exercise or a command")->expected(0, 3);
+  app.add_option("--seed", seed, "of the examples; another at each check by default");
+  app.add_option("--seeds", verifying.seeds,
+                 "verify: how many seeds each solution and wrong answer is tried with")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--changes", verifying.changes,
+                 "verify: how many changes of one word each solution is tried with")
+      ->check(CLI::Range(0, 1000));
+  kit::Output output;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kit::kMet : kit::kUsage;
+  }
+  try {
+    return practise(words, seed, verifying);
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    fmt::print(stderr, "practise: {}\n", error.what());
+    return kit::kUsage;
+  }
+}

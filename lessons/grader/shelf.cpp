@@ -1,0 +1,154 @@
+#include "lessons/grader/shelf.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "lessons/grader/workshop.hpp"
+#include "lessons/kit/program/files.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+
+namespace tapestry::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Lines that went with "- ", lines that came with "+ ", by the longest common subsequence.
+std::string difference(const std::string& before, const std::string& after) {
+  const std::vector<std::string> a = lines_of(before), b = lines_of(after);
+  std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1, 0));
+  for (std::size_t i = a.size(); i-- > 0;)
+    for (std::size_t j = b.size(); j-- > 0;)
+      common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+  std::string out;
+  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    if (i < a.size() && j < b.size() && a[i] == b[j])
+      ++i, ++j;
+    else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1]))
+      out += "- " + a[i++] + "\n";
+    else
+      out += "+ " + b[j++] + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+Shelf::Shelf(fs::path root) : root_(std::move(root)) {
+  const fs::path file = root_ / "practise/.state/progress.json";
+  if (!fs::exists(file)) return;
+  const Json json = Json::parse(content(file), nullptr, false);
+  if (!json.is_object())
+    throw kit::UsageError(fmt::format(
+        "{} is damaged: mend it, or delete it to begin again (your answers stay)", file.string()));
+  current_ = json.value("current", "");
+  const Json exercises = json.value("exercises", Json::object());
+  for (const auto& [id, entry] : exercises.items()) {
+    Record& record = records_[id];
+    record.tries = entry.value("tries", 0);
+    record.hints = entry.value("hints", 0);
+    record.solved = entry.value("solved", "");
+    record.solution_shown = entry.value("solution_shown", false);
+    if (entry.contains("best")) record.best = entry["best"].get<double>();
+  }
+}
+
+void Shelf::save() const {
+  Json json{{"current", current_}, {"exercises", Json::object()}};
+  for (const auto& [id, record] : records_) {
+    Json& entry = json["exercises"][id];
+    entry = {{"tries", record.tries},
+             {"hints", record.hints},
+             {"solved", record.solved},
+             {"solution_shown", record.solution_shown}};
+    if (record.best) entry["best"] = *record.best;
+  }
+  fs::create_directories(root_ / "practise/.state");
+  kit::write_atomically(root_ / "practise/.state/progress.json", json.dump(1) + "\n");
+}
+
+fs::path Shelf::answer_of(const Exercise& exercise) const {
+  return fs::path("practise") / exercise.folder / exercise.source.filename();
+}
+
+fs::path Shelf::given_of(const Exercise& exercise) const {
+  return root_ / "practise/.state/given" / exercise.folder / exercise.source.filename();
+}
+
+void Shelf::begin(const Exercise& exercise) const {
+  const fs::path answer = root_ / answer_of(exercise);
+  if (fs::exists(answer)) return;
+  kit::make_writable_folder(answer.parent_path());
+  accept_change(exercise);
+  kit::write_atomically(answer, exercise.given());
+}
+
+fs::path Shelf::reset(const Exercise& exercise) {
+  const fs::path answer = answer_of(exercise);
+  fs::path kept;
+  if (fs::exists(root_ / answer)) {
+    const std::string day = fmt::format("{:%Y-%m-%d_%H.%M.%S}", fmt::localtime(std::time(nullptr)));
+    kept = answer.parent_path() / fmt::format("{}.{}.cpp", answer.stem().string(), day);
+    for (int more = 2; fs::exists(root_ / kept); ++more)
+      kept = answer.parent_path() / fmt::format("{}.{}_{}.cpp", answer.stem().string(), day, more);
+    fs::rename(root_ / answer, root_ / kept);
+  }
+  begin(exercise);
+  return kept;
+}
+
+std::optional<std::string> Shelf::changed(const Exercise& exercise) const {
+  const std::string was = content(given_of(exercise)), is = exercise.given();
+  if (was.empty() || was == is) return std::nullopt;
+  return difference(was, is);
+}
+
+void Shelf::accept_change(const Exercise& exercise) const {
+  fs::create_directories(given_of(exercise).parent_path());
+  kit::write_atomically(given_of(exercise), exercise.given());
+}
+
+Record Shelf::record(const ExerciseId& id) const {
+  const auto found = records_.find(id.text());
+  return found == records_.end() ? Record{} : found->second;
+}
+
+void Shelf::remember(const ExerciseId& id, const Record& record) {
+  records_[id.text()] = record;
+  save();
+}
+
+std::optional<std::string> Shelf::current() const {
+  if (current_.empty()) return std::nullopt;
+  return current_;
+}
+
+void Shelf::set_current(const ExerciseId& id) {
+  if (current_ == id.text()) return;
+  current_ = id.text();
+  save();
+}
+
+void Shelf::tell_editors(const std::map<std::string, std::pair<std::string, std::string>>& commands) const {
+  Json json = Json::array();
+  for (const auto& [file, command] : commands)
+    json.push_back({{"directory", command.first}, {"command", command.second}, {"file", file}});
+  const fs::path file = root_ / "practise/compile_commands.json";
+  const std::string text = json.dump(1) + "\n";
+  if (content(file) != text) kit::write_atomically(file, text);
+}
+
+}  // namespace tapestry::grader

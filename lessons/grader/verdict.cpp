@@ -1,0 +1,103 @@
+#include "lessons/grader/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+namespace tapestry::grader {
+
+namespace {
+
+std::string indented(const std::string& text, const std::string& by) {
+  std::string out, line;
+  std::istringstream lines(text);
+  while (std::getline(lines, line)) out += line.empty() ? "\n" : by + line + "\n";
+  return out;
+}
+
+std::string line_of(const std::string& text, int number) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int i = 0; i < number && std::getline(lines, line); ++i) {
+  }
+  return line;
+}
+
+std::string fault_text(const Fault& fault, const std::optional<std::string>& reason,
+                       const kit::Terminal& terminal) {
+  std::string out = paint(terminal, kit::kRed, "✗ ") + bold(terminal, fault.title) + "\n";
+  if (!fault.example.empty()) out += fmt::format("    with {}\n", fault.example);
+  switch (fault.kind) {
+    case Fault::Kind::value:
+    case Fault::Kind::shape:
+      out += fmt::format("    {}{}\n", fault.kind == Fault::Kind::shape ? "the shape of " : "", fault.what);
+      out += fmt::format("      expected  {}\n      came      {}\n", fault.expected,
+                         paint(terminal, kit::kRed, fault.came));
+      break;
+    case Fault::Kind::exception:
+      out += "    Your code throws:\n" + indented(fault.what, "      ");
+      break;
+    case Fault::Kind::sentence:
+      if (!reason || fault.what.size() > 0) out += indented(fault.what, "    ");
+      break;
+    case Fault::Kind::not_written:
+      break;
+  }
+  if (reason) out += "\n" + indented(*reason, "  → ");
+  return out;
+}
+
+std::string complaint_text(const Complaint& complaint, const std::filesystem::path& answer,
+                           const std::string& answer_text, const kit::Terminal& terminal) {
+  std::string out = indented(complaint.sentence, "    ");
+  if (complaint.line > 0) {
+    const std::string source = line_of(answer_text, complaint.line);
+    out = fmt::format("    {}:{}\n      {}\n", answer.string(), complaint.line,
+                      bold(terminal, source.substr(std::min(source.find_first_not_of(' '), source.size())))) +
+          out;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Verdict& verdict, const Exercise& exercise, const std::filesystem::path& answer,
+                 const std::string& answer_text, const kit::Terminal& terminal) {
+  std::string out;
+  if (!verdict.printed.empty()) out += "Your program printed:\n" + indented(verdict.printed, "  │ ") + "\n";
+  for (const std::string& right : verdict.finding.right)
+    out += paint(terminal, kit::kGreen, "✓ ") + right + "\n";
+  const std::string cross = paint(terminal, kit::kRed, "✗ ");
+  switch (verdict.kind) {
+    case Verdict::Kind::right:
+      out += "\n" + paint(terminal, kit::kGreen, fmt::format("Exercise {} is solved.", exercise.id.text())) +
+             "\n";
+      if (verdict.finding.score)
+        out += fmt::format("Your result: {:.4g} {}\n", *verdict.finding.score, verdict.finding.unit);
+      break;
+    case Verdict::Kind::wrong:
+      out += fault_text(*verdict.finding.fault, verdict.reason, terminal);
+      break;
+    case Verdict::Kind::not_written:
+      out += fmt::format("Not written yet: write your code between the lines with ↓ and ↑ in\n  {}\n",
+                         answer.string());
+      break;
+    case Verdict::Kind::compile_error:
+      out +=
+          cross + "It does not compile.\n" + complaint_text(verdict.complaint, answer, answer_text, terminal);
+      break;
+    case Verdict::Kind::crash:
+      out += cross + "It crashes.\n" + complaint_text(verdict.complaint, answer, answer_text, terminal);
+      break;
+    case Verdict::Kind::timeout:
+      out += cross + fmt::format("It does not end within {:g} seconds: look for a loop without an end.\n",
+                                 exercise.limit);
+      break;
+    case Verdict::Kind::interrupted:
+      out += "Interrupted.\n";
+      break;
+  }
+  return out;
+}
+
+}  // namespace tapestry::grader

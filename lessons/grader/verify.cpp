@@ -1,0 +1,188 @@
+#include "lessons/grader/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "lessons/kit/random.hpp"
+
+namespace tapestry::grader {
+
+namespace {
+
+struct Count {
+  int solutions = 0, holes = 0, wrong = 0, refused_changes = 0, passed_changes = 0, unbuildable = 0;
+};
+
+/// One exercise. Its faults are lines that name it.
+class Trial {
+ public:
+  Trial(const Workshop& workshop, const Exercise& exercise, const VerifyOptions& options)
+      : workshop_(workshop), examiner_(workshop), exercise_(exercise), options_(options) {}
+
+  void run() {
+    if (exercise_.wrong.size() < 2) fault("has fewer than two wrong answers");
+    if (exercise_.hints.size() < 2) fault("has fewer than two hints");
+    given();
+    solution();
+    for (std::size_t i = 0; i < exercise_.wrong.size(); ++i) wrong(i);
+    if (options_.changes > 0) changes();
+  }
+
+  std::string faults, remarks;
+  Count count;
+
+ private:
+  void fault(const std::string& what) { faults += fmt::format("{}: {}\n", exercise_.id.text(), what); }
+
+  Verdict examine(const Answer& answer, int seed) const {
+    return examiner_.examine(exercise_, answer, static_cast<std::uint64_t>(seed) * 7919);
+  }
+
+  std::string what_it_says(const Verdict& verdict) const {
+    const bool builds = verdict.kind != Verdict::Kind::compile_error && verdict.kind != Verdict::Kind::crash;
+    return text(verdict, exercise_, "answer.cpp", "", {}) +
+           (builds ? "" : verdict.details.substr(0, 600) + "\n");
+  }
+
+  void given() {
+    const Verdict verdict = examine(workshop_.variant(exercise_, "given", exercise_.given()), 1);
+    const bool right = exercise_.symptom.empty()
+                           ? verdict.kind == Verdict::Kind::not_written
+                           : verdict.kind == Verdict::Kind::wrong && verdict.reason == exercise_.symptom;
+    if (!right) fault("what is given does not say so:\n" + what_it_says(verdict));
+    count.holes += right ? 1 : 0;
+  }
+
+  void solution() {
+    const Answer answer = workshop_.variant(exercise_, "solution", exercise_.solution());
+    for (int seed = 1; seed <= options_.seeds; ++seed) {
+      const Verdict verdict = examine(answer, seed);
+      count.solutions += verdict.passed() ? 1 : 0;
+      if (!verdict.passed())
+        return fault(fmt::format("the solution fails at seed {}:\n{}", seed, what_it_says(verdict)));
+    }
+  }
+
+  void wrong(std::size_t number) {
+    const std::string& sentence = exercise_.wrong[number].sentence;
+    const Answer answer = wrong_answer(workshop_, exercise_, number);
+    for (int seed = 1; seed <= options_.seeds; ++seed) {
+      const Verdict verdict = examine(answer, seed);
+      if (verdict.kind != Verdict::Kind::wrong || verdict.reason != sentence)
+        return fault(fmt::format("at seed {} the wrong answer \"{}\" gets\n{}", seed, sentence,
+                                 what_it_says(verdict)));
+    }
+    ++count.wrong;
+  }
+
+  /// Words of the holes, each replaced by another of its kind.
+  void changes() {
+    static const std::array<std::pair<const char*, const char*>, 18> kSwaps{{{" + ", " - "},
+                                                                             {" - ", " + "},
+                                                                             {" * ", " + "},
+                                                                             {" / ", " * "},
+                                                                             {" < ", " <= "},
+                                                                             {" <= ", " < "},
+                                                                             {" > ", " >= "},
+                                                                             {" >= ", " > "},
+                                                                             {" == ", " != "},
+                                                                             {" && ", " || "},
+                                                                             {" += ", " = "},
+                                                                             {"true", "false"},
+                                                                             {"tanh(", "sigmoid("},
+                                                                             {"-1", "-2"},
+                                                                             {"-2", "-1"},
+                                                                             {"1", "2"},
+                                                                             {"0", "1"},
+                                                                             {"2", "3"}}};
+    const std::string whole = exercise_.solution(), holes = exercise_.holes();
+    std::set<std::string> changed;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = holes.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      const std::string line = holes.substr(begin, end - begin + 1);
+      const std::size_t at = whole.find(line), comment = line.find("//");
+      if (at == std::string::npos) continue;
+      for (const auto& [from, to] : kSwaps)
+        for (std::size_t place = 0; (place = line.find(from, place)) != std::string::npos && place < comment;
+             ++place)
+          changed.insert(std::string(whole).replace(at + place, std::string(from).size(), to));
+    }
+    std::vector<std::string> order(changed.begin(), changed.end());
+    kit::Random random(static_cast<std::uint64_t>(exercise_.id.lesson * 100 + exercise_.id.number));
+    random.shuffle(order);
+    if (order.size() > static_cast<std::size_t>(options_.changes))
+      order.resize(static_cast<std::size_t>(options_.changes));
+    for (const std::string& one : order) {
+      const Verdict verdict = examine(workshop_.variant(exercise_, "changed", one), 1);
+      count.unbuildable += verdict.kind == Verdict::Kind::compile_error ? 1 : 0;
+      count.refused_changes += verdict.passed() || verdict.kind == Verdict::Kind::compile_error ? 0 : 1;
+      count.passed_changes += verdict.passed() ? 1 : 0;
+      if (!verdict.passed()) continue;
+      std::size_t line = 0, from = 0;
+      while (one[line] == whole[line]) ++line;
+      from = one.rfind('\n', line) + 1;
+      remarks += fmt::format("{}: passes with {}\n", exercise_.id.text(),
+                             one.substr(from, one.find('\n', from) - from));
+    }
+  }
+
+  const Workshop& workshop_;
+  const Examiner examiner_;
+  const Exercise& exercise_;
+  const VerifyOptions& options_;
+};
+
+}  // namespace
+
+bool verify(const Desk& desk, const std::string& which, const VerifyOptions& options) {
+  std::vector<const Exercise*> chosen;
+  for (const Exercise& exercise : desk.exercises())
+    if (which.empty() || exercise.id.text() == which || std::to_string(exercise.id.lesson) == which)
+      chosen.push_back(&exercise);
+  if (chosen.empty()) chosen.push_back(&desk.find(which));  // says which there are
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  Count all;
+  bool sound = true;
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < chosen.size();) {
+      Trial trial(desk.workshop(), *chosen[i], options);
+      try {
+        trial.run();
+      } catch (const std::exception& error) {
+        trial.faults += fmt::format("{}: {}\n", chosen[i]->id.text(), error.what());
+      }
+      const std::lock_guard lock(mutex);
+      fmt::print("{}{}", trial.faults, trial.remarks);
+      std::fflush(stdout);
+      sound = sound && trial.faults.empty();
+      const Count& count = trial.count;
+      all.holes += count.holes, all.solutions += count.solutions, all.wrong += count.wrong;
+      all.refused_changes += count.refused_changes, all.passed_changes += count.passed_changes;
+      all.unbuildable += count.unbuildable;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  std::size_t wrong = 0;
+  for (const Exercise* exercise : chosen) wrong += exercise->wrong.size();
+  fmt::print(
+      "{} exercises: {} holes fail as they should, {} solutions × seeds of {} pass, {} of {} wrong answers get their own "
+      "sentence at {} seeds",
+      chosen.size(), all.holes, all.solutions, static_cast<int>(chosen.size()) * options.seeds, all.wrong,
+      wrong, options.seeds);
+  if (options.changes > 0)
+    fmt::print("; of changed solutions {} are refused, {} pass, {} do not compile", all.refused_changes,
+               all.passed_changes, all.unbuildable);
+  fmt::print("\n");
+  return sound;
+}
+
+}  // namespace tapestry::grader

@@ -1,0 +1,166 @@
+#include "lessons/grader/watch.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <tuple>
+
+#include "lessons/grader/interrupt.hpp"
+#include "lessons/kit/program/wrap.hpp"
+
+namespace tapestry::grader {
+
+namespace {
+
+/// Single keys without Enter, while it lives.
+class RawKeys {
+ public:
+  RawKeys() : on_(tcgetattr(0, &before_) == 0) {
+    if (!on_) return;
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // signals stay: Ctrl-C ends it
+    tcsetattr(0, TCSANOW, &raw);
+  }
+  ~RawKeys() {
+    if (on_) tcsetattr(0, TCSANOW, &before_);
+  }
+  RawKeys(const RawKeys&) = delete;
+  RawKeys& operator=(const RawKeys&) = delete;
+
+ private:
+  termios before_{};
+  bool on_;
+};
+
+/// What changes when a file is saved, in place or by a new file under its name.
+using Saved = std::tuple<ino_t, off_t, time_t, long>;
+
+Saved saved(const std::filesystem::path& file) {
+  struct stat at = {};
+  if (stat(file.c_str(), &at) != 0) return {};
+  return {at.st_ino, at.st_size, at.st_mtim.tv_sec, at.st_mtim.tv_nsec};
+}
+
+constexpr char kNothing = 0, kEnd = 4;
+
+/// A key within so many milliseconds.
+char key_within(int milliseconds) {
+  pollfd input{0, POLLIN, 0};
+  const int ready = poll(&input, 1, milliseconds);
+  if (ready <= 0) return kNothing;
+  char key = kEnd;
+  const ssize_t count = read(0, &key, 1);
+  return count == 1 ? key : kEnd;
+}
+
+void show(const std::string& text) {
+  kit::Wrap wrap;
+  const std::string rows =
+      wrap(text, kit::Terminal::of(1).columns) + wrap("\n", kit::Terminal::of(1).columns);
+  std::fwrite(rows.data(), 1, rows.size(), stdout);
+  std::fflush(stdout);
+}
+
+void show_anew(const std::string& text) {
+  if (kit::Terminal::of(1).interactive) std::fputs("\x1b[2J\x1b[3J\x1b[H", stdout);
+  show(text);
+}
+
+std::string keys(bool solved) {
+  return fmt::format(
+      "{}n next · h hint · s solution · c compiler's or crash's words · l list · r reset · q quit",
+      solved ? "" : "Waiting for a save.   ");
+}
+
+}  // namespace
+
+void watch(Desk& desk, const Exercise& first) {
+  watch_for_interrupts();
+  const RawKeys raw;
+  const Exercise* exercise = &first;
+  std::string page, asked;  // what stands on the screen; the key that wants a second press
+  Verdict last;
+  Saved seen;
+
+  const auto judge = [&] {
+    const kit::Terminal terminal = kit::Terminal::of(1);
+    seen = saved(desk.file_of(*exercise));  // before reading: a save in the meantime is judged again
+    show("judging …");
+    const Desk::Checked checked = desk.check(*exercise, terminal);
+    if (checked.verdict.kind == Verdict::Kind::interrupted) return;
+    last = checked.verdict;
+    page = desk.begin(*exercise, terminal) + "\n" + checked.text;
+    show_anew(page + fmt::format("\n({:.1f} s)  ", last.seconds) + keys(last.passed()));
+  };
+
+  desk.begin(*exercise, kit::Terminal::of(1));
+  judge();
+  bool prepared = false;
+  while (!interrupted()) {
+    const char key = key_within(prepared ? 100 : 0);
+    if (key == kNothing) {
+      const Saved now = saved(desk.file_of(*exercise));
+      if (now != seen && now != Saved{}) {
+        key_within(30);  // let the editor finish
+        judge();
+        prepared = false;
+      } else if (!prepared) {
+        prepared = !desk.examiner().prepare(*exercise);
+      }
+      continue;
+    }
+    const bool again = !asked.empty() && asked[0] == key;
+    asked.clear();
+    switch (key) {
+      case 'n':
+        if (const Exercise* next = desk.after(*exercise)) {
+          exercise = next;
+          desk.begin(*exercise, kit::Terminal::of(1));
+          judge();
+          prepared = false;
+        } else {
+          show("Every exercise is solved.");
+        }
+        break;
+      case 'h':
+        show(desk.hint(*exercise));
+        break;
+      case 's':
+        if (last.passed() || again) {
+          show(desk.solution(*exercise));
+        } else {
+          show("The solution tells all. Press s again to see it, or h for a hint.");
+          asked = "s";
+        }
+        break;
+      case 'c':
+        show(last.details.empty() ? "Nothing was printed." : last.details);
+        break;
+      case 'l':
+        show(desk.list(kit::Terminal::of(1)));
+        break;
+      case 'r':
+        if (again) {
+          show(desk.reset(*exercise));
+          judge();
+        } else {
+          show("Press r again to start this exercise afresh; your file is kept under another name.");
+          asked = "r";
+        }
+        break;
+      case 'q':
+      case kEnd:
+        return;
+      default:
+        show(keys(false));
+        break;
+    }
+  }
+}
+
+}  // namespace tapestry::grader

@@ -1,0 +1,62 @@
+// Where answers become programs: compiled as the build compiles judge/sample.cpp, linked, run.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "lessons/grader/exercise.hpp"
+#include "lessons/grader/process.hpp"
+
+namespace tapestry::grader {
+
+/// One answer to an exercise: the learner's, the solution or a wrong one.
+struct Answer {
+  std::filesystem::path file;  // as the compiler is given it
+  std::string text;            // its content
+  std::string key;             // the folder below build/…/practise/11.1 that its program is kept in
+};
+
+struct Program {
+  std::filesystem::path file;  // empty: it did not compile or link
+  std::string output;          // the compiler's
+  bool interrupted = false;
+  double seconds = 0;
+};
+
+class Workshop {
+ public:
+  /// `build` is the configured folder, build/release. Throws Error if it does not know how to compile
+  /// answers.
+  Workshop(std::filesystem::path root, std::filesystem::path build);
+
+  /// Compiles and links; nothing is done again for the same text, judge, headers and libraries.
+  Program make(const Exercise& exercise, const Answer& answer) const;
+
+  /// Of a variant of the exercise: writes it to a file beside its program.
+  Answer variant(const Exercise& exercise, const std::string& key, const std::string& text) const;
+
+  /// Judges with a seed. `finding` is where the program writes what it found.
+  Run judge(const Exercise& exercise, const Program& program, std::uint64_t seed,
+            const std::filesystem::path& finding) const;
+
+  /// How an editor compiles the file, for compile_commands.json: folder, command.
+  std::pair<std::string, std::string> editor_command(const std::filesystem::path& file) const;
+
+  std::filesystem::path folder_of(const Exercise& exercise) const;
+  const std::filesystem::path& root() const { return root_; }
+
+ private:
+  struct Kind {                         // of compiling: with checks of memory, or fast
+    std::string folder, compile, link;  // link: compiler and options, a new line, libraries
+  };
+  const Kind& kind_of(const Exercise& exercise) const { return exercise.fast ? fast_ : checked_; }
+  std::string stamp(const Kind& kind, const std::string& text) const;
+
+  std::filesystem::path root_, build_;
+  Kind checked_, fast_;
+};
+
+/// The whole of a file; "" where there is none.
+std::string content(const std::filesystem::path& file);
+
+}  // namespace tapestry::grader
