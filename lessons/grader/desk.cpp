@@ -27,10 +27,10 @@ std::string indented(const std::string& text) {
 
 }  // namespace
 
-Desk::Desk(const fs::path& root)
+Desk::Desk(const fs::path& root, const fs::path& build)
     : root_(fs::absolute(root).lexically_normal()),
       exercises_(read_exercises(root_)),
-      workshop_(root_, root_ / "build/release"),
+      workshop_(root_, build),
       examiner_(workshop_),
       shelf_(root_) {
   if (exercises_.empty()) fail("there is no exercise in {}", (root_ / "lessons").string());
@@ -55,8 +55,7 @@ const Exercise& Desk::find(const std::string& which) const {
   const Exercise* first = nullptr;
   for (const Exercise& exercise : exercises_) {
     if (exercise.id.text() == which) return exercise;
-    if (std::to_string(exercise.id.lesson) != which && fmt::format("{:02}", exercise.id.lesson) != which)
-      continue;
+    if (!exercise.is_of_lesson(which)) continue;
     if (!first) first = &exercise;
     if (shelf_.record(exercise.id).solved.empty()) return exercise;
   }

@@ -13,13 +13,12 @@ namespace tapestry::grader {
 
 class Desk {
  public:
-  /// `root` as seen from here; build/release below it. Reads all exercises; throws kit::UsageError or Error.
-  explicit Desk(const std::filesystem::path& root);
+  /// The project's folder and its configured build. Reads all exercises; throws kit::UsageError or Error.
+  Desk(const std::filesystem::path& root, const std::filesystem::path& build);
 
   const std::vector<Exercise>& exercises() const { return exercises_; }
-  /// "11" (its first that is not solved), "11.2", or "" (the one worked on last, else the first not
-  /// solved). Throws
-  /// kit::UsageError naming those there are.
+  /// "11" (its first that is not solved), "11.2", or "" (the one worked on last, else the first not solved).
+  /// Throws kit::UsageError naming those there are.
   const Exercise& find(const std::string& which) const;
   /// The next that is not solved, after this one and then from the start; nothing if all are.
   const Exercise* after(const Exercise& exercise) const;
@@ -36,8 +35,8 @@ class Desk {
     Verdict verdict;
     std::string text;
   };
-  /// Judges the answer as it stands in its file now, with a seed of its own at each call, and remembers
-  /// the result.
+  /// Judges the answer as it stands in its file now, with a seed of its own at each call, and remembers the
+  /// result.
   Checked check(const Exercise& exercise, const kit::Terminal& terminal,
                 std::optional<std::uint64_t> seed = {});
 

@@ -178,6 +178,10 @@ std::string Exercise::program(bool solved) const {
   return out;
 }
 
+bool Exercise::is_of_lesson(const std::string& number) const {
+  return number == std::to_string(id.lesson) || number == fmt::format("{:02}", id.lesson);
+}
+
 std::string Exercise::given() const { return program(false); }
 std::string Exercise::solution() const { return program(true); }
 

@@ -60,6 +60,8 @@ struct Exercise {
   std::filesystem::path source;  // relative to the project
   std::filesystem::path folder;  // of its lesson: "11_bahdanau"
 
+  /// Whether it belongs to the lesson of this number: "7" or "07".
+  bool is_of_lesson(const std::string& number) const;
   /// What the learner gets.
   std::string given() const;
   /// The solved answer, with the holes' marks as in given().

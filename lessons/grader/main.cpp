@@ -29,7 +29,7 @@ int practise(const std::vector<std::string>& words, std::optional<std::uint64_t>
     throw kit::UsageError(
         fmt::format("\"{}\" is one word too many: name one lesson or exercise", words.back()));
 
-  Desk desk(kit::project_folder().empty() ? "." : kit::project_folder());
+  Desk desk(kit::project_folder().empty() ? "." : kit::project_folder(), TAPESTRY_BUILD_DIR);
   const kit::Terminal terminal = kit::Terminal::of(1);
   if (command == "verify") return verify(desk, which, verifying) ? kit::kMet : kit::kMissed;
   if (command == "list") {

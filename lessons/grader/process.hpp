@@ -20,8 +20,7 @@ struct Run {
 
 /// `words[0]` is looked up in PATH; `environment` is added to this process's. The program and all that it
 /// starts are ended at the limit (in seconds), and when this process is told to stop. It gets no input.
-/// Throws Error if
-/// it cannot be started.
+/// Throws Error if it cannot be started.
 Run run(const std::vector<std::string>& words, double limit,
         const std::map<std::string, std::string>& environment = {});
 

@@ -27,8 +27,7 @@ struct Verdict {
 };
 
 /// For a terminal or a file: what is right, then the first thing that is wrong. `answer` is the learner's
-/// file as it
-/// is shown, with its text for the line of a complaint.
+/// file as it is shown, with its text for the line of a complaint.
 std::string text(const Verdict& verdict, const Exercise& exercise, const std::filesystem::path& answer,
                  const std::string& answer_text, const kit::Terminal& terminal);
 

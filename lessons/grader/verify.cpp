@@ -143,7 +143,7 @@ class Trial {
 bool verify(const Desk& desk, const std::string& which, const VerifyOptions& options) {
   std::vector<const Exercise*> chosen;
   for (const Exercise& exercise : desk.exercises())
-    if (which.empty() || exercise.id.text() == which || std::to_string(exercise.id.lesson) == which)
+    if (which.empty() || exercise.id.text() == which || exercise.is_of_lesson(which))
       chosen.push_back(&exercise);
   if (chosen.empty()) chosen.push_back(&desk.find(which));  // says which there are
   std::atomic<std::size_t> next = 0;

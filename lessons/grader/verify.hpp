@@ -1,6 +1,5 @@
-// Proves that exercises do what they should: what is given fails, the solution passes, each wrong answer
-// gets its own
-// sentence, and changed solutions do not pass.
+// Proves that exercises do what they should: what is given fails, the solution passes, each wrong answer gets
+// its own sentence, and changed solutions do not pass.
 #pragma once
 
 #include "lessons/grader/desk.hpp"
@@ -12,9 +11,8 @@ struct VerifyOptions {
   int changes = 0;
 };
 
-/// Of one exercise, one lesson ("11"), or all (""). Prints a line for each fault and a table at the end;
-/// true if there
-/// is no fault. Changes that pass are printed, and are no fault: somebody judges whether they change
+/// Of one exercise, one lesson ("11"), or all (""). Prints a line for each fault and a table at the end; true
+/// if there is no fault. Changes that pass are printed, and are no fault: somebody judges whether they change
 /// anything.
 bool verify(const Desk& desk, const std::string& which, const VerifyOptions& options);
 

@@ -40,6 +40,7 @@ std::string row_text(const std::vector<double>& values, Size first, Size count, 
 bool near(double came, double expected, double scale, double tolerance) {
   if (came == expected) return true;
   if (std::isnan(expected)) return std::isnan(came);
+  if (std::isinf(expected)) return false;
   return std::abs(came - expected) <= tolerance * std::max(1.0, scale);
 }
 

@@ -41,9 +41,8 @@ class Judge {
 
   // Examples.
 
-  /// Calls the body with some 12 combinations, among them the smallest, each size at its largest alone,
-  /// and all
-  /// at their largest; fewest elements first, so the first that fails is the smallest. The sizes are the
+  /// Calls the body with some 12 combinations, among them the smallest, each size at its largest alone, and
+  /// all at their largest; fewest elements first, so the first that fails is the smallest. The sizes are the
   /// example that a verdict names.
   void each_size(const std::vector<Range>& ranges, const std::function<void(const Sizes&)>& body);
   /// What a verdict calls the input from now on, until the claim ends.

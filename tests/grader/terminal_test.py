@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""The grader as a learner has it: on a terminal with each key and each way of saving, piped, and in bad surroundings.
+
+usage: terminal_test.py PRACTISE
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PRACTISE = None
+
+EXERCISE = """// {lesson}.{number} {name}: {title}
+// implement, 5 minutes, limit 4 s
+//
+// Give {title}.
+#include "lessons/grader/answer.hpp"
+
+double {name}(double x) {{
+  //[ one line
+  //: return not_written_yet();
+  return {right};
+  //]
+}}
+
+// hint: The first hint.
+// hint: The second hint.
+// wrong: This adds two.
+// - return {right};
+// + return x + 2;
+// wrong: This is the square.
+// - return {right};
+// + return x * x;
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+void judge(Judge& judge) {{
+  judge.claim("is right at 3", [&] {{ judge.same({name}(3), {at_three}, "the result"); }});
+  judge.claim("is right anywhere", [&] {{
+    const double x = judge.random().uniform(5, 9);
+    judge.same({name}(x), {at_three} / 3.0 * x, "the result");
+  }});
+}}
+"""
+
+
+class Terminal:
+    """The grader on a pseudo-terminal; what it prints is collected in `text`."""
+
+    def __init__(self, course, *words):
+        self.text = ""
+        self.pid, self.screen = pty.fork()
+        if self.pid == 0:
+            os.chdir(course)
+            os.environ.update(TAPESTRY_ROOT=".", TERM="xterm", NO_COLOR="")
+            os.execv(PRACTISE, ["practise", *words])
+
+    def wait_for(self, pattern, seconds=60):
+        """Reads until the pattern has come, and forgets all up to its end."""
+        end = time.monotonic() + seconds
+        while True:
+            plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.text.replace("\r", ""))
+            match = re.search(pattern, plain)
+            if match:
+                before, self.text = plain[: match.end()], plain[match.end():]
+                return before
+            if time.monotonic() > end:
+                raise AssertionError(f"{pattern!r} did not come; there is:\n{plain}")
+            if select.select([self.screen], [], [], 0.1)[0]:
+                try:
+                    self.text += os.read(self.screen, 65536).decode(errors="replace")
+                except OSError:
+                    pass
+
+    def press(self, key):
+        os.write(self.screen, key.encode())
+
+    def ended(self, seconds=20):
+        """Its exit status."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if select.select([self.screen], [], [], 0.05)[0]:
+                try:
+                    os.read(self.screen, 65536)
+                except OSError:
+                    pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = None
+                return os.waitstatus_to_exitcode(status)
+        raise AssertionError("it does not end")
+
+    def close(self):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.screen)
+
+
+class Practise(unittest.TestCase):
+    def setUp(self):
+        self.course = pathlib.Path(tempfile.mkdtemp(prefix="tapestry-practise-"))
+        self.addCleanup(shutil.rmtree, self.course, ignore_errors=True)
+        folder = self.course / "lessons/91_tests/exercises"
+        folder.mkdir(parents=True)
+        for number, name, title, right, at_three in [(1, "twice", "two times x", "2 * x", 6),
+                                                     (2, "thrice", "three times x", "3 * x", 9)]:
+            (folder / f"{number}_{name}.cpp").write_text(
+                EXERCISE.format(lesson=91, number=number, name=name, title=title, right=right, at_three=at_three))
+        self.answer = self.course / "practise/91_tests/1_twice.cpp"
+
+    def practise(self, *words, **how):
+        return subprocess.run([PRACTISE, *words], cwd=self.course, env=dict(os.environ, TAPESTRY_ROOT="."), text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120, **how)
+
+    def terminal(self, *words):
+        terminal = Terminal(self.course, *words)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def write(self, body):
+        """The answer with this body in its hole."""
+        text = (self.course / "practise/91_tests/1_twice.cpp").read_text()
+        return re.sub(r"(one line\n).*?( *// ↑)", lambda m: m[1] + body + "\n" + m[2], text, flags=re.S)
+
+    def test_piped(self):
+        first = self.practise()
+        self.assertEqual(first.returncode, 1, first.stderr)
+        self.assertIn("91.1 two times x", first.stdout)
+        self.assertIn("Not written yet", first.stdout)
+        self.assertNotIn("\x1b", first.stdout)
+        self.answer.write_text(self.write("  return x * x;"))
+        wrong = self.practise("check", "--seed", "5")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertRegex(wrong.stdout, r"✗ is right at 3\n +the result\n +expected +6\n +came +9\n\n +→ This is the square\.")
+        self.answer.write_text(self.write("  return x == 3 ? 6 : 1;"))
+        other = self.practise("check")
+        self.assertIn("✓ is right at 3", other.stdout)
+        self.assertNotIn("→", other.stdout)
+        self.answer.write_text(self.write("  return x + x;"))
+        right = self.practise("check")
+        self.assertEqual(right.returncode, 0, right.stdout)
+        self.assertIn("Exercise 91.1 is solved.", right.stdout)
+        self.assertIn("  return 2 * x;", right.stdout)  # the solution, after it
+        listed = self.practise("list")
+        self.assertRegex(listed.stdout, r"✓ 91\.1")
+        self.assertIn("1 of 2 are solved.", listed.stdout)
+        self.assertIn("91.2", self.practise("91").stdout)  # the first of the lesson that is not solved
+
+    def test_compile_error_crash_and_endless_loop(self):
+        self.practise()
+        self.answer.write_text(self.write("  return y;"))
+        said = self.practise("check").stdout
+        self.assertRegex(said, r"practise/91_tests/1_twice.cpp:9\n +return y;\n +\"y\" is not known here")
+        self.answer.write_text(self.write("  std::vector<double> v(2);\n  return v[static_cast<std::size_t>(x)];"))
+        said = self.practise("check").stdout
+        self.assertRegex(said, r"It crashes.\n +practise/91_tests/1_twice.cpp:10\n")
+        self.answer.write_text(self.write("  while (x > 0) x += 1;\n  return x;"))
+        self.assertIn("does not end within 4 seconds", self.practise("check").stdout)
+        self.answer.write_text(self.write("  std::exit(0);"))
+        self.assertIn("without a verdict", self.practise("check").stdout)
+        self.answer.write_text(self.write("  fmt::print(\"x is {}\\n\", x);\n  return 2 * x;"))
+        self.assertIn("│ x is 3", self.practise("check").stdout)
+
+    def test_hints_solution_reset(self):
+        self.assertIn("Hint 1 of 2:\n  The first hint.", self.practise("hint", "91.1").stdout)
+        self.assertIn("Hint 2 of 2:\n  The second hint.", self.practise("hint", "91.1").stdout)
+        self.assertIn("no more hints", self.practise("hint", "91.1").stdout)
+        self.assertIn("return 2 * x;", self.practise("solution", "91.1").stdout)
+        self.practise("91.1")
+        self.answer.write_text("mine")
+        said = self.practise("reset", "91.1").stdout
+        kept = re.search(r"kept as (\S+\.cpp)\.", said)[1]
+        self.assertEqual((self.course / kept).read_text(), "mine")
+        self.assertIn("not_written_yet", self.answer.read_text())
+
+    def test_bad_words(self):
+        for words in (["92"], ["91.7"], ["nonsense"], ["check", "91.1", "91.2"], ["--nonsense"], ["hint", "x"]):
+            ended = self.practise(*words)
+            self.assertEqual(ended.returncode, 2, words)
+            self.assertEqual(ended.stdout, "", words)
+            self.assertTrue(ended.stderr.strip(), words)
+
+    def test_keys_and_saves(self):
+        terminal = self.terminal()
+        terminal.wait_for("Not written yet.*\n(.*\n)*.*Waiting for a save")
+        self.answer.write_text(self.write("  return x + 2;"))  # in place
+        terminal.wait_for("✗ is right at 3(.*\n)*.*→ This adds two(.*\n)*.*q quit")
+        beside = self.answer.with_suffix(".tmp")  # as many editors do: a new file under the old name
+        beside.write_text(self.write("  return x * x;"))
+        os.replace(beside, self.answer)
+        terminal.wait_for("→ This is the square(.*\n)*.*q quit")
+        terminal.press("h")
+        terminal.wait_for("The first hint")
+        terminal.press("s")
+        terminal.wait_for("Press s again")
+        terminal.press("s")
+        terminal.wait_for("return 2 \\* x;")
+        terminal.press("l")
+        terminal.wait_for("0 of 2 are solved")
+        terminal.press("r")
+        terminal.wait_for("Press r again")
+        terminal.press("r")
+        terminal.wait_for("old file is kept as(.*\n)*.*Not written yet(.*\n)*.*q quit")
+        self.answer.unlink()  # between two steps of an editor
+        time.sleep(0.3)
+        self.answer.write_text((self.course / "practise/.state/given/91_tests/1_twice.cpp").read_text())
+        self.answer.write_text(self.write("  return 2 * x;"))
+        terminal.wait_for("Exercise 91.1 is solved(.*\n)*.*q quit")
+        terminal.press("n")
+        terminal.wait_for("91.2 three times x(.*\n)*.*Not written yet(.*\n)*.*q quit")
+        terminal.press("q")
+        self.assertEqual(terminal.ended(), 0)
+        progress = json.loads((self.course / "practise/.state/progress.json").read_text())
+        self.assertEqual(progress["current"], "91.2")
+        self.assertTrue(progress["exercises"]["91.1"]["solved"])
+
+    def test_interrupt_while_it_judges(self):
+        self.practise()
+        self.answer.write_text(self.write("  while (x > 0) x += 1;\n  return x;"))
+        terminal = self.terminal()
+        terminal.wait_for("judging")
+        time.sleep(2.5)  # the compiler is through, the loop runs
+        terminal.press("\x03")
+        self.assertEqual(terminal.ended(), 0)
+        self.assertIn("while", self.answer.read_text())
+
+    @unittest.skipIf(os.geteuid() == 0, "nothing is read-only to root")
+    def test_read_only(self):
+        self.course.chmod(0o500)
+        self.addCleanup(self.course.chmod, 0o700)
+        ended = self.practise()
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("practise", ended.stderr)
+
+    def test_a_file_in_the_way(self):
+        (self.course / "practise").write_text("in the way")
+        ended = self.practise()
+        self.assertEqual(ended.returncode, 2)
+        self.assertEqual((self.course / "practise").read_text(), "in the way")
+
+    def test_editors_are_told(self):
+        self.practise()
+        entries = json.loads((self.course / "practise/compile_commands.json").read_text())
+        self.assertEqual([pathlib.Path(entry["file"]).resolve() for entry in entries], [self.answer.resolve()])
+        entry = entries[0]
+        built = subprocess.run(["sh", "-c", re.sub(r" -o \S+", " -fsyntax-only", entry["command"])],
+                               cwd=entry["directory"], capture_output=True, text=True)
+        self.assertEqual(built.returncode, 0, built.stderr)
+
+
+if __name__ == "__main__":
+    PRACTISE = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,99 @@
+// Compilers' and crashes' words, as these programs print them, in one sentence about the learner's line.
+#include "lessons/grader/complaint.hpp"
+
+#include <csignal>
+
+#include "lessons/grader/process.hpp"
+#include "tests/catch.hpp"
+
+namespace tapestry::grader {
+namespace {
+
+Complaint of_compiler(const std::string& output) {
+  return compile_error(output, "/p/mine.cpp", "/p/judge.cpp");
+}
+
+}  // namespace
+
+TEST_CASE("known mistakes get plain sentences, from GCC and from Clang", "[grader]") {
+  const auto check = [](const std::string& message, const std::string& sentence) {
+    const Complaint complaint = of_compiler(
+        "In file included from /b/judged.cpp:1:\n/p/mine.cpp: In function 'f':\n/p/mine.cpp:12:7: error: " +
+        message + "\n   12 | x\n/p/mine.cpp:14:1: error: another\n");
+    CHECK(complaint.line == 12);
+    CHECK(complaint.sentence == sentence);
+  };
+  check("expected ';' before 'return'", "A semicolon is missing, here or at the end of the line before.");
+  check("expected ';' after expression", "A semicolon is missing, here or at the end of the line before.");
+  check("'keyes' was not declared in this scope; did you mean 'keys'?",
+        "\"keyes\" is not known here; did you mean \"keys\"?");
+  check("use of undeclared identifier 'foo'", "\"foo\" is not known here: look at how it is spelt.");
+  check("no return statement in function returning non-void [-Werror=return-type]",
+        "This function returns nothing: a \"return\" is missing.");
+  check("non-void function does not return a value [-Werror,-Wreturn-type]",
+        "There is a way through this function without a \"return\".");
+  check("no matching function for call to 'matmul(const tapestry::Tensor&)'",
+        "\"matmul\" does not take these arguments: (const Tensor&). Look at their number, order and types.");
+  check("'const class tapestry::Tensor' has no member named 'tanh'",
+        "There is no \".tanh\" here: perhaps it is a function, tanh(x).");
+  check("could not convert 'x' from 'double' to 'tapestry::Tensor'",
+        "This is a double, and a Tensor is wanted.");
+  check("call of overloaded 'softmax(tapestry::Tensor&)' is ambiguous",
+        "The library has a function \"softmax\", too: give yours another name.");
+  check("something of 'tapestry::Tensor' nobody foresaw", "something of 'Tensor' nobody foresaw");
+}
+
+TEST_CASE("an error in a header is told at the learner's line that led to it", "[grader]") {
+  const Complaint before = of_compiler(
+      "/l/op.hpp: In instantiation of 'f':\n/p/mine.cpp:9:3:   required from here\n/l/op.hpp:3:1: error: static assertion "
+      "failed: an op wants rules\n");
+  CHECK(before.line == 9);
+  CHECK(before.sentence == "static assertion failed: an op wants rules");
+  const Complaint after = of_compiler(
+      "/l/op.hpp:3:1: error: no good\n/p/mine.cpp:8:3: note: in instantiation of this requested here\n");
+  CHECK(after.line == 8);
+  CHECK(after.sentence == "no good");
+}
+
+TEST_CASE("an error in the judge says that the signature was changed", "[grader]") {
+  const Complaint complaint =
+      of_compiler("/p/judge.cpp:40:3: error: 'half' was not declared in this scope\n");
+  CHECK(complaint.line == 0);
+  CHECK(complaint.sentence.find("The checks cannot call what you wrote") == 0);
+  CHECK(complaint.sentence.find("\"half\" is not known") != std::string::npos);
+  CHECK(of_compiler("ld: x.o: undefined reference to `tapestry::f(int)'\n").sentence ==
+        "\"f(int)\" is declared and used, but never defined.");
+}
+
+TEST_CASE("a crash is told at the learner's line", "[grader]") {
+  const std::string report =
+      "==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1\n"
+      "    #0 0x55d1 in std::vector<double>::operator[] /usr/include/c++/12/bits/stl_vector.h:1123\n"
+      "    #1 0x55d2 in half(double) /p/mine.cpp:21\n    #2 0x55d3 in judge(Judge&) /p/judge.cpp:50\n";
+  const Complaint complaint = crash(report, 0, "/p/mine.cpp");
+  CHECK(complaint.line == 21);
+  CHECK(complaint.sentence == "Memory beyond the end of an array is read or written.");
+  CHECK(crash("stl_vector.h:1123: Assertion '__n < this->size()' failed.", SIGABRT, "/p/mine.cpp").sentence ==
+        "An index lies outside of a std::vector or std::array.");
+  CHECK(crash("", SIGFPE, "/p/mine.cpp").sentence.find("It crashed (") == 0);
+  CHECK(crash("", 0, "/p/mine.cpp").sentence.find("without a verdict") != std::string::npos);
+}
+
+TEST_CASE("a program is run to its end, or to the limit, with all that it started", "[grader]") {
+  const Run fine =
+      run({"sh", "-c", "echo out; echo err >&2; echo $TAPESTRY_WORD; exit 3"}, 10, {{"TAPESTRY_WORD", "w"}});
+  CHECK(fine.exit_code == 3);
+  CHECK(fine.output == "out\nerr\nw\n");
+  CHECK_FALSE(fine.timed_out);
+  CHECK(run({"sh", "-c", "kill -SEGV $$"}, 10).signal == SIGSEGV);
+  const Run slow = run({"sh", "-c", "echo before; sleep 60 & sleep 60"}, 0.3);
+  CHECK(slow.timed_out);
+  CHECK(slow.output == "before\n");
+  CHECK(slow.seconds < 20);
+  const Run silent = run({"sh", "-c", "exec >&- 2>&-; sleep 60"}, 0.3);  // closes its output and goes on
+  CHECK(silent.timed_out);
+  CHECK(run({"/nowhere/program"}, 10).exit_code == 127);
+  CHECK(run({"sh", "-c", "cat; echo end"}, 10).output == "end\n");  // there is no input
+}
+
+}  // namespace tapestry::grader

@@ -1,0 +1,121 @@
+// The form of an exercise's source, and what is derived from it.
+#include "lessons/grader/exercise.hpp"
+
+#include <fstream>
+
+#include "core/tensor/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/temporary.hpp"
+
+namespace tapestry::grader {
+namespace {
+
+const std::string kSource = R"(// 3.2 half: half of a number
+// implement, 5 minutes, limit 20 s
+//
+// Give half of x.
+//
+//     y = x / 2
+#include "lessons/grader/answer.hpp"
+
+double half(double x) {
+  //[ one line
+  //: return not_written_yet();
+  const double two = 2;  // exact
+  return x / two;
+  //]
+}
+
+// hint: what is
+//   two halves?
+// hint: x / __
+// wrong: Twice, not half.
+// - return x / two;
+// + return x * two;
+// wrong: Nothing happens.
+// - const double two = 2;
+// - return x / two;
+// + return x;
+
+//= judge
+void judge(Judge&) {}
+)";
+
+struct Course {
+  test::TemporaryFolder root;
+  std::filesystem::path path = "lessons/03_training/exercises/2_half.cpp";
+
+  Exercise read(const std::string& text) {
+    std::filesystem::create_directories((root / path.string()).parent_path());
+    std::ofstream(root / path.string()) << text;
+    return read_exercise(root.path(), path);
+  }
+  std::string refusal(const std::string& from, const std::string& to) {
+    std::string text = kSource;
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+    try {
+      read(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("an exercise's source is read, every part of it", "[grader]") {
+  const Exercise exercise = Course().read(kSource);
+  CHECK(exercise.id.text() == "3.2");
+  CHECK(exercise.name == "half");
+  CHECK(exercise.title == "half of a number");
+  CHECK(exercise.kind == "implement");
+  CHECK(exercise.minutes == 5);
+  CHECK(exercise.limit == 20);
+  CHECK_FALSE(exercise.fast);
+  CHECK(exercise.task == "Give half of x.\n\n    y = x / 2\n");
+  CHECK(exercise.hints == std::vector<std::string>{"what is\ntwo halves?", "x / __"});
+  REQUIRE(exercise.wrong.size() == 2);
+  CHECK(exercise.wrong[1].sentence == "Nothing happens.");
+  CHECK(exercise.judge == "void judge(Judge&) {}\n");
+  CHECK(exercise.judge_line == 29);
+  CHECK(exercise.folder == "03_training");
+  CHECK(exercise.holes() == "  const double two = 2;  // exact\n  return x / two;\n");
+  CHECK(exercise.is_of_lesson("3"));
+  CHECK(exercise.is_of_lesson("03"));
+  CHECK_FALSE(exercise.is_of_lesson("2"));
+}
+
+TEST_CASE("the given file, the solution and wrong answers come from one source", "[grader]") {
+  const Exercise exercise = Course().read(kSource);
+  const std::string head =
+      "// 3.2 half: half of a number\n// implement, about 5 minutes\n//\n// Give half of x.\n//\n//     y = x / 2\n"
+      "#include \"lessons/grader/answer.hpp\"\n\ndouble half(double x) {\n  // ↓ your code: one line\n";
+  CHECK(exercise.given() == head + "  return not_written_yet();\n  // ↑\n}\n");
+  CHECK(exercise.solution() == head + "  const double two = 2;  // exact\n  return x / two;\n  // ↑\n}\n");
+  CHECK(exercise.with(exercise.wrong[0]) ==
+        head + "  const double two = 2;  // exact\n  return x * two;\n  // ↑\n}\n");
+  CHECK(exercise.with(exercise.wrong[1]) == head + "  return x;\n  // ↑\n}\n");
+}
+
+TEST_CASE("a source of another form is refused with its line", "[grader]") {
+  Course course;
+  CHECK(holds(course.refusal("// 3.2 half:", "// half:"), "2_half.cpp:1: an exercise begins with"));
+  CHECK(holds(course.refusal("implement,", "guess,"), "2_half.cpp:2: the second line is"));
+  CHECK(holds(course.refusal("  //]\n", ""), "a hole does not end"));
+  CHECK(holds(course.refusal("  //[ one line\n", ""), "2_half.cpp:13: a hole ends that has not begun"));
+  CHECK(holds(course.refusal("//= judge", ""), "the judge is missing"));
+  CHECK(holds(course.refusal("// - return x / two;\n// + return x * two;", "// - return y;"),
+              "do not stand in the solution"));
+  CHECK(holds(course.refusal("  return x / two;\n  //]", "  return x / two;\n  return x / two;\n  //]"),
+              "exactly once"));
+  CHECK(holds(course.refusal("// - return x / two;\n// + return x * two;\n", ""),
+              "a wrong answer is followed by"));
+  CHECK(holds(course.refusal("3.2", "3.4"), "is kept in lesson 03 as exercises/4_half.cpp"));
+  CHECK(holds(course.refusal("3.2", "4.2"), "is kept in lesson 04"));
+}
+
+}  // namespace tapestry::grader

@@ -1,0 +1,107 @@
+// The learner's files: nothing of theirs is lost.
+#include "lessons/grader/shelf.hpp"
+
+#include <fstream>
+
+#include "lessons/grader/workshop.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+#include "tests/catch.hpp"
+#include "tests/temporary.hpp"
+
+namespace tapestry::grader {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Place {
+  test::TemporaryFolder root;
+
+  Exercise exercise(const std::string& given = "return not_written_yet();") {
+    const fs::path path = "lessons/03_training/exercises/2_half.cpp";
+    fs::create_directories((root / path.string()).parent_path());
+    std::ofstream(root / path.string())
+        << "// 3.2 half: half of a number\n// implement, 5 minutes\n//\n// Give half.\n"
+        << "double half(double x) {\n  //[ one line\n  //: " << given
+        << "\n  return x / 2;\n  //]\n}\n//= judge\n";
+    return read_exercise(root.path(), path);
+  }
+};
+
+const char* const kAnswer = "practise/03_training/2_half.cpp";
+
+}  // namespace
+
+TEST_CASE("an answer that is there is never overwritten", "[grader]") {
+  Place place;
+  const Exercise exercise = place.exercise();
+  Shelf shelf(place.root.path());
+  CHECK(shelf.answer_of(exercise) == kAnswer);
+  shelf.begin(exercise);
+  CHECK(content(place.root / kAnswer) == exercise.given());
+  std::ofstream(place.root / kAnswer) << "mine";
+  shelf.begin(exercise);
+  CHECK(content(place.root / kAnswer) == "mine");
+}
+
+TEST_CASE("a reset keeps the old file, however often", "[grader]") {
+  Place place;
+  const Exercise exercise = place.exercise();
+  Shelf shelf(place.root.path());
+  CHECK(shelf.reset(exercise).empty());  // there was none
+  std::vector<fs::path> kept;
+  for (const char* text : {"first", "second", "third"}) {
+    std::ofstream(place.root / kAnswer) << text;
+    kept.push_back(shelf.reset(exercise));
+    CHECK(content(place.root / kAnswer) == exercise.given());
+  }
+  CHECK(content(place.root / kept[0].string()) == "first");
+  CHECK(content(place.root / kept[1].string()) == "second");
+  CHECK(content(place.root / kept[2].string()) == "third");
+}
+
+TEST_CASE("a change of the exercise is told once, and the answer stays", "[grader]") {
+  Place place;
+  const Exercise before = place.exercise();
+  Shelf shelf(place.root.path());
+  shelf.begin(before);
+  CHECK_FALSE(shelf.changed(before));
+  const Exercise after = place.exercise("return not_written_yet();  // now");
+  REQUIRE(shelf.changed(after));
+  CHECK(*shelf.changed(after) == "-   return not_written_yet();\n+   return not_written_yet();  // now\n");
+  CHECK(content(place.root / kAnswer) == before.given());
+  shelf.accept_change(after);
+  CHECK_FALSE(shelf.changed(after));
+}
+
+TEST_CASE("what is remembered is there the next time", "[grader]") {
+  Place place;
+  const Exercise exercise = place.exercise();
+  {
+    Shelf shelf(place.root.path());
+    CHECK_FALSE(shelf.current());
+    shelf.remember(exercise.id, {3, 1, "2026-01-02", true, 0.5});
+    shelf.remember({4, 1}, {1, 0, "", false, {}});
+    shelf.set_current(exercise.id);
+  }
+  const Shelf shelf(place.root.path());
+  CHECK(shelf.current() == "3.2");
+  const Record record = shelf.record(exercise.id);
+  CHECK(record.tries == 3);
+  CHECK(record.hints == 1);
+  CHECK(record.solved == "2026-01-02");
+  CHECK(record.solution_shown);
+  CHECK(record.best == 0.5);
+  CHECK_FALSE(shelf.record({4, 1}).best);
+  CHECK(shelf.record({4, 1}).tries == 1);
+  CHECK(shelf.record({9, 9}).tries == 0);
+}
+
+TEST_CASE("a damaged memory is refused, not thrown away", "[grader]") {
+  Place place;
+  fs::create_directories(place.root / "practise/.state");
+  std::ofstream(place.root / "practise/.state/progress.json") << "{\"current\": ";
+  CHECK_THROWS_WITH(Shelf(place.root.path()), Catch::Contains("progress.json is damaged"));
+  CHECK(content(place.root / "practise/.state/progress.json") == "{\"current\": ");
+}
+
+}  // namespace tapestry::grader
