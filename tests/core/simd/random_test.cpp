@@ -7,6 +7,7 @@
 #include "core/simd/runtime/threads.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/ops/philox.hpp"
+#include "tests/core/simd/guarded.hpp"
 
 using namespace tapestry;
 
@@ -67,4 +68,20 @@ TEST_CASE("dropout keeps the same elements in f32 and f64, on any number of thre
     CHECK(same);
   }
   simd::set_thread_count(before);
+}
+
+TEMPLATE_TEST_CASE("dropout reads and writes its own elements alone, however many they are", "", float,
+                   double) {
+  using T = TestType;
+  for (Size n = 1; n <= 300; ++n) {
+    const std::vector<T> ones(static_cast<std::size_t>(n) + 20, T(1));
+    std::vector<T> y(static_cast<std::size_t>(n) + 20, T(7));
+    const simd::Guarded<T> x(ones.data(), n, simd::Edge::last);
+    simd::dropout(y.data(), x.data(), n, T(2), simd::dropout_threshold(0.3), 5, 6);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const bool stays = test::philox_word(5, 6, i) >= simd::dropout_threshold(0.3);
+      if (y[i] != (static_cast<Size>(i) >= n ? T(7) : stays ? T(2) : T(0)))
+        FAIL("n " << n << ", element " << i);
+    }
+  }
 }

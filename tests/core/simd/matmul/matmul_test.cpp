@@ -14,6 +14,7 @@
 #include "core/simd/runtime/memory.hpp"
 #include "core/simd/runtime/threads.hpp"
 #include "tests/catch.hpp"
+#include "tests/core/simd/guarded.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;
@@ -300,4 +301,40 @@ TEST_CASE("matmul: scratch memory goes back to the pool", "[matmul]") {
   check<float>({.m = 100, .n = 1500, .k = 400, .b = Lie::kColumns});
   check<float>({.m = 3, .n = 100, .k = 100, .a = Lie::kColumns, .b = Lie::kColumns});
   CHECK(pool_stats().in_use == before);
+}
+
+TEMPLATE_TEST_CASE("matmul: no memory beside its operands is read or written", "[matmul]", float, double) {
+  using T = TestType;
+  const auto check_edges = [](const Case& x) {
+    CAPTURE(x.m, x.n, x.k, int(x.a), int(x.b), int(x.from));
+    const Run<T> run(x);
+    const auto extent = [](Size rows, Size row, Size columns, Size column) {
+      return (rows - 1) * row + (columns - 1) * column + 1;
+    };
+    for (const Edge edge : {Edge::first, Edge::last}) {
+      Matmul<T> product = run.product;
+      const Guarded<T> a(product.a, extent(x.m, product.a_row, x.k, product.a_col), edge),
+          b(product.b, extent(x.k, product.b_row, x.n, product.b_col), edge),
+          bias(run.bias.data(), x.n, edge), c(run.old.data() + 1, extent(x.m, run.c_row, x.n, 1), edge);
+      product.a = a.data(), product.b = b.data(), product.c = c.data();
+      if (product.bias != nullptr) product.bias = bias.data();
+      matmul(product);
+      bool same = true;
+      for (Size i = 0; i < x.m; ++i)
+        same = same && std::memcmp(c.data() + i * run.c_row, run.c.data() + 1 + i * run.c_row,
+                                   at(x.n) * sizeof(T)) == 0;
+      CHECK(same);
+    }
+  };
+  for (Lie a : kLies) {
+    // From 64 rows on and with strides of 2 KiB, rows of a are packed: as many as remain after the tiles.
+    for (Size m = 64; m <= 76; ++m) check_edges({.m = m, .n = 210, .k = 512, .a = a});
+    for (Lie b : kLies) {
+      for (const auto& [m, n, k] :
+           {std::array<Size, 3>{200, 210, 1000}, {13, 17, 19}, {1, 70, 33}, {5, 1, 40}}) {
+        for (From from : kStarts)
+          check_edges({.m = m, .n = n, .k = k, .a = a, .b = b, .from = from, .gap = n % 2});
+      }
+    }
+  }
 }

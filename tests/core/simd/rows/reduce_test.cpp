@@ -33,6 +33,17 @@ T extreme(Reduction r) {
   return r == Reduction::sum ? T(0) : (r == Reduction::max ? -1 : 1) * std::numeric_limits<T>::infinity();
 }
 
+/// Neighbours join, then pairs of them, then fours: what the carries of a binary counter join, and at the
+/// end the latest first.
+template <class T>
+T in_pairs(const T* x, std::size_t n) {
+  if (n == 1) return x[0];
+  std::size_t half = 1;
+  while (2 * half < n) half *= 2;
+  const T first = in_pairs(x, half);
+  return first + in_pairs(x + half, n - half);
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("reduce: every set of axes and storage order", "[simd][reduce]", float, double) {
@@ -178,4 +189,89 @@ TEMPLATE_TEST_CASE("cumulative_sum: every axis, both ways, in place", "[simd][re
       });
     }
   cumulative_sum<T>({nullptr, {0, 2}, {2, 1}}, {nullptr, {0, 2}, {2, 1}}, 1, false);
+}
+
+// The same sums in every version: what a seed and a step gave before, they give again.
+TEMPLATE_TEST_CASE("reduce: the order of a sum down the columns follows from the shape", "[simd][reduce]",
+                   float, double) {
+  using T = TestType;
+  struct Case {
+    Size rows, columns,
+        part;  // rows of a part: 65,536 elements in whole blocks of 64 rows and of 512 columns
+  };
+  for (const auto& [rows, columns, part] : {Case{1000, 1030, 128},
+                                            {1000, 512, 128},
+                                            {999, 513, 128},
+                                            {900, 511, 128},
+                                            {300, 130, 448},
+                                            {1500, 130, 448},
+                                            {50'000, 3, 21'824}}) {
+    CAPTURE(rows, columns);
+    std::mt19937 random(3);
+    std::normal_distribution<double> normal;
+    std::vector<T> in(static_cast<std::size_t>(rows * columns)), out(static_cast<std::size_t>(columns));
+    for (T& v : in) v = static_cast<T>(normal(random));
+    reduce<T>(Reduction::sum, {out.data(), {1, columns}, {columns, 1}},
+              {in.data(), {rows, columns}, {columns, 1}});
+    Size wrong = 0;
+    for (Size column = 0; column < columns; ++column) {
+      const auto at = [&](Size row) { return in[static_cast<std::size_t>(row * columns + column)]; };
+      std::vector<T> parts;
+      for (Size first = 0; first < rows; first += part) {
+        const Size last = std::min(first + part, rows);
+        T total = 0;
+        for (Size begin = first; begin < last; begin += 64) {
+          T block = 0;
+          for (Size row = begin; row < std::min(begin + 64, last); row += 4) {
+            if (row + 4 <= std::min(begin + 64, last)) {
+              block += (at(row) + at(row + 1)) + (at(row + 2) + at(row + 3));
+            } else {
+              T rest = at(row);
+              for (Size r = row + 1; r < last; ++r) rest += at(r);
+              block += rest;
+            }
+          }
+          total += block;
+        }
+        parts.push_back(total);
+      }
+      wrong += out[static_cast<std::size_t>(column)] != in_pairs(parts.data(), parts.size());
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEMPLATE_TEST_CASE("reduce: the order of a sum along the rows follows from the shape", "[simd][reduce]",
+                   float, double) {
+  using T = TestType;
+  constexpr Size kRows = 3, kBlockLength = 1024, kBlocksInPart = 64;
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal;
+  for (const Size blocks : {1, 2, 3, 4, 7, 13, 63, 64, 65, 151, 400}) {
+    CAPTURE(blocks);
+    const Size columns = blocks * kBlockLength - 7;
+    // One number in each block: how a block is added up depends on the processor's lanes.
+    std::vector<T> in(static_cast<std::size_t>(kRows * columns), T(0)), out(kRows);
+    Size wrong = 0;
+    for (int trial = 0; trial < 5; ++trial) {
+      std::vector<T> want;
+      for (Size row = 0; row < kRows; ++row) {
+        std::vector<T> values, parts;
+        for (Size block = 0; block < blocks; ++block) {
+          T* const first = &in[static_cast<std::size_t>(row * columns + block * kBlockLength)];
+          const Size length = std::min(kBlockLength, columns - block * kBlockLength);
+          std::fill_n(first, length, T(0));
+          values.push_back(static_cast<T>(normal(random)));
+          first[static_cast<Size>(random()) % length] = values.back();
+        }
+        for (std::size_t i = 0; i < values.size(); i += kBlocksInPart)
+          parts.push_back(in_pairs(&values[i], std::min<std::size_t>(kBlocksInPart, values.size() - i)));
+        want.push_back(in_pairs(parts.data(), parts.size()));
+      }
+      reduce<T>(Reduction::sum, {out.data(), {kRows, 1}, {1, 1}},
+                {in.data(), {kRows, columns}, {columns, 1}});
+      wrong += out != want;
+    }
+    CHECK(wrong == 0);
+  }
 }

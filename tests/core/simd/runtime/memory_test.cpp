@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -217,6 +218,32 @@ TEST_CASE("a thread that ends gives its blocks back", "[memory][threads]") {
   CHECK(pool_stats().system_allocs == before.system_allocs);
 }
 
+TEST_CASE("a thread takes some of the free blocks, and leaves others to the next", "[memory][threads]") {
+  constexpr std::size_t kBytes = 8192;
+  std::set<void*> freed;
+  std::thread([&] {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 200; ++i) blocks.push_back(pool_allocate(kBytes));
+    for (void* block : blocks) pool_release(block, kBytes);
+    freed.insert(blocks.begin(), blocks.end());
+  }).join();
+  Size reused = 0;
+  std::thread([&] {
+    void* const one = pool_allocate(kBytes);
+    std::thread([&] {  // while that one goes on
+      std::vector<void*> blocks;
+      for (int i = 0; i < 100; ++i) blocks.push_back(pool_allocate(kBytes));
+      for (void* block : blocks) {
+        reused += freed.count(block) == 1;
+        pool_release(block, kBytes);
+      }
+    })
+        .join();
+    pool_release(one, kBytes);
+  }).join();
+  CHECK(reused == 100);
+}
+
 TEST_CASE("the pool serves std::vector", "[memory]") {
   std::vector<double, PoolAllocator<double>> values;
   for (int i = 0; i < 10000; ++i) values.push_back(i);
@@ -231,6 +258,38 @@ TEST_CASE("an impossible size is bad_alloc and the pool goes on", "[memory]") {
   const Block block = take(2 * kMiB, 3);
   CHECK(intact(block));
   pool_release(block.data, block.bytes);
+}
+
+// Address space only. A sanitizer would mark each byte of it.
+TEST_CASE("a block of any size comes, goes and leaves the others as they were", "[memory][unsanitized]") {
+  const Block small = take(1000, 1), large = take(3 * kMiB, 2);
+  const PoolStats before = pool_stats();
+  for (const int power : {30, 33, 36, 40}) {
+    CAPTURE(power);
+    void* block = nullptr;
+    try {
+      block = pool_allocate(std::size_t{1} << power);
+    } catch (const std::bad_alloc&) {
+      WARN("the system gives no 2^" << power << " bytes of address space");
+      break;
+    }
+    CHECK(pool_stats().in_use >= before.in_use + (Size{1} << power));
+    pool_release(block, std::size_t{1} << power);
+    CHECK(pool_stats().in_use == before.in_use);
+    CHECK(pool_stats().reserved % static_cast<Size>(2 * kMiB) == 0);
+    std::vector<Block> others;
+    for (std::size_t bytes : {std::size_t{64}, std::size_t{5000}, kSmallBytes + 1, kMiB, 70 * kMiB})
+      others.push_back(take(bytes, 9));
+    for (const Block& other : others) {
+      CHECK(intact(other));
+      pool_release(other.data, other.bytes);
+    }
+    CHECK(pool_stats().in_use == before.in_use);
+  }
+  for (const Block& block : {small, large}) {
+    CHECK(intact(block));
+    pool_release(block.data, block.bytes);
+  }
 }
 
 #ifdef TAPESTRY_ASAN_TEST

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -236,6 +238,46 @@ TEST_CASE("where the system makes no more threads, those there are do the work",
   CHECK(visits(1000) == std::vector<int>(1000, 1));
   set_thread_count(3);
   CHECK(thread_count() == 3);
+}
+
+// A sanitizer may have threads of its own.
+TEST_CASE("as many threads are made as were asked for, and go when fewer are", "[threads][unsanitized]") {
+  const auto count = [] {
+    int threads = 0;
+    for ([[maybe_unused]] const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+      ++threads;
+    return threads;
+  };
+  const Threads scope(1);
+  for (const int threads : {1, 2, 3, 6, 2, 1}) {
+    CAPTURE(threads);
+    set_thread_count(threads);
+    // The system lists a thread that has ended a moment longer.
+    for (int wait = 0; wait < 200 && count() != threads; ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(count() == threads);
+  }
+}
+
+TEST_CASE("threads without work sleep", "[threads]") {
+  const auto seconds = [](clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  for (const int threads : {2, 5}) {
+    const Threads scope(threads);
+    CHECK(visits(100) == std::vector<int>(100, 1));
+    double least = 1;
+    for (int trial = 0; trial < 10 && least > 0.2; ++trial) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // longer than they spin
+      const double used = seconds(CLOCK_PROCESS_CPUTIME_ID), now = seconds(CLOCK_MONOTONIC);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      least = std::min(least, (seconds(CLOCK_PROCESS_CPUTIME_ID) - used) / (seconds(CLOCK_MONOTONIC) - now));
+    }
+    CAPTURE(threads);
+    CHECK(least <= 0.2);
+  }
 }
 
 // The count is read once per process, so this one starts itself again for each value.
