@@ -63,6 +63,26 @@ TEST_CASE("block masks have the pairs that they were made from") {
   }
 }
 
+TEST_CASE("block masks of one query for each batch row and head") {
+  const auto may = [](QueryKey p) { return (p.b * 7 + p.h * 3 + p.j) % 5 < 2; };
+  for (const auto& [batch, heads] : {std::pair<Size, Size>{1, 1}, {5, 1}, {1, 4}, {3, 2}})
+    for (const Size keys : {1, 40, 96, 200}) {
+      const Mask by_row = Mask::from(batch * heads, keys, [&, heads = heads](Size row, Size j) {
+        return may(QueryKey{row / heads, row % heads, 0, j});
+      });
+      check_same(BlockMask::where(1, keys, may, batch, heads), by_row, {batch, heads, 1, keys});
+    }
+}
+
+TEST_CASE("the causal mask of a layer is made once for the next ones of its size") {
+  const BlockMask first = BlockMask::causal(50, 60), again = BlockMask::causal(50, 60);
+  CHECK(first.view().tiles == again.view().tiles);
+  const BlockMask other = BlockMask::causal(50, 61);
+  check_same(other, Mask::causal(50, 61), {1, 1, 50, 61});
+  check_same(BlockMask::causal(51, 61), Mask::causal(51, 61), {1, 1, 51, 61});
+  check_same(first, Mask::causal(50, 60), {1, 1, 50, 60});
+}
+
 TEST_CASE("block masks of batch rows and heads") {
   const auto may = [](QueryKey p) { return (p.b * 5 + p.h * 3 + p.i + p.j) % 4 < 2; };
   const Mask by_row = Mask::from(6 * 50, 100, [&](Size row, Size j) {

@@ -434,3 +434,34 @@ TEST_CASE("the rule at ties is the same in ops: maximum, minimum and abs; clamp 
   CHECK(slope([](const Tensor& x) { return clamp(x, 0, 1); }) == 1);
   CHECK(slope([](const Tensor& x) { return relu(x); }) == 0);
 }
+
+TEST_CASE("a score_mod by ops takes scores of every rank: a batch row, any number of axes of heads, pairs") {
+  const ScoreMod mod =
+      score_mod([](auto s, auto at) { return s + 1000 * at.b + 100 * at.h + 10 * at.i + at.j; });
+  for (const Dims& shape : {Dims{3, 5}, Dims{1, 1}, Dims{2, 3, 5}, Dims{2, 4, 3, 5}, Dims{2, 2, 3, 3, 5},
+                            Dims{2, 1, 2, 3, 1, 5}}) {
+    CAPTURE(to_string(shape));
+    const int rank = shape.rank();
+    Size heads = 1;
+    for (int axis = 1; axis < rank - 2; ++axis) heads *= shape[axis];
+    const Tensor scores = random_normal(shape, 1, DType::f64);
+    const std::vector<double> before = scores.to_vector();
+    for (const bool masked : {false, true}) {
+      const Mask live = masked ? Mask::causal(shape[rank - 2], shape[rank - 1]) : Mask{};
+      const Tensor result = mod.by_ops(scores, live);
+      REQUIRE(result.shape() == shape);
+      const std::vector<double> after = result.to_vector();
+      const Size queries = shape[rank - 2], keys = shape[rank - 1];
+      for (Size n = 0; n < shape.count(); ++n) {
+        const Size j = n % keys, i = n / keys % queries, item = n / keys / queries;
+        if (masked && j > i + keys - queries) continue;
+        const Size b = rank > 2 ? item / heads : 0, h = rank > 2 ? item % heads : 0;
+        CHECK(after[static_cast<std::size_t>(n)] ==
+              Approx(before[static_cast<std::size_t>(n)] +
+                     static_cast<double>(1000 * b + 100 * h + 10 * i + j)));
+      }
+    }
+  }
+  CHECK_THROWS_WITH(mod.by_ops(random_normal({5}, 1, DType::f64)),
+                    Catch::Matchers::ContainsSubstring("[score_mod] scores (5) are (…, queries, keys)"));
+}

@@ -94,6 +94,12 @@ TEST_CASE("gradcheck names the usual mistakes") {
              ContainsSubstring("1.01 times the slope"));
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor& y) { return transpose(dy * y); }),
              ContainsSubstring("transposed: the gradient fits with its last two axes exchanged"));
+  const Tensor many = draw({2, 2, 3, 3}, 7), weights = draw({2, 2, 3, 3}, 8);
+  CHECK_THAT(
+      advice(product([](const Tensor& dy, const Tensor&, const Tensor& y) { return transpose(dy * y); },
+                     right_b),
+             {many, weights}),
+      ContainsSubstring("transposed: the gradient fits with its last two axes exchanged"));
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor&) { return dy * 0.0; }),
              ContainsSubstring("the rule gives zero everywhere: is the argument left out, or detached?"));
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor& y) { return dy * exp(y); }),
@@ -127,6 +133,62 @@ TEST_CASE("gradcheck finds one wrong element, among few and among many") {
     if (n > 200) CHECK(result.compared < 20);
   }
   CHECK(gradcheck([](const Tensor& x) { return tanh(x) * x; }, draw({5000}, 9)).ok());
+}
+
+TEST_CASE("gradcheck says where in a tensor of several axes, the first place as well as the last") {
+  const Dims shape{2, 3, 4};
+  for (const Size wrong : {0, 1, 3, 4, 11, 12, 23}) {
+    const auto f = [=](const Tensor& x) {
+      return op<"mul">({}, mul(x.detach(), x.detach()), wrt(x, [=](const Tensor& dy) {
+                         Tensor g = contiguous((dy * x * 2.0).detach());
+                         Tensor place = slice(reshape(g, {24}), 0, wrong, wrong + 1);
+                         assign(place, place * 1.5);
+                         return g;
+                       }));
+    };
+    const auto result = gradcheck(f, draw(shape, 9));
+    REQUIRE(result.failures.size() == 1);
+    CHECK(result.failures[0].index == std::vector<Size>{wrong / 12, wrong / 4 % 3, wrong % 4});
+    CHECK_THAT(result.report(),
+               ContainsSubstring(fmt::format("argument 0 (2,3,4) at [{}, {}, {}]: the rule gives", wrong / 12,
+                                             wrong / 4 % 3, wrong % 4)));
+  }
+}
+
+TEST_CASE("gradcheck compares small gradients as closely as large ones") {
+  const auto scaled = [](double scale, double off) {
+    return [=](const Tensor& x) {
+      return op<"mul">({}, x.detach() * scale,
+                       wrt(x, [=](const Tensor& dy) { return dy * (scale * (1 + off)); }));
+    };
+  };
+  for (const Size n : {20, 1000})  // element by element, and along directions
+    for (const double scale : {1e-10, 1e-4, 1.0, 1e4}) {
+      CAPTURE(n, scale);
+      CHECK(gradcheck(scaled(scale, 0), draw({n}, 33)).ok());
+      CHECK_FALSE(gradcheck(scaled(scale, 0.01), draw({n}, 33)).ok());
+    }
+}
+
+TEST_CASE("gradcheck is not led to kinks nearby when it looks for a wrong element among many") {
+  // |x|: the first half lies within the largest step of the kink, and farther than the next one.
+  constexpr Size kCount = 400;
+  const double near = 0.15 * GradcheckOptions{}.epsilon;
+  const Tensor x = concat({full({kCount / 2}, near, DType::f64), abs(draw({kCount / 2}, 34)) + 1.0}, 0);
+  for (const Size wrong : {Size{kCount / 2 + 1}, Size{kCount - 3}}) {
+    const auto f = [wrong](const Tensor& t) {
+      return op<"abs">({}, abs(t.detach()), wrt(t, [wrong](const Tensor& dy) {
+                         Tensor g = contiguous(dy.detach() * 1.0);
+                         Tensor place = slice(g, 0, wrong, wrong + 1);
+                         assign(place, place * 1.2);
+                         return g;
+                       }));
+    };
+    const auto result = gradcheck(f, x);
+    INFO(result.report());
+    REQUIRE(result.failures.size() == 1);
+    CHECK(result.failures[0].index == std::vector<Size>{wrong});
+  }
 }
 
 // What is allowed, by rules that miss it narrowly on either side.

@@ -145,6 +145,47 @@ TEST_CASE("text: UTF-8 is told from bytes that are none") {
     CHECK_FALSE(is_utf8(bad));
 }
 
+// The length that the bits of the first byte announce, if the code point that they make needs so many.
+TEST_CASE("text: every first two bytes of UTF-8, whatever follows") {
+  const auto expected = [](const std::string& bytes) -> std::size_t {
+    const auto at = [&](std::size_t i) {
+      return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i]));
+    };
+    const std::uint32_t first = at(0);
+    const std::size_t length = first >> 7 == 0     ? 1
+                               : first >> 5 == 06  ? 2
+                               : first >> 4 == 016 ? 3
+                               : first >> 3 == 036 ? 4
+                                                   : 0;
+    if (length == 0 || bytes.size() < length) return 0;
+    std::uint32_t code = length == 1 ? first : first & (0x7FU >> length);
+    for (std::size_t i = 1; i < length; ++i) {
+      if (at(i) >> 6 != 2) return 0;
+      code = code << 6 | (at(i) & 0x3F);
+    }
+    const std::size_t needed = code < 0x80       ? 1
+                               : code < 0x800    ? 2
+                               : code < 0x10000  ? 3
+                               : code < 0x110000 ? 4
+                                                 : 0;
+    return needed == length && !(code >= 0xD800 && code < 0xE000) ? length : 0;
+  };
+  const unsigned edges[] = {0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xFF};
+  std::size_t wrong = 0;
+  for (unsigned first = 0; first < 256; ++first)
+    for (unsigned second = 0; second < 256; ++second)
+      for (const unsigned third : edges)
+        for (const unsigned fourth : edges) {
+          std::string bytes;
+          for (const unsigned byte : {first, second, third, fourth}) {
+            bytes += static_cast<char>(byte);
+            wrong += utf8_length(bytes) != expected(bytes);
+          }
+        }
+  CHECK(wrong == 0);
+  CHECK(utf8_length("") == 0);
+}
+
 TEST_CASE("text: messages stay on one line and short") {
   CHECK(printable("naïve \"x\"") == "naïve \"x\"");
   CHECK(printable("a\nb\t\x7F") == "a\\x0ab\\x09\\x7f");

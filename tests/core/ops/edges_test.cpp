@@ -1,13 +1,19 @@
 // Edges that the op table's samples do not reach: rows of −∞, ties and NaN in argmax, masks that share
-// memory.
+// memory, messages.
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/attention/block_mask.hpp"
 #include "core/ops/ops.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 
 using namespace tapestry;
 
@@ -97,4 +103,30 @@ TEST_CASE("a block mask is remembered for its strides, not for its memory and sh
     const bool same = pairs == expected;
     CHECK(same);
   }
+}
+
+TEST_CASE("what does not broadcast is named in the order in which it was given") {
+  const Tensor a = zeros({2, 3}), b = zeros({4, 3});
+  const Mask mask = Mask::causal(1, 3);
+  const std::vector<std::pair<const char*, std::function<void(const Tensor&, const Tensor&)>>> ops{
+      {"add", [](const Tensor& x, const Tensor& y) { x + y; }},
+      {"sub", [](const Tensor& x, const Tensor& y) { x - y; }},
+      {"mul", [](const Tensor& x, const Tensor& y) { x* y; }},
+      {"div", [](const Tensor& x, const Tensor& y) { x / y; }},
+      {"maximum", [](const Tensor& x, const Tensor& y) { maximum(x, y); }},
+      {"minimum", [](const Tensor& x, const Tensor& y) { minimum(x, y); }},
+      {"less", [](const Tensor& x, const Tensor& y) { less(x, y); }},
+      {"where", [&](const Tensor& x, const Tensor& y) { where(mask, x, y); }},
+      {"matmul", [](const Tensor& x, const Tensor& y) { matmul(x, y); }},
+      {"matmul",
+       [](const Tensor& x, const Tensor& y) { matmul(unsqueeze(x, 1), transpose(unsqueeze(y, 1))); }}};
+  for (const auto& [name, op] : ops)
+    for (const bool exchanged : {false, true}) {
+      const std::string told = test::message_of([&, &op = op] { exchanged ? op(b, a) : op(a, b); });
+      CAPTURE(told);
+      CHECK(told.find(std::string("[") + name + "]") == 0);
+      const std::size_t two = told.find("(2,"), four = told.find("(4,");
+      REQUIRE((two != told.npos && four != told.npos));
+      CHECK((two < four) == !exchanged);
+    }
 }

@@ -34,7 +34,7 @@ Row sparse(const std::string& name, SparseOp op, double shrink, double power) {
                                            {{0, 3}, false}, {{4, 9}, true},    {{2, 2, 1, 6}, true}};
   for (Size n : kLengths)
     if (n > 0) cases.push_back({{2, n}, false});
-  for (const Dims& shape : {Dims{610, 7}, Dims{41, 130}}) cases.push_back({shape, true});
+  for (const Dims& shape : {Dims{610, 7}, Dims{41, 130}, Dims{3, 2500}}) cases.push_back({shape, true});
   for (const auto& [shape, masked] : cases) {
     // Close together, so that several keys have weight.
     Plain scores = normal(shape, 71);

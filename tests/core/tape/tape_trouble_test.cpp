@@ -100,6 +100,14 @@ TEST_CASE("anomaly mode names the first op that makes a NaN, forward and backwar
                ContainsSubstring("[log] made a NaN from inputs: (2) \"w\"") &&
                    ContainsSubstring(fmt::format("tape_trouble_test.cpp:{}", line)));
   }
+  // All inputs are named, and those that had one already.
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor plus = variable(tensor({infinity, 1}), "plus"), minus = tensor({{-infinity, 1}, {2, 3}}),
+               nan = tensor({std::nan("")});
+  CHECK_THAT(message_of<std::exception>([&] { plus + minus; }),
+             ContainsSubstring("[add] made a NaN from inputs: (2) \"plus\", (2,2) ("));
+  CHECK_THAT(message_of<std::exception>([&] { plus* nan; }),
+             ContainsSubstring("[mul] made a NaN from inputs: (2) \"plus\", (1) with NaN ("));
   const Tensor zero = variable(tensor({0, 1}), "zero");
   Tape tape;
   const Tensor loss = sum(sqrt(zero) * 0.0);  // 0 · ∞ in backward only

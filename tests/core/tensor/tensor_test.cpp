@@ -9,6 +9,7 @@
 #include "core/ops/views.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/random.hpp"
 #include "core/tensor/values.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
@@ -297,4 +298,42 @@ TEST_CASE("printing") {
   CHECK(to_string(Tensor()) == "Tensor()");
   CHECK_THAT(to_string(tensor({1, std::numeric_limits<double>::quiet_NaN()})), ContainsSubstring("nan"));
   CHECK(to_string(Dims{2, 3}) == "(2,3)");
+}
+
+TEST_CASE("numbers are printed plain, with four decimals or in scientific form up to the limits of each") {
+  const auto text = [](const std::vector<double>& values) {
+    const std::string all = to_string(tensor(values, {static_cast<Size>(values.size())}, DType::f64));
+    return all.substr(0, all.find(']') + 1);
+  };
+  CHECK(text({0, -999999999}) == "[         0, -999999999]");
+  CHECK(text({1e9}) == "[1.0000e+09]");
+  CHECK(text({99999.5}) == "[99999.5000]");
+  CHECK(text({100000, 0.5}) == "[1.0000e+05, 5.0000e-01]");
+  CHECK(text({-100000.5}) == "[-1.0000e+05]");
+  CHECK(text({0.5, 0}) == "[0.5000, 0.0000]");
+  CHECK(text({0.005}) == "[0.0050]");
+  CHECK(text({0.001, 0.0001}) == "[0.0010, 0.0001]");
+  CHECK(text({0.000999, 0}) == "[9.9900e-04, 0.0000e+00]");
+  CHECK(text({1000, 0.00006}) == "[1000.0000,    0.0001]");
+  CHECK(text({1000.5, 0.0001}) == "[1000.5000,    0.0001]");
+  CHECK(text({1000.5, 0.00006}) == "[1.0005e+03, 6.0000e-05]");
+  CHECK(text({1000.5, 0, -0.00006}) == "[ 1.0005e+03,  0.0000e+00, -6.0000e-05]");
+  CHECK(text(arange(0, 12).to_vector()) == "[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11]");
+  CHECK(text(arange(0, 13).to_vector()) == "[ 0,  1,  2, …, 10, 11, 12]");
+}
+
+TEST_CASE("axes of size 1 come and go without a copy, on a scalar too") {
+  for (const Dims& shape : {Dims{}, Dims{1}, Dims{1, 1, 1, 1, 1, 1}, Dims{3}, Dims{3, 4}, Dims{2, 3, 4}}) {
+    const Tensor x = random_normal(shape, 1);
+    Dims more = shape;
+    while (more.rank() < kMaxRank) {
+      more.insert(more.rank() / 2, 1);
+      CAPTURE(to_string(shape), to_string(more));
+      CHECK(reshape(x, more).data<float>() == x.data<float>());
+      CHECK(reshape(reshape(x, more), shape).data<float>() == x.data<float>());
+    }
+  }
+  const Tensor turned = transpose(random_normal({3, 4}, 2));
+  CHECK(reshape(turned, {1, 4, 1, 3, 1}).data<float>() == turned.data<float>());
+  CHECK(reshape(turned, {1, 4, 1, 3, 1}).to_vector() == turned.to_vector());
 }

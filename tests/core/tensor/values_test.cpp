@@ -32,6 +32,9 @@ TEST_CASE("indices and their columns") {
   CHECK(Indices{7, 8}.shape() == Dims{2});
   CHECK_THAT(message_of([&] { static_cast<void>(ids.columns(2, 4)); }),
              ContainsSubstring("[columns] 2 to 4 does not fit ids of shape (2,3)"));
+  for (const Size beside : {Size{-1}, Size{3}})
+    CHECK_THAT(message_of([&] { static_cast<void>(ids.column(beside)); }),
+               ContainsSubstring("does not fit ids of shape (2,3)"));
   CHECK_THAT(message_of([&] { static_cast<void>(ids.reshape({5})); }),
              ContainsSubstring("ids of shape (2,3) do not fill shape (5)"));
   CHECK_THAT(message_of([&] {
