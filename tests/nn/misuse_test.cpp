@@ -56,3 +56,51 @@ TEST_CASE("heads want one batch of queries and keys, or one row for all") {
     }
   }
 }
+
+TEST_CASE("lengths and masks that do not fit attention are refused in its own words, at every rank") {
+  const Attention attention(scaled_dot());
+  for (const auto& [shape, lengths] : {std::pair{Dims{3, 4}, ValidLengths{1, 2, 3}},
+                                       {Dims{3, 4}, ValidLengths{1, 2}},
+                                       {Dims{2, 3, 4}, ValidLengths{1, 2, 3}},
+                                       {Dims{2, 5, 3, 4}, ValidLengths{1}}}) {
+    const Tensor x = zeros(shape);
+    CHECK_THROWS_WITH(attention(x, x, x, lengths),
+                      ContainsSubstring("[attention] ") &&
+                          ContainsSubstring("lengths do not fit keys " + describe(x)) &&
+                          ContainsSubstring("(batch, …, time, width)"));
+  }
+  CHECK_NOTHROW(attention(zeros({2, 5, 3, 4}), zeros({2, 5, 3, 4}), zeros({2, 5, 3, 4}), ValidLengths{1, 2}));
+  MultiHeadAttention heads({.width = 4, .heads = 2});
+  heads.initialise(1);
+  const Tensor x = zeros({2, 3, 4});
+  for (const Dims& shape : {Dims{}, Dims{3}, Dims{1, 2, 2, 3, 3}, Dims{1, 1, 1, 1, 1, 3}}) {
+    const Mask mask = Mask::from(1, shape.count(), [](Size, Size) { return true; }).reshape(shape);
+    CHECK_THROWS_WITH(
+        heads(x, heads.prepare(x, x, mask)),
+        ContainsSubstring("[multi_head] a mask is (queries, keys), (batch, queries, keys) or (batch, "
+                          "heads, queries, keys), not " +
+                          to_string(shape)));
+  }
+  for (const Dims& shape : {Dims{3, 3}, Dims{2, 3, 3}, Dims{2, 2, 3, 3}, Dims{1, 1, 1, 3}}) {
+    const Mask mask = Mask::from(1, shape.count(), [](Size, Size) { return true; }).reshape(shape);
+    CHECK_NOTHROW(heads(x, heads.prepare(x, x, mask)));
+  }
+}
+
+TEST_CASE("numbers of buckets that make no sense are refused with the least that does") {
+  const auto make = [](Size buckets, Size farthest, bool causal) {
+    return Attention(scaled_dot(),
+                     {.positions = t5_buckets(buckets, farthest), .pair_shape = {.causal = causal}});
+  };
+  for (const bool causal : {false, true}) {
+    const Size least = causal ? 2 : 4;
+    CHECK_NOTHROW(make(least, least / 2 + 1, causal));
+    for (const auto& [buckets, farthest] :
+         {std::pair{least - 2, Size{16}}, {least + 1, Size{16}}, {least, least / 2}}) {
+      CAPTURE(causal, buckets, farthest);
+      CHECK_THROWS_WITH(make(buckets, farthest, causal),
+                        ContainsSubstring(fmt::format("an even number of buckets, {} or more", least)) &&
+                            ContainsSubstring(fmt::format("not {} and {}", buckets, farthest)));
+    }
+  }
+}

@@ -312,6 +312,53 @@ TEST_CASE("modules and parameters are not copied by accident") {
   CHECK(net.children().size() == 5);
 }
 
+TEST_CASE("a part that goes takes its own weights along, and no others") {
+  struct Parts : Module {
+    std::optional<Linear> first, second;
+    std::optional<Parameter> gain, shift;
+  } model;
+  const auto fill = [&] {
+    model.first.emplace(Place{model, "first"}, 2, 3);
+    model.gain.emplace(model, "gain", Dims{2}, constant(1));
+    model.second.emplace(Place{model, "second"}, 3, 2);
+    model.shift.emplace(model, "shift", Dims{3}, constant(0));
+  };
+  using Names = std::vector<std::string>;
+  fill();
+  model.first.reset();
+  CHECK(names_of(model) == Names{"gain", "second.weight", "second.bias", "shift"});
+  model.gain.reset();
+  CHECK(names_of(model) == Names{"second.weight", "second.bias", "shift"});
+  model.first.emplace(Place{model, "first"}, 2, 3);
+  model.shift.reset();
+  CHECK(names_of(model) == Names{"second.weight", "second.bias", "first.weight", "first.bias"});
+  model.second.reset();
+  CHECK(names_of(model) == Names{"first.weight", "first.bias"});
+  model.first.reset();
+  CHECK(names_of(model).empty());
+  fill();
+  CHECK(names_of(model).size() == 6);
+}
+
+TEST_CASE("summary shows memory in the unit that suits it") {
+  struct One : Module {
+    explicit One(Size n) : values{*this, "values", {n}, ones} {}
+    Parameter values;
+  };
+  const auto memory = [](Size n) {
+    One model(n);
+    model.initialise(1);
+    const std::string text = summary(model), total = text.substr(text.find("total"));
+    return total.substr(total.find(std::to_string(n)) + std::to_string(n).size());
+  };
+  CHECK(memory(255) == "  1020 B\n");
+  CHECK(memory(256) == "  1.0 KiB\n");
+  CHECK(memory(640) == "  2.5 KiB\n");
+  CHECK(memory(262143) == "  1024.0 KiB\n");
+  CHECK(memory(262144) == "  1.0 MiB\n");
+  CHECK(memory(1000000) == "  3.8 MiB\n");
+}
+
 TEST_CASE("summary shows layers, shapes, weights and memory") {
   Tied net;
   net.initialise(1, DType::f64);

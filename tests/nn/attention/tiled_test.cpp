@@ -144,3 +144,25 @@ TEST_CASE("a long language model: cache = no cache, and no word depends on a lat
     CHECK(farthest({slice(changed, 1, 90, kLong)}, {slice(logits, 1, 90, kLong)}) > 1e-6);
   }
 }
+
+TEST_CASE("few queries, and few pairs, keep the bits of plain ops; more go through tiles") {
+  Attention attention(scaled_dot());
+  const auto context = [&](Size queries, Size keys) {
+    const Tensor q = random_normal({2, queries, kWidth}, 4, DType::f64),
+                 k = random_normal({2, keys, kWidth}, 5, DType::f64);
+    const AttentionMemory memory = attention.prepare(k, k);
+    ScoreState state;
+    return std::pair{attention.context(q, memory, state), attention(q, memory).context};
+  };
+  for (const auto& [queries, keys] :
+       {std::pair<Size, Size>{1, 5000}, {15, 600}, {16, 255}, {63, 65}, {200, 20}}) {
+    CAPTURE(queries, keys);
+    const auto [alone, with_weights] = context(queries, keys);
+    CHECK(testing::equal_bits(alone, with_weights));
+  }
+  for (const auto& [queries, keys] : {std::pair<Size, Size>{16, 256}, {64, 64}, {205, 20}}) {
+    CAPTURE(queries, keys);
+    const auto [alone, with_weights] = context(queries, keys);
+    CHECK(farthest({alone}, {with_weights}) < 1e-13);
+  }
+}

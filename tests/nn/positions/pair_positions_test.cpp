@@ -44,3 +44,22 @@ TEST_CASE("positions made for another number of heads are refused, in tiles too"
     }
   }
 }
+
+TEST_CASE("heads are counted where query or keys have fewer axes than the other") {
+  for (const PositionScheme& scheme : {alibi(), t5_buckets(8, 16)})
+    for (const Size heads : {1, 3}) {
+      Attention attention(scaled_dot(), {.positions = scheme, .pair_shape = {.heads = heads}}),
+          other(scaled_dot(), {.positions = scheme, .pair_shape = {.heads = 2}});
+      attention.initialise(1, DType::f64);
+      other.initialise(1, DType::f64);
+      const Tensor many = normal({1, heads, 4, 6}, 1), few = normal({4, 6}, 2),
+                   all = expand(few, {1, heads, 4, 6});
+      CAPTURE(heads);
+      CHECK(apart(attention(many, few, few).context, attention(many, all, all).context) < 1e-14);
+      CHECK(apart(attention(few, many, many).context, attention(all, many, many).context) < 1e-14);
+      const auto told = ContainsSubstring(fmt::format("made for 2 heads, and query {} and keys {} have {}",
+                                                      describe(many), describe(few), heads));
+      CHECK_THROWS_WITH(other(many, few, few), told);
+      CHECK_THROWS_WITH(other(few, many, many), ContainsSubstring(fmt::format("have {}", heads)));
+    }
+}

@@ -161,6 +161,15 @@ TEST_CASE("byte pairs: a file is read, or refused with its line", "[text]") {
   CHECK(BytePairs::load(folder / "merges") == pairs);
   CHECK_THAT(message_of([&] { BytePairs::load(folder / "none"); }), ContainsSubstring("/none'"));
 
+  // No merges at all: every character is a piece.
+  for (const MarkedPiece marked : {MarkedPiece::first, MarkedPiece::last}) {
+    const BytePairs none = BytePairs::learn({}, {.merges = 0, .marked = marked});
+    none.save(folder / "no merges");
+    CHECK(BytePairs::load(folder / "no merges") == none);
+    CHECK(BytePairs::from_text(none.text(), "text") == none);
+    CHECK(BytePairs::from_text(none.text(), "text").split({"ab"}).size() == 2);
+  }
+
   const std::string head = "tapestry byte pairs 1\nmarker last </w>\n";
   const auto error = [](const std::string& text) {
     return message_of([&] { BytePairs::from_text(text, "merges"); });

@@ -119,6 +119,12 @@ TEST_CASE("word piece: options", "[text]") {
   };
   CHECK(of({.max_length = 4}, "a b a b") == "[CLS] a b [SEP]");
   CHECK(of({.max_length = 2}, "a b a b") == "[CLS] [SEP]");
+  std::string long_text, long_word(100, 'a');
+  for (int i = 0; i < 600; ++i) long_text += " a";
+  CHECK(small().encode(long_text).size() == 512);  // as BERT's
+  CHECK(small().pieces_of(long_text).size() == 600);
+  CHECK(small().pieces_of(long_word).size() == 100);
+  CHECK(of({}, long_word + "a") == "[CLS] [UNK] [SEP]");
   CHECK(of({.longest_word = 3}, "aaa aaaa") == "[CLS] a ##a ##a [UNK] [SEP]");
   // Characters are counted after the clean-up.
   CHECK(of({.longest_word = 3}, "a\u0301a\u0301a\u0301") == "[CLS] a ##a ##a [SEP]");

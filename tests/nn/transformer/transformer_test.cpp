@@ -363,6 +363,25 @@ TEST_CASE("samples follow the model's probabilities, temperature and cuts") {
   CHECK_THROWS_WITH(sample(two, {.top_p = 0}), Contains("top_p"));
 }
 
+TEST_CASE("a model has as many kinds of segments as it was given, one among them, or none") {
+  for (const Size count : {0, 1, 3}) {
+    CAPTURE(count);
+    TransformerOptions options = small();
+    options.segments = count;
+    TransformerInput input({}, options);
+    input.initialise(2, DType::f64);
+    CHECK(input.segments.has_value() == (count > 0));
+    CHECK_THROWS_AS(input(ids(), 0, Indices{0, 0}), Error);
+    if (count == 0) continue;
+    Tensor vectors = input.segments->weight;
+    REQUIRE(vectors.shape() == Dims{count, 8});
+    const Tensor before = contiguous(vectors.detach()) * 1.0, with_segments = input(ids());
+    assign(vectors, zeros(vectors.shape(), DType::f64));
+    const Tensor without = input(ids());
+    CHECK(apart(with_segments - without, expand(select(before, 0, 0), {2, 5, 8})) < 1e-14);
+  }
+}
+
 TEST_CASE("transformers say what is wrong with their input") {
   using Catch::Matchers::Contains;
   LanguageModel model(small(learned_positions(4)));
