@@ -168,11 +168,11 @@ Row embedding_row() {
   const auto many_ids = [](const Dims& table, const Dims& ids_shape) {
     return Case{table, drawn_ids(ids_shape.count(), table[0]), ids_shape};
   };
-  for (const Case& c :
-       {Case{{5, 3}, {0, 4, 2, 2}, {4}}, Case{{3, 3}, {2, 1, 1}, {3}},
-        Case{{4, 17}, {3, 0, 3, 1, 2, 3}, {2, 3}}, Case{{5, 2}, {1}, {}}, Case{{4, 2, 3}, {1, 1}, {2}},
-        Case{{6}, {5, 0, 5}, {3}}, many_ids({50, 211}, {30, 17}), many_ids({9, 8300}, {11}),
-        many_ids({3000, 3}, {9001})}) {
+  for (const Case& c : {Case{{5, 3}, {0, 4, 2, 2}, {4}}, Case{{3, 3}, {2, 1, 1}, {3}},
+                        Case{{4, 17}, {3, 0, 3, 1, 2, 3}, {2, 3}}, Case{{5, 2}, {1}, {}},
+                        Case{{4, 2, 3}, {1, 1}, {2}}, Case{{6}, {5, 0, 5}, {3}},
+                        many_ids({50, 211}, {30, 17}), many_ids({9, 8300}, {11}), many_ids({3, 33000}, {5}),
+                        Case{{4, 0}, {3, 1}, {2}}, Case{{4, 3}, {}, {0}}, many_ids({3000, 3}, {9001})}) {
     const Indices ids(c.ids, c.ids_shape);
     row.samples.push_back({text(c.table),
                            {normal(c.table, 64)},

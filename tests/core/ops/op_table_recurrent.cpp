@@ -91,10 +91,22 @@ using Run = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor
 
 Row step_row(const std::string& name, Step op, Cell cell, Size gates, Size states) {
   Row row{name, {}};
-  for (const auto& [batch, hidden] : std::vector<std::pair<Size, Size>>{
-           {1, 1}, {3, 2}, {2, 3}, {2, 4}, {3, 5}, {1, 8}, {2, 9}, {2, 17}, {211, 40}, {3, 300}})
+  for (const auto& [batch, hidden] : std::vector<std::pair<Size, Size>>{{1, 1},
+                                                                        {3, 2},
+                                                                        {2, 3},
+                                                                        {2, 4},
+                                                                        {3, 5},
+                                                                        {1, 8},
+                                                                        {2, 9},
+                                                                        {2, 17},
+                                                                        {2, 0},
+                                                                        {0, 3},
+                                                                        {211, 40},
+                                                                        {3, 300},
+                                                                        {1, 1030}})
     for (bool bias : {true, false}) {
       if (!bias && hidden >= 40) continue;
+      if (hidden > 1000 && gates > 3) continue;  // one of them is long enough
       Sample sample{text({batch, hidden}) + (bias ? "" : " no bias"),
                     {normal({batch, gates * hidden}, 91), normal({batch, states * hidden}, 92),
                      uniform({gates * hidden, hidden}, 93, -0.7, 0.7)},
@@ -168,7 +180,10 @@ Row additive_row() {
                           {{2, 3, 4}, {2, 5, 4}, false},
                           {{2, 3, 4}, {2, 5, 4}, true},
                           {{2, 2, 3, 5}, {2, 2, 4, 5}, true},
-                          {{2, 1, 6}, {2, 7, 6}, true}};
+                          {{2, 1, 6}, {2, 7, 6}, true},
+                          {{2, 0, 3}, {2, 4, 3}, false},
+                          {{2, 3, 4}, {2, 0, 4}, false},
+                          {{2, 3, 0}, {2, 4, 0}, false}};
   for (Size n : kLengths)
     if (n > 1 && n < 40) cases.push_back({{2, n}, {3, n}, n % 2 == 0});
   cases.push_back({{13, 9, 33}, {13, 30, 33}, true});

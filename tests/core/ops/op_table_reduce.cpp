@@ -134,6 +134,7 @@ Row cumulative_sum_row() {
                                                                      {{17, 3}, 0},
                                                                      {{3, 70, 210}, 1},
                                                                      {{12, 3000}, -1},
+                                                                     {{2, 9000}, -1},
                                                                      {{300, 130}, 0}})
     row.samples.push_back({text(shape),
                            {normal(shape, 24)},
