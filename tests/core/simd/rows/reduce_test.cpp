@@ -215,7 +215,9 @@ TEMPLATE_TEST_CASE("reduce: the order of a sum down the columns follows from the
               {in.data(), {rows, columns}, {columns, 1}});
     Size wrong = 0;
     for (Size column = 0; column < columns; ++column) {
-      const auto at = [&](Size row) { return in[static_cast<std::size_t>(row * columns + column)]; };
+      const auto at = [&, width = columns](Size row) {
+        return in[static_cast<std::size_t>(row * width + column)];
+      };
       std::vector<T> parts;
       for (Size first = 0; first < rows; first += part) {
         const Size last = std::min(first + part, rows);
