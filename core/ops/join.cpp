@@ -145,7 +145,7 @@ Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, C
 
 }  // namespace
 
-// y[i, …] = table[ids[i], …]        ∂table = 0, but dy[i, …] are added at ids[i]
+// y[i, …] = table[ids[i], …]        ∂table[ids[i], …] += dy[i, …], from 0
 Tensor embedding(const Tensor& table, const Indices& ids_in, CallSite at) {
   const Indices ids = ids_in.contiguous();
   if (table.rank() < 1 || table.rank() - 1 + ids.rank() > kMaxRank)
@@ -205,7 +205,7 @@ void add_scattered(Tensor& sum, int axis, const Indices& ids, const Tensor& sour
 
 }  // namespace
 
-// y[i, j] = x[i, ids[i, j]]        ∂x = 0, but dy[i, j] are added at [i, ids[i, j]]
+// y[i, j] = x[i, ids[i, j]]        ∂x[i, ids[i, j]] += dy[i, j], from 0
 Tensor gather(const Tensor& x, int axis, const Indices& ids_in, CallSite at) {
   const int a = axis_of(x, axis);
   const Indices ids = ids_in.contiguous();
@@ -227,7 +227,7 @@ Tensor gather(const Tensor& x, int axis, const Indices& ids_in, CallSite at) {
                           [a, ids](Tensor& sum, const Tensor& dy) { add_scattered(sum, a, ids, dy); }));
 }
 
-// y = x, but source[i, j] are added at [i, ids[i, j]]        ∂x = dy        ∂source[i, j] = dy[i, ids[i, j]]
+// y = x, then y[i, ids[i, j]] += source[i, j]        ∂x = dy        ∂source[i, j] = dy[i, ids[i, j]]
 Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tensor& source, CallSite at) {
   const int a = axis_of(x, axis);
   const Indices ids = ids_in.contiguous();

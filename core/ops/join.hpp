@@ -8,7 +8,7 @@
 
 namespace tapestry {
 
-/// Along an axis that all have; other sizes must agree.
+/// Joins along an axis that all have; other sizes must agree.
 Tensor concat(std::span<const Tensor> parts, int axis, CallSite at = {});
 Tensor concat(std::initializer_list<Tensor> parts, int axis, CallSite at = {});
 /// Along a new axis.

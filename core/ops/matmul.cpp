@@ -53,9 +53,9 @@ Dims rows_of(const Tensor& x) {
   outer.erase(outer.rank() - 1);
   return {outer.count(), x.size(-1)};
 }
-/// x as that; a copy only if strides ask for it.
+/// x as a (rows, n) matrix, recorded; a copy only if strides ask for it.
 Tensor as_rows(const Tensor& x) { return reshape(x, rows_of(x)); }
-/// The same on no tape.
+/// The same, not recorded.
 Tensor as_matrix(const Tensor& x) { return detail::reshaped(x, rows_of(x)); }
 
 }  // namespace
@@ -88,7 +88,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, CallSite at) {
   shape[shape.rank() - 1] = b.size(-1);
   Tensor y = uninitialised_like(b, shape);
   multiply(y, a, b);
-  // A factor that was broadcast over leading axes gets a sum, so the short cut is for the others.
+  // A factor that was broadcast over leading axes needs a sum over its repeats: the short cut is for the
+  // others.
   const auto short_cut = [](const Tensor& sum, const Tensor& dy) {
     return sum.rank() == dy.rank() &&
            std::equal(sum.shape().begin(), sum.shape().end() - 2, dy.shape().begin());

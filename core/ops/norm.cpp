@@ -62,7 +62,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 
 namespace {
 
-/// What one call of dropout drops follows from this and the place in the tensor.
+/// With an element's place, decides whether one call of dropout drops it.
 struct Draw {
   Stream stream;
   double rate;

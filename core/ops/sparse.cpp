@@ -17,7 +17,8 @@ namespace tapestry {
 
 namespace {
 
-/// Which threshold makes the weights of descending scores z sum to 1. Only the first few have any.
+/// Which threshold makes the weights of descending scores z sum to 1. Only the largest few get a weight above
+/// 0.
 double sparsemax_threshold(const std::vector<double>& z) {
   double sum = 0, threshold = 0;
   for (std::size_t k = 0; k < z.size(); ++k) {

@@ -1,7 +1,7 @@
 // Backward: reads the tape from the back and hands each node's gradient to its rules.
 //
-// Every node and every leaf has a slot, in which its gradient adds up. Whatever was computed from a node stands
-// behind it on the tape; so when the loop comes to a node, its slot is complete. The node's rules make of it the
+// Every node and every leaf has a slot, in which its gradient adds up. Whatever was computed from a node comes
+// later on the tape; so when the loop comes to a node, its slot is complete. The node's rules make of it the
 // gradients of its arguments, which are added to the arguments' slots.
 #include <algorithm>
 #include <utility>
@@ -74,7 +74,7 @@ void fit(const Node& node, const Edge& edge, std::size_t argument, Tensor& gradi
   if (!broadcasts_to(edge.shape, gradient.shape()))
     fail("[{}] the rule of argument {} returned a gradient of shape {} for an argument of shape {}", node.op,
          argument, to_string(gradient.shape()), to_string(edge.shape));
-  const Dims shape = edge.shape;  // what sum_to records may move the edge
+  const Dims shape = edge.shape;  // copied: recording sum_to may move the edges
   gradient = sum_to(gradient, shape);
 }
 

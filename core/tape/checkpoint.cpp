@@ -9,7 +9,7 @@ Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
   if (!context.tape || !context.recording) return f();
   const RandomState before = random_state();
   Tensor value;
-  std::vector<Tensor> leaves;  // weights that f knows by itself: they are saved like what it is given
+  std::vector<Tensor> leaves;  // that f uses besides its arguments; writes to them are noticed
   {
     struct Watching {
       explicit Watching(std::vector<Tensor>& into) { context.leaves_used = &into; }

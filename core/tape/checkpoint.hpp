@@ -11,8 +11,8 @@ namespace tapestry {
 
 namespace detail {
 
-/// A function of X… and the line that handed it over: a conversion sees its caller's line, a parameter after
-/// a pack could not be defaulted.
+/// A function of X… and the line that handed it over, which the conversion to this class takes along: a
+/// parameter after a pack cannot have a default.
 template <class... X>
 struct Checkpointed {
   template <class F>

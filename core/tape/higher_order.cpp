@@ -1,5 +1,5 @@
-// Where backward is more than its loop: rules whose own ops are recorded (second derivatives), nodes that are run
-// again as other ops (twins and checkpoints), and gradients that a test replaces.
+// Where backward is more than its loop: rules whose own ops are recorded (second derivatives), nodes that are
+// run again as other ops (twins and checkpoints), and gradients that a test replaces.
 #include <utility>
 
 #include "core/tape/mutator.hpp"
@@ -22,8 +22,8 @@ void set_gradient_mutator(GradientMutator hook) { mutator() = std::move(hook); }
 
 bool Sweep::is_mutated() { return static_cast<bool>(mutator()); }
 
-/// As visit(), where a rule may append to the tape: that moves nodes and edges, so the node is copied, and a rule
-/// leaves its place while it runs.
+/// As visit(), where a rule may append to the tape: that moves nodes and edges, so the node is copied, and a
+/// rule leaves its place while it runs.
 void Sweep::run_recorded(std::size_t index, const Tensor& dy) {
   const Node node = records.nodes[index];
   if (node.always_replay || (create_graph && node.replay != kNone)) return replay(index, dy);
@@ -50,8 +50,8 @@ void Sweep::run_recorded(std::size_t index, const Tensor& dy) {
   }
 }
 
-/// Records the node again as other ops at the end of the tape, sweeps those into the same slots, and cuts them
-/// off.
+/// Records the node again as other ops at the end of the tape, sweeps those into the same slots, and cuts
+/// them off again unless a graph is asked for.
 void Sweep::replay(std::size_t index, const Tensor& dy) {
   const Records::Mark mark = records.mark();
   Rule again = std::move(records.replays[records.nodes[index].replay]);

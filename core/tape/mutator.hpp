@@ -8,7 +8,8 @@
 
 namespace tapestry::detail {
 
-/// Called with all gradients that a node's rules return, which it may replace. An empty function: no more.
+/// Called after each rule with the gradients that it returned, which it may replace. An empty function turns
+/// it off.
 using GradientMutator = std::function<void(const char* op, std::span<Tensor> gradients)>;
 void set_gradient_mutator(GradientMutator mutator);
 

@@ -13,7 +13,8 @@ namespace tapestry::detail {
 /// Makes one node of an op's value, if an input needs a gradient. Lives as long as the call of op().
 class Recorder {
  public:
-  /// Refuses inputs that are on another tape. An empty handle is an optional input that was left out.
+  /// While a tape is active, refuses inputs that were computed outside it or that it has forgotten; without
+  /// one, marks the result as computed outside. An empty handle is an optional input that was left out.
   Recorder(const char* name, CallSite at, Tensor& value, const Tensor* const* inputs, std::size_t count);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -55,7 +56,7 @@ class Recorder {
   }
   static void note_leaves(const Tensor* const* inputs, std::size_t count);
   std::vector<Tensor::Saved>& saved();
-  /// Where they go on the tape, until the next one is asked for.
+  /// The place for the next rule on the tape; valid until the next call.
   Rule& place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result);
   Rule& place_for_adding();
   Rule& place_for_replay();

@@ -13,11 +13,12 @@ namespace tapestry::detail {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// A tape has so many serial numbers, one for what it records between two backwards.
+/// Serial numbers set aside for one tape: it takes the next whenever it starts over, and serial / kRounds
+/// tells tapes apart.
 inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
 
-/// From a node to one argument that may get a gradient. (With a constructor, or vectors would set it to 0
-/// first.)
+/// From a node to one argument that may get a gradient. (Its constructor keeps vectors from setting the
+/// memory to 0 first.)
 struct Edge {
   Edge(std::size_t targets_in, DType dtype_in, const Dims& shape_in)
       : targets(static_cast<std::uint16_t>(targets_in)), dtype(dtype_in), shape(shape_in) {}
@@ -44,7 +45,7 @@ struct Node {
   CallSite at;
   std::uint32_t first_edge, edges = 0;
   std::uint32_t first_saved, saved = 0;
-  std::uint32_t replay = kNone;  // index of the twin, if there is one
+  std::uint32_t replay = kNone;  // index in `replays`: the twin, or the checkpointed function
   bool always_replay = false;    // a checkpoint
   DType dtype;
   Tensor result;  // only if a rule asks for it
@@ -66,7 +67,7 @@ struct Records {
   Node& append(const char* op, CallSite at, Body& result, std::uint64_t serial);
   /// The leaf's number on the tape `serial`; a leaf that is new there gets the next one.
   std::int32_t number_of(const Tensor& leaf, std::uint64_t serial);
-  /// How far the lists go that only grow while ops are recorded.
+  /// Sizes to cut back to; edges and saved tensors follow from the first node that is cut.
   struct Mark {
     std::size_t nodes, addings, replays;
   };
@@ -81,12 +82,12 @@ struct Context {
   Tape* tape = nullptr;
   bool recording = true;
   bool anomaly = false;
-  std::vector<Tensor>* leaves_used = nullptr;  // by a checkpoint's first run
+  std::vector<Tensor>* leaves_used = nullptr;  // by a checkpoint's first run: writes to them are noticed
 };
 extern constinit thread_local Context context;
 
-/// While Recording(false) lives, ops on this thread are not recorded and their results carry no mark;
-/// Recording(true) inside it turns recording on again.
+/// While Recording(false) lives, ops on this thread are not recorded, and their results are not marked as
+/// computed outside of a tape; Recording(true) inside it turns recording on again.
 class Recording {
  public:
   explicit Recording(bool on) : before_(std::exchange(context.recording, on)) {}

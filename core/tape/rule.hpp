@@ -13,8 +13,8 @@
 
 namespace tapestry::detail {
 
-/// A stored closure, `void(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients)`: like std::function,
-/// but it may be moved only, and small ones live in place, larger ones in pool memory.
+/// A stored closure, `void(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients)`: like
+/// std::function, but it may be moved only, and small ones live in place, larger ones in pool memory.
 class Rule {
  public:
   Rule() = default;

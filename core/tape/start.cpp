@@ -11,7 +11,7 @@ namespace {
   const detail::Body& body = y.body();
   if (body.leaf)
     fail("[backward] {} is a leaf{}", describe(y),
-         wants_xs ? ", and none of the xs: only itself has a gradient of it"
+         wants_xs ? ", and none of the xs: its gradient exists with respect to itself only"
                   : " itself: call backward on what was computed from it");
   if (body.node < 0)
     fail(

@@ -30,7 +30,7 @@ struct Sweep {
   bool keep = false;            // what the rules saved, for another backward
   bool create_graph = false;    // record what the rules do
   Wanted* wanted = nullptr;     // none: all leaves
-  bool mutated = is_mutated();  // by a test
+  bool mutated = is_mutated();  // a test falsifies gradients (mutator.hpp)
 
   void run(std::size_t begin, std::size_t end);
   void add(std::int32_t target, Tensor&& gradient);
@@ -46,7 +46,8 @@ struct Sweep {
 
  private:
   void visit(std::size_t index, Tensor& dy);
-  /// Whether the edge leads to something that is to get a gradient; or one of so many edges.
+  /// Whether the edge leads to something that is to get a gradient; the second, whether any of `count` edges
+  /// from `first` on does.
   bool counts(const Edge& edge) const { return edge.needed && (!wanted || wanted->counts(edge)); }
   bool counts(std::uint32_t first, std::uint32_t count) const {
     for (std::uint32_t i = first; i < first + count; ++i)

@@ -73,14 +73,15 @@ class Tape {
   }
 
   /// Runs when backward reaches x's gradient (complete by then); may return another tensor in its place.
+  /// Forgotten when a backward consumes the tape; hooks of on_value() stay.
   void on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook);
-  /// Runs after each op that is recorded.
+  /// Runs after each op that is recorded; of a checkpoint it sees the ops when backward runs them again.
   void on_value(std::function<void(const NodeInfo&, const Tensor&)> hook);
 
   std::size_t size() const;
   NodeInfo node(std::size_t index) const;
   const std::vector<Tensor>& leaves() const;
-  /// A line for each node: number, op, shape, inputs, bytes saved, source line.
+  /// A line for each node: number, op, shape, bytes saved, inputs, source line.
   std::string table() const;
   /// The graph in Graphviz's language.
   std::string dot() const;

@@ -26,7 +26,7 @@ struct Leaf;
 struct Body {
   RefCount refs;
   DType dtype;
-  bool outside = false;          // computed from a weight while no tape was recording
+  bool outside = false;          // computed from what needs a gradient while no tape was recording
   bool dense = true;             // the elements lie one after the other
   std::int32_t node = -1;        // index on the tape `tape`, or -1
   std::uint64_t tape = 0;        // serial number of that tape
@@ -59,7 +59,7 @@ struct Body {
 }  // namespace detail
 
 /// A tensor of rank 0 to 6 of f32 or f64. Copying copies the handle, not the values; values never change
-/// under a reader except through assign().
+/// under a reader except through assign() and what calls mark_written().
 class Tensor {
  public:
   /// No tensor at all; using it in an op is an error.
@@ -192,9 +192,9 @@ Tensor variable(const Tensor& x, std::string name = {});
 /// A frozen leaf is treated as a constant: nothing flows into it.
 void set_frozen(const Tensor& leaf, bool frozen);
 
-/// Writes the values of `source` (same shape; any type) into `target`'s buffer: the one door for optimisers,
-/// initialisers and caches. Backward refuses tensors that were written after it saved them. Throws Error for
-/// other shapes, and for a target that is an expanded view.
+/// Writes the values of `source` (same shape; any type) into `target`'s buffer, for initialisers and caches;
+/// optimisers have kernels of their own. Backward refuses tensors that were written after it saved them.
+/// Throws Error for other shapes, and for a target that is an expanded view.
 void assign(Tensor& target, const Tensor& source, CallSite at = {});
 /// Notes that target's buffer was written by other means (an optimiser's kernel).
 void mark_written(const Tensor& target);

@@ -77,7 +77,7 @@ TransformerOptions language_model_options(const LanguageRecipe& recipe, Size voc
 void offer(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
            const LanguageRecipe& otherwise, const std::string& where) {
   offer(program, kNumbers, recipe, usual, otherwise, where);
-  program.add("--positions", recipe.positions, "what it is told of order", {"learned", "rotary"});
+  program.add("--positions", recipe.positions, "position information", {"learned", "rotary"});
 }
 
 void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe) {

@@ -11,11 +11,11 @@ namespace tapestry {
 
 namespace {
 
-/// Pairs of query and key from which on tiles are faster than ops, and queries: one alone, over a long cache,
-/// would leave most of a tile empty.
+/// Tiles are faster than ops from so many pairs of query and key on, and from so many queries: one alone,
+/// over a long cache, would leave most of a tile empty.
 constexpr Size kWorthTiles = 64 * 64, kWorthQueries = 16;
 
-/// Rows of a mask that has the values' leading axis; another one serves all rows alike.
+/// These rows of a mask that has a batch axis; another mask serves all rows and stays as it is.
 Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
   if (!mask.defined() || mask.rank() < rank || mask.shape()[0] == 1) return mask;
   Dims shape = mask.shape();
@@ -93,7 +93,7 @@ void Attention::check_strict(const Mask& live_queries, const Mask& pairs, const 
       in_quotes(), empty, what, to_string(pairs.shape()), std::count(rows.begin(), rows.end(), false));
 }
 
-/// A scheme reads a table by the number of the head, and would read beside it.
+/// A scheme reads a table by the number of the head: other numbers would lie out of its bounds.
 void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
   const std::optional<Size> wanted = positions_ ? positions_->heads() : std::nullopt;
   if (!wanted) return;
@@ -130,7 +130,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   const ScoreState before = state;
   Tensor scores = score(live_queries, mask);
   if (const std::optional<Mask> rest = without_hidden(mask, scores)) {
-    // Scores of −∞ hide pairs as a mask does, and with the last of a query's pairs the query.
+    // A score of −∞ masks its pair; a query with no pair left is masked, too.
     mask = *rest, live_queries = live_queries_of(mask);
     state = before;
     scores = keep(mask, score(live_queries, mask));

@@ -12,7 +12,7 @@
 //                                            options.block.normalise = sparsemax_weights;
 //     which pairs count                  a Mask or ValidLengths (core/tensor/values.hpp)
 //                                            attention(query, keys, values, Mask::causal(n, n));
-//     what is told of order              a PositionScheme (nn/positions/scheme.hpp)
+//     position information               a PositionScheme (nn/positions/scheme.hpp)
 //                                            options.positions = rotary();
 //
 // They go together: rotary positions rotate queries and keys, the score compares them, positions add to it,
@@ -44,7 +44,7 @@ struct AttentionOptions {
   bool strict = false;
   /// Look only at the keys near a position: local_m(D) or local_p(D, query_width, hidden).
   std::optional<Local> local = {};
-  /// What attention is told of order, such as alibi(), and the heads that it is told for.
+  /// Position information, such as alibi(), and the heads that it is for.
   PositionScheme positions = {};
   PairShape pair_shape = {};
 };
@@ -63,7 +63,7 @@ struct AttentionMemory {
   /// one: in tiles it stays small.
   BlockMask tiles = {};
 
-  /// Whichever there is.
+  /// `tiles` as a mask if there are any, else `mask`.
   Mask pairs() const;
 };
 
@@ -104,9 +104,10 @@ class Attention : public Module {
   /// heads throw.
   Attended operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
   Attended operator()(const Tensor& query, const AttentionMemory& memory) const;
-  /// The context alone. Where neither weights nor dropout are asked for, the score is a dot product and the
-  /// sequences are long enough for it to pay, it is computed in tiles (attend()): the same numbers without
-  /// the (Tq, Tk) matrix.
+  /// The context alone. It is computed in tiles (attend()), the same numbers without the (Tq, Tk) matrix,
+  /// where all of these hold: nobody asks for the weights, there is no dropout and no window, the score is a
+  /// dot product, the normaliser is softmax, at most one score_mod or scheme adds to the scores, and the
+  /// sequences are long enough for it to pay. state.weights then stays as it was.
   Tensor context(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
   Attended operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
                       const Mask& mask = {}) const {
@@ -118,7 +119,7 @@ class Attention : public Module {
   }
 
   const Score& score() const { return *score_; }
-  /// What the layer is told of order, if anything.
+  /// The layer's position information, if it has any.
   Owned<PairPositions>& positions() { return positions_; }
   /// What its score_mod has learned, in the order of its parameters; empty without one.
   std::vector<Tensor> learned() const;

@@ -16,8 +16,8 @@ MultiHeadOptions complete(MultiHeadOptions options, const std::string& name) {
          options.heads);
   if (options.head_width == 0) {
     if (options.width % options.heads != 0)
-      fail("[multi_head{}] {} heads do not part a width of {} evenly: choose a divisor, or give head_width",
-           name, options.heads, options.width);
+      fail("[multi_head{}] {} heads do not divide a width of {}: choose a divisor, or give head_width", name,
+           options.heads, options.width);
     options.head_width = options.width / options.heads;
   }
   if (options.key_heads == 0) options.key_heads = options.heads;

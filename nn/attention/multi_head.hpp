@@ -28,15 +28,15 @@ struct MultiHeadOptions {
 };
 
 /// head_i = attend(Q W_i^Q, K W_i^K, V W_i^V), result = concat(heads) W^O. The heads are strided views of one
-/// product each; nothing is copied to part or to join them.
+/// product each; nothing is copied to split or to join them.
 class MultiHeadAttention : public Module {
  public:
   MultiHeadAttention(Place place, const MultiHeadOptions& options);
   explicit MultiHeadAttention(const MultiHeadOptions& options) : MultiHeadAttention(Place{}, options) {}
 
-  /// keys (B, Tk, key_width), values (B, Tk, value_width): projected and parted, once for any number of
-  /// queries. A mask broadcasts to (Tq, Tk), (B, Tq, Tk), or (B, heads, Tq, Tk). Rows of the inputs that no
-  /// query of any head may see touch nothing. The keys stand at the places `first`, `first` + 1, …
+  /// keys (B, Tk, key_width), values (B, Tk, value_width): projected and split into heads, once for any
+  /// number of queries. A mask broadcasts to (Tq, Tk), (B, Tq, Tk), or (B, heads, Tq, Tk). Rows of the inputs
+  /// that no query of any head may see touch nothing. The keys stand at the places `first`, `first` + 1, …
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {},
                           Size first = 0) const;
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;

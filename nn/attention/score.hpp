@@ -1,4 +1,4 @@
-// What a score is: the one part in which attention mechanisms differ.
+// What a score is: the step in which most attention mechanisms differ.
 #pragma once
 
 #include <concepts>

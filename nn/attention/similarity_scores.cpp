@@ -25,7 +25,7 @@ void check_widths(const char* name, const Module& score, const Tensor& query, co
 Tensor direction(const Tensor& x) {
   const Tensor squared = sum(x * x, {-1}, Keep::yes);
   const Tensor zero = scalar(0, x.dtype()), one = scalar(1, x.dtype());
-  // All but 0, NaN too, of which no comparison holds.
+  // True for every number but 0, and for NaN, since both comparisons are false.
   const Mask some = less(zero, squared.detach()) | !less(squared.detach(), one);
   return where(some, x / sqrt(where(some, squared, one)), zero);
 }

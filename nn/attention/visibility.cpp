@@ -28,7 +28,7 @@ Mask live_keys_of(const Mask& mask, const Dims& keys) {
   }
   const Mask any = mask.expand(pairs, "attention").any(live);
   if (any.all()) return {};
-  // As (…, keys, 1), with the keys' axes only; those that the mask lacks repeat it.
+  // Shaped (…, keys, 1); axes that the mask broadcasts over are repeated.
   Dims shape = keys, once = keys;
   for (int axis = 0; axis + 2 < keys.rank(); ++axis) once[axis] = live[axis + rank - keys.rank()];
   once[keys.rank() - 2] = live.back();

@@ -58,7 +58,7 @@ struct BlockKind {
   bool causal = false;
   /// Width of another sequence that it attends to as well; 0: there is none.
   Size memory_width = 0;
-  /// What its self-attention is told of order.
+  /// Position information of its self-attention.
   PositionScheme positions = {};
 };
 

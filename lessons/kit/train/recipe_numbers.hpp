@@ -92,12 +92,12 @@ void read_sizes(const TrainingState& saved, const Numbers& numbers, Recipe& reci
   });
 }
 
-/// Refuses heads that do not part the width evenly, before any work is done.
+/// Refuses heads that do not divide the width, before any work is done.
 template <class Recipe>
 void check_heads(const Recipe& recipe) {
   if (recipe.width % recipe.heads != 0)
     throw UsageError(
-        fmt::format("--heads {} do not part a --width of {} evenly", recipe.heads, recipe.width));
+        fmt::format("--heads {} do not divide a --width of {}", recipe.heads, recipe.width));
 }
 
 }  // namespace tapestry::kit

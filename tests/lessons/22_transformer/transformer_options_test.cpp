@@ -39,7 +39,7 @@ TEST_CASE("a transformer's recipe holds where the command line says nothing", "[
   CHECK(given.recipe.epochs == 7);
 }
 
-TEST_CASE("heads that do not part the width are refused before any work", "[kit]") {
+TEST_CASE("heads that do not divide the width are refused before any work", "[kit]") {
   TransformerSettings settings;
   bool begun = false;
   const int code = run_with(
