@@ -125,7 +125,7 @@ void Axis::make_log(int wanted) {
   for (double exponent = first; exponent <= last; ++exponent) {
     if (std::fmod(exponent - first, stride) != 0) continue;
     add(1, exponent);
-    if (decades <= 2.5 && exponent < last) {
+    if (decades <= 2.5 && stride == 1 && exponent < last) {
       add(2, exponent);
       add(5, exponent);
     }

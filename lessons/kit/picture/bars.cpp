@@ -36,6 +36,7 @@ std::string svg(const Bars& bars) {
   double labels = 0;
   for (const Bar& bar : bars.bars) labels = std::max(labels, text_width(bar.label, 13));
   labels = std::min(labels, kWidth / 2);
+  const int most = static_cast<int>(kWidth / 2 / text_width(" ", 13));
   const double left = 24 + labels + 12, width = kWidth - 70 - left;
   const double top = bars.level ? 74 : 58, bottom = top + kStep * static_cast<double>(bars.bars.size()) + 4;
   const auto x = [&](double value) { return left + axis.place(value) * width; };
@@ -55,7 +56,7 @@ std::string svg(const Bars& bars) {
   }
   double y = top;
   for (const Bar& bar : bars.bars) {
-    out.text(left - 12, y + kThick / 2 + 5, bar.label, {13, kInk, Anchor::end});
+    out.text(left - 12, y + kThick / 2 + 5, cut_to(bar.label, most), {13, kInk, Anchor::end});
     if (axis.drawable(bar.value)) {
       const double from = std::min(x(0), x(bar.value)), to = std::max(x(0), x(bar.value));
       out.rect(from, y, to - from, kThick, svg_series_colour(0), 2);

@@ -75,7 +75,7 @@ std::string svg(const Graph& graph) {
         points.emplace_back(x, y + kNodeHeight);
       }
     }
-    out.arrow(points, layout.reversed[e] ? "#d55e00" : "#7b8794");
+    out.arrow(points, layout.reversed[e] ? "#d55e00" : "#7b8794", layout.reversed[e]);
     if (times(graph, e) > 1) {
       const Point& head = points.back();
       out.text(head.first + 10, head.second - 14, fmt::format("×{}", times(graph, e)), {12, kInk});
@@ -145,7 +145,7 @@ std::string text(const Graph& graph, const Terminal& terminal) {
   Canvas canvas(static_cast<int>(std::ceil(layout.width)) + 2, std::max(height - 1, 0));
   const auto column = [](const Slot& slot) { return static_cast<int>(std::lround(slot.x)); };
 
-  std::vector<std::pair<int, int>> heads;
+  std::vector<int> rows;  // of the layers
   int row = 0;
   for (std::size_t layer = 0; layer < layout.layers.size(); ++layer) {
     const int below = row + wires.rows(layer) + 2;  // the next layer's row
@@ -157,8 +157,6 @@ std::string text(const Graph& graph, const Terminal& terminal) {
         const int to = column(layout.layers[layer + 1][static_cast<std::size_t>(lower)]);
         canvas.horizontal(wire, std::min(from, to), std::max(from, to), kGrey);
         canvas.vertical(to, wire, below, kGrey);
-        if (layout.layers[layer + 1][static_cast<std::size_t>(lower)].node >= 0)
-          heads.emplace_back(to, below - 1);
       }
       ++wire;
     }
@@ -168,15 +166,19 @@ std::string text(const Graph& graph, const Terminal& terminal) {
       const std::string label = node_text(node);
       canvas.put(column(slot) - display_width(label) / 2, row, label, style(node.kind).colour);
     }
+    rows.push_back(row);
     row = below;
   }
-  for (const auto& [x, y] : heads) canvas.put(x, y, "▾", kGrey);
   for (std::size_t e = 0; e < layout.paths.size(); ++e) {
-    if (layout.paths[e].empty() || times(graph, e) < 2) continue;
-    const auto [layer, place] = layout.paths[e].back();
-    int head = -1;  // the row above the layer
-    for (Size above = 0; above < layer; ++above) head += wires.rows(static_cast<std::size_t>(above)) + 2;
-    canvas.put(column(slot_at(layout, {layer, place})) + 2, head, fmt::format("×{}", times(graph, e)), kGrey);
+    if (layout.paths[e].empty()) continue;
+    const auto &first = layout.paths[e].front(), &last = layout.paths[e].back();
+    const int end = column(slot_at(layout, last)), above = rows[static_cast<std::size_t>(last.first)] - 1;
+    if (layout.reversed[e]) {
+      canvas.put(column(slot_at(layout, first)), rows[static_cast<std::size_t>(first.first)] + 1, "▴", kGrey);
+    } else {
+      canvas.put(end, above, "▾", kGrey);
+    }
+    if (times(graph, e) > 1) canvas.put(end + 2, above, fmt::format("×{}", times(graph, e)), kGrey);
   }
   return title + canvas.text(terminal, 2);
 }

@@ -60,8 +60,9 @@ std::string svg(const HeatmapGrid& grid) {
       if (labelled && i % across == 0)
         out.text(x0 - 6, y + cell / 2 + size * 0.36, map.rows[r], {size, kSoftInk, Anchor::end});
       for (std::size_t c = 0; c < map.columns.size(); ++c)
-        if (const double part = map.share(r, c); part > 0)
-          out.rect(x0 + static_cast<double>(c) * cell, y, cell, cell, svg_heat_colour(part));
+        if (const double part = map.share(r, c); part != 0)
+          out.rect(x0 + static_cast<double>(c) * cell, y, cell, cell,
+                   std::isnan(part) ? std::string(kPaper) : svg_heat_colour(part));
     }
   }
   return out.document();

@@ -78,7 +78,7 @@ std::string svg_heat_colour(double share) {
   const auto low = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
   const double part = place - static_cast<double>(low);
   const auto mix = [part](double a, double b) { return static_cast<int>(std::lround(a + part * (b - a))); };
-  const Colour &a = kStops[low], &b = kStops[low + 1];
+  const Colour &a = kStops[low], &b = kStops.at(low + 1);
   return fmt::format("#{:02x}{:02x}{:02x}", mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue));
 }
 
@@ -119,22 +119,25 @@ void Svg::circle(double x, double y, double radius, std::string_view fill) {
   body_ += '\n';
 }
 
-void Svg::arrow(const std::vector<Point>& points, std::string_view stroke) {
+void Svg::arrow(const std::vector<Point>& points, std::string_view stroke, bool up) {
   if (points.size() < 2) return;
   constexpr double kHead = 7;
-  std::string path = fmt::format("M{} {}", number(points[0].first), number(points[0].second));
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    const auto [x0, y0] = points[i - 1];
-    const auto [x1, whole_y1] = points[i];
-    const double y1 = whole_y1 - (i + 1 == points.size() ? kHead : 0);
+  std::vector<Point> line = points;  // ends where the head begins
+  const auto [x, y] = up ? points.front() : points.back();
+  const double down = up ? -1 : 1;
+  (up ? line.front() : line.back()).second -= down * kHead;
+  std::string path = fmt::format("M{} {}", number(line[0].first), number(line[0].second));
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    const auto [x0, y0] = line[i - 1];
+    const auto [x1, y1] = line[i];
     const double bend = (y1 - y0) / 2;
     path += fmt::format(" C{} {} {} {} {} {}", number(x0), number(y0 + bend), number(x1), number(y1 - bend),
                         number(x1), number(y1));
   }
   body_ += fmt::format(R"(<path d="{}" fill="none" stroke="{}" stroke-width="1.4"/>)", path, stroke);
-  const auto [x, y] = points.back();
+  const double wide_end = y - down * (kHead + 0.5);
   body_ += fmt::format(R"(<path d="M{} {} L{} {} L{} {} Z" fill="{}"/>)", number(x), number(y), number(x - 4),
-                       number(y - kHead - 0.5), number(x + 4), number(y - kHead - 0.5), stroke);
+                       number(wide_end), number(x + 4), number(wide_end), stroke);
   body_ += '\n';
 }
 

@@ -53,8 +53,8 @@ class Svg {
   /// `dashes` 1 and 2 leave gaps, each where the other has none.
   void polyline(const std::vector<Point>& points, std::string_view stroke, double width, int dashes = 0);
   void circle(double x, double y, double radius, std::string_view fill);
-  /// A smooth line through the points, mostly downwards, with an arrow head at its end.
-  void arrow(const std::vector<Point>& points, std::string_view stroke);
+  /// A smooth line through the points, mostly downwards, with an arrow head at its end; `up`: at its start.
+  void arrow(const std::vector<Point>& points, std::string_view stroke, bool up = false);
   void text(double x, double y, std::string_view content, const TextStyle& style);
 
   /// The finished document.

@@ -219,6 +219,13 @@ TEST_CASE("ticks are round numbers", "[kit]") {
   CHECK(labels(Scale::log, {1e-6, 1}, 3) == Labels{"10⁻⁶", "10⁻⁴", "10⁻²", "10⁰"});
   CHECK(labels(Scale::log, {20, 900}, 5) == Labels{"20", "50", "100", "200", "500", "1,000"});
   CHECK(labels(Scale::log, {16, 1024}, 5) == Labels{"10", "20", "50", "100", "200", "500", "1,000", "2,000"});
+  CHECK(labels(Scale::log, {16, 1024}, 2) == Labels{"10", "1,000"});  // or none: 2 and 5 only of each decade
+  CHECK(labels(Scale::log, {0.01, 1}, 5) == Labels{"0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"});
+  CHECK(labels(Scale::log, {0.001, 1e4}, 9) ==
+        Labels{"0.001", "0.01", "0.1", "1", "10", "100", "1,000", "10,000"});
+  CHECK(labels(Scale::log, {0.001, 1e5}, 9).front() == "10⁻³");
+  CHECK(labels(Scale::linear, {0, 2.5e6}, 5) == Labels{"0", "500,000", "10⁶", "1.5×10⁶", "2×10⁶", "2.5×10⁶"});
+  CHECK(labels(Scale::linear, {-2e-5, 1.5e-5}, 4) == Labels{"−2×10⁻⁵", "−10⁻⁵", "0", "10⁻⁵", "2×10⁻⁵"});
   CHECK(labels(Scale::log, {3, 3}, 5) == Labels{"2", "5"});
   CHECK(labels(Scale::log, {10, 10}, 5) == Labels{"10", "20"});
   const Axis axis(Scale::log, {1, 100}, 4);

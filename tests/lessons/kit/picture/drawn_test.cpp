@@ -1,0 +1,130 @@
+// Whole pictures, as SVG and in terminals, are the ones in drawn/, which were looked at and found right.
+//
+// After a change that is meant, TAPESTRY_DRAWN=folder writes what is drawn now there: look at it, then copy it.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "tests/catch.hpp"
+#include "tests/lessons/kit/picture/examples.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Where a number begins at `at`, its end; else `at`.
+std::size_t end_of_number(const std::string& text, std::size_t at) {
+  std::size_t end = text.find_first_not_of("0123456789.", at + (text[at] == '-' ? 1 : 0));
+  if (end == std::string::npos) end = text.size();
+  return text.find_first_of("0123456789", at) < end ? end : at;
+}
+
+/// Whether two lines are the same, but for the last digit of coordinates: two decimals are written, and
+/// compilers round their sums each in their way.
+bool same(const std::string& a, const std::string& b) {
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    const std::size_t a_end = end_of_number(a, i), b_end = end_of_number(b, j);
+    if (a_end > i && b_end > j) {
+      if (std::abs(std::stod(a.substr(i, a_end - i)) - std::stod(b.substr(j, b_end - j))) > 0.02)
+        return false;
+      i = a_end, j = b_end;
+    } else if (a[i++] != b[j++]) {
+      return false;
+    }
+  }
+  return i == a.size() && j == b.size();
+}
+
+/// The first line that differs from the file in drawn/; "" where none does.
+std::string difference(const std::string& name, const std::string& drawn, bool numbers_may_differ) {
+  if (const char* folder = std::getenv("TAPESTRY_DRAWN")) {
+    std::filesystem::create_directories(folder);
+    std::ofstream(std::filesystem::path(folder) / name, std::ios::binary) << drawn;
+  }
+  const std::string expected =
+      content(std::filesystem::path(TAPESTRY_SOURCE_DIR) / "tests/lessons/kit/picture/drawn" / name);
+  if (expected.empty()) return "there is no drawn/" + name;
+  std::istringstream old_lines(expected), new_lines(drawn);
+  std::string before, now;
+  for (int number = 1;; ++number) {
+    const bool more = static_cast<bool>(std::getline(old_lines, before));
+    if (static_cast<bool>(std::getline(new_lines, now)) != more)
+      return name + (more ? " ends before: " + before : " goes on with: " + now);
+    if (!more) return "";
+    if (before != now && !(numbers_may_differ && same(before, now)))
+      return name + ":" + std::to_string(number) + "\n  expected " + before + "\n  drawn    " + now;
+  }
+}
+
+template <typename Picture>
+void check_svg(const std::string& name, const Picture& picture) {
+  CHECK(difference(name + ".svg", svg(picture), true) == "");
+}
+
+/// Without colours at each width, then with colours.
+template <typename Picture>
+void check_text(const std::string& name, const Picture& picture, const std::vector<int>& widths) {
+  std::string all;
+  for (const int columns : widths)
+    all += "== " + std::to_string(columns) + " columns ==\n" + text(picture, Terminal{false, false, columns});
+  all += "== in colours ==\n" + text(picture, Terminal{true, true, widths.front()});
+  CHECK(difference(name + ".txt", all, false) == "");
+}
+
+}  // namespace
+
+TEST_CASE("a coordinate's last digit may differ, and nothing else", "[kit]") {
+  CHECK(same("x=\"12.34\" y=\"-5\"", "x=\"12.35\" y=\"-5.01\""));
+  CHECK_FALSE(same("x=\"12.34\"", "x=\"12.4\""));
+  CHECK_FALSE(same("x=\"12\"", "y=\"12\""));
+  CHECK_FALSE(same("x=\"12\"", "x=\"12\" "));
+  CHECK_FALSE(same("×2", "×3"));
+}
+
+TEST_CASE("charts are drawn as they were found right", "[kit]") {
+  check_svg("losses", examples::losses());
+  check_svg("times", examples::times());
+  check_svg("plain", examples::plain());
+  check_text("losses", examples::losses(), {80, 46, 30});
+  check_text("times", examples::times(), {80, 48, 33});
+  check_text("plain", examples::plain(), {60, 24});
+}
+
+TEST_CASE("heat maps are drawn as they were found right", "[kit]") {
+  check_svg("alignment", examples::alignment());
+  check_svg("similarity", examples::similarity());
+  check_text("alignment", examples::alignment(), {80, 26});
+  check_text("similarity", examples::similarity(), {80, 22});
+}
+
+TEST_CASE("grids of heat maps are drawn as they were found right", "[kit]") {
+  check_svg("heads", examples::heads());
+  check_text("heads", examples::heads(), {80, 32, 31, 30, 23, 22, 21});
+}
+
+TEST_CASE("bars are drawn as they were found right", "[kit]") {
+  check_svg("steps", examples::steps());
+  check_svg("few", examples::few());
+  check_text("steps", examples::steps(), {80, 40});
+  check_text("few", examples::few(), {60});
+}
+
+TEST_CASE("graphs are drawn as they were found right", "[kit]") {
+  check_svg("formula", examples::formula());
+  check_svg("narrow", examples::narrow());
+  check_svg("crossed", examples::crossed());
+  check_svg("alone", examples::alone());
+  check_text("alone", examples::alone(), {80});
+  check_text("formula", examples::formula(), {80, 24});
+  check_text("narrow", examples::narrow(), {80});
+  check_text("crossed", examples::crossed(), {80, 50});
+}
+
+}  // namespace tapestry::kit
