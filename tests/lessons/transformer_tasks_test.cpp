@@ -59,6 +59,10 @@ TEST_CASE("symbols are named from the other end, or from three places before", "
     CHECK(shift.answers.column(t).to_vector() ==
           (t < kShift ? std::vector<std::int64_t>(3, kNoAnswer) : shift.symbols.column(t - 3).to_vector()));
   }
+  const std::vector<std::int64_t> many = draw_moves(Random(2, 3), Move::shift, 100, 40).symbols.to_vector();
+  const std::set<std::int64_t> kinds(many.begin(), many.end());
+  CHECK(kinds.size() == 64);
+  CHECK(*kinds.rbegin() == 63);
   CHECK(commonest_elsewhere(Indices{5, 1, 2, 1, 3}.reshape({1, 5})) == 50);
   CHECK(commonest_elsewhere(Indices{5, 1, 2, 1, 3, 1, 2, 3, 4, 5}.reshape({2, 5})) == 37.5);
 }

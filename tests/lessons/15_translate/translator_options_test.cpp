@@ -3,6 +3,7 @@
 
 #include "lessons/15_translate/options.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/kept.hpp"
 #include "tests/lessons/kit/program/command_line.hpp"
 
 namespace tapestry::kit {
@@ -56,6 +57,18 @@ TEST_CASE("plans follow from the score and --compare", "[kit]") {
   CHECK(scores({"--compare"}, false) == kTranslatorScores);
 }
 
+TEST_CASE("a translator is trained for --steps where it is given, and for its epochs elsewhere", "[kit]") {
+  const auto steps = [](const std::vector<const char*>& arguments) {
+    const TranslatorSettings settings = settings_of(arguments, kReal);
+    Options options;
+    options.steps = 33;
+    return training_of(options, settings, "task", "folder", settings.plan, 1000).steps;
+  };
+  CHECK(steps({"--batch", "64"}) == 7 * 16);
+  CHECK(steps({"--batch", "64", "--epochs", "2"}) == 2 * 16);
+  CHECK(steps({"--batch", "64", "--steps", "33"}) == 33);
+}
+
 TEST_CASE("runs that differ have folders or names that differ", "[kit]") {
   const TranslatorSettings usual = settings_of({}, kToy);
   CHECK(folder_of("out", "task", usual.plan) == std::filesystem::path("out/task"));
@@ -70,6 +83,7 @@ TEST_CASE("runs that differ have folders or names that differ", "[kit]") {
   CHECK(folders.size() == kTranslatorScores.size() * kTranslatorEncoders.size());
 
   std::set<std::string> names;
+  std::string lines;
   const std::vector<std::vector<const char*>> command_lines = {{},
                                                                {"--score", "none"},
                                                                {"--encoder", "lstm"},
@@ -89,7 +103,9 @@ TEST_CASE("runs that differ have folders or names that differ", "[kit]") {
   for (const auto& line : command_lines) {
     const TranslatorSettings settings = settings_of(line, kToy);
     names.insert(training_of({}, settings, "task", "folder", settings.plan).name);
+    lines += joined(line) + "\n    " + training_of({}, settings, "task", "folder", settings.plan).name + "\n";
   }
+  CHECK(difference("15_translate/names.txt", lines) == "");
   CHECK(names.size() == command_lines.size());
 }
 

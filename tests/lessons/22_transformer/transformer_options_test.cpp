@@ -3,6 +3,7 @@
 
 #include "lessons/22_transformer/options.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/kept.hpp"
 #include "tests/lessons/kit/program/command_line.hpp"
 
 namespace tapestry::kit {
@@ -39,6 +40,29 @@ TEST_CASE("a transformer's recipe holds where the command line says nothing", "[
   CHECK(given.recipe.epochs == 7);
 }
 
+TEST_CASE("a transformer's recipe that says nothing is the usual plan", "[kit]") {
+  const TransformerPlan plan = settings_of({}, {}).plan, usual;
+  CHECK(texts_of(plan) == texts_of(usual));
+  CHECK(plan.layers == 3);
+  CHECK(plan.width == 192);
+  CHECK(plan.heads == 4);
+  CHECK(plan.hidden == 384);
+  CHECK(plan.dropout == usual.dropout);
+  CHECK(plan.word_dropout == usual.word_dropout);
+}
+
+TEST_CASE("a transformer is trained for --steps where it is given, and for its epochs elsewhere", "[kit]") {
+  const auto steps = [](const std::vector<const char*>& arguments) {
+    const TransformerSettings settings = settings_of(arguments, kReal);
+    Options options;
+    options.steps = 33;
+    return training_of(options, settings, "task", settings.plan, 1000).steps;
+  };
+  CHECK(steps({}) == 7 * 16);  // 1,000 pairs in batches of 64
+  CHECK(steps({"--epochs", "2"}) == 2 * 16);
+  CHECK(steps({"--steps", "33"}) == 33);
+}
+
 TEST_CASE("heads that do not divide the width are refused before any work", "[kit]") {
   TransformerSettings settings;
   bool begun = false;
@@ -59,6 +83,7 @@ TEST_CASE("transformers' runs that differ have folders or names that differ", "[
   CHECK(folder_of("out", "task", plan) != std::filesystem::path("out/task"));
 
   std::set<std::string> names;
+  std::string lines;
   const std::vector<std::vector<const char*>> command_lines = {{},
                                                                {"--layers", "2"},
                                                                {"--width", "16"},
@@ -76,7 +101,9 @@ TEST_CASE("transformers' runs that differ have folders or names that differ", "[
   for (const auto& line : command_lines) {
     const TransformerSettings settings = settings_of(line, kToy);
     names.insert(training_of({}, settings, "task", settings.plan).name);
+    lines += joined(line) + "\n    " + training_of({}, settings, "task", settings.plan).name + "\n";
   }
+  CHECK(difference("22_transformer/names.txt", lines) == "");
   CHECK(names.size() == command_lines.size());
   // How it is searched makes no other run.
   const TransformerSettings searched = settings_of({"--beam", "9", "--length-power", "1"}, kToy);

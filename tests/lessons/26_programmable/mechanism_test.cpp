@@ -4,8 +4,10 @@
 #include <cmath>
 #include <sstream>
 #include <string>
+#include <type_traits>
 
 #include "core/attention/score_lambda.hpp"
+#include "core/attention/symbol.hpp"
 #include "core/core.hpp"
 #include "nn/attention/visibility.hpp"
 #include "tests/catch.hpp"
@@ -160,6 +162,47 @@ TEST_CASE("looks_ahead() names the first query that sees what is behind it", "[m
   REQUIRE(found);
   CHECK(found->query == 5);
   CHECK(found->key == 9);
+  const auto last = ahead([](Size i, Size j) { return j <= i || (i == 14 && j == 15); });
+  REQUIRE(last);
+  CHECK(last->query == 14);
+  CHECK(last->key == 15);
+}
+
+TEST_CASE("looks_ahead() sees a query that changes only with several keys at once", "[mechanism]") {
+  constexpr Size kWords = 16;
+  kit::Mechanism both{.name = "both"};
+  const Tensor usual = kit::random_inputs(both, kWords, 1, DType::f64)[2];
+  // The context is the value, and of query 5 also a product that is 0 while key 9 or key 11 is the usual one.
+  both.ops = [&](const Tensor&, const Tensor&, const Tensor& value, const Values&) {
+    const Tensor change = value - usual;
+    const Tensor product = slice(change, 2, 9, 10) * slice(change, 2, 11, 12);
+    return concat({slice(value, 2, 0, 5), slice(value, 2, 5, 6) + product, slice(value, 2, 6, kWords)}, 2);
+  };
+  const auto found = kit::looks_ahead(both, kWords);
+  REQUIRE(found);
+  CHECK(found->query == 5);
+  CHECK(found->key == 6);  // the first that it should not see: which ones it is cannot be said
+}
+
+TEST_CASE("a check sees tiles whose gradient alone differs from plain ops", "[mechanism]") {
+  // A rectifier at exactly 0: as a maximum it has half a slope there, as a choice none.
+  kit::Mechanism kink{.name = "kink", .learned = {{"w", {4}, constant(1)}}, .mask = BlockMask::causal};
+  const Tensor usual = kit::random_inputs(kink, 6, 1, DType::f64)[3].detach();
+  kink.score = [usual](const Values& p, Size, Size) {
+    return score_mod(
+        [](auto s, auto at, auto w, auto w0) {
+          const auto x = w(at.h) - w0(at.h);
+          if constexpr (std::is_same_v<decltype(s), Symbol>) {
+            return s + at.j * max(x, 0.0);
+          } else {
+            return s + at.j * select(x > 0.0, x, 0.0);
+          }
+        },
+        learned(p[0]), usual);
+  };
+  const Checked found = check(kink);
+  CHECK_FALSE(found.ok);
+  CHECK_THAT(found.text, ContainsSubstring("6 words: tiles and plain ops are "));
 }
 
 TEST_CASE("a map of weights counts in even shares of what a row sees, and hides no row's sum",

@@ -1,22 +1,10 @@
-// Whole pictures, as SVG and in terminals, are the ones in drawn/, which were looked at and found right.
-//
-// After a change that is meant, TAPESTRY_DRAWN=folder writes what is drawn now there: look at it, then copy it.
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
-
+// Whole pictures, as SVG and in terminals, are the ones in drawn/.
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/kept.hpp"
 #include "tests/lessons/kit/picture/examples.hpp"
 
 namespace tapestry::kit {
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// Where a number begins at `at`, its end; else `at`.
 std::size_t end_of_number(const std::string& text, std::size_t at) {
@@ -42,30 +30,9 @@ bool same(const std::string& a, const std::string& b) {
   return i == a.size() && j == b.size();
 }
 
-/// The first line that differs from the file in drawn/; "" where none does.
-std::string difference(const std::string& name, const std::string& drawn, bool numbers_may_differ) {
-  if (const char* folder = std::getenv("TAPESTRY_DRAWN")) {
-    std::filesystem::create_directories(folder);
-    std::ofstream(std::filesystem::path(folder) / name, std::ios::binary) << drawn;
-  }
-  const std::string expected =
-      content(std::filesystem::path(TAPESTRY_SOURCE_DIR) / "tests/lessons/kit/picture/drawn" / name);
-  if (expected.empty()) return "there is no drawn/" + name;
-  std::istringstream old_lines(expected), new_lines(drawn);
-  std::string before, now;
-  for (int number = 1;; ++number) {
-    const bool more = static_cast<bool>(std::getline(old_lines, before));
-    if (static_cast<bool>(std::getline(new_lines, now)) != more)
-      return name + (more ? " ends before: " + before : " goes on with: " + now);
-    if (!more) return "";
-    if (before != now && !(numbers_may_differ && same(before, now)))
-      return name + ":" + std::to_string(number) + "\n  expected " + before + "\n  drawn    " + now;
-  }
-}
-
 template <typename Picture>
 void check_svg(const std::string& name, const Picture& picture) {
-  CHECK(difference(name + ".svg", svg(picture), true) == "");
+  CHECK(difference("kit/picture/drawn/" + name + ".svg", svg(picture), same) == "");
 }
 
 /// Without colours at each width, then with colours.
@@ -75,7 +42,7 @@ void check_text(const std::string& name, const Picture& picture, const std::vect
   for (const int columns : widths)
     all += "== " + std::to_string(columns) + " columns ==\n" + text(picture, Terminal{false, false, columns});
   all += "== in colours ==\n" + text(picture, Terminal{true, true, widths.front()});
-  CHECK(difference(name + ".txt", all, false) == "");
+  CHECK(difference("kit/picture/drawn/" + name + ".txt", all) == "");
 }
 
 }  // namespace

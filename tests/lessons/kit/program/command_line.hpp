@@ -36,4 +36,11 @@ Settings settings_from(const std::vector<const char*>& arguments, const Recipe& 
   return settings;
 }
 
+/// "--steps 5 --tied"; "(none)".
+inline std::string joined(const std::vector<const char*>& arguments) {
+  std::string line;
+  for (const char* argument : arguments) line += (line.empty() ? "" : " ") + std::string(argument);
+  return line.empty() ? "(none)" : line;
+}
+
 }  // namespace tapestry::kit

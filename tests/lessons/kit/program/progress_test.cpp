@@ -115,4 +115,30 @@ TEST_CASE("times and numbers are short", "[kit]") {
   CHECK(short_number(4.237) == "4.24");
 }
 
+TEST_CASE("on a terminal notes stand above the bar, which is drawn again below them", "[kit]") {
+  std::ostringstream out;
+  double now = 0;
+  {
+    Progress progress(4, {0, "words"}, out, {true, false, 72}, [&now] { return now; });
+    progress.note("before the first step");
+    now = 2;
+    progress.step(3, 500);
+    progress.note("a figure");
+    now = 2.05;  // too soon to draw
+    progress.step(3, 500);
+    now = 8;
+    progress.step(3, 500);
+    progress.step(3, 500);
+    progress.finish();
+    progress.note("at the end");
+  }
+  const std::string erase = "\r\x1b[K",
+                    first = erase + "  ━━━━━──────────────────  1/4  25 %  loss 3.0000  250 words/s  6s left",
+                    third = erase + "  ━━━━━━━━━━━━━━━━━──────  3/4  75 %  loss 3.0000  188 words/s  3s left",
+                    last =
+                        erase + "  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━  4/4 100 %  loss 3.0000  250 words/s  8s\n";
+  CHECK(out.str() == "  before the first step\n" + first + erase + "  a figure\n" + first + third + last +
+                         "  at the end\n");
+}
+
 }  // namespace tapestry::kit

@@ -60,4 +60,22 @@ TEST_CASE("text that comes in pieces has rows no wider, and loses nothing", "[ki
   }
 }
 
+TEST_CASE("a full row that comes byte by byte stays whole, whatever its characters", "[kit]") {
+  // The first and the last of each number of bytes, and of each first byte's range.
+  for (const char* character : {"x", "\u00A0", "·", "¿", "À", "é", "\u07FF", "\u0800", "─", "\uD7FF", "￮",
+                                "日", "\U00010000", "😀", "\U0010FFFD"}) {
+    std::string text, out;
+    for (int width = 0; width < 20; width += display_width(character)) text += character;
+    Wrap wrap;
+    for (const char byte : text + "\n") out += wrap(std::string(1, byte), 20);
+    CHECK(out == text + "\n");
+  }
+}
+
+TEST_CASE("a character is held back until it is whole, and a byte that begins none is not", "[kit]") {
+  for (const char* begun : {"\xC2", "\xDF", "\xE0", "\xE2\x94", "\xF0\x9F\x98", "\xF4\x8F"})
+    CHECK(wrapped(begun, 20).empty());
+  for (const char* none : {"\x80", "\xC1", "\xF5", "\xFF"}) CHECK(wrapped(none, 20) == none);
+}
+
 }  // namespace tapestry::kit

@@ -96,4 +96,18 @@ TEST_CASE("a file of lines is there when it is whole", "[kit]") {
              ContainsSubstring("/dev/full") && ContainsSubstring("No space left"));
 }
 
+TEST_CASE("a line of more words than the limit is refused", "[kit]") {
+  const auto line = [](std::size_t words, const std::string& between) {
+    std::string text = between;
+    for (std::size_t i = 0; i < words; ++i) text += "w" + between;
+    return text;
+  };
+  for (const char* between : {" ", "\t", " \f ", "\v"}) {
+    CHECK(checked_line(line(kMostWordsInLine, between), "text", 1) == line(kMostWordsInLine, between));
+    CHECK(usage_error([&] { checked_line(line(kMostWordsInLine + 1, between), "text", 7); }) ==
+          "text:7: the line has 10001 words, more than the limit of 10000");
+  }
+  CHECK(checked_line(std::string(2 * kMostWordsInLine, 'w'), "text", 1).size() == 2 * kMostWordsInLine);
+}
+
 }  // namespace tapestry::kit

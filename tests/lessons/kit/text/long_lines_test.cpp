@@ -111,4 +111,20 @@ TEST_CASE("of a sentence that is too long the beginning is translated", "[kit]")
         words_of(translate(*model, lexicon, lexicon, {{"a"}, {"b"}}, {.max_length = 4})));
 }
 
+TEST_CASE("a sentence is too long from one word or one byte more on", "[kit]") {
+  const auto most = static_cast<std::size_t>(kMostPieces);
+  CHECK_FALSE(too_long(Words(most, "a")));
+  CHECK(too_long(Words(most + 1, "a")));
+  CHECK_FALSE(too_long({"a", std::string(kMostBytesInWord, 'x')}));
+  CHECK(too_long({"a", std::string(kMostBytesInWord + 1, 'x')}));
+}
+
+TEST_CASE("the beginning of a word that is too long is read, where words are not cut into pieces", "[kit]") {
+  const Lexicon whole_words = Vocabulary::of({"a", "b"});
+  const std::string fits(kMostBytesInWord, 'x');
+  CHECK(first_pieces(whole_words, {"a", fits, fits + "y", "b"}) == Words{"a", fits, fits, "b"});
+  CHECK(first_pieces(whole_words, {std::string(499, 'x') + "éé"}) == Words{std::string(499, 'x') + "é"});
+  CHECK(first_pieces(whole_words, Words(9999, "b")).size() == static_cast<std::size_t>(kMostPieces));
+}
+
 }  // namespace tapestry::kit

@@ -9,6 +9,7 @@
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/printed.hpp"
 #include "tests/lessons/kit/train/adam_by_hand.hpp"
 
 namespace tapestry::kit {
@@ -47,6 +48,24 @@ TEST_CASE("training is the loop written out, and a seed gives one result", "[kit
   CHECK(largest(line.weight - other.weight) > 1e-3);
   REQUIRE(seen.size() == kSteps);
   CHECK((seen.front() == 1 && seen.back() == kSteps));
+}
+
+TEST_CASE("the loop says how far it is, with the loss and the speed", "[kit]") {
+  Linear line(3, 1);
+  line.initialise(4, DType::f64);
+  std::string said;
+  {
+    const Printed printed(STDERR_FILENO);
+    train(line, {.name = "line", .steps = 2, .rate = 0.1, .batch = 5, .unit = "texts", .seed = 6},
+          [&](Random) {
+            return 0.0 * sum(line(full({1, 3}, 1, DType::f64))) + 2.5;
+          });
+    said = printed.text();
+  }
+  CHECK_THAT(said, Catch::Matchers::ContainsSubstring("  1/2  50 %  loss 2.5000  ") &&
+                       Catch::Matchers::ContainsSubstring(" texts/s") &&
+                       Catch::Matchers::ContainsSubstring("  2/2 100 %  loss 2.5000  ") &&
+                       Catch::Matchers::ContainsSubstring("  line: 2 steps in "));
 }
 
 TEST_CASE("training shrinks every weight as its recipe says", "[kit]") {

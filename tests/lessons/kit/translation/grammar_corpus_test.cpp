@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/kept.hpp"
 
 namespace tapestry::kit {
 namespace {
@@ -97,6 +98,24 @@ TEST_CASE("translations of the grammar are marked", "[kit]") {
   for (std::size_t i = 0; i < 50; ++i) written[i].words.pop_back();
   CHECK(score_grammar(sentences, written).exact == 50);
   CHECK(exact_match(words_of(written), parallel(sentences).target) == 50);
+}
+
+TEST_CASE("a seed's corpus is the one that it was", "[kit]") {
+  const Corpus corpus = grammar_corpus(3, {.sentences = 8, .names = 0.2, .joined = 0.5});
+  std::string text = "== training ==\n";
+  for (const Pair& pair : corpus.train)
+    text += join_words(corpus.source.pieces(pair.source)) + "\n    " +
+            join_words(corpus.target.pieces(pair.target)) + "\n";
+  const auto add = [&](const char* title, const ParallelText& part) {
+    text += std::string("== ") + title + " ==\n";
+    for (std::size_t i = 0; i < 5; ++i)
+      text += join_words(part.source[i]) + "\n    " + join_words(part.target[i]) + "\n";
+  };
+  add("validation", corpus.valid);
+  add("test", corpus.test);
+  const ParallelText tests = parallel(grammar_sentences(3, 2, GrammarSplit::fresh, 5, 0.3));
+  add("with names", tests);
+  CHECK(difference("kit/translation/corpus.txt", text) == "");
 }
 
 }  // namespace tapestry::kit

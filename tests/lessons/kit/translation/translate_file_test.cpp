@@ -4,11 +4,13 @@
 #include <set>
 
 #include "core/core.hpp"
+#include "lessons/kit/text/long_lines.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
 #include "lessons/kit/translation/options.hpp"
 #include "lessons/kit/translation/recurrent_plan.hpp"
 #include "lessons/kit/translation/transformer_plan.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/printed.hpp"
 #include "tests/lessons/kit/program/command_line.hpp"
 #include "tests/lessons/kit/scratch.hpp"
 #include "tests/lessons/kit/standard_input.hpp"
@@ -174,6 +176,39 @@ TEST_CASE("which options go with --translate-file", "[kit]") {
   for (const char* name : {"--output", "--references"})
     CHECK_THAT(refusal({name, "b"}),
                ContainsSubstring(name) && ContainsSubstring("goes with --translate-file"));
+}
+
+TEST_CASE("lines that were cut are named by their numbers, in the file and in whatever group", "[kit]") {
+  const Scratch scratch;
+  const Corpus corpus = tiny_corpus();
+  TranslatorPlan plan;
+  plan.embedding = plan.hidden = 6;
+  const auto model = make_translator(plan, corpus.source.size(), corpus.target.size());
+  model->initialise(1);
+  std::string text;
+  for (int line = 1; line <= 1'500; ++line)
+    text += (line == 1'204 || line == 1'300 ? std::string(kMostBytesInWord + 1, 'b') : "a b") + "\n";
+  int line = 0;
+  const auto some_cut_off = [&](std::vector<Translation> some) {
+    for (Translation& each : some) {
+      ++line;
+      each.cut_off = line == 1'333 || line == 1'444;
+    }
+    return some;
+  };
+  std::string said;
+  {
+    const Printed printed(STDERR_FILENO);
+    translate_file(*model, corpus.source, corpus.target,
+                   {.file = scratch.write("in", text), .output = scratch.path("out")}, {.max_length = 2},
+                   some_cut_off);
+    said = printed.text();
+  }
+  const std::string in = scratch.path("in").string();
+  CHECK(said == in +
+                    ":1204 and 1 more line have more than 500 words or pieces, or one word of more than 500 "
+                    "bytes: only the beginning is translated\n" +
+                    in + ":1333 and 1 more: the translation was cut off after 2 words or pieces\n");
 }
 
 }  // namespace tapestry::kit

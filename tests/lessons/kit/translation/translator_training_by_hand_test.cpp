@@ -8,6 +8,7 @@
 #include "lessons/kit/translation/recurrent_plan.hpp"
 #include "lessons/kit/translation/training.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/printed.hpp"
 #include "tests/lessons/kit/scratch.hpp"
 #include "tests/lessons/kit/train/adam_by_hand.hpp"
 #include "tests/lessons/kit/train/log_table.hpp"
@@ -272,6 +273,22 @@ TEST_CASE("each part of a corpus comes from its own files", "[kit]") {
   CHECK(few.train.size() == 20);
   CHECK((few.valid.source.size() == 4 && few.valid.target.size() == 4));
   CHECK((few.test.source.size() == 4 && few.test.target.size() == 4));
+}
+
+TEST_CASE("a translator's training says how far it is, with its loss and speed", "[kit]") {
+  const Scratch scratch;
+  const Corpus all = corpus();
+  const auto model = model_for(all, 0);
+  std::string said;
+  {
+    const Printed printed(STDERR_FILENO);
+    train_translator(*model, all, training(scratch.path("run"), 4));
+    said = printed.text();
+  }
+  for (const char* part :
+       {"  1/4  25 %  loss ", "  3/4  75 %  loss ", "  4/4 100 %  loss ", " words/s", "BLEU, greedy"})
+    CHECK_THAT(said, Catch::Matchers::ContainsSubstring(part));
+  CHECK_THAT(said, !Catch::Matchers::ContainsSubstring("nan"));
 }
 
 }  // namespace tapestry::kit
