@@ -1,4 +1,5 @@
 // The recurrent translators' command line: recipes, folders, and names of runs.
+#include <array>
 #include <set>
 
 #include "lessons/15_translate/options.hpp"
@@ -124,6 +125,42 @@ TEST_CASE("the embedding is as wide as the vectors", "[kit]") {
   settings = settings_of({}, kReal);
   CHECK(embeddings_for(words, settings).of.empty());
   CHECK(settings.plan.embedding == 32);
+}
+
+TEST_CASE("numbers of a translator have their ranges", "[kit]") {
+  for (const auto& [name, least, most, below, above] :
+       std::vector<std::array<const char*, 5>>{{"--embedding", "1", "4096", "0", "4097"},
+                                               {"--hidden", "1", "4096", "0", "4097"},
+                                               {"--batch", "1", "4096", "0", "4097"},
+                                               {"--epochs", "1", "1000", "0", "1001"},
+                                               {"--rate", "1e-6", "1", "9e-7", "1.01"},
+                                               {"--dropout", "0", "0.9", "-0.1", "0.91"},
+                                               {"--smoothing", "0", "0.9", "-0.1", "0.91"},
+                                               {"--hold", "0", "0.95", "-0.1", "0.96"},
+                                               {"--average", "0", "0.9999", "-0.1", "1"},
+                                               {"--joined", "0", "2", "-0.1", "2.1"},
+                                               {"--readout", "0", "4096", "-1", "4097"},
+                                               {"--at-least", "1", "1000000", "0", "1000001"},
+                                               {"--beam", "1", "100", "0", "101"},
+                                               {"--length-power", "0", "3", "-0.1", "3.1"}})
+    check_range(
+        [](Lesson& program) {
+          static TranslatorSettings settings;
+          offer(program, settings, kToy, kReal);
+        },
+        name, least, most, below, above);
+}
+
+TEST_CASE("a translator's recipe that says nothing is the usual plan", "[kit]") {
+  const TranslatorPlan plan = settings_of({}, {}).plan, usual;
+  CHECK(texts_of(plan) == texts_of(usual));
+  CHECK(plan.score == "additive");
+  CHECK(plan.encoder == "gru");
+  CHECK(plan.embedding == 256);
+  CHECK(plan.hidden == 256);
+  CHECK(plan.readout == 0);
+  CHECK(plan.dropout == usual.dropout);
+  CHECK(plan.tied == usual.tied);
 }
 
 }  // namespace tapestry::kit

@@ -1,4 +1,6 @@
 // The language models' command line: recipes, and names of runs.
+#include <array>
+
 #include "core/core.hpp"
 #include "lessons/20_gpt/training.hpp"
 #include "optim/training_state.hpp"
@@ -74,6 +76,23 @@ TEST_CASE("each option of a language model is in the name of its run", "[kit]") 
              std::string(load_checkpoint(how.out / "checkpoint.safetensors").text("run")) + "\n";
   }
   CHECK(difference("20_gpt/names.txt", lines) == "");
+}
+
+TEST_CASE("numbers of a language model have their ranges", "[kit]") {
+  for (const auto& [name, least, most, below, above] :
+       std::vector<std::array<const char*, 5>>{{"--layers", "1", "100", "0", "101"},
+                                               {"--heads", "1", "128", "0", "129"},
+                                               {"--width", "1", "4096", "0", "4097"},
+                                               {"--context", "2", "4096", "1", "4097"},
+                                               {"--batch", "1", "4096", "0", "4097"},
+                                               {"--dropout", "0", "0.9", "-0.1", "0.91"},
+                                               {"--rate", "1e-6", "1", "9e-7", "1.01"}})
+    check_range(
+        [](Lesson& program) {
+          static LanguageRecipe recipe;
+          offer(program, recipe, kUsual, LanguageRecipe(), "elsewhere");
+        },
+        name, least, most, below, above);
 }
 
 }  // namespace tapestry::kit

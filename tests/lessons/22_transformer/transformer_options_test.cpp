@@ -1,4 +1,5 @@
 // The transformer translators' command line: recipes, folders, and names of runs.
+#include <array>
 #include <set>
 
 #include "lessons/22_transformer/options.hpp"
@@ -108,6 +109,29 @@ TEST_CASE("transformers' runs that differ have folders or names that differ", "[
   // How it is searched makes no other run.
   const TransformerSettings searched = settings_of({"--beam", "9", "--length-power", "1"}, kToy);
   CHECK(names.count(training_of({}, searched, "task", searched.plan).name) == 1);
+}
+
+TEST_CASE("numbers of a transformer have their ranges", "[kit]") {
+  for (const auto& [name, least, most, below, above] :
+       std::vector<std::array<const char*, 5>>{{"--layers", "1", "24", "0", "25"},
+                                               {"--width", "1", "16384", "0", "16385"},
+                                               {"--heads", "1", "64", "0", "65"},
+                                               {"--hidden", "1", "16384", "0", "16385"},
+                                               {"--dropout", "0", "0.9", "-0.1", "0.91"},
+                                               {"--word-dropout", "0", "0.9", "-0.1", "0.91"},
+                                               {"--batch", "1", "16384", "0", "16385"},
+                                               {"--epochs", "1", "1000", "0", "1001"},
+                                               {"--merges", "0", "1000000", "-1", "1000001"},
+                                               {"--rate", "1e-6", "1", "9e-7", "1.01"},
+                                               {"--rise", "0", "0.9", "-0.1", "0.91"},
+                                               {"--smoothing", "0", "0.9", "-0.1", "0.91"},
+                                               {"--average", "0", "0.9999", "-0.1", "1"}})
+    check_range(
+        [](Lesson& program) {
+          static TransformerSettings settings;
+          offer(program, settings, kToy, kReal);
+        },
+        name, least, most, below, above);
 }
 
 }  // namespace tapestry::kit

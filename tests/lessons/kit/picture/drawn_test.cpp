@@ -68,11 +68,17 @@ TEST_CASE("heat maps are drawn as they were found right", "[kit]") {
   check_svg("alignment", examples::alignment());
   check_svg("similarity", examples::similarity());
   check_text("alignment", examples::alignment(), {80, 26});
+  check_svg("strip24", examples::strip(24));
+  check_svg("strip36", examples::strip(36));
+  check_text("strip24", examples::strip(24), {130, 80});
   check_text("similarity", examples::similarity(), {80, 22});
 }
 
 TEST_CASE("grids of heat maps are drawn as they were found right", "[kit]") {
   check_svg("heads", examples::heads());
+  check_svg("diagonals", examples::diagonals(14, 6));
+  check_svg("unlabelled", examples::diagonals(22, 6));
+  check_text("diagonals", examples::diagonals(14, 3), {100, 60, 30});
   check_text("heads", examples::heads(), {80, 32, 31, 30, 23, 22, 21});
 }
 

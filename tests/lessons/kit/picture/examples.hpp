@@ -81,6 +81,31 @@ inline HeatmapGrid heads() {
   return grid;
 }
 
+/// Maps whose cells are small, or too small for labels: a deep diagonal.
+inline HeatmapGrid diagonals(std::size_t side, Size across) {
+  HeatmapGrid grid{"Diagonals", {}, across};
+  for (Size head = 0; head < across; ++head) {
+    Heatmap map{"head " + std::to_string(head), {}, {}, std::vector<double>(side * side), 0, 1, false};
+    for (std::size_t i = 0; i < side; ++i) {
+      map.rows.push_back("row " + std::to_string(i));
+      map.columns.push_back("c" + std::to_string(i));
+      map.values[i * side + i] = 1 - 0.02 * static_cast<double>(i);
+    }
+    grid.maps.push_back(map);
+  }
+  return grid;
+}
+
+/// One row of so many columns: the cells grow small, and lose their round corners.
+inline Heatmap strip(std::size_t columns) {
+  Heatmap map{"A strip", {}, {"one"}, {}, 0, 1, true};
+  for (std::size_t i = 0; i < columns; ++i) {
+    map.columns.push_back(std::to_string(i));
+    map.values.push_back(static_cast<double>(i % 10) / 9);
+  }
+  return map;
+}
+
 /// Bars to both sides, one that cannot be drawn, a target, and a name too long for half of the width.
 inline Bars steps() {
   return {"Steps to 99 %",

@@ -36,6 +36,20 @@ Settings settings_from(const std::vector<const char*>& arguments, const Recipe& 
   return settings;
 }
 
+/// That a program takes a number from `least` to `most` for an option, as it is written, and none beyond.
+template <class Offer>
+void check_range(const Offer& offer_options, const char* name, const char* least, const char* most,
+                 const char* below, const char* above) {
+  const auto code = [&](const char* value) {
+    return run_with({name, value}, offer_options, [](const Lesson&, const Options&) {});
+  };
+  CAPTURE(name);
+  CHECK(code(least) == kMet);
+  CHECK(code(most) == kMet);
+  CHECK(code(below) == kUsage);
+  CHECK(code(above) == kUsage);
+}
+
 /// "--steps 5 --tied"; "(none)".
 inline std::string joined(const std::vector<const char*>& arguments) {
   std::string line;

@@ -112,6 +112,10 @@ TEST_CASE("times and numbers are short", "[kit]") {
   CHECK(short_number(3612.4) == "3,612");
   CHECK(short_number(1234567) == "1,234,567");
   CHECK(short_number(100) == "100");
+  CHECK(short_number(-123) == "-123");
+  CHECK(short_number(-1234567) == "-1,234,567");
+  CHECK(short_number(-99.96) == "-100");
+  CHECK(short_number(1e15) == "1e+15");
   CHECK(short_number(4.237) == "4.24");
 }
 
@@ -139,6 +143,22 @@ TEST_CASE("on a terminal notes stand above the bar, which is drawn again below t
                         erase + "  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━  4/4 100 %  loss 3.0000  250 words/s  8s\n";
   CHECK(out.str() == "  before the first step\n" + first + erase + "  a figure\n" + first + third + last +
                          "  at the end\n");
+}
+
+TEST_CASE("a bar has at least eight characters and at most thirty, or is left out", "[kit]") {
+  for (int columns = 20; columns < 120; ++columns) {
+    std::ostringstream out;
+    double now = 0;
+    Progress progress(2, {}, out, {true, false, columns}, [&now] { return now; });
+    now = 1;
+    progress.step(2);
+    const std::string line = "1/2  50 %  loss 2.0000  1 steps/s  1s left";  // 42 wide
+    const int room = columns - 42 - 5, bar = room < 8 ? 0 : std::min(room, 30);
+    std::string expected = "\r\x1b[K  ";
+    for (int i = 0; i < bar; ++i) expected += i < bar / 2 ? "━" : "─";
+    expected += (bar > 0 ? "  " : "") + cut_to(line, columns - 3);
+    CHECK(out.str() == expected);
+  }
 }
 
 }  // namespace tapestry::kit

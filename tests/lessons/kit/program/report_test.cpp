@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/kept.hpp"
 
 namespace tapestry::kit {
 
@@ -95,6 +96,36 @@ TEST_CASE("rounding never moves a figure across its target", "[kit]") {
   CHECK(number_beside(99.00001, 99) == "99.00001");
   CHECK(number_beside(99, 99) == "99");
   CHECK(number_beside(99.61234, 99) == "99.61");
+}
+
+TEST_CASE("a whole report is the one that was found right", "[kit]") {
+  const auto report_of = [](const Terminal& terminal, Report::Judge judge, bool all_met) {
+    std::ostringstream out;
+    Report report(out, terminal, judge);
+    report.section("The same with nn/");
+    report.note("A line of text.");
+    report.figure("words", 1234, "words/s");
+    report.at_least("exact match", 99.6, 99, "%");
+    report.at_most("difference", 1e-7, 1e-6);
+    report.section("Further on");
+    report.quoted("variance", 0.31, 0.302, 0.1);
+    report.check("two ways agree", true);
+    if (!all_met) {
+      report.at_least("recall", 49.99996, 50, "%");
+      report.quoted("Jacobian", 0.34, 0.302, 0.1);
+      report.check("three ways agree", false);
+    }
+    report.finish();
+    return out.str();
+  };
+  std::string text;
+  for (const bool all_met : {true, false}) {
+    text += "== plain ==\n" + report_of({}, Report::Judge::yes, all_met);
+    text += "== smoke ==\n" + report_of({}, Report::Judge::no, all_met);
+    text += "== narrow ==\n" + report_of({true, false, 50}, Report::Judge::yes, all_met);
+    text += "== in colours ==\n" + report_of({true, true, 80}, Report::Judge::yes, all_met);
+  }
+  CHECK(difference("kit/program/report.txt", text) == "");
 }
 
 }  // namespace tapestry::kit
