@@ -198,6 +198,10 @@ TEST_CASE("bad options are named, and what they want", "[kit]") {
   CHECK(said({"--steps", "1.5"}) ==
         "99_test: --steps: '1.5' is not a whole number from 1 to 1000000000" + help);
   CHECK(said({"--rate", "2"}) == "99_test: --rate: '2' is not a number from 0 to 1" + help);
+  const std::string sixty(60, 'x');  // of more, the beginning is said
+  CHECK(said({"--rate", sixty}) == "99_test: --rate: '" + sixty + "' is not a number from 0 to 1" + help);
+  CHECK(said({"--rate", sixty + "y"}) ==
+        "99_test: --rate: '" + sixty + "…' is not a number from 0 to 1" + help);
   CHECK(said({"--out", "x", "--data"}) == "99_test: --data needs a PATH after it" + help);
   CHECK(said({"--out", "x", "--hidden"}) == "99_test: --hidden needs a NUMBER after it" + help);
   CHECK(said({"--out", "x", "--unit"}) == "99_test: --unit needs a TEXT:{gru,lstm} after it" + help);
