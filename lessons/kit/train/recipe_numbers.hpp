@@ -96,8 +96,7 @@ void read_sizes(const TrainingState& saved, const Numbers& numbers, Recipe& reci
 template <class Recipe>
 void check_heads(const Recipe& recipe) {
   if (recipe.width % recipe.heads != 0)
-    throw UsageError(
-        fmt::format("--heads {} do not divide a --width of {}", recipe.heads, recipe.width));
+    throw UsageError(fmt::format("--heads {} do not divide a --width of {}", recipe.heads, recipe.width));
 }
 
 }  // namespace tapestry::kit
