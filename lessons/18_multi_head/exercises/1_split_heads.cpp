@@ -94,6 +94,15 @@ Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v, Size heads) {
 }  // namespace
 
 void judge(Judge& judge) {
+  judge.claim("lets each head average all tokens where all scores are equal", [&] {
+    judge.example(
+        "q = k = 0, two heads of width 2, and the tokens 11 12 13 14, 21 22 23 24, 31 32 33 34, 41 42 43 44");
+    const Tensor none = zeros({1, 4, 4}, DType::f64);
+    const Tensor v =
+        tensor({{{11, 12, 13, 14}, {21, 22, 23, 24}, {31, 32, 33, 34}, {41, 42, 43, 44}}}, DType::f64);
+    const Tensor average = tensor({26, 27, 28, 29}, DType::f64);
+    judge.same(attend_with_heads(none, none, v, 2), expand(average, {1, 4, 4}), "the result");
+  });
   judge.claim("lets two heads see all of four tokens", [&] {
     const Tensor q = judge.normal({1, 4, 4}), k = judge.normal({1, 4, 4}), v = judge.normal({1, 4, 4});
     judge.example("one text of four tokens, two heads of width 2");
