@@ -1,0 +1,153 @@
+// 20.1 write_with_a_cache: one token at a time, and nothing twice
+// implement, 20 minutes
+//
+// A GPT of one causal head and no norm: x_t = words[id_t] + places[t], read_t = attention of q_t over the
+// keys and values of the places 0 … t, logits_t = (x_t + read_t) wordsᵀ. Write the step for one more token
+// with a cache of the keys and values so far: it puts the token's own key and value behind the others, and
+// returns the logits (1, V).
+//
+// All matrices W are (d, d), and a row x makes x Wᵀ. The scores are q · k / √d. Before the first token the
+// cache's tensors are not defined (cache.keys.defined() is false); then they are (t, d).
+#include "lessons/grader/answer.hpp"
+
+struct Weights {
+  Tensor words, places;  // (V, d), (longest, d)
+  Tensor w_q, w_k, w_v;  // (d, d)
+};
+struct Cache {
+  Tensor keys, values;  // (t, d) of the t tokens so far
+};
+
+Tensor next_logits(const Weights& weights, Cache& cache, Size id) {
+  //[ about ten lines
+  //: return not_written_yet();
+  const Size t = cache.keys.defined() ? cache.keys.size(0) : 0;  // as many keys as tokens before
+  const Tensor word = slice(weights.words, 0, id, id + 1);
+  const Tensor x = word + slice(weights.places, 0, t, t + 1);  // (1, d)
+  const Tensor q = matmul(x, transpose(weights.w_q));
+  const Tensor k = matmul(x, transpose(weights.w_k));
+  const Tensor v = matmul(x, transpose(weights.w_v));
+  cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);  // (t + 1, d), its own key among them
+  cache.values = t == 0 ? v : concat({cache.values, v}, 0);
+  const double root = std::sqrt(static_cast<double>(x.size(1)));
+  const Tensor scores = matmul(q, transpose(cache.keys)) / root;  // (1, t + 1): nothing is ahead yet
+  const Tensor read = matmul(softmax(scores, -1), cache.values);
+  return matmul(x + read, transpose(weights.words));  // (1, V)
+  //]
+}
+
+// hint: Which place does the token stand at? The cache knows how many came before. Does a token see itself?
+// hint: cache.keys = first token ? k : concat({cache.keys, ____}, 0), and the same for the values, before you
+//   attend.
+// hint: x = slice(words, 0, id, id + 1) + slice(places, 0, t, t + 1); matmul(q, transpose(keys)) / √d is
+//   (1, t + 1); the logits are matmul(x + what was read, transpose(words)).
+//
+// wrong: Every token stands at place 0. The first logits are right, and from the second token on they are
+//   those of another text. Each step brings one token, but it is not the first one.
+// - const Tensor x = word + slice(weights.places, 0, t, t + 1);
+// + const Tensor x = word + slice(weights.places, 0, 0, 1);
+// wrong: Places are counted from 1: the first token of a text stands at place 0, as in training.
+// - const Tensor x = word + slice(weights.places, 0, t, t + 1);
+// + const Tensor x = word + slice(weights.places, 0, t + 1, t + 2);
+// wrong: The cache forgets: it holds the newest key and value alone, so a token reads only itself. Its length
+//   should grow by one with each token.
+// - cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);
+// - cache.values = t == 0 ? v : concat({cache.values, v}, 0);
+// + cache.keys = k;
+// + cache.values = v;
+// wrong: Keys and values are in another order: the newest key is in front, the newest value at the end. So
+//   each weight falls on another token's value.
+// - cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);
+// + cache.keys = t == 0 ? k : concat({k, cache.keys}, 0);
+// wrong: What is kept for values are the keys. They are what a token is found by, not what it gives.
+// - cache.values = t == 0 ? v : concat({cache.values, v}, 0);
+// + cache.values = cache.keys;
+// wrong: The residual is missing: the logits ask about what was read alone, without the token itself.
+// - return matmul(x + read, transpose(weights.words));
+// + return matmul(read, transpose(weights.words));
+// wrong: The scale is missing: the scores are q · k, not q · k / √d. At the first token that does not show,
+//   for one key gets all the weight anyway.
+// - const double root = std::sqrt(static_cast<double>(x.size(1)));
+// + const double root = 1;
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+Weights drawn(Judge& judge, Size vocabulary, Size longest, Size d) {
+  const auto draw = [&](const Dims& shape) { return judge.uniform(shape, -1.5, 1.5); };
+  return {draw({vocabulary, d}), draw({longest, d}), draw({d, d}), draw({d, d}), draw({d, d})};
+}
+
+/// The whole text at once, without a cache: all logits (T, V), one number at a time.
+Tensor all_at_once(const Weights& w, const std::vector<Size>& ids) {
+  const Size count = static_cast<Size>(ids.size()), d = w.words.size(1), vocabulary = w.words.size(0);
+  const auto in = [&](Size t, Size c) {
+    return w.words.at({ids[static_cast<std::size_t>(t)], c}) + w.places.at({t, c});
+  };
+  const auto role = [&](const Tensor& matrix, Size t, Size row) {
+    double sum = 0;
+    for (Size c = 0; c < d; ++c) sum += matrix.at({row, c}) * in(t, c);
+    return sum;
+  };
+  std::vector<double> logits;
+  for (Size t = 0; t < count; ++t) {
+    std::vector<double> state(static_cast<std::size_t>(d), 0.0);
+    double whole = 0;
+    for (Size j = 0; j <= t; ++j) {
+      double score = 0;
+      for (Size c = 0; c < d; ++c) score += role(w.w_q, t, c) * role(w.w_k, j, c);
+      const double share = std::exp(score / std::sqrt(static_cast<double>(d)));
+      whole += share;
+      for (Size c = 0; c < d; ++c) state[static_cast<std::size_t>(c)] += share * role(w.w_v, j, c);
+    }
+    for (Size id = 0; id < vocabulary; ++id) {
+      double logit = 0;
+      for (Size c = 0; c < d; ++c)
+        logit += (in(t, c) + state[static_cast<std::size_t>(c)] / whole) * w.words.at({id, c});
+      logits.push_back(logit);
+    }
+  }
+  return tensor(logits, {count, vocabulary}, DType::f64);
+}
+
+/// Feeds the text token by token, and compares each token's logits.
+void follow(Judge& judge, const Weights& weights, const std::vector<Size>& ids) {
+  const Tensor right = all_at_once(weights, ids);
+  Cache cache;
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    const Tensor came = next_logits(weights, cache, ids[t]);
+    judge.same(came, slice(right, 0, static_cast<Size>(t), static_cast<Size>(t) + 1),
+               "the logits after token " + std::to_string(t + 1));
+  }
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("gives token by token what the whole text gives at once", [&] {
+    const auto table = [](const NestedList& numbers) { return tensor(numbers, DType::f64); };
+    const Weights weights = {
+        table({{1, 0}, {0, 1}, {0.5, -0.5}}), table({{0.2, 0.1}, {-0.3, 0.4}, {0.6, -0.1}, {0.1, 0.3}}),
+        table({{1, 0.5}, {-0.2, 1}}), table({{0.5, -1}, {0.8, 0.3}}), table({{2, 0.5}, {-1, 1.5}})};
+    judge.example("the text 2 0 1 of three tokens, d = 2");
+    follow(judge, weights, {2, 0, 1});
+  });
+  judge.claim("does so for any text and width", [&] {
+    judge.each_size({{"tokens", 1, 7}, {"vocabulary", 2, 5}, {"d", 1, 4}}, [&](const Sizes& n) {
+      const Weights weights = drawn(judge, n[1], 8, n[2]);
+      std::vector<Size> ids;
+      for (Size t = 0; t < n[0]; ++t) ids.push_back(judge.random().below(n[1]));
+      follow(judge, weights, ids);
+    });
+  });
+  judge.claim("keeps one key and one value for each token", [&] {
+    const Weights weights = drawn(judge, 3, 6, 2);
+    Cache cache;
+    for (const Size id : {1, 1, 0, 2, 1}) next_logits(weights, cache, id);
+    judge.example("a text of five tokens, d = 2");
+    judge.same(cache.keys.shape(), Dims{5, 2}, "the keys in the cache");
+    judge.same(cache.values.shape(), Dims{5, 2}, "the values in the cache");
+  });
+}
