@@ -2,10 +2,11 @@
 // implement, 15 minutes
 //
 // Rotary positions turn row p of x (n, d) by the place p. With d even, component i of the first half and
-// component i of the second half are a point (a, b) that is turned by the angle p ω_i, where ω_i =
-// 10000^{−2i/d}, i = 0 … d/2 − 1:
+// component i of the second half are a point (a, b) that is turned by the angle p ω_i, with
+// ω_i = 10000^{−2i/d} for i = 0 … d/2 − 1:
 //
-//     a' = a cos(p ω_i) − b sin(p ω_i),    b' = a sin(p ω_i) + b cos(p ω_i),    s_ij = (R_i q_i) · (R_j k_j) / √d
+//     a' = a cos(p ω_i) − b sin(p ω_i),    b' = a sin(p ω_i) + b cos(p ω_i)
+//     s_ij = (R_i q_i) · (R_j k_j) / √d
 //
 // First write the turn, (n, d) → (n, d); then the scores of q (n, d) and k (n, d), which are (n, n). Places
 // begin at 0.

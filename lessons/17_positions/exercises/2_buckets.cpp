@@ -7,7 +7,8 @@
 // bucket each. From single on, distances share buckets by their logarithm, and all from `farthest` on fall
 // into the side's last:
 //
-//     number on its side = single + ⌊log(far / single) / log(farthest / single) · (side − single)⌋,  at most side − 1
+//     share = log(far / single) / log(farthest / single)
+//     number on its side = single + ⌊share · (side − single)⌋,    at most side − 1
 //
 // Write the function for one distance, of either sign; far is its magnitude. `buckets` is a multiple of 4.
 #include "lessons/grader/answer.hpp"
@@ -50,7 +51,7 @@ Size bucket_of(Size distance, Size buckets, Size farthest) {
 // + return first + number;
 // wrong: You round to the nearest and not down, so buckets change too early. With 8 buckets up to 32, the
 //   distance 4 is a quarter of the way by logarithm, and still in the first shared bucket.
-// - const Size number = single + static_cast<Size>(share * static_cast<double>(side - single));  // rounded down
+// - const Size number = single + static_cast<Size>(share * static_cast<double>(side - single));
 // + const Size number = single + static_cast<Size>(std::round(share * static_cast<double>(side - single)));
 // wrong: The shared buckets are equally wide here. They should grow with the distance: it is the logarithm of
 //   the distance that is cut into equal parts.

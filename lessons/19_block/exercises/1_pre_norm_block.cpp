@@ -29,8 +29,8 @@ Tensor pre_norm_block(const Tensor& x, const Part& norm_1, const Part& attend_pa
 // - return y + feed(norm_2(y));
 // + const Tensor y = norm_1(x + attend_part(x));
 // + return norm_2(y + feed(y));
-// wrong: The residual is taken from the normed input. Then a block without anything to add does not hand x
-//   on, and deep below nobody knows how large x was. Make both parts return 0: the block should return x.
+// wrong: The residual is taken from the normed input: a block whose parts add nothing then hands on the
+//   normed x and not x. Make both parts return 0 and look: the block should return x.
 // - const Tensor y = x + attend_part(norm_1(x));
 // - return y + feed(norm_2(y));
 // + const Tensor first = norm_1(x), y = first + attend_part(first);
