@@ -13,11 +13,28 @@ std::size_t end_of_number(const std::string& text, std::size_t at) {
   return text.find_first_of("0123456789", at) < end ? end : at;
 }
 
-/// Whether two lines are the same, but for the last digit of coordinates: two decimals are written, and
-/// compilers round their sums each in their way.
+/// Whether "#rrggbb" stands at both places, with parts that differ by 1 at most.
+bool same_colour(const std::string& a, std::size_t i, const std::string& b, std::size_t j) {
+  if (a[i] != '#' || b[j] != '#' || a.size() < i + 7 || b.size() < j + 7) return false;
+  const std::string digits = "0123456789abcdef";
+  const std::string left = a.substr(i + 1, 6), right = b.substr(j + 1, 6);
+  if ((left + right).find_first_not_of(digits) != std::string::npos) return false;
+  for (std::size_t part = 0; part < 6; part += 2)
+    if (std::abs(std::stoi(left.substr(part, 2), nullptr, 16) -
+                 std::stoi(right.substr(part, 2), nullptr, 16)) > 1)
+      return false;
+  return true;
+}
+
+/// Whether two lines are the same, but for the last digit of coordinates and one step of a colour: two
+/// decimals are written, and compilers round their sums each in their way.
 bool same(const std::string& a, const std::string& b) {
   std::size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
+    if (same_colour(a, i, b, j)) {
+      i += 7, j += 7;
+      continue;
+    }
     const std::size_t a_end = end_of_number(a, i), b_end = end_of_number(b, j);
     if (a_end > i && b_end > j) {
       if (std::abs(std::stod(a.substr(i, a_end - i)) - std::stod(b.substr(j, b_end - j))) > 0.02)
@@ -51,6 +68,9 @@ TEST_CASE("a coordinate's last digit may differ, and nothing else", "[kit]") {
   CHECK(same("x=\"12.34\" y=\"-5\"", "x=\"12.35\" y=\"-5.01\""));
   CHECK_FALSE(same("x=\"12.34\"", "x=\"12.4\""));
   CHECK_FALSE(same("x=\"12\"", "y=\"12\""));
+  CHECK(same("\"#579ac8\"", "\"#579bc8\""));
+  CHECK_FALSE(same("\"#579ac8\"", "\"#579cc8\""));
+  CHECK_FALSE(same("\"#579ac8\"", "\"#679ac8\""));
   CHECK_FALSE(same("x=\"12\"", "x=\"12\" "));
   CHECK_FALSE(same("×2", "×3"));
 }
