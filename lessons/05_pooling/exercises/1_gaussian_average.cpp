@@ -11,7 +11,7 @@
 #include "lessons/grader/answer.hpp"
 
 Tensor gaussian_average(const Tensor& queries, const Tensor& keys, const Tensor& values, double sigma) {
-  //[ about four lines
+  //[ three lines
   //: return not_written_yet();
   const Tensor apart = unsqueeze(queries, 1) - unsqueeze(keys, 0);        // (Tq, 1, d) − (1, Tk, d)
   const Tensor scores = -sum(apart * apart, {-1}) / (2 * sigma * sigma);  // (Tq, Tk): 0 where they meet
