@@ -45,6 +45,14 @@ Tensor softmax_with_mask(const Tensor& scores, const Mask& mask) {
 //   NaN: replace it instead of adding to it.
 // - const Tensor weights = softmax(where(mask, scores, lowest), -1);
 // + const Tensor weights = softmax(scores + where(mask, zero, lowest), -1);
+// wrong: e to a large score is no number any more: from 710 on it is ∞, and ∞/∞ is NaN. Softmax takes the
+//   largest score of the row away first. If you do so by hand, take the largest of those that are allowed.
+// - const Tensor lowest = scalar(-1e30, scores.dtype()), zero = scalar(0, scores.dtype());
+// - const Tensor weights = softmax(where(mask, scores, lowest), -1);
+// - return where(mask, weights, zero);
+// + const Tensor zero = scalar(0, scores.dtype()), one = scalar(1, scores.dtype());
+// + const Tensor e = where(mask, exp(where(mask, scores, zero)), zero), total = sum(e, {-1}, Keep::yes);
+// + return e / where(less(zero, total), total, one);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

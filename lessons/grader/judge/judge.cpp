@@ -22,7 +22,8 @@ struct Broken {
 };
 
 std::string text(double x) {
-  if (x == 0) return "0";  // not -0
+  if (x == 0) return "0";           // not -0
+  if (std::isnan(x)) return "NaN";  // not -nan
   return fmt::format("{:.6g}", x);
 }
 
