@@ -46,6 +46,8 @@ struct Heatmap {
   std::string title;
   std::vector<std::string> columns = {};
   std::vector<std::string> rows = {};
+  std::string column_axis = {};  ///< what columns and rows are: "keys", "queries"
+  std::string row_axis = {};
   std::vector<double> values = {};  ///< rows × columns, row after row; NaN is drawn as a gap
   double least = 0;                 ///< the palest colour
   double most = 1;                  ///< the deepest one

@@ -2,6 +2,7 @@
 #include "lessons/kit/program/options.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -104,6 +105,8 @@ Lesson::Lesson(std::string slug, std::string idea)
       ->default_str("");
   add("--out", options_.out, "Folder for pictures, logs and checkpoints");
   app.add_flag("--smoke", options_.smoke, "Run for seconds only; targets are printed but not judged");
+  app.add_flag("--no-questions", options_.no_questions,
+               "Show the questions and their answers without waiting");
 }
 
 Lesson::~Lesson() = default;
@@ -174,9 +177,15 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     simd::thread_count();  // throws for a bad TAPESTRY_THREADS: now, not at the first large op
     make_writable_folder(options_.out);
     const Terminal terminal = Terminal::of(1);
-    if (std::none_of(filters_.begin(), filters_.end(), [this](const auto& name) { return given(name); }))
-      std::cout << bold(terminal, slug_ + ": " + idea_) << '\n';
-    Report report(std::cout, terminal, options_.smoke ? Report::Judge::no : Report::Judge::yes);
+    const bool filter =
+        std::any_of(filters_.begin(), filters_.end(), [this](const auto& name) { return given(name); });
+    if (!filter) std::cout << bold(terminal, slug_ + ": " + idea_) << '\n';
+    const bool waits =
+        terminal.interactive && ::isatty(0) == 1 && !filter && !options_.smoke && !options_.no_questions;
+    Report report(
+        std::cout, terminal, options_.smoke ? Report::Judge::no : Report::Judge::yes,
+        waits ? Reader(0, std::cout, terminal, from_environment("TAPESTRY_ANSWERS"), slug_.substr(0, 2))
+              : Reader());
     body(options_, report);
     report.finish();
     if (const auto lost = output.lost())

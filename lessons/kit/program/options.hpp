@@ -19,6 +19,7 @@ struct Options {
   std::int64_t steps = 0;      ///< --steps; else the smoke steps under --smoke; else the lesson's own
   std::filesystem::path out;   ///< exists and can be written when the lesson's body runs
   bool smoke = false;          ///< seconds only; targets are printed but not judged
+  bool no_questions = false;   ///< questions are shown with their answers, and nothing waits
   std::filesystem::path data;  ///< empty unless --data was given
 
   /// The name of a folder in `out` for what is trained on a task. A smoke run has one of its own, so that
@@ -81,7 +82,9 @@ class Lesson {
   /// Reads the options and TAPESTRY_THREADS, creates the out folder, prints the title, runs `body`, prints
   /// the report's last line, and returns an ExitCode. Nothing that derives from std::exception leaves it.
   /// What cannot be printed stops nothing (Output): of progress it is dropped, of results told at the end.
-  /// When the lesson is passed it makes the file that TAPESTRY_PASSED names: lessons/run asks for that.
+  /// When the lesson is passed it makes the file that TAPESTRY_PASSED names, and answers to its questions are
+  /// kept in the one that TAPESTRY_ANSWERS names: lessons/run asks for both. It waits for answers where standard
+  /// input and output are a terminal.
   int run(int argc, const char* const* argv, const Body& body);
 
  private:

@@ -1,4 +1,4 @@
-// A lesson's figures against its targets, and whether all of them were met.
+// A lesson's figures against its targets, its questions to the reader, and whether all targets were met.
 #include "lessons/kit/program/report.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <stdexcept>
 #include <utility>
 
 #include "lessons/kit/text/utf8.hpp"
@@ -15,6 +16,7 @@ namespace tapestry::kit {
 namespace {
 
 constexpr int kNameWidth = 44, kFigureWidth = 36;  // where there is room for both
+constexpr int kQuestionColour = 208;
 
 int order(double a, double b) { return a < b ? -1 : a > b ? 1 : 0; }
 
@@ -33,8 +35,8 @@ std::string number_beside(double value, double target) {
   return text;
 }
 
-Report::Report(std::ostream& out, Terminal terminal, Judge judge)
-    : out_(out), terminal_(terminal), judge_(judge) {}
+Report::Report(std::ostream& out, Terminal terminal, Judge judge, Reader reader)
+    : out_(out), terminal_(terminal), judge_(judge), reader_(std::move(reader)) {}
 
 void Report::section(std::string_view title) {
   out_ << '\n' << bold(terminal_, fmt::format("{}. {}", ++sections_, title)) << '\n' << std::flush;
@@ -96,7 +98,55 @@ bool Report::check(std::string_view what, bool ok) {
   return ok;
 }
 
+Question Report::ask(std::string_view name, std::string_view text, std::vector<std::string> choices) {
+  Question question{std::string(name), std::move(choices)};
+  if (question.choices.size() < 2 || question.choices.size() > 5)
+    throw std::logic_error(fmt::format("the question '{}' has {} choices", name, question.choices.size()));
+  if (std::find(open_.begin(), open_.end(), question.name) != open_.end())
+    throw std::logic_error(fmt::format("two questions are called '{}'", name));
+  out_ << "\n  " << paint(terminal_, kQuestionColour, "?") << ' ' << text << '\n';
+  for (std::size_t i = 0; i < question.choices.size(); ++i)
+    out_ << "    " << static_cast<char>('a' + i) << "  " << question.choices[i] << '\n';
+  out_ << std::flush;
+  question.said = reader_.letter(question.choices.size());
+  out_ << '\n' << std::flush;
+  open_.push_back(question.name);
+  return question;
+}
+
+bool Report::answer(const Question& question, char right, bool holds, std::string_view why) {
+  const auto choice = [&](char letter) -> const std::string& {
+    const std::size_t place = static_cast<std::size_t>(letter - 'a');
+    if (letter < 'a' || place >= question.choices.size())
+      throw std::logic_error(fmt::format("'{}' has no answer {}", question.name, letter));
+    return question.choices[place];
+  };
+  const std::string& truth = choice(right);
+  const auto asked = std::find(open_.begin(), open_.end(), question.name);
+  if (asked == open_.end())
+    throw std::logic_error(fmt::format("'{}' was not asked, or was answered before", question.name));
+  open_.erase(asked);
+  if (judge_ == Judge::no) return holds;
+  ++judged_;
+  const std::string name = fmt::format("the answer to \"{}\"", question.name);
+  if (!holds) missed_.push_back(name);
+  out_ << "\n  " << paint(terminal_, kQuestionColour, "?") << ' ' << bold(terminal_, question.name) << ": ";
+  if (question.said == right)
+    out_ << fmt::format("{}, as you said, {}.", right, truth);
+  else if (question.said != 0)
+    out_ << fmt::format("you said {}; it is {}, {}.", question.said, right, truth);
+  else
+    out_ << fmt::format("{}, {}.", right, truth);
+  out_ << ' ' << why;
+  if (!holds) out_ << "  " << paint(terminal_, kRed, "MISSED: this run does not show it");
+  out_ << "\n" << std::flush;
+  reader_.keep(question, right);
+  return holds;
+}
+
 void Report::finish() {
+  if (!open_.empty())
+    throw std::logic_error(fmt::format("the question '{}' was left without its answer", open_.front()));
   if (judged_ == 0) return;
   if (all_met()) {
     out_ << '\n'

@@ -1,4 +1,4 @@
-// A lesson's figures against its targets, and whether all of them were met.
+// A lesson's figures against its targets, its questions to the reader, and whether all targets were met.
 #pragma once
 
 #include <iosfwd>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lessons/kit/program/question.hpp"
 #include "lessons/kit/program/terminal.hpp"
 
 namespace tapestry::kit {
@@ -17,7 +18,7 @@ class Report {
   /// judging.
   enum class Judge { yes, no };
 
-  explicit Report(std::ostream& out, Terminal terminal = {}, Judge judge = Judge::yes);
+  explicit Report(std::ostream& out, Terminal terminal = {}, Judge judge = Judge::yes, Reader reader = {});
 
   /// A numbered heading: "2. The same with nn/".
   void section(std::string_view title);
@@ -36,9 +37,18 @@ class Report {
   /// A yes or no that holds at any number of steps (gradients agree, two results are equal): always judged.
   bool check(std::string_view what, bool ok);
 
+  /// Puts a question before the figure is known, with two to five choices, and waits for the reader where one
+  /// sits at a terminal. `name` says in a few words what it is about: answer() begins with it.
+  Question ask(std::string_view name, std::string_view text, std::vector<std::string> choices);
+  /// Beside the figure: what the reader said, which letter is right, and why. `holds` says whether this run
+  /// shows it: the answer is a target like at_least, so that it is never told against the figures. A smoke run
+  /// prints nothing. Throws std::logic_error where `right` is none of the choices.
+  bool answer(const Question& question, char right, bool holds, std::string_view why);
+
   /// This run is a part of the lesson, or does not judge its target: the last line then says so.
   void part_of_lesson() { part_ = true; }
   /// The last line: all met, or the names of those that were missed. Prints nothing where nothing was judged.
+  /// Throws std::logic_error if a question was left without its answer.
   void finish();
 
   bool all_met() const { return missed_.empty(); }
@@ -56,6 +66,8 @@ class Report {
   std::ostream& out_;
   Terminal terminal_;
   Judge judge_;
+  Reader reader_;
+  std::vector<std::string> open_;  // names of questions without an answer so far
   bool part_ = false;
   int sections_ = 0;
   int judged_ = 0;

@@ -1,0 +1,137 @@
+// Retrieval under an unknown rotation: the task, the model and the three trainings of lesson 06.
+//
+// Sixteen keys are arrows of eight numbers in random directions. Behind each lies one of ten symbols. A query asks for
+// one of the keys: it is R k, with a rotation R that is the same in all questions. A value is a code of its symbol,
+// one of ten vectors that are fixed as well. The loss is on the answer alone.
+#include "lessons/06_queries_keys_values/experiment.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "lessons/kit/check/agreement.hpp"
+#include "optim/adam.hpp"
+#include "optim/schedule.hpp"
+
+namespace tapestry::lesson06 {
+namespace {
+
+constexpr Size kWidth = 8, kKeys = 16, kSymbols = 10, kBatch = 128;
+
+struct Questions {
+  Tensor query;    // (B, 1, d)
+  Tensor keys;     // (B, n, d), each of length √d
+  Tensor values;   // (B, n, symbols): codes
+  Indices meant;   // (B): which key
+  Indices answer;  // (B): its symbol
+};
+
+Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
+  const Tensor codes = random_rotation(kSymbols, kit::Random(seed, 2));  // row s is the code of symbol s
+  kit::Random random(seed, stream);
+  const Tensor arrows = random_normal({batch, kKeys, kWidth}, random.next());
+  const Tensor keys =
+      arrows * std::sqrt(static_cast<double>(kWidth)) / sqrt(sum(arrows * arrows, {-1}, Keep::yes));
+  std::vector<std::int64_t> symbols, meant, place, answer;
+  for (Size i = 0; i < batch * kKeys; ++i) symbols.push_back(random.below(kSymbols));
+  for (Size row = 0; row < batch; ++row) {
+    meant.push_back(random.below(kKeys));
+    place.push_back(row * kKeys + meant.back());
+    answer.push_back(symbols[static_cast<std::size_t>(place.back())]);
+  }
+  const Tensor wanted = embedding(reshape(keys, {batch * kKeys, kWidth}), Indices(place, {batch}));
+  return {unsqueeze(matmul(wanted, transpose(hidden_rotation(seed))), 1), keys,  // rows: (R k)ᵀ = kᵀ Rᵀ
+          embedding(codes, Indices(symbols, {batch, kKeys})), Indices(meant, {batch}),
+          Indices(answer, {batch})};
+}
+
+void train(Retriever& retriever, const kit::Options& options) {
+  retriever.initialise(options.seed);
+  Adam adam(retriever.parameters(), {.learning_rate = 2e-2});
+  // The rate falls along half a cosine to 0: long steps first, fine ones at the end.
+  const Schedule rate = cosine_decay(options.steps);
+  kit::Progress progress(options.steps, {.unit = "questions"});
+  for (Size step = 1; step <= options.steps; ++step) {
+    const Questions questions = draw_questions(kBatch, options.seed, static_cast<std::uint64_t>(100 + step));
+    Tape tape;
+    const Attended read = retriever(questions.query, questions.keys, questions.values);
+    const Tensor loss = cross_entropy(squeeze(read.context, 1), questions.answer);  // the context as logits
+    tape.backward(loss);
+    adam.step(rate(step));
+    progress.step(loss.item(), kBatch);
+  }
+  progress.finish();
+}
+
+}  // namespace
+
+Retriever::Retriever(Size width, Size giving, Size answers, Projected projected_in)
+    : w_q{{*this, "w_q"}, width, width, Bias::no},
+      w_k{{*this, "w_k"}, width, width, Bias::no},
+      w_v{{*this, "w_v"}, giving, answers, Bias::no},
+      attention{{*this, "attention"}, scaled_dot()},
+      projected(projected_in) {
+  if (projected != Projected::both) w_k.freeze();  // a matrix that no training moves, and unused
+  if (projected == Projected::nothing) w_q.freeze();
+}
+
+Attended Retriever::operator()(const Tensor& asking, const Tensor& offering, const Tensor& giving) const {
+  return attention(projected == Projected::nothing ? asking : w_q(asking),
+                   projected == Projected::both ? w_k(offering) : offering, w_v(giving));
+}
+
+Tensor random_rotation(Size width, kit::Random random) {
+  const auto n = static_cast<std::size_t>(width);
+  std::vector<double> r(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i) r[i * n + i] = 1;
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = a + 1; b < n; ++b) {
+      const double angle = random.uniform(0, 6.283185307179586);
+      for (std::size_t j = 0; j < n; ++j) {
+        const double x = r[a * n + j], y = r[b * n + j];
+        r[a * n + j] = std::cos(angle) * x - std::sin(angle) * y;
+        r[b * n + j] = std::sin(angle) * x + std::cos(angle) * y;
+      }
+    }
+  return tensor(r, {width, width});
+}
+
+Tensor hidden_rotation(std::uint64_t seed) { return random_rotation(kWidth, kit::Random(seed, 1)); }
+
+Outcome train_and_test(Projected projected, const kit::Options& options) {
+  Retriever retriever(kWidth, kSymbols, kSymbols, projected);
+  train(retriever, options);
+  const Questions questions = draw_questions(options.smoke ? 200 : 5000, options.seed, 50);
+  const Attended read = retriever(questions.query, questions.keys, questions.values);
+  return {kit::percent_equal(argmax(squeeze(read.context, 1)), questions.answer),
+          kit::percent_equal(argmax(squeeze(read.weights, 1)), questions.meant),
+          retriever.w_q.weight.detach(), retriever.w_k.weight.detach()};
+}
+
+void draw_je_t_aime(const Tensor& weights, const kit::Options& options) {
+  kit::Heatmap map{"je t' aime: three mixtures of I love you",
+                   {"I", "love", "you"},
+                   {"je", "t'", "aime"},
+                   "keys",
+                   "queries"};
+  map.values = weights.to_vector();
+  map.numbers = true;
+  kit::show(map, options.out / "je_t_aime.svg");
+}
+
+void draw(const Tensor& product, const Tensor& rotation, const kit::Options& options) {
+  kit::Heatmap map{"Left the learned W_Qᵀ W_K (scaled), right the hidden rotation R"};
+  const Tensor scaled = product * (std::sqrt(double{kWidth}) / std::sqrt(sum(product * product).item()));
+  for (Size j = 0; j < 2 * kWidth + 1; ++j)
+    map.columns.push_back(j == kWidth ? "" : std::to_string(j % (kWidth + 1) + 1));
+  for (Size i = 0; i < kWidth; ++i) {
+    map.rows.push_back(std::to_string(i + 1));
+    for (Size j = 0; j < kWidth; ++j) map.values.push_back(scaled.at({i, j}));
+    map.values.push_back(std::nan(""));
+    for (Size j = 0; j < kWidth; ++j) map.values.push_back(rotation.at({i, j}));
+  }
+  map.least = -1;
+  kit::show(map, options.out / "matrices.svg");
+}
+
+}  // namespace tapestry::lesson06

@@ -1,0 +1,90 @@
+// Questions to the reader before a figure is shown: who answers, and where answers are kept.
+#include "lessons/kit/program/question.hpp"
+
+#include <fmt/format.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "lessons/kit/program/files.hpp"
+#include "lessons/kit/program/usage_error.hpp"
+
+namespace tapestry::kit {
+namespace {
+
+/// A line without its end; nothing at the end of input. Bytes are read one by one: what follows the line stays.
+std::optional<std::string> read_line(int descriptor) {
+  std::string line;
+  for (char c = 0;;) {
+    const ssize_t got = ::read(descriptor, &c, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return line.empty() ? std::nullopt : std::optional(line);
+    if (c == '\n') return line;
+    line += c;
+  }
+}
+
+/// The one letter of a line, without blanks, a bracket or a full stop around it: "b", " B ", "(b)", "b.". 0: it
+/// has none, or more.
+char only_letter(const std::string& line) {
+  char found = 0;
+  for (const char c : line) {
+    if (c == ' ' || c == '\t' || c == '\r' || c == '(' || c == ')' || c == '.') continue;
+    if (found != 0) return 0;
+    found = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return found;
+}
+
+std::string letters(std::size_t count) {
+  std::string list;
+  for (std::size_t i = 0; i < count; ++i)
+    list += fmt::format("{}{}", i == 0 ? "" : i + 1 == count ? " or " : ", ", static_cast<char>('a' + i));
+  return list;
+}
+
+}  // namespace
+
+Reader::Reader(int descriptor, std::ostream& out, Terminal terminal, std::filesystem::path kept,
+               std::string lesson)
+    : descriptor_(descriptor),
+      out_(&out),
+      terminal_(terminal),
+      kept_(std::move(kept)),
+      lesson_(std::move(lesson)) {}
+
+char Reader::letter(std::size_t choices) {
+  if (out_ == nullptr) return 0;
+  ::tcflush(descriptor_, TCIFLUSH);
+  for (;;) {
+    *out_ << "    " << bold(terminal_, fmt::format("{}, or Enter to go on: ", letters(choices)))
+          << std::flush;
+    const std::optional<std::string> line = read_line(descriptor_);
+    if (!line) {
+      *out_ << '\n' << std::flush;
+      out_ = nullptr;  // nobody is there any more
+      return 0;
+    }
+    if (line->find_first_not_of(" \t\r") == std::string::npos) return 0;
+    const char said = only_letter(*line);
+    if (said >= 'a' && static_cast<std::size_t>(said - 'a') < choices) return said;
+    *out_ << "    That is none of the answers.\n";
+  }
+}
+
+void Reader::keep(const Question& question, char right) {
+  if (out_ == nullptr || kept_.empty() || question.said == 0) return;
+  try {
+    append(kept_, fmt::format("{} {}\t{}\t{}\n", lesson_, question.name, question.said,
+                              question.said == right ? "right" : "wrong"));
+  } catch (const UsageError& error) {
+    *out_ << "  (your answer could not be kept: " << error.what() << ")\n";
+  }
+}
+
+}  // namespace tapestry::kit
