@@ -109,11 +109,9 @@ Outcome train_and_test(Projected projected, const kit::Options& options) {
 }
 
 void draw_je_t_aime(const Tensor& weights, const kit::Options& options) {
-  kit::Heatmap map{"je t' aime: three mixtures of I love you",
-                   {"I", "love", "you"},
-                   {"je", "t'", "aime"},
-                   "keys",
-                   "queries"};
+  kit::Heatmap map{
+      "je t' aime: three mixtures of I love you", {"I", "love", "you"}, {"je", "t'", "aime"}, {}};
+  map.column_axis = "keys", map.row_axis = "queries";
   map.values = weights.to_vector();
   map.numbers = true;
   kit::show(map, options.out / "je_t_aime.svg");

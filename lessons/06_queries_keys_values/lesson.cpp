@@ -17,6 +17,7 @@
 #include "lessons/06_queries_keys_values/experiment.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
+#include "lessons/kit/check/pencil.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/rows.hpp"
 
@@ -73,10 +74,17 @@ void two_words(kit::Report& report) {
       attend(tensor({{2, 0}}, f64), eye(2, f64), tensor({{10, 0}, {0, 10}}, f64), {same, same, same});
   kit::print_rows("weights", mixed.weights, 3);
   kit::print_rows("context", mixed.context, 2);
-  report.quoted("the first number read", mixed.context.at({0, 0}), 8.04, 1e-3);
+  kit::check_pencil(report, "one query, two keys",
+                    {{mixed.scores.at({0, 0}), 1.414},
+                     {std::exp(1.414), 4.113},
+                     {std::exp(1.414) + 1, 5.113},
+                     {mixed.weights.at({0, 0}), 0.804},
+                     {mixed.weights.at({0, 1}), 0.196},
+                     {mixed.context.at({0, 0}), 8.04},
+                     {mixed.context.at({0, 1}), 1.96}});
 }
 
-// Four words that all ask, offer and give make a 4 × 4 table of scores: row i says how much word i wants each
+// Now four words that all ask, offer and give make a 4 × 4 table of scores: row i says how much word i wants each
 // other. The matrices are small enough to go on with a pencil. The rows that are compared below were computed
 // by another program.
 
@@ -205,7 +213,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
 // Exercises: lessons/practise 6 (attend; the query that gets given weights; what weights do when scores change).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("Two words by hand, then four");
+  report.section("Two words by hand");
   two_words(report);
   four_words(report);
   report.section("je t' aime");

@@ -6,16 +6,16 @@ usage: terminal_test.py PRACTISE
 import json
 import os
 import pathlib
-import pty
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from terminal import Terminal  # noqa: E402
 
 PRACTISE = None
 
@@ -54,59 +54,6 @@ void judge(Judge& judge) {{
 """
 
 
-class Terminal:
-    """The grader on a pseudo-terminal; what it prints is collected in `text`."""
-
-    def __init__(self, course, *words):
-        self.text = ""
-        self.pid, self.screen = pty.fork()
-        if self.pid == 0:
-            os.chdir(course)
-            os.environ.update(TAPESTRY_ROOT=".", TERM="xterm", NO_COLOR="")
-            os.execv(PRACTISE, ["practise", *words])
-
-    def wait_for(self, pattern, seconds=60):
-        """Reads until the pattern has come, and forgets all up to its end."""
-        end = time.monotonic() + seconds
-        while True:
-            plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.text.replace("\r", ""))
-            match = re.search(pattern, plain)
-            if match:
-                before, self.text = plain[: match.end()], plain[match.end():]
-                return before
-            if time.monotonic() > end:
-                raise AssertionError(f"{pattern!r} did not come; there is:\n{plain}")
-            if select.select([self.screen], [], [], 0.1)[0]:
-                try:
-                    self.text += os.read(self.screen, 65536).decode(errors="replace")
-                except OSError:
-                    pass
-
-    def press(self, key):
-        os.write(self.screen, key.encode())
-
-    def ended(self, seconds=20):
-        """Its exit status."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if select.select([self.screen], [], [], 0.05)[0]:
-                try:
-                    os.read(self.screen, 65536)
-                except OSError:
-                    pass
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.pid = None
-                return os.waitstatus_to_exitcode(status)
-        raise AssertionError("it does not end")
-
-    def close(self):
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        os.close(self.screen)
-
-
 class Practise(unittest.TestCase):
     def setUp(self):
         self.course = pathlib.Path(tempfile.mkdtemp(prefix="tapestry-practise-"))
@@ -124,9 +71,7 @@ class Practise(unittest.TestCase):
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=120, **how)
 
     def terminal(self, *words):
-        terminal = Terminal(self.course, *words)
-        self.addCleanup(terminal.close)
-        return terminal
+        return Terminal(self, [PRACTISE, *words], self.course, TAPESTRY_ROOT=".")
 
     def write(self, body):
         """The answer with this body in its hole."""

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
 #include "lessons/kit/picture/picture.hpp"
+#include "lessons/kit/picture/shade.hpp"
 #include "lessons/kit/picture/svg.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
@@ -23,7 +23,8 @@ void check(const Heatmap& map) {
 
 std::string short_value(double value) {
   std::string digits = fmt::format("{:.2f}", value);
-  if (digits.rfind("0.", 0) == 0) digits.erase(0, 1);
+  const std::size_t sign = digits[0] == '-' ? 1 : 0;
+  if (digits.compare(sign, 2, "0.") == 0) digits.erase(sign, 1);
   return digits;
 }
 
@@ -32,9 +33,10 @@ void draw_key(Svg& out, const Heatmap& map, double x, double y, double height) {
   constexpr int kSteps = 48;
   for (int i = 0; i < kSteps; ++i) {
     const double part = static_cast<double>(i) / (kSteps - 1);
-    out.rect(x, y + (kSteps - 1 - i) * height / kSteps, 10, height / kSteps + 0.6, svg_heat_colour(part));
+    out.rect(x, y + (kSteps - 1 - i) * height / kSteps, 10, height / kSteps + 0.6, svg_shade(map, part));
   }
   out.text(x + 16, y + 9, fmt::format("{:.3g}", map.most), {11, kSoftInk});
+  if (map.is_signed()) out.text(x + 16, y + height / 2 + 4, "0", {11, kSoftInk});
   out.text(x + 16, y + height, fmt::format("{:.3g}", map.least), {11, kSoftInk});
 }
 
@@ -53,8 +55,8 @@ std::string svg(const Heatmap& map) {
   const double size = std::clamp(cell * 0.42, 10.0, 14.0);
   const double label = widest(map.columns, size);
   const bool slanted = label > cell - 4;
-  const double left = 24 + widest(map.rows, size) + 10;
-  const double top = 50 + (slanted ? label * 0.75 + size : size + 8);
+  const double left = 24 + (map.row_axis.empty() ? 0 : 18) + widest(map.rows, size) + 10;
+  const double top = 50 + (map.column_axis.empty() ? 0 : 18) + (slanted ? label * 0.75 + size : size + 8);
   const double overhang = slanted ? label * 0.66 : 0;
   const double key = left + columns * cell + 22, key_height = std::clamp(rows * cell, 40.0, 160.0);
   const double width =
@@ -62,6 +64,10 @@ std::string svg(const Heatmap& map) {
 
   Svg out(width, top + std::max(rows * cell, key_height) + 24, map.title);
   out.text(24, 32, map.title, {17, kInk, Anchor::start, true});
+  if (!map.column_axis.empty())
+    out.text(left + columns * cell / 2, 56, map.column_axis, {12, kSoftInk, Anchor::middle});
+  if (!map.row_axis.empty())
+    out.text(30, top + rows * cell / 2, map.row_axis, {12, kSoftInk, Anchor::middle, false, -90});
   for (std::size_t c = 0; c < map.columns.size(); ++c) {
     const double x = left + (static_cast<double>(c) + 0.5) * cell;
     if (slanted) {
@@ -77,10 +83,10 @@ std::string svg(const Heatmap& map) {
       const double part = map.share(r, c);
       if (std::isnan(part)) continue;
       const double x = left + static_cast<double>(c) * cell;
-      out.rect(x + 0.75, y + 0.75, cell - 1.5, cell - 1.5, svg_heat_colour(part), cell > 20 ? 2.5 : 0);
+      out.rect(x + 0.75, y + 0.75, cell - 1.5, cell - 1.5, svg_shade(map, part), cell > 20 ? 2.5 : 0);
       if (!map.numbers) continue;
       out.text(x + cell / 2, y + cell / 2 + 3.5, short_value(map.values[r * map.columns.size() + c]),
-               {std::min(11.0, cell * 0.3), part > 0.5 ? kPaper : kSoftInk, Anchor::middle});
+               {std::min(11.0, cell * 0.3), is_dark(map, part) ? kPaper : kSoftInk, Anchor::middle});
     }
   }
   draw_key(out, map, key, top, key_height);
@@ -116,23 +122,23 @@ Layout layout_of(const Heatmap& map, const Terminal& terminal) {
 
 std::string cell_text(const Heatmap& map, std::size_t row, std::size_t column, int width,
                       const Terminal& terminal) {
-  // From near-black over blue and green to pale yellow: rises in brightness all the way.
-  static constexpr std::array<int, 9> kHeat = {235, 23, 24, 31, 37, 72, 114, 186, 229};
-  static constexpr std::array<const char*, 5> kShades = {"·", "░", "▒", "▓", "█"};
   const double part = map.share(row, column);
   if (std::isnan(part)) return std::string(static_cast<std::size_t>(width), ' ');
   const std::string number = short_value(map.values[row * map.columns.size() + column]);
-  if (terminal.colour) {
-    const auto heat = static_cast<std::size_t>(std::lround(part * (kHeat.size() - 1)));
-    const bool fits = map.numbers && static_cast<int>(number.size()) < width;
-    const std::string inside = pad_right(fits ? " " + number : "", width);
-    return paint_background(terminal, heat > 4 ? 16 : 252, kHeat[heat], inside);
-  }
-  if (map.numbers && static_cast<int>(number.size()) < width) return pad_left(number, width);
-  const std::string shade = kShades[static_cast<std::size_t>(std::lround(part * (kShades.size() - 1)))];
-  std::string out;
-  for (int i = 0; i + 1 < width; ++i) out += shade == "·" && i != (width - 2) / 2 ? " " : shade;
-  return out + " ";
+  const bool fits = map.numbers && static_cast<int>(number.size()) < width;
+  if (terminal.colour) return terminal_shade(map, part, pad_right(fits ? " " + number : "", width), terminal);
+  if (fits) return pad_left(number, width);
+  const std::string shade = plain_shade(map, part, width - 1);
+  if (shade.rfind("·", 0) != 0) return shade + " ";
+  return pad_right(std::string(static_cast<std::size_t>((width - 2) / 2), ' ') + "·", width);  // one for all
+}
+
+/// "  queries ↓  keys →", over the labels; nothing where neither has a name.
+std::string axes(const Heatmap& map, const Layout& layout, const Terminal& terminal) {
+  if (map.column_axis.empty() && map.row_axis.empty()) return "";
+  const std::string rows = map.row_axis.empty() ? "" : printable(map.row_axis) + " ↓";
+  const std::string columns = map.column_axis.empty() ? "" : printable(map.column_axis) + " →";
+  return cut_to("  " + pad_right(rows, layout.labels) + "  " + columns, terminal.columns) + "\n";
 }
 
 std::string column_labels(const Heatmap& map, const Layout& layout) {
@@ -174,7 +180,7 @@ std::string text(const Heatmap& map, const Terminal& terminal) {
   check(map);
   const Layout layout = layout_of(map, terminal);
   std::string out = "  " + bold(terminal, cut_to(printable(map.title), terminal.columns - 2)) + "\n";
-  out += column_labels(map, layout);
+  out += axes(map, layout, terminal) + column_labels(map, layout);
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
     out += "  " + pad_left(cut_to(printable(map.rows[r]), layout.labels), layout.labels) + "  ";
     for (std::size_t c = 0; c < layout.cells.size(); ++c)

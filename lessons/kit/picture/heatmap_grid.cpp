@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
+#include "lessons/kit/picture/shade.hpp"
 #include "lessons/kit/picture/svg.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
@@ -54,7 +54,7 @@ std::string svg(const HeatmapGrid& grid) {
         out.text(x0 + (static_cast<double>(c) + 0.6) * cell, y0 - name - 2, map.columns[c],
                  {size, kSoftInk, Anchor::start, false, -48});
     out.text(x0, y0 - 4, map.title, {11, kInk, Anchor::start, true});
-    out.rect(x0, y0, columns * cell, rows * cell, svg_heat_colour(0));
+    out.rect(x0, y0, columns * cell, rows * cell, svg_shade(first, 0));
     for (std::size_t r = 0; r < map.rows.size(); ++r) {
       const double y = y0 + static_cast<double>(r) * cell;
       if (labelled && i % across == 0)
@@ -62,7 +62,7 @@ std::string svg(const HeatmapGrid& grid) {
       for (std::size_t c = 0; c < map.columns.size(); ++c)
         if (const double part = map.share(r, c); part != 0)
           out.rect(x0 + static_cast<double>(c) * cell, y, cell, cell,
-                   std::isnan(part) ? std::string(kPaper) : svg_heat_colour(part));
+                   std::isnan(part) ? std::string(kPaper) : svg_shade(map, part));
     }
   }
   return out.document();
@@ -70,8 +70,6 @@ std::string svg(const HeatmapGrid& grid) {
 
 std::string text(const HeatmapGrid& grid, const Terminal& terminal) {
   check(grid);
-  static constexpr std::array<int, 9> kHeat = {235, 23, 24, 31, 37, 72, 114, 186, 229};
-  static constexpr std::array<const char*, 5> kShades = {"·", "░", "▒", "▓", "█"};
   const Heatmap& first = grid.maps.front();
   int labels = 0;
   for (const std::string& row : first.rows) labels = std::max(labels, display_width(printable(row)));
@@ -99,11 +97,9 @@ std::string text(const HeatmapGrid& grid, const Terminal& terminal) {
           if (std::isnan(part)) {
             out += blank;
           } else if (terminal.colour) {
-            const auto heat = static_cast<std::size_t>(std::lround(part * (kHeat.size() - 1)));
-            out += paint_background(terminal, 252, kHeat[heat], blank);
+            out += terminal_shade(grid.maps[i], part, blank, terminal);
           } else {
-            const auto shade = static_cast<std::size_t>(std::lround(part * (kShades.size() - 1)));
-            for (int k = 0; k < cell; ++k) out += kShades[shade];
+            out += plain_shade(grid.maps[i], part, cell);
           }
         }
         out += "  ";

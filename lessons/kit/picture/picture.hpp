@@ -41,18 +41,21 @@ struct Chart {
   Scale y_scale = Scale::linear;
 };
 
-/// A matrix with names. Attention: source words are the columns, target words the rows, weights in [0, 1].
+/// A matrix with names. Attention: source words are the columns, target words the rows, weights in [0, 1]. Where
+/// least is −most the map is signed: zero is pale, and the two signs have colours of their own (in a terminal
+/// without colours a minus).
 struct Heatmap {
   std::string title;
   std::vector<std::string> columns = {};
   std::vector<std::string> rows = {};
-  std::string column_axis = {};  ///< what columns and rows are: "keys", "queries"
-  std::string row_axis = {};
   std::vector<double> values = {};  ///< rows × columns, row after row; NaN is drawn as a gap
   double least = 0;                 ///< the palest colour
   double most = 1;                  ///< the deepest one
   bool numbers = false;             ///< write the values into the cells
+  std::string column_axis = {};     ///< what the columns are: "keys"
+  std::string row_axis = {};        ///< what the rows are: "queries"
 
+  bool is_signed() const { return least < 0 && most == -least; }
   /// A value's place between least and most, in [0, 1]; NaN where there is nothing to draw.
   double share(std::size_t row, std::size_t column) const;
 };

@@ -68,18 +68,40 @@ double widest(const std::vector<std::string>& texts, double size) {
   return wide;
 }
 
-std::string svg_heat_colour(double share) {
-  struct Colour {
-    double red, green, blue;
-  };
-  static constexpr std::array<Colour, 6> kStops = {
-      {{246, 248, 251}, {212, 228, 241}, {150, 195, 222}, {80, 150, 198}, {28, 98, 161}, {8, 45, 99}}};
-  const double place = std::clamp(std::isnan(share) ? 0.0 : share, 0.0, 1.0) * (kStops.size() - 1);
-  const auto low = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
+namespace {
+
+struct Colour {
+  double red, green, blue;
+};
+
+/// Between the stops, which divide [0, 1] evenly.
+template <std::size_t n>
+std::string mixed(const std::array<Colour, n>& stops, double share) {
+  const double place = std::clamp(std::isnan(share) ? 0.0 : share, 0.0, 1.0) * (n - 1);
+  const auto low = std::min(static_cast<std::size_t>(place), n - 2);
   const double part = place - static_cast<double>(low);
   const auto mix = [part](double a, double b) { return static_cast<int>(std::lround(a + part * (b - a))); };
-  const Colour &a = kStops[low], &b = kStops.at(low + 1);
+  const Colour &a = stops[low], &b = stops.at(low + 1);
   return fmt::format("#{:02x}{:02x}{:02x}", mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue));
+}
+
+}  // namespace
+
+std::string svg_heat_colour(double share) {
+  static constexpr std::array<Colour, 6> kStops = {
+      {{246, 248, 251}, {212, 228, 241}, {150, 195, 222}, {80, 150, 198}, {28, 98, 161}, {8, 45, 99}}};
+  return mixed(kStops, share);
+}
+
+std::string svg_signed_colour(double share) {
+  static constexpr std::array<Colour, 7> kStops = {{{99, 45, 4},
+                                                    {179, 98, 22},
+                                                    {236, 178, 110},
+                                                    {246, 248, 251},
+                                                    {150, 195, 222},
+                                                    {28, 98, 161},
+                                                    {8, 45, 99}}};
+  return mixed(kStops, share);
 }
 
 Svg::Svg(double width, double height, std::string_view title)

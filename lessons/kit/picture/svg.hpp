@@ -23,6 +23,8 @@ std::string_view svg_series_colour(std::size_t series);
 
 /// A pale-to-deep blue for a share in [0, 1]; values outside are clamped. "#rrggbb".
 std::string svg_heat_colour(double share);
+/// The same of a signed map: deep brown at 0, pale at a half, deep blue at 1 (both halves equally dark).
+std::string svg_signed_colour(double share);
 
 inline constexpr std::string_view kInk = "#1f2933";
 inline constexpr std::string_view kSoftInk = "#52606d";

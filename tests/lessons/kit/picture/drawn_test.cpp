@@ -92,6 +92,8 @@ TEST_CASE("heat maps are drawn as they were found right", "[kit]") {
   check_svg("strip36", examples::strip(36));
   check_text("strip24", examples::strip(24), {130, 80});
   check_text("similarity", examples::similarity(), {80, 22});
+  check_svg("differences", examples::differences());
+  check_text("differences", examples::differences(), {80, 20});
 }
 
 TEST_CASE("grids of heat maps are drawn as they were found right", "[kit]") {

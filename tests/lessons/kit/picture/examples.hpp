@@ -69,6 +69,16 @@ inline Heatmap similarity() {
           false};
 }
 
+/// Signed, with numbers, and axes that have names.
+inline Heatmap differences() {
+  Heatmap map{
+      "What changed", {"the", "cat", "sat"}, {"the", "sat"}, {-0.8, 0, 0.4, 0.8, -0.1, 0.55}, -0.8, 0.8};
+  map.numbers = true;
+  map.column_axis = "keys";
+  map.row_axis = "queries";
+  return map;
+}
+
 /// Five maps, three in a line.
 inline HeatmapGrid heads() {
   HeatmapGrid grid{"Five heads of one layer", {}, 3};

@@ -1,11 +1,16 @@
 // Figures against targets.
 #include "lessons/kit/program/report.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <sstream>
+#include <stdexcept>
+#include <string>
 
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/kept.hpp"
+#include "tests/lessons/kit/scratch.hpp"
 
 namespace tapestry::kit {
 
@@ -126,6 +131,108 @@ TEST_CASE("a whole report is the one that was found right", "[kit]") {
     text += "== in colours ==\n" + report_of({true, true, 80}, Report::Judge::yes, all_met);
   }
   CHECK(difference("kit/program/report.txt", text) == "");
+}
+
+namespace {
+
+/// What a reader types, through a pipe in place of a terminal.
+struct Typed {
+  explicit Typed(const std::string& text) {
+    REQUIRE(::pipe(ends) == 0);
+    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    ::close(ends[1]);
+  }
+  ~Typed() { ::close(ends[0]); }
+  Typed(const Typed&) = delete;
+  Typed& operator=(const Typed&) = delete;
+  int ends[2];
+};
+
+/// What a report prints when the reader types this after "which?", of which b is right.
+struct Asked {
+  explicit Asked(const std::string& typed, bool holds = true, Report::Judge judge = Report::Judge::yes) {
+    const Typed input(typed);
+    std::ostringstream out;
+    Report report(out, {}, judge, Reader(input.ends[0], out, {}, folder.path("answers"), "06"));
+    const Question question = report.ask("the table", "Which?", {"first", "second", "third"});
+    const std::size_t before = out.str().size();
+    CHECK(report.answer(question, 'b', holds, "Because.") == holds);
+    asked = out.str().substr(0, before);
+    answered = out.str().substr(before);
+    met = report.all_met();
+    passed = report.passed();
+    kept = folder.read("answers");
+  }
+  Scratch folder;
+  std::string asked, answered, kept;
+  bool met = false, passed = false;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a question is put with its choices, and its answer says what the reader said", "[kit]") {
+  const Asked right("b\n");
+  CHECK(has(right.asked,
+            "? Which?\n    a  first\n    b  second\n    c  third\n    a, b or c, or Enter to go on: "));
+  CHECK(right.answered == "\n  ? the table: b, as you said, second. Because.\n");
+  CHECK(right.kept == "06 the table\tb\tright\n");
+  CHECK(right.passed);
+  const Asked wrong(" (C).\r\n");
+  CHECK(wrong.answered == "\n  ? the table: you said c; it is b, second. Because.\n");
+  CHECK(wrong.kept == "06 the table\tc\twrong\n");
+  CHECK(wrong.passed);  // a wrong guess costs nothing
+}
+
+TEST_CASE("a question goes on with Enter, asks again after nonsense, and stands the end of input", "[kit]") {
+  for (const char* none : {"\n", " \n", "", "d\n\n"}) {
+    CAPTURE(none);
+    const Asked asked(none);
+    CHECK(asked.answered == "\n  ? the table: b, second. Because.\n");
+    CHECK(asked.kept.empty());
+    CHECK(asked.passed);
+  }
+  for (const char* late : {"d\nb\n", "ab\nb\n", "yes\n`\nB", "B"}) {
+    CAPTURE(late);
+    CHECK(has(Asked(late).answered, "b, as you said"));
+  }
+}
+
+TEST_CASE("an answer is a target: it is not told against the figures", "[kit]") {
+  const Asked against("b\n", false);
+  CHECK(has(against.answered, "MISSED: this run does not show it"));
+  CHECK_FALSE(against.met);
+  CHECK_FALSE(against.passed);
+  const Asked smoke("b\n", false, Report::Judge::no);
+  CHECK(smoke.answered.empty());  // a short run knows no answer
+  CHECK(smoke.met);
+  CHECK(smoke.kept.empty());
+}
+
+TEST_CASE("nobody is asked twice, and no question stays open", "[kit]") {
+  std::ostringstream out;
+  Report report(out);  // nobody is there: nothing waits
+  const Question question = report.ask("one", "Which?", {"first", "second"});
+  CHECK(question.said == 0);
+  CHECK_THROWS_AS(report.ask("one", "Which?", {"first", "second"}), std::logic_error);
+  CHECK_THROWS_AS(report.ask("two", "Which?", {"first"}), std::logic_error);
+  CHECK_THROWS_AS(report.finish(), std::logic_error);
+  CHECK_THROWS_AS(report.answer(question, 'c', true, ""), std::logic_error);
+  CHECK(report.answer(question, 'a', true, ""));
+  CHECK_THROWS_AS(report.answer(question, 'a', true, ""), std::logic_error);
+  report.finish();
+}
+
+TEST_CASE("an answer that cannot be kept is told, and stops nothing", "[kit]") {
+  const Typed input("b\n");
+  const Scratch folder;
+  std::ostringstream out;
+  Report report(out, {}, Report::Judge::yes,
+                Reader(input.ends[0], out, {}, folder.path("no") / "file", "06"));
+  const Question question = report.ask("one", "Which?", {"first", "second"});
+  CHECK(report.answer(question, 'b', true, "Because."));
+  CHECK(has(out.str(), "your answer could not be kept: "));
 }
 
 }  // namespace tapestry::kit

@@ -1,0 +1,31 @@
+// "The same with a pencil": the figures of an example that the reader works out on paper.
+#include "lessons/kit/check/pencil.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tapestry::kit {
+namespace {
+
+/// How many decimals a figure was written with: 3 for 0.804, 0 for 12.
+int decimals(double written) {
+  const std::string text = fmt::format("{}", written);
+  const std::size_t point = text.find('.');
+  return point == std::string::npos || text.find('e') != std::string::npos
+             ? 0
+             : static_cast<int>(text.size() - point - 1);
+}
+
+}  // namespace
+
+bool check_pencil(Report& report, const std::string& name, const std::vector<Written>& figures) {
+  std::string apart;
+  for (const auto& [computed, written] : figures)
+    if (!(std::abs(computed - written) <= 0.6 * std::pow(10, -decimals(written))))  // NaN is apart
+      apart += fmt::format("{} {} is {:.6g}", apart.empty() ? ":" : ",", written, computed);
+  return report.check(fmt::format("{}: {} figures as with a pencil{}", name, figures.size(), apart),
+                      apart.empty());
+}
+
+}  // namespace tapestry::kit
