@@ -41,7 +41,7 @@ constexpr DType f64 = DType::f64;
 //     q  = (2, 0)     k₁ = (1, 0)   v₁ = (10, 0)         q·k₁ / √2 = 2 / 1.414 = 1.414
 //                     k₂ = (0, 1)   v₂ = (0, 10)         q·k₂ / √2 = 0
 //
-// e^1.414 is 4.113 and e^0 is 1, so the weights are 4.113 / 5.113 = 0.804 and 0.196. What the query reads is
+// e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. What the query reads is
 // 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (The √2 is the root of the keys' width. Lesson
 // 08 says what it is for.) For many queries i and keys j at once:
 //
@@ -76,8 +76,8 @@ void two_words(kit::Report& report) {
   kit::print_rows("context", mixed.context, 2);
   kit::check_pencil(report, "one query, two keys",
                     {{mixed.scores.at({0, 0}), 1.414},
-                     {std::exp(1.414), 4.113},
-                     {std::exp(1.414) + 1, 5.113},
+                     {std::exp(1.414), 4.112},
+                     {std::exp(1.414) + 1, 5.112},
                      {mixed.weights.at({0, 0}), 0.804},
                      {mixed.weights.at({0, 1}), 0.196},
                      {mixed.context.at({0, 0}), 8.04},
