@@ -33,6 +33,7 @@ Desk::Desk(const fs::path& root, const fs::path& build)
       workshop_(root_, build),
       examiner_(workshop_),
       shelf_(root_) {
+  workshop_.lay_out_engine(exercises_);
   if (exercises_.empty()) fail("there is no exercise in {}", (root_ / "lessons").string());
 }
 
@@ -114,6 +115,11 @@ std::string Desk::begin(const Exercise& exercise, const kit::Terminal& terminal)
   std::string out = bold(terminal, fmt::format("{} {}", exercise.id.text(), exercise.title)) +
                     fmt::format("  ({}, about {} minutes)\n\n", exercise.kind, exercise.minutes) +
                     indented(exercise.task) + fmt::format("\nYour file:\n  {}\n", shown(exercise).string());
+  std::string pieces;
+  for (const std::string& piece : pieces_in(exercise.given()))
+    pieces += fmt::format("{}{} ({})", pieces.empty() ? "" : ", ", piece,
+                          shelf_.has_piece(piece) ? "yours" : "ours");
+  if (!pieces.empty()) out += fmt::format("It builds on the engine's {}.\n", pieces);
   if (const std::optional<std::string> change = shelf_.changed(exercise)) {
     out += fmt::format(
         "\nThis exercise has changed since your file was made. Your file stays as it is; what is given "
@@ -167,7 +173,7 @@ Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& termina
   const fs::path file = file_of(exercise);
   const std::string answer = content(file);
   Checked checked;
-  checked.verdict = examiner_.examine(exercise, {file, answer, "yours"}, *seed);
+  checked.verdict = examiner_.examine(exercise, {file, answer, "yours", true}, *seed);
   const Verdict& verdict = checked.verdict;
   if (verdict.kind == Verdict::Kind::interrupted) return checked;
   checked.text = text(verdict, exercise, shown(exercise), answer, terminal);
@@ -184,6 +190,9 @@ Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& termina
       record.best = score;
   }
   shelf_.remember(exercise.id, record);
+  if (verdict.passed() && !exercise.piece.empty())
+    checked.text += fmt::format("It is a piece of your engine now: {}\n",
+                                shelf_.keep_piece(exercise, answer, exercises_).string());
   if (first_time) checked.text += "\n" + solution(exercise);
   return checked;
 }

@@ -69,12 +69,13 @@ void read_head(Reader& in, Exercise& exercise) {
   if (!std::regex_match(
           line, match,
           std::regex(
-              R"(// (implement|derive|debug|predict|measure|speed|design), (\d+) minutes?(, limit (\d+) s)?(, fast)?)")))
+              R"(// (implement|derive|debug|predict|measure|speed|design), (\d+) minutes?(, limit (\d+) s)?(, fast)?(, piece ([a-z_]+\.hpp))?)")))
     in.refuse("the second line is \"// implement, 10 minutes\", with a kind of exercise that there is");
   exercise.kind = match[1];
   exercise.minutes = std::stoi(match[2]);
   if (match[4].matched) exercise.limit = std::stod(match[4]);
   exercise.fast = match[5].matched;
+  exercise.piece = match[7];
   in.next();
   while (in.more() && starts(in.peek(), "//")) {
     const std::string text = in.next();
@@ -155,8 +156,8 @@ Exercise read_exercise(const fs::path& root, const fs::path& source) {
 }
 
 std::string Exercise::program(bool solved) const {
-  std::string out =
-      fmt::format("// {} {}: {}\n// {}, about {} minutes\n//\n", id.text(), name, title, kind, minutes);
+  std::string out = fmt::format("// {} {}: {}\n// {}, about {} minutes{}\n//\n", id.text(), name, title, kind,
+                                minutes, piece.empty() ? "" : "; part of your engine: engine/" + piece);
   std::istringstream task_lines(task), body_lines(body_);
   std::string line;
   while (std::getline(task_lines, line)) out += line.empty() ? "//\n" : "// " + line + "\n";
@@ -219,6 +220,14 @@ std::string Exercise::holes() const {
       out += line + "\n";
   }
   return out;
+}
+
+std::vector<std::string> pieces_in(const std::string& text) {
+  static const std::regex include(R"rx(#include "engine/([a-z_]+\.hpp)")rx");
+  std::vector<std::string> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at)
+    found.push_back((*at)[1]);
+  return found;
 }
 
 std::vector<Exercise> read_exercises(const fs::path& root) {

@@ -3,7 +3,7 @@
 // The source, lessons/NN_slug/exercises/K_name.cpp, is the solved program:
 //
 //     // 11.1 additive_score: score a query against each key        number, name: title
-//     // implement, 10 minutes                                      kind, minutes[, limit 60 s][, fast]
+//     // implement, 10 minutes                                      kind, minutes[, limit 60 s][, fast][, piece x.hpp]
 //     //
 //     // The task, up to the first line that is no comment.
 //     #include "lessons/grader/answer.hpp"
@@ -52,6 +52,7 @@ struct Exercise {
   int minutes = 0;
   double limit = 10;  // seconds that the judged program may take
   bool fast = false;  // compiled for speed, without checks of memory
+  std::string piece;  // "tape.hpp": the answer is this header of the learner's engine; or ""
   std::vector<std::string> hints;
   std::vector<WrongAnswer> wrong;
   std::string symptom;  // of what is given; empty: it says that nothing is written yet
@@ -77,6 +78,9 @@ struct Exercise {
   std::string program(bool solved) const;
   std::string body_;
 };
+
+/// The headers of the engine that a text includes: "tape.hpp" of #include "engine/tape.hpp".
+std::vector<std::string> pieces_in(const std::string& text);
 
 /// Throws Error with file and line where the source is not of that form.
 Exercise read_exercise(const std::filesystem::path& root, const std::filesystem::path& source);

@@ -96,16 +96,45 @@ void Shelf::begin(const Exercise& exercise) const {
   kit::write_atomically(answer, exercise.given());
 }
 
+/// Renames a file, given relative to the project, so that its name has the time; returns the new one.
+fs::path Shelf::set_aside(const fs::path& file) const {
+  const std::string day = fmt::format("{:%Y-%m-%d_%H.%M.%S}", fmt::localtime(std::time(nullptr)));
+  const std::string stem = file.stem().string(), extension = file.extension().string();
+  fs::path kept = file.parent_path() / fmt::format("{}.{}{}", stem, day, extension);
+  for (int more = 2; fs::exists(root_ / kept); ++more)
+    kept = file.parent_path() / fmt::format("{}.{}_{}{}", stem, day, more, extension);
+  fs::rename(root_ / file, root_ / kept);
+  return kept;
+}
+
+bool Shelf::has_piece(const std::string& piece) const {
+  return fs::exists(root_ / "practise/engine" / piece);
+}
+
+fs::path Shelf::keep_piece(const Exercise& exercise, const std::string& answer,
+                           const std::vector<Exercise>& all) const {
+  const fs::path file = fs::path("practise/engine") / exercise.piece;
+  const fs::path ours = root_ / "practise/.state/engine" / exercise.piece;
+  const std::string text = "#pragma once\n" + answer, was = content(root_ / file);
+  if (was != text) {
+    kit::make_writable_folder(root_ / "practise/engine");
+    if (!was.empty() && was != content(ours)) set_aside(file);
+    fs::create_directories(ours.parent_path());
+    kit::write_atomically(root_ / file, text);
+    kit::write_atomically(ours, text);
+  }
+  std::string whole = "// Your engine: the pieces that you have written.\n#pragma once\n\n";
+  for (const Exercise& other : all)
+    if (!other.piece.empty() && has_piece(other.piece))
+      whole += fmt::format("#include \"engine/{}\"\n", other.piece);
+  if (content(root_ / "practise/engine.hpp") != whole)
+    kit::write_atomically(root_ / "practise/engine.hpp", whole);
+  return file;
+}
+
 fs::path Shelf::reset(const Exercise& exercise) {
   const fs::path answer = answer_of(exercise);
-  fs::path kept;
-  if (fs::exists(root_ / answer)) {
-    const std::string day = fmt::format("{:%Y-%m-%d_%H.%M.%S}", fmt::localtime(std::time(nullptr)));
-    kept = answer.parent_path() / fmt::format("{}.{}.cpp", answer.stem().string(), day);
-    for (int more = 2; fs::exists(root_ / kept); ++more)
-      kept = answer.parent_path() / fmt::format("{}.{}_{}.cpp", answer.stem().string(), day, more);
-    fs::rename(root_ / answer, root_ / kept);
-  }
+  const fs::path kept = fs::exists(root_ / answer) ? set_aside(answer) : fs::path();
   begin(exercise);
   return kept;
 }

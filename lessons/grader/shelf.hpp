@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lessons/grader/exercise.hpp"
 
@@ -35,6 +36,13 @@ class Shelf {
   /// From now on the learner knows of the change.
   void accept_change(const Exercise& exercise) const;
 
+  /// Puts an answer that passed into the learner's engine: practise/engine/tape.hpp, which is returned, and
+  /// practise/engine.hpp, which includes all pieces there are. A piece that was changed by hand is kept under a name
+  /// with the time.
+  std::filesystem::path keep_piece(const Exercise& exercise, const std::string& answer,
+                                   const std::vector<Exercise>& all) const;
+  bool has_piece(const std::string& piece) const;
+
   Record record(const ExerciseId& id) const;
   void remember(const ExerciseId& id, const Record& record);
   /// The exercise that was worked on last; nothing at first.
@@ -49,6 +57,7 @@ class Shelf {
  private:
   void save() const;
   std::filesystem::path given_of(const Exercise& exercise) const;
+  std::filesystem::path set_aside(const std::filesystem::path& file) const;
 
   std::filesystem::path root_;
   std::map<std::string, Record> records_;

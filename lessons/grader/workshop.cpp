@@ -80,6 +80,41 @@ Answer Workshop::variant(const Exercise& exercise, const std::string& key, const
   return {file, text, key};
 }
 
+/// Where "engine/tape.hpp" is looked for: the learner's pieces first.
+std::vector<fs::path> Workshop::engine_folders(bool learners) const {
+  std::vector<fs::path> folders;
+  if (learners) folders.push_back(fs::absolute(root_ / "practise"));
+  folders.push_back(fs::absolute(build_ / "practise/reference"));
+  return folders;
+}
+
+std::string Workshop::includes(bool learners) const {
+  std::string options;
+  for (const fs::path& folder : engine_folders(learners)) options += " -I" + quoted(folder.string());
+  return options;
+}
+
+void Workshop::lay_out_engine(const std::vector<Exercise>& exercises) const {
+  const fs::path folder = engine_folders(false).front() / "engine";
+  for (const Exercise& exercise : exercises) {
+    if (exercise.piece.empty()) continue;
+    fs::create_directories(folder);
+    write(folder / exercise.piece, "#pragma once\n" + exercise.solution());
+  }
+}
+
+/// The pieces that a text includes, with those that they include.
+std::string Workshop::engine_text(const std::string& text, bool learners) const {
+  std::string all;
+  for (const std::string& piece : pieces_in(text))
+    for (const fs::path& folder : engine_folders(learners))
+      if (const std::string found = content(folder / "engine" / piece); !found.empty()) {
+        all += found + engine_text(found, learners);
+        break;
+      }
+  return all;
+}
+
 /// What the program depends on: texts, commands, and when the libraries and precompiled headers were made.
 std::string Workshop::stamp(const Kind& kind, const std::string& text) const {
   std::string times;
@@ -101,18 +136,19 @@ Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
                   exercise.judge_line, (root_ / exercise.source).string(), exercise.judge);
   write(folder / "judged.cpp", unit);
   const fs::path program = folder / "judged", log = folder / "compiler.txt", stamp_file = folder / "stamp";
-  const std::string now = stamp(kind, unit + answer.text);
+  const std::string now = stamp(kind, unit + answer.text + engine_text(unit + answer.text, answer.learners));
   if (content(stamp_file) == now)
     return fs::exists(program) ? Program{program, {}, false, 0} : Program{{}, content(log), false, 0};
   fs::remove(stamp_file);
   fs::remove(program);
   const std::string object = quoted((folder / "judged.o").string());
-  const Run made = run(
-      {"sh", "-c",
-       fmt::format("cd {} && {} -o {} -c {} && {} {} {}", quoted(kind.folder), kind.compile, object,
-                   quoted((folder / "judged.cpp").string()), kind.link.substr(0, kind.link.find('\n')),
-                   object + " -o " + quoted(program.string()), kind.link.substr(kind.link.find('\n') + 1))},
-      kCompileLimit, {{"LC_ALL", "C"}});
+  const Run made =
+      run({"sh", "-c",
+           fmt::format("cd {} && {}{} -o {} -c {} && {} {} {}", quoted(kind.folder), kind.compile,
+                       includes(answer.learners), object, quoted((folder / "judged.cpp").string()),
+                       kind.link.substr(0, kind.link.find('\n')), object + " -o " + quoted(program.string()),
+                       kind.link.substr(kind.link.find('\n') + 1))},
+          kCompileLimit, {{"LC_ALL", "C"}});
   Program result{{}, made.output, made.interrupted, made.seconds};
   if (made.interrupted || made.timed_out) return result;
   if (made.ok()) result.file = program;
@@ -133,7 +169,7 @@ std::pair<std::string, std::string> Workshop::editor_command(const fs::path& fil
   std::string command = checked_.compile;
   const std::size_t header = command.find("-Winvalid-pch");
   if (header != std::string::npos) command.erase(header);
-  return {checked_.folder, command + " -o answer.o -c " + quoted(file.string())};
+  return {checked_.folder, command + includes(true) + " -o answer.o -c " + quoted(file.string())};
 }
 
 }  // namespace tapestry::grader

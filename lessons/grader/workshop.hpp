@@ -14,6 +14,7 @@ struct Answer {
   std::filesystem::path file;  // as the compiler is given it
   std::string text;            // its content
   std::string key;             // the folder below build/…/practise/11.1 that its program is kept in
+  bool learners = false;       // it is linked with the learner's pieces of the engine where there are some
 };
 
 struct Program {
@@ -28,6 +29,9 @@ class Workshop {
   /// `build` is the configured folder, build/release. Throws Error if it does not know how to compile
   /// answers.
   Workshop(std::filesystem::path root, std::filesystem::path build);
+
+  /// Writes the solutions of all exercises that are pieces of the engine to where answers find them.
+  void lay_out_engine(const std::vector<Exercise>& exercises) const;
 
   /// Compiles and links; nothing is done again for the same text, judge, headers and libraries.
   Program make(const Exercise& exercise, const Answer& answer) const;
@@ -51,6 +55,9 @@ class Workshop {
   };
   const Kind& kind_of(const Exercise& exercise) const { return exercise.fast ? fast_ : checked_; }
   std::string stamp(const Kind& kind, const std::string& text) const;
+  std::vector<std::filesystem::path> engine_folders(bool learners) const;
+  std::string includes(bool learners) const;
+  std::string engine_text(const std::string& text, bool learners) const;
 
   std::filesystem::path root_, build_;
   Kind checked_, fast_;

@@ -1,0 +1,225 @@
+// 1.4 engine_tape: your own tape of arrays
+// implement, 20 minutes, piece tape.hpp
+//
+// Here begins an engine of your own. In twelve exercises it grows until it trains a small GPT, and at each step it
+// has to agree with Tapestry. Its values are arrays of doubles, and a tape has one line for each: the array, the
+// lines that it was made from, and its rule, which turns the gradient of the line into one for each input.
+//
+// Write backward(), which fills `gradient` of every line that the last one depends on: ∂of/∂of is 1, and each line
+// hands on what its rule says, added to what is there. Then write the rules of x · y and of tanh x, number by
+// number. The sum and relu are written already, and show how an op looks.
+#include "lessons/grader/answer.hpp"
+
+namespace engine {
+
+/// Numbers in rows: of shape (2, 3) the first three are the first row.
+struct Array {
+  std::vector<int> shape;
+  std::vector<double> data;
+};
+
+inline Array filled(const std::vector<int>& shape, double value) {
+  int count = 1;
+  for (const int size : shape) count *= size;
+  return {shape, std::vector<double>(static_cast<std::size_t>(count), value)};
+}
+
+/// From the gradient of a line to those of its inputs, in their order.
+using Rule = std::function<std::vector<Array>(const Array& gradient)>;
+
+struct Tape;
+
+/// A line of a tape, in an expression.
+struct Value {
+  Tape* tape;
+  std::size_t line;
+  const Array& array() const;
+  const Array& gradient() const;  // after backward(); no numbers if nothing depends on the line
+};
+
+struct Line {
+  Array array;
+  std::vector<std::size_t> inputs;
+  Rule rule;
+  Array gradient;
+};
+
+struct Tape {
+  std::vector<Line> lines;
+
+  /// A line that was made from nothing.
+  Value leaf(const Array& array) { return record(array, {}, {}); }
+  Value record(const Array& array, const std::vector<Value>& inputs, const Rule& rule) {
+    lines.push_back({array, {}, rule, {}});
+    for (const Value& input : inputs) lines.back().inputs.push_back(input.line);
+    return {this, lines.size() - 1};
+  }
+
+  void backward(const Value& of) {
+    for (Line& line : lines) line.gradient = {};  // no numbers yet
+    //[ backward, about eight lines
+    //: not_written_yet();
+    lines[of.line].gradient = filled(of.array().shape, 1);
+    for (std::size_t i = of.line + 1; i-- > 0;) {  // what comes after `of` cannot change it
+      if (lines[i].gradient.data.empty() || !lines[i].rule) continue;
+      const std::vector<Array> parts = lines[i].rule(lines[i].gradient);
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        Array& gradient = lines[lines[i].inputs[k]].gradient;
+        if (gradient.data.empty()) gradient = filled(parts[k].shape, 0);
+        for (std::size_t j = 0; j < gradient.data.size(); ++j)
+          gradient.data[j] += parts[k].data[j];  // added: a line may be read many times
+      }
+    }
+    //]
+  }
+};
+
+inline const Array& Value::array() const { return tape->lines[line].array; }
+inline const Array& Value::gradient() const { return tape->lines[line].gradient; }
+
+/// f of each number.
+template <class F>
+Array each(const Array& x, F f) {
+  Array y = x;
+  for (double& number : y.data) number = f(number);
+  return y;
+}
+/// f of each two numbers at the same place of arrays of one shape.
+template <class F>
+Array each(const Array& a, const Array& b, F f) {
+  Array y = a;
+  for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = f(a.data[i], b.data[i]);
+  return y;
+}
+
+/// x + y of one shape.
+inline Value add(const Value& x, const Value& y) {
+  return x.tape->record(each(x.array(), y.array(), [](double a, double b) { return a + b; }), {x, y},
+                        [](const Array& gradient) {
+                          return std::vector{gradient, gradient};
+                        });
+}
+
+/// max(x, 0). The rule keeps a copy of x: the tape's lines move in memory when it grows.
+inline Value relu(const Value& x) {
+  const Array kept = x.array();
+  return x.tape->record(
+      each(kept, [](double a) { return std::max(a, 0.0); }), {x}, [kept](const Array& gradient) {
+        return std::vector{each(gradient, kept, [](double g, double a) { return a > 0 ? g : 0; })};
+      });
+}
+
+/// x · y, number by number, of one shape.
+inline Value multiply(const Value& x, const Value& y) {
+  const Array a = x.array(), b = y.array();
+  const auto product = [](double p, double q) { return p * q; };
+  const Rule rule = [a, b, product](const Array& gradient) -> std::vector<Array> {
+    //[ the rule of x · y
+    //: return not_written_yet();
+    return {each(gradient, b, product), each(gradient, a, product)};  // each gets the other one
+    //]
+  };
+  return x.tape->record(each(a, b, product), {x, y}, rule);
+}
+
+inline Value tanh(const Value& x) {
+  const Array y = each(x.array(), [](double a) { return std::tanh(a); });
+  const Rule rule = [y](const Array& gradient) -> std::vector<Array> {
+    //[ the rule of y = tanh x, in y
+    //: return not_written_yet();
+    return {each(gradient, y, [](double g, double t) { return g * (1 - t * t); })};  // tanh′ = 1 − tanh²
+    //]
+  };
+  return x.tape->record(y, {x}, rule);
+}
+
+}  // namespace engine
+
+// hint: In exercise 1.1 the gradients were numbers and the local derivatives stood on the tape. Which of the two is
+//   an array now, and what takes the place of the other?
+// hint: Go from line of.line down. A line without gradient, or without a rule, has nothing to hand on. For the others
+//   call the rule once, and add part k to the gradient of line inputs[k]. What if that has no numbers yet?
+// hint: ∂(x·y)/∂x is y. The derivative of tanh is 1 − tanh², and tanh x is at hand as y: each(gradient, y, …) goes
+//   through both.
+//
+// wrong: Lines that are read twice keep only the last part: x · x then has half its gradient. Each use hands back
+//   a part; what has to be done with all of them?
+// - gradient.data[j] += parts[k].data[j];
+// + gradient.data[j] = parts[k].data[j];
+// wrong: You hand x its own value. In x · y, how much does the product move when x moves by a little? Try 2 · 5.
+// - return {each(gradient, b, product), each(gradient, a, product)};
+// + return {each(gradient, a, product), each(gradient, b, product)};
+// wrong: The rule gives the local derivative and forgets the gradient that came in: the chain rule multiplies both.
+//   Where tanh is the last line that looks right, since the gradient is 1 there.
+// - return {each(gradient, y, [](double g, double t) { return g * (1 - t * t); })};
+// + return {each(gradient, y, [](double, double t) { return 1 - t * t; })};
+// wrong: That is 1 − tanh x. The derivative of tanh is 1 − tanh² x: at x = 0 both are 1, so look at another place.
+// - return {each(gradient, y, [](double g, double t) { return g * (1 - t * t); })};
+// + return {each(gradient, y, [](double g, double t) { return g * (1 - t); })};
+// wrong: backward() begins at the last line of the tape. The one that was asked for may stand in the middle.
+// - lines[of.line].gradient = filled(of.array().shape, 1);
+// - for (std::size_t i = of.line + 1; i-- > 0;) {
+// + lines.back().gradient = filled(lines.back().array.shape, 1);
+// + for (std::size_t i = lines.size(); i-- > 0;) {
+
+//= judge
+#include "lessons/grader/judge/engine.hpp"
+
+void judge(Judge& judge) {
+  using engine::Tape, engine::Value;
+  judge.claim("reads a line of a tape backward", [&] {
+    Tape tape;
+    const Value x = tape.leaf({{2}, {2, 3}}), y = tape.leaf({{2}, {5, 7}});
+    const Value both = engine::add(x, y);
+    const Value last = engine::relu(both);
+    tape.backward(both);
+    judge.example("x = (2, 3), y = (5, 7), both = x + y, last = relu(both); backward of both");
+    judge.same(x.gradient().data, {1, 1}, "the gradient of x");
+    judge.same(y.gradient().data, {1, 1}, "the gradient of y");
+    judge.same(last.gradient().data, std::vector<double>{},
+               "the gradient of last, which both does not depend on");
+  });
+  judge.claim("adds what several uses hand back", [&] {
+    Tape tape;
+    const Value x = tape.leaf({{1}, {2}});
+    const Value twice = engine::add(x, x);
+    const Value thrice = engine::add(twice, x);
+    tape.backward(thrice);
+    judge.example("x = 2; x + x + x");
+    judge.same(x.gradient().data, {3}, "the gradient of x");
+    tape.backward(thrice);
+    judge.same(x.gradient().data, {3}, "the gradient of x after a second backward");
+  });
+  judge.claim("has the rule of a product", [&] {
+    Tape tape;
+    const Value x = tape.leaf({{2}, {2, 3}}), y = tape.leaf({{2}, {5, 7}});
+    tape.backward(engine::multiply(x, y));
+    judge.example("x = (2, 3), y = (5, 7); x · y");
+    judge.same(x.gradient().data, {5, 7}, "the gradient of x");
+    judge.same(y.gradient().data, {2, 3}, "the gradient of y");
+  });
+  judge.claim("has the rule of tanh", [&] {
+    Tape tape;
+    const Value x = tape.leaf({{3}, {0, 0.5, -1}});
+    const Value y = engine::tanh(x);
+    const Value scaled = engine::multiply(y, tape.leaf({{3}, {3, 3, 3}}));
+    tape.backward(scaled);
+    judge.example("x = (0, 0.5, −1); 3 · tanh x");
+    judge.same(x.gradient().data, {3, 2.3593433, 1.2599230}, "the gradient of x", 1e-6);
+  });
+  judge.claim("agrees with Tapestry", [&] {
+    judge.each_size({{"rows", 1, 3}, {"columns", 1, 4}}, [&](const Sizes& n) {
+      const Tensor a = judge.normal({n[0], n[1]}), b = judge.normal({n[0], n[1]});
+      grader::agree<Tape>(
+          judge, {a, b},
+          [](const std::vector<Value>& in) {
+            const Value h = engine::tanh(engine::add(engine::multiply(in[0], in[1]), in[0]));
+            return engine::multiply(h, engine::add(h, engine::relu(in[1])));
+          },
+          [](const std::vector<Tensor>& in) {
+            const Tensor h = tapestry::tanh(in[0] * in[1] + in[0]);
+            return h * (h + tapestry::relu(in[1]));
+          });
+    });
+  });
+}

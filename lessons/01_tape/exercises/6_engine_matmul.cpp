@@ -1,0 +1,128 @@
+// 1.6 engine_matmul: products of matrices, and their rule
+// derive, 25 minutes, piece matmul.hpp
+//
+// Your engine gets products of matrices: y = a b with a of shape (…, n, k) and b of shape (…, k, m), where a batch of
+// matrices may also be multiplied by one, b (k, m). product() is there, and multiplies with a or b transposed if that is
+// asked for.
+//
+// Derive the rule. Write y_ij = Σ_l a_il b_lj with indices: which y does a_il appear in, and with which factor? So
+// ∂L/∂a_il = Σ_j (∂L/∂y_ij) ____. Then say it with product(). Where one b served many matrices, its gradient is the sum
+// of all of theirs, which fold() of 1.5 does.
+#include "engine/broadcast.hpp"
+#include "lessons/grader/answer.hpp"
+
+namespace engine {
+
+/// c (n, m) += a (n, k) · b (k, m), row by row; 4.4 makes a faster one.
+inline void multiply_rows(const double* a, const double* b, double* c, int n, int k, int m) {
+  for (int i = 0; i < n; ++i)
+    for (int l = 0; l < k; ++l)
+      for (int j = 0; j < m; ++j) c[i * m + j] += a[i * k + l] * b[l * m + j];
+}
+inline auto* kernel = &multiply_rows;
+
+/// The last two axes exchanged.
+inline Array transposed(const Array& x) {
+  Array y = x;
+  const auto axes = x.shape.size();
+  const int n = x.shape[axes - 2], m = x.shape[axes - 1];
+  std::swap(y.shape[axes - 2], y.shape[axes - 1]);
+  for (std::size_t begin = 0; begin < x.data.size(); begin += static_cast<std::size_t>(n * m))
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < m; ++j)
+        y.data[begin + static_cast<std::size_t>(j * n + i)] =
+            x.data[begin + static_cast<std::size_t>(i * m + j)];
+  return y;
+}
+
+enum class Transposed { no, yes };
+
+/// a b, aᵀ b or a bᵀ; (…, n, k) and (…, k, m) after transposing, with the axes in front of a, or of b if it has more.
+inline Array product(const Array& a_given, const Array& b_given, Transposed a_is = Transposed::no,
+                     Transposed b_is = Transposed::no) {
+  const Array a = a_is == Transposed::yes ? transposed(a_given) : a_given;
+  const Array b = b_is == Transposed::yes ? transposed(b_given) : b_given;
+  const int n = a.shape[a.shape.size() - 2], k = a.shape.back(), m = b.shape.back();
+  std::vector<int> shape = a.shape.size() < b.shape.size() ? b.shape : a.shape;
+  shape[shape.size() - 2] = n;
+  shape.back() = m;
+  Array c = filled(shape, 0);
+  const std::size_t step_a = a.shape.size() > 2 ? static_cast<std::size_t>(n * k) : 0,
+                    step_b = b.shape.size() > 2 ? static_cast<std::size_t>(k * m) : 0;
+  const std::size_t size = static_cast<std::size_t>(n * m);
+  for (std::size_t i = 0; i * size < c.data.size(); ++i)
+    kernel(a.data.data() + i * step_a, b.data.data() + i * step_b, c.data.data() + i * size, n, k, m);
+  return c;
+}
+
+inline Value matmul(const Value& x, const Value& y) {
+  const Array a = x.array(), b = y.array();
+  const Rule rule = [a, b](const Array& gradient) -> std::vector<Array> {
+    //[ the gradients of a and of b, in two or three lines
+    //: return not_written_yet();
+    const Array of_a = product(gradient, b, Transposed::no, Transposed::yes);  // Σ_j g_ij b_lj: (n, m) (m, k)
+    const Array of_b = product(a, gradient, Transposed::yes);  // Σ_i a_il g_ij: (k, n) (n, m)
+    return {fold(of_a, a.shape), fold(of_b, b.shape)};
+    //]
+  };
+  return x.tape->record(product(a, b), {x, y}, rule);
+}
+
+/// The last two axes exchanged; the rule exchanges them back.
+inline Value transpose(const Value& x) {
+  return x.tape->record(transposed(x.array()), {x},
+                        [](const Array& gradient) { return std::vector{transposed(gradient)}; });
+}
+
+}  // namespace engine
+
+// hint: a_il is in y_i0, y_i1, …, y_i(m−1), each time multiplied by one number of b. Which one?
+// hint: ∂L/∂a_il = Σ_j g_ij b_lj. The index that is summed is the last one of both, so one of them has to be transposed.
+//   And ∂L/∂b_lj = Σ_i a_il g_ij: there it is the first one of both.
+// hint: The shapes leave one choice: the gradient of a is (n, k), made from g (n, m) and b (k, m). Try it on paper with
+//   n = 1, k = 2, m = 3. At the end: return {fold(…, a.shape), fold(…, b.shape)}.
+//
+// wrong: The gradient of b has the factors in the other order: gᵀ a is its transpose, which has the right shape only
+//   where k = m. Σ_i a_il g_ij has l first.
+// - const Array of_b = product(a, gradient, Transposed::yes);
+// + const Array of_b = product(gradient, a, Transposed::yes);
+// wrong: The gradient of a is not multiplied by b transposed. With n = k = m the shapes fit and the numbers don't: write
+//   out Σ_j g_ij b_lj, whose summed index is the second of b.
+// - const Array of_a = product(gradient, b, Transposed::no, Transposed::yes);
+// + const Array of_a = product(gradient, b);
+// wrong: Where one b serves many matrices its gradient comes with an axis for each of them, and b has no such axis. It
+//   moved all of them: what becomes of their gradients? (exercise 1.5)
+// - return {fold(of_a, a.shape), fold(of_b, b.shape)};
+// + return {of_a, of_b};
+
+//= judge
+#include "lessons/grader/judge/engine.hpp"
+
+void judge(Judge& judge) {
+  using engine::Tape, engine::Value;
+  judge.claim("has the rule of a 2 × 2 product", [&] {
+    Tape tape;
+    const Value a = tape.leaf({{2, 2}, {1, 2, 3, 4}}), b = tape.leaf({{2, 2}, {5, 6, 7, 8}});
+    const Value weighted = engine::matmul(a, b) * tape.leaf({{2, 2}, {1, 10, 100, 1000}});
+    tape.backward(weighted);
+    judge.example(
+        "a = ((1, 2), (3, 4)), b = ((5, 6), (7, 8)), and a gradient of ((1, 10), (100, 1000)) comes in");
+    judge.same(a.gradient().data, {65, 87, 6500, 8700}, "the gradient of a");
+    judge.same(b.gradient().data, {301, 3010, 402, 4020}, "the gradient of b");
+  });
+  const auto ours = [](const std::vector<Value>& in) { return engine::matmul(in[0], in[1]); };
+  const auto theirs = [](const std::vector<Tensor>& in) { return tapestry::matmul(in[0], in[1]); };
+  judge.claim("agrees with Tapestry for matrices of any shape", [&] {
+    judge.each_size({{"n", 1, 4}, {"k", 1, 3}, {"m", 1, 5}}, [&](const Sizes& n) {
+      grader::agree<Tape>(judge, {judge.normal({n[0], n[1]}), judge.normal({n[1], n[2]})}, ours, theirs);
+    });
+  });
+  judge.claim("does so for batches, also where one matrix serves all of them", [&] {
+    judge.each_size({{"matrices", 1, 3}, {"n", 1, 3}, {"k", 1, 3}, {"m", 1, 2}}, [&](const Sizes& n) {
+      grader::agree<Tape>(judge, {judge.normal({n[0], n[1], n[2]}), judge.normal({n[2], n[3]})}, ours,
+                          theirs);
+      grader::agree<Tape>(judge, {judge.normal({n[0], n[1], n[2]}), judge.normal({n[0], n[2], n[3]})}, ours,
+                          theirs);
+    });
+  });
+}
