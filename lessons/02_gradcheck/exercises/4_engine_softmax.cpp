@@ -1,0 +1,110 @@
+// 2.4 engine_softmax: weights that add up to 1, and their rule
+// derive, 25 minutes, piece softmax.hpp
+//
+// The softmax of a row s is y_j = e^{s_j} / Σ_l e^{s_l}. Since only differences of scores count, the row's largest is
+// taken away first, so that nothing overflows; a row whose scores are all −∞ (nothing may be looked at) gets zeros.
+//
+// Write the values, and derive the rule: if the gradient g comes in for y, what is ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j? Begin
+// with two numbers. Each row of the last axis is on its own, whatever axes are in front.
+#include "engine/matmul.hpp"
+#include "lessons/grader/answer.hpp"
+
+namespace engine {
+
+/// f(begin, end) for each row of the last axis: numbers begin to end − 1.
+template <class F>
+void each_row(const Array& x, F f) {
+  const auto size = static_cast<std::size_t>(x.shape.back());
+  for (std::size_t begin = 0; begin < x.data.size(); begin += size) f(begin, begin + size);
+}
+
+inline Array softmax_of(const Array& s) {
+  Array y = filled(s.shape, 0);
+  each_row(s, [&](std::size_t begin, std::size_t end) {
+    //[ one row, about six lines
+    //: not_written_yet();
+    double most = s.data[begin], total = 0;
+    for (std::size_t j = begin; j < end; ++j) most = std::max(most, s.data[j]);
+    if (std::isinf(most) && most < 0) return;  // −∞ − (−∞) would be no number
+    for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j] - most);
+    for (std::size_t j = begin; j < end; ++j) y.data[j] /= total;
+    //]
+  });
+  return y;
+}
+
+inline Value softmax(const Value& s) {
+  const Array y = softmax_of(s.array());
+  const Rule rule = [y](const Array& g) {
+    Array of_s = filled(y.shape, 0);
+    each_row(y, [&](std::size_t begin, std::size_t end) {
+      //[ one row, about three lines
+      //: not_written_yet();
+      double mean = 0;  // Σ_l y_l g_l: what the row's weights say g is
+      for (std::size_t j = begin; j < end; ++j) mean += y.data[j] * g.data[j];
+      for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
+      //]
+    });
+    return std::vector{of_s};
+  };
+  return s.tape->record(y, {s}, rule);
+}
+
+}  // namespace engine
+
+// hint: For two scores, y_1 = e^a / (e^a + e^b). The rule of a quotient gives ∂y_1/∂a = y_1 − y_1² and
+//   ∂y_1/∂b = −y_1 y_2. What do you get for any l and j, once where they are equal and once where they are not?
+// hint: ∂y_l/∂s_j = y_l (1{l = j} − y_j). Put it into Σ_l g_l ∂y_l/∂s_j: one term stays alone, and the rest is a sum
+//   that does not depend on j.
+// hint: ∂L/∂s_j = y_j (g_j − Σ_l y_l g_l). Compute the sum first. In the values: the largest, e to the difference, the
+//   total, and a return before that where the largest is −∞.
+//
+// wrong: Only the diagonal of the derivatives is there, y_j (1 − y_j) g_j. When s_j grows, all other weights shrink: g of
+//   the others counts as well.
+// - for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
+// + for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (1 - y.data[j]) * g.data[j];
+// wrong: The mean of g is taken with equal weights. It is the row's own weights y that say how much each g counts.
+// - for (std::size_t j = begin; j < end; ++j) mean += y.data[j] * g.data[j];
+// + for (std::size_t j = begin; j < end; ++j) mean += g.data[j] / static_cast<double>(end - begin);
+// wrong: The factor y_j is missing. A weight that is nearly 0 hardly moves, whatever its score does.
+// - for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
+// + for (std::size_t j = begin; j < end; ++j) of_s.data[j] = g.data[j] - mean;
+// wrong: e^800 is infinite, and ∞/∞ is no number. Take the row's largest score away first: the weights stay the same.
+// - for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j] - most);
+// + for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j]);
+// wrong: A row in which nothing may be looked at becomes NaN: −∞ − (−∞) is no number. Such a row has the weights 0.
+// - if (std::isinf(most) && most < 0) return;
+// + if (false) return;
+
+//= judge
+#include "lessons/grader/judge/engine.hpp"
+
+void judge(Judge& judge) {
+  using engine::Array, engine::Tape, engine::Value;
+  const double none = -std::numeric_limits<double>::infinity();
+  judge.claim("turns scores into weights", [&] {
+    judge.example("the scores (log 1, log 3)");
+    judge.same(engine::softmax_of({{2}, {0, std::log(3.0)}}).data, {0.25, 0.75}, "the weights");
+    judge.example("the scores (800, 800)");
+    judge.same(engine::softmax_of({{2}, {800, 800}}).data, {0.5, 0.5}, "the weights");
+    judge.example("the scores (−∞, 2)");
+    judge.same(engine::softmax_of({{2}, {none, 2}}).data, {0, 1}, "the weights");
+    judge.example("the scores (−∞, −∞)");
+    judge.same(engine::softmax_of({{2}, {none, none}}).data, {0, 0}, "the weights");
+  });
+  judge.claim("hands a gradient back to two scores", [&] {
+    Tape tape;
+    const Value s = tape.leaf({{2}, {0, std::log(3.0)}});
+    tape.backward(engine::softmax(s) * tape.leaf({{2}, {1, 5}}));
+    judge.example("the weights are (1/4, 3/4), and (1, 5) comes in");
+    judge.same(s.gradient().data, {-0.75, 0.75}, "the gradient of the scores");
+  });
+  judge.claim("agrees with Tapestry, row by row", [&] {
+    judge.each_size({{"blocks", 1, 2}, {"rows", 1, 3}, {"columns", 1, 5}}, [&](const Sizes& n) {
+      grader::agree<Tape>(
+          judge, {judge.normal({n[0], n[1], n[2]})},
+          [](const std::vector<Value>& in) { return engine::softmax(in[0]); },
+          [](const std::vector<Tensor>& in) { return tapestry::softmax(in[0], -1); });
+    });
+  });
+}

@@ -1,0 +1,143 @@
+// 2.6 engine_shapes: numbers that only move, and move back
+// derive, 20 minutes, piece shapes.hpp
+//
+// Some ops compute nothing: they put numbers elsewhere. permute(x, {2, 0, 1}) makes axis 2 of x the first, axis 0 the
+// second and axis 1 the third, as heads of attention need it; stack() puts the states (B, d) of T steps into one
+// array (B, T, d). The rule of such an op takes each gradient back to where its number came from.
+//
+// Write permuted(), and say the rule of permute with it: which order undoes `order`? Then write stack()'s rule. With an
+// index per axis, number (i, j, l) of an array of shape (I, J, L) is number (i · J + j) · L + l.
+#include "engine/gradcheck.hpp"
+#include "lessons/grader/answer.hpp"
+
+namespace engine {
+
+/// The same numbers in the same order, with other axes.
+inline Value reshape(const Value& x, const std::vector<int>& shape) {
+  const std::vector<int> was = x.array().shape;
+  return x.tape->record({shape, x.array().data}, {x}, [was](const Array& gradient) {
+    return std::vector<Array>{{was, gradient.data}};
+  });
+}
+
+/// Axis k of the result is axis order[k] of x.
+inline Array permuted(const Array& x, const std::vector<int>& order) {
+  const std::size_t axes = order.size();
+  Array y = x;
+  for (std::size_t k = 0; k < axes; ++k) y.shape[k] = x.shape[static_cast<std::size_t>(order[k])];
+  std::vector<std::size_t> steps(axes, 1);  // how far apart neighbours on each axis of x are
+  for (std::size_t axis = axes - 1; axis-- > 0;)
+    steps[axis] = steps[axis + 1] * static_cast<std::size_t>(x.shape[axis + 1]);
+  //[ each number of y, about seven lines
+  //: not_written_yet();
+  for (std::size_t i = 0; i < y.data.size(); ++i) {
+    std::size_t rest = i, from = 0;
+    for (std::size_t k = axes; k-- > 0;) {  // the index on axis k of y is one on axis order[k] of x
+      from += rest % static_cast<std::size_t>(y.shape[k]) * steps[static_cast<std::size_t>(order[k])];
+      rest /= static_cast<std::size_t>(y.shape[k]);
+    }
+    y.data[i] = x.data[from];
+  }
+  //]
+  return y;
+}
+
+inline Value permute(const Value& x, const std::vector<int>& order) {
+  const Rule rule = [order](const Array& gradient) -> std::vector<Array> {
+    //[ the way back, about three lines
+    //: return not_written_yet();
+    std::vector<int> back(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+      back[static_cast<std::size_t>(order[k])] = static_cast<int>(k);  // axis order[k] of x went to k
+    return {permuted(gradient, back)};
+    //]
+  };
+  return x.tape->record(permuted(x.array(), order), {x}, rule);
+}
+
+/// T arrays (B, d) as one (B, T, d).
+inline Value stack(const std::vector<Value>& steps) {
+  const std::size_t count = steps.size();
+  const auto rows = static_cast<std::size_t>(steps[0].array().shape[0]),
+             width = static_cast<std::size_t>(steps[0].array().shape[1]);
+  Array y = filled({static_cast<int>(rows), static_cast<int>(count), static_cast<int>(width)}, 0);
+  for (std::size_t t = 0; t < count; ++t)
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t j = 0; j < width; ++j)
+        y.data[(row * count + t) * width + j] = steps[t].array().data[row * width + j];
+  const std::vector<int> shape = steps[0].array().shape;
+  const Rule rule = [=](const Array& gradient) {
+    std::vector<Array> parts(count, filled(shape, 0));  // one for each step
+    //[ three loops
+    //: not_written_yet();
+    for (std::size_t t = 0; t < count; ++t)
+      for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t j = 0; j < width; ++j)
+          parts[t].data[row * width + j] = gradient.data[(row * count + t) * width + j];
+    //]
+    return parts;
+  };
+  return steps[0].tape->record(y, steps, rule);
+}
+
+}  // namespace engine
+
+// hint: Take x of shape (2, 3) and order {1, 0}: y is its transpose, of shape (3, 2). Number 1 of y is row 0, column 1.
+//   Where does it stand in x?
+// hint: From number i of y, find its index on each axis, the last one first, as in exercise 1.5. The index on axis k of y
+//   counts steps[____] numbers of x.
+// hint: With order {2, 0, 1} the gradient of axis 0 has to go back to axis 2, so back[2] = 0. In general
+//   back[order[k]] = k. In stack's rule both sides of the values' line change places.
+//
+// wrong: The gradient is permuted by the same order once more. For a transpose that undoes it, for {2, 0, 1} it does
+//   not: follow axis 0 of y to where it came from.
+// - back[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
+// + back[k] = order[k];
+// wrong: The index on axis k of y is taken for one on axis k of x. It is one on axis order[k].
+// - from += rest % static_cast<std::size_t>(y.shape[k]) * steps[static_cast<std::size_t>(order[k])];
+// + from += rest % static_cast<std::size_t>(y.shape[k]) * steps[k] % x.data.size();
+// wrong: The index is cut with the sizes of x; i counts numbers of y, whose axes have other sizes.
+// - rest /= static_cast<std::size_t>(y.shape[k]);
+// + rest /= static_cast<std::size_t>(x.shape[k]);
+// wrong: Every step gets the gradient of the first one. Step t stands at place t of its row.
+// - parts[t].data[row * width + j] = gradient.data[(row * count + t) * width + j];
+// + parts[t].data[row * width + j] = gradient.data[row * count * width + j];
+// wrong: The gradient is read as if it were (T, B, d). In (B, T, d) all steps of one row stand together.
+// - parts[t].data[row * width + j] = gradient.data[(row * count + t) * width + j];
+// + parts[t].data[row * width + j] = gradient.data[(t * rows + row) * width + j];
+
+//= judge
+#include "lessons/grader/judge/engine.hpp"
+
+void judge(Judge& judge) {
+  using engine::Array, engine::Tape, engine::Value;
+  judge.claim("moves the numbers of an array", [&] {
+    judge.example("((1, 2, 3), (4, 5, 6)) with the order {1, 0}");
+    judge.same(engine::permuted(Array{{2, 3}, {1, 2, 3, 4, 5, 6}}, {1, 0}).data, {1, 4, 2, 5, 3, 6},
+               "its transpose");
+    judge.example("0 to 11 as (2, 1, 6) with the order {2, 0, 1}");
+    judge.same(engine::permuted(Array{{2, 1, 6}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}, {2, 0, 1}).data,
+               {0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}, "as (6, 2, 1)");
+  });
+  judge.claim("agrees with Tapestry for all orders", [&] {
+    judge.each_size({{"order", 0, 4}, {"I", 1, 2}, {"J", 1, 3}, {"L", 1, 4}}, [&](const Sizes& n) {
+      const std::vector<std::vector<int>> orders{{1, 0, 2}, {2, 0, 1}, {1, 2, 0}, {0, 2, 1}, {2, 1, 0}};
+      const std::vector<int>& order = orders[static_cast<std::size_t>(n[0])];
+      grader::agree<Tape>(
+          judge, {judge.normal({n[1], n[2], n[3]})},
+          [&](const std::vector<Value>& in) { return engine::permute(in[0], order); },
+          [&](const std::vector<Tensor>& in) {
+            return tapestry::permute(in[0], {order[0], order[1], order[2]});
+          });
+    });
+  });
+  judge.claim("stacks steps, and hands each its own gradient", [&] {
+    judge.each_size({{"steps", 1, 3}, {"rows", 1, 3}, {"width", 1, 2}}, [&](const Sizes& n) {
+      std::vector<Tensor> steps;
+      for (Size t = 0; t < n[0]; ++t) steps.push_back(judge.normal({n[1], n[2]}));
+      grader::agree<Tape>(
+          judge, steps, [](const std::vector<Value>& in) { return engine::stack(in); },
+          [](const std::vector<Tensor>& in) { return tapestry::stack(in, 1); });
+    });
+  });
+}

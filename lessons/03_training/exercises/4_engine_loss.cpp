@@ -1,0 +1,118 @@
+// 3.4 engine_loss: how wrong, and in which direction
+// derive, 20 minutes, piece loss.hpp
+//
+// The loss of classification: of logits z (B, classes) and the right class y_i of each row, the mean over rows of
+// −log p_{i, y_i}, with p = softmax(z). For large logits e^z overflows, and for small p the logarithm is −∞, though the
+// loss itself is an ordinary number: log p_j = z_j − m − log Σ_l e^{z_l − m}, m the row's largest.
+//
+// Write the value, of shape (1), and derive the rule: with the softmax's rule (2.4) the gradient of −log p_y comes out
+// very short. Do not forget the mean, nor the gradient that comes in.
+#include "engine/shapes.hpp"
+#include "lessons/grader/answer.hpp"
+
+namespace engine {
+
+inline Value cross_entropy(const Value& logits, const std::vector<int>& classes) {
+  const Array z = logits.array();
+  const Array p = softmax_of(z);
+  const double rows = z.shape[0];
+  double loss = 0;
+  each_row(z, [&](std::size_t begin, std::size_t end) {
+    const auto right =
+        begin + static_cast<std::size_t>(classes[begin / (end - begin)]);  // z of the right class
+    //[ add this row's share, about four lines
+    //: not_written_yet();
+    double most = z.data[begin], total = 0;
+    for (std::size_t j = begin; j < end; ++j) most = std::max(most, z.data[j]);
+    for (std::size_t j = begin; j < end; ++j) total += std::exp(z.data[j] - most);
+    loss += (most + std::log(total) - z.data[right]) / rows;  // −log p, without ever having p
+    //]
+  });
+  const Rule rule = [p, classes, rows](const Array& gradient) {
+    Array of_z = p;
+    const double g = gradient.data[0];
+    each_row(p, [&](std::size_t begin, std::size_t end) {
+      const auto right = begin + static_cast<std::size_t>(classes[begin / (end - begin)]);
+      //[ this row, two lines
+      //: not_written_yet();
+      of_z.data[right] -= 1;                                               // p − 1 at the right class
+      for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;  // of the mean, times what came in
+      //]
+    });
+    return std::vector{of_z};
+  };
+  return logits.tape->record({{1}, {loss}}, {logits}, rule);
+}
+
+}  // namespace engine
+
+// hint: −log p_y = −z_y + log Σ_l e^{z_l}. What is its derivative with respect to z_y, and with respect to another z_j?
+// hint: ∂ log Σ_l e^{z_l} / ∂z_j = e^{z_j} / Σ_l e^{z_l}, which has a name. And −z_y adds ____ at j = y only.
+// hint: The gradient of a row is (p_j − 1{j = y}) · g / B. For the value: most + log(total) − z_y, where total is a sum of
+//   e^{z − most}.
+//
+// wrong: The log is taken of p itself. For a logit that is 800 below the largest p is 0, and log 0 is −∞: work with z.
+// - loss += (most + std::log(total) - z.data[right]) / rows;
+// + loss -= std::log(std::exp(z.data[right] - most) / total) / rows;
+// wrong: The loss is a mean over rows, and yours is a sum: it grows with the batch. Its gradient does not fit either.
+// - loss += (most + std::log(total) - z.data[right]) / rows;
+// + loss += most + std::log(total) - z.data[right];
+// wrong: The gradient lacks the mean's 1/B: with a batch of 64 the steps are 64 times too long.
+// - for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;
+// + for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g;
+// wrong: The gradient that comes in is forgotten. It is 1 where the loss is the last line, and something else in
+//   0.5 · loss.
+// - for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;
+// + for (std::size_t j = begin; j < end; ++j) of_z.data[j] /= rows;
+// wrong: The gradient is p everywhere, as if no class were right. The right class's own logit has a part with a minus.
+// - of_z.data[right] -= 1;
+// + of_z.data[right] -= 0;
+// wrong: The sign is turned round: this gradient points to a smaller loss, and a step goes against the gradient.
+// - for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;
+// + for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= -g / rows;
+
+//= judge
+#include "lessons/grader/judge/engine.hpp"
+
+void judge(Judge& judge) {
+  using engine::Array, engine::Tape, engine::Value;
+  const auto loss_of = [](const Array& z, const std::vector<int>& classes) {
+    Tape tape;
+    return engine::cross_entropy(tape.leaf(z), classes).array().data.at(0);
+  };
+  judge.claim("gives the mean of −log p", [&] {
+    judge.example("logits (0, log 3), of which the second class is right: p = 3/4");
+    judge.same(loss_of({{1, 2}, {0, std::log(3.0)}}, {1}), -std::log(0.75), "the loss");
+    judge.example("that row twice");
+    judge.same(loss_of({{2, 2}, {0, std::log(3.0), 0, std::log(3.0)}}, {1, 1}), -std::log(0.75), "the loss");
+  });
+  judge.claim("stands large logits", [&] {
+    judge.example("logits (800, 0), the second class is right");
+    judge.same(loss_of({{1, 2}, {800, 0}}, {1}), 800, "the loss");
+  });
+  judge.claim("has the gradient (p − 1{right}) / B", [&] {
+    Tape tape;
+    const Value z = tape.leaf({{1, 2}, {0, std::log(3.0)}});
+    tape.backward(engine::cross_entropy(z, {1}));
+    judge.example("logits (0, log 3), the second class is right");
+    judge.same(z.gradient().data, {0.25, -0.25}, "the gradient");
+    const Value two = tape.leaf({{2, 2}, {0, std::log(3.0), 0, 0}});
+    tape.backward(engine::cross_entropy(two, {1, 0}));
+    judge.example("and a second row (0, 0), whose first class is right");
+    judge.same(two.gradient().data, {0.125, -0.125, -0.25, 0.25}, "the gradient");
+  });
+  judge.claim("agrees with Tapestry, also inside a formula", [&] {
+    judge.each_size({{"rows", 1, 4}, {"classes", 1, 5}}, [&](const Sizes& n) {
+      std::vector<int> classes;
+      std::vector<std::int64_t> same;
+      for (Size i = 0; i < n[0]; ++i) same.push_back(judge.random().below(n[1]));
+      classes.assign(same.begin(), same.end());
+      grader::agree<Tape>(
+          judge, {judge.normal({n[0], n[1]}) * 3.0},
+          [&](const std::vector<Value>& in) { return engine::cross_entropy(in[0], classes) * 0.5; },
+          [&](const std::vector<Tensor>& in) {
+            return reshape(tapestry::cross_entropy(in[0], Indices(same, {n[0]})), {1}) * 0.5;
+          });
+    });
+  });
+}
