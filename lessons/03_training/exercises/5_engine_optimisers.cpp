@@ -1,0 +1,180 @@
+// 3.5 engine_optimisers: SGD with momentum, and Adam
+// implement, 20 minutes, piece optimisers.hpp
+//
+// Your engine learns. With the gradient g of a weight w, a rate η, and a memory that begins with 0:
+//
+//     SGD with momentum:  v ← μ v + g            w ← w − η v
+//     Adam, step t:       m ← β₁ m + (1 − β₁) g    v ← β₂ v + (1 − β₂) g²
+//                         w ← w − η (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
+//
+// Write both for one number. Adam divides by 1 − βᵗ since m and v begin with 0 and are too small at first.
+#include "engine/loss.hpp"
+#include "lessons/grader/answer.hpp"
+
+namespace engine {
+
+struct SGD {
+  double rate = 0.1, momentum = 0.9;
+  std::vector<std::vector<double>> velocity = {};  // one for each weight, made at the first step
+
+  void step(std::vector<Array>& weights, const std::vector<Array>& gradients) {
+    velocity.resize(weights.size());
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      velocity[k].resize(weights[k].data.size(), 0.0);
+      for (std::size_t i = 0; i < weights[k].data.size(); ++i) {
+        double& w = weights[k].data[i];
+        double& v = velocity[k][i];
+        const double g = gradients[k].data[i];
+        //[ two lines
+        //: not_written_yet();
+        v = momentum * v + g;  // the whole of g, not a share of 1 − μ
+        w -= rate * v;
+        //]
+      }
+    }
+  }
+};
+
+struct Adam {
+  double rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  std::vector<std::vector<double>> mean = {}, square = {};
+  int t = 0;
+
+  void step(std::vector<Array>& weights, const std::vector<Array>& gradients) {
+    mean.resize(weights.size());
+    square.resize(weights.size());
+    ++t;
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      mean[k].resize(weights[k].data.size(), 0.0);
+      square[k].resize(weights[k].data.size(), 0.0);
+      for (std::size_t i = 0; i < weights[k].data.size(); ++i) {
+        double& w = weights[k].data[i];
+        double &m = mean[k][i], &v = square[k][i];
+        const double g = gradients[k].data[i];
+        //[ about five lines
+        //: not_written_yet();
+        m = beta1 * m + (1 - beta1) * g;
+        v = beta2 * v + (1 - beta2) * g * g;
+        const double unbiased_m = m / (1 - std::pow(beta1, t));  // at t = 1 this is g itself
+        const double unbiased_v = v / (1 - std::pow(beta2, t));
+        w -= rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon);
+        //]
+      }
+    }
+  }
+};
+
+}  // namespace engine
+
+// hint: Both formulas stand above. Which of the names in the code is which letter? v and m are references: what is
+//   assigned to them is remembered for the next step.
+// hint: How long is Adam's first step? m / (1 − β₁) is g, and √(v / (1 − β₂)) is |g|: so it is η · ____.
+// hint: v = momentum · v + g; w −= rate · v. And for Adam m, v, their corrected values with std::pow(beta1, t), and the
+//   step.
+//
+// wrong: That is Adam's mean: (1 − μ) g makes the steps of momentum ten times shorter at μ = 0.9. Here all of g goes in.
+// - v = momentum * v + g;
+// + v = momentum * v + (1 - momentum) * g;
+// wrong: The step goes up the slope. A gradient points to where the loss grows.
+// - w -= rate * v;
+// + w += rate * v;
+// wrong: Momentum is not used: the step is that of plain SGD from the second step on.
+// - w -= rate * v;
+// + w -= rate * g;
+// wrong: The first step is 3.16 times too long: neither m nor v is corrected. Put t = 1 into the formula;
+//   both have to be divided by 1 − βᵗ.
+// - const double unbiased_m = m / (1 - std::pow(beta1, t));
+// - const double unbiased_v = v / (1 - std::pow(beta2, t));
+// + const double unbiased_m = m;
+// + const double unbiased_v = v;
+// wrong: Only the mean is corrected. v begins with 0 as well, and with β₂ = 0.999 it is a thousand times too small at the
+//   first step.
+// - const double unbiased_v = v / (1 - std::pow(beta2, t));
+// + const double unbiased_v = v;
+// wrong: You correct with β instead of βᵗ, so the correction stays for ever. It should fade as t grows.
+// - const double unbiased_m = m / (1 - std::pow(beta1, t));
+// - const double unbiased_v = v / (1 - std::pow(beta2, t));
+// + const double unbiased_m = m / (1 - beta1);
+// + const double unbiased_v = v / (1 - beta2);
+// wrong: The root is missing: v is an average of squares, so it is its root that has the size of a gradient.
+// - w -= rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon);
+// + w -= rate * unbiased_m / (unbiased_v + epsilon);
+// wrong: ε stands under the root. With a gradient of 1e-6 the step is a hundredth of what it should be.
+// - w -= rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon);
+// + w -= rate * unbiased_m / std::sqrt(unbiased_v + epsilon);
+
+//= judge
+#include "lessons/grader/judge/engine.hpp"
+
+namespace {
+
+/// The weights of Tapestry's optimiser after the same steps; gradients.size() steps of (weights) each.
+template <class Optimiser, class Options>
+std::vector<double> tapestrys(const Tensor& start, const std::vector<Tensor>& gradients,
+                              const Options& options) {
+  const Tensor w = variable(start * 1.0);  // a copy: steps change it in place
+  Optimiser optimiser({w}, options);
+  for (const Tensor& gradient : gradients) {
+    Tape tape;
+    tape.backward(sum(w * gradient));
+    optimiser.step();
+  }
+  return w.to_vector();
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  using engine::Array;
+  judge.claim("makes the first steps of SGD", [&] {
+    engine::SGD sgd{.rate = 0.5, .momentum = 0.9};
+    std::vector<Array> w{{{1}, {2}}};
+    sgd.step(w, {{{1}, {1}}});
+    judge.example("w = 2, η = 0.5, μ = 0.9, and g = 1");
+    judge.same(w[0].data, {1.5}, "w after one step");
+    sgd.step(w, {{{1}, {1}}});
+    judge.same(w[0].data, {0.55}, "w after a second step with g = 1");
+  });
+  judge.claim("makes the first steps of Adam", [&] {
+    engine::Adam adam{.rate = 0.5};
+    std::vector<Array> w{{{2}, {2, 2}}};
+    adam.step(w, {{{2}, {4, -0.25}}});
+    judge.example("w = (2, 2), η = 0.5, and g = (4, −0.25)");
+    judge.same(w[0].data, {1.5, 2.5}, "w after one step", 1e-6);
+    adam.step(w, {{{2}, {4, 0.25}}});
+    judge.same(w[0].data, {1.0, 2.473684}, "w after a second step with g = (4, 0.25)", 1e-6);
+    engine::Adam small{.rate = 1};
+    std::vector<Array> tiny{{{1}, {0}}};
+    small.step(tiny, {{{1}, {1e-6}}});
+    judge.example("w = 0, η = 1, and g = 1e-6");
+    judge.same(tiny[0].data, {-1e-6 / (1e-6 + 1e-8)}, "w after one step");
+  });
+  judge.claim("agrees with Tapestry's after many steps, for many weights", [&] {
+    judge.each_size({{"steps", 1, 6}, {"numbers", 1, 4}}, [&](const Sizes& n) {
+      const Tensor a = judge.normal({n[1]}), b = judge.normal({2, n[1]});
+      std::vector<Tensor> of_a, of_b;
+      for (Size t = 0; t < n[0]; ++t) {
+        of_a.push_back(judge.normal({n[1]}));
+        of_b.push_back(judge.normal({2, n[1]}));
+      }
+      const auto ours = [&](auto optimiser) {
+        std::vector<Array> w{grader::array_of<Array>(a), grader::array_of<Array>(b)};
+        for (Size t = 0; t < n[0]; ++t) {
+          const auto step = static_cast<std::size_t>(t);
+          optimiser.step(w, {grader::array_of<Array>(of_a[step]), grader::array_of<Array>(of_b[step])});
+        }
+        return w;
+      };
+      const std::vector<Array> sgd = ours(engine::SGD{.rate = 0.1, .momentum = 0.8}),
+                               adam = ours(engine::Adam{.rate = 0.01});
+      const SGDOptions sgd_options{.learning_rate = 0.1, .momentum = 0.8};
+      const AdamOptions adam_options{.learning_rate = 0.01};
+      judge.same(sgd[0].data, tapestrys<tapestry::SGD>(a, of_a, sgd_options), "the first weight after SGD");
+      judge.same(sgd[1].data, tapestrys<tapestry::SGD>(b, of_b, sgd_options), "the second weight after SGD");
+      judge.same(adam[0].data, tapestrys<tapestry::Adam>(a, of_a, adam_options),
+                 "the first weight after Adam");
+      judge.same(adam[1].data, tapestrys<tapestry::Adam>(b, of_b, adam_options),
+                 "the second weight after Adam");
+    });
+  });
+}
