@@ -10,7 +10,7 @@ namespace tapestry::kit {
 namespace {
 
 constexpr double kWidth = 760;
-constexpr double kPlotHeight = 320;
+constexpr double kPlotHeight = 320, kPlaneWidth = 480;
 constexpr double kRight = 28;
 constexpr std::size_t kMostPoints = 2000;  // more would not be seen, and make the file heavy
 
@@ -67,9 +67,9 @@ std::vector<Point> thinned(const std::vector<Point>& run) {
 }
 
 struct Frame {
-  double left, top, width;
+  double left, top, width, height = kPlotHeight;
   double x(double share) const { return left + share * width; }
-  double y(double share) const { return top + (1 - share) * kPlotHeight; }
+  double y(double share) const { return top + (1 - share) * height; }
 };
 
 void draw_series(Svg& out, const Series& series, std::size_t number, const Frame& frame, const Axis& x,
@@ -128,6 +128,11 @@ std::string svg(const Chart& chart) {
   const double heading = 44 + legend_height(chart);
   Frame frame{24 + label_width + 10, heading + (chart.y_label.empty() ? 12 : 30), 0};
   frame.width = kWidth - kRight - frame.left;
+  if (chart.same_units) {
+    const auto unit = [](const Axis& axis) { return axis.place(1) - axis.place(0); };
+    frame.width = kPlaneWidth;
+    frame.height = frame.width * unit(x_axis) / unit(y_axis);
+  }
   const double bottom = frame.y(0);
   Svg out(kWidth, bottom + (chart.x_label.empty() ? 36 : 58), chart.title);
 

@@ -39,6 +39,7 @@ struct Chart {
   std::vector<Level> levels = {};
   Scale x_scale = Scale::linear;
   Scale y_scale = Scale::linear;
+  bool same_units = false;  ///< in SVG, of a plane with linear axes: a circle is drawn as a circle
 };
 
 /// A matrix with names. Attention: source words are the columns, target words the rows, weights in [0, 1]. Where

@@ -1,0 +1,79 @@
+// The network of lesson 03 in terms of nn/, and what the chapter does with it: its first loss, sixteen points
+// by heart, hand-written optimisers beside optim/'s, training and its pictures.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "lessons/03_training/spirals.hpp"
+#include "lessons/kit/kit.hpp"
+#include "nn/linear.hpp"
+
+namespace tapestry::lesson03 {
+
+constexpr Size kClasses = 2, kWidth = 32;
+
+/// (B, 2) points → (B, kClasses) logits. `{{*this, "first"}, …}` tells a layer whose part it is and its name there:
+/// so parameters() finds every weight, and a message can name it. The last layer starts from `first_values`.
+struct Network : Module {
+  explicit Network(const Initialiser& first_values)
+      : last{{*this, "last"}, kWidth, kClasses, Bias::yes, first_values} {}
+
+  Tensor operator()(const Tensor& x) const { return last(relu(second(relu(first(x))))); }
+
+  Linear first{{*this, "first"}, 2, kWidth, Bias::yes, kaiming};
+  Linear second{{*this, "second"}, kWidth, kWidth, Bias::yes, kaiming};
+  Linear last;
+};
+
+enum class Kind { sgd, momentum, adam };
+constexpr const char* kNames[] = {"SGD", "momentum", "Adam"};
+constexpr double kRates[] = {0.1, 0.03, 5e-3};  ///< η of each kind; momentum has μ = 0.9
+
+/// One step of one weight by hand: reads its gradient and assigns it. Each weight has a copy with a memory of
+/// its own.
+using StepByHand = std::function<void(Tensor&)>;
+/// How far the last of some steps moves one number whose gradient is the same at every step.
+double moved(StepByHand step_by_hand, double gradient, int steps);
+
+/// The loss before any training, the mean over `networks` networks with other first values.
+double first_loss(const Initialiser& last_layer, std::uint64_t seed, std::uint64_t networks);
+
+/// The loss on sixteen of the points after 500 steps with the same sixteen; `labels_out_of_step`: with labels
+/// that are drawn anew at every step.
+double learn_by_heart(const kit::Points& points, std::uint64_t seed, bool labels_out_of_step);
+
+/// For each kind two networks from the same start on the same batches in f64, one by hand, one with optim/: the
+/// largest difference between their weights after `steps`.
+double farthest(const std::array<StepByHand, 3>& by_hand, std::uint64_t seed, Size steps);
+
+struct Trained {
+  kit::Series loss;      ///< over the steps, each point the mean of about a hundredth of them
+  kit::Series held_out;  ///< per cent of the held-out points on the right spiral, at the same steps
+  std::unique_ptr<Network> network;
+
+  double last() const { return held_out.y.back(); }
+  /// The first step of held_out from which on it is 99 or more to the end; 0: at the end it is less.
+  Size steps_to_99() const;
+};
+
+/// Trains for options.steps on `unit` times the loss.
+Trained train(Kind optimiser, const kit::Points& points, const kit::Points& held_out,
+              const kit::Options& options, double unit = 1);
+/// All three kinds, from the same start on the same batches.
+std::array<Trained, 3> train_all(const kit::Points& points, const kit::Points& held_out,
+                                 const kit::Options& options);
+
+/// Whether steps_to_99() of `one` is `times` that of `other` or more, or never, where `other` gets there.
+bool slower(const Trained& one, const Trained& other, Size times);
+/// A table: per cent right, steps to 99, last loss.
+void print(const std::vector<const Trained*>& trained);
+/// To losses.svg and held_out.svg.
+void show_curves(const std::vector<const Trained*>& trained, const kit::Options& options);
+/// Where the network gives both spirals the probability ½; to border.svg.
+void show_border(const Network& network, const kit::Points& points, const kit::Options& options);
+
+}  // namespace tapestry::lesson03
