@@ -1,0 +1,94 @@
+// Fifty noisy measurements of a curve, and the training of σ on them: the experiment of lesson 05.
+#include "lessons/05_pooling/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "nn/attention/attention.hpp"
+#include "nn/loss.hpp"
+#include "optim/adam.hpp"
+
+namespace tapestry::lesson05 {
+namespace {
+
+constexpr DType f64 = DType::f64;
+constexpr Size kPoints = 50, kQueries = 51;
+constexpr double kNoise = 0.5, kEnd = 5;
+
+/// One feature in each query, key and value.
+Tensor as_vectors(const Tensor& x) { return unsqueeze(x, 1); }
+
+void draw_fit(const Points& points, const Tensor& answers, const kit::Options& options) {
+  const std::vector<double> x = queries().to_vector();
+  kit::Chart chart{"Fifty points pooled: keys alone, and with a query", "x", "y"};
+  chart.series.push_back({"measured", points.x.to_vector(), points.y.to_vector(), kit::Mark::points});
+  chart.series.push_back({"true curve", x, curve_at(queries()).to_vector(), kit::Mark::line});
+  chart.series.push_back(
+      {"plain mean", {0, kEnd}, {mean(points.y).item(), mean(points.y).item()}, kit::Mark::line});
+  chart.series.push_back({"a query asks", x, answers.to_vector(), kit::Mark::line});
+  kit::show(chart, options.out / "fit.svg");
+}
+
+void draw_weights(const Points& points, const Tensor& weights, const kit::Options& options) {
+  const Tensor asked = queries();
+  kit::Heatmap map;
+  for (Size j = 0; j < kPoints; j += 2)
+    map.columns.push_back(fmt::format("{:.1f}", (points.x.at({j}) + points.x.at({j + 1})) / 2));
+  for (Size i = 0; i < kQueries; i += 2) {
+    map.rows.push_back(fmt::format("{:.1f}", asked.at({i})));
+    for (Size j = 0; j < kPoints; j += 2) map.values.push_back(weights.at({i, j}) + weights.at({i, j + 1}));
+  }
+  map.column_axis = "keys", map.row_axis = "queries";
+  map.most = *std::max_element(map.values.begin(), map.values.end());
+  map.title = fmt::format("Weight of two neighbouring keys together, from 0 to {:.2f}", map.most);
+  kit::show(map, options.out / "weights.svg");
+}
+
+}  // namespace
+
+Points measure(std::uint64_t seed) {
+  const Tensor cell = arange(0, kPoints, 1, f64) + random_uniform({kPoints}, seed, 0, 1, f64);
+  const Tensor x = cell * (kEnd / kPoints);
+  return {x, curve_at(x) + kNoise * random_normal({kPoints}, seed, f64)};
+}
+
+Tensor queries() { return arange(0, kQueries, 1, f64) * (kEnd / (kQueries - 1)); }
+
+Tensor curve_at(const Tensor& x) {
+  std::vector<double> y = x.to_vector();
+  for (double& value : y) value = 2 * std::sin(value) + value;
+  return tensor(y, x.shape(), f64);
+}
+
+double squared_error(const Tensor& answers, const Tensor& queries) {
+  return mean_squared_error(answers, curve_at(queries)).item();
+}
+
+LearnedSigma learn_sigma(const Points& points, const Mask& may_see, std::int64_t steps) {
+  Attention attention{nadaraya_watson(1, Sigma::learned)};
+  attention.initialise(1, f64);
+  const Tensor x = as_vectors(points.x), y = as_vectors(points.y);
+  Adam adam(attention.parameters(), {.learning_rate = 0.03});
+  kit::Progress progress(steps);
+  double last = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    Tape tape;
+    const Tensor loss = mean_squared_error(attention(x, x, y, may_see).context, y);
+    tape.backward(loss);
+    adam.step();
+    last = loss.item();
+    progress.step(last);
+  }
+  progress.finish();
+  return {std::exp(attention.parameters()[0].item()), last};
+}
+
+void draw(const Points& points, const Tensor& answers, const Tensor& weights, const kit::Options& options) {
+  draw_fit(points, answers, options);
+  draw_weights(points, weights, options);
+}
+
+}  // namespace tapestry::lesson05
