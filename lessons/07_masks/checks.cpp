@@ -1,0 +1,160 @@
+// The checks of lesson 07: seven tests without training, each made for one patient of the clinic.
+//
+// Random q, k, v in f64; three strings of six columns, with 6, 4 and 0 pairs; two heads. Each takes
+// milliseconds.
+#include "lessons/07_masks/checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "lessons/07_masks/clinic.hpp"
+#include "lessons/kit/check/agreement.hpp"
+
+namespace tapestry::lesson07 {
+namespace {
+
+using kit::farthest, kit::largest;
+using Three = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
+
+/// The output and the gradients of q, k, v, for one random cotangent.
+std::vector<Tensor> both_ways(const Three& f, const std::vector<Tensor>& qkv, std::uint64_t seed) {
+  const std::vector<Tensor> leaves = {variable(qkv[0]), variable(qkv[1]), variable(qkv[2])};
+  Tape tape;
+  const Tensor y = f(leaves[0], leaves[1], leaves[2]);
+  std::vector<Tensor> all =
+      tape.gradients(y, random_normal(y.shape(), seed + 9, y.dtype()), leaves, {.zero_if_unused = true});
+  all.insert(all.begin(), y.detach());
+  return all;
+}
+
+Tensor poisoned(const Tensor& x, const Mask& kept) {
+  return where(kept, x, scalar(std::numeric_limits<double>::quiet_NaN(), x.dtype()));
+}
+
+struct Sample {
+  explicit Sample(std::uint64_t seed) {
+    for (std::uint64_t i = 0; i < 3; ++i) qkv.push_back(random_normal({3, 6, 8}, seed + 20 + i, DType::f64));
+  }
+  /// The patient, and what is taken of its output.
+  Three part(const Patient& p, const std::function<Tensor(const Tensor&)>& taken) const {
+    return [&p, taken, valid = valid](const Tensor& q, const Tensor& k, const Tensor& v) {
+      return taken(p.attend(q, k, v, valid));
+    };
+  }
+  Three whole(const Patient& p) const {
+    return part(p, [](const Tensor& y) { return y; });
+  }
+
+  Mask valid = Mask::from(3, 6, [](Size b, Size j) { return j >= (b == 0 ? 0 : b == 1 ? 2 : 6); });
+  Mask places = valid.unsqueeze(-1);  // (3, 6, 1)
+  std::vector<Tensor> qkv;
+};
+
+/// With values of 1 a weighted average is 1.
+bool averages(const Patient& p, std::uint64_t seed) {
+  const Sample s(seed);
+  const Tensor y = p.attend(s.qkv[0], s.qkv[1], ones({3, 6, 8}, DType::f64), s.valid);
+  return largest(where(s.places, y - 1, scalar(0, y.dtype()))) < 1e-12;
+}
+
+/// The gradients of k and v after place i are exactly 0 for what place i answers.
+bool looks_back(const Patient& p, std::uint64_t seed) {
+  const Sample s(seed);
+  for (Size i = 0; i + 1 < 6; ++i) {
+    const auto at_i = [i](const Tensor& y) { return slice(y, 1, i, i + 1); };
+    const std::vector<Tensor> there = both_ways(s.part(p, at_i), s.qkv, seed);
+    if (largest(slice(there[2], 1, i + 1, 6)) != 0 || largest(slice(there[3], 1, i + 1, 6)) != 0)
+      return false;
+  }
+  return true;
+}
+
+/// NaN in the padding changes nothing, forward and backward.
+bool ignores_padding(const Patient& p, std::uint64_t seed) {
+  const Sample s(seed);
+  std::vector<Tensor> poison;
+  for (const Tensor& x : s.qkv) poison.push_back(poisoned(x, s.places));
+  return farthest(both_ways(s.whole(p), s.qkv, seed), both_ways(s.whole(p), poison, seed)) == 0;
+}
+
+/// The string without pairs gets exactly 0, and so do its gradients.
+bool nothing_from_nothing(const Patient& p, std::uint64_t seed) {
+  const Sample s(seed);
+  const auto third = [](const Tensor& y) { return select(y, 0, 2); };
+  const std::vector<Tensor> all = both_ways(s.part(p, third), s.qkv, seed);
+  return std::all_of(all.begin(), all.end(), [](const Tensor& x) { return largest(x) == 0; });
+}
+
+/// A string alone gets what it gets in a batch.
+bool alone_as_in_batch(const Patient& p, std::uint64_t seed) {
+  const Sample s(seed);
+  const Tensor together = p.attend(s.qkv[0], s.qkv[1], s.qkv[2], s.valid);
+  const std::vector<bool> all = s.valid.to_vector();
+  for (Size b = 0; b < 3; ++b) {
+    const auto row = [&](const Tensor& x) { return slice(x, 0, b, b + 1); };
+    const Mask valid =
+        Mask::from(1, 6, [&](Size, Size j) { return all[static_cast<std::size_t>(b * 6 + j)]; });
+    const Tensor alone = p.attend(row(s.qkv[0]), row(s.qkv[1]), row(s.qkv[2]), valid);
+    if (largest(alone - row(together)) > 1e-12) return false;
+  }
+  return true;
+}
+
+/// One head after the other, by the reference on its own columns, gives the same.
+bool head_by_head(const Patient& p, const Reference& reference, std::uint64_t seed) {
+  const Sample s(seed);
+  const Mask mask = s.valid.unsqueeze(1) & Mask::causal(6, 6);
+  std::vector<Tensor> outputs;
+  for (Size h = 0; h < kHeads; ++h) {
+    const auto own = [&](const Tensor& x) { return slice(x, 2, h * 4, (h + 1) * 4); };
+    outputs.push_back(reference(own(s.qkv[0]), own(s.qkv[1]), own(s.qkv[2]), mask));
+  }
+  return largest(concat(outputs, -1) - p.attend(s.qkv[0], s.qkv[1], s.qkv[2], s.valid)) < 1e-12;
+}
+
+/// What a place is to answer is the next pair's value.
+bool target_is_ahead(const Patient& p, std::uint64_t seed) {
+  const kit::PairStrings s = draw_strings(seed, 4'000'000, 20);
+  const std::vector<std::int64_t> wanted = targets(s, p.ahead);
+  for (std::size_t place = 0; place < wanted.size(); ++place)
+    if (wanted[place] < kNothing && wanted[place] != kNotCounted && wanted[place] != s.values[place + 1])
+      return false;
+  return true;
+}
+
+}  // namespace
+
+Caught check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed) {
+  Caught caught{{"alone", "no future", "padding", "empty row", "by head", "averages", "target"}, {}};
+  for (const Patient& p : patients)
+    caught.table.push_back({!alone_as_in_batch(p, seed), !looks_back(p, seed), !ignores_padding(p, seed),
+                            !nothing_from_nothing(p, seed), !head_by_head(p, reference, seed),
+                            !averages(p, seed), !target_is_ahead(p, seed)});
+  return caught;
+}
+
+bool Caught::as_made() const {
+  for (std::size_t i = 0; i < checks.size(); ++i)
+    if (table[0][i] || !table[i + 1][i]) return false;
+  return true;
+}
+
+double percent_nan(const Tensor& x) {
+  const std::vector<double> all = x.to_vector();
+  const auto nan = std::count_if(all.begin(), all.end(), [](double value) { return std::isnan(value); });
+  return 100 * static_cast<double>(nan) / static_cast<double>(all.size());
+}
+
+void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options) {
+  kit::Heatmap picture{"Which check catches which (dark: caught)", caught.checks};
+  picture.column_axis = "checks", picture.row_axis = "attentions";
+  for (std::size_t i = 0; i < patients.size(); ++i) {
+    picture.rows.push_back(patients[i].name);
+    for (const bool one : caught.table[i]) picture.values.push_back(one);
+  }
+  kit::show(picture, options.out / "checks.svg");
+}
+
+}  // namespace tapestry::lesson07
