@@ -1,0 +1,166 @@
+// Looking values up with vectors of any width: the task, the model and the trainings of lesson 08.
+//
+// There are 32 symbols. Ten of them, all different, are the keys of a question, and behind each stands one of
+// ten answers. The query is one of these symbols again: what stands behind it? A symbol has one vector as a
+// query and another as a key, and both are learned. (They are lesson 06's W_Q and W_K for one-hot words.)
+#include "lessons/08_scale/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "lessons/08_scale/lookup_questions.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "nn/embedding.hpp"
+#include "optim/adam.hpp"
+
+namespace tapestry::lesson08 {
+namespace {
+
+constexpr Size kSymbols = 32, kKeys = 10, kAnswers = 10;
+
+using Questions = kit::LookupQuestions;
+
+Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
+  return kit::draw_lookup_questions(kit::Random(seed, stream), batch, {kSymbols, kKeys, kAnswers});
+}
+
+class LearnedFactorScore : public Score {
+ public:
+  explicit LearnedFactorScore(Place place) : Score(std::move(place)) {}
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState&) const override {
+    return exp(log_factor) * matmul(query, transpose(keys));
+  }
+  Parameter log_factor{*this, "log_factor", {1}, constant(0)};
+};
+
+struct Lookup : Module {
+  Lookup(Size width, double first, const ScoreMaker& score)
+      : as_query{{*this, "as_query"}, kSymbols, width, {}, normal(first)},
+        as_key{{*this, "as_key"}, kSymbols, width, {}, normal(first)},
+        value{{*this, "value"}, kAnswers, kAnswers},
+        attention{{*this, "attention"}, score} {}
+
+  /// Logits of the answers, (B, answers): the context itself.
+  Tensor operator()(const Questions& questions) const {
+    const Tensor query = unsqueeze(as_query(questions.query), 1);  // (B, 1, d)
+    return squeeze(attention(query, as_key(questions.keys), value(questions.behind)).context, 1);
+  }
+  /// The scores before the softmax, (B, 1, 10). (A score of nn/ has two steps, prepare(keys) and score(query,
+  /// prepared, state); the state is for scores that remember, as these do not.)
+  Tensor scores(const Questions& questions) const {
+    ScoreState state;
+    return attention.score().score(unsqueeze(as_query(questions.query), 1),
+                                   attention.score().prepare(as_key(questions.keys)), state);
+  }
+
+  Embedding as_query, as_key, value;
+  Attention attention;
+};
+
+double accuracy(const Lookup& model, const Questions& questions) {
+  return kit::percent_equal(argmax(model(questions)), questions.answer);
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Everything of the model to `adam`; queries and keys learn at `rate` times the usual rate.
+void add_groups(Adam& adam, const Lookup& model, double rate) {
+  constexpr double kRate = 1e-2;
+  std::vector<Tensor> others = model.attention.parameters();
+  others.push_back(model.value.weight);
+  adam.add_group({model.as_query.weight, model.as_key.weight}, {.learning_rate = kRate * rate});
+  adam.add_group(others, {.learning_rate = kRate});
+}
+
+double median_gradient(const Lookup& model, const Questions& questions) {
+  Tape tape;
+  const Tensor scores = model.scores(questions);
+  const Tensor logits = squeeze(matmul(softmax(scores, -1), model.value(questions.behind)), 1);
+  const Tensor losses = cross_entropy(logits, questions.answer, {}) * static_cast<double>(logits.size(0));
+  const Tensor gradient = tape.gradients(losses, {scores})[0];
+  return median(sqrt(sum(gradient * gradient, {-1, -2})).to_vector());
+}
+
+Outcome train_one(Size width, const Setting& setting, const kit::Options& options) {
+  constexpr Size kBatch = 64, kEvery = 20;
+  const auto d = static_cast<double>(width);
+  Lookup model(width, std::pow(d, setting.first), setting.score(width));
+  model.initialise(options.seed);
+  Outcome outcome{};
+  outcome.first_gradient =
+      median_gradient(model, draw_questions(options.smoke ? 100 : 1000, options.seed, 1));
+  const Questions watched = draw_questions(500, options.seed, 2);
+  const Tensor first_scores = model.scores(watched).detach();
+  Adam adam;
+  add_groups(adam, model, std::pow(d, setting.rate));
+  kit::Progress progress(options.steps);
+  for (Size step = 1; step <= options.steps; ++step) {
+    const Questions questions = draw_questions(kBatch, options.seed, static_cast<std::uint64_t>(100 + step));
+    Tape tape;
+    const Tensor loss = cross_entropy(model(questions), questions.answer);
+    tape.backward(loss);
+    adam.step();
+    progress.step(loss.item());
+    if (step == 1) outcome.first_move = mean(abs(model.scores(watched).detach() - first_scores)).item();
+    if (outcome.steps_to_99 == 0 && step % kEvery == 0 && accuracy(model, watched) >= 99)
+      outcome.steps_to_99 = step;
+    if (outcome.steps_to_99 != 0 && step == 2 * outcome.steps_to_99) break;  // once more as long is enough
+  }
+  progress.finish();
+  outcome.accuracy = accuracy(model, draw_questions(options.smoke ? 200 : 4000, options.seed, 3));
+  const auto* learned = dynamic_cast<const LearnedFactorScore*>(&model.attention.score());
+  outcome.factor = learned ? exp(learned->log_factor).item() : 1;
+  return outcome;
+}
+
+}  // namespace
+
+ScoreMaker learned_factor() { return ScoreMaker::of<LearnedFactorScore>(); }
+
+double Runs::worst() const {
+  return std::min_element(at.begin(), at.end(),
+                          [](const Outcome& a, const Outcome& b) { return a.accuracy < b.accuracy; })
+      ->accuracy;
+}
+
+void print_heading() {
+  fmt::print("  {:<24} {:>5} {:>12} {:>10} {:>14} {:>9} {:>9}\n", "", "d", "gradient", "move",
+             "steps to 99 %", "right", "e^w");
+}
+
+Runs train(const Setting& setting, const kit::Options& options) {
+  Runs runs{setting.name, {}};
+  for (std::size_t i = 0; i < kWidths.size(); ++i) {
+    const Outcome& o = runs.at[i] = train_one(kWidths[i], setting, options);
+    const std::string steps = o.steps_to_99 ? std::to_string(o.steps_to_99) : "never";
+    fmt::print("  {:<24} {:>5} {:>12.1e} {:>10.3f} {:>14} {:>7.1f} % {:>9}\n", i ? "" : setting.name,
+               kWidths[i], o.first_gradient, o.first_move, steps, o.accuracy,
+               o.factor == 1 ? "" : fmt::format("{:.3f}", o.factor));
+  }
+  return runs;
+}
+
+void draw_steps(const std::vector<Runs>& all, const char* file, const kit::Options& options) {
+  kit::Chart chart{"Steps to 99 % right", "width d", "steps", {}, {}, kit::Scale::log, kit::Scale::log};
+  for (const Runs& runs : all) {
+    kit::Series series{runs.name};
+    series.dashes = static_cast<int>(chart.series.size()) % 3;
+    for (std::size_t i = 0; i < kWidths.size(); ++i) {
+      const Size steps = runs.at[i].steps_to_99;
+      series.x.push_back(static_cast<double>(kWidths[i]));
+      series.y.push_back(static_cast<double>(steps ? steps : options.steps));
+    }
+    chart.series.push_back(series);
+  }
+  chart.levels.push_back({static_cast<double>(options.steps), "gave up"});
+  kit::show(chart, options.out / file);
+}
+
+}  // namespace tapestry::lesson08
