@@ -173,8 +173,8 @@ void a_query_asks(const Points& points, std::uint64_t seed, kit::Report& report)
 // by Adam: predict each measured point from the measured points, and make the mean squared error small.
 //
 // May a point look at itself? A *mask* says for each pair of query and key whether it counts. True means "may
-// attend"; a pair that is false gets the weight 0 exactly. (Lesson 07 is about masks.) We train once with
-// each of these two.
+// attend"; a pair that is false gets the weight 0. (Lesson 07 is about masks.) We train once with each of two
+// masks.
 
 void how_near(const Points& points, double mean_error, const kit::Options& options, kit::Report& report) {
   const Mask all = Mask::from(50, 50, [](Size, Size) { return true; });

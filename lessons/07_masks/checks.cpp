@@ -29,6 +29,12 @@ std::vector<Tensor> both_ways(const Three& f, const std::vector<Tensor>& qkv, st
   return all;
 }
 
+double percent_nan(const Tensor& x) {
+  const std::vector<double> all = x.to_vector();
+  const auto nan = std::count_if(all.begin(), all.end(), [](double value) { return std::isnan(value); });
+  return 100 * static_cast<double>(nan) / static_cast<double>(all.size());
+}
+
 Tensor poisoned(const Tensor& x, const Mask& kept) {
   return where(kept, x, scalar(std::numeric_limits<double>::quiet_NaN(), x.dtype()));
 }
@@ -141,10 +147,14 @@ bool Caught::as_made() const {
   return true;
 }
 
-double percent_nan(const Tensor& x) {
-  const std::vector<double> all = x.to_vector();
-  const auto nan = std::count_if(all.begin(), all.end(), [](double value) { return std::isnan(value); });
-  return 100 * static_cast<double>(nan) / static_cast<double>(all.size());
+Poisoned poison(const Reference& attention, std::uint64_t seed) {
+  const auto some = [&](Size t, std::uint64_t i) { return random_normal({t, 4}, seed + i, DType::f64); };
+  const Tensor q = variable(some(3, 0)), k = some(5, 1), v = some(5, 2);
+  const Mask three = Mask::from(3, 5, [](Size, Size j) { return j < 3; });
+  const Mask kept = Mask::from(5, 1, [](Size j, Size) { return j < 3; });
+  const auto context = [&] { return attention(q, poisoned(k, kept), poisoned(v, kept), three); };
+  return {percent_nan(context()), percent_nan(kit::gradients(context, {q}, seed)[0]),
+          largest(context() - attention(q, k, v, three))};
 }
 
 void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options) {

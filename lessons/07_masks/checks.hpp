@@ -26,8 +26,14 @@ struct Caught {
 /// Every check on every patient. One of the checks compares with the reference, head by head.
 Caught check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed);
 
-/// The share of NaN among all numbers of x, in per cent.
-double percent_nan(const Tensor& x);
+struct Poisoned {
+  double contexts, gradients;  ///< how many of the numbers are NaN, in per cent; gradients: of the queries
+  double moved;                ///< the largest change of a context; infinity where it became NaN
+};
+
+/// What becomes of three queries on five keys, of which the last two are padding, if the keys and values
+/// there are NaN.
+Poisoned poison(const Reference& attention, std::uint64_t seed);
 
 /// To checks.svg.
 void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options);

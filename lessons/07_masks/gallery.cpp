@@ -6,12 +6,13 @@
 
 namespace tapestry::lesson07 {
 
-void draw_masks(const std::vector<NamedMask>& masks, const kit::Options& options) {
-  const auto side = static_cast<std::size_t>(masks.front().mask.shape()[0]);
+void draw_masks(const std::vector<Mask>& masks, const std::vector<std::string>& names,
+                const kit::Options& options) {
+  const auto side = static_cast<std::size_t>(masks.front().shape()[0]);
   kit::Heatmap picture{"Who sees whom (dark: may attend): "};
   picture.column_axis = "keys", picture.row_axis = "queries";
   for (std::size_t m = 0; m < masks.size(); ++m) {
-    picture.title += (m ? " | " : "") + masks[m].name;
+    picture.title += (m ? " | " : "") + names[m];
     if (m) picture.columns.push_back("");
     for (std::size_t j = 0; j < side; ++j) picture.columns.push_back(std::to_string(j + 1));
   }
@@ -19,7 +20,7 @@ void draw_masks(const std::vector<NamedMask>& masks, const kit::Options& options
     picture.rows.push_back(std::to_string(i + 1));
     for (std::size_t m = 0; m < masks.size(); ++m) {
       if (m) picture.values.push_back(std::nan(""));  // a gap
-      const std::vector<bool> allowed = masks[m].mask.to_vector();
+      const std::vector<bool> allowed = masks[m].to_vector();
       for (std::size_t j = 0; j < side; ++j) picture.values.push_back(allowed[i * side + j]);
     }
   }

@@ -9,12 +9,8 @@
 
 namespace tapestry::lesson07 {
 
-struct NamedMask {
-  std::string name;
-  Mask mask;  ///< (n, n)
-};
-
-/// All of one size; to masks.svg.
-void draw_masks(const std::vector<NamedMask>& masks, const kit::Options& options);
+/// Masks (n, n), all of one size, in a row; to masks.svg.
+void draw_masks(const std::vector<Mask>& masks, const std::vector<std::string>& names,
+                const kit::Options& options);
 
 }  // namespace tapestry::lesson07

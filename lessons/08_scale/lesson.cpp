@@ -27,7 +27,6 @@ using namespace tapestry::lesson08;
 namespace {
 
 constexpr DType f64 = DType::f64;
-constexpr Size kHidden = 64;  // U, hidden units of the additive score
 
 // ---- 1. How large is q·k? ---------------------------------------------------------------------------------
 //
@@ -117,12 +116,7 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
       "And ‖J‖, in the median of many draws?",
       {"32 times as large: that is why √d is needed", "about the same: a softmax sees only how scores differ",
        "1/32 of it", "less than 1/10,000 of it"});
-  const auto first_additive = [&](Size d) {
-    Attention attention{additive(d, d, kHidden)};
-    attention.initialise(options.seed, f64);
-    return additive_with(attention);
-  };
-  const Norms at = measure_norms(jacobian_norm, dot_scores, scaled_scores, first_additive, options);
+  const Norms at = measure_norms(jacobian_norm, dot_scores, scaled_scores, additive_with, options);
   report.answer(
       size, 'd', at.dot[3].median < 1e-4 * at.scaled[3].median,
       "One often reads that √d keeps gradients from growing too large. It is the other way round: without it "
@@ -135,8 +129,7 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
 }
 
 // The median of dot falls from 0.302 to 0.080, 0.0028 and 3.6e-6. Scaled stays at 0.347. The mean falls far
-// slower, since in a few of many draws two keys happen to be close. But a gradient for few questions teaches
-// little.
+// slower: in a few of many draws two keys happen to be close. But what few questions say teaches little.
 
 // ---- 3. Training at every width ---------------------------------------------------------------------------
 //
@@ -194,28 +187,22 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
   const Runs first = train({"small first", by_dot, -0.25}, options);  // d^−¼
   const Runs rate = train({"small first and rate", by_dot, -0.25, -0.25}, options);
   draw_steps({plain, scaled, learned, first, rate}, "worth.svg", options);
-  bool slower = true, same = true;
-  double apart = 0;  // of how much further small first moves a score than scaled, from d^¼
-  for (std::size_t i = 0; i < kWidths.size(); ++i) {
-    slower &= learned.at[i].steps_to_99 > scaled.at[i].steps_to_99;
-    same &= rate.at[i].steps_to_99 == scaled.at[i].steps_to_99;
-    const double further = first.at[i].first_move / scaled.at[i].first_move;
-    apart = std::max(apart, std::abs(further / std::pow(kWidths[i], 0.25) - 1));
-  }
   report.answer(
-      factor, 'b', learned.worst() >= 99 && slower && learned.at[3].factor < 0.1,
+      factor, 'b', learned.worst() >= 99 && learned.slower_than(scaled) && learned.at[3].factor < 0.1,
       "w is one number. Adam moves it by its rate, however small the gradient is, and with e^w all scores "
       "shrink together. In dot every number of every vector would have to shrink.");
   report.answer(
-      both, 'b', same,
+      both, 'b', rate.steps() == scaled.steps(),
       "It is the same training in other units. With q' = q d^−¼ and k' = k d^−¼ the product q'·k' is q·k / "
       "√d. A step of Adam is about as long as its rate, and the rate has the new unit as well.");
-  report.at_most("small first: furthest move from d^¼ times scaled's, as a share", apart, 0.02);
+  report.quoted("small first ÷ scaled: the power of d in their moves", power_of_moves(first, scaled, 0.25),
+                0.25, 0.02);
 }
 
 // So √d is a choice of units, and training could do without it. Small first vectors alone mend the start.
-// What remains is that each step moves scores d^¼ times as far as with √d: compare their steps at d = 1024.
-// With √d one size of first vectors and one learning rate serve every width. That is what it is worth.
+// What remains is the rate: the first step moves scores d^0.25 times as far as with √d. See what that does to
+// the steps at d = 1024. With √d one size of first vectors and one learning rate serve every width. That is
+// what it is worth.
 
 // ---- 5. What additive attention costs ---------------------------------------------------------------------
 //

@@ -66,8 +66,8 @@ Spread measure_spread(const Scores& dot, const Scores& scaled, std::uint64_t see
   return worst;
 }
 
-Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled,
-                    const std::function<Scores(Size width)>& additive, const kit::Options& options) {
+Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled, const ScoresOf& additive_with,
+                    const kit::Options& options) {
   const Size queries = options.smoke ? 100 : 4000, groups = options.smoke ? 20 : 200;
   kit::Chart chart{"What the softmax lets through: median size of its derivative",
                    "width d",
@@ -82,8 +82,10 @@ Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled,
     const Size d = kWidths[i];
     all.dot[i] = measure_one(norm, dot, d, queries, groups, options.seed);
     all.scaled[i] = measure_one(norm, scaled, d, queries, groups, options.seed);
-    all.additive[i] =
-        measure_one(norm, additive(d), d, std::min<Size>(queries, 1000), groups / 5, options.seed);
+    Attention attention{additive(d, d, kHidden)};
+    attention.initialise(options.seed, DType::f64);
+    all.additive[i] = measure_one(norm, additive_with(attention), d, std::min<Size>(queries, 1000),
+                                  groups / 5, options.seed);
     fmt::print("  {:>5} {:>20.3g} {:>10.3f} {:>10.3f} {:>16.3f} {:>8.3f}\n", d, all.dot[i].median,
                all.scaled[i].median, all.additive[i].median, all.dot[i].mean, all.scaled[i].mean);
     const double medians[] = {all.dot[i].median, all.scaled[i].median, all.additive[i].median};
@@ -96,8 +98,7 @@ Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled,
   return all;
 }
 
-Costs measure_costs(const Scores& dot, const std::function<Scores(const Attention&)>& additive_with,
-                    const kit::Options& options) {
+Costs measure_costs(const Scores& dot, const ScoresOf& additive_with, const kit::Options& options) {
   fmt::print("  {} queries on {} keys, forward and backward, per query:\n", kLength, kLength);
   fmt::print("                  time in µs                        kept for backward in KB\n");
   fmt::print("      d      dot   additive   nn/'s additive        dot   additive   nn/'s additive\n");

@@ -13,6 +13,8 @@ namespace tapestry::lesson08 {
 
 /// q (…, Tq, d), k (…, Tk, d) → (…, Tq, Tk)
 using Scores = std::function<Tensor(const Tensor& q, const Tensor& k)>;
+/// The scores of an Attention{additive(…)}, by hand and with its weights.
+using ScoresOf = std::function<Scores(const Attention& attention)>;
 /// weights (n, keys) → (n)
 using Norm = std::function<Tensor(const Tensor& weights)>;
 
@@ -34,8 +36,8 @@ struct Norms {
 
 /// The norms over 800,000 draws (additive: 40,000) of standard normal queries with ten keys each, in f64.
 /// Prints a line for each width; the medians to gradient.svg.
-Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled,
-                    const std::function<Scores(Size width)>& additive, const kit::Options& options);
+Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled, const ScoresOf& additive_with,
+                    const kit::Options& options);
 
 struct Cost {
   double microseconds;  ///< per query, forward and backward: the fastest of ten turns
@@ -45,10 +47,9 @@ struct Costs {
   Cost dot, additive, nn;
 };
 
-/// What attention costs with dot scores, with additive ones from plain ops, `additive_with` the weights of
-/// nn/'s additive score, and with that score itself. Prints a line for each width, and returns the last. The
-/// three run in turns, so that whatever else the machine does falls on all of them.
-Costs measure_costs(const Scores& dot, const std::function<Scores(const Attention&)>& additive_with,
-                    const kit::Options& options);
+/// What attention costs with dot scores, with additive ones from plain ops, and with nn/'s additive score.
+/// Prints a line for each width, and returns the last. The three run in turns, so that whatever else the
+/// machine does falls on all of them.
+Costs measure_costs(const Scores& dot, const ScoresOf& additive_with, const kit::Options& options);
 
 }  // namespace tapestry::lesson08

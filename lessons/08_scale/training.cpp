@@ -130,6 +130,28 @@ double Runs::worst() const {
       ->accuracy;
 }
 
+std::array<Size, kWidths.size()> Runs::steps() const {
+  std::array<Size, kWidths.size()> all{};
+  for (std::size_t i = 0; i < kWidths.size(); ++i) all[i] = at[i].steps_to_99;
+  return all;
+}
+
+bool Runs::slower_than(const Runs& other) const {
+  for (std::size_t i = 0; i < kWidths.size(); ++i)
+    if (at[i].steps_to_99 <= other.at[i].steps_to_99) return false;
+  return true;
+}
+
+double power_of_moves(const Runs& a, const Runs& b, double power) {
+  double worst = power;
+  for (std::size_t i = 0; i < kWidths.size(); ++i) {
+    const double here =
+        std::log(a.at[i].first_move / b.at[i].first_move) / std::log(static_cast<double>(kWidths[i]));
+    if (std::abs(here - power) > std::abs(worst - power)) worst = here;
+  }
+  return worst;
+}
+
 void print_heading() {
   fmt::print("  {:<24} {:>5} {:>12} {:>10} {:>14} {:>9} {:>9}\n", "", "d", "gradient", "move",
              "steps to 99 %", "right", "e^w");
@@ -151,7 +173,7 @@ void draw_steps(const std::vector<Runs>& all, const char* file, const kit::Optio
   kit::Chart chart{"Steps to 99 % right", "width d", "steps", {}, {}, kit::Scale::log, kit::Scale::log};
   for (const Runs& runs : all) {
     kit::Series series{runs.name};
-    series.dashes = static_cast<int>(chart.series.size()) % 3;
+    series.dashes = chart.series.size() < 4 ? 0 : 1;  // the fifth may lie on another
     for (std::size_t i = 0; i < kWidths.size(); ++i) {
       const Size steps = runs.at[i].steps_to_99;
       series.x.push_back(static_cast<double>(kWidths[i]));

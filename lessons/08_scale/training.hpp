@@ -13,6 +13,7 @@
 namespace tapestry::lesson08 {
 
 constexpr std::array<Size, 4> kWidths = {16, 64, 256, 1024};
+constexpr Size kHidden = 64;  ///< U, hidden units of the additive score
 
 /// How queries and keys are compared, and how their vectors begin and learn at width d.
 struct Setting {
@@ -36,8 +37,15 @@ struct Outcome {
 struct Runs {
   std::string name;
   std::array<Outcome, kWidths.size()> at;  ///< at each width
-  double worst() const;                    ///< the lowest accuracy
+
+  double worst() const;                            ///< the lowest accuracy
+  std::array<Size, kWidths.size()> steps() const;  ///< to 99 %
+  bool slower_than(const Runs& other) const;       ///< in steps to 99 %, at each width
 };
+
+/// By which power of the width a's first step moves a score further than b's: the power of a width at which
+/// it is furthest from `power`.
+double power_of_moves(const Runs& a, const Runs& b, double power);
 
 /// What the columns of train() are.
 void print_heading();
