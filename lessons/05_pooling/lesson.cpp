@@ -104,11 +104,11 @@ double keys_alone(const Points& points, kit::Report& report) {
                  {"the largest of the fifty values", "the value at the largest x", "the mean of all values"});
   double mean_error = 0, spread = 0;
   Pooled pooled;
-  fmt::print("      β   largest weight   first answer   last answer   squared error on the curve\n");
+  fmt::print("      β   largest weight   first answer   last answer   squared error\n");
   for (const double beta : {0.0, 1.0, 1000.0}) {
     pooled = pool(expand(unsqueeze(beta * points.x, 0), {51, 50}), points.y);
     const double first = pooled.answers.at({0}), error = squared_error(pooled.answers, queries());
-    fmt::print("  {:>5} {:>16.3f} {:>14.3f} {:>13.3f} {:>28.3f}\n", beta, max(pooled.weights).item(), first,
+    fmt::print("  {:>5} {:>16.3f} {:>14.3f} {:>13.3f} {:>15.3f}\n", beta, max(pooled.weights).item(), first,
                pooled.answers.at({50}), error);
     if (beta == 0) mean_error = error;
     spread = std::max(spread, largest(pooled.answers - first));
@@ -188,9 +188,9 @@ void how_near(const Points& points, double mean_error, const kit::Options& optio
     return pool(gaussian_scores(queries(), points.x, scalar(std::log(s), f64)), points.y);
   };
   const auto error = [&](double sigma) { return squared_error(ask(sigma).answers, queries()); };
-  fmt::print("                                σ   loss on the points   squared error on the curve\n");
+  fmt::print("                             σ   loss on the points   error on the curve\n");
   const auto row = [&](const char* name, const LearnedSigma& learned) {
-    fmt::print("  {:<20} {:>9.3f} {:>20.3f} {:>28.3f}\n", name, learned.sigma, learned.loss,
+    fmt::print("  {:<20} {:>7.3f} {:>20.3f} {:>20.3f}\n", name, learned.sigma, learned.loss,
                error(learned.sigma));
   };
   row("it may see itself", cheating);

@@ -153,17 +153,18 @@ double power_of_moves(const Runs& a, const Runs& b, double power) {
 }
 
 void print_heading() {
-  fmt::print("  {:<24} {:>5} {:>12} {:>10} {:>14} {:>9} {:>9}\n", "", "d", "gradient", "move",
-             "steps to 99 %", "right", "e^w");
+  fmt::print("  {:<21}{:>5}{:>10}{:>8}{:>15}{:>9}{:>8}\n", "", "d", "gradient", "move", "steps to 99 %",
+             "right", "e^w");
 }
 
 Runs train(const Setting& setting, const kit::Options& options) {
   Runs runs{setting.name, {}};
-  for (std::size_t i = 0; i < kWidths.size(); ++i) {
-    const Outcome& o = runs.at[i] = train_one(kWidths[i], setting, options);
+  for (std::size_t i = 0; i < kWidths.size(); ++i) runs.at[i] = train_one(kWidths[i], setting, options);
+  for (std::size_t i = 0; i < kWidths.size(); ++i) {  // after the bars that show progress
+    const Outcome& o = runs.at[i];
     const std::string steps = o.steps_to_99 ? std::to_string(o.steps_to_99) : "never";
-    fmt::print("  {:<24} {:>5} {:>12.1e} {:>10.3f} {:>14} {:>7.1f} % {:>9}\n", i ? "" : setting.name,
-               kWidths[i], o.first_gradient, o.first_move, steps, o.accuracy,
+    fmt::print("  {:<21}{:>5}{:>10.1e}{:>8.3f}{:>15}{:>7.1f} %{:>8}\n", i ? "" : setting.name, kWidths[i],
+               o.first_gradient, o.first_move, steps, o.accuracy,
                o.factor == 1 ? "" : fmt::format("{:.3f}", o.factor));
   }
   return runs;
