@@ -1,0 +1,149 @@
+// 11.4 small_reverser: strings backwards, with few weights
+// design, 30 minutes, limit 60 s, fast
+//
+// Build a model that writes strings of 3 to 8 letters backwards. It is trained with 500 batches of 32 strings
+// under teacher forcing, by Adam with your learning rate, and must then write 9 of 10 strings of 8 letters
+// right, alone, with at most 4,000 weights. Fewer weights are better: your best model is kept.
+//
+//     source (B, T) holds letters; fed (B, n) is <start> y_1 … y_{n−1}; logits (B, n, 9) are for y_1 … y_n
+//
+// Symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. Change whatever you like in the hole.
+#include "lessons/grader/answer.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
+
+constexpr Size kVocabulary = 9;
+
+//[ the model, and how fast it learns
+//: struct Reverser : Module {
+//:   Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
+//:
+//:   PlainTranslator model{{*this, "model"},
+//:                         {{.vocabulary = kVocabulary, .embedding = 12, .hidden = 12},
+//:                          {.vocabulary = kVocabulary, .embedding = 12, .hidden = 12, .readout = 12}}};
+//: };
+//: constexpr double kLearningRate = 0.01;
+struct Reverser : Module {
+  Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
+
+  Translator model{
+      {*this, "model"},
+      {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
+       {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
+};
+constexpr double kLearningRate = 0.02;  // small models bear large steps
+//]
+
+// hint: All that the given decoder learns about the source is one vector. What did this lesson do about it?
+// hint: Put Translator for PlainTranslator: it attends. Then where do its weights go? Count them: a GRU
+//   with in inputs and H units has 3 H (in + H + 2).
+// hint: Nine symbols need no wide embeddings, and a state that looks back need not remember much: halve
+//   .embedding, .hidden, .attention and .readout, one after the other, and look at the share of right
+//   strings.
+//
+// start: Without attention every letter has to pass through one vector, and in so few steps the model does
+//   not learn to put eight letters into it. More units do not help much; looking back does.
+//
+// wrong: The sizes of lesson 11 are more than nine symbols need. Where do most of the weights stand?
+// - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
+// - {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
+// + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 32},
+// + {.vocabulary = kVocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}}};
+// wrong: With a rate of 0.001 this small model has not finished learning after 500 steps.
+// - constexpr double kLearningRate = 0.02;  // small models bear large steps
+// + constexpr double kLearningRate = 0.001;
+// wrong: With a rate of 0.5 each step jumps far past where the gradient points to, and saturates the gates.
+// - constexpr double kLearningRate = 0.02;  // small models bear large steps
+// + constexpr double kLearningRate = 0.5;
+
+//= judge
+#include <fmt/format.h>
+
+#include "lessons/grader/judge/judge.hpp"
+#include "optim/clip.hpp"
+
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+constexpr std::int64_t kStart = 1, kEnd = 2, kFirstLetter = 3;
+constexpr Size kRows = 32, kShortest = 3, kLongest = 8, kSteps = 500, kTests = 200;
+
+struct Strings {
+  Indices source, fed, wanted;  // (B, T), (B, T + 1), (B, T + 1)
+};
+
+Strings draw(kit::Random& random, Size rows, Size length) {
+  Ids source, fed, wanted;
+  for (Size row = 0; row < rows; ++row) {
+    Ids letters;
+    for (Size i = 0; i < length; ++i)
+      letters.push_back(kFirstLetter + random.below(kVocabulary - kFirstLetter));
+    source.insert(source.end(), letters.begin(), letters.end());
+    fed.push_back(kStart);
+    fed.insert(fed.end(), letters.rbegin(), letters.rend());
+    wanted.insert(wanted.end(), letters.rbegin(), letters.rend());
+    wanted.push_back(kEnd);
+  }
+  return {Indices(source, {rows, length}), Indices(fed, {rows, length + 1}),
+          Indices(wanted, {rows, length + 1})};
+}
+
+void train(Reverser& model, kit::Random& random) {
+  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
+  for (Size step = 0; step < kSteps; ++step) {
+    adam.group().learning_rate =
+        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+    const Strings strings = draw(random, kRows, random.between(kShortest, kLongest));
+    Tape tape;
+    tape.backward(cross_entropy(model(strings.source, strings.fed), strings.wanted));
+    clip_gradients(model.parameters(), 1.0);
+    adam.step();
+  }
+}
+
+/// The share of strings that are right as a whole, each symbol fed back, in per cent.
+double right_alone(const Reverser& model, const Strings& strings) {
+  std::vector<Ids> said(kTests, Ids{kStart});
+  for (Size t = 0; t <= kLongest; ++t) {
+    Ids fed;
+    for (const Ids& row : said) fed.insert(fed.end(), row.begin(), row.end());
+    const Ids next = argmax(select(model(strings.source, Indices(fed, {kTests, t + 1})), 1, t)).to_vector();
+    for (std::size_t row = 0; row < said.size(); ++row) said[row].push_back(next[row]);
+  }
+  const Ids wanted = strings.wanted.to_vector();
+  double right = 0;
+  for (std::size_t row = 0; row < said.size(); ++row)
+    right += std::equal(said[row].begin() + 1, said[row].end(),
+                        wanted.begin() + static_cast<std::ptrdiff_t>(row) * (kLongest + 1));
+  return 100 * right / kTests;
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  Reverser model;
+  model.initialise(judge.random().next());
+  double weights = 0;
+  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 4000, "the weights"); });
+  judge.claim("gives logits for each symbol that is fed", [&] {
+    const Strings strings = draw(judge.random(), 3, 4);
+    judge.same(model(strings.source, strings.fed).shape(), {3, 5, kVocabulary}, "the logits' shape");
+  });
+  judge.claim("writes strings of 8 letters backwards", [&] {
+    train(model, judge.random());
+    model.eval();
+    const Strings strings = draw(judge.random(), kTests, kLongest);
+    const double loss = cross_entropy(model(strings.source, strings.fed), strings.wanted).item();
+    const double right = right_alone(model, strings);
+    judge.that(
+        right >= 90,
+        fmt::format(
+            "{} weights write {} % of the strings right, of which 90 % are wanted; the loss of a symbol "
+            "under teacher forcing is {:.3f}",
+            weights, right, loss),
+        {right, loss});
+    fmt::print("{} weights write {} % of the strings right; the loss under teacher forcing is {:.3f}.\n",
+               weights, right, loss);
+    judge.score(weights, "weights");
+  });
+}
