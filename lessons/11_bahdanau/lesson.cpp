@@ -1,53 +1,56 @@
 // 11 bahdanau: look back while you write
 //
-// In lesson 10 the encoder had to squeeze a whole string into one vector, and the longer the string, the more
-// of it was lost. Bahdanau, Cho and Bengio (2015) took the squeeze away: keep *all* of the encoder's states,
-// and let the decoder choose, with every letter that it writes, which of them it wants to read. That choice
-// is an attention: the decoder's state is the query, the encoder's states are keys and values at once.
+// 15 minutes to read, 20 seconds to run. Needs lesson 10 (encoder and decoder, teacher forcing, exact match),
+// the GRU of lesson 09, and queries, keys, values and masks of 06 and 07. Afterwards you can build one step
+// of the first translator with attention, train it, and read its alignments with care.
 //
-// You will: 1 build one step of that decoder from plain ops, and check it; 2 train it to reverse strings; 3
-// train the same decoder with one vector to look at, which is lesson 10's bottleneck; 4 see both in one
-// figure; 5 see where it looked.
-
-#include <fmt/format.h>
+// In lesson 10 all that the decoder got of a string was the encoder's last state, and long strings did not
+// come through. But the encoder made a state at every letter. What if the decoder may look at all of them,
+// each time it writes a letter? How does it know where to look? Bahdanau, Cho and Bengio (2015) let it learn
+// that.
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 
 #include "core/core.hpp"
-#include "lessons/kit/check/agreement.hpp"
+#include "lessons/11_bahdanau/experiment.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "lessons/kit/check/pencil.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/rows.hpp"
 #include "lessons/kit/tasks/gru_step.hpp"
-#include "lessons/kit/tasks/reversal.hpp"
-#include "lessons/kit/tensors.hpp"
-#include "lessons/kit/train/loop.hpp"
-#include "lessons/kit/translation/corpus.hpp"
-#include "nn/seq2seq/seq2seq.hpp"
 
 using namespace tapestry;
-using kit::Ids;
-using kit::largest, kit::weights_of;
-using kit::Translation;
-using kit::Words;
+using namespace tapestry::lesson11;
 
 namespace {
+constexpr DType f64 = DType::f64;
 
-// ---- 1. One step of the decoder ---------------------------------------------------------------------------
+// ---- 1. One look by hand ----------------------------------------------------------------------------------
 //
-// The decoder has written some letters; its state is s (the paper's s_{t−1}). The encoder's states are h_1 …
-// h_T. How well does h_j answer what s asks for? A small network with one hidden layer says it, the
-// *additive* score:
+// The decoder has written some letters; its state is s (d_s numbers). The encoder's states are h_1 … h_T (d_h
+// numbers each). s is the query, each h_j is a key, and the same h_j is also the value that is read. In
+// lesson 06 a score was a product q·k. Here it is what a small network with one hidden layer of U units says
+// about the two together, the *additive* score:
 //
 //     score_j = v · tanh(W_q s + W_k h_j)          W_q (U, d_s), W_k (U, d_h), v (U)
-//     α       = softmax of the scores over j       padding left out
-//     c       = Σ_j α_j h_j                        the context: what was read
+//     α       = softmax of the scores over j       the weights; padding gets none
+//     c       = Σ_j α_j h_j                        the *context*: what was read
 //
-// Query and key may differ in width, and W_k h_j does not depend on s: for a whole string it is computed
-// once. Broadcasting does the meeting of one query, (B, 1, U), with all keys, (B, T, U).
+// W_q, W_k and v are learned. With a pencil, let U = 2, and W_q and W_k change nothing:
+//
+//     s = (1, −1)     h₁ = (0, 1)      tanh(1, 0) = (0.7616, 0)      score₁ = 2 · 0.7616 = 1.523
+//     v = (2, −1)     h₂ = (−1, 2)     tanh(0, 1) = (0, 0.7616)      score₂ = −1 · 0.7616 = −0.762
+//
+// e^1.523 is 4.586 and e^−0.762 is 0.467, so the weights are 4.586 / 5.053 = 0.908 and 0.092, and the context
+// is 0.908 h₁ + 0.092 h₂ = (−0.092, 1.092).
+//
+// For a batch of B strings, s (B, d_s) becomes one query a string, (B, 1, U), and h (B, T, d_h) becomes keys
+// (B, T, U). Their sum repeats the query along T (broadcasting), so that it meets every key.
 
 struct Look {
-  Tensor context;  // (B, d_h)
-  Tensor weights;  // (B, T)
+  Tensor scores, weights;  // (B, T)
+  Tensor context;          // (B, d_h)
 };
 
 Look look_back(const Tensor& s, const Tensor& h, const ValidLengths& lengths, const Tensor& w_q,
@@ -58,236 +61,154 @@ Look look_back(const Tensor& s, const Tensor& h, const ValidLengths& lengths, co
   const Tensor scores = sum(tanh(query + keys) * v, {-1});       // (B, T)
   const Mask valid = lengths.mask(time).reshape({batch, time});  // true = may attend
   const Tensor weights = masked_softmax(scores, valid);
-  return {squeeze(matmul(unsqueeze(weights, 1), h), 1), weights};  // (B, 1, T) · (B, T, d_h)
+  return {scores, weights, squeeze(matmul(unsqueeze(weights, 1), h), 1)};  // (B, 1, T) · (B, T, d_h)
 }
 
-// Bahdanau's order is *attend, then step*: the old state asks, and what was read enters the cell beside the
-// embedding e of the letter before. (Luong's decoder, next lesson, steps first.) Note where c goes: it is an
-// input of the cell. It is not the cell's state, as one can read here and there.
-//
-//     c_t = attend(s_{t−1}, h)        s_t = GRU([e_t; c_t], s_{t−1})
-//
-// The GRU is lesson 9's, from plain ops as there: kit::gru_step.
+void one_look(kit::Report& report) {
+  const Tensor same = eye(2, f64);
+  const Look look = look_back(tensor({{1, -1}}, f64), tensor({{{0, 1}, {-1, 2}}}, f64), {2}, same, same,
+                              tensor({2, -1}, f64));
+  kit::print_rows("weights", look.weights, 3);
+  kit::print_rows("context", look.context, 3);
+  kit::check_pencil(report, "one query, two states",
+                    {{std::tanh(1.0), 0.7616},
+                     {look.scores.at({0, 0}), 1.523},
+                     {look.scores.at({0, 1}), -0.762},
+                     {std::exp(1.523), 4.586},
+                     {std::exp(-0.762), 0.467},
+                     {std::exp(1.523) + std::exp(-0.762), 5.053},
+                     {look.weights.at({0, 0}), 0.908},
+                     {look.weights.at({0, 1}), 0.092},
+                     {look.context.at({0, 0}), -0.092},
+                     {look.context.at({0, 1}), 1.092}});
+}
 
-struct Stepped {
-  Tensor state;    // (B, d_s)
-  Tensor weights;  // (B, T)
+// ---- 2. Attend, then step ---------------------------------------------------------------------------------
+//
+// The decoder's step t is lesson 10's, with one more input. First the *old* state s_{t−1} asks. What was read
+// goes into the GRU beside e_t, the embedding of the letter that was written last:
+//
+//     c_t = look back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: b behind a
+//
+// The context is an *input* of the GRU. It does not replace the state, which still remembers what was
+// written. W_k h_j does not depend on s, so a real decoder computes the keys once for a whole string.
+
+struct Weights {
+  Tensor w_q, w_k, v;
+  kit::GruWeights gru;  // lesson 09's, with kit::gru_step(input, state, weights)
 };
 
-/// nn/'s layers for such a step. Both versions below use these very weights.
-struct Step : Module {
-  Step(Size embedding, Size state, Size memory, Size units)
-      : attention{{*this, "attention"}, additive(state, memory, units)},
-        cell{{*this, "cell"}, embedding + memory, state} {}
+Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths,
+                    const Weights& w) {
+  const Look look = look_back(s, h, lengths, w.w_q, w.w_k, w.v);
+  return kit::gru_step(concat({e, look.context}, -1), s, w.gru);
+}
 
-  Stepped operator()(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths) const {
-    const Attended read = attention(unsqueeze(s, 1), h, h, lengths);
-    const Tensor context = squeeze(read.context, 1);
-    return {cell(concat({e, context}, -1), s).hidden, squeeze(read.weights, 1)};
-  }
-  Stepped by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths) const {
-    const AdditiveScore& score = dynamic_cast<const AdditiveScore&>(attention.score());
-    const Look read = look_back(s, h, lengths, score.query.weight, score.key.weight, score.vector);
-    const Tensor x = concat({e, read.context}, -1);
-    return {kit::gru_step(x, s, {cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh}), read.weights};
-  }
+// If reading more of h_3 would have made the right letter likelier, the gradient moves W_q, W_k and v so that
+// h_3 gets a larger score. Nothing else teaches the model where to look.
 
-  Attention attention;
-  GRUCell cell;
-};
-
-void show_step(std::uint64_t seed, kit::Report& report) {
+void one_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
-  step.initialise(seed, DType::f64);
-  const Tensor e = variable(random_normal({2, 3}, seed, DType::f64), "e");
-  const Tensor s = variable(random_normal({2, 4}, seed + 1, DType::f64), "s");
-  const Tensor h = variable(random_normal({2, 5, 6}, seed + 2, DType::f64), "h");
+  step.initialise(seed, f64);
+  const Weights weights{step.score().query.weight,
+                        step.score().key.weight,
+                        step.score().vector,
+                        {step.cell.weight_ih, step.cell.weight_hh, step.cell.bias_ih, step.cell.bias_hh}};
+  const Tensor e = variable(random_normal({2, 3}, seed, f64), "e");
+  const Tensor s = variable(random_normal({2, 4}, seed + 1, f64), "s");
+  const Tensor h = variable(random_normal({2, 5, 6}, seed + 2, f64), "h");
   const ValidLengths lengths = {5, 3};  // the second string is shorter: its last two states are padding
-
-  const Stepped ours = step.by_hand(e, s, h, lengths), library = step(e, s, h, lengths);
-  for (Size row = 0; row < 2; ++row) {
-    fmt::print("  α of string {}, {} letters:", row + 1, lengths[row]);
-    for (Size j = 0; j < 5; ++j) fmt::print("  {:.4f}", ours.weights.at({row, j}));
-    fmt::print("\n");
-  }
-  report.check("each row of weights sums to 1", largest(sum(ours.weights, {-1}) - 1) < 1e-12);
-  report.check("padding gets exactly 0", ours.weights.at({1, 3}) == 0 && ours.weights.at({1, 4}) == 0);
-
   std::vector<Tensor> leaves = step.parameters();
-  const GradcheckResult check =
-      gradcheck([&](const Tensor& e_in, const Tensor& s_in,
-                    const Tensor& h_in) { return step.by_hand(e_in, s_in, h_in, lengths).state; },
-                {e, s, h}, leaves);
-  if (!check.ok()) fmt::print("{}", check.report());
-  report.check(fmt::format("gradcheck of one step, {} derivatives", check.compared), check.ok());
-
-  for (const Tensor& input : {e, s, h}) leaves.push_back(input);
-  const auto gradients = [&](auto new_state) { return kit::gradients(new_state, leaves, seed + 9); };
-  const std::vector<Tensor> a = gradients([&] { return step.by_hand(e, s, h, lengths).state; });
-  const std::vector<Tensor> b = gradients([&] { return step(e, s, h, lengths).state; });
-  const double apart = kit::farthest(a, b);
-  report.check("no gradient reaches padding", largest(slice(select(a.back(), 0, 1), 0, 3, 5)) == 0);
-  fmt::print(
-      "  nn/'s Attention and GRUCell: "
-      "weights differ by {:.0e}, the state by {:.0e}, its gradients by {:.0e}\n",
-      largest(ours.weights - library.weights), largest(ours.state - library.state), apart);
-  report.check("nn/ gives the same to 1e-12", largest(ours.weights - library.weights) < 1e-12 &&
-                                                  largest(ours.state - library.state) < 1e-12 &&
-                                                  apart < 1e-12);
+  leaves.insert(leaves.end(), {e, s, h});
+  kit::check_by_hand(
+      report, "step_by_hand()", [&] { return step_by_hand(e, s, h, lengths, weights); },
+      [&] { return step(e, s, h, lengths); }, leaves, seed);
 }
 
-// ---- 2. Looking back at all states ------------------------------------------------------------------------
+// ---- 3. All states against one vector ---------------------------------------------------------------------
 //
-// The task is lesson 10's: write a string backwards. Ten letters, lengths 4 to 24, a fresh batch at every
-// step. Nothing can be guessed, so every letter has to come through from the encoder. Nothing can be learned
-// by heart either: training shows some 4,000 strings of each length, and there are a million of six letters.
+// The task is lesson 10's: write a string of 4 to 24 letters backwards. Of the 10⁴ strings of four letters
+// training shows a good part, but from six letters on nearly every string of the test is a new one.
 //
-// The encoder reads in both directions, and h_j = [→h_j; ←h_j] knows what stands left and right of letter j.
-// With 32 units each way h_j has 64 numbers: as many as lesson 10's code of that size. nn/seq2seq/seq2seq.hpp
-// puts encoder and decoder together in a Translator; you have just built its step. What passes between the
-// two is an Encoded: all states, the two ends, and the lengths of the strings.
-
-using kit::Strings;
-constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString;
-
-struct Reverser : Translator {
-  Reverser() : Translator(options(kit::alphabet().size())) {}
-
-  static TranslatorOptions options(Size vocabulary) {
-    return {{.vocabulary = vocabulary, .embedding = 32, .hidden = 32},
-            {.vocabulary = vocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
-  }
-  /// What the decoder may look at.
-  virtual Encoded read(const kit::Padded& source) const {
-    return encoder(kit::indices(source), kit::valid_lengths(source));
-  }
-};
-
-void train(Reverser& model, const char* name, const kit::Options& options) {
-  constexpr Size kBatch = 64;
-  model.initialise(options.seed);
-  kit::train(model, {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed},
-             [&](kit::Random random) {
-               const Strings strings = kit::draw_strings(random, kBatch);
-               const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
-               const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(strings.sources));
-               return cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
-             });
-}
-
-// In training the decoder was fed the right letters. Now it is on its own: it is fed what it wrote. A string
-// counts if every letter is right, and <end> comes at the right place. (Lesson 10 said why letters alone
-// would flatter.) For each letter that is written the decoder's prepare(), start() and step() do what you
-// built above; W_k h_j is computed once, in prepare().
-
-/// In per cent, over `count` strings of one length.
-double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {
-  const Strings strings = kit::test_strings(seed, count, length);
-  return kit::percent_rows_equal(kit::write_freely(model.decoder, model.read(strings.sources), length + 1),
-                                 kit::indices(kit::teacher_forcing(strings.targets).output));
-}
-
-/// Trains one of the two, and tests it.
-kit::Series run(Reverser& model, const char* name, const kit::Options& options) {
-  train(model, name, options);
-  kit::Series series{name, {}, {}};
-  for (Size length = kShortest; length <= kLongest; ++length) {
-    series.x.push_back(static_cast<double>(length));
-    series.y.push_back(exact_match(model, options.seed, length, options.smoke ? 20 : 1000));
-  }
-  return series;
-}
-
-// ---- 3. The same decoder with one vector to look at -------------------------------------------------------
+// The encoder is a GRU in *both directions*: one reads from the left, one from the right, and their states
+// stand side by side, h_j = [→h_j; ←h_j]. So h_j has seen what stands on either side of letter j. With 32
+// units in each direction it has 64 numbers, as many as lesson 10's middle code.
 //
-// For the comparison, the *same* network is given one vector to look at: the two ends, [→h_T; ←h_1], where
-// each direction has seen the whole string. The softmax over one place is exactly 1, whatever the score. So
-// the decoder gets the same context at each letter, and that is a fixed-length code. Every weight has the
-// same shape and the same first value.
+// For comparison, the same network learns a second time, with the same first weights and the same strings,
+// but with a single vector to look at: the two ends, [→h_T; ←h_1], where each direction has read it all.
 
-struct Squeezer : Reverser {
-  Encoded read(const kit::Padded& source) const override {
-    const Encoded states = Reverser::read(source);
-    return {unsqueeze(states.code(), 1), states.final, {}};  // one key and value (B, 1, 64), without padding
-  }
-};
+Run all_against_one(const kit::Options& options, kit::Report& report) {
+  const kit::Question all = report.ask(
+      "all states", "The decoder may look at all states. How many strings of 24 letters come out whole?",
+      {"clearly fewer than of 4 letters, as in lesson 10", "as many as of 4 letters, nearly all",
+       "hardly any: 24 states are too many to choose from"});
+  const kit::Question one = report.ask(
+      "one vector", "And if the same network has one vector of 64 numbers to look at?",
+      {"as many: it has the same weights and sees the same strings", "about half as many", "hardly any"});
+  Run looking = train_and_test(Sees::all_states, "all states", options);
+  const Run squeezed = train_and_test(Sees::one_vector, "one vector", options);
+  draw_lengths(looking, squeezed, options);
 
-// ---- 4. Both in one figure --------------------------------------------------------------------------------
-//
-// Bahdanau's own figure 2 has this shape: one curve falls with the length of the sentence, the other stays.
-
-void show_both(const kit::Series& attention, const kit::Series& fixed, const kit::Options& options) {
-  kit::Chart chart{"Reversing strings: all states against one vector",
-                   "letters in the string",
-                   "exact match in %",
-                   {attention, fixed},
-                   {{99, "target"}}};
-  kit::show(chart, options.out / "lengths.svg");
+  const double worst = *std::min_element(looking.exact.y.begin(), looking.exact.y.end());
+  report.at_least("exact match at the worst of all lengths", worst, 99, "%");
+  report.answer(all, 'b', worst >= 99,
+                "A letter of a long string is as easy to find as one of a short string: its state is there, "
+                "and nothing has to be carried to the end.");
+  report.figure("exact match at length 4, one vector", squeezed.exact.y.front(), "%");
+  report.at_most("exact match at length 24, one vector", squeezed.exact.y.back(), 10, "%");
+  report.answer(
+      one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
+      "A softmax over one place is 1, whatever the score, so the decoder reads the same vector at every "
+      "letter: lesson 10's bottleneck again. The gain comes from the looking, not from the weights.");
+  return looking;
 }
 
-// ---- 5. Where it looked -----------------------------------------------------------------------------------
-//
-// The weights are the model's own account of what it did. The first letter to write is the last one of the
-// source, and so on: the picture must be the other diagonal. Nobody told the model; it found out from the
-// loss alone. The diagonal is two cells wide in places, and there the stronger cell is now and then the wrong
-// one: h_j has read in both directions, so the states beside letter j know it too, and reading from them
-// costs nothing. Weights say where a model read, not where the letter stood.
+// Where to look was learned from the loss on the letters alone, and among the lengths that were trained none
+// is hard any more. The price: at each of T letters the state is compared with all T states of the encoder,
+// T² scores in all. (Bahdanau's own figure 2 shows two such curves, for English and French.)
 
-void show_alignment(Reverser& model, const kit::Options& options, kit::Report& report) {
-  constexpr Size kShown = 14;
-  const kit::Vocabulary letters = kit::alphabet();
-  const Strings strings =
-      kit::draw_strings(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 500, kShown, kShown);
-  std::vector<Words> sources;
-  for (auto row = strings.sources.ids.begin(); row != strings.sources.ids.end(); row += kShown + 1)
-    sources.push_back(letters.decode(Ids(row, row + kShown)));
-  const std::vector<Translation> written =
-      kit::translate(model, letters, letters, sources, {.max_length = kShown + 3});
-  double on = 0, near = 0, weight_near = 0, letters_written = 0;
-  for (const Translation& one : written)
-    for (Size t = 0; t < std::min<Size>(kShown, static_cast<Size>(one.words.size())); ++t) {
-      const Size letter = kShown - 1 - t, off = std::abs(kit::looked_at(one, t) - letter);
-      letters_written += 1;
-      on += off == 0;
-      near += off <= 1;
-      for (Size j = std::max<Size>(0, letter - 1); j <= letter + 1; ++j)
-        weight_near += one.alignment[static_cast<std::size_t>(t)][static_cast<std::size_t>(j)];
-    }
-  report.figure("largest weight on the very letter", 100 * on / letters_written, "%");
-  report.figure("weight on the letter and its neighbours", 100 * weight_near / letters_written, "%");
-  report.at_least("largest weight on the letter or a neighbour", 100 * near / letters_written, 95, "%");
-  fmt::print("\n  {}\n  → {}\n", kit::join_words(written.front().source),
-             kit::join_words(written.front().words));
-  kit::show(kit::alignment_picture(written.front(), "Where each letter looked"),
-            options.out / "alignment.svg");
+// ---- 4. Where it looked -----------------------------------------------------------------------------------
+//
+// The weights α of all steps, one row for each letter that was written, make the *alignment*: which part of
+// the source belongs to which part of what was written.
+
+void alignment(Reverser& model, const kit::Options& options, kit::Report& report) {
+  const kit::Question shape = report.ask(
+      "the alignment",
+      "A row for each letter written, from top to bottom; a column for each letter read, from left to right. "
+      "Where are the large weights?",
+      {"on the diagonal from top left to bottom right", "on the diagonal from top right to bottom left",
+       "nowhere: each row is spread over the whole string"});
+  const kit::Question exact = report.ask(
+      "letter for letter", "Nearly every letter comes out right. Where does the weight of its row lie?",
+      {"all on that letter, or it would be wrong", "on that letter and on one beside it",
+       "a little everywhere, so that nothing is missed"});
+  const Looked looked = watch(model, options);
+  report.at_least("largest weight on the letter or a neighbour", looked.near, 95, "%");
+  report.answer(shape, 'b', looked.near >= 95,
+                "The first letter to write is the last one of the source. Nobody told the model so.");
+  report.figure("weight on the very letter", looked.weight_at, "%");
+  report.figure("weight on the letter and its two neighbours", looked.weight_near, "%");
+  report.answer(
+      exact, 'b', looked.weight_at > 30 && looked.weight_at < 95 && looked.weight_near > 80,
+      "The states beside a letter have read it too, so reading there costs nothing. Weights say which "
+      "states were read, not where the letter stood.");
 }
+
+// What to remember. The state asks, the encoder's states are keys and values, and a small network scores
+// them. Attend, then step: what was read is one more input. No vector has to hold the whole string any more.
+//
+// Exercises: lessons/practise 11 (the additive score; what is read; how sharp weights can be; a small model).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("One step of the decoder");
-  show_step(options.seed, report);
-
-  report.section("Looking back at all states");
-  Reverser attending;
-  const kit::Series attention = run(attending, "looks back", options);
-  const auto worst = std::min_element(attention.y.begin(), attention.y.end());
-  fmt::print("  {} weights; exact match is lowest at length {}\n", weights_of(attending),
-             attention.x[static_cast<std::size_t>(worst - attention.y.begin())]);
-  report.at_least("exact match at the worst of all lengths", *worst, 99, "%");
-
-  report.section("The same decoder with one vector to look at");
-  Squeezer squeezing;
-  const kit::Series fixed = run(squeezing, "one vector", options);
-  fmt::print("  {} weights, of which the score's {} have nothing to choose from\n", weights_of(squeezing),
-             weights_of(squeezing.decoder.attention));
-  report.figure("exact match at length 4", fixed.y.front(), "%");
-  report.figure("exact match at length 12", fixed.y[12 - kShortest], "%");
-  report.at_most("exact match at length 24", fixed.y.back(), 10, "%");
-
-  report.section("Both in one figure");
-  show_both(attention, fixed, options);
-
+  report.section("One look by hand");
+  one_look(report);
+  report.section("Attend, then step");
+  one_step(options.seed, report);
+  report.section("All states against one vector");
+  const Run looking = all_against_one(options, report);
   report.section("Where it looked");
-  show_alignment(attending, options, report);
+  alignment(*looking.model, options, report);
 }
 
 }  // namespace

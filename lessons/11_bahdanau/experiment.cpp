@@ -1,0 +1,119 @@
+// Reversing strings while looking back: nn/'s step, the models, their training and the pictures of lesson 11.
+//
+// The task is lesson 10's: write a string backwards, ten letters, lengths 4 to 24, a fresh batch at every
+// step.
+#include "lessons/11_bahdanau/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/tensors.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "lessons/kit/translation/corpus.hpp"
+
+namespace tapestry::lesson11 {
+namespace {
+
+TranslatorOptions sizes() {
+  const Size vocabulary = kit::alphabet().size();
+  return {{.vocabulary = vocabulary, .embedding = 32, .hidden = 32},
+          {.vocabulary = vocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
+}
+
+void train(Reverser& model, const std::string& name, const kit::Options& options) {
+  constexpr Size kBatch = 64;
+  model.initialise(options.seed);
+  kit::train(model, {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed},
+             [&](kit::Random random) {
+               const kit::Strings strings = kit::draw_strings(random, kBatch);
+               const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
+               const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(strings.sources));
+               return cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
+             });
+}
+
+/// Of `count` strings of one length, in free decoding, <end> at the right place included; in per cent.
+double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {
+  const kit::Strings strings = kit::test_strings(seed, count, length);
+  return kit::percent_rows_equal(kit::write_freely(model.decoder, model.read(strings.sources), length + 1),
+                                 kit::indices(kit::teacher_forcing(strings.targets).output));
+}
+
+}  // namespace
+
+Step::Step(Size embedding, Size state, Size memory, Size units)
+    : attention{{*this, "attention"}, additive(state, memory, units)},
+      cell{{*this, "cell"}, embedding + memory, state} {}
+
+Tensor Step::operator()(const Tensor& e, const Tensor& s, const Tensor& h,
+                        const ValidLengths& lengths) const {
+  const Tensor context = squeeze(attention(unsqueeze(s, 1), h, h, lengths).context, 1);
+  return cell(concat({e, context}, -1), s).hidden;
+}
+
+const AdditiveScore& Step::score() const { return dynamic_cast<const AdditiveScore&>(attention.score()); }
+
+Reverser::Reverser(Sees sees_in) : Translator(sizes()), sees(sees_in) {}
+
+Encoded Reverser::read(const kit::Padded& source) const {
+  const Encoded states = encoder(kit::indices(source), kit::valid_lengths(source));
+  if (sees == Sees::all_states) return states;
+  return {unsqueeze(states.code(), 1), states.final, {}};  // one key and value (B, 1, 64), without padding
+}
+
+Run train_and_test(Sees sees, const std::string& name, const kit::Options& options) {
+  Run run{std::make_unique<Reverser>(sees), {name, {}, {}}};
+  train(*run.model, name, options);
+  for (Size length = kit::kShortestString; length <= kit::kLongestString; ++length) {
+    run.exact.x.push_back(static_cast<double>(length));
+    run.exact.y.push_back(exact_match(*run.model, options.seed, length, options.smoke ? 20 : 1000));
+  }
+  return run;
+}
+
+void draw_lengths(const Run& looking, const Run& squeezed, const kit::Options& options) {
+  kit::Chart chart{"Reversing strings: all states against one vector",
+                   "letters in the string",
+                   "exact match in %",
+                   {looking.exact, squeezed.exact},
+                   {{99, "target"}}};
+  kit::show(chart, options.out / "lengths.svg");
+}
+
+Looked watch(Reverser& model, const kit::Options& options) {
+  constexpr Size kShown = 14;
+  const kit::Vocabulary letters = kit::alphabet();
+  const kit::Strings strings =
+      kit::draw_strings(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 500, kShown, kShown);
+  std::vector<kit::Words> sources;
+  for (auto row = strings.sources.ids.begin(); row != strings.sources.ids.end(); row += kShown + 1)
+    sources.push_back(letters.decode(kit::Ids(row, row + kShown)));
+  const std::vector<kit::Translation> written =
+      kit::translate(model, letters, letters, sources, {.max_length = kShown + 3});
+  Looked looked;
+  double count = 0;
+  for (const kit::Translation& one : written)
+    for (Size t = 0; t < std::min<Size>(kShown, static_cast<Size>(one.words.size())); ++t) {
+      const Size letter = kShown - 1 - t, off = std::abs(kit::looked_at(one, t) - letter);
+      count += 1;
+      looked.near += off <= 1;
+      const std::vector<double>& row = one.alignment[static_cast<std::size_t>(t)];
+      looked.weight_at += row[static_cast<std::size_t>(letter)];
+      for (Size j = std::max<Size>(0, letter - 1); j <= letter + 1; ++j)
+        looked.weight_near += row[static_cast<std::size_t>(j)];
+    }
+  for (double* share : {&looked.near, &looked.weight_at, &looked.weight_near}) *share *= 100 / count;
+
+  fmt::print("  {}\n  → {}\n", kit::join_words(written.front().source),
+             kit::join_words(written.front().words));
+  kit::Heatmap map = kit::alignment_picture(written.front(), "Where each letter looked");
+  map.column_axis = "letters read", map.row_axis = "letters written";
+  kit::show(map, options.out / "alignment.svg");
+  return looked;
+}
+
+}  // namespace tapestry::lesson11
