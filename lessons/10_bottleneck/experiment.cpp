@@ -1,0 +1,145 @@
+// Reversing strings through one vector: models of four widths, their training, three ways to count, pictures.
+//
+// The task: write a string backwards. Ten letters, lengths 4 to 24, a fresh batch at every step. A batch has
+// strings of one length, so that no step is spent on padding.
+#include "lessons/10_bottleneck/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/tensors.hpp"
+#include "lessons/kit/train/loop.hpp"
+
+namespace tapestry::lesson10 {
+namespace {
+
+constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString;
+
+struct Written {
+  Indices wanted, forced, free;  // (rows, length + 1), <end> included
+};
+
+Written write(const PlainTranslator& model, const kit::Strings& strings) {
+  const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
+  const Encoded source = model.encoder(kit::indices(strings.sources), kit::valid_lengths(strings.sources));
+  return {kit::indices(forcing.output), argmax(model.decoder(kit::indices(forcing.input), source)),
+          kit::write_freely(model.decoder, source, forcing.output.columns)};
+}
+
+/// A figure of Counted for every length.
+kit::Series curve(const std::string& name, const std::vector<Counted>& counted, double Counted::*figure) {
+  kit::Series series{name, {}, {}};
+  for (Size length = kShortest; length <= kLongest; ++length) {
+    series.x.push_back(static_cast<double>(length));
+    series.y.push_back(at_length(counted, length).*figure);
+  }
+  return series;
+}
+
+/// Where a curve crosses fifty, interpolated between two lengths. One that starts below gives the shortest
+/// length, one that never falls so far the longest.
+double half_length(const kit::Series& exact) {
+  if (exact.y.front() < 50) return exact.x.front();
+  for (std::size_t i = 1; i < exact.y.size(); ++i)
+    if (exact.y[i] < 50) return exact.x[i - 1] + (exact.y[i - 1] - 50) / (exact.y[i - 1] - exact.y[i]);
+  return exact.x.back();
+}
+
+}  // namespace
+
+TranslatorOptions sizes(Size vocabulary, Size embedding, Size hidden, Size readout) {
+  return {{.vocabulary = vocabulary,
+           .embedding = embedding,
+           .hidden = hidden,
+           .recurrent = {.both_directions = false}},
+          {.vocabulary = vocabulary, .embedding = embedding, .hidden = hidden, .readout = readout}};
+}
+
+kit::GruWeights gru_weights(const Module& gru) {
+  const std::vector<Tensor> weights = gru.parameters();  // in this order, as in lesson 09
+  return {weights[0], weights[1], weights[2], weights[3]};
+}
+
+Reverser::Reverser(Size hidden_in)
+    : hidden(hidden_in), model(sizes(kit::alphabet().size(), 32, hidden_in, 64)) {}
+
+void train(Reverser& reverser, const kit::Options& options) {
+  constexpr Size kBatch = 32;
+  const PlainTranslator& model = reverser.model;
+  reverser.model.initialise(options.seed);
+  kit::train(reverser.model,
+             {.name = fmt::format("hidden {}", reverser.hidden),
+              .steps = options.steps,
+              .batch = kBatch,
+              .seed = options.seed},
+             [&](kit::Random random) {
+               const Size length = random.between(kShortest, kLongest);
+               const kit::Strings strings = kit::draw_strings(random, kBatch, length, length);
+               const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
+               const Tensor logits = model(kit::indices(strings.sources), kit::valid_lengths(strings.sources),
+                                           kit::indices(forcing.input));
+               return cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
+             });
+}
+
+std::vector<Counted> count_all(const Reverser& reverser, const kit::Options& options) {
+  std::vector<Counted> counted;
+  for (Size length = kShortest; length <= kLongest; ++length) {
+    const auto [wanted, forced, free] =
+        write(reverser.model, kit::test_strings(options.seed, options.smoke ? 20 : 500, length));
+    counted.push_back({kit::percent_rows_equal(free, wanted), kit::percent_equal(free, wanted),
+                       kit::percent_rows_equal(forced, wanted), kit::percent_equal(forced, wanted)});
+  }
+  return counted;
+}
+
+const Counted& at_length(const std::vector<Counted>& counted, Size length) {
+  return counted.at(static_cast<std::size_t>(length - kShortest));
+}
+
+void write_one(const Reverser& reverser, const kit::Options& options) {
+  const kit::Strings one = kit::test_strings(options.seed, 1, 16);
+  const Written written = write(reverser.model, one);
+  const kit::Vocabulary letters = kit::alphabet();
+  const auto line = [&](const char* name, const kit::Ids& ids) {
+    fmt::print("  {:<8} {}\n", name, kit::join_words(letters.decode(ids)));
+  };
+  line("read", one.sources.ids);
+  line("wanted", written.wanted.to_vector());
+  line("forced", written.forced.to_vector());
+  line("free", written.free.to_vector());
+}
+
+void draw_ways_to_count(const std::vector<Counted>& counted, Size hidden, const kit::Options& options) {
+  kit::Chart chart{
+      fmt::format("Three ways to count, hidden {}", hidden), "letters in the string", "right in %", {}, {}};
+  chart.series = {curve("letters, forced", counted, &Counted::letters_forced),
+                  curve("letters, free", counted, &Counted::letters),
+                  curve("whole strings", counted, &Counted::exact)};
+  kit::show(chart, options.out / "ways_to_count.svg");
+}
+
+std::vector<Width> widen(const std::vector<Counted>& of_64, const kit::Options& options) {
+  kit::Chart chart{
+      "Reversing strings through one vector", "letters in the string", "exact match in %", {}, {}};
+  std::vector<Width> widths;
+  fmt::print("   hidden   weights   half accuracy at   exact match at 8      16      24\n");
+  for (const Size hidden : {32, 64, 128, 256}) {
+    Reverser reverser(hidden);
+    if (hidden != 64) train(reverser, options);
+    const std::vector<Counted> counted = hidden == 64 ? of_64 : count_all(reverser, options);
+    chart.series.push_back(curve(fmt::format("hidden {}", hidden), counted, &Counted::exact));
+    widths.push_back({hidden, kit::weights_of(reverser.model), half_length(chart.series.back())});
+    fmt::print("   {:6}   {:7}   {:16.1f}   {:14.1f} %   {:5.1f}   {:5.1f}\n", hidden, widths.back().weights,
+               widths.back().half_length, at_length(counted, 8).exact, at_length(counted, 16).exact,
+               at_length(counted, 24).exact);
+  }
+  chart.levels.push_back({50, "half"});
+  kit::show(chart, options.out / "lengths.svg");
+  return widths;
+}
+
+}  // namespace tapestry::lesson10
