@@ -1,8 +1,7 @@
 // 09 recurrence: a state carries the past, and forgets
 //
 // 20 minutes to read, 20 seconds to run. Needs gradients and training (01 to 03) and masks (07). Afterwards
-// you can write the three usual recurrent cells, keep padding out of them, and say what a symbol far back
-// still counts.
+// you can write three recurrent cells, keep padding out of them, and say what a symbol far back still counts.
 //
 // A sentence has any length, a network a fixed number of inputs. The oldest way out: read one symbol at a
 // time and keep a *state*, a vector that each step makes anew from the symbol and the state before. The last
@@ -23,8 +22,7 @@ namespace {
 
 // ---- 1. One unit by hand ----------------------------------------------------------------------------------
 //
-// Let symbol and state be one number each, and h' = tanh(x + 0.5 h) the next state. With a pencil, for 1, 0,
-// 0:
+// Let symbol and state be one number each, and h' = tanh(x + 0.5 h) the next state. It reads 1, 0, 0:
 //
 //     h₁ = tanh(1) = 0.762      h₂ = tanh(0.5 h₁) = 0.363      h₃ = tanh(0.5 h₂) = 0.180
 //
@@ -33,9 +31,9 @@ namespace {
 //
 //     ∂h₃/∂x₁ = 0.5 (1 − h₃²) · 0.5 (1 − h₂²) · (1 − h₁²) = 0.484 · 0.434 · 0.420 = 0.088
 //
-// Each step takes at least half of the nudge. With vectors a step's factor is a matrix, the *Jacobian*: each
-// number of the new state derived by each of the old one. If each shrinks a vector, a product of forty is
-// nothing; if each stretches it, the product explodes (Bengio, Simard & Frasconi 1994).
+// Each step takes half of the nudge at least. With vectors a step's factor is a matrix, the *Jacobian*: the
+// derivatives of all numbers of the new state by all of the old one. If each shrinks a vector, a product of
+// forty is next to nothing; if each stretches it, the product explodes (Bengio, Simard & Frasconi 1994).
 
 void one_unit(kit::Report& report) {
   const Tensor x = variable(tensor({1, 0, 0}, DType::f64));
@@ -77,8 +75,9 @@ RecurrentState plain_step(const Tensor& x, const RecurrentState& state, const We
 }
 
 // The *long short-term memory* (Hochreiter & Schmidhuber 1997; Gers et al. 2000) has a second vector, the
-// cell c, which no matrix and no tanh touch on its way. A *gate* is a sigmoid σ, a number between 0 and 1 for
-// each unit: f says how much of c stays, i how much of the proposal g is written, o how much of c is shown:
+// cell c, which no matrix and no tanh touch on its way. A *gate* is a sigmoid, σ(a) = 1 / (1 + e^−a), a
+// number between 0 and 1 for each unit: f says how much of c stays, i how much of the proposal g is written,
+// o how much of c is shown (⊙ multiplies number by number):
 //
 //     c' = f ⊙ c + i ⊙ g        h' = o ⊙ tanh(c')
 //     i, f, o = σ(…), g = tanh(…), each of its own part of W x + b_w + U h + b_u
@@ -145,30 +144,31 @@ void compare(kit::Report& report, const char* name, CellKind kind, Step step, st
 void before_training(const kit::Options& options, kit::Report& report) {
   const kit::Question usual = report.ask(
       "cells at the usual start",
-      "Before training, a nudge to the last symbol moves the last state by 1. And one to the first, "
-      "forty back?",
-      {"clearly in LSTM and GRU, hardly in the plain cell", "less than a millionth, in all three",
-       "about a tenth, in all three"});
+      "At the usual start: a nudge to the last symbol moves the state by 1. How far does one forty steps "
+      "back?",
+      {"clearly in LSTM and GRU, hardly in the plain cell", "by about a tenth, in all three",
+       "by less than a millionth, in all three"});
   const double open = sigmoid(scalar(3, DType::f64)).item();
   kit::check_pencil(report, "a gate with bias 3, forty of them", {{open, 0.95}, {std::pow(open, 40), 0.14}});
   const std::vector<kit::Series> curves = influence_before(options);
   const auto tiny = [&](Which plan) { return curves[plan].y.back() < 1e-6; };
-  report.answer(usual, 'b', tiny(kPlain) && tiny(kLstm) && tiny(kGru),
-                "A gate at σ(0) = 0.5 forgets too: LSTM and GRU can remember, but start otherwise.");
+  report.answer(usual, 'c', tiny(kPlain) && tiny(kLstm) && tiny(kGru),
+                "Gates near σ(0) = 0.5 forget too. LSTM and GRU can remember, but do not start that way.");
 }
 
 // ---- 4. Naming the first symbol after forty more ----------------------------------------------------------
 //
-// Each falling line is a past that fades. Besides the start, one more thing can be changed: with *mixed
-// lengths* a training string has any number of noise symbols from none to forty. The test always has forty.
+// Each falling line is a past that fades: the last symbols count, whatever they say (*recency*). Besides the
+// start, one more thing can be changed. With *mixed lengths* a training string has none to forty symbols of
+// noise. The test always has forty.
 
 std::vector<Outcome> training(const kit::Options& options, kit::Report& report) {
   const kit::Question mixed = report.ask(
       "mixed lengths",
       "The plain cell from its usual start has no gradient over forty steps. Do mixed lengths help it?",
-      {"no: over forty steps it still has none", "yes, clearly", "on short strings only, not in the test"});
+      {"yes, clearly", "no: over forty steps it still has none", "on short strings only, not in the test"});
   std::vector<Outcome> outcomes = train_all(options, report);
-  report.answer(mixed, 'b', outcomes[kPlainMixed].right >= 40 && outcomes[kPlain].right <= 30,
+  report.answer(mixed, 'a', outcomes[kPlainMixed].right >= 40 && outcomes[kPlain].right <= 30,
                 "Strings with little noise have a gradient from the first step on. Who can hold a symbol "
                 "over "
                 "three steps learns to hold it over four, and so on.");

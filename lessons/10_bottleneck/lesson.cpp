@@ -92,7 +92,7 @@ struct ByHand {
       s = move_on(words.column(t), s);
       logits.push_back(say(s));
     }
-    return stack(logits, 1);
+    return stack(logits, 1);  // side by side along a new axis
   }
 
   // Later nobody knows the right symbols: the likeliest one is taken and fed back, until it is <end>. This
@@ -183,7 +183,7 @@ std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report
 void wider(const std::vector<Counted>& of_64, const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(
       "twice the units", "What does a doubling of the code buy?",
-      {"strings twice as long", "a few letters more", "nothing: the steps of training are the limit"});
+      {"a few letters more", "strings twice as long", "nothing: the steps of training are the limit"});
   const std::vector<Width> widths = widen(of_64, options);
   bool few = true;
   for (std::size_t i = 1; i < widths.size(); ++i) {
@@ -191,7 +191,7 @@ void wider(const std::vector<Counted>& of_64, const kit::Options& options, kit::
     report.at_least(fmt::format("letters gained with {} units", widths[i].hidden), gained, 1);
     few = few && gained >= 1 && gained < widths[i - 1].half_length / 2;
   }
-  report.answer(doubled, 'b', few,
+  report.answer(doubled, 'a', few,
                 "Each further letter has its price. Lesson 11 looks back at all states instead.");
 }
 

@@ -140,7 +140,7 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 Run all_against_one(const kit::Options& options, kit::Report& report) {
   const kit::Question all = report.ask(
       "all states", "The decoder may look at all states. How many strings of 24 letters come out whole?",
-      {"clearly fewer than of 4 letters, as in lesson 10", "as many as of 4 letters, nearly all",
+      {"as many as of 4 letters, nearly all", "clearly fewer than of 4 letters, as in lesson 10",
        "hardly any: 24 states are too many to choose from"});
   const kit::Question one = report.ask(
       "one vector", "And if the same network has one vector of 64 numbers to look at?",
@@ -151,7 +151,7 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
 
   const double worst = *std::min_element(looking.exact.y.begin(), looking.exact.y.end());
   report.at_least("exact match at the worst of all lengths", worst, 99, "%");
-  report.answer(all, 'b', worst >= 99,
+  report.answer(all, 'a', worst >= 99,
                 "A letter of a long string is as easy to find as one of a short string: its state is there, "
                 "and nothing has to be carried to the end.");
   report.figure("exact match at length 4, one vector", squeezed.exact.y.front(), "%");
@@ -181,8 +181,8 @@ void alignment(Reverser& model, const kit::Options& options, kit::Report& report
        "nowhere: each row is spread over the whole string"});
   const kit::Question exact = report.ask(
       "letter for letter", "Nearly every letter comes out right. Where does the weight of its row lie?",
-      {"all on that letter, or it would be wrong", "on that letter and on one beside it",
-       "a little everywhere, so that nothing is missed"});
+      {"all on that letter, or it would be wrong", "a little everywhere, so that nothing is missed",
+       "on that letter and on one beside it"});
   const Looked looked = watch(model, options);
   report.at_least("largest weight on the letter or a neighbour", looked.near, 95, "%");
   report.answer(shape, 'b', looked.near >= 95,
@@ -190,7 +190,7 @@ void alignment(Reverser& model, const kit::Options& options, kit::Report& report
   report.figure("weight on the very letter", looked.weight_at, "%");
   report.figure("weight on the letter and its two neighbours", looked.weight_near, "%");
   report.answer(
-      exact, 'b', looked.weight_at > 30 && looked.weight_at < 95 && looked.weight_near > 80,
+      exact, 'c', looked.weight_at > 30 && looked.weight_at < 95 && looked.weight_near > 80,
       "The states beside a letter have read it too, so reading there costs nothing. Weights say which "
       "states were read, not where the letter stood.");
 }
