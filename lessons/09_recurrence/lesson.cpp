@@ -144,8 +144,8 @@ void compare(kit::Report& report, const char* name, CellKind kind, Step step, st
 void before_training(const kit::Options& options, kit::Report& report) {
   const kit::Question usual = report.ask(
       "cells at the usual start",
-      "At the usual start: a nudge to the last symbol moves the state by 1. How far does one forty steps "
-      "back?",
+      "Say that, at the usual start, a nudge to the last symbol moves the state by 1. How far does the same "
+      "nudge to the first symbol move it?",
       {"clearly in LSTM and GRU, hardly in the plain cell", "by about a tenth, in all three",
        "by less than a millionth, in all three"});
   const double open = sigmoid(scalar(3, DType::f64)).item();
