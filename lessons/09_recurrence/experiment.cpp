@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/core.hpp"
 #include "lessons/09_recurrence/recall.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "nn/embedding.hpp"

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "core/core.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/train/loop.hpp"

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/core.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/train/loop.hpp"
