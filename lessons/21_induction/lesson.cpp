@@ -131,7 +131,8 @@ struct AttentionOnly : Module {
   Linear output;
 };
 
-/// The same from plain ops, without the heads listed: head h of layer l is number 4 l + h.
+/// The same from plain ops. The heads listed say their mean over all sequences and places. Head h of layer l is
+/// number 4 l + h.
 Tensor by_hand(const AttentionOnly& model, const Indices& ids, const std::set<Size>& without = {}) {
   const Size time = ids.shape()[1];
   Tensor x = embedding(model.words.weight, ids);
@@ -141,14 +142,14 @@ Tensor by_hand(const AttentionOnly& model, const Indices& ids, const std::set<Si
     const Tensor placed = x + places;
     Tensor sum = x;
     for (Size h = 0; h < kHeads; ++h) {
-      if (without.count(layer * kHeads + h) != 0) continue;
       const auto own = [&](const Linear& all, int axis) {
         return transpose(slice(all.weight, axis, h * kHeadWidth, (h + 1) * kHeadWidth));
       };
       const Tensor q = matmul(placed, own(weights.query, 0)), k = matmul(placed, own(weights.key, 0));
       const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(kHeadWidth));
       const Tensor look = masked_softmax(scores, Mask::causal(time, time));  // A_h (B, T, T)
-      sum = sum + matmul(matmul(look, matmul(x, own(weights.value, 0))), own(weights.output, 1));
+      const Tensor said = matmul(matmul(look, matmul(x, own(weights.value, 0))), own(weights.output, 1));
+      sum = sum + (without.count(layer * kHeads + h) == 0 ? said : mean(said, {0, 1}));
     }
     x = sum;
   }
@@ -200,9 +201,9 @@ void train(AttentionOnly& model, const char* name, Draw draw, const kit::Options
 // places that come right after an earlier copy of the present symbol. Its *previous-token score* is the
 // weight on the place before. Nobody asked for either; they come when the loss falls, and not before.
 //
-// The upper layer ends with a head or two nearly as clean as the one made by hand. The lower layer does not:
-// its heads share the job, and each looks at the place before a few times as much, at most, as even weights
-// would. Is that enough for a note? No score can say; section 5 can.
+// Compare both scores with those of even weights. Does a head that looks at the place before only a few times
+// as much write a good enough note? And do heads share the job, or has one of them all of it? No score can
+// say; section 5 can.
 
 struct HeadScore {
   double induction = 0, previous = 0;
@@ -309,9 +310,10 @@ void show_stripes(const AttentionOnly& model, Size head, const kit::Options& opt
 //
 // A picture of weights shows what a head looks at. It does not show that the answer depends on it (lesson 11:
 // weights say where a model read, and it may have read for nothing). To know the cause, take it away and see
-// whether the effect goes: leave a head out of the sum, change nothing else, train nothing. If the induction
-// heads are what makes the loss small, then without them it must be as large as with one layer; and without
-// other heads it must stay.
+// whether the effect goes: take away what a head knows, change nothing else, train nothing. The head then says
+// its mean over all sequences and places, so that the sum keeps what this head usually adds, and nothing of
+// this sequence is left in it. If the induction heads are what makes the loss small, then without them it must
+// be large, and without other heads it must stay.
 
 void ablate(const AttentionOnly& model, const Sequences& test, const kit::Options& options,
             kit::Report& report) {
