@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/ops/pointwise.hpp"
 #include "lessons/03_training/spirals.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/linear.hpp"
