@@ -101,9 +101,8 @@ void with_nn(std::uint64_t seed, kit::Report& report) {
 //
 // The first look: the first loss is known beforehand. Set the last layer to zero. Then all logits are 0
 // whatever the point, each of C classes gets 1/C, and the loss must be −log 1/C = log C: 0.6931 for two. If
-// it is not, the number of classes is wrong, or the loss adds up where it should average, or it is given
-// probabilities for logits. (The layer still learns: the gradient of W₃ is (p − 1{y})ᵀ h₂ / B, and h₂ is not
-// zero.)
+// it is not, the number of classes is wrong, or the loss adds up where it should average. (The layer still
+// learns: the gradient of W₃ is (p − 1{y})ᵀ h₂ / B, and h₂ is not zero.)
 //
 // The second look: sixteen points, always the same, must be learned by heart. There are more than a thousand
 // weights for sixteen labels; if that does not work, nothing will.
@@ -240,7 +239,7 @@ void training(const Points& points, const kit::Options& options, kit::Report& re
 // the first loss, and learn one batch by heart, before you train. Momentum adds up what repeats; Adam has no
 // unit.
 //
-// Exercises: lessons/practise 3.
+// Exercises: lessons/practise 3 (soft labels; a descent that swings; figures to know beforehand; your engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   const Points points = draw_spirals(options.seed, 1, 1000);
