@@ -6,8 +6,8 @@
 //
 //     t_bc = (1 − ε) 1{c = y_b} + ε / C        loss = 1/B Σ_b Σ_c −t_bc log p_bc,    p = softmax(z)
 //
-// Derive ∂loss/∂z, (B, C) as the logits z, and write it down. one_hot(labels, C, type) is (B, C), with 1 at y_b
-// and 0 elsewhere; softmax(z, axis) you know.
+// Derive ∂loss/∂z, (B, C) as the logits z, and write it down. one_hot(labels, C, type) is (B, C), with 1 at
+// y_b and 0 elsewhere; softmax(z, axis) you know.
 #include "lessons/grader/answer.hpp"
 
 Tensor soft_gradient(const Tensor& z, const Indices& labels, double epsilon) {

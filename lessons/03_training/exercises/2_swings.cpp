@@ -29,7 +29,8 @@ std::vector<Tensor> walk_downhill(const std::function<Tensor(const Tensor&)>& lo
 //   0.71, 0.449, … It runs through the lowest point to −1 after nine steps, is back at 1 after nineteen, and
 //   swings so for ever. The rate is not too large: with a smaller one it swings more slowly.
 //
-// hint: The loss is ½ w², so g is w. After the second step w = 0.71 = 0.9 − 0.1 · 1.9. What is 1.9 the sum of?
+// hint: The loss is ½ w², so g is w. After the second step w = 0.71 = 0.9 − 0.1 · 1.9. What is 1.9 the sum
+//   of?
 // hint: w.grad() is 1 in the first step and 1.9 in the second, not 0.9. What does backward do with a gradient
 //   that is there already? Who clears it where optim/'s optimisers are used?
 // hint: There is w.clear_grad(). It belongs after the gradient was used, and before the next backward.

@@ -1,9 +1,9 @@
 // 3.3 first_losses: figures to know before a training
 // predict, 15 minutes
 //
-// Whoever knows a figure beforehand sees a mistake at once. Predict three losses (cross-entropy, averaged over
-// the batch, natural logarithms), and one step. Formulas are welcome: std::log(2.0), std::exp(1.0).
-// The step is that of an Adam whose author forgot to divide m and v by 1 − βᵗ, with β₁ = 0.9, β₂ = 0.999, and
+// Whoever knows a figure beforehand sees a mistake at once. Predict three losses (cross-entropy, averaged
+// over the batch, natural logarithms), and one step. Formulas are welcome: std::log(2.0), std::exp(1.0). The
+// step is that of an Adam whose author forgot to divide m and v by 1 − βᵗ, with β₁ = 0.9, β₂ = 0.999, and
 // without ε: w ← w − η m / √v.
 #include "lessons/grader/answer.hpp"
 
@@ -55,7 +55,8 @@ double first_step_without_correction() {
 //   often.
 // - return 1.75 * std::log(2.0);
 // + return std::log(4.0);
-// wrong: You averaged over the classes. The loss averages over points, and half of them are of the first class.
+// wrong: You averaged over the classes. The loss averages over points, and half of them are of the first
+//   class.
 // - return 1.75 * std::log(2.0);
 // + return 2.25 * std::log(2.0);
 // wrong: You took the logarithm of the mean probability. It is the logarithms that are averaged.
@@ -64,8 +65,8 @@ double first_step_without_correction() {
 // wrong: You counted in bits, with logarithms to base 2. The loss has natural ones: multiply by log 2.
 // - return 1.75 * std::log(2.0);
 // + return 1.75;
-// wrong: With logits it could come as near to 0 as you like. But probabilities lie between 0 and 1, so the true
-//   class can be ahead of the others by no more than 1.
+// wrong: With logits it could come as near to 0 as you like. But probabilities lie between 0 and 1, so the
+//   true class can be ahead of the others by no more than 1.
 // - return std::log(std::exp(1.0) + 9) - 1;
 // + return 0;
 // wrong: That is the first loss: with all probabilities 1/10 nothing differs. It is then, and only then, that
@@ -75,11 +76,12 @@ double first_step_without_correction() {
 // wrong: That is for two classes, 1 against 0. Ten classes have nine zeros, and each counts e⁰ = 1.
 // - return std::log(std::exp(1.0) + 9) - 1;
 // + return std::log(std::exp(1.0) + 1) - 1;
-// wrong: You left out the nine others, or gave them e^{−∞}. They have probability 0, and as a logit 0 is e⁰ = 1.
+// wrong: You left out the nine others, or gave them e^{−∞}. They have probability 0, and as a logit 0 is e⁰ =
+//   1.
 // - return std::log(std::exp(1.0) + 9) - 1;
 // + return std::log(std::exp(1.0) + 9);
-// wrong: That is Adam's first step as it should be: with the correction g / √g² is ±1. Without it m and v are too
-//   small, and not by the same factor.
+// wrong: That is Adam's first step as it should be: with the correction g / √g² is ±1. Without it m and v are
+//   too small, and not by the same factor.
 // - return 0.1 / std::sqrt(0.001);
 // + return 1;
 // wrong: The root is missing: v is a thousandth of g², but the step is divided by √v.

@@ -5,8 +5,8 @@
 // since a long p comes in several pieces. a and b are packed: for each p = 0 … depth − 1 come 3 numbers of a,
 // one for each row, and 2 vectors of b. A row of c begins `stride` floats after the one before.
 //
-// load(from), store(to, x), Vector(number) and multiply_add(x, y, z) = x y + z are below. Keep the six sums in
-// an array Vector sum[3][2], and write to c once, at the end.
+// load(from), store(to, x), Vector(number) and multiply_add(x, y, z) = x y + z are below. Keep the six sums
+// in an array Vector sum[3][2], and write to c once, at the end.
 #include "core/simd/lanes.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -39,14 +39,15 @@ void add_tile(const float* a, const float* b, float* c, Size depth, Size stride)
   //]
 }
 
-// hint: How many loads, and how many multiply-adds, does one p need? The loop over p is the outer one: which sums
-//   live on from one p to the next?
-// hint: Three parts: the six sums begin with what stands in c; for each p load two vectors of b, and for each row one
-//   number of a, Vector(a[____]); at the end store the six sums at c + r * ____ + v * ____.
-// hint: In the loop over p: sum[r][v] = multiply_add(left, right, sum[r][v]) for all six, then a += 3 and b += 2 *
-//   kLanes.
+// hint: How many loads, and how many multiply-adds, does one p need? The loop over p is the outer one: which
+//   sums live on from one p to the next?
+// hint: Three parts: the six sums begin with what stands in c; for each p load two vectors of b, and for each
+//   row one number of a, Vector(a[____]); at the end store the six sums at c + r * ____ + v * ____.
+// hint: In the loop over p: sum[r][v] = multiply_add(left, right, sum[r][v]) for all six, then a += 3 and b
+//   += 2 * kLanes.
 //
-// wrong: What stood in c before is lost: the sums begin with 0. A long p comes in pieces, and each adds its part.
+// wrong: What stood in c before is lost: the sums begin with 0. A long p comes in pieces, and each adds its
+//   part.
 // - for (int v = 0; v < 2; ++v) sum[r][v] = load(c + r * stride + v * kLanes);
 // + for (int v = 0; v < 2; ++v) sum[r][v] = Vector(0.0F);
 // wrong: Both vectors of a row got the same half of b. The second vector begins kLanes floats further on.
@@ -72,8 +73,8 @@ void add_tile(const float* a, const float* b, float* c, Size depth, Size stride)
 // wrong: The first row of a serves for all rows of c. Each row r has its own number, a[r].
 // - const Vector left(a[r]);  // one number, in all lanes
 // + const Vector left(a[0]);
-// wrong: The result is right, but it was computed one number at a time. Each multiply-add should fill all lanes:
-//   load two vectors of b, and a number of a as a vector of equal lanes.
+// wrong: The result is right, but it was computed one number at a time. Each multiply-add should fill all
+//   lanes: load two vectors of b, and a number of a as a vector of equal lanes.
 // - Vector sum[3][2];
 // - for (int r = 0; r < 3; ++r)
 // - for (int v = 0; v < 2; ++v) sum[r][v] = load(c + r * stride + v * kLanes);

@@ -34,15 +34,17 @@ double speed_of_the_update_in_memory() {
   //]
 }
 
-// hint: Write down for one turn of the loop: which numbers come from memory, which go there, what is computed?
-// hint: The tile does 6 · 2 · 8 multiply-adds for one p, and loads ____ floats of 4 bytes. Its sums do not move.
+// hint: Write down for one turn of the loop: which numbers come from memory, which go there, what is
+//   computed?
+// hint: The tile does 6 · 2 · 8 multiply-adds for one p, and loads ____ floats of 4 bytes. Its sums do not
+//   move.
 // hint: Speed is at most the smaller one of the peak and intensity × ____.
 //
 // wrong: That is for floats of 4 bytes. A double has 8, so the same two operations move twice as much.
 // - return 2 / 16.0;
 // + return 2 / 8.0;
-// wrong: Half of what is right. Either you counted a multiply-add as one operation, and it is a product and a sum,
-//   or you let the sum come and go: it stays in a register.
+// wrong: Half of what is right. Either you counted a multiply-add as one operation, and it is a product and a
+//   sum, or you let the sum come and go: it stays in a register.
 // - return 2 / 16.0;
 // + return 1 / 16.0;
 // wrong: y moves twice: it is loaded, and it is stored. With x that is three floats.
@@ -54,8 +56,8 @@ double speed_of_the_update_in_memory() {
 // wrong: A multiply-add counts as two operations, in the update too.
 // - return 2 / 12.0;
 // + return 1 / 12.0;
-// wrong: You let each multiply-add load its own two numbers. That is what the tile is for: a vector of b serves
-//   6 rows, a number of a two vectors.
+// wrong: You let each multiply-add load its own two numbers. That is what the tile is for: a vector of b
+//   serves 6 rows, a number of a two vectors.
 // - return 2 * 6 * 16 / (4.0 * (16 + 6));
 // + return 1 / 4.0;
 // wrong: You counted the vectors as one number each. Each has 8 lanes, in its operations and in its bytes.

@@ -4,8 +4,8 @@
 // Which of several programs is the fastest? runs[i]() runs program i once and returns the seconds that it
 // took. Other programs come and go on the same machine: for a while, every run then takes longer. They can
 // make a run slower, never faster. Let each program run `rounds` times, in such an order that a disturbance
-// which is shorter than half of the whole race cannot hit all runs of one program, and return one time for
-// each program: what it needs if nobody disturbs it.
+// no longer than half of the race cannot hit all runs of one program, and return one time for each program:
+// what it needs if nobody disturbs it.
 #include "lessons/grader/answer.hpp"
 
 std::vector<double> race(const std::vector<std::function<double()>>& runs, int rounds) {
@@ -22,13 +22,13 @@ std::vector<double> race(const std::vector<std::function<double()>>& runs, int r
 
 // hint: A program took 3, 9, 3.1 and 20 milliseconds. Which of them tells most about the program, and which
 //   about its neighbours?
-// hint: If each program has all its runs one after the other, a disturbance of that length hits one program and
-//   spares the others. Which loop must be the outer one?
-// hint: Start from std::numeric_limits<double>::infinity() for each, and in each round best[i] = std::min(best[i],
-//   ____) for every i.
+// hint: If each program has all its runs one after the other, a disturbance of that length hits one program
+//   and spares the others. Which loop must be the outer one?
+// hint: Start from std::numeric_limits<double>::infinity() for each, and in each round best[i] =
+//   std::min(best[i], ____) for every i.
 //
-// wrong: You took the mean. A single disturbed run moves it; what disturbs only adds, so the smallest time is the
-//   one to trust.
+// wrong: You took the mean. A single disturbed run moves it; what disturbs only adds, so the smallest time is
+//   the one to trust.
 // - std::vector<double> best(runs.size(), std::numeric_limits<double>::infinity());
 // - for (int round = 0; round < rounds; ++round)     // outside: so all take turns
 // - for (std::size_t i = 0; i < runs.size(); ++i)  // each once a round
@@ -50,8 +50,8 @@ std::vector<double> race(const std::vector<std::function<double()>>& runs, int r
 // wrong: All times are 0: your smallest time so far begins with 0, and nothing is faster than that.
 // - std::vector<double> best(runs.size(), std::numeric_limits<double>::infinity());
 // + std::vector<double> best(runs.size(), 0.0);
-// wrong: Each program has all its runs one after the other, so one disturbance spoils all runs of one program.
-//   Let them take turns.
+// wrong: Each program has all its runs one after the other, so one disturbance spoils all runs of one
+//   program. Let them take turns.
 // - for (int round = 0; round < rounds; ++round)     // outside: so all take turns
 // - for (std::size_t i = 0; i < runs.size(); ++i)  // each once a round
 // + for (std::size_t i = 0; i < runs.size(); ++i)
