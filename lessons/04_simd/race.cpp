@@ -1,0 +1,180 @@
+#include "lessons/04_simd/race.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "core/core.hpp"
+#include "core/simd/runtime/arch.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "lessons/kit/check/agreement.hpp"
+
+namespace tapestry::lesson04 {
+
+namespace {
+
+constexpr Size kFewRows = 8;  // of three_loops
+
+/// reordered, with its lanes written out.
+[[gnu::noinline]] void lanes_by_hand(const float* a, const float* b, float* c, Size n) {
+  for (Size i = 0; i < n; ++i) {
+    for (Size j = 0; j < n; ++j) c[i * n + j] = 0;
+    for (Size p = 0; p < n; ++p) {
+      const Vector factor(a[i * n + p]);
+      for (Size j = 0; j < n; j += kLanes)
+        store(c + i * n + j, multiply_add(factor, load(b + p * n + j), load(c + i * n + j)));
+    }
+  }
+}
+
+[[gnu::noinline]] float add_up(Size steps, float term) {
+  float sum = 0;
+  for (Size step = 0; step < steps; ++step) sum += term;
+  return sum;
+}
+
+Timed chain_of_additions() {
+  constexpr Size kSteps = 20'000;
+  return {2e-9 * kSteps, [] { seen = add_up(kSteps, half); }};
+}
+
+double share_of_allowed_error(const Tensor& a, const Tensor& b, const Tensor& c) {
+  const Tensor a64 = a.to(DType::f64), b64 = b.to(DType::f64);
+  const Tensor allowed = static_cast<double>(a.size(0)) * 0x1p-24 * matmul(abs(a64), abs(b64));
+  return kit::largest((c.to(DType::f64) - matmul(a64, b64)) / allowed);
+}
+
+}  // namespace
+
+Race::Race(const Products& products, const Intensities& intensities, const kit::Options& options)
+    : additions(chain_of_additions()), memory(options.smoke), three_loops_(products.three_loops) {
+  simd::set_thread_count(1);
+  const Size n = options.smoke ? 128 : 256;
+  a = random_normal({n, n}, options.seed);
+  b = random_normal({n, n}, options.seed + 1);
+  for (int i = 0; i < 6; ++i) c.push_back(zeros({n, n}));
+  const float *pa = a.data<float>(), *pb = b.data<float>();
+  const auto into = [this](std::size_t i) { return c[i].mutable_data<float>(); };
+  const auto billions = [n](Size rows) { return 2e-9 * static_cast<double>(rows * n * n); };
+  runners = {{"three loops",
+              1.0 / 4,
+              {billions(kFewRows), [=] { products.three_loops(pa, pb, into(0), n, kFewRows); }}},
+             {"reordered", 1.0 / 6, {billions(n), [=] { products.reordered(pa, pb, into(1), n); }}},
+             {"lanes by hand", 1.0 / 6, {billions(n), [=] { lanes_by_hand(pa, pb, into(2), n); }}},
+             {"batches", intensities.batches, {billions(n), [=] { products.batches(pa, pb, into(3), n); }}},
+             {"blocked",
+              intensities.blocked,
+              {billions(n), [=, this] { products.blocked(pa, pb, into(4), n, packed_); }}},
+             {"core's", intensities.core, {billions(n), [this] { c[5] = matmul(a, b); }}}};
+}
+
+void Race::run(Size rounds) {
+  std::vector<Timed*> all = {&one_lane.timed, &additions};
+  for (Chains& one : chains) all.push_back(&one.timed);
+  for (Runner& one : runners) all.push_back(&one.timed);
+  for (Level& one : memory.levels()) all.insert(all.end(), {&one.read, &one.update});
+  kit::take_turns(all, rounds);
+  const Size n = a.size(0);
+  three_loops_(a.data<float>(), b.data<float>(), c[0].mutable_data<float>(), n, n);
+}
+
+Peak Race::peak() const {
+  double speed = 0;
+  for (const Chains& one : chains) speed = std::max(speed, one.timed.best);
+  for (const Chains& one : chains)
+    if (one.timed.best >= 0.95 * speed) return {speed, one.count};
+  return {speed, 0};
+}
+
+double Race::of(std::string_view name) const {
+  for (const Runner& one : runners)
+    if (name == one.name) return one.timed.best;
+  throw std::logic_error("no runner is called " + std::string(name));
+}
+
+void print_lanes(const std::vector<float>& x, const std::vector<float>& y) {
+  fmt::print("  {}: {} floats in a register\n  x         ", simd::arch_name(), x.size());
+  for (const float value : x) fmt::print("{:>5}", value);
+  fmt::print("\n  10 x + 1  ");
+  for (const float value : y) fmt::print("{:>5}", value);
+  fmt::print("   in one instruction\n");
+}
+
+void show_chains(const std::vector<Chains>& chains, double peak, const kit::Options& options) {
+  kit::Chart chart{"Independent chains of multiply-adds", "chains", "billion operations a second"};
+  kit::Series series{"all lanes", {0}, {0}};  // no chain does nothing
+  for (const Chains& one : chains) {
+    fmt::print("  {:>2} chains  {:6.1f} GFLOP/s\n", one.count, one.timed.best);
+    series.x.push_back(one.count);
+    series.y.push_back(one.timed.best);
+  }
+  chart.series.push_back(series);
+  chart.levels.push_back({peak, "peak"});
+  kit::show(chart, options.out / "chains.svg");
+}
+
+bool show_products(const Race& race, kit::Report& report) {
+  const auto n = static_cast<double>(race.a.size(0));
+  const double peak = race.peak().speed;
+  fmt::print("  {0} × {0} floats, on one thread, and core's for comparison\n", n);
+  fmt::print("                       ms   GFLOP/s   of the peak   error, of what rounding allows\n");
+  bool right = true;
+  for (std::size_t i = 0; i < race.runners.size(); ++i) {
+    const Runner& one = race.runners[i];
+    const double speed = one.timed.best, error = share_of_allowed_error(race.a, race.b, race.c[i]);
+    fmt::print("  {:<15} {:8.3f}  {:8.1f}  {:10.1f} %   {:.2f}\n", one.name, 2e-6 * n * n * n / speed, speed,
+               100 * speed / peak, error);
+    right &= error <= 1;
+  }
+  const double alone = race.of("reordered"), by_hand = race.of("lanes by hand");
+  report.note(
+      alone >= 0.6 * by_hand
+          ? "The compiler found the lanes of reordered by itself."
+          : fmt::format("The compiler left lanes of reordered unused: by hand it is {:.1f} times as fast.",
+                        by_hand / alone));
+  return right;
+}
+
+void show_limits(Race& race, kit::Report& report) {
+  const std::vector<Level>& levels = race.memory.levels();
+  for (const Level& one : levels) report.figure(one.name, one.bandwidth(), "GB/s");
+  const double loops = race.of("three loops"), chain = race.one_lane.timed.best;
+  report.figure("three loops, of one chain of multiply-adds", 100 * loops / chain, "%");
+  report.figure("three loops, of one chain of additions", 100 * loops / race.additions.best, "%");
+  const Runner &reordered = race.runners[1], &batches = race.runners[3];
+  report.figure("reordered, of the first cache's slope",
+                100 * reordered.timed.best / (levels[0].bandwidth() * reordered.intensity), "%");
+  report.figure("batches, of the second cache's slope",
+                100 * batches.timed.best / (levels[1].bandwidth() * batches.intensity), "%");
+}
+
+void show_roofline(Race& race, const kit::Options& options) {
+  const double peak = race.peak().speed;
+  kit::Chart roofline{"Roofline of one core", "operations per byte loaded or stored",
+                      "billion operations a second"};
+  roofline.x_scale = roofline.y_scale = kit::Scale::log;
+  for (const Level& one : race.memory.levels()) {
+    kit::Series roof{one.name, {}, {}};
+    for (int point = 0; point <= 60; ++point) {
+      roof.x.push_back(0.1 * std::pow(50.0, point / 60.0));
+      roof.y.push_back(std::min(peak, roof.x.back() * one.bandwidth()));
+    }
+    roofline.series.push_back(roof);
+  }
+  for (const Runner& one : race.runners)
+    if (one.name != std::string_view("lanes by hand"))  // it would hide reordered
+      roofline.series.push_back({one.name, {one.intensity}, {one.timed.best}, kit::Mark::points});
+  // The chain that three_loops is nearer to.
+  const double loops = race.of("three loops"), chain = race.one_lane.timed.best, adds = race.additions.best;
+  if (std::abs(std::log(loops / adds)) < std::abs(std::log(loops / chain)))
+    roofline.levels.push_back({adds, "one lane, one chain of additions"});
+  else
+    roofline.levels.push_back({chain, "one lane, one chain of multiply-adds"});
+  kit::show(roofline, options.out / "roofline.svg");
+}
+
+}  // namespace tapestry::lesson04
