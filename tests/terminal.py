@@ -1,9 +1,12 @@
 """Programs on a pseudo-terminal, for tests: keys are pressed, and text is waited for."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
+import termios
 import time
 
 
@@ -35,6 +38,9 @@ class Terminal:
                     self.text += os.read(self.screen, 65536).decode(errors="replace")
                 except OSError:
                     pass
+
+    def resize(self, columns, rows=40):
+        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def press(self, key):
         os.write(self.screen, key.encode())

@@ -21,17 +21,18 @@ void print(const std::string& text) { fmt::print("{}", text); }
 int practise(const std::vector<std::string>& words, std::optional<std::uint64_t> seed,
              const VerifyOptions& verifying) {
   static const std::vector<std::string> kCommands{"list", "hint", "solution", "reset", "check", "verify"};
+  const bool verifies = !words.empty() && words[0] == "verify";
   std::string command, which;
   if (!words.empty() && std::find(kCommands.begin(), kCommands.end(), words[0]) != kCommands.end())
     command = words[0];
   if (words.size() > (command.empty() ? 0U : 1U)) which = words[command.empty() ? 0 : 1];
-  if (words.size() > (command.empty() ? 1U : 2U))
+  if (!verifies && words.size() > (command.empty() ? 1U : 2U))
     throw kit::UsageError(
         fmt::format("\"{}\" is one word too many: name one lesson or exercise", words.back()));
 
   Desk desk(kit::project_folder().empty() ? "." : kit::project_folder(), TAPESTRY_BUILD_DIR);
   const kit::Terminal terminal = kit::Terminal::of(1);
-  if (command == "verify") return verify(desk, which, verifying) ? kit::kMet : kit::kMissed;
+  if (verifies) return verify(desk, {words.begin() + 1, words.end()}, verifying) ? kit::kMet : kit::kMissed;
   if (command == "list") {
     print(desk.list(terminal));
     return kit::kMet;
@@ -65,12 +66,12 @@ int main(int argc, char** argv) {
       "  practise solution [11.2] the solution\n"
       "  practise reset [11.2]    starts afresh; the old file is kept under another name\n"
       "  practise check [11.2]    judges once: 0 right, 1 not yet, 2 a bad option or file\n"
-      "  practise verify [11.2]   for authors: tries holes, solutions and wrong answers",
+      "  practise verify [11.2 …] for authors: tries holes, solutions and wrong answers of some or of all",
       "practise");
   std::vector<std::string> words;
   std::optional<std::uint64_t> seed;
   VerifyOptions verifying;
-  app.add_option("what", words, "a lesson, an exercise or a command")->expected(0, 3);
+  app.add_option("what", words, "a lesson, an exercise or a command")->expected(0, -1);
   app.add_option("--seed", seed, "of the examples; another at each check by default");
   app.add_option("--seeds", verifying.seeds,
                  "verify: how many seeds each solution and wrong answer is tried with")

@@ -11,9 +11,9 @@ struct VerifyOptions {
   int changes = 0;
 };
 
-/// Of one exercise, one lesson ("11"), or all (""). Prints a line for each fault and a table at the end; true
+/// Of the exercises ("11.2") and lessons ("11") that are named, or of all. Prints a line for each fault and a table at the end; true
 /// if there is no fault. Changes that pass are printed, and are no fault: somebody judges whether they change
 /// anything.
-bool verify(const Desk& desk, const std::string& which, const VerifyOptions& options);
+bool verify(const Desk& desk, const std::vector<std::string>& which, const VerifyOptions& options);
 
 }  // namespace tapestry::grader

@@ -58,18 +58,37 @@ char key_within(int milliseconds) {
   return count == 1 ? key : kEnd;
 }
 
-void show(const std::string& text) {
-  kit::Wrap wrap;
-  const std::string rows =
-      wrap(text, kit::Terminal::of(1).columns) + wrap("\n", kit::Terminal::of(1).columns);
-  std::fwrite(rows.data(), 1, rows.size(), stdout);
-  std::fflush(stdout);
-}
+/// What stands on the terminal, drawn again where its width changes.
+class Screen {
+ public:
+  void show(const std::string& text) {
+    text_ += text + "\n";
+    write(text + "\n");
+  }
+  void show_anew(const std::string& text) {
+    if (kit::Terminal::of(1).interactive) std::fputs("\x1b[2J\x1b[3J\x1b[H", stdout);
+    text_.clear();
+    show(text);
+  }
+  void follow_width() {
+    if (text_.empty() || kit::Terminal::of(1).columns == columns_) return;
+    std::string text = std::move(text_);
+    text.pop_back();
+    show_anew(text);
+  }
 
-void show_anew(const std::string& text) {
-  if (kit::Terminal::of(1).interactive) std::fputs("\x1b[2J\x1b[3J\x1b[H", stdout);
-  show(text);
-}
+ private:
+  void write(const std::string& text) {
+    columns_ = kit::Terminal::of(1).columns;
+    kit::Wrap wrap;
+    const std::string rows = wrap(text, columns_);
+    std::fwrite(rows.data(), 1, rows.size(), stdout);
+    std::fflush(stdout);
+  }
+
+  std::string text_;
+  int columns_ = 0;
+};
 
 std::string keys(bool solved) {
   return fmt::format(
@@ -83,19 +102,26 @@ void watch(Desk& desk, const Exercise& first) {
   watch_for_interrupts();
   const RawKeys raw;
   const Exercise* exercise = &first;
-  std::string page, asked;  // what stands on the screen; the key that wants a second press
+  Screen screen;
+  std::string asked;  // the key that wants a second press
   Verdict last;
   Saved seen;
 
   const auto judge = [&] {
     const kit::Terminal terminal = kit::Terminal::of(1);
     seen = saved(desk.file_of(*exercise));  // before reading: a save in the meantime is judged again
-    show("judging …");
-    const Desk::Checked checked = desk.check(*exercise, terminal);
+    screen.show("judging …");
+    Desk::Checked checked;
+    try {
+      checked = desk.check(*exercise, terminal);
+    } catch (const std::exception& error) {  // the disk is full, say: the next save tries again
+      last = {};
+      return screen.show_anew(fmt::format("{}\n\n{}", error.what(), keys(false)));
+    }
     if (checked.verdict.kind == Verdict::Kind::interrupted) return;
     last = checked.verdict;
-    page = desk.begin(*exercise, terminal) + "\n" + checked.text;
-    show_anew(page + fmt::format("\n({:.1f} s)  ", last.seconds) + keys(last.passed()));
+    screen.show_anew(desk.begin(*exercise, terminal) + "\n" + checked.text +
+                     fmt::format("\n({:.1f} s)  ", last.seconds) + keys(last.passed()));
   };
 
   desk.begin(*exercise, kit::Terminal::of(1));
@@ -112,6 +138,7 @@ void watch(Desk& desk, const Exercise& first) {
       } else if (!prepared) {
         prepared = !desk.examiner().prepare(*exercise);
       }
+      screen.follow_width();
       continue;
     }
     const bool again = !asked.empty() && asked[0] == key;
@@ -124,32 +151,32 @@ void watch(Desk& desk, const Exercise& first) {
           judge();
           prepared = false;
         } else {
-          show("Every exercise is solved.");
+          screen.show("Every exercise is solved.");
         }
         break;
       case 'h':
-        show(desk.hint(*exercise));
+        screen.show(desk.hint(*exercise));
         break;
       case 's':
         if (last.passed() || again) {
-          show(desk.solution(*exercise));
+          screen.show(desk.solution(*exercise));
         } else {
-          show("The solution tells all. Press s again to see it, or h for a hint.");
+          screen.show("The solution tells all. Press s again to see it, or h for a hint.");
           asked = "s";
         }
         break;
       case 'c':
-        show(last.details.empty() ? "Nothing was printed." : last.details);
+        screen.show(last.details.empty() ? "Nothing was printed." : last.details);
         break;
       case 'l':
-        show(desk.list(kit::Terminal::of(1)));
+        screen.show(desk.list(kit::Terminal::of(1)));
         break;
       case 'r':
         if (again) {
-          show(desk.reset(*exercise));
+          screen.show(desk.reset(*exercise));
           judge();
         } else {
-          show("Press r again to start this exercise afresh; your file is kept under another name.");
+          screen.show("Press r again to start this exercise afresh; your file is kept under another name.");
           asked = "r";
         }
         break;
@@ -157,7 +184,7 @@ void watch(Desk& desk, const Exercise& first) {
       case kEnd:
         return;
       default:
-        show(keys(false));
+        screen.show(keys(false));
         break;
     }
   }

@@ -41,6 +41,16 @@ void write(const fs::path& file, const std::string& text) {
   if (content(file) != text) kit::write_atomically(file, text);
 }
 
+/// Throws Error where the compiler or linker failed since it could not write: that is no fault of the answer.
+void refuse_full_disk(const std::string& output) {
+  for (const char* sign : {"No space left on device", "File too large", "Disk quota exceeded"})
+    if (const std::size_t at = output.find(sign); at != std::string::npos) {
+      const std::size_t begin = output.rfind('\n', at) + 1;
+      fail("the compiler cannot write the program of your answer, is the disk full? It says: {}",
+           output.substr(begin, output.find('\n', at) - begin));
+    }
+}
+
 }  // namespace
 
 std::string content(const fs::path& file) {
@@ -151,6 +161,7 @@ Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
           kCompileLimit, {{"LC_ALL", "C"}});
   Program result{{}, made.output, made.interrupted, made.seconds};
   if (made.interrupted || made.timed_out) return result;
+  if (!made.ok()) refuse_full_disk(made.output);
   if (made.ok()) result.file = program;
   write(log, made.output);
   write(stamp_file, now);

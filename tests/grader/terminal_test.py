@@ -7,7 +7,9 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,6 +54,12 @@ void judge(Judge& judge) {{
   }});
 }}
 """
+
+
+def full_disk(size):
+    """In the child: no file can become larger, as on a disk that is full."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 class Practise(unittest.TestCase):
@@ -170,6 +178,20 @@ class Practise(unittest.TestCase):
         self.assertEqual(progress["current"], "91.2")
         self.assertTrue(progress["exercises"]["91.1"]["solved"])
 
+    def test_a_changed_width_draws_the_page_anew(self):
+        terminal = self.terminal()
+        terminal.resize(100)
+        terminal.wait_for("Waiting for a save(.*\n)*.*q quit")
+        terminal.press("h")
+        terminal.wait_for("The first hint")
+        terminal.resize(40)
+        drawn = terminal.wait_for("91.1 two times x(.*\n)*.*Waiting for a save(.*\n)*.*q\\s+quit(.*\n)*.*The first hint.*\n")
+        self.assertTrue(all(len(line) <= 40 for line in drawn.split("\n")), drawn)
+        self.answer.write_text(self.write("  return 2 * x;"))
+        terminal.wait_for("is solved")
+        terminal.press("q")
+        self.assertEqual(terminal.ended(), 0)
+
     def test_interrupt_while_it_judges(self):
         self.practise()
         self.answer.write_text(self.write("  while (x > 0) x += 1;\n  return x;"))
@@ -193,6 +215,64 @@ class Practise(unittest.TestCase):
         ended = self.practise()
         self.assertEqual(ended.returncode, 2)
         self.assertEqual((self.course / "practise").read_text(), "in the way")
+
+    def test_full_disk(self):
+        self.practise()
+        answer = self.write("  return 2 * x;")
+        self.answer.write_text(answer)
+        progress = (self.course / "practise/.state/progress.json").read_text()
+        for size in (0, 60000):  # bytes that a file may have: of nothing, or of no program
+            ended = self.practise("check", "--seed", str(size), preexec_fn=lambda: full_disk(size))
+            self.assertEqual(ended.returncode, 2, ended.stdout + ended.stderr)
+            self.assertRegex(ended.stderr, r"practise: .*(full|File too large|cannot be written)")
+            self.assertEqual(self.answer.read_text(), answer)
+            self.assertEqual(json.loads((self.course / "practise/.state/progress.json").read_text()), json.loads(progress))
+        shutil.rmtree(self.course / "practise/.state")
+        (self.course / "practise/.state").write_text("in the way")
+        self.assertEqual(self.terminal().ended(), 2)
+        (self.course / "practise/.state").unlink()
+        self.assertEqual(self.practise("check").returncode, 0)
+
+    def test_a_save_that_cannot_be_judged_is_judged_at_the_next(self):
+        terminal = self.terminal()
+        terminal.wait_for("Waiting for a save(.*\n)*.*q quit")
+        state = self.course / "practise/.state"
+        state.rename(self.course / "aside")
+        state.write_text("in the way")
+        self.answer.write_text(self.write("  return x + x;"))
+        terminal.wait_for("state(.*\n)*.*Waiting for a save(.*\n)*.*q quit")
+        state.unlink()
+        (self.course / "aside").rename(state)
+        self.answer.write_text(self.write("  return 2 * x;"))
+        terminal.wait_for("91.1 is solved")
+        terminal.press("q")
+        self.assertEqual(terminal.ended(), 0)
+
+    def test_the_engines_pieces(self):
+        folder = self.course / "lessons/91_tests/exercises"
+        for path in folder.iterdir():
+            text = path.read_text().replace("limit 4 s", f"piece {path.stem[2:]}.hpp")
+            text = text.replace("double twice", "inline double twice")
+            if path.stem == "2_thrice":
+                text = text.replace("#include", '#include "engine/twice.hpp"\n#include', 1)
+                text = text.replace("3 * x", "twice(x) + x")
+            path.write_text(text)
+        self.assertIn("It builds on the engine's twice.hpp (ours).", self.practise("91.2").stdout)
+        thrice = self.course / "practise/91_tests/2_thrice.cpp"
+        thrice.write_text(thrice.read_text().replace("return not_written_yet();", "return twice(x) + x;"))
+        self.assertIn("91.2 is solved", self.practise("check", "91.2").stdout)  # on ours
+        self.practise("91.1")
+        self.answer.write_text(self.write("  return x + x;  // mine"))
+        self.assertIn("It is a piece of your engine now: practise/engine/twice.hpp",
+                      self.practise("check", "91.1").stdout)
+        self.assertIn("// mine", (self.course / "practise/engine/twice.hpp").read_text())
+        self.assertIn("twice.hpp (yours).", self.practise("91.2").stdout)
+        kept = self.course / "practise/engine/twice.hpp"
+        kept.write_text(kept.read_text().replace("x + x", "x * x"))  # theirs is what counts now …
+        self.assertIn("✗ is right at 3", self.practise("check", "91.2").stdout)
+        verified = self.practise("verify", "91.2", "91.1")  # … for their answer, and for nothing else
+        self.assertEqual(verified.returncode, 0, verified.stdout)
+        self.assertIn("2 exercises: 2 holes fail as they should", verified.stdout)
 
     def test_editors_are_told(self):
         self.practise()

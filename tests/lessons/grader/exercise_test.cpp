@@ -101,6 +101,22 @@ TEST_CASE("the given file, the solution and wrong answers come from one source",
   CHECK(exercise.with(exercise.wrong[1]) == head + "  return x;\n  // ↑\n}\n");
 }
 
+TEST_CASE("a piece of the engine is a header, and names those that it builds on", "[grader]") {
+  std::string text = kSource;
+  text.replace(text.find("limit 20 s"), 10, "limit 20 s, fast, piece half_of.hpp");
+  text.replace(text.find("#include"), 0, "#include \"engine/tape.hpp\"\n#include \"engine/shapes.hpp\"\n");
+  const Exercise exercise = Course().read(text);
+  CHECK(exercise.piece == "half_of.hpp");
+  CHECK(exercise.fast);
+  CHECK(exercise.limit == 20);
+  CHECK(holds(exercise.given(), "// implement, about 5 minutes; part of your engine: engine/half_of.hpp\n"));
+  CHECK(pieces_in(exercise.given()) == std::vector<std::string>{"tape.hpp", "shapes.hpp"});
+  CHECK(pieces_in(kSource).empty());
+  CHECK(Course().read(kSource).piece.empty());
+  CHECK(holds(Course().refusal("limit 20 s", "piece ../tape.hpp"), "2_half.cpp:2: the second line is"));
+  CHECK(holds(Course().refusal("limit 20 s", "piece tape"), "2_half.cpp:2: the second line is"));
+}
+
 TEST_CASE("a source of another form is refused with its line", "[grader]") {
   Course course;
   CHECK(holds(course.refusal("// 3.2 half:", "// half:"), "2_half.cpp:1: an exercise begins with"));

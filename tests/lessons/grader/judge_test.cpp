@@ -42,6 +42,15 @@ TEST_CASE("the judge names the first row that differs", "[grader]") {
   CHECK(fault.behaviour == std::vector<double>{1, 2, 3, 4, 7, 8});
 }
 
+TEST_CASE("what is no number is shown as NaN, with either sign", "[grader]") {
+  const double nan = std::nan("");
+  const Fault fault = fault_of([&](Judge& judge) {
+    judge.same({nan, std::copysign(nan, -1.0), -0.0, -kInf}, {1.0, 2.0, 0.0, 4.0}, "row", 1e-9);
+  });
+  CHECK(fault.came == "NaN  NaN  0  -inf");
+  CHECK(fault.expected == "1  2  0  4");
+}
+
 TEST_CASE("of long rows the judge shows the part around the difference", "[grader]") {
   std::vector<double> values(100, 1.0), wrong(100, 1.0);
   wrong[50] = 2;

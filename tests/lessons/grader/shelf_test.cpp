@@ -73,6 +73,43 @@ TEST_CASE("a change of the exercise is told once, and the answer stays", "[grade
   CHECK_FALSE(shelf.changed(after));
 }
 
+TEST_CASE("a piece of the engine is kept, and an edited one is set aside before a new one", "[grader]") {
+  Place place;
+  Exercise exercise = place.exercise(), other = place.exercise(), none = place.exercise();
+  exercise.piece = "half.hpp";
+  other.piece = "twice.hpp";
+  const std::vector<Exercise> all{other, exercise, none};
+  const Shelf shelf(place.root.path());
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& file : fs::directory_iterator(place.root / "practise/engine"))
+      names.push_back(file.path().filename());
+    return names.size();
+  };
+  CHECK_FALSE(shelf.has_piece("half.hpp"));
+  CHECK(shelf.keep_piece(exercise, "first\n", all) == "practise/engine/half.hpp");
+  CHECK(shelf.has_piece("half.hpp"));
+  CHECK(content(place.root / "practise/engine/half.hpp") == "#pragma once\nfirst\n");
+  const std::string whole = content(place.root / "practise/engine.hpp");
+  CHECK(whole.find("#include \"engine/half.hpp\"") != std::string::npos);
+  CHECK(whole.find("twice.hpp") == std::string::npos);  // not written yet
+
+  shelf.keep_piece(exercise, "second\n", all);  // nobody edited the first: its exercise has it
+  CHECK(content(place.root / "practise/engine/half.hpp") == "#pragma once\nsecond\n");
+  CHECK(files() == 1);
+  std::ofstream(place.root / "practise/engine/half.hpp") << "by hand";
+  shelf.keep_piece(exercise, "third\n", all);
+  CHECK(content(place.root / "practise/engine/half.hpp") == "#pragma once\nthird\n");
+  REQUIRE(files() == 2);
+  for (const auto& file : fs::directory_iterator(place.root / "practise/engine"))
+    if (file.path().filename() != "half.hpp") CHECK(content(file.path()) == "by hand");
+
+  shelf.keep_piece(other, "more\n", all);  // in the course's order
+  const std::string both = content(place.root / "practise/engine.hpp");
+  CHECK(both.find("engine/twice.hpp") < both.find("engine/half.hpp"));
+  CHECK(both.find("engine/half.hpp") != std::string::npos);
+}
+
 TEST_CASE("what is remembered is there the next time", "[grader]") {
   Place place;
   const Exercise exercise = place.exercise();
