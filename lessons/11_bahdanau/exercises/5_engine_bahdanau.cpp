@@ -1,0 +1,330 @@
+// 11.5 engine_bahdanau: milestone: your engine looks back
+// implement, 30 minutes, limit 60 s, fast
+//
+// The second milestone: Bahdanau's translator on nothing but your engine. It learns to write strings of 8 letters
+// backwards. Write its two parts. A step of the GRU, for x (B, in) and the state h (B, H),
+//
+//     r = σ(x W_r + h U_r + b_r)     z = σ(x W_z + h U_z + b_z)
+//     n = tanh(x W_n + b_n + r ⊙ (h U_n + c))                       h' = (1 − z) ⊙ n + z ⊙ h
+//
+// and the look back: for the decoder's state s (B, H), the encoder's states (B, T, H) and their keys (B, T, A),
+//
+//     score_j = v · tanh(s W + key_j)      weights = softmax(score)      context = Σ_j weights_j state_j     (B, H)
+//
+// The encoder, the decoder's loop and the loss are there; `sigmoid` has no op in your engine, and needs none.
+#include "engine/embedding.hpp"
+#include "lessons/grader/answer.hpp"
+
+using engine::Array, engine::Value;
+
+/// σ(x) = (1 + tanh(x / 2)) / 2
+Value sigmoid_of(const Value& x) { return engine::tanh(x * 0.5) * 0.5 + x.tape->leaf({{1}, {0.5}}); }
+
+struct Cell {
+  Value w_r, u_r, b_r, w_z, u_z, b_z, w_n, u_n, b_n, c;
+};
+
+/// x (B, in), h (B, H) → the next state (B, H).
+Value next_state(const Cell& cell, const Value& x, const Value& h) {
+  const Value one = x.tape->leaf({{1}, {1.0}});
+  //[ r, z, n and the new state, four lines
+  //: return not_written_yet();
+  const Value r = sigmoid_of(engine::matmul(x, cell.w_r) + engine::matmul(h, cell.u_r) + cell.b_r);
+  const Value z = sigmoid_of(engine::matmul(x, cell.w_z) + engine::matmul(h, cell.u_z) + cell.b_z);
+  const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
+  const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
+  return (one - z) * n + z * h;  // z = 1 keeps the old state as it is
+  //]
+}
+
+/// s (B, H), keys (B, T, A), states (B, T, H), w (H, A), v (A, 1) → the context (B, H).
+Value look_back(const Value& s, const Value& keys, const Value& states, const Value& w, const Value& v) {
+  const int rows = keys.array().shape[0], length = keys.array().shape[1], width = keys.array().shape[2];
+  const int hidden = states.array().shape[2];
+  //[ query, scores, weights and context, about four lines
+  //: return not_written_yet();
+  const Value query = engine::reshape(engine::matmul(s, w), {rows, 1, width});        // one for all T keys
+  const Value scores = engine::matmul(engine::tanh(query + keys), v);                 // (B, T, 1)
+  const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));  // over the T keys
+  return engine::reshape(engine::matmul(weights, states), {rows, hidden});            // (B, 1, H) as (B, H)
+  //]
+}
+
+/// The names of the weights of a model, on a tape: 28 leaves, in this order.
+struct Model {
+  Value letters, fed_letters;  // (symbols, E): the source's embedding, and that of what was written
+  Cell encoder, decoder;
+  Value to_keys, w, v;                 // (H, A), (H, A), (A, 1)
+  Value from_context, out, from_look;  // (H, E), (H, symbols), (H, symbols)
+};
+
+Model model_of(const std::vector<Value>& l) {
+  const auto cell = [&](std::size_t k) {
+    return Cell{l[k],     l[k + 1], l[k + 2], l[k + 3], l[k + 4],
+                l[k + 5], l[k + 6], l[k + 7], l[k + 8], l[k + 9]};
+  };
+  return {l[0], l[1], cell(2), cell(12), l[22], l[23], l[24], l[25], l[26], l[27]};
+}
+
+/// source (B, T) and fed (B, n), row after row → logits (B, n, symbols).
+Value logits_of(const Model& model, const std::vector<int>& source, const std::vector<int>& fed, int rows) {
+  engine::Tape& tape = *model.letters.tape;
+  const int hidden = model.w.array().shape[0];
+  const auto symbols_at = [rows](const std::vector<int>& all, int t) {
+    std::vector<int> at;
+    const int length = static_cast<int>(all.size()) / rows;
+    for (int row = 0; row < rows; ++row) at.push_back(all[static_cast<std::size_t>(row * length + t)]);
+    return at;
+  };
+  Value h = tape.leaf(engine::filled({rows, hidden}, 0));
+  std::vector<Value> steps;
+  for (int t = 0; t < static_cast<int>(source.size()) / rows; ++t) {
+    h = next_state(model.encoder, engine::embedding(model.letters, symbols_at(source, t), {rows}), h);
+    steps.push_back(h);
+  }
+  const Value states = engine::stack(steps), keys = engine::matmul(states, model.to_keys);
+  std::vector<Value> logits;
+  for (int t = 0; t < static_cast<int>(fed.size()) / rows; ++t) {
+    const Value context = look_back(h, keys, states, model.w, model.v);
+    const Value said = engine::embedding(model.fed_letters, symbols_at(fed, t), {rows});
+    h = next_state(model.decoder, said + engine::matmul(context, model.from_context), h);
+    logits.push_back(engine::matmul(h, model.out) + engine::matmul(context, model.from_look));
+  }
+  return engine::stack(logits);
+}
+
+// hint: Which op of your engine turns x (B, in) and W (in, H) into (B, H)? And r ⊙ …, of two arrays of one shape?
+// hint: s W is (B, A), the keys are (B, T, A). Which shape must the query have so that its row is added to all T keys?
+//   Softmax works along the last axis: where do the T scores have to stand?
+// hint: reshape(matmul(s, w), {rows, 1, width}) + keys; tanh; matmul with v gives (B, T, 1), reshape to (B, 1, T), softmax,
+//   and matmul with the states gives (B, 1, H).
+//
+// wrong: The gates z and 1 − z are exchanged. Read the formula with z = 1: which of n and h has to be left?
+// - return (one - z) * n + z * h;  // z = 1 keeps the old state as it is
+// + return z * n + (one - z) * h;
+// wrong: The reset gate works on h before U_n, so c is not reset with it. Here r multiplies what comes out: h U_n + c.
+// - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
+// - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
+// + const Value remembered = engine::matmul(r * h, cell.u_n) + cell.c;
+// + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + remembered);
+// wrong: The softmax runs along an axis of size 1, and each weight is 1: the context is the plain sum of all states. Along
+//   which axis do the T scores stand?
+// - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
+// + const Value weights = engine::reshape(engine::softmax(scores), {rows, 1, length});
+// wrong: The tanh is missing, and with it the query: v · (s W + key) moves every score of a row by the same amount, which
+//   softmax does not see.
+// - const Value scores = engine::matmul(engine::tanh(query + keys), v);
+// + const Value scores = engine::matmul(query + keys, v);
+// wrong: Scores are of either sign and sum to anything; weights are positive and sum to 1. What makes weights of them?
+// - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
+// + const Value weights = engine::reshape(scores, {rows, 1, length});
+
+//= judge
+#include "core/ops/additive.hpp"
+#include "core/ops/recurrent.hpp"
+#include "lessons/grader/judge/engine.hpp"
+#include "optim/clip.hpp"
+
+namespace {
+
+constexpr int kSymbols = 8, kStart = 0, kFirstLetter = 1;          // <start>, seven letters
+constexpr int kWidth = 8, kHidden = 24, kRows = 16, kSteps = 900;  // units of E and A, of H; a batch
+constexpr double kRate = 0.02;
+
+std::vector<std::vector<int>> shapes(int embedding, int hidden, int width) {
+  std::vector<std::vector<int>> all{{kSymbols, embedding}, {kSymbols, embedding}};
+  for (int cell = 0; cell < 2; ++cell) {
+    for (int gate = 0; gate < 3; ++gate) {
+      all.push_back({embedding, hidden});
+      all.push_back({hidden, hidden});
+      all.push_back({hidden});
+    }
+    all.push_back({hidden});
+  }
+  for (const std::vector<int>& shape : std::vector<std::vector<int>>{{hidden, width},
+                                                                     {hidden, width},
+                                                                     {width, 1},
+                                                                     {hidden, embedding},
+                                                                     {hidden, kSymbols},
+                                                                     {hidden, kSymbols}})
+    all.push_back(shape);
+  return all;
+}
+
+std::vector<Array> first_weights(kit::Random& random, int embedding, int hidden, int width) {
+  std::vector<Array> weights;
+  for (const std::vector<int>& shape : shapes(embedding, hidden, width)) {
+    weights.push_back(engine::filled(shape, 0));
+    const double spread = shape[0] == kSymbols ? 1 : 1 / std::sqrt(shape[0]);
+    for (double& w : weights.back().data)
+      w = shape.size() == 2 ? random.normal() * spread : 0.1 * random.normal();
+  }
+  return weights;
+}
+
+struct Strings {
+  std::vector<int> source, fed, wanted;
+};
+
+Strings draw(kit::Random& random, int rows, int length) {
+  Strings strings;
+  for (int row = 0; row < rows; ++row) {
+    std::vector<int> letters;
+    for (int i = 0; i < length; ++i)
+      letters.push_back(kFirstLetter + static_cast<int>(random.below(kSymbols - kFirstLetter)));
+    strings.source.insert(strings.source.end(), letters.begin(), letters.end());
+    strings.wanted.insert(strings.wanted.end(), letters.rbegin(), letters.rend());
+    strings.fed.push_back(kStart);
+    strings.fed.insert(strings.fed.end(), letters.rbegin(), letters.rend() - 1);
+  }
+  return strings;
+}
+
+Model bound(engine::Tape& tape, const std::vector<Array>& weights, std::vector<Value>& leaves) {
+  leaves.clear();
+  for (const Array& weight : weights) leaves.push_back(tape.leaf(weight));
+  return model_of(leaves);
+}
+
+double train_step(std::vector<Array>& weights, engine::Adam& adam, const Strings& strings, int rows) {
+  engine::Tape tape;
+  std::vector<Value> leaves;
+  const Value logits = logits_of(bound(tape, weights, leaves), strings.source, strings.fed, rows);
+  const int count = static_cast<int>(strings.wanted.size());
+  const Value loss = engine::cross_entropy(engine::reshape(logits, {count, kSymbols}), strings.wanted);
+  tape.backward(loss);
+  std::vector<Array> gradients;
+  double square = 0;
+  for (const Value& leaf : leaves) {
+    gradients.push_back(leaf.gradient());
+    for (const double g : gradients.back().data) square += g * g;
+  }
+  for (Array& gradient : gradients)
+    for (double& g : gradient.data) g *= std::min(1.0, 1 / (std::sqrt(square) + 1e-6));
+  adam.step(weights, gradients);
+  return loss.array().data[0];
+}
+
+/// The same translator of Tapestry's fused ops: w as shapes() lists them.
+Tensor their_state(const std::vector<Tensor>& w, std::size_t first, const Tensor& x, const Tensor& h) {
+  const Tensor &w_r = w[first], &u_r = w[first + 1], &b_r = w[first + 2], &w_z = w[first + 3],
+               &u_z = w[first + 4], &b_z = w[first + 5], &w_n = w[first + 6], &u_n = w[first + 7],
+               &b_n = w[first + 8], &c = w[first + 9];
+  const Tensor gates = concat({matmul(x, w_r) + b_r, matmul(x, w_z) + b_z, matmul(x, w_n) + b_n}, 1);
+  const Tensor none = zeros({2 * c.size(0)}, DType::f64);
+  return gru_step(gates, h, concat({transpose(u_r), transpose(u_z), transpose(u_n)}, 0),
+                  concat({none, c}, 0));
+}
+
+Tensor their_context(const Tensor& s, const Tensor& keys, const Tensor& states, const Tensor& w,
+                     const Tensor& v) {
+  const Tensor score = additive_score(unsqueeze(matmul(s, w), 1), keys, reshape(v, {v.size(0)}));
+  return squeeze(matmul(softmax(score, -1), states), 1);
+}
+
+Indices column(const std::vector<int>& all, int rows, int t) {
+  std::vector<std::int64_t> at;
+  const int length = static_cast<int>(all.size()) / rows;
+  for (int row = 0; row < rows; ++row) at.push_back(all[static_cast<std::size_t>(row * length + t)]);
+  return {at, {rows}};
+}
+
+Tensor their_loss(const std::vector<Tensor>& w, const Strings& strings, int rows) {
+  const int length = static_cast<int>(strings.source.size()) / rows;
+  Tensor h = zeros({rows, w[22].size(0)}, DType::f64);
+  std::vector<Tensor> steps, logits;
+  for (int t = 0; t < length; ++t)
+    steps.push_back(h = their_state(w, 2, tapestry::embedding(w[0], column(strings.source, rows, t)), h));
+  const Tensor states = tapestry::stack(steps, 1), keys = matmul(states, w[22]);
+  std::vector<std::int64_t> wanted(strings.wanted.begin(), strings.wanted.end());
+  for (int t = 0; t < length; ++t) {
+    const Tensor context = their_context(h, keys, states, w[23], w[24]);
+    const Tensor said = tapestry::embedding(w[1], column(strings.fed, rows, t));
+    h = their_state(w, 12, said + matmul(context, w[25]), h);
+    logits.push_back(matmul(h, w[26]) + matmul(context, w[27]));
+  }
+  return tapestry::cross_entropy(tapestry::stack(logits, 1), Indices(wanted, {rows, length}));
+}
+
+/// Per cent of the strings that come back whole, each letter fed back.
+double right_alone(const std::vector<Array>& weights, const Strings& strings, int rows) {
+  const int length = static_cast<int>(strings.source.size()) / rows;
+  std::vector<int> said(strings.source.size(), kStart);  // what comes after t does not count yet
+  for (int t = 0; t < length; ++t) {
+    engine::Tape tape;
+    std::vector<Value> leaves;
+    const Array logits = logits_of(bound(tape, weights, leaves), strings.source, said, rows).array();
+    for (int row = 0; row < rows; ++row) {
+      const auto* at = logits.data.data() + (row * length + t) * kSymbols;
+      const auto best = static_cast<int>(std::max_element(at, at + kSymbols) - at);
+      if (t + 1 < length)
+        said[static_cast<std::size_t>(row * length + t + 1)] = best;
+      else if (best != strings.wanted[static_cast<std::size_t>(row * length + t)])
+        said[static_cast<std::size_t>(row * length)] = -1;  // its last letter is wrong
+    }
+  }
+  double right = 0;
+  for (int row = 0; row < rows; ++row) {
+    const auto from = row * length;
+    right += said[static_cast<std::size_t>(from)] == kStart &&
+             std::equal(said.begin() + from + 1, said.begin() + from + length, strings.wanted.begin() + from);
+  }
+  return 100 * right / rows;
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("steps as Tapestry's GRU does, with its gradients", [&] {
+    judge.each_size({{"rows", 1, 3}, {"inputs", 1, 4}, {"units", 1, 3}}, [&](const Sizes& n) {
+      std::vector<Tensor> inputs{judge.normal({n[0], n[1]}), judge.normal({n[0], n[2]})};
+      for (int gate = 0; gate < 3; ++gate)
+        for (const Dims& shape : {Dims{n[1], n[2]}, Dims{n[2], n[2]}, Dims{n[2]}})
+          inputs.push_back(judge.normal(shape));
+      inputs.push_back(judge.normal({n[2]}));
+      grader::agree<engine::Tape>(
+          judge, inputs,
+          [](const std::vector<Value>& v) {
+            return next_state({v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]}, v[0], v[1]);
+          },
+          [](const std::vector<Tensor>& v) { return their_state(v, 2, v[0], v[1]); });
+    });
+  });
+  judge.claim("looks back as Tapestry's additive score does, with its gradients", [&] {
+    judge.each_size({{"rows", 1, 3}, {"T", 1, 4}, {"units", 1, 3}, {"A", 1, 4}}, [&](const Sizes& n) {
+      grader::agree<engine::Tape>(
+          judge,
+          {judge.normal({n[0], n[2]}), judge.normal({n[0], n[1], n[3]}), judge.normal({n[0], n[1], n[2]}),
+           judge.normal({n[2], n[3]}), judge.normal({n[3], 1})},
+          [](const std::vector<Value>& v) { return look_back(v[0], v[1], v[2], v[3], v[4]); },
+          [](const std::vector<Tensor>& v) { return their_context(v[0], v[1], v[2], v[3], v[4]); });
+    });
+  });
+  judge.claim("has Tapestry's losses, step by step", [&] {
+    std::vector<Array> weights = first_weights(judge.random(), 4, 5, 3);
+    std::vector<Tensor> theirs;
+    for (const Array& weight : weights) theirs.push_back(variable(grader::tensor_of(weight)));
+    engine::Adam adam{.rate = 0.01};
+    tapestry::Adam same(theirs, {.learning_rate = 0.01});
+    for (int step = 1; step <= 20; ++step) {
+      const Strings strings = draw(judge.random(), 3, 4);
+      const double came = train_step(weights, adam, strings, 3);
+      tapestry::Tape tape;
+      const Tensor loss = their_loss(theirs, strings, 3);
+      tape.backward(loss);
+      clip_gradients(theirs, 1.0);
+      same.step();
+      judge.same(came, loss.item(), "the loss at step " + std::to_string(step));
+    }
+  });
+  judge.claim("writes strings of 8 letters backwards", [&] {
+    std::vector<Array> weights = first_weights(judge.random(), kWidth, kHidden, kWidth);
+    engine::Adam adam{.rate = kRate};
+    for (int step = 0; step < kSteps; ++step) {
+      adam.rate = kRate * std::min(1.0, 2.0 * (kSteps - step) / kSteps);
+      train_step(weights, adam, draw(judge.random(), kRows, 8), kRows);
+    }
+    const double right = right_alone(weights, draw(judge.random(), 200, 8), 200);
+    judge.between(right, 90, 100, "strings that come back whole, per cent");
+  });
+}
