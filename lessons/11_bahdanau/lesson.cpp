@@ -198,7 +198,8 @@ void alignment(Reverser& model, const kit::Options& options, kit::Report& report
 // What to remember. The state asks, the encoder's states are keys and values, and a small network scores
 // them. Attend, then step: what was read is one more input. No vector has to hold the whole string any more.
 //
-// Exercises: lessons/practise 11 (the additive score; what is read; how sharp weights can be; a small model; your engine).
+// Exercises: lessons/practise 11 (the additive score; what is read; how sharp weights can be; a small model;
+// your engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("One look by hand");
