@@ -1,13 +1,14 @@
 // 11.5 engine_bahdanau: milestone: your engine looks back
 // implement, 30 minutes, limit 60 s, fast
 //
-// The second milestone: Bahdanau's translator on nothing but your engine. It learns to write strings of 8 letters
-// backwards. Write its two parts. A step of the GRU, for x (B, in) and the state h (B, H),
+// The second milestone: Bahdanau's translator on nothing but your engine. It learns to write strings of 8
+// letters backwards. Write its two parts. A step of the GRU, for x (B, in) and the state h (B, H),
 //
 //     r = σ(x W_r + h U_r + b_r)     z = σ(x W_z + h U_z + b_z)
 //     n = tanh(x W_n + b_n + r ⊙ (h U_n + c))                       h' = (1 − z) ⊙ n + z ⊙ h
 //
-// and the look back: for the decoder's state s (B, H), the encoder's states (B, T, H) and their keys (B, T, A),
+// and the look back: for the decoder's state s (B, H), the encoder's states (B, T, H) and their keys (B, T,
+// A),
 //
 //     score_j = v · tanh(s W + key_j)      weights = softmax(score)      context = Σ_j weights_j state_j     (B, H)
 //
@@ -93,29 +94,32 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
   return engine::stack(logits);
 }
 
-// hint: Which op of your engine turns x (B, in) and W (in, H) into (B, H)? And r ⊙ …, of two arrays of one shape?
-// hint: s W is (B, A), the keys are (B, T, A). Which shape must the query have so that its row is added to all T keys?
-//   Softmax works along the last axis: where do the T scores have to stand?
-// hint: reshape(matmul(s, w), {rows, 1, width}) + keys; tanh; matmul with v gives (B, T, 1), reshape to (B, 1, T), softmax,
-//   and matmul with the states gives (B, 1, H).
+// hint: Which op of your engine turns x (B, in) and W (in, H) into (B, H)? And r ⊙ …, of two arrays of one
+//   shape?
+// hint: s W is (B, A), the keys are (B, T, A). Which shape must the query have so that its row is added to
+//   all T keys? Softmax works along the last axis: where do the T scores have to stand?
+// hint: reshape(matmul(s, w), {rows, 1, width}) + keys; tanh; matmul with v gives (B, T, 1), reshape to (B,
+//   1, T), softmax, and matmul with the states gives (B, 1, H).
 //
 // wrong: The gates z and 1 − z are exchanged. Read the formula with z = 1: which of n and h has to be left?
 // - return (one - z) * n + z * h;  // z = 1 keeps the old state as it is
 // + return z * n + (one - z) * h;
-// wrong: The reset gate works on h before U_n, so c is not reset with it. Here r multiplies what comes out: h U_n + c.
+// wrong: The reset gate works on h before U_n, so c is not reset with it. Here r multiplies what comes out: h
+//   U_n + c.
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value remembered = engine::matmul(r * h, cell.u_n) + cell.c;
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + remembered);
-// wrong: The softmax runs along an axis of size 1, and each weight is 1: the context is the plain sum of all states. Along
-//   which axis do the T scores stand?
+// wrong: The softmax runs along an axis of size 1, and each weight is 1: the context is the plain sum of all
+//   states. Along which axis do the T scores stand?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(engine::softmax(scores), {rows, 1, length});
-// wrong: The tanh is missing, and with it the query: v · (s W + key) moves every score of a row by the same amount, which
-//   softmax does not see.
+// wrong: The tanh is missing, and with it the query: v · (s W + key) moves every score of a row by the same
+//   amount, which softmax does not see.
 // - const Value scores = engine::matmul(engine::tanh(query + keys), v);
 // + const Value scores = engine::matmul(query + keys, v);
-// wrong: Scores are of either sign and sum to anything; weights are positive and sum to 1. What makes weights of them?
+// wrong: Scores are of either sign and sum to anything; weights are positive and sum to 1. What makes weights
+//   of them?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(scores, {rows, 1, length});
 

@@ -1,13 +1,13 @@
 // 18.4 engine_heads: heads for your engine
 // implement, 20 minutes, piece heads.hpp
 //
-// Your engine gets multi-head self-attention that cannot look ahead. For x (B, T, d) and four matrices (d, d), with H heads
-// of c = d / H columns each (head h has the columns h · c to (h + 1) · c of Q, K and V):
+// Your engine gets multi-head self-attention that cannot look ahead. For x (B, T, d) and four matrices (d,
+// d), with H heads of c = d / H columns each (head h has the columns h · c to (h + 1) · c of Q, K and V):
 //
 //     Q = x W_q    K = x W_k    V = x W_v    head_h = softmax(Q_h K_hᵀ / √c + mask) V_h    y = [head_1 … head_H] W_o
 //
-// mask_ij is 0 for j ≤ i and −∞ for j > i: what comes later gets the weight 0. Your matmul takes one batch axis or more, as
-// long as both sides have the same.
+// mask_ij is 0 for j ≤ i and −∞ for j > i: what comes later gets the weight 0. Your matmul takes one batch
+// axis or more, as long as both sides have the same.
 #include "engine/embedding.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -65,28 +65,31 @@ inline Value self_attention(const Value& x, const Heads& heads) {
 }  // namespace engine
 
 // hint: Exercise 18.1 split heads and put them together again. Which two ops of your engine (2.6) do that?
-// hint: reshape the last axis to (H, c), then axes 1 and 2 change places: permute(…, {0, 2, 1, 3}). To merge, undo both, the
-//   last one first.
-// hint: scores = matmul(q, transpose(k)) · scale + a leaf of the mask, which is (T, T) and is repeated over batch and heads;
-//   softmax; matmul with v; merge; matmul with w_o.
+// hint: reshape the last axis to (H, c), then axes 1 and 2 change places: permute(…, {0, 2, 1, 3}). To merge,
+//   undo both, the last one first.
+// hint: scores = matmul(q, transpose(k)) · scale + a leaf of the mask, which is (T, T) and is repeated over
+//   batch and heads; softmax; matmul with v; merge; matmul with w_o.
 //
 // wrong: A token does not see itself, and the first one sees nothing at all: j = i is allowed.
 // - for (int j = i + 1; j < length; ++j)
 // + for (int j = i; j < length; ++j)
-// wrong: The mask hides the past and shows the future. Row i is the token that looks, column j what is looked at.
+// wrong: The mask hides the past and shows the future. Row i is the token that looks, column j what is looked
+//   at.
 // - for (int j = i + 1; j < length; ++j)
 // + for (int j = 0; j < i; ++j)
-// wrong: The reshape alone keeps the order of the numbers: a "head" gets rows of other tokens. The last axis alone can be taken
-//   apart, and then two axes change places.
+// wrong: The reshape alone keeps the order of the numbers: a "head" gets rows of other tokens. The last axis
+//   alone can be taken apart, and then two axes change places.
 // - return permute(reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 // + return reshape(x, {shape[0], heads, shape[1], shape[2] / heads});
-// wrong: Merged without changing the axes back: head 1's rows of all tokens come first, and are taken for the first tokens.
+// wrong: Merged without changing the axes back: head 1's rows of all tokens come first, and are taken for the
+//   first tokens.
 // - return reshape(permute(x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
 // + return reshape(x, {shape[0], shape[2], shape[1] * shape[3]});
 // wrong: The scores are divided by the root of the whole width. A head's score sums c = d / H products.
 // - const double scale = 1 / std::sqrt(shape[2] / heads.count);
 // + const double scale = 1 / std::sqrt(shape[2]);
-// wrong: There is no mask: each token sees those that come after it, and a model that predicts the next token copies it.
+// wrong: There is no mask: each token sees those that come after it, and a model that predicts the next token
+//   copies it.
 // - const Value scores = matmul(q, transpose(k)) * scale + x.tape->leaf(causal_mask(shape[1]));
 // + const Value scores = matmul(q, transpose(k)) * scale;
 // wrong: The heads are put side by side, and W_o is left out: nothing mixes what they found.
