@@ -1,0 +1,167 @@
+// 12.4 small_finder: look letters up, with few weights
+// design, 30 minutes, limit 60 s, fast
+//
+// Build a model that looks letters up. The source is a list of pairs, a letter and its digit; then the
+// letters are asked for in another order, and each is answered with its digit. It is trained with 2,000
+// batches of 32 lists of 2 to 6 pairs, by Adam with your learning rate, and must then answer 95 of 100
+// questions about lists of 8 pairs, with at most 10,000 weights. Fewer weights are better: your best model is
+// kept.
+//
+//     source (B, 2 n) is letter, digit, letter, …; questions (B, n) are letters; logits (B, n, 17)
+//
+// Symbols are 0 padding, 1 <start>, 2 <end>, the letters 3 … 12, and the digits 13 … 16. Change whatever you
+// like in the hole.
+#include "lessons/grader/answer.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
+
+constexpr Size kVocabulary = 17;
+
+//[ the model, and how fast it learns
+//: struct Finder : Module {
+//:   Tensor operator()(const Indices& source, const Indices& asked) const {
+//:     return model(source, {}, asked);
+//:   }
+//:
+//:   LuongTranslator model{{*this, "model"},
+//:                         {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 16},
+//:                          {.vocabulary = kVocabulary,
+//:                           .embedding = 8,
+//:                           .hidden = 32,
+//:                           .readout = 12,
+//:                           .score = location(32, 16),
+//:                           .input_feeding = false}}};
+//: };
+//: constexpr double kLearningRate = 0.005;
+struct Finder : Module {
+  Tensor operator()(const Indices& source, const Indices& asked) const { return model(source, {}, asked); }
+
+  LuongTranslator model{{*this, "model"},
+                        {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 16},  // in each direction
+                         {.vocabulary = kVocabulary,
+                          .embedding = 8,
+                          .hidden = 32,  // as wide as the encoder's states: dot needs no matrix
+                          .readout = 12,
+                          .score = dot(),
+                          .input_feeding = false}}};
+};
+constexpr double kLearningRate = 0.005;
+//]
+
+// hint: Where a letter stands is new in every list. Which of this lesson's five scores look at what stands in
+//   the source, and which never see it?
+// hint: Put a score that compares for location(32, 16). One of them has no weights of its own; what does it
+//   ask of the widths of query and key?
+// hint: .score = dot() runs where the decoder's .hidden is twice the encoder's. Then make both smaller, and
+//   .embedding and .readout too, one after the other, and look at the share of right answers.
+//
+// start: The location score never sees a key: from the question alone it cannot know where that letter stands
+//   in this list. A score that compares can find it.
+//
+// wrong: The fully connected score hears the question's letter as well, but it does not see the list either:
+//   it still turns what it knows into a place.
+// - .score = dot(),
+// - .input_feeding = false}}};
+// + .score = fully_connected(8, 32, 16),
+// + .input_feeding = false,
+// + .word_in_query = true}}};
+// wrong: The sizes of lesson 12 are more than ten letters and four digits need: a table of words 32
+//   wide, and the gates that read it, break the budget.
+// - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 16},  // in each direction
+// + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 16},
+// wrong: With a rate of 0.0001 this small model has not finished learning after 2,000 steps.
+// - constexpr double kLearningRate = 0.005;
+// + constexpr double kLearningRate = 0.0001;
+// wrong: With a rate of 0.5 each step jumps far past where the gradient points to, and saturates the gates.
+// - constexpr double kLearningRate = 0.005;
+// + constexpr double kLearningRate = 0.5;
+
+//= judge
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "lessons/grader/judge/judge.hpp"
+#include "optim/clip.hpp"
+
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+constexpr std::int64_t kFirstLetter = 3, kFirstDigit = 13;
+constexpr Size kLetters = 10, kDigits = 4;
+constexpr Size kRows = 32, kFewest = 2, kMost = 6, kAsked = 8, kSteps = 2000, kTests = 200;
+
+struct Lists {
+  Indices source, questions, answers;  // (B, 2 n), (B, n), (B, n)
+};
+
+Lists draw(kit::Random& random, Size rows, Size pairs) {
+  Ids source, questions, answers;
+  for (Size row = 0; row < rows; ++row) {
+    Ids letters(kLetters), digits(kLetters);
+    std::iota(letters.begin(), letters.end(), 0);
+    random.shuffle(letters);
+    letters.resize(static_cast<std::size_t>(pairs));
+    for (std::int64_t& digit : digits) digit = kFirstDigit + random.below(kDigits);
+    const auto digit_of = [&](std::int64_t letter) { return digits[static_cast<std::size_t>(letter)]; };
+    for (const std::int64_t letter : letters)
+      source.insert(source.end(), {kFirstLetter + letter, digit_of(letter)});
+    random.shuffle(letters);
+    for (const std::int64_t letter : letters) {
+      questions.push_back(kFirstLetter + letter);
+      answers.push_back(digit_of(letter));
+    }
+  }
+  return {Indices(source, {rows, 2 * pairs}), Indices(questions, {rows, pairs}),
+          Indices(answers, {rows, pairs})};
+}
+
+void train(Finder& model, kit::Random& random) {
+  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
+  for (Size step = 0; step < kSteps; ++step) {
+    adam.group().learning_rate =
+        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+    const Lists lists = draw(random, kRows, random.between(kFewest, kMost));
+    Tape tape;
+    tape.backward(cross_entropy(model(lists.source, lists.questions), lists.answers));
+    clip_gradients(model.parameters(), 1.0);
+    adam.step();
+  }
+}
+
+/// In per cent.
+double right_answers(const Tensor& logits, const Lists& lists) {
+  const Ids said = argmax(logits).to_vector(), wanted = lists.answers.to_vector();
+  double right = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) right += said[i] == wanted[i];
+  return 100 * right / static_cast<double>(wanted.size());
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  Finder model;
+  model.initialise(judge.random().next());
+  double weights = 0;
+  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 10000, "the weights"); });
+  judge.claim("gives logits for each question", [&] {
+    const Lists lists = draw(judge.random(), 3, 4);
+    judge.same(model(lists.source, lists.questions).shape(), {3, 4, kVocabulary}, "the logits' shape");
+  });
+  judge.claim("answers questions about 8 pairs", [&] {
+    train(model, judge.random());
+    model.eval();
+    const Lists lists = draw(judge.random(), kTests, kAsked);
+    const Tensor logits = model(lists.source, lists.questions);
+    const double right = right_answers(logits, lists), loss = cross_entropy(logits, lists.answers).item();
+    judge.that(
+        right >= 95,
+        fmt::format("{} weights answer {:.1f} % of the questions about 8 pairs right, of which 95 % are "
+                    "wanted; the loss of an answer is {:.3f}",
+                    weights, right, loss),
+        {right, loss});
+    fmt::print("{} weights answer {:.1f} % of the questions right; the loss is {:.3f}.\n", weights, right,
+               loss);
+    judge.score(weights, "weights");
+  });
+}
