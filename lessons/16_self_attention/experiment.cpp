@@ -1,0 +1,265 @@
+// Self-attention at work: nn/'s layer, a gap in a sentence, tokens that occur twice, and what it all costs.
+#include "lessons/16_self_attention/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lessons/16_self_attention/gap_sentences.hpp"
+#include "lessons/16_self_attention/twice.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/embedding.hpp"
+#include "nn/recurrent.hpp"
+
+namespace tapestry::lesson16 {
+namespace {
+
+constexpr Size kWidth = 64, kReadout = 128;
+constexpr DType kDType = DType::f64;  // of checks
+
+/// The rows of a (1, n, d) in another order.
+Tensor shuffled(const Tensor& a, const Indices& order) {
+  return unsqueeze(embedding(select(a, 0, 0), order), 0);
+}
+
+/// The four steps for word `i` of a (n, d), one word after another: b_i (d).
+Tensor four_steps(const Tensor& a, Size i, const SelfAttention& layer) {
+  const auto role = [&](const Linear& w, Size j) { return sum(w.weight * select(a, 0, j), {-1}); };
+  const Tensor q = role(*layer.query, i);
+  std::vector<Tensor> scores;
+  for (Size j = 0; j < a.size(0); ++j)
+    scores.push_back(sum(q * role(*layer.key, j)) / std::sqrt(static_cast<double>(q.size(0))));
+  const Tensor weights = softmax(stack(scores, 0), 0);
+  Tensor b = zeros(q.shape(), a.dtype());
+  for (Size j = 0; j < a.size(0); ++j) b = b + select(weights, 0, j) * role(*layer.value, j);
+  return b;
+}
+
+/// The answer is a linear layer of what the gap has read.
+struct Filler : Module {
+  explicit Filler(Projected projected) : layer{{*this, "layer"}, 16, projected} {}
+  Tensor operator()(const Indices& ids) const { return out(select(layer(words(ids)).context, 1, kit::kGap)); }
+
+  Embedding words{{*this, "words"}, static_cast<Size>(kit::gap_vocabulary().size()), 16};
+  SelfAttention layer;
+  Linear out{{*this, "out"}, 16, 2};
+};
+
+/// A small network compares what a token is with what was read for it. All four have the same one.
+struct Marker : Module {
+  explicit Marker(Projected projected) { self.emplace(Place{*this, "self"}, kWidth, projected); }
+  Marker(CellKind cell, Size units) {
+    recurrent.emplace(Place{*this, "recurrent"}, cell, kWidth, units,
+                      RecurrentOptions{.both_directions = true});
+    widen.emplace(Place{*this, "widen"}, 2 * units, kWidth);
+  }
+  /// Tokens (B, n) → logits of "no" and "yes" (B, n, 2).
+  Tensor operator()(const Indices& ids) const {
+    const Tensor a = kinds(ids);
+    const Tensor b = self ? (*self)(a).context : (*widen)((*recurrent)(a).states);
+    return answer(relu(compare(concat({a, b}, -1))));
+  }
+
+  Embedding kinds{{*this, "kinds"}, kit::kTokenKinds, kWidth};
+  std::optional<SelfAttention> self;
+  std::optional<Recurrent> recurrent;
+  std::optional<Linear> widen;
+  Linear compare{{*this, "compare"}, 2 * kWidth, kReadout}, answer{{*this, "answer"}, kReadout, 2};
+};
+
+double train_and_test(Marker& model, const char* name, const kit::MarkedTokens& test,
+                      const kit::Options& options) {
+  constexpr Size kBatch = 64;
+  model.initialise(options.seed);
+  kit::train(model,
+             {.name = name,
+              .steps = options.steps,
+              .rate = 5e-3,
+              .batch = kBatch,
+              .unit = "sequences",
+              .seed = options.seed},
+             [&](kit::Random random) {
+               const kit::MarkedTokens batch = kit::draw_marked(random, kBatch);
+               return cross_entropy(model(batch.tokens), batch.answers);
+             });
+  const double right = kit::percent_equal(argmax(model(test.tokens)), test.answers);
+  fmt::print("  {:<34}{:>10}{:>10.2f} %\n", name, kit::weights_of(model), right);
+  return right;
+}
+
+/// What a token gives to its kind, together and each, by how often the kind occurs; to like.svg.
+void measure_weights(const Marker& model, const Indices& tokens, Marked& marked,
+                     const kit::Options& options) {
+  const Tensor kinds = one_hot(tokens, kit::kTokenKinds),
+               same = matmul(kinds, transpose(kinds));  // 1: a pair of one kind
+  const Tensor weights = (*model.self)(model.kinds(tokens)).weights;
+  const std::vector<double> own = sum(weights * same, {-1}).to_vector(), count = sum(same, {-1}).to_vector();
+  kit::Series together{"all together"}, each{"each"};
+  for (double times = 1; times <= 3; ++times) {
+    double total = 0, found = 0;
+    for (std::size_t i = 0; i < own.size(); ++i)
+      if (count[i] == times) {
+        total += own[i];
+        found += 1;
+      }
+    for (kit::Series* series : {&together, &each}) series->x.push_back(times);
+    together.y.push_back(100 * total / found);
+    each.y.push_back(together.y.back() / times);
+    fmt::print("  a kind that occurs {} ×: {:.1f} % of the weight on it, {:.1f} % on each\n", times,
+               together.y.back(), each.y.back());
+  }
+  marked.grows = together.y[0] < together.y[1] && together.y[1] < together.y[2];
+  marked.each_falls = each.y[0] > each.y[1] && each.y[1] > each.y[2];
+  kit::show(kit::Chart{"The weight on one's own kind", "how often it occurs", "%", {together, each}},
+            options.out / "like.svg");
+}
+
+/// Who looks at whom. Since order does not matter, tokens of a kind stand side by side here.
+void draw_map(const Marker& model, const kit::Options& options) {
+  const std::string letters = "aaaabbbccddefghijklmnopq";
+  std::vector<std::int64_t> ids;
+  std::vector<std::string> names;
+  for (const char letter : letters) {
+    ids.push_back(letter - 'a');
+    names.emplace_back(1, letter);
+  }
+  const Tensor weights = (*model.self)(model.kinds(Indices(ids, {1, kit::kTokens}))).weights;
+  kit::Heatmap map{"Weights of 24 tokens: four a, three b, two c, two d", names, names, weights.to_vector()};
+  map.most = *std::max_element(map.values.begin(), map.values.end());
+  map.row_axis = "the token that asks", map.column_axis = "the token that is looked at";
+  kit::show(map, options.out / "map.svg");
+}
+
+}  // namespace
+
+SelfAttention::SelfAttention(Place place, Size width, Projected projected) : Module(std::move(place)) {
+  if (projected == Projected::no) return;
+  query.emplace(Place{*this, "query"}, width, width, Bias::no);
+  key.emplace(Place{*this, "key"}, width, width, Bias::no);
+  value.emplace(Place{*this, "value"}, width, width, Bias::no);
+}
+
+Attended SelfAttention::operator()(const Tensor& a) const {
+  return query ? attention((*query)(a), (*key)(a), (*value)(a)) : attention(a, a, a);
+}
+
+void check_layers(const std::function<Tensor(const Tensor&, const SelfAttention&)>& projected,
+                  const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)>& mix,
+                  std::uint64_t seed, kit::Report& report) {
+  SelfAttention layer(6, Projected::yes);
+  layer.initialise(seed, kDType);
+  const SelfAttention bare(6, Projected::no);
+  const Tensor four = random_normal({4, 6}, seed, kDType);
+  std::vector<Tensor> one_by_one;
+  for (Size i = 0; i < 4; ++i) one_by_one.push_back(four_steps(four, i, layer));
+  report.check("four words one by one = all at once, to 1e-12",
+               kit::largest(stack(one_by_one, 0) - projected(four, layer)) < 1e-12);
+  const Tensor a = variable(random_normal({2, 4, 6}, seed + 1, kDType), "a");
+  std::vector<Tensor> leaves = layer.parameters();
+  leaves.push_back(a);
+  kit::check_by_hand(
+      report, "with projections", [&] { return projected(a, layer); }, [&] { return layer(a).context; },
+      leaves, seed);
+  kit::check_by_hand(
+      report, "without projections", [&] { return mix(a, a, a); }, [&] { return bare(a).context; }, {a},
+      seed);
+}
+
+Filled learn_agreement(const char* name, Projected projected, const kit::Options& options) {
+  Filler model(projected);
+  model.initialise(options.seed);
+  const kit::GapSentences train = kit::gap_sentences(false), test = kit::gap_sentences(true);
+  kit::train(model,
+             {.name = name,
+              .steps = options.smoke ? 10 : 200,
+              .rate = 1e-2,
+              .batch = train.words.shape()[0],
+              .unit = "sentences",
+              .seed = options.seed},
+             [&](kit::Random) { return cross_entropy(model(train.words), train.answers); });
+  const Tensor weights = model.layer(model.words(test.words)).weights;
+  return {kit::percent_equal(argmax(model(test.words)), test.answers),
+          100 * mean(select(select(weights, 1, kit::kGap), 1, kit::kNoun)).item(), select(weights, 0, 0)};
+}
+
+void draw_agreement(const Filled& filled, const kit::Options& options) {
+  const std::vector<std::string> sentence = {"see", "_", "girl", "run"};
+  kit::Heatmap map{"Where each word looks", sentence, sentence, filled.weights.to_vector()};
+  map.numbers = true;
+  map.row_axis = "the word that asks", map.column_axis = "the word that is looked at";
+  kit::show(map, options.out / "agreement.svg");
+}
+
+void check_order(std::uint64_t seed, kit::Report& report) {
+  constexpr Size kWide = 16, kCount = 12;
+  SelfAttention layer(kWide, Projected::yes);
+  layer.initialise(seed, kDType);
+  GRU recurrent({}, kWide, kWide / 2, {.both_directions = true});
+  recurrent.initialise(seed, kDType);
+  const Tensor a = random_normal({1, kCount, kWide}, seed, kDType);
+  const Indices order = {7, 2, 11, 0, 5, 9, 3, 8, 1, 10, 4, 6};
+  const double ours = kit::largest(layer(shuffled(a, order)).context - shuffled(layer(a).context, order));
+  const double theirs =
+      kit::largest(recurrent(shuffled(a, order)).states - shuffled(recurrent(a).states, order));
+  fmt::print("  shuffled in = shuffled out: self-attention differs by {:.0e}, a GRU by {:.2f}\n", ours,
+             theirs);
+  report.check("self-attention: equal up to rounding (1e-14)", ours < 1e-14);
+  report.check("a GRU: not", theirs > 0.01);
+}
+
+Marked mark_the_twice(const kit::Options& options) {
+  // A stream far from those of training.
+  const kit::MarkedTokens test =
+      kit::draw_marked(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 1000);
+  const std::vector<std::int64_t> answers = test.answers.to_vector();
+  Marked marked;
+  marked.always_no = 100 * static_cast<double>(std::count(answers.begin(), answers.end(), 0)) /
+                     static_cast<double>(answers.size());
+  fmt::print("  {:<34}{:>10}{:>12}\n  {:<34}{:>20.2f} %\n", "", "parameters", "right",
+             "always no: the base rate", marked.always_no);
+  Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20),
+      wide(CellKind::gru, 64);
+  marked.fair = std::min(kit::weights_of(rnn), kit::weights_of(gru)) >= kit::weights_of(self);
+  marked.self = train_and_test(self, "self-attention", test, options);
+  train_and_test(bare, "self-attention, no projections", test, options);
+  marked.rnn = train_and_test(rnn, "RNN in both directions", test, options);
+  marked.gru = train_and_test(gru, "GRU in both directions", test, options);
+  marked.wide = train_and_test(wide, "GRU with three times the units", test, options);
+  fmt::print("\n");
+  measure_weights(self, test.tokens, marked, options);
+  draw_map(self, options);
+  return marked;
+}
+
+void draw_costs(const kit::Options& options) {
+  SelfAttention layer(kWidth, Projected::yes);
+  GRU recurrent({}, kWidth, kWidth);
+  layer.initialise(options.seed);
+  recurrent.initialise(options.seed);
+  const auto milliseconds = [](const auto& forward) {
+    return 1000 * kit::fastest(3, [&] {
+             Tape tape;
+             const Tensor y = forward();
+             tape.backward(y, y.detach());
+           });
+  };
+  kit::Series self{"self-attention"}, gru{"GRU"};
+  fmt::print("  words   self-attention        GRU   (milliseconds, forward and backward)\n");
+  for (Size n = 16; n <= (options.smoke ? 32 : 2048); n *= 2) {
+    const Tensor x = variable(random_normal({1, n, kWidth}, options.seed));
+    for (kit::Series* series : {&self, &gru}) series->x.push_back(static_cast<double>(n));
+    self.y.push_back(milliseconds([&] { return layer(x).context; }));
+    gru.y.push_back(milliseconds([&] { return recurrent(x).states; }));
+    fmt::print("  {:>5}   {:>14.3f}   {:>8.3f}\n", n, self.y.back(), gru.y.back());
+  }
+  kit::Chart chart{"One sequence of width 64, forward and backward", "words", "milliseconds", {self, gru}};
+  chart.x_scale = chart.y_scale = kit::Scale::log;
+  kit::show(chart, options.out / "time.svg");
+}
+
+}  // namespace tapestry::lesson16
