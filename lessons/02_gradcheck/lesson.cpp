@@ -1,202 +1,196 @@
 // 02 gradcheck: trust no derivative that was not checked
 //
-// A wrong derivative rarely crashes. The loss still falls, only slower, or to a worse place, and nobody knows
-// why. So every derivative rule is compared with the definition of a derivative: move the input a little, and
-// see how much the output moves. Three things make that check worth something: central differences, f64, and
-// a random cotangent.
+// 15 minutes to read, 1 second to run. Needs lesson 01 (the tape, rules, the product of matrices). Afterwards
+// you can derive the rule of an op, check it, and say what a check is worth.
 //
-// You will: 1 see how exact a difference can be; 2 build the check, and see why a cotangent of ones proves
-// nothing for softmax; 3 let it find the bug in three ops.
+// A wrong derivative rarely crashes. The loss still falls, only slower, or to a worse place, and nobody knows
+// why. In lesson 01 we derived a rule, tried it on one example, and believed it. How can a program find out
+// whether a rule is right, without knowing the right one?
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/02_gradcheck/experiment.hpp"
+#include "lessons/kit/check/pencil.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
+using namespace tapestry::lesson02;
 
 namespace {
 
-// ---- 1. The error of a difference against its step: a V ---------------------------------------------------
+constexpr DType f64 = DType::f64;
+
+// ---- 1. A difference with a pencil ------------------------------------------------------------------------
 //
-// The definition, f′(x) = lim (f(x + ε) − f(x)) / ε, has an error that shrinks like ε. The *central*
-// difference
+// A derivative says how far the output moves when the input moves a little. So move it by ε, and look: from
+// here to there, *forward*, (f(x + ε) − f(x)) / ε, or *central*, (f(x + ε) − f(x − ε)) / 2ε. For f(x) = x³ at
+// x = 1 the derivative is 3:
 //
-//     f′(x) ≈ (f(x + ε) − f(x − ε)) / 2ε
+//     ε = 0.1    forward   (1.331 − 1) / 0.1 = 3.31          central   (1.331 − 0.729) / 0.2 = 3.01
+//     ε = 0.01   forward   3.0301                            central   3.0001
 //
-// has one that shrinks like ε², since the next term of the Taylor series cancels. But ε must not be too small
-// either: f is only known to some 16 digits (f64) or 7 (f32), and what rounding adds to the difference is
-// divided by ε. So the error against ε is a V. Its lowest point in f64 is near ε = 6e-6, and lies a
-// million times lower than the best that f32 can do. In f32 a rule that is wrong in the fifth digit cannot be
-// told from one that is right; in f64 it can. This is why gradients are checked in f64.
+// With a tenth of the step, forward has a tenth of the error, and central a hundredth: in the Taylor series
+// f(x ± ε) = f(x) ± f′(x) ε + ½ f″(x) ε² ± …, the term with ε² is the same on both sides, and cancels.
 
 template <class T>
-T central(T x, T epsilon) {
-  return (std::tanh(x + epsilon) - std::tanh(x - epsilon)) / (2 * epsilon);
+T forward(T (*f)(T), T x, T epsilon) {
+  return (f(x + epsilon) - f(x)) / epsilon;
 }
 template <class T>
-T forward(T x, T epsilon) {
-  return (std::tanh(x + epsilon) - std::tanh(x)) / epsilon;
+T central(T (*f)(T), T x, T epsilon) {
+  return (f(x + epsilon) - f(x - epsilon)) / (2 * epsilon);
 }
 
-struct Valley {
-  double epsilon = 0, error = HUGE_VAL;  // the lowest point of the V
-};
-
-/// The error of a difference against ε, for f = tanh at x = 0.7, where f′ = 1 − tanh².
-template <class T>
-Valley v_curve(T (*difference)(T, T), const char* name, kit::Chart& chart) {
-  const double x = 0.7, truth = 1 - std::tanh(x) * std::tanh(x);
-  Valley best;
-  kit::Series series{name};
-  for (double power = -13; power <= -0.5; power += 0.25) {
-    const double epsilon = std::pow(10.0, power);
-    const double error =
-        std::abs(static_cast<double>(difference(static_cast<T>(x), static_cast<T>(epsilon))) - truth);
-    series.x.push_back(epsilon);
-    series.y.push_back(std::max(error, 1e-17));
-    if (error > 0 && error < best.error) best = {epsilon, error};
-  }
-  chart.series.push_back(std::move(series));
-  fmt::print("  {:<22} best at ε = {:.0e}, error {:.0e}\n", name, best.epsilon, best.error);
-  return best;
+void differences(const kit::Options& options, kit::Report& report) {
+  const auto cube = [](double x) { return x * x * x; };
+  kit::check_pencil(report, "the derivative of x³",
+                    {{forward<double>(cube, 1, 0.1), 3.31},
+                     {central<double>(cube, 1, 0.1), 3.01},
+                     {forward<double>(cube, 1, 0.01), 3.0301},
+                     {central<double>(cube, 1, 0.01), 3.0001}});
+  const kit::Question step = report.ask(
+      "the best step", "A double has some 16 digits. At which ε is a central difference of tanh best?",
+      {"1e-13: a derivative is the limit ε → 0", "near 1e-5", "near 0.1: rounding counts least there"});
+  const auto [central64, forward64, central32] =
+      error_curves(central<double>, forward<double>, central<float>, options);
+  report.check("central beats forward, and f64 beats f32, by a factor of 100",
+               central64.error * 100 < forward64.error && central64.error * 100 < central32.error);
+  report.answer(
+      step, 'b', central64.epsilon > 1e-7 && central64.epsilon < 1e-4,
+      "Below that the rounding of f, divided by 2ε, outweighs what a shorter step gains: each curve is a "
+      "V. That of floats ends so high that a slightly wrong rule looks right: so rules are checked in f64.");
 }
 
-// ---- 2. A cotangent of ones proves nothing for softmax ----------------------------------------------------
+// ---- 2. The rule of softmax -------------------------------------------------------------------------------
 //
-// An op has many outputs; a difference needs one number. So the outputs are weighted with numbers c, the
-// *cotangent*, and added up: L = Σ c ⊙ f(x), where ⊙ multiplies element by element. Backward with dy = c
-// gives ∂L/∂x; the difference of L for one element of x must agree.
+// Softmax turns a row of scores into positive weights that add up to 1: y_i = e^{x_i} / S, where S = Σ_k
+// e^{x_k}. For the scores (log 3, 0) that is e^x = (3, 1), S = 4 and y = (0.75, 0.25).
 //
-// Which c? Ones are tempting, and blind. The softmax turns scores into weights that add up to 1, whatever x
-// is: with c = 1, L is a constant, its derivative is 0 everywhere, and a rule with the wrong sign gives 0 as
-// well. Random numbers have no such luck with any op.
+// How does y_i move with x_j? Each x_j stands in S. ∂(1/S)/∂x_j = −e^{x_j} / S², so y_i moves by −y_i y_j.
+// And x_i also stands above the line, which gives e^{x_i} / S = y_i more. For our two scores:
+//
+//     ∂y_1/∂x_1 = y_1 − y_1 y_1 = 0.1875        ∂y_1/∂x_2 = −y_1 y_2 = −0.1875
+//     ∂y_2/∂x_1 = −y_2 y_1 = −0.1875            ∂y_2/∂x_2 = y_2 − y_2 y_2 = 0.1875
+//
+// Such a table is called a *Jacobian*. A rule returns the sums of its columns, weighted with dy:
+//
+//     ∂x_j = Σ_i dy_i ∂y_i/∂x_j = y_j dy_j − Σ_i dy_i y_i y_j        so  ∂x = y ⊙ (dy − Σ dy ⊙ y)
+//
+// That is a *vector–Jacobian product*, vjp, and nobody had to make the table. For dy = (8, 4) the sum is 8 ·
+// 0.75 + 4 · 0.25 = 7, so ∂x = (0.75 · 1, 0.25 · −3) = (0.75, −0.75).
+//
+// The library writes its ops like this: the value, then for each argument wrt(argument, rule), "with respect
+// to". (Keep::yes keeps the summed axis, with size 1; {} leaves out the caller's line; detach() keeps the
+// softmax inside off the tape, so that only our rule counts.)
 
-using Op = std::function<Tensor(const Tensor&)>;
+Tensor our_softmax(const Tensor& x) {
+  return op<"our_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
+                             return y * (dy - sum(dy * y, {-1}, Keep::yes));
+                           }));
+}
+void rule_of_softmax(kit::Report& report) {
+  const Tensor x = tensor({std::log(3.0), 0}, f64), y = our_softmax(x);
+  const Tensor table = jacobian(our_softmax, x), dx = vjp(our_softmax, x, tensor({8, 4}, f64));
+  kit::check_pencil(report, "softmax of two scores",
+                    {{y.at({0}), 0.75},
+                     {table.at({0, 0}), 0.1875},
+                     {table.at({1, 0}), -0.1875},
+                     {dx.at({0}), 0.75},
+                     {dx.at({1}), -0.75}});
+}
 
-/// The largest difference between the rule and central differences, relative to the largest derivative.
-double check(const Op& f, const Tensor& x, const Tensor& cotangent) {
-  const Tensor leaf = variable(x);
-  Tape tape;
-  tape.backward(f(leaf), cotangent);
-  const std::vector<double> rule = leaf.grad().to_vector();
+// ---- 3. Which numbers come in? ----------------------------------------------------------------------------
+//
+// A difference needs one number to look at, and softmax has many. So they are weighted with numbers c and
+// added up, L = Σ c ⊙ f(x). Such a c is called a *cotangent*. Backward with dy = c gives ∂L/∂x, and the
+// difference of L, where one number of x is moved at a time, must agree.
 
+/// The largest difference between rule and central differences, as a share of the largest derivative.
+double check(const TensorFunction& f, const Tensor& x, const Tensor& cotangent) {
   constexpr double kEpsilon = 6e-6;
-  std::vector<double> values = x.to_vector();
-  const auto loss = [&] { return sum(cotangent * f(tensor(values, x.shape(), DType::f64))).item(); };
+  const std::vector<double> rule = vjp(f, x, cotangent).to_vector();
+  const auto loss = [&](std::size_t moved, double by) {
+    std::vector<double> values = x.to_vector();
+    values[moved] += by;
+    return sum(cotangent * f(tensor(values, x.shape(), f64))).item();
+  };
   double worst = 0, largest = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double before = values[i];
-    values[i] = before + kEpsilon;
-    const double up = loss();
-    values[i] = before - kEpsilon;
-    const double down = loss();
-    values[i] = before;
-    const double difference = (up - down) / (2 * kEpsilon);
+  for (std::size_t i = 0; i < rule.size(); ++i) {
+    const double difference = (loss(i, kEpsilon) - loss(i, -kEpsilon)) / (2 * kEpsilon);
     worst = std::max(worst, std::abs(rule[i] - difference));
     largest = std::max(largest, std::abs(difference));
   }
-  return worst / std::max(largest, 1e-6);
+  return worst / largest;
 }
 
-// ---- 3. Three ops, three bugs -----------------------------------------------------------------------------
+void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
+  const kit::Question ones_in = report.ask(
+      "a cotangent of ones",
+      "broken_softmax has the wrong sign. What does a check with c = 1 everywhere find?",
+      {"a wrong sign at every number", "a wrong sign, but at some numbers only", "nothing: it passes"});
+  const double largest = max(abs(vjp(broken_softmax, x, ones(x.shape(), f64)))).item();
+  const Tensor random = random_normal(x.shape(), seed, f64);
+  const double seen = check(broken_softmax, x, random), fine = check(our_softmax, x, random);
+  fmt::print("  wrong sign, cotangent of ones     largest gradient {:.0e}: nothing to compare\n", largest);
+  fmt::print("  wrong sign, random cotangent      relative error   {:.2f}: seen at once\n", seen);
+  report.answer(
+      ones_in, 'c', largest < 1e-12 && seen > 1,
+      "A row adds up to 1, so L is a constant, its derivative is 0, and minus 0 is 0. Hence c is drawn at "
+      "random: a random cotangent.");
+  report.at_most("right softmax, checked by hand", fine, 1e-7);
+}
+
+// ---- 4. Three ops, three bugs -----------------------------------------------------------------------------
 //
-// Three ops, written as the library writes its own. op<"name">(…) takes the value and then, for each
-// argument, wrt(argument, rule): with respect to that argument, from dy (and y, if the rule wants it) to its
-// gradient. The rule of the softmax is ∂x = y ⊙ (dy − Σ dy ⊙ y), with the sum over a row; Keep::yes lets the
-// row stand as a row of one. ({} leaves out the caller's line; detach() keeps the op inside off the tape, so
-// that only our rule counts.) In each of the "broken" ones, one thing is wrong.
+// The library's gradcheck does the same for any number of arguments, and says what the difference looks like.
+// Two more ops have a bug each. Find it before you read on.
 
-Tensor right_softmax(const Tensor& x) {
-  return op<"right_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
-                               return y * (dy - sum(dy * y, {-1}, Keep::yes));
-                             }));
-}
-// The sign.
-Tensor broken_softmax(const Tensor& x) {
-  return op<"broken_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
-                                return y * (sum(dy * y, {-1}, Keep::yes) - dy);
-                              }));
-}
-
-Tensor right_matmul(const Tensor& a, const Tensor& b) {
-  return op<"right_matmul">({}, matmul(a.detach(), b.detach()),
-                            wrt(a, [b](const Tensor& dy) { return matmul(dy, transpose(b)); }),
-                            wrt(b, [a](const Tensor& dy) { return matmul(transpose(a), dy); }));
-}
-// ∂b is transposed; with square matrices nobody complains.
 Tensor broken_matmul(const Tensor& a, const Tensor& b) {
   return op<"broken_matmul">({}, matmul(a.detach(), b.detach()),
                              wrt(a, [b](const Tensor& dy) { return matmul(dy, transpose(b)); }),
                              wrt(b, [a](const Tensor& dy) { return matmul(transpose(dy), a); }));
 }
-
-Tensor right_mean(const Tensor& x) {
-  return op<"right_mean">({}, mean(x.detach(), {-1}, Keep::yes),
-                          wrt(x, [shape = x.shape()](const Tensor& dy) {
-                            return expand(dy, shape) / static_cast<double>(shape.back());
-                          }));
-}
-// 1/n is missing.
-Tensor broken_mean(const Tensor& x) {
+Tensor broken_mean(const Tensor& x) {  // of each row; expand() repeats dy (3, 1) to the shape (3, 5)
   return op<"broken_mean">({}, mean(x.detach(), {-1}, Keep::yes),
                            wrt(x, [shape = x.shape()](const Tensor& dy) { return expand(dy, shape); }));
 }
 
-/// The library's gradcheck does what check() does, for any number of arguments, and says what the difference
-/// looks like.
-void hunt(kit::Report& report, const char* what, const char* expected, const GradcheckResult& right,
-          const GradcheckResult& broken) {
-  fmt::print("\n{}", broken.report());
-  bool named = false;
-  for (const GradcheckPlace& place : broken.failures)
-    named |= place.look_at.find(expected) != std::string::npos;
-  report.check(fmt::format("{}: the right op passes at 1e-7", what), right.ok());
-  report.check(fmt::format("{}: the broken one is caught, and the bug is called \"{}\"", what, expected),
-               !broken.ok() && named);
-}
-
-void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("The error of a difference against its step: a V");
-  kit::Chart chart{"Error of a difference against its step ε", "ε", "error"};
-  chart.x_scale = chart.y_scale = kit::Scale::log;
-  const Valley central64 = v_curve<double>(central<double>, "central, f64", chart);
-  const Valley forward64 = v_curve<double>(forward<double>, "forward, f64", chart);
-  const Valley central32 = v_curve<float>(central<float>, "central, f32", chart);
-  report.check("central beats forward, and f64 beats f32, by a factor of 100",
-               central64.error * 100 < forward64.error && central64.error * 100 < central32.error);
-  kit::show(chart, options.out / "v_curve.svg");
-
-  report.section("A cotangent of ones proves nothing for softmax");
-  const DType f64 = DType::f64;
-  const Tensor x = random_normal({3, 5}, options.seed, f64);
-  const Tensor all_ones = ones({3, 5}, f64), random = random_normal({3, 5}, options.seed + 1, f64);
-  const Tensor flipped = variable(x);
-  {
-    Tape tape;
-    tape.backward(broken_softmax(flipped), all_ones);
-  }
-  const double largest = max(abs(flipped.grad())).item();
-  const double seen = check(broken_softmax, x, random);
-  const double fine = check(right_softmax, x, random);
-  fmt::print("  wrong sign, cotangent of ones     largest gradient {:.0e}: nothing to compare\n", largest);
-  fmt::print("  wrong sign, random cotangent      relative error   {:.2f}: seen at once\n", seen);
-  fmt::print("  right rule, random cotangent      relative error   {:.0e}\n", fine);
-  report.check("ones see nothing, a random cotangent sees it", largest < 1e-12 && seen > 1);
-  report.at_most("right softmax, checked by hand", fine, 1e-7);
-
-  report.section("Three ops, three bugs");
-  const GradcheckOptions strict{.tolerance = 1e-7, .seed = options.seed};
-  const Tensor a = random_normal({4, 4}, options.seed + 2, f64),
-               b = random_normal({4, 4}, options.seed + 3, f64);
-  hunt(report, "softmax", "sign", gradcheck(right_softmax, x, strict), gradcheck(broken_softmax, x, strict));
+void three_bugs(const Tensor& x, std::uint64_t seed, kit::Report& report) {
+  const GradcheckOptions strict{.tolerance = 1e-7, .seed = seed};
+  const Tensor a = random_normal({4, 4}, seed + 2, f64), b = random_normal({4, 4}, seed + 3, f64);
+  const kit::Question factor = report.ask(
+      "the broken mean", "How does broken_mean's rule differ from the slopes, for rows of five numbers?",
+      {"it is five times too large", "it is five times too small", "by another factor at each place"});
+  hunt(report, "softmax", "sign", gradcheck(our_softmax, x, strict), gradcheck(broken_softmax, x, strict));
   hunt(report, "matmul", "transpose", gradcheck(right_matmul, {a, b}, strict),
        gradcheck(broken_matmul, {a, b}, strict));
   hunt(report, "mean", "factor", gradcheck(right_mean, x, strict), gradcheck(broken_mean, x, strict));
+  report.answer(
+      factor, 'a', times_too_large(gradcheck(broken_mean, x, strict)) == 5,
+      "The mean counts each number a fifth, and the rule forgot it. In the product ∂b is transposed: "
+      "with square matrices every shape fits, and nothing crashes.");
+}
+
+// What to remember. A rule is right if it agrees with central differences, in f64, for a random cotangent.
+// Softmax has the rule ∂x = y ⊙ (dy − Σ dy ⊙ y). What was derived is checked, before it trains.
+//
+// Exercises: lessons/practise 2 (two rules; an echo with a bug; blind cotangents; your engine's softmax).
+
+void lesson(const kit::Options& options, kit::Report& report) {
+  const Tensor x = random_normal({3, 5}, options.seed, f64);
+  report.section("A difference with a pencil");
+  differences(options, report);
+  report.section("The rule of softmax");
+  rule_of_softmax(report);
+  report.section("Which numbers come in?");
+  cotangents(x, options.seed + 1, report);
+  report.section("Three ops, three bugs");
+  three_bugs(x, options.seed, report);
 }
 
 }  // namespace

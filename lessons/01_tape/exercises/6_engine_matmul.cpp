@@ -5,9 +5,9 @@
 // matrices may also be multiplied by one, b (k, m). product() is there, and multiplies with a or b transposed if that is
 // asked for.
 //
-// Derive the rule. Write y_ij = Σ_l a_il b_lj with indices: which y does a_il appear in, and with which factor? So
-// ∂L/∂a_il = Σ_j (∂L/∂y_ij) ____. Then say it with product(). Where one b served many matrices, its gradient is the sum
-// of all of theirs, which fold() of 1.5 does.
+// Write the rule. The chapter has it for two matrices: y_ij = Σ_l a_il b_lj, so a_il gets Σ_j (∂L/∂y_ij) ____. Say it
+// with product(), for batches, too: where one b served many matrices, its gradient is the sum of all of theirs, which
+// fold() of 1.5 does.
 #include "engine/broadcast.hpp"
 #include "lessons/grader/answer.hpp"
 

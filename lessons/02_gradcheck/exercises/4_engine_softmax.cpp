@@ -4,8 +4,8 @@
 // The softmax of a row s is y_j = e^{s_j} / Σ_l e^{s_l}. Since only differences of scores count, the row's largest is
 // taken away first, so that nothing overflows; a row whose scores are all −∞ (nothing may be looked at) gets zeros.
 //
-// Write the values, and derive the rule: if the gradient g comes in for y, what is ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j? Begin
-// with two numbers. Each row of the last axis is on its own, whatever axes are in front.
+// Write the values and the rule: if the gradient g comes in for y, what is ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j? The chapter has
+// it for one row. Here each row of the last axis is on its own, whatever axes are in front.
 #include "engine/matmul.hpp"
 #include "lessons/grader/answer.hpp"
 
