@@ -28,13 +28,12 @@ constexpr DType f64 = DType::f64;
 // ---- 1. A difference with a pencil ------------------------------------------------------------------------
 //
 // A derivative says how far the output moves when the input moves a little. So move it by ε, and look: from
-// here to there, *forward*, (f(x + ε) − f(x)) / ε, or *central*, (f(x + ε) − f(x − ε)) / 2ε. For f(x) = x³ at
-// x = 1 the derivative is 3:
+// here to there, *forward*, (f(x + ε) − f(x)) / ε, or *central*, (f(x + ε) − f(x − ε)) / 2ε. For x³ at x = 1:
 //
 //     ε = 0.1    forward   (1.331 − 1) / 0.1 = 3.31          central   (1.331 − 0.729) / 0.2 = 3.01
 //     ε = 0.01   forward   3.0301                            central   3.0001
 //
-// With a tenth of the step, forward has a tenth of the error, and central a hundredth: in the Taylor series
+// The derivative is 3. With a tenth of the step, forward has a tenth of the error, and central a hundredth: in
 // f(x ± ε) = f(x) ± f′(x) ε + ½ f″(x) ε² ± …, the term with ε² is the same on both sides, and cancels.
 
 template <class T>
@@ -49,7 +48,10 @@ T central(T (*f)(T), T x, T epsilon) {
 void differences(const kit::Options& options, kit::Report& report) {
   const auto cube = [](double x) { return x * x * x; };
   kit::check_pencil(report, "the derivative of x³",
-                    {{forward<double>(cube, 1, 0.1), 3.31},
+                    {{cube(1 + 0.1), 1.331},
+                     {cube(1 - 0.1), 0.729},
+                     {2 * 0.1, 0.2},
+                     {forward<double>(cube, 1, 0.1), 3.31},
                      {central<double>(cube, 1, 0.1), 3.01},
                      {forward<double>(cube, 1, 0.01), 3.0301},
                      {central<double>(cube, 1, 0.01), 3.0001}});
@@ -98,6 +100,7 @@ void rule_of_softmax(kit::Report& report) {
   const Tensor table = jacobian(our_softmax, x), dx = vjp(our_softmax, x, tensor({8, 4}, f64));
   kit::check_pencil(report, "softmax of two scores",
                     {{y.at({0}), 0.75},
+                     {y.at({1}), 0.25},
                      {table.at({0, 0}), 0.1875},
                      {table.at({1, 0}), -0.1875},
                      {dx.at({0}), 0.75},
@@ -136,8 +139,8 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
   const double largest = max(abs(vjp(broken_softmax, x, ones(x.shape(), f64)))).item();
   const Tensor random = random_normal(x.shape(), seed, f64);
   const double seen = check(broken_softmax, x, random), fine = check(our_softmax, x, random);
-  fmt::print("  wrong sign, cotangent of ones     largest gradient {:.0e}: nothing to compare\n", largest);
-  fmt::print("  wrong sign, random cotangent      relative error   {:.2f}: seen at once\n", seen);
+  fmt::print("  wrong sign: with ones the largest gradient is {:.0e}, with random numbers the error {:.2f}\n",
+             largest, seen);
   report.answer(
       ones_in, 'c', largest < 1e-12 && seen > 1,
       "A row adds up to 1, so L is a constant, its derivative is 0, and minus 0 is 0. Hence c is drawn at "
