@@ -10,6 +10,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/picture/contour.hpp"
 #include "optim/adam.hpp"
 #include "optim/sgd.hpp"
@@ -58,11 +59,62 @@ double apart(const StepByHand& by_hand, Kind library, std::uint64_t seed, Size s
   return kit::farthest(weights, theirs.parameters());
 }
 
+Points draw_held_out(const kit::Options& options) { return draw_spirals(options.seed, 2, 2000); }
+
 double percent_right(const Network& network, const Points& points) {
   return kit::percent_equal(argmax(network(points.x)), points.labels);
 }
 
+void print(const std::array<Trained, 3>& trained) {
+  fmt::print("  optimiser   held-out points right   99 % from step on   last loss\n");
+  for (const Trained& one : trained) {
+    const Size steps = one.steps_to_99();
+    fmt::print("  {:<9} {:>21.1f} % {:>19} {:>11.5f}\n", one.loss.name, one.last(),
+               steps > 0 ? std::to_string(steps) : "never", one.loss.y.back());
+  }
+}
+
+void show_curves(const std::array<Trained, 3>& trained, const kit::Options& options) {
+  kit::Chart losses{"Loss of three optimisers, same start and same batches", "step", "loss"};
+  losses.y_scale = kit::Scale::log;
+  kit::Chart right{"Held-out points on the right spiral", "step", "per cent"};
+  for (const Trained& one : trained) {
+    losses.series.push_back(one.loss);
+    right.series.push_back(one.held_out);
+  }
+  losses.levels.push_back({std::log(static_cast<double>(kClasses)), "log 2: knowing nothing"});
+  right.levels.push_back({50, "guessing"});
+  kit::show(losses, options.out / "losses.svg");
+  kit::show(right, options.out / "held_out.svg");
+}
+
+void show_border(const Network& network, const Points& points, const kit::Options& options) {
+  kit::Chart chart{"Two spirals, and the border that Adam's network drew", "x₁", "x₂"};
+  chart.same_units = true;
+  for (Size label = 0; label < kClasses; ++label) {
+    const Tensor of_one = slice(points.x, 0, label, points.x.size(0), kClasses);
+    chart.series.push_back({label == 0 ? "first spiral" : "second spiral", select(of_one, 1, 0).to_vector(),
+                            select(of_one, 1, 1).to_vector(), kit::Mark::points});
+  }
+  const kit::Grid grid{-1.15, 1.15, 120};
+  const Tensor probability = softmax(network(tensor(grid.places(), {grid.side * grid.side, 2})), -1);
+  chart.series.push_back(kit::contour("border", grid, select(probability, -1, 1).to_vector(), 0.5));
+  kit::show(chart, options.out / "border.svg");
+}
+
 }  // namespace
+
+void compare_with_nn(Tensor (*network_by_hand)(const Network& of, const Tensor& x),
+                     Tensor (*loss_by_hand)(const Tensor& logits, const Indices& labels), std::uint64_t seed,
+                     kit::Report& report) {
+  Network network(kaiming);
+  network.initialise(seed, DType::f64);
+  const Points batch = draw_spirals(seed, 3, 8, DType::f64);
+  kit::check_by_hand(
+      report, "network and loss",
+      [&] { return loss_by_hand(network_by_hand(network, batch.x), batch.labels); },
+      [&] { return cross_entropy(network(batch.x), batch.labels); }, network.parameters(), seed);
+}
 
 double first_loss(const Initialiser& last_layer, std::uint64_t seed, std::uint64_t networks) {
   const Points points = draw_spirals(seed, 1, 1000, DType::f64);
@@ -152,51 +204,33 @@ Trained train(Kind kind, const Points& points, const Points& held_out, const kit
   return trained;
 }
 
-std::array<Trained, 3> train_all(const Points& points, const Points& held_out, const kit::Options& options) {
-  return {train(Kind::sgd, points, held_out, options), train(Kind::momentum, points, held_out, options),
-          train(Kind::adam, points, held_out, options)};
+std::array<Trained, 3> train_all(const Points& points, const kit::Options& options, kit::Report& report) {
+  const Points held_out = draw_held_out(options);
+  std::array<Trained, 3> all{train(Kind::sgd, points, held_out, options),
+                             train(Kind::momentum, points, held_out, options),
+                             train(Kind::adam, points, held_out, options)};
+  const auto& [sgd, momentum, adam] = all;
+  print(all);
+  show_curves(all, options);
+  show_border(*adam.network, points, options);
+  report.at_least("momentum: held-out points right", momentum.last(), 99, "%");
+  report.at_least("Adam: held-out points right", adam.last(), 99, "%");
+  report.at_least("SGD's last loss ÷ Adam's", sgd.loss.y.back() / adam.loss.y.back(), 10);
+  return all;
+}
+
+Hundredfold train_on_a_hundredfold(const Points& points, const kit::Options& options, kit::Report& report) {
+  const Points held_out = draw_held_out(options);
+  const double momentum = train(Kind::momentum, points, held_out, options, 100).last();
+  const double adam = train(Kind::adam, points, held_out, options, 100).last();
+  report.figure("momentum: held-out points right", momentum, "%");
+  report.at_least("Adam: held-out points right", adam, 99, "%");
+  return {momentum, adam};
 }
 
 bool slower(const Trained& one, const Trained& other, Size times) {
   const Size mine = one.steps_to_99(), its = other.steps_to_99();
   return its > 0 && (mine == 0 || mine >= times * its);
-}
-
-void print(const std::vector<const Trained*>& trained) {
-  fmt::print("  optimiser   held-out points right   99 % from step on   last loss\n");
-  for (const Trained* one : trained) {
-    const Size steps = one->steps_to_99();
-    fmt::print("  {:<9} {:>21.1f} % {:>19} {:>11.5f}\n", one->loss.name, one->last(),
-               steps > 0 ? std::to_string(steps) : "never", one->loss.y.back());
-  }
-}
-
-void show_curves(const std::vector<const Trained*>& trained, const kit::Options& options) {
-  kit::Chart losses{"Loss of three optimisers, same start and same batches", "step", "loss"};
-  losses.y_scale = kit::Scale::log;
-  kit::Chart right{"Held-out points on the right spiral", "step", "per cent"};
-  for (const Trained* one : trained) {
-    losses.series.push_back(one->loss);
-    right.series.push_back(one->held_out);
-  }
-  losses.levels.push_back({std::log(static_cast<double>(kClasses)), "log 2: knowing nothing"});
-  right.levels.push_back({50, "guessing"});
-  kit::show(losses, options.out / "losses.svg");
-  kit::show(right, options.out / "held_out.svg");
-}
-
-void show_border(const Network& network, const Points& points, const kit::Options& options) {
-  kit::Chart chart{"Two spirals, and the border that Adam's network drew", "x₁", "x₂"};
-  chart.same_units = true;
-  for (Size label = 0; label < kClasses; ++label) {
-    const Tensor of_one = slice(points.x, 0, label, points.x.size(0), kClasses);
-    chart.series.push_back({label == 0 ? "first spiral" : "second spiral", select(of_one, 1, 0).to_vector(),
-                            select(of_one, 1, 1).to_vector(), kit::Mark::points});
-  }
-  const kit::Grid grid{-1.15, 1.15, 120};
-  const Tensor probability = softmax(network(tensor(grid.places(), {grid.side * grid.side, 2})), -1);
-  chart.series.push_back(kit::contour("border", grid, select(probability, -1, 1).to_vector(), 0.5));
-  kit::show(chart, options.out / "border.svg");
 }
 
 }  // namespace tapestry::lesson03

@@ -34,6 +34,11 @@ enum class Kind { sgd, momentum, adam };
 constexpr const char* kNames[] = {"SGD", "momentum", "Adam"};
 constexpr double kRates[] = {0.1, 0.03, 5e-3};  ///< η of each kind; momentum has μ = 0.9
 
+/// The chapter's network and loss beside nn/'s: checked as kit::check_by_hand does.
+void compare_with_nn(Tensor (*network_by_hand)(const Network& of, const Tensor& x),
+                     Tensor (*loss_by_hand)(const Tensor& logits, const Indices& labels), std::uint64_t seed,
+                     kit::Report& report);
+
 /// One step of one weight by hand: reads its gradient and assigns it. Each weight has a copy with a memory of
 /// its own.
 using StepByHand = std::function<void(Tensor&)>;
@@ -64,17 +69,18 @@ struct Trained {
 /// Trains for options.steps on `unit` times the loss.
 Trained train(Kind optimiser, const kit::Points& points, const kit::Points& held_out,
               const kit::Options& options, double unit = 1);
-/// All three kinds, from the same start on the same batches.
-std::array<Trained, 3> train_all(const kit::Points& points, const kit::Points& held_out,
-                                 const kit::Options& options);
+/// All three kinds, from the same start on the same batches, judged on 2,000 held-out points: prints a table, and
+/// draws losses.svg, held_out.svg and Adam's border, to border.svg.
+std::array<Trained, 3> train_all(const kit::Points& points, const kit::Options& options, kit::Report& report);
 
 /// Whether steps_to_99() of `one` is `times` that of `other` or more, or never, where `other` gets there.
 bool slower(const Trained& one, const Trained& other, Size times);
-/// A table: per cent right, steps to 99, last loss.
-void print(const std::vector<const Trained*>& trained);
-/// To losses.svg and held_out.svg.
-void show_curves(const std::vector<const Trained*>& trained, const kit::Options& options);
-/// Where the network gives both spirals the probability ½; to border.svg.
-void show_border(const Network& network, const kit::Points& points, const kit::Options& options);
+/// Per cent of the held-out points that are right after training on 100 times the loss.
+struct Hundredfold {
+  double momentum, adam;
+};
+/// Prints both; Adam's is a target.
+Hundredfold train_on_a_hundredfold(const kit::Points& points, const kit::Options& options,
+                                   kit::Report& report);
 
 }  // namespace tapestry::lesson03
