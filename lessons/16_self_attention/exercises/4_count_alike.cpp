@@ -1,0 +1,153 @@
+// 16.4 count_alike: mark what occurs twice, with few weights
+// design, 30 minutes, limit 60 s, fast
+//
+// Build a model that marks the tokens whose kind occurs exactly twice in their row: 16 tokens of 12 kinds,
+// drawn at random. It is trained on 1,000 batches of 32 rows by Adam with your learning rate, and must then be
+// right on 95 of 100 tokens, with at most 1,000 weights. Fewer weights are better: your best model is kept.
+//
+//     tokens (B, n)  →  logits (B, n, 2) of "no" and "yes"
+//
+// The one that is given reads [a; b] as in the lesson, where b is a self-attention without projections. Change
+// whatever you like in the hole.
+#include "lessons/grader/answer.hpp"
+#include "nn/embedding.hpp"
+
+constexpr Size kKinds = 12;
+
+//[ the model, and how fast it learns
+//: struct Marker : Module {
+//:   Tensor operator()(const Indices& tokens) const {
+//:     const Tensor a = kinds(tokens);  // (B, n, 12)
+//:     const Tensor scores = matmul(a, transpose(a)) / std::sqrt(12.0);
+//:     const Tensor b = matmul(softmax(scores, -1), a);
+//:     return answer(relu(compare(concat({a, b}, -1))));
+//:   }
+//:
+//:   Embedding kinds{{*this, "kinds"}, kKinds, 12};
+//:   Linear compare{{*this, "compare"}, 24, 16}, answer{{*this, "answer"}, 16, 2};
+//: };
+//: constexpr double kLearningRate = 0.01;
+struct Marker : Module {
+  Tensor operator()(const Indices& tokens) const {
+    const Tensor a = kinds(tokens);                   // (B, n, 12)
+    const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
+    const Tensor b = matmul(sigmoid(scores - 2), a);  // each pair by itself, so b is a sum that counts
+    return answer(relu(compare(concat({a, b}, -1))));
+  }
+
+  Embedding kinds{{*this, "kinds"}, kKinds, 12};
+  Linear compare{{*this, "compare"}, 24, 16}, answer{{*this, "answer"}, 16, 2};
+};
+constexpr double kLearningRate = 0.01;
+//]
+
+// hint: The lesson has a formula for what my kind gets of my weight if it occurs c times. How much does that
+//   change from c = 2 to c = 3? Which of the four steps is to blame?
+// hint: b = Σ_j w_ij a_j need not be an average. With a weight for each pair that is near 1 for one kind and
+//   near 0 for two, whatever the other pairs do, b would be about __ times a. Which function makes such a
+//   weight of a score?
+// hint: Put sigmoid(scores − ____) for softmax(scores, -1), with scores that are not divided, so that it is
+//   clearly open or shut. Then make the widths smaller.
+//
+// start: A softmax's weights add up to 1. With four tokens of a kind or two, b is nearly the same, and a small
+//   network can hardly tell them apart. Let the weights of a row add up to more where more are alike.
+//
+// wrong: A GRU has to carry the counts of all kinds from token to token, and hardly learns it in so few steps.
+// - const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
+// - const Tensor b = matmul(sigmoid(scores - 2), a);  // each pair by itself, so b is a sum that counts
+// - return answer(relu(compare(concat({a, b}, -1))));
+// - }
+// + return answer(relu(compare(concat({a, states(a).states}, -1))));
+// + }
+// + GRU states{{*this, "states"}, 12, 6, {.both_directions = true}};
+// wrong: Each token sees those before it alone, so the first of two is told nothing of the second. Both are to
+//   be marked.
+// - const Tensor b = matmul(sigmoid(scores - 2), a);
+// + const Size n = a.size(1);
+// + const Tensor seen = where(Mask::causal(n, n), sigmoid(scores - 2), zeros({n, n}));
+// + const Tensor b = matmul(seen, a);
+// wrong: The widths of lesson 16 are more than twelve kinds need, and break the budget.
+// - Embedding kinds{{*this, "kinds"}, kKinds, 12};
+// - Linear compare{{*this, "compare"}, 24, 16}, answer{{*this, "answer"}, 16, 2};
+// + Embedding kinds{{*this, "kinds"}, kKinds, 64};
+// + Linear compare{{*this, "compare"}, 128, 128}, answer{{*this, "answer"}, 128, 2};
+// wrong: The logits are of a alone: what was read of the others is in b, and never arrives.
+// - return answer(relu(compare(concat({a, b}, -1))));
+// + return answer(relu(compare(concat({a, a}, -1))));
+// wrong: With a rate of 0.0001 this small model has hardly begun to learn after 1,000 steps.
+// - constexpr double kLearningRate = 0.01;
+// + constexpr double kLearningRate = 0.0001;
+
+//= judge
+#include <fmt/format.h>
+
+#include "lessons/grader/judge/judge.hpp"
+#include "optim/clip.hpp"
+
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+constexpr Size kTokens = 16, kRows = 32, kSteps = 1000, kTests = 400;
+
+struct Marked {
+  Indices tokens, answers;  // (B, n)
+};
+
+Marked draw(kit::Random& random, Size rows, Size tokens) {
+  Ids ids, answers;
+  for (Size row = 0; row < rows; ++row) {
+    Ids here;
+    for (Size t = 0; t < tokens; ++t) here.push_back(random.below(kKinds));
+    for (const std::int64_t one : here) answers.push_back(std::count(here.begin(), here.end(), one) == 2);
+    ids.insert(ids.end(), here.begin(), here.end());
+  }
+  return {Indices(ids, {rows, tokens}), Indices(answers, {rows, tokens})};
+}
+
+void train(Marker& model, kit::Random& random) {
+  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
+  for (Size step = 0; step < kSteps; ++step) {
+    adam.group().learning_rate =
+        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+    const Marked batch = draw(random, kRows, kTokens);
+    Tape tape;
+    tape.backward(cross_entropy(model(batch.tokens), batch.answers));
+    clip_gradients(model.parameters(), 1.0);
+    adam.step();
+  }
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  Marker model;
+  model.initialise(judge.random().next());
+  double weights = 0;
+  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 1000, "the weights"); });
+  judge.claim("gives logits for each token", [&] {
+    const Marked some = draw(judge.random(), 3, 5);
+    judge.same(model(some.tokens).shape(), {3, 5, 2}, "the logits' shape");
+  });
+  judge.claim("marks what occurs exactly twice", [&] {
+    train(model, judge.random());
+    model.eval();
+    const Marked test = draw(judge.random(), kTests, kTokens);
+    const Tensor logits = model(test.tokens);
+    const Ids said = argmax(logits).to_vector(), wanted = test.answers.to_vector();
+    double right = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) right += said[i] == wanted[i];
+    right *= 100 / static_cast<double>(wanted.size());
+    const double loss = cross_entropy(logits, test.answers).item();
+    judge.that(right >= 95,
+               fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 95 % are wanted (always "
+                           "\"no\": {:.1f} %); the loss of a token is {:.3f}",
+                           weights, right,
+                           100.0 * static_cast<double>(std::count(wanted.begin(), wanted.end(), 0)) /
+                               static_cast<double>(wanted.size()),
+                           loss),
+               {right, loss});
+    fmt::print("{} weights mark {:.1f} % of the tokens rightly; the loss is {:.3f}.\n", weights, right, loss);
+    judge.score(weights, "weights");
+  });
+}
