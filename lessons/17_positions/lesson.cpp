@@ -173,7 +173,7 @@ void twice_as_long(const Table& table, const kit::Options& options, kit::Report&
 // And rotary? Its clock comes round: after 19 places the fastest of a head's hands has made 3.02 turns, and
 // the next one 0.96 of a turn. To a head that watches these two, 22 to the left and 16 to the right look like
 // 3 to the left. At n = 16 there are no such pairs. At 32 its map has two lines too many, and only the places
-// 16 to 21, from where neither key exists, are always right. So no scheme wins everywhere.
+// 16 to 21, from where neither key exists, are safe. So no scheme wins everywhere.
 
 // What to remember. Order is told to words (places) or to pairs (distances). Who changes weights alone cannot
 // say where one stands. What was never seen in training, a place, a bucket or an angle, means nothing.

@@ -2,13 +2,14 @@
 // design, 30 minutes, limit 60 s, fast
 //
 // Build a model that marks the tokens whose kind occurs exactly twice in their row: 16 tokens of 12 kinds,
-// drawn at random. It is trained on 1,000 batches of 32 rows by Adam with your learning rate, and must then be
-// right on 95 of 100 tokens, with at most 1,000 weights. Fewer weights are better: your best model is kept.
+// drawn at random. It is trained on 1,000 batches of 32 rows by Adam with your learning rate, and must then
+// be right on 95 of 100 tokens, with at most 1,000 weights. Fewer weights are better: your best model is
+// kept.
 //
 //     tokens (B, n)  →  logits (B, n, 2) of "no" and "yes"
 //
-// The one that is given reads [a; b] as in the lesson, where b is a self-attention without projections. Change
-// whatever you like in the hole.
+// The one that is given reads [a; b] as in the lesson, where b is a self-attention without projections.
+// Change whatever you like in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
 
@@ -49,10 +50,11 @@ constexpr double kLearningRate = 0.01;
 // hint: Put sigmoid(scores − ____) for softmax(scores, -1), with scores that are not divided, so that it is
 //   clearly open or shut. Then make the widths smaller.
 //
-// start: A softmax's weights add up to 1. With four tokens of a kind or two, b is nearly the same, and a small
-//   network can hardly tell them apart. Let the weights of a row add up to more where more are alike.
+// start: A softmax's weights add up to 1. With four tokens of a kind or two, b is nearly the same, and a
+//   small network can hardly tell them apart. Let the weights of a row add up to more where more are alike.
 //
-// wrong: A GRU has to carry the counts of all kinds from token to token, and hardly learns it in so few steps.
+// wrong: A GRU has to carry the counts of all kinds from token to token, and hardly learns it in so few
+//   steps.
 // - const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
 // - const Tensor b = matmul(sigmoid(scores - 2), a);  // each pair by itself, so b is a sum that counts
 // - return answer(relu(compare(concat({a, b}, -1))));
@@ -60,8 +62,8 @@ constexpr double kLearningRate = 0.01;
 // + return answer(relu(compare(concat({a, states(a).states}, -1))));
 // + }
 // + GRU states{{*this, "states"}, 12, 6, {.both_directions = true}};
-// wrong: Each token sees those before it alone, so the first of two is told nothing of the second. Both are to
-//   be marked.
+// wrong: Each token sees those before it alone, so the first of two is told nothing of the second. Both are
+//   to be marked.
 // - const Tensor b = matmul(sigmoid(scores - 2), a);
 // + const Size n = a.size(1);
 // + const Tensor seen = where(Mask::causal(n, n), sigmoid(scores - 2), zeros({n, n}));

@@ -1,12 +1,12 @@
 // 17.4 own_scheme: a scheme that holds at four times the length
 // design, 20 minutes
 //
-// Write what is added to the scores of n queries and n keys, Order(n) → (n, n), row i for the query at place i.
-// Nothing else tells keys apart: the weights are softmax(Order(n), -1), and at each place t the symbol of place
-// t − s is to be named from the mixture of all symbols. The step s is one of 3, 4, 5, 6. Your scheme is not
-// told which, but learns it from strings of 12, in 300 steps of Adam with your learning rate. Then it must be
-// right on 99 of 100 symbols in strings of 48, with at most 40 learned numbers. Fewer are better: your best
-// scheme is kept.
+// Write what is added to the scores of n queries and n keys, Order(n) → (n, n), row i for the query at place
+// i. Nothing else tells keys apart: the weights are softmax(Order(n), -1), and at each place t the symbol of
+// place t − s is to be named from the mixture of all symbols. The step s is one of 3, 4, 5, 6. Your scheme is
+// not told which, but learns it from strings of 12, in 300 steps of Adam with your learning rate. Then it
+// must be right on 99 of 100 symbols in strings of 48, with at most 40 learned numbers. Fewer are better:
+// your best scheme is kept.
 //
 // Given is ALiBi with a slope that is learned. Change whatever you like in the hole.
 #include "lessons/grader/answer.hpp"
@@ -46,19 +46,20 @@ constexpr double kLearningRate = 0.1;
 // start: ALiBi's score falls, or rises, with |j − i|: either the place itself has the largest weight or the
 //   farthest key, but never the key s places back. And left is the same as right.
 //
-// wrong: Left and right share their numbers: s places back is the same as s places on, so half of the weight goes
-//   to the wrong side.
+// wrong: Left and right share their numbers: s places back is the same as s places on, so half of the weight
+//   goes to the wrong side.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back(std::min(std::abs(j - i), kReach));
-// wrong: Distances come round after 12, like a hand of rotary. In strings of 12 that does no harm, but in 48 every
-//   twelfth key looks like the right one.
+// wrong: Distances come round after 12, like a hand of rotary. In strings of 12 that does no harm, but in 48
+//   every twelfth key looks like the right one.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back((j - i + 120) % 12);
-// wrong: With a reach of 2 all steps from 3 on share one number: the table is too short to tell the wanted key
-//   from those behind it.
+// wrong: With a reach of 2 all steps from 3 on share one number: the table is too short to tell the wanted
+//   key from those behind it.
 // - static constexpr Size kReach = 8;  // farther than any step, and farther distances count as this one
 // + static constexpr Size kReach = 2;
-// wrong: A number for each key's place is the same for all queries. It can prefer a place, but not a distance.
+// wrong: A number for each key's place is the same for all queries. It can prefer a place, but not a
+//   distance.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back(std::min(j, 2 * kReach));
 // wrong: A number for each distance to ±47 is more than the budget, and training at 12 never sees those
