@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/loss.hpp"
 #include "optim/adam.hpp"
@@ -67,6 +69,40 @@ double squared_error(const Tensor& answers, const Tensor& queries) {
   return mean_squared_error(answers, curve_at(queries)).item();
 }
 
+KeysAlone try_keys_alone(Pooled (*pool)(const Tensor& scores, const Tensor& values), const Points& points) {
+  KeysAlone found{};
+  Pooled pooled;
+  fmt::print("      β   largest weight   first answer   last answer   squared error\n");
+  for (const double beta : {0.0, 1.0, 1000.0}) {
+    pooled = pool(expand(unsqueeze(beta * points.x, 0), {kQueries, kPoints}), points.y);
+    const double first = pooled.answers.at({0}), error = squared_error(pooled.answers, queries());
+    fmt::print("  {:>5} {:>16.3f} {:>14.3f} {:>13.3f} {:>15.3f}\n", beta, max(pooled.weights).item(), first,
+               pooled.answers.at({kQueries - 1}), error);
+    if (beta == 0) found.mean_error = error;
+    found.spread = std::max(found.spread, kit::largest(pooled.answers - first));
+  }
+  const double answer = pooled.answers.at({0});
+  found.picks_the_last_key =
+      std::abs(answer - points.y.at({kPoints - 1})) < 1e-9 && answer < max(points.y).item();
+  return found;
+}
+
+void compare_with_nn(Tensor (*answers)(const Tensor& queries, const Tensor& keys, const Tensor& values,
+                                       const Tensor& log_sigma),
+                     std::uint64_t seed, kit::Report& report) {
+  Attention attention{nadaraya_watson(0.3, Sigma::learned)};
+  attention.initialise(seed, f64);
+  const Tensor log_sigma = attention.parameters()[0];
+  const auto some = [&](Size n, std::uint64_t more) {
+    return variable(random_normal({n}, seed + more, f64));
+  };
+  const Tensor asked = some(3, 0), keys = some(5, 1), values = some(5, 2);
+  kit::check_by_hand(
+      report, "pool()", [&] { return as_vectors(answers(asked, keys, values, log_sigma)); },
+      [&] { return attention(as_vectors(asked), as_vectors(keys), as_vectors(values)).context; },
+      {asked, keys, values, log_sigma}, seed);
+}
+
 LearnedSigma learn_sigma(const Points& points, const Mask& may_see, std::int64_t steps) {
   Attention attention{nadaraya_watson(1, Sigma::learned)};
   attention.initialise(1, f64);
@@ -84,6 +120,16 @@ LearnedSigma learn_sigma(const Points& points, const Mask& may_see, std::int64_t
   }
   progress.finish();
   return {std::exp(attention.parameters()[0].item()), last};
+}
+
+void print_learned(const LearnedSigma& seeing_itself, double its_error, const LearnedSigma& left_out,
+                   double error) {
+  fmt::print("                             σ   loss on the points   error on the curve\n");
+  const auto row = [](const char* name, const LearnedSigma& learned, double on_the_curve) {
+    fmt::print("  {:<20} {:>7.3f} {:>20.3f} {:>20.3f}\n", name, learned.sigma, learned.loss, on_the_curve);
+  };
+  row("it may see itself", seeing_itself, its_error);
+  row("itself left out", left_out, error);
 }
 
 void draw(const Points& points, const Tensor& answers, const Tensor& weights, const kit::Options& options) {

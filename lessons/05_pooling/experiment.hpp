@@ -19,6 +19,27 @@ Tensor curve_at(const Tensor& x);
 /// The mean squared distance of the answers (Tq) from the curve at the queries (Tq).
 double squared_error(const Tensor& answers, const Tensor& queries);
 
+struct Pooled {
+  Tensor answers;  ///< (Tq)
+  Tensor weights;  ///< (Tq, Tk): a row for each query
+};
+
+/// What comes of the scores β k_j for 51 queries.
+struct KeysAlone {
+  double mean_error;  ///< the squared error for β = 0, the plain mean
+  double spread;      ///< how far any query's answer is from the first one's, for any β
+  bool
+      picks_the_last_key;  ///< whether β = 1000 gives the value at the largest key, and not the largest value
+};
+/// With the chapter's pool(scores, values), for β = 0, 1 and 1000; prints a table.
+KeysAlone try_keys_alone(Pooled (*pool)(const Tensor& scores, const Tensor& values), const Points& points);
+
+/// The chapter's answers beside those of nn/'s Attention with the score nadaraya_watson(), checked as
+/// kit::check_by_hand does.
+void compare_with_nn(Tensor (*answers)(const Tensor& queries, const Tensor& keys, const Tensor& values,
+                                       const Tensor& log_sigma),
+                     std::uint64_t seed, kit::Report& report);
+
 struct LearnedSigma {
   double sigma;
   double loss;  ///< the mean squared error on the points in the last step
@@ -27,6 +48,10 @@ struct LearnedSigma {
 /// Learns σ from 1 on by Adam with nn/'s Attention: each point is predicted from those that `may_see` (50,
 /// 50) allows it; a row for each prediction.
 LearnedSigma learn_sigma(const Points& points, const Mask& may_see, std::int64_t steps);
+
+/// A table of both, with their errors on the curve.
+void print_learned(const LearnedSigma& seeing_itself, double its_error, const LearnedSigma& left_out,
+                   double error);
 
 /// The points, the curve, their mean and the answers (51) to queries(), to fit.svg; and every other query's
 /// weights (51, 50), keys taken in twos, to weights.svg.

@@ -2,12 +2,11 @@
 //
 // 15 minutes to read, 5 seconds to run. Needs lesson 01 (broadcasting), lesson 02 (softmax) and lesson 03
 // (Adam learns a parameter). Afterwards you can say what queries, keys, values, scores and weights are,
-// compute an attention with pencil and paper, and learn how far it looks.
+// compute an attention with a pencil, and learn how far it looks.
 //
 // Your eye is drawn to the one red cup among grey papers. Nobody asked it to: the cup stands out. Then you
 // want to read, and you look for your book. Psychologists call the first *involuntary* attention, the second
-// *voluntary*. This lesson writes both as one formula. What is the formula, and where in it does the wish to
-// read stand?
+// *voluntary*. Both are one formula. What is it, and where in it does the wish to read stand?
 
 #include <fmt/format.h>
 
@@ -34,10 +33,9 @@ constexpr DType f64 = DType::f64;
 // ---- 1. Three measurements by hand ------------------------------------------------------------------------
 //
 // Somebody measured a quantity y at three places x, with an error each time. What is y at x = 2? The value
-// that was measured there may be wrong, so we ask its neighbours as well, and trust a near one more than a
-// far one. Take pencil and paper. Each place gets a *score*, here minus half its squared distance from 2.
-// Each score s makes a *weight*: e^s divided by the sum of all e^s. The answer is the average of the values
-// with these weights.
+// measured there may be wrong, so we ask its neighbours, too, and trust a near one more than a far one. Each
+// place gets a *score*, here minus half its squared distance from 2. Each score s makes a *weight*: e^s
+// divided by the sum of all e^s. The answer is the average of the values with these weights.
 //
 //     place x   measured y   distance   score    e^score   weight
 //        1           1           1       −½       0.607     0.348
@@ -47,22 +45,16 @@ constexpr DType f64 = DType::f64;
 //
 //     answer   0.348 · 1 + 0.574 · 5 + 0.078 · 3 = 3.452
 //
-// That is an attention. Its words: the place that we ask about is the *query* q, the places x are the *keys*
-// k_j, and the measured y are the *values* v_j. For many queries i at once it has three steps:
+// That is an attention. The place that we ask about is the *query* q, the places x are the *keys* k_j, and
+// the measured y are the *values* v_j. For many queries i at once:
 //
 //     s_ij = score(q_i, k_j)              how much does key j matter to query i?
 //     α_ij = e^{s_ij} / Σ_j e^{s_ij}      softmax over the keys: positive weights that add up to 1
-//     c_i  = Σ_j α_ij v_j                 the weighted average of the values
+//     c_i  = Σ_j α_ij v_j                 the weighted average of the values, within their range
 //
-// The average never leaves the range of the values. Averaging many values into one is also called *pooling*.
-// In code Tq is the number of queries and Tk the number of keys.
+// Averaging many values into one is also called *pooling*. In code there are Tq queries and Tk keys.
 
-struct Pooled {
-  Tensor answers;  // (Tq)
-  Tensor weights;  // (Tq, Tk): a row for each query
-};
-
-/// From scores (Tq, Tk) and values (Tk) to answers.
+/// From scores (Tq, Tk) and values (Tk) to answers (Tq) and weights (Tq, Tk).
 Pooled pool(const Tensor& scores, const Tensor& values) {
   const Tensor weights = softmax(scores, -1);                    // over the last axis, the keys
   const Tensor answers = matmul(weights, unsqueeze(values, 1));  // unsqueeze: (Tk) as a column (Tk, 1)
@@ -102,27 +94,16 @@ double keys_alone(const Points& points, kit::Report& report) {
   const kit::Question loudest =
       report.ask("β = 1000", "And which number is the answer if β is 1000?",
                  {"the largest of the fifty values", "the value at the largest x", "the mean of all values"});
-  double mean_error = 0, spread = 0;
-  Pooled pooled;
-  fmt::print("      β   largest weight   first answer   last answer   squared error\n");
-  for (const double beta : {0.0, 1.0, 1000.0}) {
-    pooled = pool(expand(unsqueeze(beta * points.x, 0), {51, 50}), points.y);
-    const double first = pooled.answers.at({0}), error = squared_error(pooled.answers, queries());
-    fmt::print("  {:>5} {:>16.3f} {:>14.3f} {:>13.3f} {:>15.3f}\n", beta, max(pooled.weights).item(), first,
-               pooled.answers.at({50}), error);
-    if (beta == 0) mean_error = error;
-    spread = std::max(spread, largest(pooled.answers - first));
-  }
+  const KeysAlone found = try_keys_alone(pool, points);
   report.answer(
-      shape, 'c', spread < 1e-12,
+      shape, 'c', found.spread < 1e-12,
       "No query stands in the score, so all rows of weights are alike. With β = 0 every weight is 1/50: the "
       "plain mean, which is called average pooling.");
-  const double answer = pooled.answers.at({0});
   report.answer(
-      loudest, 'b', std::abs(answer - points.y.at({49})) < 1e-9 && answer < max(points.y).item(),
+      loudest, 'b', found.picks_the_last_key,
       "All weight goes to the key with the largest score, and its value is the answer: a choice by key. Max "
       "pooling is another thing. It takes the largest value, whatever the keys are.");
-  return mean_error;
+  return found.mean_error;
 }
 
 // ---- 3. A query asks --------------------------------------------------------------------------------------
@@ -134,7 +115,7 @@ double keys_alone(const Points& points, kit::Report& report) {
 //
 // The voluntary part is the product q k: only there do query and key meet.
 
-void a_query_asks(const Points& points, std::uint64_t seed, kit::Report& report) {
+void a_query_asks(const Points& points, kit::Report& report) {
   const kit::Question dropped = report.ask(
       "three terms", "We leave out −q² / 2σ², and then also −k² / 2σ². When do the weights change?",
       {"at both", "at the first only", "at the second only", "never: query and key meet in q k"});
@@ -149,23 +130,10 @@ void a_query_asks(const Points& points, std::uint64_t seed, kit::Report& report)
       "For one query −q² / 2σ² is the same number at all keys, and a softmax only sees how scores differ. "
       "−k² / 2σ² depends on the key alone: without it, keys far from 0 are too loud. Where all keys have "
       "the same length it may go, too, and the product is left. Later lessons score with products.");
-
-  // In nn/ the three steps are one layer. Attention is built from a score, and maps queries, keys and values
-  // to the answers, called the *context*, and the weights. There queries, keys and values are
-  // vectors, so our numbers become vectors of one feature.
-  Attention attention{nadaraya_watson(sigma, Sigma::learned)};
-  attention.initialise(seed, f64);
-  const Tensor log_sigma = attention.parameters()[0];
-  const auto some = [&](Size n, std::uint64_t more) {
-    return variable(random_normal({n}, seed + more, f64));
-  };
-  const Tensor asked = some(3, 0), keys = some(5, 1), values = some(5, 2);
-  kit::check_by_hand(
-      report, "pool()",
-      [&] { return unsqueeze(pool(gaussian_scores(asked, keys, log_sigma), values).answers, 1); },
-      [&] { return attention(unsqueeze(asked, 1), unsqueeze(keys, 1), unsqueeze(values, 1)).context; },
-      {asked, keys, values, log_sigma}, seed);
 }
+
+// nn/'s Attention is these three steps. It is built from a score, and maps queries, keys and values to the
+// answers, called the *context*, and the weights. (There all are vectors; our numbers are vectors of one.)
 
 // ---- 4. How near is near? ---------------------------------------------------------------------------------
 //
@@ -173,8 +141,7 @@ void a_query_asks(const Points& points, std::uint64_t seed, kit::Report& report)
 // by Adam: predict each measured point from the measured points, and make the mean squared error small.
 //
 // May a point look at itself? A *mask* says for each pair of query and key whether it counts. True means "may
-// attend"; a pair that is false gets the weight 0. (Lesson 07 is about masks.) We train once with each of two
-// masks.
+// attend"; a pair that is false gets the weight 0. (Lesson 07 is about masks.) We train once with each.
 
 void how_near(const Points& points, double mean_error, const kit::Options& options, kit::Report& report) {
   const Mask all = Mask::from(50, 50, [](Size, Size) { return true; });
@@ -188,13 +155,7 @@ void how_near(const Points& points, double mean_error, const kit::Options& optio
     return pool(gaussian_scores(queries(), points.x, scalar(std::log(s), f64)), points.y);
   };
   const auto error = [&](double sigma) { return squared_error(ask(sigma).answers, queries()); };
-  fmt::print("                             σ   loss on the points   error on the curve\n");
-  const auto row = [&](const char* name, const LearnedSigma& learned) {
-    fmt::print("  {:<20} {:>7.3f} {:>20.3f} {:>20.3f}\n", name, learned.sigma, learned.loss,
-               error(learned.sigma));
-  };
-  row("it may see itself", cheating);
-  row("itself left out", honest);
+  print_learned(cheating, error(cheating.sigma), honest, error(honest.sigma));
   report.answer(
       itself, 'b', cheating.sigma < 0.2 * honest.sigma && error(cheating.sigma) > error(honest.sigma),
       "A point is its own nearest neighbour, at distance 0. With σ near 0 each repeats its own value. The "
@@ -218,7 +179,10 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Keys alone");
   const double mean_error = keys_alone(points, report);
   report.section("A query asks");
-  a_query_asks(points, options.seed, report);
+  a_query_asks(points, report);
+  compare_with_nn([](const Tensor& q, const Tensor& k, const Tensor& v,
+                     const Tensor& log_sigma) { return pool(gaussian_scores(q, k, log_sigma), v).answers; },
+                  options.seed, report);
   report.section("How near is near?");
   how_near(points, mean_error, options, report);
 }
