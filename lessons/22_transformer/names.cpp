@@ -1,0 +1,132 @@
+#include "lessons/22_transformer/names.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "core/core.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/loss.hpp"
+
+namespace tapestry::lesson22 {
+constexpr std::int64_t kFirst = 4;  // after <pad>, <start>, <end> and <unk>
+
+NamedThings draw_things(kit::Random random, Size rows) {
+  kit::Ids things, fed, names, known, since;
+  for (Size row = 0; row < rows; ++row) {
+    std::vector<std::int64_t> name(kKinds, -1), named(kKinds, 0);
+    std::int64_t last = kStart;
+    for (Size t = 0; t < kThings; ++t) {
+      const std::int64_t kind = random.below(kKinds);
+      const auto at = static_cast<std::size_t>(kind);
+      const bool first = name[at] < 0;
+      if (first) name[at] = kFirst + kind * kNamesOfKind + random.below(kNamesOfKind);
+      things.push_back(kFirst + kind);
+      fed.push_back(last);
+      names.push_back(last = name[at]);
+      known.push_back(first ? -1 : last);
+      since.push_back(first ? 0 : t - named[at]);
+      named[at] = t;
+    }
+  }
+  const auto table = [rows](const kit::Ids& ids) { return Indices(ids, {rows, kThings}); };
+  return {table(things), table(fed), table(names), table(known), table(since)};
+}
+
+namespace {
+
+constexpr Size kRows = 32;
+
+std::unique_ptr<SequenceModel> keeper(const kit::TransformerPlan& plan) {
+  return kit::make_translator(plan, kFirst + kKinds, kFirst + kKinds * kNamesOfKind);
+}
+
+/// One step of training, but for Adam's; in milliseconds.
+double time_of(const SequenceModel& model, Size words) {
+  constexpr Size kSentences = 16;
+  const Indices ids(kit::Ids(static_cast<std::size_t>(kSentences * words), kFirst), {kSentences, words});
+  return 1000 * kit::fastest(3, [&] {
+           Tape tape;
+           tape.backward(cross_entropy(model(ids, {}, ids), ids));
+         });
+}
+
+struct NameKeeper {
+  Size weights = 0;
+  double kept = 0;      // of the names that can be known, in per cent
+  kit::Series by_time;  // the same against how long ago it was written
+};
+
+NameKeeper train_keeper(const kit::TransformerPlan& plan, const kit::Options& options) {
+  const std::unique_ptr<SequenceModel> model = keeper(plan);
+  model->initialise(options.seed);
+  kit::train(*model,
+             {.name = plan.label(),
+              .steps = (2 * options.steps + 2) / 3,
+              .batch = kRows,
+              .unit = "texts",
+              .seed = options.seed},
+             [&](kit::Random random) {
+               const NamedThings batch = draw_things(random, kRows);
+               return cross_entropy((*model)(batch.things, {}, batch.fed), batch.names);
+             });
+  const Evaluating evaluating(*model);
+  const NamedThings test = draw_things(kit::Random(options.seed, 1'000'000), options.smoke ? 10 : 500);
+  const kit::Ids said = argmax((*model)(test.things, {}, test.fed)).to_vector(),
+                 known = test.known.to_vector(), since = test.since.to_vector();
+  NameKeeper keeper{kit::weights_of(*model), 0, {plan.label(), {}, {}}};
+  double all = 0, kept = 0;
+  for (const auto& [from, to] : kAgo) {
+    double of_these = 0, kept_of_these = 0;
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      if (known[i] < 0 || since[i] < from || since[i] > to) continue;
+      ++of_these;
+      kept_of_these += said[i] == known[i];
+    }
+    all += of_these, kept += kept_of_these;
+    keeper.by_time.x.push_back(static_cast<double>(from + to) / 2);
+    keeper.by_time.y.push_back(100 * kept_of_these / of_these);
+  }
+  keeper.kept = 100 * kept / all;
+  return keeper;
+}
+
+void time_steps(kit::TransformerPlan plan, const kit::Options& options) {
+  const auto of = [&](bool recurrent) {
+    plan.recurrent_decoder = recurrent;
+    std::unique_ptr<SequenceModel> model = keeper(plan);
+    model->initialise(options.seed);
+    return model;
+  };
+  const std::unique_ptr<SequenceModel> transformer = of(false), recurrent = of(true);
+  fmt::print(
+      "  words in a sentence     transformer     recurrent   (16 sentences: forward and backward, ms)\n");
+  for (const Size words : {8, 32, 128}) {
+    if (options.smoke && words > 8) break;
+    fmt::print("  {:>19} {:>15.1f} {:>13.1f}\n", words, time_of(*transformer, words),
+               time_of(*recurrent, words));
+  }
+}
+
+}  // namespace
+
+bool keep_names(kit::TransformerPlan plan, const kit::Options& options, kit::Report& report) {
+  plan.recurrent_decoder = false;
+  plan.dropout = plan.word_dropout = 0;  // every text is a new one: nothing can be learned by heart
+  const NameKeeper transformer = train_keeper(plan, options);
+  time_steps(plan, options);
+  plan.recurrent_decoder = true;
+  const NameKeeper recurrent = train_keeper(plan, options);
+  kit::Chart chart{"Names kept, against how long ago they were written",
+                   "words since the name was written",
+                   "kept in %",
+                   {transformer.by_time, recurrent.by_time},
+                   {{100.0 / kNamesOfKind, "guessing among the kind's names"}}};
+  kit::show(chart, options.out / "names.svg");
+  const bool keeps = report.at_least("names kept, transformer", transformer.kept, 95, "%");
+  return report.at_most("names kept, recurrent decoder", recurrent.kept, 80, "%") && keeps;
+}
+
+}  // namespace tapestry::lesson22
