@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "core/core.hpp"
+#include "core/simd/matmul/tiles.hpp"
 #include "core/simd/runtime/arch.hpp"
 #include "core/simd/runtime/threads.hpp"
 #include "lessons/kit/check/agreement.hpp"
@@ -31,6 +33,49 @@ constexpr Size kFewRows = 8;  // of three_loops
   }
 }
 
+constexpr int kStrip = 8;
+
+/// Eight vectors of a row of c are eight sums in registers; p runs through for them, and they are stored once.
+[[gnu::noinline]] void batches(const float* a, const float* b, float* c, Size n) {
+  for (Size i = 0; i < n; ++i)
+    for (Size j = 0; j < n; j += kStrip * kLanes) {
+      Vector sum[kStrip];
+      each<kStrip>([&](int v) { sum[v] = Vector(0.0F); });
+      for (Size p = 0; p < n; ++p) {
+        const Vector factor(a[i * n + p]);
+        each<kStrip>([&](int v) { sum[v] = multiply_add(factor, load(b + p * n + j + v * kLanes), sum[v]); });
+      }
+      each<kStrip>([&](int v) { store(c + i * n + j + v * kLanes, sum[v]); });
+    }
+}
+
+/// kChains independent sums of `steps` multiply-adds each; V is float (one lane) or Vector.
+template <class V, int kChains>
+[[gnu::noinline]] float run_chains(Size steps, float factor, float term) {
+  V sum[kChains];
+  each<kChains>([&](int i) { sum[i] = V(static_cast<float>(i)); });
+  const V f(factor), t(term);
+  for (Size step = 0; step < steps; ++step)
+    each<kChains>([&](int i) { sum[i] = multiply_add(sum[i], f, t); });
+  V total(0.0F);
+  each<kChains>([&](int i) { total = total + sum[i]; });
+  return first_lane(total);
+}
+
+/// Multiply-adds in `count` chains; V is float or Vector.
+template <class V, int count>
+Chains chains_of() {
+  constexpr Size kSteps = 20'000, kWidth = static_cast<Size>(sizeof(V) / sizeof(float));
+  return {count, {2e-9 * static_cast<double>(kSteps * count * kWidth), [] {
+                    seen = run_chains<V, count>(kSteps, half, 1.0F);
+                  }}};
+}
+
+template <int... counts>
+std::vector<Chains> chains_in_all_lanes() {
+  return {chains_of<Vector, counts>()...};
+}
+
 [[gnu::noinline]] float add_up(Size steps, float term) {
   float sum = 0;
   for (Size step = 0; step < steps; ++step) sum += term;
@@ -50,8 +95,12 @@ double share_of_allowed_error(const Tensor& a, const Tensor& b, const Tensor& c)
 
 }  // namespace
 
-Race::Race(const Products& products, const Intensities& intensities, const kit::Options& options)
-    : additions(chain_of_additions()), memory(options.smoke), three_loops_(products.three_loops) {
+Race::Race(const Products& products, double intensity, const kit::Options& options)
+    : one_lane(chains_of<float, 1>()),
+      chains(chains_in_all_lanes<1, 2, 3, 4, 6, 8, 10, 12>()),
+      additions(chain_of_additions()),
+      memory(options.smoke),
+      three_loops_(products.three_loops) {
   simd::set_thread_count(1);
   const Size n = options.smoke ? 128 : 256;
   a = random_normal({n, n}, options.seed);
@@ -60,16 +109,17 @@ Race::Race(const Products& products, const Intensities& intensities, const kit::
   const float *pa = a.data<float>(), *pb = b.data<float>();
   const auto into = [this](std::size_t i) { return c[i].mutable_data<float>(); };
   const auto billions = [n](Size rows) { return 2e-9 * static_cast<double>(rows * n * n); };
-  runners = {{"three loops",
-              1.0 / 4,
-              {billions(kFewRows), [=] { products.three_loops(pa, pb, into(0), n, kFewRows); }}},
-             {"reordered", 1.0 / 6, {billions(n), [=] { products.reordered(pa, pb, into(1), n); }}},
-             {"lanes by hand", 1.0 / 6, {billions(n), [=] { lanes_by_hand(pa, pb, into(2), n); }}},
-             {"batches", intensities.batches, {billions(n), [=] { products.batches(pa, pb, into(3), n); }}},
-             {"blocked",
-              intensities.blocked,
-              {billions(n), [=, this] { products.blocked(pa, pb, into(4), n, packed_); }}},
-             {"core's", intensities.core, {billions(n), [this] { c[5] = matmul(a, b); }}}};
+  runners = {
+      {"three loops",
+       1.0 / 4,
+       {billions(kFewRows), [=] { products.three_loops(pa, pb, into(0), n, kFewRows); }}},
+      {"reordered", 1.0 / 6, {billions(n), [=] { products.reordered(pa, pb, into(1), n); }}},
+      {"lanes by hand", 1.0 / 6, {billions(n), [=] { lanes_by_hand(pa, pb, into(2), n); }}},
+      {"batches", tile_intensity(1, kStrip, kLanes), {billions(n), [=] { batches(pa, pb, into(3), n); }}},
+      {"blocked", intensity, {billions(n), [=, this] { products.blocked(pa, pb, into(4), n, packed_); }}},
+      {"core's", tile_intensity(simd::kTileRows<float>, simd::kTileVectors, kLanes), {billions(n), [this] {
+                                                                                        c[5] = matmul(a, b);
+                                                                                      }}}};
 }
 
 void Race::run(Size rounds) {
@@ -96,18 +146,23 @@ double Race::of(std::string_view name) const {
   throw std::logic_error("no runner is called " + std::string(name));
 }
 
-void print_lanes(const std::vector<float>& x, const std::vector<float>& y) {
+bool show_lanes() {
+  std::vector<float> x(kLanes), y(kLanes);
+  std::iota(x.begin(), x.end(), 0.0F);                                         // 0, 1, 2, …
+  store(y.data(), multiply_add(load(x.data()), Vector(10.0F), Vector(1.0F)));  // Vector(1.0F): in all lanes
   fmt::print("  {}: {} floats in a register\n  x         ", simd::arch_name(), x.size());
   for (const float value : x) fmt::print("{:>5}", value);
   fmt::print("\n  10 x + 1  ");
   for (const float value : y) fmt::print("{:>5}", value);
   fmt::print("   in one instruction\n");
+  return y.front() == 1 && y.back() == 10 * x.back() + 1;
 }
 
-void show_chains(const std::vector<Chains>& chains, double peak, const kit::Options& options) {
+double show_chains(const Race& race, const kit::Options& options, kit::Report& report) {
+  const auto [peak, fewest] = race.peak();
   kit::Chart chart{"Independent chains of multiply-adds", "chains", "billion operations a second"};
   kit::Series series{"all lanes", {0}, {0}};  // no chain does nothing
-  for (const Chains& one : chains) {
+  for (const Chains& one : race.chains) {
     fmt::print("  {:>2} chains  {:6.1f} GFLOP/s\n", one.count, one.timed.best);
     series.x.push_back(one.count);
     series.y.push_back(one.timed.best);
@@ -115,9 +170,14 @@ void show_chains(const std::vector<Chains>& chains, double peak, const kit::Opti
   chart.series.push_back(series);
   chart.levels.push_back({peak, "peak"});
   kit::show(chart, options.out / "chains.svg");
+  report.figure("peak", peak, "GFLOP/s");
+  report.figure("the fewest chains within 5 % of it", fewest);
+  report.figure("one chain in one lane", race.one_lane.timed.best, "GFLOP/s");
+  report.figure("lanes and chains together", peak / race.one_lane.timed.best, "times as fast");
+  return peak;
 }
 
-bool show_products(const Race& race, kit::Report& report) {
+void show_products(const Race& race, kit::Report& report) {
   const auto n = static_cast<double>(race.a.size(0));
   const double peak = race.peak().speed;
   fmt::print("  {0} × {0} floats, on one thread, and core's for comparison\n", n);
@@ -136,7 +196,10 @@ bool show_products(const Race& race, kit::Report& report) {
           ? "The compiler found the lanes of reordered by itself."
           : fmt::format("The compiler left lanes of reordered unused: by hand it is {:.1f} times as fast.",
                         by_hand / alone));
-  return right;
+  report.check("all are right, but for rounding", right);
+  report.at_least("lanes by hand, beside three loops", by_hand / race.of("three loops"), 3, "times as fast");
+  report.at_least("blocked, share of the peak", 100 * race.of("blocked") / peak, 50, "%");
+  report.at_least("core's, share of the peak", 100 * race.of("core's") / peak, 85, "%");
 }
 
 void show_limits(Race& race, kit::Report& report) {

@@ -11,17 +11,12 @@
 
 namespace tapestry::lesson04 {
 
-/// The chapter's products c = a·b of n × n matrices; the first does the first `rows` of them only.
+/// The chapter's products c = a·b of n × n matrices; the first does the first `rows` of them only. ("batches" is in
+/// race.cpp.)
 struct Products {
   void (*three_loops)(const float* a, const float* b, float* c, Size n, Size rows);
   void (*reordered)(const float* a, const float* b, float* c, Size n);
-  void (*batches)(const float* a, const float* b, float* c, Size n);
   void (*blocked)(const float* a, const float* b, float* c, Size n, Packed& packed);
-};
-
-/// Operations for each byte that they load or store.
-struct Intensities {
-  double batches, blocked, core;
 };
 
 /// Multiply-adds in so many chains, in operations.
@@ -29,14 +24,6 @@ struct Chains {
   int count;
   Timed timed;
 };
-
-/// run(steps, factor, term) does so many steps in `count` chains; V is float or Vector.
-template <class V>
-Chains chains(int count, float (*run)(Size steps, float factor, float term)) {
-  constexpr Size kSteps = 20'000, kWidth = static_cast<Size>(sizeof(V) / sizeof(float));
-  return {count,
-          {2e-9 * static_cast<double>(kSteps * count * kWidth), [=] { seen = run(kSteps, half, 1.0F); }}};
-}
 
 /// The largest speed, and the fewest chains that (nearly, see peak()) reach it.
 struct Peak {
@@ -51,8 +38,14 @@ struct Runner {
   Timed timed;
 };
 
+/// Operations for each byte of a tile of rows × vectors of c, as the chapter counts them.
+inline double tile_intensity(Size rows, Size vectors, Size lanes) {
+  return 0.5 * static_cast<double>(rows * vectors * lanes) / static_cast<double>(vectors * lanes + rows);
+}
+
 struct Race {
-  Race(const Products& products, const Intensities& intensities, const kit::Options& options);
+  /// `intensity`: of the chapter's tile, operations for each byte that it loads or stores.
+  Race(const Products& products, double intensity, const kit::Options& options);
   Race(const Race&) = delete;  // what runs holds its address
 
   /// So many rounds; then three_loops does all of its product, once, to be checked.
@@ -65,9 +58,9 @@ struct Race {
   Tensor a, b;
   std::vector<Tensor> c;  // what the runners computed
   std::vector<Runner> runners;
-  Chains one_lane = {};             // one chain in one lane: the chapter sets it
-  std::vector<Chains> chains = {};  // more and more of them in all lanes, too
-  Timed additions;  // one chain in one lane, each counted as two: the product was made beforehand
+  Chains one_lane;             // one chain in one lane
+  std::vector<Chains> chains;  // more and more of them in all lanes
+  Timed additions;             // one chain in one lane, each counted as two: the product was made beforehand
   Memory memory;
 
  private:
@@ -75,16 +68,15 @@ struct Race {
   Packed packed_;
 };
 
-/// The first lanes of x and y, in two rows.
-void print_lanes(const std::vector<float>& x, const std::vector<float>& y);
+/// 10 x + 1 for x = 0, 1, 2, … in the lanes of one register, printed; whether each lane has its own.
+bool show_lanes();
 
-/// chains.svg, and a line for each number of chains.
-void show_chains(const std::vector<Chains>& chains, double peak, const kit::Options& options);
+/// chains.svg, a line for each number of chains, and their figures. Returns the peak.
+double show_chains(const Race& race, const kit::Options& options, kit::Report& report);
 
-/// A line for each product, and whether the compiler found the lanes of reordered. Returns whether all are
-/// right but for rounding: each of the n sums rounds once, so the error is at most n·2⁻²⁴·Σ|a||b| (Higham
-/// 2002, section 3.1).
-bool show_products(const Race& race, kit::Report& report);
+/// A line for each product, whether the compiler found the lanes of reordered, and the targets. All must be right but
+/// for rounding: each of the n sums rounds once, so the error is at most n·2⁻²⁴·Σ|a||b| (Higham 2002, section 3.1).
+void show_products(const Race& race, kit::Report& report);
 
 /// The bandwidths, and what share of its limit each of three products reaches.
 void show_limits(Race& race, kit::Report& report);
