@@ -140,8 +140,8 @@ void fifty_uses(const Points& points, kit::Report& report) {
 // ---- 4. A line through fifty noisy points -----------------------------------------------------------------
 //
 // Statistics has a formula for the line with the least squared error. Few models have one. *Gradient descent*
-// needs none: begin anywhere, and step against the gradient, again and again. A step is the gradient times a
-// *rate*: too small, and it takes for ever; too large, and it leaps over the valley and up the other side.
+// needs none: begin anywhere, and step against the gradient, again and again. A step is the gradient times η,
+// the *rate*: too small, and it takes for ever; too large, and it leaps over the valley and climbs beyond.
 
 Fitted descend(const Points& points, std::int64_t steps) {
   Tensor w = variable(scalar(0, DType::f64), "w"), b = variable(scalar(0, DType::f64), "b");

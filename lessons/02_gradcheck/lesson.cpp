@@ -30,10 +30,10 @@ constexpr DType f64 = DType::f64;
 // A derivative says how far the output moves when the input moves a little. So move it by ε, and look: from
 // here to there, *forward*, (f(x + ε) − f(x)) / ε, or *central*, (f(x + ε) − f(x − ε)) / 2ε. For x³ at x = 1:
 //
-//     ε = 0.1    forward   (1.331 − 1) / 0.1 = 3.31          central   (1.331 − 0.729) / 0.2 = 3.01
+//     ε = 0.1    forward   (1.331 − 1) / ε = 3.31            central   (1.331 − 0.729) / 2ε = 3.01
 //     ε = 0.01   forward   3.0301                            central   3.0001
 //
-// The derivative is 3. With a tenth of the step, forward has a tenth of the error, and central a hundredth: in
+// The derivative is 3. With a tenth of the step, forward has a tenth of the error, central a hundredth: in
 // f(x ± ε) = f(x) ± f′(x) ε + ½ f″(x) ε² ± …, the term with ε² is the same on both sides, and cancels.
 
 template <class T>
@@ -47,14 +47,10 @@ T central(T (*f)(T), T x, T epsilon) {
 
 void differences(const kit::Options& options, kit::Report& report) {
   const auto cube = [](double x) { return x * x * x; };
-  kit::check_pencil(report, "the derivative of x³",
-                    {{cube(1 + 0.1), 1.331},
-                     {cube(1 - 0.1), 0.729},
-                     {2 * 0.1, 0.2},
-                     {forward<double>(cube, 1, 0.1), 3.31},
-                     {central<double>(cube, 1, 0.1), 3.01},
-                     {forward<double>(cube, 1, 0.01), 3.0301},
-                     {central<double>(cube, 1, 0.01), 3.0001}});
+  const auto f = forward<double>, c = central<double>;
+  kit::check_pencil(report, "x³ at 1.1 and 0.9", {{cube(1.1), 1.331}, {cube(0.9), 0.729}});
+  kit::check_pencil(report, "its derivative, ε = 0.1", {{f(cube, 1, 0.1), 3.31}, {c(cube, 1, 0.1), 3.01}});
+  kit::check_pencil(report, "ε = 0.01", {{f(cube, 1, 0.01), 3.0301}, {c(cube, 1, 0.01), 3.0001}});
   const kit::Question step = report.ask(
       "the best step", "A double has some 16 digits. At which ε is a central difference of tanh best?",
       {"1e-13: a derivative is the limit ε → 0", "near 1e-5", "near 0.1: rounding counts least there"});
@@ -87,8 +83,8 @@ void differences(const kit::Options& options, kit::Report& report) {
 // 0.75 + 4 · 0.25 = 7, so ∂x = (0.75 · 1, 0.25 · −3) = (0.75, −0.75).
 //
 // The library writes its ops like this: the value, then for each argument wrt(argument, rule), "with respect
-// to". (Keep::yes keeps the summed axis, with size 1; {} leaves out the caller's line; detach() keeps the
-// softmax inside off the tape, so that only our rule counts.)
+// to". A rule gets dy, and y if it asks for it. (Keep::yes keeps the summed axis, with size 1; {} leaves out
+// the caller's line; detach() keeps the softmax inside off the tape, so that only our rule counts.)
 
 Tensor our_softmax(const Tensor& x) {
   return op<"our_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
@@ -98,13 +94,9 @@ Tensor our_softmax(const Tensor& x) {
 void rule_of_softmax(kit::Report& report) {
   const Tensor x = tensor({std::log(3.0), 0}, f64), y = our_softmax(x);
   const Tensor table = jacobian(our_softmax, x), dx = vjp(our_softmax, x, tensor({8, 4}, f64));
-  kit::check_pencil(report, "softmax of two scores",
-                    {{y.at({0}), 0.75},
-                     {y.at({1}), 0.25},
-                     {table.at({0, 0}), 0.1875},
-                     {table.at({1, 0}), -0.1875},
-                     {dx.at({0}), 0.75},
-                     {dx.at({1}), -0.75}});
+  kit::check_pencil(report, "two scores", {{y.at({0}), 0.75}, {y.at({1}), 0.25}});
+  kit::check_pencil(report, "their Jacobian", {{table.at({0, 0}), 0.1875}, {table.at({1, 0}), -0.1875}});
+  kit::check_pencil(report, "the rule for dy = (8, 4)", {{dx.at({0}), 0.75}, {dx.at({1}), -0.75}});
 }
 
 // ---- 3. Which numbers come in? ----------------------------------------------------------------------------
