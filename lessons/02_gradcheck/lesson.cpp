@@ -91,6 +91,7 @@ Tensor our_softmax(const Tensor& x) {
                              return y * (dy - sum(dy * y, {-1}, Keep::yes));
                            }));
 }
+
 void rule_of_softmax(kit::Report& report) {
   const Tensor x = tensor({std::log(3.0), 0}, f64), y = our_softmax(x);
   const Tensor table = jacobian(our_softmax, x), dx = vjp(our_softmax, x, tensor({8, 4}, f64));
