@@ -7,8 +7,10 @@
 
 #include "lessons/kit/text/vocabulary.hpp"
 
-namespace tapestry::kit {
+namespace tapestry::lesson12 {
 namespace {
+
+using kit::Ids, kit::kEnd, kit::kStart, kit::Random;
 
 constexpr Size kCount = 20, kDigits = 10;
 constexpr std::int64_t kLetter = kEnd + 1, kDigit = kLetter + kCount, kCapital = kDigit + kDigits;
@@ -70,4 +72,4 @@ std::string lookup_symbol(std::int64_t id) {
   return std::string(1, static_cast<char>(code));
 }
 
-}  // namespace tapestry::kit
+}  // namespace tapestry::lesson12

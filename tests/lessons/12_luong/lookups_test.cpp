@@ -7,8 +7,10 @@
 #include "lessons/kit/text/vocabulary.hpp"
 #include "tests/catch.hpp"
 
-namespace tapestry::kit {
+namespace tapestry::lesson12 {
 namespace {
+
+using kit::Ids, kit::Random;
 
 /// Row `row`: what each letter stands for.
 std::map<std::string, std::string> pairs_of(const Indices& source, Size row) {
@@ -56,4 +58,4 @@ TEST_CASE("each answer of a trail is what the letter answered before stands for"
   }
 }
 
-}  // namespace tapestry::kit
+}  // namespace tapestry::lesson12
