@@ -1,0 +1,263 @@
+// What lesson 14 trains, measures and draws: translators of dates that were fed in three ways, what a slip
+// does to them, and where they look.
+#include "lessons/14_dates/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/core.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/tensors.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "lessons/kit/translation/corpus.hpp"
+
+namespace tapestry::lesson14 {
+namespace {
+
+using kit::DatePart, kit::DateText, kit::Ids, kit::Translation, kit::Words;
+
+constexpr const char* kDigitNames[] = {"Y1", "Y2", "Y3", "Y4", "M1", "M2", "D1"};
+constexpr std::size_t kFirstOfMonth = 4;  // of kSlipDigits
+
+TranslatorOptions sizes(Size source, Size target, Size embedding, Size hidden) {
+  return {{.vocabulary = source, .embedding = embedding, .hidden = hidden},
+          {.vocabulary = target,
+           .embedding = embedding,
+           .hidden = 2 * hidden,
+           .attention = 2 * hidden,
+           .readout = 2 * hidden}};
+}
+
+std::string joined(const Words& characters) {
+  return std::accumulate(characters.begin(), characters.end(), std::string());
+}
+
+struct Batch {
+  kit::Padded sources;
+  kit::Forcing words;
+};
+
+Batch encode(const Dates& dates) {
+  const kit::Vocabulary characters = kit::date_characters(), digits = kit::date_digits();
+  std::vector<Ids> sources, targets;
+  for (const DateText& date : dates) {
+    sources.push_back(characters.encode_source(date.source));
+    targets.push_back(digits.encode_target(date.target));
+  }
+  return {kit::pad(sources), kit::teacher_forcing(kit::pad(targets))};
+}
+
+/// What a model writes in free decoding.
+std::vector<Translation> write_alone(Translator& model, const Dates& dates) {
+  std::vector<Words> sources;
+  for (const DateText& date : dates) sources.push_back(date.source);
+  return kit::translate(model, kit::date_characters(), kit::date_digits(), sources,
+                        {.max_length = 12, .batch = 250});
+}
+
+double exact_match(Translator& model, const Dates& dates) {
+  const std::vector<Translation> written = write_alone(model, dates);
+  double right = 0;
+  for (std::size_t i = 0; i < dates.size(); ++i) right += written[i].words == dates[i].target;
+  return 100 * right / static_cast<double>(dates.size());
+}
+
+/// One date's alignment, to alignment.svg.
+void draw_alignment(Translator& model, const kit::Options& options) {
+  kit::Random random(options.seed, 5'000'000);
+  const DateText title = kit::write_date(kit::kTitleDay, 0, 12, random);
+  kit::Heatmap map =
+      kit::alignment_picture(write_alone(model, {title}).front(), "Where each character looked");
+  map.column_axis = "characters read", map.row_axis = "characters written";
+  kit::show(map, options.out / "alignment.svg");
+}
+
+/// What is written, in ids, when right characters are fed up to `place`, there the next digit in the order
+/// 0 … 9, 0, and from then on what the decoder wrote itself. A row for each step.
+std::vector<Ids> written_after_a_slip(const Translator& model, const Batch& batch, Size place) {
+  const Encoded source = model.encoder(kit::indices(batch.sources), kit::valid_lengths(batch.sources));
+  const AttentionMemory memory = model.decoder.prepare(source);
+  DecoderState state = model.decoder.start(source);
+  const Indices given = kit::indices(batch.words.input);
+  std::vector<Ids> all;
+  Indices words = given.column(0);
+  for (Size t = 0; t < batch.words.output.columns; ++t) {
+    const Indices written = argmax(model.decoder.step(words, state, memory).logits);
+    all.push_back(written.to_vector());
+    words = t < place ? given.column(t + 1) : written;
+    if (t == place) {
+      Ids wrong = given.column(t + 1).to_vector();
+      for (std::int64_t& id : wrong) id = kit::kEnd + 1 + (id - kit::kEnd) % 10;
+      words = Indices(wrong, {static_cast<Size>(wrong.size())});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Small::Small(std::uint64_t seed)
+    : model(sizes(8, 7, 3, 2)), right(Ids{kit::kStart, 5, 4, 6, 5, 6, kit::kStart, 6, 6, 4, 5, 4}, {2, 6}) {
+  model.initialise(seed, DType::f64);
+}
+
+Encoded Small::read() const {
+  const kit::Padded source = kit::pad({{4, 5, 6, 7, kit::kEnd}, {6, 4, kit::kEnd}});
+  return model.encoder(kit::indices(source), kit::valid_lengths(source));
+}
+
+double bias_gradient_beyond_one(const Small& small, const std::function<Tensor()>& logits) {
+  Tape tape;
+  const Tensor last = select(select(logits(), 0, 0), 0, small.right.shape()[1] - 1);
+  return kit::largest(tape.gradients(sum(last), {small.model.decoder.output.bias})[0] - 1);
+}
+
+Dates test_dates(const kit::Options& options) {
+  for (const DateText& date : kit::draw_dates(kit::Random(options.seed, 4'000'000), 6, true, options.seed))
+    fmt::print("  {:>50} → {}\n", joined(date.source), joined(date.target));
+  return kit::draw_dates(kit::Random(options.seed, 1'000'000), options.smoke ? 20 : 1000, true, options.seed);
+}
+
+double Trained::steps_to_half() const {
+  for (std::size_t i = 0; i < curve.y.size(); ++i) {
+    if (curve.y[i] < 50) continue;
+    if (i == 0) return curve.x[0];
+    const double share = (50 - curve.y[i - 1]) / (curve.y[i] - curve.y[i - 1]);
+    return curve.x[i - 1] + share * (curve.x[i] - curve.x[i - 1]);
+  }
+  return std::nan("");
+}
+
+Trained train_with(double ratio, const kit::Options& options) {
+  constexpr Size kBatch = 64;
+  Trained trained{
+      ratio,
+      std::make_unique<Translator>(sizes(kit::date_characters().size(), kit::date_digits().size(), 32, 32)),
+      {fmt::format("ratio {}", ratio), {}, {}}};
+  const std::vector<DateText> watched =
+      kit::draw_dates(kit::Random(options.seed, 2'000'000), options.smoke ? 10 : 250, true, options.seed);
+  const Size pause = std::max<Size>(1, options.steps / 25);
+  const auto watch = [&](Size step) {
+    if (step % pause != 0) return;
+    trained.curve.x.push_back(static_cast<double>(step));
+    trained.curve.y.push_back(exact_match(*trained.model, watched));
+  };
+  trained.model->initialise(options.seed);
+  const double seconds = kit::train(
+      *trained.model,
+      {.name = trained.curve.name,
+       .steps = options.steps,
+       .rate = 5e-3,
+       .batch = kBatch,
+       .unit = "dates",
+       .seed = options.seed,
+       .after_step = watch},
+      [&](kit::Random random) {
+        const Batch batch = encode(kit::draw_dates(random, kBatch, false, options.seed));
+        const Tensor logits = (*trained.model)(kit::indices(batch.sources), kit::valid_lengths(batch.sources),
+                                               kit::indices(batch.words.input), ratio);
+        return cross_entropy(logits, kit::indices(batch.words.output));
+      });
+  trained.seconds_a_step = seconds / static_cast<double>(options.steps);
+  return trained;
+}
+
+double exact_match(const Trained& trained, const Dates& dates) { return exact_match(*trained.model, dates); }
+
+Slips slip(const Trained& trained, const Dates& dates) {
+  const Evaluating evaluating(*trained.model);
+  const Batch batch = encode(dates);
+  const kit::Padded& wanted = batch.words.output;
+  Slips slips;
+  double early = 0, taken = 0;
+  for (const Size place : kSlipDigits) {
+    const std::vector<Ids> written = written_after_a_slip(*trained.model, batch, place);
+    double right = 0;
+    for (Size row = 0; row < wanted.rows; ++row) {
+      const auto at = static_cast<std::size_t>(row);
+      bool rest = true;
+      for (Size t = place + 1; t < wanted.columns; ++t)
+        rest = rest && written[static_cast<std::size_t>(t)][at] == wanted.at(row, t);
+      right += rest;
+      const Size digit = wanted.at(row, 6) - kit::kEnd - 1;  // the month's second
+      if (place != kSlipDigits[kFirstOfMonth] || dates[at].target[5] != "0" || digit < 3) continue;
+      early += 1;
+      const Size second = written[6][at] - kit::kEnd - 1;
+      taken += second >= 0 && second <= 2;
+    }
+    slips.rest_right.push_back(right / static_cast<double>(wanted.rows));
+    slips.mean += 100 * slips.rest_right.back() / static_cast<double>(std::size(kSlipDigits));
+  }
+  slips.month = 100 * slips.rest_right[kFirstOfMonth];
+  slips.taken_for_autumn = 100 * taken / early;
+  return slips;
+}
+
+void draw_curves(const std::vector<Trained>& all, const kit::Options& options) {
+  kit::Chart chart{"What the decoder is fed in training",
+                   "steps",
+                   "exact match of free decoding, in %",
+                   {},
+                   {{99, "target"}}};
+  for (const Trained& trained : all) chart.series.push_back(trained.curve);
+  kit::show(chart, options.out / "ratios.svg");
+  fmt::print("   ratio   steps to 50 %   ms a step\n");
+  for (const Trained& trained : all)
+    fmt::print("   {:5}   {:13.0f}   {:9.1f}\n", trained.ratio, trained.steps_to_half(),
+               1000 * trained.seconds_a_step);
+}
+
+void draw_slips(const std::vector<Trained>& all, const std::vector<Slips>& slips,
+                const kit::Options& options) {
+  kit::Heatmap map{"Share of dates whose rest is right after one wrong digit", {}, {}, {}, 0, 1, true};
+  map.column_axis = "the wrong digit, of year, month or day", map.row_axis = "trained with";
+  for (const char* digit : kDigitNames) map.columns.emplace_back(digit);
+  for (const Trained& trained : all) map.rows.push_back(trained.curve.name);
+  for (const Slips& each : slips)
+    map.values.insert(map.values.end(), each.rest_right.begin(), each.rest_right.end());
+  kit::show(map, options.out / "slips.svg");
+}
+
+Looked look(const Trained& trained, const Dates& dates, const kit::Options& options) {
+  const std::vector<Translation> written = write_alone(*trained.model, dates);
+  kit::Heatmap map{"Where the digits looked", {}, {"year", "month", "day"}, {}, 0, 1, true};
+  map.column_axis = "parts of the source", map.row_axis = "digits written";
+  for (const char* part : kit::kDatePartNames) map.columns.emplace_back(part);
+  map.columns.emplace_back("<end>");
+  const std::size_t columns = map.columns.size();
+  map.values.assign(map.rows.size() * columns, 0);
+  std::vector<double> digits(map.rows.size(), 0);
+  double named = 0, on_three = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (written[i].words != dates[i].target) continue;
+    for (const std::size_t t : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U}) {
+      const std::size_t row = t < 4 ? 0 : t < 7 ? 1 : 2;
+      const std::vector<double>& weights = written[i].alignment[t];
+      digits[row] += 1;
+      std::vector<double> letters;  // weights of the month's
+      for (std::size_t j = 0; j < weights.size(); ++j) {
+        const std::size_t part = j < dates[i].parts.size() ? static_cast<std::size_t>(dates[i].parts[j]) : 5;
+        map.values[row * columns + part] += weights[j];
+        if (part == static_cast<std::size_t>(DatePart::month)) letters.push_back(weights[j]);
+      }
+      if (row != 1 || letters.size() < 7) continue;
+      std::sort(letters.begin(), letters.end(), std::greater<>());
+      named += std::accumulate(letters.begin(), letters.end(), 0.0);
+      on_three += letters[0] + letters[1] + letters[2];
+    }
+  }
+  for (std::size_t i = 0; i < map.values.size(); ++i) map.values[i] /= digits[i / columns];
+  kit::show(map, options.out / "parts.svg");
+  draw_alignment(*trained.model, options);
+  const auto weight = [&](std::size_t row, DatePart part) {
+    return 100 * map.values[row * columns + static_cast<std::size_t>(part)];
+  };
+  return {weight(1, DatePart::month),
+          std::max({weight(0, DatePart::stray), weight(1, DatePart::stray), weight(2, DatePart::stray)}),
+          100 * on_three / named};
+}
+
+}  // namespace tapestry::lesson14
