@@ -19,9 +19,9 @@ struct ByHand {
   Split wrongly;
 };
 
-/// Layers with heads of keys of their own and shared ones, d_k = d_v and not, in f64, with padding. A loop over
-/// the heads and the layer by hand are gradient-checked and give what nn/'s layer gives; parted wrongly it
-/// gives something else.
+/// Layers with heads of keys of their own and shared ones, d_k = d_v and not, in f64, with padding. A loop
+/// over the heads and the layer by hand are gradient-checked and give what nn/'s layer gives; parted wrongly
+/// it gives something else.
 void check_layers(kit::Report& report, const ByHand& by_hand, std::uint64_t seed);
 
 /// Prints three tokens (1, 3, 4) as two heads get them, rightly and wrongly; returns the tokens.

@@ -1,4 +1,5 @@
-// Answering two questions at once: the models of lesson 18, their training, heads taken out, and the pictures.
+// Answering two questions at once: the models of lesson 18, their training, heads taken out, and the
+// pictures.
 #include "lessons/18_multi_head/experiment.hpp"
 
 #include <fmt/format.h>

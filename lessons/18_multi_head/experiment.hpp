@@ -1,4 +1,5 @@
-// Answering two questions at once: the models of lesson 18, their training, heads taken out, and the pictures.
+// Answering two questions at once: the models of lesson 18, their training, heads taken out, and the
+// pictures.
 #pragma once
 
 #include <map>

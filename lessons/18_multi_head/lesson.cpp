@@ -1,8 +1,8 @@
 // 18 multi_head: several questions at once
 //
-// 15 minutes to read, 75 seconds to run. Needs lessons 06 to 08 (queries, keys, values; masks; the scale √d) and
-// 16 (projections). Afterwards you can split attention into heads and join them again, find a mistake that no
-// shape shows, say which head did what, and what heads cost a model that writes.
+// 15 minutes to read, 75 seconds to run. Needs lessons 06 to 08 (queries, keys, values; masks; the scale √d)
+// and 16 (projections). Afterwards you can split attention into heads and join them again, find a mistake
+// that no shape shows, say which head did what, and what heads cost a model that writes.
 //
 // An attention gives each query one row of weights, and the row adds up to 1. What if a token wants to know
 // two things, which stand in two different places? It gets a mixture, half of this and half of that. Does the

@@ -7,7 +7,7 @@
 //     a = x + self_attention(norm₁(x))         y = a + relu(norm₂(a) W₁ + b₁) W₂ + b₂
 //     norm(x) = x̂ ⊙ gain + shift,   x̂ = (x − μ) / σ,   σ = √(mean((x − μ)²) + ε),   ε = 10⁻⁵,   over the last axis
 //
-// Your engine has neither a mean nor a root, so x̂ becomes one op. Write its values, its rule (exercise 19.2
+// Your engine has neither a mean nor a root, so x̂ becomes one op. Write its values, its rule (the lesson
 // derives it) and the block. W₁ is (d, 4 d) or any other width, W₂ leads back to d.
 #include "engine/heads.hpp"
 #include "lessons/grader/answer.hpp"
