@@ -6,9 +6,7 @@
 #include "lessons/24_pretrained/lesson24.hpp"
 #include "nn/text/lines.hpp"
 
-namespace lesson24 {
-
-using namespace tapestry;
+namespace tapestry::lesson24 {
 
 namespace {
 
@@ -71,4 +69,4 @@ std::vector<std::string> sentences_in(const SafeTensors& reference, const fs::pa
   return sentences;
 }
 
-}  // namespace lesson24
+}  // namespace tapestry::lesson24

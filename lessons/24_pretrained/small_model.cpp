@@ -20,9 +20,7 @@
 #include "nn/text/byte_pairs.hpp"
 #include "nn/text/lines.hpp"
 
-namespace lesson24 {
-
-using namespace tapestry;
+namespace tapestry::lesson24 {
 using kit::GrammarSentence, kit::GrammarSplit, kit::Random;
 
 namespace {
@@ -97,4 +95,4 @@ std::unique_ptr<TransformerEncoder> train_small(const kit::Options& options, con
   return encoder;
 }
 
-}  // namespace lesson24
+}  // namespace tapestry::lesson24

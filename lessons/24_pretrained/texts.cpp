@@ -1,14 +1,9 @@
-// Lesson 24's texts: the grammar's as strings, and many of them made into vectors.
-#include <algorithm>
-#include <numeric>
-
-#include "core/core.hpp"
+// Lesson 24's texts: the grammar's as strings and as ids, and some that are shown.
 #include "lessons/24_pretrained/lesson24.hpp"
+#include "lessons/kit/translation/grammar_corpus.hpp"
 #include "nn/text/words.hpp"
 
-namespace lesson24 {
-
-using namespace tapestry;
+namespace tapestry::lesson24 {
 
 PairsOfTexts texts_of(const std::vector<kit::GrammarSentence>& sentences) {
   PairsOfTexts texts;
@@ -25,22 +20,17 @@ std::vector<Ids> encode_all(const WordPiece& pieces, const std::vector<std::stri
   return rows;
 }
 
-Tensor embed_all(const TransformerEncoder& encoder, const std::vector<Ids>& rows) {
-  constexpr std::size_t kBatch = 32;
-  std::vector<std::size_t> order(rows.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return rows[a].size() < rows[b].size(); });
-  std::vector<Tensor> batches;
-  for (std::size_t first = 0; first < order.size(); first += kBatch) {
-    std::vector<Ids> batch;
-    for (std::size_t i = first; i < std::min(order.size(), first + kBatch); ++i)
-      batch.push_back(rows[order[i]]);
-    batches.push_back(embed(encoder, batch));
-  }
-  Ids back(order.size());  // where each row stands in the batches
-  for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<std::int64_t>(i);
-  return embedding(concat(batches, 0), Indices(back, {static_cast<Size>(back.size())}));
+std::vector<std::string> shown_texts(bool published, std::uint64_t seed) {
+  if (published)
+    return {"How do I reset my password?",    "I forgot my login. Help!",    "A man plays the guitar.",
+            "Someone makes music.",           "The cat sleeps on the sofa.", "A kitten naps on the couch.",
+            "The bank raised interest rates."};
+  std::vector<kit::GrammarSentence> some;
+  for (const kit::GrammarSentence& one : kit::grammar_sentences(seed, 26, kit::GrammarSplit::held_out, 200))
+    if (some.size() < 4 && one.source.size() <= 5) some.push_back(one);
+  PairsOfTexts texts = texts_of(some);
+  texts.english.insert(texts.english.end(), texts.french.begin(), texts.french.end());
+  return texts.english;
 }
 
-}  // namespace lesson24
+}  // namespace tapestry::lesson24
