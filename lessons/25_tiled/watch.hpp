@@ -10,22 +10,20 @@
 #include "core/simd/runtime/memory.hpp"
 #include "core/tape/tape.hpp"
 
-namespace lesson25 {
-
-using tapestry::Size, tapestry::Tensor;
+namespace tapestry::lesson25 {
 
 /// Counts from its construction on. For one thread.
 struct Watch {
-  Size before = tapestry::simd::pool_stats().in_use, most = before;
+  Size before = simd::pool_stats().in_use, most = before;
   Size tiles = 0;  ///< that attend() did forward
 
-  void look() { most = std::max(most, tapestry::simd::pool_stats().in_use); }
+  void look() { most = std::max(most, simd::pool_stats().in_use); }
   /// The most that was held beyond what was held before.
   double mebibytes() const { return static_cast<double>(most - before) / (1 << 20); }
 
   /// Looks after each op that is recorded, and whenever a gradient is complete.
-  void follow(tapestry::Tape& tape) {
-    tape.on_value([this, &tape](const tapestry::NodeInfo&, const Tensor& value) {
+  void follow(Tape& tape) {
+    tape.on_value([this, &tape](const NodeInfo&, const Tensor& value) {
       look();
       tape.on_gradient(value, [this](const Tensor&) {
         look();
@@ -36,34 +34,32 @@ struct Watch {
 };
 
 template <class T>
-struct WatchedTiles : tapestry::simd::TileScore<T> {
+struct WatchedTiles : simd::TileScore<T> {
   explicit WatchedTiles(Watch& watch_in) : watch(watch_in) {}
-  void forward(const tapestry::simd::ScoreTile<T>&) const override { ++watch.tiles, watch.look(); }
-  void forward(const tapestry::simd::ScoreTile<T>& tile, T* slopes) const override {
-    std::fill_n(slopes, tile.queries * tapestry::simd::kKeyTile, T(1));
+  void forward(const simd::ScoreTile<T>&) const override { ++watch.tiles, watch.look(); }
+  void forward(const simd::ScoreTile<T>& tile, T* slopes) const override {
+    std::fill_n(slopes, tile.queries * simd::kKeyTile, T(1));
     watch.look();
   }
-  void backward(const tapestry::simd::ScoreTile<T>&, const T*, double*) const override {}
+  void backward(const simd::ScoreTile<T>&, const T*, double*) const override {}
   Watch& watch;
 };
 
 /// A score that leaves all scores as they are, and looks at the pool at each tile.
-struct WatchedScore : tapestry::ScoreMod::Form {
+struct WatchedScore : ScoreMod::Form {
   explicit WatchedScore(Watch& watch_in) : watch(watch_in) {}
-  std::unique_ptr<tapestry::simd::TileScore<float>> on_tiles(float,
-                                                             const std::vector<Tensor>&) const override {
+  std::unique_ptr<simd::TileScore<float>> on_tiles(float, const std::vector<Tensor>&) const override {
     return std::make_unique<WatchedTiles<float>>(watch);
   }
-  std::unique_ptr<tapestry::simd::TileScore<double>> on_tiles(double,
-                                                              const std::vector<Tensor>&) const override {
+  std::unique_ptr<simd::TileScore<double>> on_tiles(double, const std::vector<Tensor>&) const override {
     return std::make_unique<WatchedTiles<double>>(watch);
   }
-  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>&, const tapestry::Mask&) const override {
+  Tensor by_ops(const Tensor& scores, const std::vector<Tensor>&, const Mask&) const override {
     return scores;
   }
   Watch& watch;
 };
 
-inline tapestry::ScoreMod watched(Watch& watch) { return {std::make_shared<WatchedScore>(watch), {}, {}}; }
+inline ScoreMod watched(Watch& watch) { return {std::make_shared<WatchedScore>(watch), {}, {}}; }
 
-}  // namespace lesson25
+}  // namespace tapestry::lesson25
