@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -40,8 +41,11 @@ CharCorpus read_characters(const std::filesystem::path& file, double valid_share
   if (!error && bytes > kMostBytesInFile)
     throw UsageError(
         fmt::format("'{}' has {} bytes; {} are the most", file.string(), bytes, kMostBytesInFile));
-  const std::string text = read_text(file);
-  tapestry::lines_of(text, file.string());  // refuses what no file could hold as an alphabet, and says where
+  return cut_characters(read_text(file), file.string(), valid_share);
+}
+
+CharCorpus cut_characters(const std::string& text, const std::string& name, double valid_share) {
+  tapestry::lines_of(text, name);  // refuses what no file could hold as an alphabet, and says where
   CharCorpus corpus{Characters::of(text), {}, {}, hash_of(text)};
   Ids ids = corpus.characters.encode(text);
   const auto cut = static_cast<std::ptrdiff_t>(static_cast<double>(ids.size()) * (1 - valid_share));
@@ -50,8 +54,8 @@ CharCorpus read_characters(const std::filesystem::path& file, double valid_share
   corpus.train = std::move(ids);
   if (corpus.train.size() < 2 || corpus.valid.size() < 2)
     throw UsageError(
-        fmt::format("'{}' has {} characters: too few to train on some and to validate with others",
-                    file.string(), corpus.train.size() + corpus.valid.size()));
+        fmt::format("'{}' has {} characters: too few to train on some and to validate with others", name,
+                    corpus.train.size() + corpus.valid.size()));
   return corpus;
 }
 
@@ -90,6 +94,22 @@ double loss_per_character(LanguageModel& model, const Ids& text, Size length, Si
   add(starts, length);
   if (start < last) add({start}, last - start);
   return sum / count;
+}
+
+double loss_of_pairs(const CharCorpus& corpus) {
+  constexpr double kMore = 0.1;
+  const auto size = static_cast<std::size_t>(corpus.characters.size());
+  std::vector<double> pairs(size * size, kMore), firsts(size, kMore * static_cast<double>(size));
+  const auto at = [](const Ids& text, std::size_t i) { return static_cast<std::size_t>(text[i]); };
+  for (std::size_t i = 0; i + 1 < corpus.train.size(); ++i) {
+    pairs[at(corpus.train, i) * size + at(corpus.train, i + 1)] += 1;
+    firsts[at(corpus.train, i)] += 1;
+  }
+  double loss = 0;
+  for (std::size_t i = 0; i + 1 < corpus.valid.size(); ++i)
+    loss -=
+        std::log(pairs[at(corpus.valid, i) * size + at(corpus.valid, i + 1)] / firsts[at(corpus.valid, i)]);
+  return loss / static_cast<double>(corpus.valid.size() - 1);
 }
 
 }  // namespace tapestry::kit

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "core/tensor/values.hpp"
 #include "lessons/kit/random.hpp"
@@ -23,6 +24,8 @@ struct CharCorpus {
 /// too large, and for one that leaves a part with less than two characters; Error for what cannot be read,
 /// and with the line for a NUL byte or invalid UTF-8.
 CharCorpus read_characters(const std::filesystem::path& file, double valid_share = 0.1);
+/// The same for a text that is at hand; `name` stands in messages.
+CharCorpus cut_characters(const std::string& text, const std::string& name, double valid_share = 0.1);
 
 /// Pieces of a text, and the character that follows each of their characters.
 struct Windows {
@@ -37,5 +40,9 @@ Windows draw_windows(const Ids& text, Random random, Size count, Size length);
 /// of `length` side by side: each character but the first is predicted once, from those before it in its
 /// window. The last window may be shorter. With `every` > 1, only every so many-th window. No tape.
 double loss_per_character(LanguageModel& model, const Ids& text, Size length, Size every = 1);
+
+/// The same of a table of pairs counted in the training part, over the validation part. Each pair counts for
+/// a tenth more than it occurs, so that none is impossible.
+double loss_of_pairs(const CharCorpus& corpus);
 
 }  // namespace tapestry::kit
