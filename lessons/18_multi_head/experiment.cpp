@@ -166,8 +166,8 @@ Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::
     report.at_least(fmt::format("both digits right, {} heads", heads), compared.right[heads].both, 99, "%");
   report.at_most("both digits right, 64 heads", compared.right[64].both, 80, "%");
   report.at_most("both right, heads split by a reshape", compared.reshaped.both, 97, "%");
-  report.at_least("  its better answer", std::max(compared.reshaped.first, compared.reshaped.second), 50,
-                  "%");
+  report.at_least("heads split by a reshape: the better answer",
+                  std::max(compared.reshaped.first, compared.reshaped.second), 50, "%");
   kit::show(bars, options.out / "heads.svg");
   return compared;
 }

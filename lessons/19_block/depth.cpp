@@ -128,13 +128,15 @@ void try_rates(double learns, const kit::Options& options, kit::Report& report) 
   report.at_least("2 blocks, no norm: largest rate", largest_rate(two_none, learns), 0.004);
   report.at_least("4 blocks, norm before: largest rate", largest_rate(pre, learns), 0.008);
   report.figure("4 blocks, norm after: largest rate", largest_rate(post, learns));
-  report.at_most("  ÷ that of norm before", largest_rate(post, learns) / largest_rate(pre, learns), 0.5);
+  report.at_most("4 blocks: largest rate, norm after ÷ norm before",
+                 largest_rate(post, learns) / largest_rate(pre, learns), 0.5);
   report.at_most("4 blocks, no norm: largest rate (0: none)", largest_rate(none, learns), 0);
   constexpr double kSmall = 1e-3;
   constexpr Size kLonger = 4;
   report.at_most(fmt::format("rate {}, {} times the steps, norm before: loss", kSmall, kLonger),
                  loss_at(kSmall, 4, NormPlace::pre, options, kLonger), learns);
-  report.at_least("  no norm: loss", loss_at(kSmall, 4, NormPlace::none, options, kLonger), 1);
+  report.at_least(fmt::format("rate {}, {} times the steps, no norm: loss", kSmall, kLonger),
+                  loss_at(kSmall, 4, NormPlace::none, options, kLonger), 1);
   kit::Chart chart{"Four blocks: loss against learning rate", "learning rate", "loss (10: or more)"};
   chart.series = {pre, post, none};
   chart.levels = {{learns, "learns"}};

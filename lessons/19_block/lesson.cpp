@@ -58,8 +58,8 @@ Tensor gradient_of_x(const Normed& n, const Tensor& g) {
 void pencil(std::uint64_t seed, kit::Report& report) {
   const Tensor x = tensor({1, 2, 3}, DType::f64), g = tensor({1, 0, 0}, DType::f64);
   const kit::Question tenfold = report.ask(
-      "ten times the token", "x = (10, 20, 30) has the same x̂. For the same g, what is its gradient?",
-      {"the same", "ten times as large", "a tenth"});
+      "ten times x", "Let x be (10, 20, 30): x̂ stays the same. What becomes of x's gradient, for the same g?",
+      {"it stays the same", "it is ten times as large", "it is a tenth"});
   const Normed n = normalise(x);
   const auto x_hat = n.x_hat.to_vector(), of_x = gradient_of_x(n, g).to_vector();
   const double both = mean(g * n.x_hat).item();
@@ -118,11 +118,9 @@ Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts
 // Naming the digit that is most frequent in the row, whatever the question, is right at 27 %.
 
 void pointers(const kit::Options& options, kit::Report& report) {
-  const kit::Question twice =
-      report.ask("twice, with one block",
-                 "One block with two heads is trained on all three. How often is \"twice\" right?",
-                 {"nearly always: one head for each pointer", "about as often as the most frequent digit",
-                  "about every other time"});
+  const kit::Question twice = report.ask(
+      "one block", "One block with two heads is trained on all three. How often is \"twice\" right?",
+      {"nearly always: a head for each pointer", "little more than these 27 %", "half of the time"});
   report.quoted("naming the most frequent digit", most_frequent(options), 27, 0.1, "%");
   const Result one = one_block(options, report);
   report.answer(twice, 'b', one.right[kTwice] <= 40 && one.right[kOnce] >= 99,
@@ -156,8 +154,7 @@ void parts(const kit::Options& options, kit::Report& report) {
 
 void depth(const kit::Options& options, kit::Report& report) {
   const kit::Question first = report.ask(
-      "eight blocks without norms",
-      "They have residuals. What gradient do the first block's W^Q and W^K get?",
+      "no norms", "Eight blocks have residuals, no norms. What gradient do W^Q and W^K of the first one get?",
       {"next to none: it fades from block to block", "more than a thousand times that of the whole",
        "about that of the whole: residuals hand it on"});
   const double ratio = look_into_depth(options, report);
@@ -171,8 +168,6 @@ void depth(const kit::Options& options, kit::Report& report) {
 // here kit::train let the rate rise slowly and cut long gradients, which helps. Now Adam has neither, and we
 // look for the largest rate that learns; without norms for a small one, too, with more steps. (With post, a
 // gradient passes every norm on its way down: Xiong and others 2020.)
-
-constexpr double kLearns = 0.3;  // a loss of at most so much at the end
 
 // What to remember. A norm shows each part tokens of one size, and its rule takes out of the gradient what
 // would only shift or stretch a token. A residual keeps the token and lets gradients through. The
@@ -192,7 +187,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("What residuals keep");
   depth(options, report);
   report.section("What norms allow");
-  try_rates(kLearns, options, report);
+  try_rates(0.3, options, report);  // to learn is to end with a loss of at most 0.3
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 // design, 30 minutes, limit 60 s, fast
 //
 // Build a stack that follows pointers. Six cards lie in a row, each with the number of a card and a digit
-// from 0 to 5. For each card the answer is the digit behind two pointers, on the card to which the card that
-// it points to points. After 600 steps of Adam with your learning rate 95 of 100 answers must be right, with
-// at most 3,000 weights. Fewer are better: your best stack is kept.
+// from 0 to 5. A card points to a second one, and that to a third; the answer for it is the digit of the
+// third. After 600 steps of Adam with your learning rate 95 of 100 answers must be right, with at most 3,000
+// weights. Fewer are better: your best stack is kept.
 //
 //     cards (B, 6, kWidth) → (B, 6, kWidth)
 //
