@@ -1,8 +1,8 @@
 // Sentences that have a mood.
 //
 // In real text words keep company with words of their kind. The grammar draws every word by itself; so a kind
-// is made up here. Some words are friendly by decree, some unfriendly, and of the grammar's sentences those
-// are kept that have at least two such words, all of one kind.
+// is made up here. Some adjectives, verbs and nouns are friendly by decree, some unfriendly, and of the
+// grammar's sentences those are kept that have at least two such words, all of one kind.
 #include "lessons/23_bert/moods.hpp"
 
 #include <cstdlib>
@@ -11,14 +11,13 @@
 
 #include "lessons/kit/translation/grammar_corpus.hpp"
 
-namespace tapestry {
+namespace tapestry::lesson23 {
 namespace {
 
-const std::set<std::string> kFriendly = {"pretty", "green",  "quiet",   "open", "loves", "love",  "sings",
-                                         "sing",   "friend", "friends", "tree", "trees", "music", "near"};
-const std::set<std::string> kUnfriendly = {"old",    "modern", "round", "red",    "follows",
-                                           "follow", "falls",  "fall",  "waits",  "wait",
-                                           "door",   "doors",  "city",  "cities", "behind"};
+const std::set<std::string> kFriendly = {"pretty", "green",  "quiet",   "open",  "loves", "love", "sings",
+                                         "sing",   "friend", "friends", "music", "art",   "near"};
+const std::set<std::string> kUnfriendly = {"old",   "red",  "modern", "round", "follows", "follow",
+                                           "falls", "fall", "waits",  "wait",  "control", "behind"};
 
 }  // namespace
 
@@ -39,4 +38,4 @@ std::vector<kit::GrammarSentence> moody(std::uint64_t seed, std::uint64_t stream
   return kept;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::lesson23
