@@ -2,9 +2,8 @@
 // design, 30 minutes, limit 60 s, fast
 //
 // Build a model that marks the tokens whose kind occurs exactly twice in their row: 16 tokens of 12 kinds,
-// drawn at random. It is trained on 1,000 batches of 32 rows by Adam with your learning rate, and must then
-// be right on 95 of 100 tokens, with at most 1,000 weights. Fewer weights are better: your best model is
-// kept.
+// drawn at random. It is trained on 700 batches of 32 rows by Adam with your learning rate, and must then be
+// right on 97 of 100 tokens, with at most 1,000 weights. Fewer weights are better: your best model is kept.
 //
 //     tokens (B, n)  →  logits (B, n, 2) of "no" and "yes"
 //
@@ -18,28 +17,28 @@ constexpr Size kKinds = 12;
 //[ the model, and how fast it learns
 //: struct Marker : Module {
 //:   Tensor operator()(const Indices& tokens) const {
-//:     const Tensor a = kinds(tokens);  // (B, n, 12)
-//:     const Tensor scores = matmul(a, transpose(a)) / std::sqrt(12.0);
+//:     const Tensor a = kinds(tokens);  // (B, n, 8)
+//:     const Tensor scores = matmul(a, transpose(a)) / std::sqrt(8.0);
 //:     const Tensor b = matmul(softmax(scores, -1), a);
 //:     return answer(relu(compare(concat({a, b}, -1))));
 //:   }
 //:
-//:   Embedding kinds{{*this, "kinds"}, kKinds, 12};
-//:   Linear compare{{*this, "compare"}, 24, 16}, answer{{*this, "answer"}, 16, 2};
+//:   Embedding kinds{{*this, "kinds"}, kKinds, 8};
+//:   Linear compare{{*this, "compare"}, 16, 12}, answer{{*this, "answer"}, 12, 2};
 //: };
-//: constexpr double kLearningRate = 0.01;
+//: constexpr double kLearningRate = 0.02;
 struct Marker : Module {
   Tensor operator()(const Indices& tokens) const {
-    const Tensor a = kinds(tokens);                   // (B, n, 12)
+    const Tensor a = kinds(tokens);                   // (B, n, 14)
     const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
-    const Tensor b = matmul(sigmoid(scores - 2), a);  // each pair by itself, so b is a sum that counts
+    const Tensor b = matmul(sigmoid(scores - 3), a);  // each pair by itself, so b is a sum that counts
     return answer(relu(compare(concat({a, b}, -1))));
   }
 
-  Embedding kinds{{*this, "kinds"}, kKinds, 12};
-  Linear compare{{*this, "compare"}, 24, 16}, answer{{*this, "answer"}, 16, 2};
+  Embedding kinds{{*this, "kinds"}, kKinds, 14};
+  Linear compare{{*this, "compare"}, 28, 20}, answer{{*this, "answer"}, 20, 2};
 };
-constexpr double kLearningRate = 0.01;
+constexpr double kLearningRate = 0.02;
 //]
 
 // hint: The lesson has a formula for what my kind gets of my weight if it occurs c times. How much does that
@@ -48,7 +47,7 @@ constexpr double kLearningRate = 0.01;
 //   near 0 for two, whatever the other pairs do, b would be about __ times a. Which function makes such a
 //   weight of a score?
 // hint: Put sigmoid(scores − ____) for softmax(scores, -1), with scores that are not divided, so that it is
-//   clearly open or shut. Then make the widths smaller.
+//   clearly open or shut. Make the widths larger until it is safe, and then smaller again.
 //
 // start: A softmax's weights add up to 1. With four tokens of a kind or two, b is nearly the same, and a
 //   small network can hardly tell them apart. Let the weights of a row add up to more where more are alike.
@@ -56,28 +55,28 @@ constexpr double kLearningRate = 0.01;
 // wrong: A GRU has to carry the counts of all kinds from token to token, and hardly learns it in so few
 //   steps.
 // - const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
-// - const Tensor b = matmul(sigmoid(scores - 2), a);  // each pair by itself, so b is a sum that counts
+// - const Tensor b = matmul(sigmoid(scores - 3), a);  // each pair by itself, so b is a sum that counts
 // - return answer(relu(compare(concat({a, b}, -1))));
 // - }
 // + return answer(relu(compare(concat({a, states(a).states}, -1))));
 // + }
-// + GRU states{{*this, "states"}, 12, 6, {.both_directions = true}};
+// + GRU states{{*this, "states"}, 14, 7, {.both_directions = true}};
 // wrong: Each token sees those before it alone, so the first of two is told nothing of the second. Both are
 //   to be marked.
-// - const Tensor b = matmul(sigmoid(scores - 2), a);
+// - const Tensor b = matmul(sigmoid(scores - 3), a);
 // + const Size n = a.size(1);
-// + const Tensor seen = where(Mask::causal(n, n), sigmoid(scores - 2), zeros({n, n}));
+// + const Tensor seen = where(Mask::causal(n, n), sigmoid(scores - 3), zeros({n, n}));
 // + const Tensor b = matmul(seen, a);
 // wrong: The widths of lesson 16 are more than twelve kinds need, and break the budget.
-// - Embedding kinds{{*this, "kinds"}, kKinds, 12};
-// - Linear compare{{*this, "compare"}, 24, 16}, answer{{*this, "answer"}, 16, 2};
+// - Embedding kinds{{*this, "kinds"}, kKinds, 14};
+// - Linear compare{{*this, "compare"}, 28, 20}, answer{{*this, "answer"}, 20, 2};
 // + Embedding kinds{{*this, "kinds"}, kKinds, 64};
 // + Linear compare{{*this, "compare"}, 128, 128}, answer{{*this, "answer"}, 128, 2};
 // wrong: The logits are of a alone: what was read of the others is in b, and never arrives.
 // - return answer(relu(compare(concat({a, b}, -1))));
 // + return answer(relu(compare(concat({a, a}, -1))));
-// wrong: With a rate of 0.0001 this small model has hardly begun to learn after 1,000 steps.
-// - constexpr double kLearningRate = 0.01;
+// wrong: With a rate of 0.0001 this small model has hardly begun to learn after 700 steps.
+// - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
 
 //= judge
@@ -89,7 +88,7 @@ constexpr double kLearningRate = 0.01;
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-constexpr Size kTokens = 16, kRows = 32, kSteps = 1000, kTests = 400;
+constexpr Size kTokens = 16, kRows = 32, kSteps = 700, kTests = 400;
 
 struct Marked {
   Indices tokens, answers;  // (B, n)
@@ -141,8 +140,8 @@ void judge(Judge& judge) {
     for (std::size_t i = 0; i < wanted.size(); ++i) right += said[i] == wanted[i];
     right *= 100 / static_cast<double>(wanted.size());
     const double loss = cross_entropy(logits, test.answers).item();
-    judge.that(right >= 95,
-               fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 95 % are wanted (always "
+    judge.that(right >= 97,
+               fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 97 % are wanted (always "
                            "\"no\": {:.1f} %); the loss of a token is {:.3f}",
                            weights, right,
                            100.0 * static_cast<double>(std::count(wanted.begin(), wanted.end(), 0)) /
