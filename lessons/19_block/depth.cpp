@@ -109,6 +109,8 @@ double look_into_depth(const kit::Options& options, kit::Report& report) {
   }
   report.at_least("whole: tokens unlike after 8 blocks", depths[0].unlike.back(), 0.5);
   report.at_most("no residual: tokens unlike after 8 blocks", depths[1].unlike.back(), 1e-4);
+  report.at_most("no residual: gradient of block 8 ÷ the whole's",
+                 depths[1].gradient.back() / depths[0].gradient.back(), 1e-6);
   const double ratio = depths[2].gradient[0] / depths[0].gradient[0];
   report.at_least("no norm: gradient of block 1 ÷ the whole's", ratio, 1000);
   kit::show(chart, options.out / "gradients.svg");

@@ -1,6 +1,6 @@
 // 19 block: depth needs residuals, norms and a feed-forward
 //
-// 20 minutes to read, 2 minutes to run. Needs lesson 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
+// 20 minutes to read, 70 seconds to run. Needs lesson 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
 // Afterwards you can write a layer norm with its rule, and a whole block, and say what each part is for.
 //
 // One attention answers one question about a sequence. The next question may depend on the answer, and takes
@@ -92,8 +92,7 @@ Tensor feed_by_hand(const Tensor& x, const FeedForward& layer) {
   return linear(relu(linear(x, layer.in.weight, layer.in.bias)), layer.out.weight, layer.out.bias);
 }
 
-/// With the weights of nn/'s TransformerBlock. Parts says what is left out: {.residual, .norm,
-/// .feed_forward}.
+/// With the weights of nn/'s block. Parts says what is left out: {.residual, .norm, .feed_forward}.
 Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts& parts) {
   const auto with = [&](const Tensor& in, const std::optional<Norm>& norm, const auto& part) {
     const Tensor added = part(parts.norm == NormPlace::pre ? norm_by_hand(in, *norm) : in);
@@ -142,21 +141,22 @@ void parts(const kit::Options& options, kit::Report& report) {
 }
 
 // With two blocks only the sum is missing, and the feed-forward brings it: adding two digits takes a table of
-// ten by ten, and a table is no average. With eight, residuals and norms are both needed, and neither is
-// enough. With its norms after the sums the whole fails as well, at this learning rate.
+// ten by ten, and a table is no average. (Many attentions find a way to add without it: a softmax is not
+// linear.) With eight, residuals and norms are both needed, and neither is enough. With its norms after the
+// sums the whole fails as well, at this learning rate.
 
 // ---- 5. What residuals keep -------------------------------------------------------------------------------
 //
 // Averages of averages are all alike: without residuals the ten cards become one and the same vector (Dong,
-// Cordonnier and Loukas 2021). Then it does not matter where one looks, and queries and keys get no gradient.
-// Measured before training, in f64: how *unlike* the ten tokens are after each block, |x − their mean| / |x|,
-// and the length of the gradient of each block's W^Q and W^K.
+// Cordonnier and Loukas 2021). From there on it does not matter where one looks, so queries and keys get no
+// gradient. Measured before training, in f64: how *unlike* the ten tokens are after each block, |x − their
+// mean| / |x|, and the length of the gradient of each block's W^Q and W^K.
 
 void depth(const kit::Options& options, kit::Report& report) {
   const kit::Question first = report.ask(
       "no norms", "Eight blocks have residuals, no norms. What gradient do W^Q and W^K of the first one get?",
-      {"next to none: it fades from block to block", "more than a thousand times that of the whole",
-       "about that of the whole: residuals hand it on"});
+      {"next to none: it fades from block to block", "more than a thousand times as much as with norms",
+       "about as much as with norms: residuals hand it on"});
   const double ratio = look_into_depth(options, report);
   report.answer(first, 'b', ratio >= 1000,
                 "Each block adds to the sum of those below: tokens grow, and scores with their square.");
