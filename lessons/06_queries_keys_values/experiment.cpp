@@ -5,6 +5,8 @@
 // one of ten vectors that are fixed as well. The loss is on the answer alone.
 #include "lessons/06_queries_keys_values/experiment.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -106,6 +108,36 @@ Outcome train_and_test(Projected projected, const kit::Options& options) {
   return {kit::percent_equal(argmax(squeeze(read.context, 1)), questions.answer),
           kit::percent_equal(argmax(squeeze(read.weights, 1)), questions.meant),
           retriever.w_q.weight.detach(), retriever.w_k.weight.detach()};
+}
+
+Outcomes train_three(const kit::Options& options) {
+  const Outcomes outcomes{train_and_test(Projected::nothing, options),
+                          train_and_test(Projected::queries, options),
+                          train_and_test(Projected::both, options)};
+  fmt::print("  learned              right answers   largest weight on the key that was meant\n");
+  const auto row = [](const char* name, const Outcome& outcome) {
+    fmt::print("  {:<18} {:>13.1f} % {:>41.1f} %\n", name, outcome.answers, outcome.keys);
+  };
+  row("W_V alone", outcomes.nothing);
+  row("W_Q and W_V", outcomes.queries);
+  row("W_Q, W_K and W_V", outcomes.both);
+  return outcomes;
+}
+
+double cosine(const Tensor& a, const Tensor& b) {
+  return sum(a * b).item() / std::sqrt(sum(a * a).item() * sum(b * b).item());
+}
+
+KnownWords known_words() {
+  constexpr DType f64 = DType::f64;
+  return {tensor({{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1}}, f64),
+          tensor({{2, 2, 2}, {0, 0, 1}, {2, 0, 2}}, f64), tensor({{2, 0, 0}, {2, 2, 1}, {2, 1, 1}}, f64),
+          tensor({{1, 0, 0}, {1, 1, 0}, {0, 1, 0}}, f64),
+          tensor({{.98522025, 1.74174051, .75652026},
+                  {.90965265, 1.40965265, .5},
+                  {.99851226, 1.75849334, .75998108},
+                  {.99560386, 1.90407309, .90846923}},
+                 f64)};
 }
 
 void draw_je_t_aime(const Tensor& weights, const kit::Options& options) {

@@ -36,6 +36,20 @@ Tensor random_rotation(Size width, kit::Random random);
 
 /// Trains a Retriever for options.steps, and tests it on fresh questions.
 Outcome train_and_test(Projected projected, const kit::Options& options);
+/// With each kind of Projected; prints a row for each.
+struct Outcomes {
+  Outcome nothing, queries, both;
+};
+Outcomes train_three(const kit::Options& options);
+
+/// Of two matrices, each read as one list of numbers.
+double cosine(const Tensor& a, const Tensor& b);
+
+/// Four words x (4, 3), their matrices, and the context that another program gives for them.
+struct KnownWords {
+  Tensor x, w_q, w_k, w_v, context;
+};
+KnownWords known_words();
 
 /// The weights (3, 3) of "je t' aime" on "I love you"; to je_t_aime.svg.
 void draw_je_t_aime(const Tensor& weights, const kit::Options& options);

@@ -4,10 +4,9 @@
 // the weighted average that they make. Afterwards you can compute attention with pencil and paper, write its
 // layer from three matrix products and a softmax, and say what each of its matrices is for.
 //
-// In lesson 05 a query could be compared with a key as they stood: both were places on one line. What if they
-// are of different kinds? In a library you ask with a few words (the query), a book stands under its title
-// (the key), and what you take home is the text (the value). Nobody compares your words with the text, and
-// your words and the title only match after some thought. Where does a network put that thought?
+// In lesson 05 query and key were both places on one line. What if they are of different kinds? In a library
+// you ask with a few words (the query), a book stands under its title (the key), and what you take home is the
+// text (the value). Your words and the title match after some thought. Where does a network put that thought?
 
 #include <fmt/format.h>
 
@@ -35,15 +34,13 @@ constexpr DType f64 = DType::f64;
 //
 //     q = W_Q x    what I ask        k = W_K x    what I offer        v = W_V x    what I give
 //
-// A query is compared with a key by their product q·k, which is large where the two point the same way. Take
-// pencil and paper: one query, two keys of width 2, and the value of each.
+// The product q·k is large where the two point the same way. With a pencil, one query, two keys, two values:
 //
 //     q  = (2, 0)     k₁ = (1, 0)   v₁ = (10, 0)         q·k₁ / √2 = 2 / 1.414 = 1.414
 //                     k₂ = (0, 1)   v₂ = (0, 10)         q·k₂ / √2 = 0
 //
 // e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. What the query reads is
-// 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (The √2 is the root of the keys' width. Lesson
-// 08 says what it is for.) For many queries i and keys j at once:
+// 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (√2: lesson 08.) For all queries i and keys j:
 //
 //     c_i = Σ_j softmax_j(q_i · k_j / √d) v_j
 //
@@ -84,31 +81,22 @@ void two_words(kit::Report& report) {
                      {mixed.context.at({0, 1}), 1.96}});
 }
 
-// Now four words that all ask, offer and give make a 4 × 4 table of scores: row i says how much word i wants each
-// other. The matrices are small enough to go on with a pencil. The rows that are compared below were computed
-// by another program.
+// Four words that all ask, offer and give make a 4 × 4 table of scores: row i says how much word i wants each
+// other. Their numbers (experiment.cpp) are small enough for a pencil; another program gave the context.
 
 void four_words(kit::Report& report) {
-  const Tensor x = tensor({{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1}}, f64);
-  const Roles roles{tensor({{2, 2, 2}, {0, 0, 1}, {2, 0, 2}}, f64),
-                    tensor({{2, 0, 0}, {2, 2, 1}, {2, 1, 1}}, f64),
-                    tensor({{1, 0, 0}, {1, 1, 0}, {0, 1, 0}}, f64)};
-  const Mixed mixed = attend(x, x, x, roles);
+  const auto [x, w_q, w_k, w_v, expected] = known_words();
+  const Mixed mixed = attend(x, x, x, {w_q, w_k, w_v});
   kit::print_rows("Q Kᵀ / √3", mixed.scores, 4);
   kit::print_rows("weights", mixed.weights, 4);
   kit::print_rows("context", mixed.context, 8);
-  const Tensor expected = tensor({{.98522025, 1.74174051, .75652026},
-                                  {.90965265, 1.40965265, .5},
-                                  {.99851226, 1.75849334, .75998108},
-                                  {.99560386, 1.90407309, .90846923}},
-                                 f64);
   report.check("context of four words to 1e-7", largest(mixed.context - expected) < 1e-7);
 
   const kit::Question exchanged = report.ask(
       "W_Q and W_K exchanged", "Each word now asks with W_K and offers with W_Q. What becomes of the scores?",
-      {"they stay as they are, since a product does not know which factor came first",
-       "the table is transposed", "nothing simple: every number is another one"});
-  const Mixed other = attend(x, x, x, {roles.w_k, roles.w_q, roles.w_v});
+      {"they stay: a product does not know which factor came first", "the table is transposed",
+       "nothing simple: every number is another one"});
+  const Mixed other = attend(x, x, x, {w_k, w_q, w_v});
   report.answer(
       exchanged, 'b', largest(other.scores - transpose(mixed.scores)) < 1e-12,
       "\"How much does word 1 want word 2\" has become \"how much does word 2 want word 1\". Asking and "
@@ -117,9 +105,8 @@ void four_words(kit::Report& report) {
 
 // ---- 2. je t' aime ----------------------------------------------------------------------------------------
 //
-// A dictionary maps a key to one value: "je" finds "I", or it fails. Attention is a *soft* dictionary: it finds
-// every key a little, and gives back the mixture. A translator that wrote "je t' aime" read "I love you" with
-// these weights, where the middle row looks at "you" because French puts it before the verb:
+// A dictionary finds a key or fails. Attention is a *soft* dictionary: it finds every key a little, and gives
+// the mixture. A translator that wrote "je t' aime" read "I love you" so; French puts "you" before the verb:
 //
 //             I     love  you
 //     je     .94    .02   .04
@@ -132,21 +119,18 @@ void four_words(kit::Report& report) {
 
 void je_t_aime(const kit::Options& options, kit::Report& report) {
   const Tensor rows = tensor({{.94, .02, .04}, {.11, .01, .88}, {.03, .95, .02}}, f64);
-  const Tensor words = eye(3, f64);  // I, love, you: as keys, and as values
-  const Tensor weights = softmax(matmul(log(rows), transpose(words)), -1);
+  const Tensor weights = softmax(matmul(log(rows), eye(3, f64)), -1);  // the keys: I, love, you
   kit::print_rows("scores", log(rows), 2);
   kit::print_rows("weights", weights, 2);
   report.check("queries log α get the weights α", largest(weights - rows) < 1e-12);
-
   draw_je_t_aime(weights, options);
 }
 
 // ---- 3. A rotation that nobody tells ----------------------------------------------------------------------
 //
-// Now the thought between query and key. Sixteen keys are random arrows of eight numbers, and behind each lies
-// one of ten symbols. Who asks for key k does not say k but R k, where R is a rotation of all eight axes. The
-// model sees the right symbol afterwards, never R and never which key was meant. Its layer is the one above:
-// experiment.hpp writes it with nn/, and here both give the same numbers and gradients.
+// Sixteen keys are random arrows of eight numbers, and behind each lies one of ten symbols. Who asks for key k
+// does not say k but R k, where R is a rotation of all eight axes. The model sees the right symbol afterwards,
+// never R and never which key was meant. Its layer is attend(), written with nn/ in experiment.hpp.
 
 void with_nn(std::uint64_t seed, kit::Report& report) {
   Retriever retriever(4, 3, 5, Projected::both);
@@ -162,23 +146,12 @@ void with_nn(std::uint64_t seed, kit::Report& report) {
 void retrieval(const kit::Options& options, kit::Report& report) {
   const kit::Question without = report.ask(
       "only W_V is learned",
-      "Three models: one learns W_V alone, one W_Q and W_V, one all three. In the first, queries and keys meet as "
-      "they are, so it seldom finds the right one of sixteen keys. How often is its "
-      "answer, one of ten symbols, right?",
+      "Three models: one learns W_V alone, one W_Q and W_V, one all three. In the first, queries and keys meet "
+      "as they are, and seldom match. How often is its answer, one of ten symbols, right?",
       {"once in sixteen times", "once in ten times", "clearly more often than once in ten times"});
-  const kit::Question one =
-      report.ask("W_K left out", "And does the second, which has no W_K, fall behind the third?",
-                 {"yes: queries and keys both have to be turned", "no: W_Q alone can undo R"});
-  const Outcome alone = train_and_test(Projected::nothing, options);
-  const Outcome queries = train_and_test(Projected::queries, options);
-  const Outcome all = train_and_test(Projected::both, options);
-  fmt::print("  learned              right answers   largest weight on the key that was meant\n");
-  const auto row = [](const char* name, const Outcome& outcome) {
-    fmt::print("  {:<18} {:>13.1f} % {:>41.1f} %\n", name, outcome.answers, outcome.keys);
-  };
-  row("W_V alone", alone);
-  row("W_Q and W_V", queries);
-  row("W_Q, W_K and W_V", all);
+  const kit::Question one = report.ask("W_K left out", "Does the second, without W_K, fall behind the third?",
+                                       {"yes: both have to be turned", "no: W_Q alone can undo R"});
+  const auto [alone, queries, all] = train_three(options);
   report.at_least("right answers with all three", all.answers, 99, "%");
   report.answer(
       without, 'c', alone.answers > 12 && alone.answers < 30 && alone.keys < 20,
@@ -186,22 +159,17 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "is meant more often than others.");
   report.answer(
       one, 'b', queries.answers >= 99,
-      "Two matrices are still worth having: they may lead into fewer dimensions than words have, queries "
-      "and keys may differ in width, and a key is projected once, whoever asks.");
+      "Two are worth having still: they may lead into fewer dimensions, from queries and keys of two widths.");
 
   // Only the product of the two matrices meets a query and a key: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. With
   // q = R k it is largest for the right key if W_Qᵀ W_K is a positive multiple of R: then it is |R k|² = |k|².
-  const Tensor rotation = hidden_rotation(options.seed);
-  const auto cosine = [&](const Tensor& x) {  // between x and R, each read as a list of 64 numbers
-    return sum(x * rotation).item() / std::sqrt(sum(x * x).item() * sum(rotation * rotation).item());
-  };
+  const Tensor rotation = hidden_rotation(options.seed), product = matmul(transpose(all.w_q), all.w_k);
   const kit::Question where = report.ask("where R went", "Which matrix looks like R after training?",
                                          {"W_Q", "W_K", "W_Qᵀ W_K, and neither of the two alone"});
-  const Tensor product = matmul(transpose(all.w_q), all.w_k);
-  fmt::print("  cosine with R: W_Q {:.2f}, W_K {:.2f}, W_Qᵀ W_K {:.3f}\n", cosine(all.w_q), cosine(all.w_k),
-             cosine(product));
+  const double q = cosine(all.w_q, rotation), k = cosine(all.w_k, rotation), both = cosine(product, rotation);
+  fmt::print("  cosine with R: W_Q {:.2f}, W_K {:.2f}, W_Qᵀ W_K {:.3f}\n", q, k, both);
   report.answer(
-      where, 'c', cosine(product) >= 0.95 && cosine(all.w_q) < 0.8 && cosine(all.w_k) < 0.8,
+      where, 'c', both >= 0.95 && q < 0.8 && k < 0.8,
       "Turn both by any rotation S and the product stays: (S W_Q)ᵀ (S W_K) = W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. So "
       "nothing tells training which of them all to take.");
   draw(product, rotation, options);
@@ -210,7 +178,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
 // What to remember. Three matrices give a word three roles, and a score is a product of two of them. A score is
 // the logarithm of a weight, up to a constant. What queries and keys have in common is learned in W_Qᵀ W_K.
 //
-// Exercises: lessons/practise 6 (attend; the query that gets given weights; what weights do when scores change).
+// Exercises: lessons/practise 6 (attend; the query for given weights; what weights do when scores change).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Two words by hand");
