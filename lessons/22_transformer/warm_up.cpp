@@ -112,15 +112,15 @@ double loss_of_frequencies(const kit::Corpus& corpus) {
 
 }  // namespace
 
-double draw_smoothing(const kit::Options& options) {
+double draw_smoothing(double smoothing, const kit::Options& options) {
   kit::Chart chart{.title = "The loss of a word against its probability",
                    .x_label = "probability of the right word",
                    .y_label = "loss"};
-  for (const double smoothing : {0.0, 0.1}) {
-    kit::Series curve{fmt::format("smoothing {}", smoothing)};
+  for (const double share : {0.0, smoothing}) {
+    kit::Series curve{fmt::format("smoothing {}", share)};
     for (double p = 0.5; p < 0.9995; p += 0.001) {
       curve.x.push_back(p);
-      curve.y.push_back(loss_at(p, smoothing));
+      curve.y.push_back(loss_at(p, share));
     }
     chart.series.push_back(curve);
   }

@@ -9,7 +9,7 @@ namespace tapestry::lesson22 {
 
 /// The loss of a word against its probability among 100 words, with and without smoothing; to smoothing.svg.
 /// Returns the probability at which the smoothed loss is least.
-double draw_smoothing(const kit::Options& options);
+double draw_smoothing(double smoothing, const kit::Options& options);
 
 /// Where Adam has put a weight after each of these gradients; it starts at 0, the rate is 1, and ε is 0.
 std::vector<double> adam_places(const std::vector<double>& gradients);
