@@ -1,0 +1,164 @@
+// 20.4 small_sorter: a GPT that sorts, with few weights
+// design, 30 minutes, limit 60 s, fast
+//
+// Build a GPT that sorts five digits. A text is the digits, "=" (token 10), and the same digits sorted; the
+// loss counts what follows "=". It is trained with 300 batches of 32 texts, by Adam with your learning rate,
+// and must then write 9 of 10 answers without a mistake, each digit fed back, with at most 3,500 weights.
+// Fewer weights are better: your best model is kept.
+//
+//     ids (B, T) → logits (B, T, 11): those at a place are for the next token, and see nothing ahead
+//
+// LanguageModel is the chapter's GPT in nn/. Change whatever you like in the hole.
+#include "lessons/grader/answer.hpp"
+#include "nn/positions/positions.hpp"
+#include "nn/transformer/language_model.hpp"
+
+constexpr Size kTokens = 11, kLongest = 10;
+
+//[ the model, and how fast it learns
+//: TransformerOptions sizes() {
+//:   TransformerOptions options{.vocabulary = kTokens, .layers = 3};
+//:   options.block.width = 12;
+//:   options.block.heads = 4;
+//:   options.block.hidden = 12;
+//:   options.block.norm_place = NormPlace::none;
+//:   options.block.residual = false;
+//:   options.positions = learned_positions(kLongest, 0.25);
+//:   options.scale_words = false;
+//:   return options;
+//: }
+//: constexpr double kLearningRate = 0.01;
+TransformerOptions sizes() {
+  TransformerOptions options{.vocabulary = kTokens, .layers = 1};  // one question is enough here
+  options.block.width = 16;
+  options.block.heads = 4;
+  options.block.hidden = 32;                  // units of the feed-forward
+  options.block.norm_place = NormPlace::pre;  // each part finds its input at the same size
+  options.block.residual = true;              // what was not changed stays, and the loss gets past the block
+  options.positions = learned_positions(kLongest, 0.25);
+  options.scale_words = false;
+  return options;
+}
+constexpr double kLearningRate = 0.02;
+//]
+
+struct Sorter : Module {
+  Tensor operator()(const Indices& ids) const { return model(ids); }
+  LanguageModel model{{*this, "model"}, sizes()};
+};
+
+// hint: Three blocks are piled up, and something is left out of each. What did the chapter's figure say about
+//   bare blocks?
+// hint: Set options.block.residual and .norm_place as a GPT has them. Then count: is depth worth its weights
+//   for this task?
+// hint: Try .layers = 1, width 16, hidden 32, residual = true, NormPlace::pre and a rate of 0.02; then make
+//   width and hidden smaller, one after the other, and look at the share of right answers.
+//
+// start: Three bare blocks: between most weights and the loss lies too much for so few steps. More blocks
+//   would make it worse.
+//
+// wrong: The sizes of the lesson are more than ten digits need: the budget is broken. The weights of a block
+//   grow with the square of its width.
+// - options.block.width = 16;
+// + options.block.width = 64;
+// wrong: With a rate of 0.0005 this small model has not finished learning after 300 steps.
+// - constexpr double kLearningRate = 0.02;
+// + constexpr double kLearningRate = 0.0005;
+// wrong: With a rate of 0.5 each step jumps far past where the gradient points to.
+// - constexpr double kLearningRate = 0.02;
+// + constexpr double kLearningRate = 0.5;
+
+//= judge
+#include <fmt/format.h>
+
+#include "lessons/grader/judge/judge.hpp"
+#include "optim/clip.hpp"
+
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+constexpr std::int64_t kEquals = 10;
+constexpr Size kDigits = 5, kRows = 32, kSteps = 300, kTests = 200;
+
+struct Texts {
+  Indices ids, targets;  // (B, 10): −1 where nobody can know
+};
+
+Texts draw(kit::Random& random, Size rows) {
+  Ids ids, targets;
+  for (Size row = 0; row < rows; ++row) {
+    Ids digits;
+    for (Size i = 0; i < kDigits; ++i) digits.push_back(random.below(kEquals));
+    ids.insert(ids.end(), digits.begin(), digits.end());
+    ids.push_back(kEquals);
+    targets.insert(targets.end(), digits.size(), -1);
+    std::sort(digits.begin(), digits.end());
+    ids.insert(ids.end(), digits.begin(), digits.end() - 1);
+    targets.insert(targets.end(), digits.begin(), digits.end());
+  }
+  return {Indices(ids, {rows, kLongest}), Indices(targets, {rows, kLongest})};
+}
+
+void train(Sorter& model, kit::Random& random) {
+  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
+  for (Size step = 0; step < kSteps; ++step) {
+    adam.group().learning_rate =
+        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+    const Texts texts = draw(random, kRows);
+    Tape tape;
+    tape.backward(cross_entropy(model(texts.ids), texts.targets));
+    clip_gradients(model.parameters(), 1.0);
+    adam.step();
+  }
+}
+
+/// The share of answers that are right as a whole, each digit fed back, in per cent.
+double right_alone(const Sorter& model, const Texts& texts) {
+  Ids text = texts.ids.columns(0, kDigits + 1).to_vector(), wanted = texts.targets.to_vector();
+  std::vector<bool> right(kTests, true);
+  for (Size t = kDigits; t < kLongest; ++t) {
+    const Ids next = argmax(select(model(Indices(text, {kTests, t + 1})), 1, t)).to_vector();
+    Ids longer;
+    for (std::size_t row = 0; row < next.size(); ++row) {
+      const auto from = text.begin() + static_cast<std::ptrdiff_t>(row) * (t + 1);
+      longer.insert(longer.end(), from, from + t + 1);
+      longer.push_back(next[row]);
+      right[row] = right[row] && next[row] == wanted[row * kLongest + static_cast<std::size_t>(t)];
+    }
+    text = longer;
+  }
+  return 100.0 * static_cast<double>(std::count(right.begin(), right.end(), true)) / kTests;
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  Sorter model;
+  model.initialise(judge.random().next());
+  double weights = 0;
+  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 3500, "the weights"); });
+  judge.claim("gives logits that see nothing ahead", [&] {
+    const Texts texts = draw(judge.random(), 3);
+    const Tensor logits = model(texts.ids);
+    judge.same(logits.shape(), {3, kLongest, kTokens}, "the logits' shape");
+    Ids changed = texts.ids.to_vector();
+    for (std::size_t i = 0; i < changed.size(); ++i)
+      if (i % kLongest >= 6) changed[i] = (changed[i] + 1) % 10;
+    judge.example("two texts that differ from the 7th token on");
+    judge.same(slice(model(Indices(changed, texts.ids.shape())), 1, 0, 6), slice(logits, 1, 0, 6),
+               "the logits of the first 6", 1e-5);
+  });
+  judge.claim("sorts five digits", [&] {
+    train(model, judge.random());
+    model.eval();
+    const Texts texts = draw(judge.random(), kTests);
+    const double loss = cross_entropy(model(texts.ids), texts.targets).item();
+    const double right = right_alone(model, texts);
+    const std::string came = fmt::format("{} weights write {:.1f} % of the answers right; the loss is {:.3f}",
+                                         weights, right, loss);
+    judge.that(right >= 90, came + "; 90 % are wanted", {right, loss});
+    fmt::print("{}.\n", came);
+    judge.score(weights, "weights");
+  });
+}
