@@ -1,7 +1,7 @@
 // 1.4 engine_tape: your own tape of arrays
 // implement, 20 minutes, piece tape.hpp
 //
-// Here begins an engine of your own. In twelve exercises it grows until it trains a small GPT, and at each step it
+// Here begins an engine of your own. In fifteen exercises it grows until it trains a small GPT, and at each step it
 // has to agree with Tapestry. Its values are arrays of doubles, and a tape has one line for each: the array, the
 // lines that it was made from, and its rule, which turns the gradient of the line into one for each input.
 //
