@@ -51,7 +51,7 @@ Row hide(const Dictionary& dictionary, Row row, Random& random, double share) {
 
 // The coins are new at every step, so a text that comes again has other words hidden. The texts here are
 // English with their French (Conneau & Lample 2019). Words that both spell alike have two places in the
-// dictionary, so that nothing says which word translates which.
+// dictionary, zone and zone/fr, so that nothing says which word translates which.
 
 void hiding(const Dictionary& dictionary, const kit::Options& options, kit::Report& report) {
   kit::check_pencil(report, "two hidden words",
@@ -135,7 +135,7 @@ void attention(MaskedModel& model, const Dictionary& dictionary, const kit::Opti
                kit::Report& report) {
   const auto most =
       report.ask("the other language",
-                 "Nobody asked for it. Of one head's weight, at most how much is on the other language?",
+                 "Take the head that looks most at the other language. How much of its weight lies there?",
                  {"hardly any: heads look at neighbours", "about as much as on its own: half",
                   "clearly more than half"});
   const double other = show_attention(model, dictionary, options);
