@@ -105,7 +105,7 @@ fs::path published_reference();
 void judge_theirs(const Theirs& theirs, double allowed, const kit::Options& options, kit::Report& report);
 
 /// What becomes of the same file if it is read with a mistake: query and key exchanged, the two norms of a block
-/// exchanged, ReLU for GELU. Each of three is a figure with a target, off by 1e-2 at least; a name that the file lacks must be refused.
+/// exchanged, ReLU for GELU. Each must be off by 1e-2 at least, and a name that the file lacks must be refused.
 /// Returns how far the vectors' lengths are from 1 at most.
 double read_with_mistakes(const Theirs& theirs, kit::Report& report);
 

@@ -36,7 +36,7 @@ using Learned = std::vector<Tensor>;
 // pencil: q = (1, 0) and the keys (1, 1) and (3, 0) give −1 and −4.
 //
 // **By ops.** A function of queries and keys gives the scores. This always works, and it says best what is
-// meant. But it makes a tensor (…, Tq, Tk, d), a whole vector for each pair, and keeps it for backward.
+// meant. Mind the shapes: unsqueeze makes (…, Tq, 1, d) and (…, 1, Tk, d) of (…, T, d).
 
 Mechanism nearness_by_ops() {
   return {.name = "by ops", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
@@ -49,7 +49,7 @@ Mechanism nearness_by_ops() {
 }
 
 // **By mechanism.** A sum over units is a lambda of one unit: q and k are then numbers (several at once, one
-// on each SIMD lane). attend() runs it in tiles. No (Tq, Tk) tensor is made, let alone one with d.
+// on each SIMD lane). attend() runs it in lesson 25's tiles, forward and backward.
 
 Mechanism nearness_by_mechanism() {
   return {.name = "by mechanism", .pairs = [](const Learned&) {
@@ -81,8 +81,8 @@ void show_levels(const kit::Options& options, kit::Report& report) {
   const kit::Question largest =
       report.ask("bytes of a formula",
                  "512 words, 4 heads of width 16. What is the largest tensor of the first level, by ops?",
-                 {"4 · 512 · 16 numbers, as the queries", "4 · 512 · 512, a number for each pair",
-                  "4 · 512 · 512 · 16, a vector for each pair"});
+                 {"4 · 512 · 16 numbers, as the queries", "4 · 512 · 512 · 16, a vector for each pair",
+                  "4 · 512 · 512, a number for each pair"});
   const Tensor q = tensor({1, 0}, DType::f64), keys = tensor({{1, 1}, {3, 0}}, DType::f64);
   const Tensor apart = q - keys, near = 0.0 - sum(apart * apart, {-1}),
                product = 2.0 * squeeze(matmul(keys, unsqueeze(q, 1)), 1) - sum(keys * keys, {-1});
@@ -90,17 +90,16 @@ void show_levels(const kit::Options& options, kit::Report& report) {
                     {{near.at({0}), -1}, {near.at({1}), -4}, {product.at({0}), 0}, {product.at({1}), -3}});
   compare_levels({nearness_by_ops(), nearness_by_mechanism(), nearness_by_element()}, options, report);
   const Tensor each = unsqueeze(zeros({4, 512, 16}), -2) - unsqueeze(zeros({4, 512, 16}), -3);
-  report.answer(largest, 'c', each.shape().count() == 4 * 512 * 512 * 16,
+  report.answer(largest, 'b', each.shape().count() == 4 * 512 * 512 * 16,
                 "16 million numbers, and backward keeps them. The other two levels hold no more than tiles.");
 }
 
 // ---- 2. Train short, test long ----------------------------------------------------------------------------
 //
 // A language model is trained on texts of 64 words, and has to go on for longer ones. Sinusoids (lesson 17)
-// tell it "you are at place 65", and it has never been there. ALiBi (Press et al. 2022) only says how far a
-// key is, and takes more off the farther it is, by another slope in each head. As a lambda it is one line.
-// (With a cache of keys there are fewer queries than keys, and query 0 stands at place keys − queries:
-// `first`.)
+// give each place a vector, of place 65 another one than of all before. ALiBi (Press et al. 2022) only says
+// how far a key is, and takes more off the farther it is, by another slope in each head. As a lambda it is one
+// line. (With a cache there are fewer queries than keys, and query 0 stands at place keys − queries: `first`.)
 
 ScoreProgram alibi_as_lambda() {
   return {{}, [](const Learned&, Size queries, Size keys) {
@@ -113,8 +112,7 @@ ScoreProgram alibi_as_lambda() {
 
 // Any transformer takes such a program as its blocks' `score_mod`; what it learns comes first, here nothing.
 // In the made-up text three words in five follow from the one before the last, by a rule that is always the
-// same; and each string has a theme, six of 64 words that it keeps coming back to. So a longer text is easier
-// to go on with.
+// same; and each string has a theme, six of 64 words that it keeps coming back to.
 
 void longer(const kit::Options& options, kit::Report& report) {
   const kit::Question alibi =
@@ -126,8 +124,9 @@ void longer(const kit::Options& options, kit::Report& report) {
                                          "much larger, by tenths or whole units"});
   const Lengthened more = train_short(alibi_as_lambda(), options, report);
   report.at_most("ALiBi: loss at 256 words, less that at 64", more.alibi, 0);
-  report.answer(alibi, 'a', more.alibi <= 0,
-                "Far keys count still less, as ever. What the theme says is near enough to be read.");
+  report.answer(
+      alibi, 'a', more.alibi <= 0,
+      "A place far away is nothing new to it: it counts still less. And more of the theme was seen.");
   report.at_least("sinusoidal: loss at 256 words, less that at 64", more.sinusoidal, 0.3);
   report.answer(sine, 'c', more.sinusoidal >= 0.3,
                 "From place 65 on it reads vectors that no step ever met.");
@@ -146,11 +145,11 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
   const kit::Question schemes =
       report.ask("every seventh",
                  "How many of sinusoids, T5's buckets, ALiBi and rotary come beyond 70 % of the favourites?",
-                 {"all four, with training enough", "rotary and the sinusoids, which go round", "none"});
+                 {"none", "rotary and the sinusoids, which go round", "all four, with training enough"});
   const std::optional<Solved> solved = solve_voices(options, report);
   report.at_least(fmt::format("{}: favourites known", mine().name), solved ? solved->own : 0, 99, "%");
   report.at_most("the best of the built-in schemes", solved ? solved->best_built_in : 100, 70, "%");
-  report.answer(schemes, 'c', solved && solved->best_built_in <= 70,
+  report.answer(schemes, 'a', solved && solved->best_built_in <= 70,
                 "ALiBi and T5 know near from far. Sinusoids turn, but no hand makes a turn in seven places.");
 }
 
