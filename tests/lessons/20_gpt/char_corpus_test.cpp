@@ -2,6 +2,7 @@
 #include "lessons/20_gpt/char_corpus.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/core.hpp"
@@ -66,6 +67,14 @@ TEST_CASE("the loss counts every character but the first, once, in its window") 
   CHECK(kit::loss_per_character(model, text, 6) == Approx(sum / 32).epsilon(1e-6));
   CHECK(model.training());  // as before
   CHECK(kit::loss_per_character(model, text, 6, 3) != Approx(sum / 32).epsilon(1e-6));
+}
+
+TEST_CASE("a table of pairs is counted in the training part, and asked in the other") {
+  const std::string text = "abababababababababab";  // 18 to train on, and "ab" to validate with
+  const kit::CharCorpus corpus = kit::cut_characters(text, "a text");
+  CHECK(corpus.valid == kit::Ids{0, 1});
+  CHECK(kit::loss_of_pairs(corpus) == Approx(-std::log((9 + 0.1) / (9 + 0.2))));  // b came after each of 9 a
+  CHECK_THROWS_AS(kit::cut_characters("ab", "a text"), kit::UsageError);
 }
 
 TEST_CASE("validation of a text with many letters takes bounded memory") {
