@@ -1,0 +1,120 @@
+// 24.1 longest_piece: cut a word as WordPiece does
+// implement, 15 minutes
+//
+// WordPiece cuts a word from its beginning, each time into the longest piece that the list has; a piece that
+// goes on with a word is written in the list with ## before it. If at some place no piece fits, the whole
+// word is the one piece "[UNK]". Write it for a word of plain letters: "tokens" with token, to and ##s in the
+// list gives token, ##s.
+#include <set>
+
+#include "lessons/grader/answer.hpp"
+
+using Pieces = std::vector<std::string>;
+
+Pieces cut_word(const std::string& word, const std::set<std::string>& known) {
+  //[ from six to ten lines
+  //: static_cast<void>(word), static_cast<void>(known);
+  //: return not_written_yet();
+  Pieces pieces;
+  std::size_t begin = 0;
+  while (begin < word.size()) {
+    const std::string mark = begin == 0 ? "" : "##";
+    std::size_t length = word.size() - begin;  // the longest first
+    while (length > 0 && known.count(mark + word.substr(begin, length)) == 0) --length;
+    if (length == 0) return {"[UNK]"};  // the whole word, and not only its rest
+    pieces.push_back(mark + word.substr(begin, length));
+    begin += length;
+  }
+  return pieces;
+  //]
+}
+
+// hint: At place `begin` of the word: which candidates are there, and which one is tried first?
+// hint: mark + word.substr(begin, length), with length from ____ down to 1; mark is "" or "##".
+// hint: Two loops, one inside the other: while (begin < word.size()), and in it while (length > 0 &&
+//   known.count(…) == 0) --length. What if length comes down to 0?
+//
+// wrong: You take the shortest piece that fits. WordPiece takes the longest: other pieces are other ids, and
+//   the model has never seen the word that way.
+// - std::size_t length = word.size() - begin;
+// - while (length > 0 && known.count(mark + word.substr(begin, length)) == 0) --length;
+// - if (length == 0) return {"[UNK]"};
+// + std::size_t length = 1;
+// + while (begin + length <= word.size() && known.count(mark + word.substr(begin, length)) == 0) ++length;
+// + if (begin + length > word.size()) return {"[UNK]"};
+// wrong: What goes on with a word is looked up without its ##. "##s" and "s" are two pieces: the end of a
+//   word, and a word of one letter.
+// - const std::string mark = begin == 0 ? "" : "##";
+// + const std::string mark = "";
+// wrong: You keep the pieces that fitted and put [UNK] for the rest. BERT gives the whole word up: one [UNK].
+// - if (length == 0) return {"[UNK]"};
+// + if (length == 0) {
+// +   pieces.push_back("[UNK]");
+// +   return pieces;
+// + }
+// wrong: A letter that no piece fits is skipped. Then two different words can have the same ids.
+// - if (length == 0) return {"[UNK]"};
+// - pieces.push_back(mark + word.substr(begin, length));
+// - begin += length;
+// + if (length > 0) pieces.push_back(mark + word.substr(begin, length));
+// + begin += std::max<std::size_t>(length, 1);
+// wrong: The first piece has a ## too. Only what goes on with a word has it.
+// - const std::string mark = begin == 0 ? "" : "##";
+// + const std::string mark = "##";
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+#include "nn/text/word_piece.hpp"
+
+namespace {
+
+std::string shown(const Pieces& pieces) {
+  std::string all;
+  for (const std::string& piece : pieces) all += (all.empty() ? "" : " ") + piece;
+  return all;
+}
+
+/// Lists of random pieces of a few letters, and the library's ids as pieces.
+void try_random(Judge& judge, int round) {
+  const auto letters = [&](Size longest) {
+    std::string text;
+    for (Size i = judge.random().between(1, longest); i > 0; --i)
+      text += static_cast<char>('a' + judge.random().below(3));
+    return text;
+  };
+  std::set<std::string> known{"[UNK]"};
+  for (int i = 0; i < 10 + round % 8; ++i) known.insert((i % 2 == 0 ? "" : "##") + letters(3));
+  std::string lines = "[PAD]\n[CLS]\n[SEP]\n";
+  for (const std::string& piece : known) lines += piece + "\n";
+  const WordPiece library = WordPiece::from_text(lines, "the list");
+  const std::string word = letters(7);
+  Pieces expected;
+  for (const std::int64_t id : library.pieces_of(word)) expected.push_back(library.piece(id));
+  judge.example("the word " + word + ", the list " + shown(Pieces(known.begin(), known.end())));
+  judge.same(shown(cut_word(word, known)), shown(expected), "the pieces");
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  const std::set<std::string> known{"to",        "token",  "t",  "##s",  "s",     "##iza",
+                                    "##ization", "##tion", "un", "##to", "##ken", "##x",
+                                    "##kens",    "a",      "ab", "##bc", "##t",   "##o"};
+  const auto gives = [&](const std::string& word, const std::string& pieces) {
+    judge.example("the word " + word);
+    judge.same(shown(cut_word(word, known)), pieces, "the pieces");
+  };
+  judge.claim("gives a word of the list as one piece", [&] { gives("token", "token"); });
+  judge.claim("takes the longest piece, with ## inside a word", [&] {
+    gives("tokens", "token ##s");
+    gives("tokenization", "token ##ization");
+    gives("untokens", "un ##to ##kens");
+  });
+  judge.claim("gives up a word of which a part does not fit", [&] {
+    gives("tokenq", "[UNK]");
+    gives("abc", "[UNK]");
+  });
+  judge.claim("cuts random words by random lists as Tapestry's WordPiece does", [&] {
+    for (int round = 0; round < 200; ++round) try_random(judge, round);
+  });
+}

@@ -1,0 +1,118 @@
+// 25.1 one_more_score: a softmax that can go on at any time
+// implement, 10 minutes
+//
+// A query has seen some scores, and kept of them only top, the largest; sum = Σ exp(s − top); and weighted =
+// Σ exp(s − top) v, a vector of as many numbers as the value v has. Now one more score s comes with its value
+// v. Bring all three up to date, so that weighted / sum is the softmax's average of all values so far. Before
+// the first score top is −∞ and both sums are 0; scores may be far above and below 0, and in any order.
+#include "lessons/grader/answer.hpp"
+
+struct Running {
+  double top = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+  std::vector<double> weighted;  // as long as the values, 0 at first
+};
+
+void take(Running& running, double s, const std::vector<double>& v) {
+  //[ four to six lines
+  //: static_cast<void>(running), static_cast<void>(s), static_cast<void>(v);
+  //: static_cast<void>(static_cast<double>(not_written_yet()));
+  const double new_top = std::max(running.top, s);
+  const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
+  running.sum = running.sum * shrink + weight;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    running.weighted[i] = running.weighted[i] * shrink + weight * v[i];
+  running.top = new_top;
+  //]
+}
+
+// hint: The old terms are exp(s − top) with the old top. By which factor do they differ from exp(s − new
+//   top)?
+// hint: sum = sum · exp(____ − ____) + exp(s − new top), and weighted likewise. The factor is 1 if s is no
+//   new top.
+// hint: shrink = exp(running.top − new_top) must be taken before running.top is overwritten.
+//
+// wrong: The shrink is forgotten: what was summed under the old top is added to what is measured from the new
+//   one. A new top makes old scores count too much.
+// - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
+// + const double shrink = 1, weight = std::exp(s - new_top);
+// wrong: The sum shrinks, but the weighted values do not: they are of the same terms.
+// - running.weighted[i] = running.weighted[i] * shrink + weight * v[i];
+// + running.weighted[i] = running.weighted[i] + weight * v[i];
+// wrong: The factor is upside down: exp(new − old) makes the old terms grow where they should shrink.
+// - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
+// + const double weight = std::exp(s - new_top);
+// + const double shrink = std::isinf(running.top) ? 0 : std::exp(new_top - running.top);
+// wrong: No top is taken off: exp(s) of a score near 1000 is infinite, and ∞ / ∞ is no number.
+// - const double new_top = std::max(running.top, s);
+// + const double new_top = 0;
+// wrong: The top becomes the newest score, not the largest one. After a small score the old terms overflow.
+// - const double new_top = std::max(running.top, s);
+// + const double new_top = s;
+// wrong: The top starts at 0 and never falls below it: scores far below 0 all have the weight 0, and 0 / 0 is
+//   no number.
+// - const double new_top = std::max(running.top, s);
+// + const double new_top = std::max({running.top, s, 0.0});
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// The average, all scores known beforehand.
+std::vector<double> at_once(const std::vector<double>& scores,
+                            const std::vector<std::vector<double>>& values) {
+  const double top = *std::max_element(scores.begin(), scores.end());
+  std::vector<double> mean(values.front().size(), 0.0);
+  double sum = 0;
+  for (std::size_t j = 0; j < scores.size(); ++j) {
+    sum += std::exp(scores[j] - top);
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += std::exp(scores[j] - top) * values[j][i];
+  }
+  for (double& x : mean) x /= sum;
+  return mean;
+}
+
+std::vector<double> one_by_one(const std::vector<double>& scores,
+                               const std::vector<std::vector<double>>& values) {
+  Running running;
+  running.weighted.assign(values.front().size(), 0.0);
+  for (std::size_t j = 0; j < scores.size(); ++j) take(running, scores[j], values[j]);
+  for (double& x : running.weighted) x /= running.sum;
+  return running.weighted;
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("averages two values", [&] {
+    judge.example("scores 2 and 5, values (10, 0) and (20, 1)");
+    const std::vector<std::vector<double>> values = {{10, 0}, {20, 1}};
+    judge.same(one_by_one({2, 5}, values), at_once({2, 5}, values), "the average");
+    Running running;
+    running.weighted = {0};
+    take(running, 2, {10}), take(running, 5, {20});
+    judge.same(running.top, 5, "the top after 2 and 5");
+    judge.same(running.sum, 1 + std::exp(-3.0), "the sum after 2 and 5");
+  });
+  const auto far_off = [&](double from) {
+    judge.each_size({{"scores", 1, 12}, {"numbers in a value", 1, 3}}, [&](const Sizes& n) {
+      std::vector<double> scores;
+      std::vector<std::vector<double>> values;
+      for (Size j = 0; j < n[0]; ++j) {
+        scores.push_back(from + 3 * judge.random().normal());
+        values.emplace_back();
+        for (Size i = 0; i < n[1]; ++i) values.back().push_back(judge.random().normal());
+      }
+      judge.same(one_by_one(scores, values), at_once(scores, values), "the average");
+    });
+  };
+  judge.claim("averages any number of values", [&] { far_off(0); });
+  judge.claim("takes scores near 1000", [&] { far_off(1000); });
+  judge.claim("takes scores near −1000", [&] { far_off(-1000); });
+  judge.claim("takes scores that fall from 500 to −500", [&] {
+    judge.example("scores 500, 0 and −500");
+    const std::vector<std::vector<double>> values = {{1}, {2}, {3}};
+    judge.same(one_by_one({500, 0, -500}, values), at_once({500, 0, -500}, values), "the average");
+  });
+}
