@@ -49,26 +49,33 @@ double gradient_through_the_choice() {
 // hint: embedding(table, ids) reads rows of the table. Which rows were read? Does it matter who chose the id?
 // hint: Move a logit by 0.001. Which number comes out of argmax?
 //
-// wrong: <start> has no coin: ten of the eleven are decided by one. - return 10 * 0.5;  // each coin falls
-// below 0.5 half of the time + return 11 * 0.5; wrong: That is all of them. At ratio 0.5 half of the coins
-// say "own". - return 10 * 0.5;  // each coin falls below 0.5 half of the time + return 10; wrong: 0.5 is the
-// probability of one right word. Ten of them must all be right. - return std::pow(0.5, 10);  // ten coins
-// that know nothing of each other: 0.001 + return 0.5; wrong: You divided by ten. Each further word halves
-// what is left. - return std::pow(0.5, 10);  // ten coins that know nothing of each other: 0.001 + return
-// 0.05; wrong: You tossed ten times. One coin decides for all ten words together. - return 0.5;  // as many
-// right words on average, but all or none + return std::pow(0.5, 10); wrong: No gradient goes through the
-// *choice* of a word. The vector of the word that was chosen is used in the
-//   step, and gets one.
-// - return 4;  // <start>, 2, 0, 6: own words are embedded like right ones, and "2" is one row, used twice
+// wrong: <start> has no coin: ten of the eleven are decided by one.
+// - return 10 * 0.5;
+// + return 11 * 0.5;
+// wrong: That is all of them. At ratio 0.5 half of the coins say "own".
+// - return 10 * 0.5;
+// + return 10;
+// wrong: 0.5 is the probability of one right word. Ten of them must all be right.
+// - return std::pow(0.5, 10);
+// + return 0.5;
+// wrong: You divided by ten. Each further word halves what is left.
+// - return std::pow(0.5, 10);
+// + return 0.05;
+// wrong: You tossed ten times. One coin decides for all ten words together.
+// - return 0.5;
+// + return std::pow(0.5, 10);
+// wrong: No gradient goes through the *choice* of a word. The vector of the word that was chosen is used in
+//   the step, and gets one.
+// - return 4;
 // + return 1;
 // wrong: Five words, but "2" went in twice: one row of the table, whose two gradients are added up.
-// - return 4;  // <start>, 2, 0, 6: own words are embedded like right ones, and "2" is one row, used twice
+// - return 4;
 // + return 5;
 // wrong: A row that was not read has no effect, so it has no gradient. (A softmax over words would read all.)
-// - return 4;  // <start>, 2, 0, 6: own words are embedded like right ones, and "2" is one row, used twice
+// - return 4;
 // + return 13;
 // wrong: That would be the choice treated as if it were its logit. A step of an argmax has the slope 0.
-// - return 0;  // argmax is flat
+// - return 0;
 // + return 1;
 
 //= judge
