@@ -159,7 +159,7 @@ CourseLosses learn_course(const TextSettings& settings, const kit::Options& opti
 
 double write_course(const TextSettings& settings, const kit::Options& options, double temperature,
                     Size top_k) {
-  constexpr Size kWritten = 400, kPiece = 12;
+  constexpr Size kWritten = 400, kShown = 240, kPiece = 12;
   const kit::SavedLanguageModel saved =
       kit::load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
   SamplingOptions how = settings.sampling;
@@ -167,7 +167,7 @@ double write_course(const TextSettings& settings, const kit::Options& options, d
   how.top_k = top_k;
   const kit::Ids start = saved.characters.encode("\nThe ");
   const std::string text = saved.characters.decode(go_on(saved, start, how, options.smoke ? 40 : kWritten));
-  print(text.substr(1));
+  print(text.substr(1, kShown));
   std::set<std::string> pieces;
   double again = 0, all = 0;
   for (std::size_t i = 0; i + kPiece <= text.size(); ++i, ++all)

@@ -216,8 +216,8 @@ TakenOut take_out(const Trained& trained, const Looked& looked, ByHand by_hand, 
   kit::Bars bars{
       "Loss on the repeat without one head", "nats", {{"nothing taken out", loss_without({})}}, {}};
   const HeadScore even = score_of_even_weights(trained.test);
-  fmt::print("  head         induction   previous token   loss without it\n");
-  fmt::print("  even weights {:>9.2f} {:>16.2f}\n", even.induction, even.previous);
+  fmt::print("  {:<14} {:>9} {:>16} {:>17}\n", "head", "induction", "previous token", "loss without it");
+  fmt::print("  {:<14} {:>9.2f} {:>16.2f}\n", "even weights", even.induction, even.previous);
   for (Size head = 0; head < 2 * kHeads; ++head) {
     const auto [inducing, previous] = looked.scores[static_cast<std::size_t>(head)];
     const bool inducts = head >= kHeads && inducing > looked.most / 2;
