@@ -94,12 +94,12 @@ Tensor translator(const TransformerTranslator& nn, const Indices& source, const 
 }
 
 void build(std::uint64_t seed, kit::Report& report) {
-  const auto masks = report.ask("the masks", "Which attentions must be causal, so that no answer is seen?",
-                                {"all three", "the decoder's two", "attend(y, y) alone"});
+  const auto last = report.ask("the last word of the source", "Exchange it. Do the logits at <start> move?",
+                               {"no: the decoder is causal", "only the last logits do", "yes"});
   const Seen seen = check_by_hand(block, translator, seed, report);
-  report.answer(masks, 'c', seen.last_written == 0 && seen.last_read > 1e-6,
+  report.answer(last, 'c', seen.last_written == 0 && seen.last_read > 1e-6,
                 "The whole source is there before the first word is written, and any of its words may "
-                "be needed first. Only what is still to be written must not be seen.");
+                "be needed first. Causal is attend(y, y) alone: what comes later in y must not be seen.");
 }
 
 // ---- 3. Label smoothing -----------------------------------------------------------------------------------

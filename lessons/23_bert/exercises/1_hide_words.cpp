@@ -159,9 +159,24 @@ void judge(Judge& judge) {
     judge.between(100 * all / 40'000, 24, 26, "the words that are asked for, per cent");
   });
   judge.claim("masks 80 %, exchanges 10 % and keeps 10 % of them", [&] {
-    const Counts counts = count(text, hide_words(text, judge.random()));
+    const Hidden hidden = hide_words(text, judge.random());
+    const Counts counts = count(text, hidden);
     judge.between(100 * counts.masked / counts.chosen, 78.5, 81.5, "of these become [mask], per cent");
     judge.between(100 * counts.same / counts.chosen, 9, 11.5, "of these stay, per cent");
+  });
+  judge.claim("chooses any word, and exchanges it for any word", [&] {
+    const Hidden hidden = hide_words(text, judge.random());
+    std::map<std::int64_t, double> chosen, came;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (hidden.answers[i] != kNone) ++chosen[text[i]];
+      if (hidden.words[i] != text[i] && hidden.words[i] != kMask) ++came[hidden.words[i]];
+    }
+    for (const std::int64_t word : {kFirstWord, kMask - 1}) {
+      judge.that(chosen[word] > 0, fmt::format("among 40,000 words the word {} is never chosen", word),
+                 {chosen[word]});
+      judge.that(came[word] > 0, fmt::format("among 40,000 words none is exchanged for the word {}", word),
+                 {came[word]});
+    }
   });
   judge.claim("hides other words when the text comes again", [&] {
     const Hidden once = hide_words(text, judge.random()), again = hide_words(text, judge.random());
