@@ -1,8 +1,8 @@
 // Retrieval under an unknown rotation: the task, the model and the three trainings of lesson 06.
 //
-// Sixteen keys are arrows of eight numbers in random directions. Behind each lies one of ten symbols. A query asks for
-// one of the keys: it is R k, with a rotation R that is the same in all questions. A value is a code of its symbol,
-// one of ten vectors that are fixed as well. The loss is on the answer alone.
+// Sixteen keys are arrows of eight numbers in random directions. Behind each lies one of ten symbols. A query
+// asks for one of the keys: it is R k, with a rotation R that is the same in all questions. A value is a code
+// of its symbol, one of ten vectors that are fixed as well. The loss is on the answer alone.
 #include "lessons/06_queries_keys_values/experiment.hpp"
 
 #include <fmt/format.h>

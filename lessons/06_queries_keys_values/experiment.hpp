@@ -8,11 +8,12 @@
 
 namespace tapestry::lesson06 {
 
-/// Which roles have a matrix of their own besides W_V; where one has none, a query or key is taken as it stands.
+/// Which roles have a matrix of their own besides W_V; where one has none, a query or key is taken as it
+/// stands.
 enum class Projected { nothing, queries, both };
 
-/// The chapter's attend() in terms of nn/: a role is a Linear without bias, and the rest is Attention with the
-/// score scaled_dot().
+/// The chapter's attend() in terms of nn/: a role is a Linear without bias, and the rest is Attention with
+/// the score scaled_dot().
 struct Retriever : Module {
   /// `width` of queries and keys, `giving` of values; `answers`: how wide a context is.
   Retriever(Size width, Size giving, Size answers, Projected projected);

@@ -5,8 +5,9 @@
 // layer from three matrix products and a softmax, and say what each of its matrices is for.
 //
 // In lesson 05 query and key were both places on one line. What if they are of different kinds? In a library
-// you ask with a few words (the query), a book stands under its title (the key), and what you take home is the
-// text (the value). Your words and the title match after some thought. Where does a network put that thought?
+// you ask with a few words (the query), a book stands under its title (the key), and what you take home is
+// the text (the value). Your words and the title match after some thought. Where does a network put that
+// thought?
 
 #include <fmt/format.h>
 
@@ -40,7 +41,8 @@ constexpr DType f64 = DType::f64;
 //                     k₂ = (0, 1)   v₂ = (0, 10)         q·k₂ / √2 = 0
 //
 // e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. What the query reads is
-// 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (√2: lesson 08.) For all queries i and keys j:
+// 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (√2: lesson 08.) For all queries i and keys
+// j:
 //
 //     c_i = Σ_j softmax_j(q_i · k_j / √d) v_j
 //
@@ -114,8 +116,9 @@ void four_words(kit::Report& report) {
 //     aime   .03    .95   .02
 //
 // Which queries get such rows? Let the keys be one-hot, so that q·k_j is the j-th number of q (and leave √d
-// out). The softmax of log α is e^{log α_j} / Σ e^{log α} = α_j / Σ α = α_j: a query whose numbers are log α gets
-// exactly α. So a score is a *logarithm of a weight*, up to a constant that is the same in the whole row.
+// out). The softmax of log α is e^{log α_j} / Σ e^{log α} = α_j / Σ α = α_j: a query whose numbers are log α
+// gets exactly α. So a score is a *logarithm of a weight*, up to a constant that is the same in the whole
+// row.
 
 void je_t_aime(const kit::Options& options, kit::Report& report) {
   const Tensor rows = tensor({{.94, .02, .04}, {.11, .01, .88}, {.03, .95, .02}}, f64);
@@ -128,9 +131,10 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
 
 // ---- 3. A rotation that nobody tells ----------------------------------------------------------------------
 //
-// Sixteen keys are random arrows of eight numbers, and behind each lies one of ten symbols. Who asks for key k
-// does not say k but R k, where R is a rotation of all eight axes. The model sees the right symbol afterwards,
-// never R and never which key was meant. Its layer is attend(), written with nn/ in experiment.hpp.
+// Sixteen keys are random arrows of eight numbers, and behind each lies one of ten symbols. Who asks for key
+// k does not say k but R k, where R is a rotation of all eight axes. The model sees the right symbol
+// afterwards, never R and never which key was meant. Its layer is attend(), written with nn/ in
+// experiment.hpp.
 
 void with_nn(std::uint64_t seed, kit::Report& report) {
   Retriever retriever(4, 3, 5, Projected::both);
@@ -161,8 +165,8 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       one, 'b', queries.answers >= 99,
       "Two are worth having still: they may lead into fewer dimensions, from queries and keys of two widths.");
 
-  // Only the product of the two matrices meets a query and a key: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. With
-  // q = R k it is largest for the right key if W_Qᵀ W_K is a positive multiple of R: then it is |R k|² = |k|².
+  // Only the product of the two matrices meets a query and a key: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. With q
+  // = R k it is largest for the right key if W_Qᵀ W_K is a positive multiple of R: then it is |R k|² = |k|².
   const Tensor rotation = hidden_rotation(options.seed), product = matmul(transpose(all.w_q), all.w_k);
   const kit::Question where = report.ask("where R went", "Which matrix looks like R after training?",
                                          {"W_Q", "W_K", "W_Qᵀ W_K, and neither of the two alone"});
@@ -175,8 +179,9 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   draw(product, rotation, options);
 }
 
-// What to remember. Three matrices give a word three roles, and a score is a product of two of them. A score is
-// the logarithm of a weight, up to a constant. What queries and keys have in common is learned in W_Qᵀ W_K.
+// What to remember. Three matrices give a word three roles, and a score is a product of two of them. A score
+// is the logarithm of a weight, up to a constant. What queries and keys have in common is learned in W_Qᵀ
+// W_K.
 //
 // Exercises: lessons/practise 6 (attend; the query for given weights; what weights do when scores change).
 
