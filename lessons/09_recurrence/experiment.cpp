@@ -12,6 +12,7 @@
 #include "core/core.hpp"
 #include "lessons/09_recurrence/recall.hpp"
 #include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
 #include "optim/adam.hpp"
@@ -116,6 +117,18 @@ Outcome run(const Plan& plan, const kit::Options& options) {
 }
 
 }  // namespace
+
+void compare(kit::Report& report, const std::string& name, CellKind kind, const Run& by_hand,
+             std::uint64_t seed) {
+  const Tensor x = random_normal({2, 5, 3}, seed, DType::f64);
+  Recurrent layer({}, kind, 3, 4);
+  layer.initialise(seed, DType::f64);
+  const std::vector<Tensor> weights = layer.parameters();
+  const ValidLengths lengths = {5, 3};
+  kit::check_by_hand(
+      report, name, [&] { return by_hand(x, lengths, weights); },
+      [&] { return layer(x, lengths).final[0].hidden; }, weights, seed);
+}
 
 std::string Plan::name() const {
   std::string text = cell == CellKind::rnn ? "plain RNN" : cell == CellKind::lstm ? "LSTM" : "GRU";

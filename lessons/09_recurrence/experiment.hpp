@@ -1,6 +1,7 @@
 // Naming the first symbol of a string after forty more: models, starts, training and pictures of lesson 09.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,13 @@ namespace tapestry::lesson09 {
 
 /// Symbols of noise after the first one, in the test and, where lengths are not mixed, in training.
 inline constexpr Size kNoise = 40;
+
+/// x (B, T, in) with lengths, and a layer's four weights → each string's last state (B, H).
+using Run =
+    std::function<Tensor(const Tensor& x, const ValidLengths& lengths, const std::vector<Tensor>& weights)>;
+/// Cells by hand against nn/'s layer, with a string that is shorter: gradcheck, values, gradients.
+void compare(kit::Report& report, const std::string& name, CellKind kind, const Run& by_hand,
+             std::uint64_t seed);
 
 /// First values of the recurrent layer. usual: uniform on ±1/√H, biases too; open_gate: as usual, but the
 /// bias of the forget gate (LSTM) or update gate (GRU) is 3; orthogonal: U is a rotation.

@@ -3,15 +3,15 @@
 // 20 minutes to read, 20 seconds to run. Needs gradients and training (01 to 03) and masks (07). Afterwards
 // you can write three recurrent cells, keep padding out of them, and say what a symbol far back still counts.
 //
-// A sentence has any length, a network a fixed number of inputs. The oldest way out: read one symbol at a
-// time and keep a *state*, a vector that each step makes anew from the symbol and the state before. The last
-// state has seen everything. How much does it still know of the first symbol?
+// The oldest way to read a sentence of any length: read one symbol at a time and keep a *state*, a vector
+// that each step makes anew from the symbol and the state before. The last state has seen everything. How
+// much does it still know of the first symbol?
 
 #include <cmath>
+#include <functional>
 
 #include "core/core.hpp"
 #include "lessons/09_recurrence/experiment.hpp"
-#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/check/pencil.hpp"
 #include "lessons/kit/kit.hpp"
 
@@ -26,14 +26,14 @@ namespace {
 //
 //     h₁ = tanh(1) = 0.762      h₂ = tanh(0.5 h₁) = 0.363      h₃ = tanh(0.5 h₂) = 0.180
 //
-// What does h₃ still know of x₁? Nudge x₁ a little: how far does h₃ move? By the chain rule that is a product
-// of one factor for each step, 0.5 (1 − h'²), since tanh has the derivative 1 − tanh²:
+// Nudge x₁ a little: how far does h₃ move? By the chain rule by a product of one factor a step, 0.5 (1 −
+// h'²), since tanh has the derivative 1 − tanh²:
 //
 //     ∂h₃/∂x₁ = 0.5 (1 − h₃²) · 0.5 (1 − h₂²) · (1 − h₁²) = 0.484 · 0.434 · 0.420 = 0.088
 //
-// Each step takes half of the nudge at least. With vectors a step's factor is a matrix, the *Jacobian*: the
-// derivatives of all numbers of the new state by all of the old one. If each shrinks a vector, a product of
-// forty is next to nothing; if each stretches it, the product explodes (Bengio, Simard & Frasconi 1994).
+// Each step takes half of the nudge at least. With vectors a step's factor is a matrix, the *Jacobian*: all
+// derivatives of the new state by the old one. If each shrinks a vector, a product of forty is next to
+// nothing; if each stretches it, the product explodes (Bengio, Simard & Frasconi 1994).
 
 void one_unit(kit::Report& report) {
   const Tensor x = variable(tensor({1, 0, 0}, DType::f64));
@@ -42,20 +42,17 @@ void one_unit(kit::Report& report) {
   for (Size t = 1; t < 3; ++t) h.push_back(tanh(select(x, 0, t) + 0.5 * h.back()));
   const Tensor nudge = tape.gradients(h[2], ones({}, DType::f64), std::vector{x})[0];
   const auto factor = [&](std::size_t t) { return 1 - h[t].item() * h[t].item(); };
-  kit::check_pencil(report, "three steps of one unit",
-                    {{h[0].item(), 0.762},
-                     {h[1].item(), 0.363},
-                     {h[2].item(), 0.180},
-                     {0.5 * factor(2), 0.484},
-                     {0.5 * factor(1), 0.434},
-                     {factor(0), 0.420},
-                     {nudge.at({0}), 0.088}});
+  kit::check_pencil(report, "three states",
+                    {{h[0].item(), 0.762}, {h[1].item(), 0.363}, {h[2].item(), 0.180}});
+  kit::check_pencil(
+      report, "the nudge",
+      {{0.5 * factor(2), 0.484}, {0.5 * factor(1), 0.434}, {factor(0), 0.420}, {nudge.at({0}), 0.088}});
 }
 
 // ---- 2. Three cells, and padding --------------------------------------------------------------------------
 //
-// x is the symbol's vector (B, in), h the state (B, H). A cell has two matrices, W for x and U for h, each
-// with a bias; its G parts stand one below the other, as in nn/.
+// A cell has two matrices, W for the symbol's vector x (B, in) and U for the state h (B, H), each with a
+// bias; its G parts stand one below the other, as in nn/.
 
 struct Weights {
   Tensor w, u, b_w, b_u;  // (G·H, in), (G·H, H), (G·H), (G·H) with G = 1, 3 or 4
@@ -67,17 +64,17 @@ Tensor part(const Tensor& gates, Size index, Size width) {
   return slice(gates, -1, index * width, (index + 1) * width);
 }
 
-// The *plain* cell (Elman 1990) is the one above, with vectors: all that h knew must pass through U and tanh.
-// (nn/'s RecurrentState is what a step hands on: .hidden is h, .cell a second vector, if there is one.)
+// The *plain* cell (Elman 1990) is the one above, with vectors. (nn/'s RecurrentState is what a step hands
+// on: .hidden is h, .cell a second vector, if there is one.)
 
 RecurrentState plain_step(const Tensor& x, const RecurrentState& state, const Weights& m) {
   return tanh(m.from_x(x) + m.from_h(state.hidden));
 }
 
-// The *long short-term memory* (Hochreiter & Schmidhuber 1997; Gers et al. 2000) has a second vector, the
-// cell c, which no matrix and no tanh touch on its way. A *gate* is a sigmoid, σ(a) = 1 / (1 + e^−a), a
-// number between 0 and 1 for each unit: f says how much of c stays, i how much of the proposal g is written,
-// o how much of c is shown (⊙ multiplies number by number):
+// The *long short-term memory* (Hochreiter & Schmidhuber 1997; Gers et al. 2000) has a second vector, c,
+// which no matrix and no tanh touch on its way. A *gate* is a sigmoid, σ(a) = 1 / (1 + e^−a), a number
+// between 0 and 1 for each unit: f says how much of c stays, i how much of the proposal g is written, o how
+// much of c is shown (⊙ multiplies number by number):
 //
 //     c' = f ⊙ c + i ⊙ g        h' = o ⊙ tanh(c')
 //     i, f, o = σ(…), g = tanh(…), each of its own part of W x + b_w + U h + b_u
@@ -105,13 +102,14 @@ RecurrentState gru_step(const Tensor& x, const RecurrentState& state, const Weig
   return z * state.hidden + (1 - z) * n;
 }
 
-// Strings of different lengths stand in one tensor, the short ones filled up. Past its end a string keeps its
-// state. The filling is masked as well: W's gradient multiplies it by 0, and 0 · NaN would be NaN.
+// Of strings in one tensor the short ones are filled up. Past its end a string keeps its state. The filling
+// is masked as well: W's gradient multiplies it by 0, and 0 · NaN would be NaN.
 
 using Step = RecurrentState (*)(const Tensor& x, const RecurrentState& state, const Weights& m);
 
 /// x (B, T, in) → the state h of each string after its last symbol (B, H).
-Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, const Weights& m) {
+Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, const std::vector<Tensor>& p) {
+  const Weights m{p[0], p[1], p[2], p[3]};
   const Tensor none = zeros({x.size(0), m.u.size(1)}, x.dtype()), zero = scalar(0, x.dtype());
   RecurrentState state(none, none);
   for (Size t = 0; t < x.size(1); ++t) {
@@ -123,32 +121,22 @@ Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, cons
   return state.hidden;
 }
 
-void compare(kit::Report& report, const char* name, CellKind kind, Step step, std::uint64_t seed) {
-  const Tensor x = random_normal({2, 5, 3}, seed, DType::f64);
-  Recurrent layer({}, kind, 3, 4);  // nn/'s layer, which runs a cell over whole strings
-  layer.initialise(seed, DType::f64);
-  const std::vector<Tensor> p = layer.parameters();
-  const ValidLengths lengths = {5, 3};  // the second string is shorter
-  const auto by_hand = [&] { return run_by_hand(step, x, lengths, {p[0], p[1], p[2], p[3]}); };
-  const auto by_nn = [&] { return layer(x, lengths).final[0].hidden; };
-  kit::check_by_hand(report, name, by_hand, by_nn, p, seed);
-}
+// nn/'s layer Recurrent runs a cell over whole strings. Here each one of ours is compared with it.
 
 // ---- 3. What is left of a symbol before training ----------------------------------------------------------
 //
 // The task: forty-one random symbols of ten kinds come in, and at the end the model must name the *first*.
-// How far does a nudge to it move the last state? Each cell has its *usual* start, small random numbers, and
-// another one. The gate that keeps the past, f in the LSTM and z in the GRU, gets the bias 3: σ(3) = 0.95,
-// and forty steps leave 0.14. The plain cell has no gate, but its U can start as a rotation (*orthogonal*).
+// Each cell has its *usual* start, small random numbers, and another one. The gate that keeps the past, f in
+// the LSTM and z in the GRU, gets the bias 3: σ(3) = 0.95, and forty steps leave 0.14. The plain cell has no
+// gate, but its U can start as a rotation (*orthogonal*).
 
 void before_training(const kit::Options& options, kit::Report& report) {
   const kit::Question usual = report.ask(
       "cells at the usual start",
-      "Say that, at the usual start, a nudge to the last symbol moves the state by 1. How far does the same "
-      "nudge to the first symbol move it?",
+      "At the usual start a nudge to the last symbol moves the state by 1. How far does one to the first?",
       {"clearly in LSTM and GRU, hardly in the plain cell", "by about a tenth, in all three",
        "by less than a millionth, in all three"});
-  const double open = sigmoid(scalar(3, DType::f64)).item();
+  const double open = 1 / (1 + std::exp(-3));
   kit::check_pencil(report, "a gate with bias 3, forty of them", {{open, 0.95}, {std::pow(open, 40), 0.14}});
   const std::vector<kit::Series> curves = influence_before(options);
   const auto tiny = [&](Which plan) { return curves[plan].y.back() < 1e-6; };
@@ -158,9 +146,8 @@ void before_training(const kit::Options& options, kit::Report& report) {
 
 // ---- 4. Naming the first symbol after forty more ----------------------------------------------------------
 //
-// Each falling line is a past that fades: the last symbols count, whatever they say (*recency*). Besides the
-// start, one more thing can be changed. With *mixed lengths* a training string has none to forty symbols of
-// noise. The test always has forty.
+// Each falling line is a past that fades: the last symbols count, whatever they say (*recency*). With *mixed
+// lengths* a training string has none to forty symbols of noise. The test always has forty.
 
 std::vector<Outcome> training(const kit::Options& options, kit::Report& report) {
   const kit::Question mixed = report.ask(
@@ -169,9 +156,7 @@ std::vector<Outcome> training(const kit::Options& options, kit::Report& report) 
       {"yes, clearly", "no: over forty steps it still has none", "on short strings only, not in the test"});
   std::vector<Outcome> outcomes = train_all(options, report);
   report.answer(mixed, 'a', outcomes[kPlainMixed].right >= 40 && outcomes[kPlain].right <= 30,
-                "Strings with little noise have a gradient from the first step on. Who can hold a symbol "
-                "over "
-                "three steps learns to hold it over four, and so on.");
+                "Short strings have a gradient at once. Who holds a symbol for three steps can learn four.");
   return outcomes;
 }
 
@@ -187,8 +172,7 @@ void after_training(const std::vector<Outcome>& outcomes, const kit::Options& op
   report.figure("first symbol's share, the plain cell that learned", learned.after.y.back());
   report.figure("its units beyond ±0.9, where tanh is flat", learned.at_ends, "%");
   report.answer(line, 'b', learned.after.y.back() < 0.01 && learned.at_ends > 50,
-                "Most units stand at an end of tanh and hold like switches: a small nudge moves nothing. "
-                "Memory and gradient are two things.");
+                "Most units stand at an end of tanh, like switches. Memory and gradient are two things.");
 }
 
 // What to remember. A gradient over n steps is a product of n factors. A gate with an open start lets the
@@ -200,9 +184,9 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("One unit by hand");
   one_unit(report);
   report.section("Three cells, and padding");
-  compare(report, "plain RNN", CellKind::rnn, plain_step, options.seed);
-  compare(report, "LSTM", CellKind::lstm, lstm_step, options.seed);
-  compare(report, "GRU", CellKind::gru, gru_step, options.seed);
+  compare(report, "plain RNN", CellKind::rnn, std::bind_front(run_by_hand, plain_step), options.seed);
+  compare(report, "LSTM", CellKind::lstm, std::bind_front(run_by_hand, lstm_step), options.seed);
+  compare(report, "GRU", CellKind::gru, std::bind_front(run_by_hand, gru_step), options.seed);
   report.section("What is left of a symbol before training");
   before_training(options, report);
   report.section("Naming the first symbol after forty more");
