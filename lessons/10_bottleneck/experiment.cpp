@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -101,6 +103,12 @@ const Counted& at_length(const std::vector<Counted>& counted, Size length) {
   return counted.at(static_cast<std::size_t>(length - kShortest));
 }
 
+double furthest_apart(const std::vector<Counted>& counted) {
+  double apart = 0;
+  for (const Counted& one : counted) apart = std::max(apart, std::abs(one.exact_forced - one.exact));
+  return apart;
+}
+
 void write_one(const Reverser& reverser, const kit::Options& options) {
   const kit::Strings one = kit::test_strings(options.seed, 1, 16);
   const Written written = write(reverser.model, one);
@@ -141,6 +149,16 @@ std::vector<Width> widen(const std::vector<Counted>& of_64, const kit::Options& 
   chart.levels.push_back({50, "half"});
   kit::show(chart, options.out / "lengths.svg");
   return widths;
+}
+
+bool few_letters_more(const std::vector<Width>& widths, kit::Report& report) {
+  bool few = true;
+  for (std::size_t i = 1; i < widths.size(); ++i) {
+    const double gained = widths[i].half_length - widths[i - 1].half_length;
+    report.at_least(fmt::format("letters gained with {} units", widths[i].hidden), gained, 1);
+    few = few && gained >= 1 && gained < widths[i - 1].half_length / 2;
+  }
+  return few;
 }
 
 }  // namespace tapestry::lesson10

@@ -38,6 +38,8 @@ struct Counted {
 std::vector<Counted> count_all(const Reverser& reverser, const kit::Options& options);
 /// Of these, the one for a length.
 const Counted& at_length(const std::vector<Counted>& counted, Size length);
+/// Whole strings right, forced and free: how far apart they are at most, in points.
+double furthest_apart(const std::vector<Counted>& counted);
 
 /// Prints a string of 16 letters, what is wanted, and what comes under teacher forcing and in free decoding.
 void write_one(const Reverser& reverser, const kit::Options& options);
@@ -53,5 +55,8 @@ struct Width {
 /// Trains the other three of the widths 32, 64, 128, 256, prints a row for each, and draws exact match
 /// against length to lengths.svg.
 std::vector<Width> widen(const std::vector<Counted>& of_64, const kit::Options& options);
+/// Holds the letters that each doubling gains against 1; returns whether they are that many, and less than
+/// half of those before.
+bool few_letters_more(const std::vector<Width>& widths, kit::Report& report);
 
 }  // namespace tapestry::lesson10

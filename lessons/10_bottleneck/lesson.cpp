@@ -4,13 +4,10 @@
 // Afterwards you can build an encoder and a decoder, train them with teacher forcing, let them write on their
 // own, and say which figure of a training log flatters.
 //
-// A translator reads one sequence and writes another, of another length. Two recurrent nets can do it
-// (Sutskever, Vinyals & Le 2014; Cho et al. 2014): an *encoder* reads, and its last state is the *code*; a
-// *decoder* starts from the code and writes symbol after symbol. How much fits into this one vector?
+// A translator reads one sequence and writes another. Two recurrent nets can do it (Sutskever, Vinyals & Le
+// 2014; Cho et al. 2014): an *encoder* reads, and its last state is the *code*; a *decoder* starts from the
+// code and writes symbol after symbol. How much fits into this one vector?
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 
 #include "core/core.hpp"
@@ -33,8 +30,8 @@ namespace {
 //
 //     reading 4, 7, 2:   h = 4, 47, 472          writing:   2, 7, 4
 //
-// The code 472 *is* the string, and what was read last comes out first: backwards. A double keeps whole
-// numbers of 15 digits exactly, so 64 of them would hold 960 letters.
+// The code 472 *is* the string, and comes out backwards. A double keeps whole numbers of 15 digits exactly,
+// so 64 of them would hold 960 letters.
 
 void one_number(kit::Report& report) {
   double h = 0;
@@ -45,9 +42,9 @@ void one_number(kit::Report& report) {
 
 // ---- 2. Encoder, code, decoder ----------------------------------------------------------------------------
 //
-// Nobody tells the nets to multiply by ten; they must learn a way of their own. Both are GRUs, lesson 09's,
-// from here on kit::gru_step(input, state, weights). x and e are *embeddings*: rows of a table that has a
-// learned vector for each symbol. Below, ByHand has a function for each line:
+// The nets must learn a way of their own. Both are GRUs, lesson 09's, from here on kit::gru_step(input,
+// state, weights). x and e are *embeddings*: rows of a table that has a learned vector for each symbol.
+// Below, ByHand has a function for each line:
 //
 //     read       h_0 = 0,  h_t = GRU(x_t, h_{t−1}),  code = h_T
 //     begin      s_0 = tanh(W code + b)
@@ -74,8 +71,7 @@ struct ByHand {
   }
   Tensor say(const Tensor& s) const { return nn.decoder.output(tanh(nn.decoder.readout(s))); }
 
-  // In training the decoder is fed the *right* symbol at each step, whatever it would have written itself:
-  // *teacher forcing*. For the string "b a":
+  // In training the decoder is fed the *right* symbol, whatever it would write: *teacher forcing*. For "b a":
   //
   //     fed                  <start>     b        a
   //     wanted                  b        a      <end>
@@ -95,8 +91,7 @@ struct ByHand {
     return stack(logits, 1);  // side by side along a new axis
   }
 
-  // Later nobody knows the right symbols: the likeliest one is taken and fed back, until it is <end>. This
-  // is *free decoding*: what the model is for, and not quite what it was trained on.
+  // Later nobody knows the right symbols: the likeliest is fed back, until it is <end>: *free decoding*.
 
   /// One string, code (1, H) → its symbols (Ids: a list of whole numbers).
   Ids free(const Tensor& code, std::size_t longest) const {
@@ -113,12 +108,9 @@ struct ByHand {
 
 void model_by_hand(std::uint64_t seed, kit::Report& report) {
   const double loss = -std::log(0.5 * 0.8 * 0.9) / 3;
-  kit::check_pencil(report, "the loss of \"b a\"",
-                    {{-std::log(0.5), 0.693},
-                     {-std::log(0.8), 0.223},
-                     {-std::log(0.9), 0.105},
-                     {loss, 0.341},
-                     {std::exp(-3 * loss), 0.36}});
+  kit::check_pencil(report, "−log",
+                    {{-std::log(0.5), 0.693}, {-std::log(0.8), 0.223}, {-std::log(0.9), 0.105}});
+  kit::check_pencil(report, "the loss of \"b a\"", {{loss, 0.341}, {std::exp(-3 * loss), 0.36}});
   PlainTranslator model(sizes(7, 3, 4, 5));
   model.initialise(seed, DType::f64);
   const ByHand ours{model};
@@ -136,9 +128,9 @@ void model_by_hand(std::uint64_t seed, kit::Report& report) {
 
 // ---- 3. Three ways to count -------------------------------------------------------------------------------
 //
-// The task: write strings of 4 to 24 letters backwards, all random, so that no letter can be guessed from the
-// others. Success can be counted in three ways: letters that are right under teacher forcing, letters that
-// are right in free decoding, and whole strings in free decoding, <end> included (*exact match*).
+// The task: write random strings of 4 to 24 letters backwards. Success can be counted in three ways: letters
+// that are right under teacher forcing, letters that are right in free decoding, and whole strings in free
+// decoding, <end> included (*exact match*).
 
 std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report) {
   const kit::Question room = report.ask(
@@ -162,36 +154,29 @@ std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report
   report.figure("letters right when forced, length 16", middle.letters_forced, "%");
   report.figure("letters right when free, length 16", middle.letters, "%");
   report.at_least("how far forced letters flatter", middle.letters_forced - middle.exact, 30, "points");
-  double apart = 0;
-  for (const Counted& one : counted) apart = std::max(apart, std::abs(one.exact_forced - one.exact));
+  const double apart = furthest_apart(counted);  // whole strings, forced and free
   report.at_most("strings right, forced or free: furthest apart", apart, 1, "points");
   report.answer(
       forced, 'b', apart <= 1,
-      "Up to its first mistake a decoder is fed the same in both ways, and then the string is lost. "
-      "Letters flatter, most of all under teacher forcing.");
+      "Up to its first mistake a decoder is fed the same in both ways. Letters flatter, most of all "
+      "under teacher forcing.");
   return counted;
 }
 
-// A log that says "two letters of three are right" may belong to a model that writes no string right. Letters
-// suffer after a mistake in free decoding: one is fed, as never in training. Lesson 14 comes back to that.
+// A log that says "two letters of three are right" may belong to a model that writes no string right. (In
+// free decoding a mistake is fed, as never in training. Lesson 14 comes back to that.)
 
 // ---- 4. A wider code --------------------------------------------------------------------------------------
 //
-// So widen the code: 32, 64, 128 and 256 units. How long may a string be before half of them go wrong? Twice
-// the units mean about four times the weights in the GRUs.
+// So widen the code: 32, 64, 128 and 256 units, each time with about four times the weights in the GRUs. How
+// long may a string be before half of them go wrong?
 
 void wider(const std::vector<Counted>& of_64, const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(
       "twice the units", "What does a doubling of the code buy?",
       {"a few letters more", "strings twice as long", "nothing: the steps of training are the limit"});
   const std::vector<Width> widths = widen(of_64, options);
-  bool few = true;
-  for (std::size_t i = 1; i < widths.size(); ++i) {
-    const double gained = widths[i].half_length - widths[i - 1].half_length;
-    report.at_least(fmt::format("letters gained with {} units", widths[i].hidden), gained, 1);
-    few = few && gained >= 1 && gained < widths[i - 1].half_length / 2;
-  }
-  report.answer(doubled, 'a', few,
+  report.answer(doubled, 'a', few_letters_more(widths, report),
                 "Each further letter has its price. Lesson 11 looks back at all states instead.");
 }
 
