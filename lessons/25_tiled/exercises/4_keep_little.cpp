@@ -1,0 +1,139 @@
+// 25.4 keep_little: an attention of your own whose tape holds next to nothing
+// design, 30 minutes, fast
+//
+// This attention has softplus(x) = ln(1 + eˣ) where the usual one has eˣ, so that no kernel has it:
+//
+//     w_ij = softplus(q_i · k_j / √d),        out_i = Σ_j w_ij v_j / Σ_j w_ij
+//
+// q, k and v are (T, d). by_ops() below computes it, but between forward and backward the tape holds several
+// matrices of T × T numbers. Write it so that with T = 512 and d = 16, in f64, at most 160 KiB are held
+// beyond the inputs when forward is done; values and gradients must stay the same. Less is better: your best
+// figure is kept. A rule for all three inputs is wrt_all(std::array{&q, &k, &v}, rule), where rule(d_out)
+// returns three tensors.
+#include "core/tape/op.hpp"
+#include "lessons/grader/answer.hpp"
+
+Tensor by_ops(const Tensor& q, const Tensor& k, const Tensor& v) {
+  const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(1)));
+  const Tensor weights = softplus(scores);
+  return matmul(weights, v) / sum(weights, {-1}, Keep::yes);
+}
+
+Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
+  //[ an op of your own
+  //: return by_ops(q, k, v);
+  const Tensor q0 = q.detach(), k0 = k.detach(), v0 = v.detach();  // nothing is recorded
+  const Tensor out = by_ops(q0, k0, v0);
+  const auto rule = [=](const Tensor& d_out) {
+    const double scale = 1 / std::sqrt(static_cast<double>(q0.size(1)));
+    const Tensor scores = matmul(q0, transpose(k0)) * scale;  // thrown away, and made once more
+    const Tensor weights = softplus(scores);
+    const Tensor total = sum(weights, {-1}, Keep::yes);
+    const Tensor compared = sum(d_out * out, {-1}, Keep::yes);  // what total's gradient brings
+    const Tensor d_weights = (matmul(d_out, transpose(v0)) - compared) / total;
+    const Tensor d_scores = d_weights * sigmoid(scores);  // softplus' = sigmoid
+    return std::array{scale * matmul(d_scores, k0), scale * matmul(transpose(d_scores), q0),
+                      matmul(transpose(weights / total), d_out)};
+  };
+  return op<"attend_softly">({}, out, wrt_all(std::array{&q, &k, &v}, rule));
+  //]
+}
+
+// hint: Which tensors of by_ops() does backward ask for, and which of them could be computed once more from
+//   q, k and v?
+// hint: As the chapter's tiled(): a value from detached inputs, and one rule that captures q0, k0, v0 and the
+//   output. With W the weights and t their sum, dW_ij = (dO_i · v_j − dO_i · O_i) / t_i. And dS?
+// hint: In the rule: scores, weights and total once more; d_weights = (matmul(d_out, transpose(v0)) − sum(d_out *
+//   out, {-1}, Keep::yes)) / total; d_scores = d_weights * sigmoid(scores), since softplus has that derivative.
+//
+// start: All is right but the memory: scores, weights and more, each T × T, wait on the tape for backward.
+//   Which of them could be computed again?
+//
+// wrong: The rule captures the weights, a T × T matrix: what a rule captures is kept. Compute them again in
+//   the rule.
+// - const auto rule = [=](const Tensor& d_out) {
+// + const Tensor all = softplus(matmul(q0, transpose(k0)) / std::sqrt(static_cast<double>(q0.size(1))));
+// + const auto rule = [=](const Tensor& d_out) {
+// +   static_cast<void>(all.size(0));
+// wrong: You let the sum of a row stand still: but Σ w depends on q and k too, and that part of the gradient is
+//   missing, dO_i · O_i.
+// - const Tensor d_weights = (matmul(d_out, transpose(v0)) - compared) / total;
+// + const Tensor d_weights = (matmul(d_out, transpose(v0)) - 0.0 * compared) / total;
+// wrong: That is the way back of a softmax, where eˣ is its own derivative. The derivative of softplus is the
+//   sigmoid.
+// - const Tensor d_scores = d_weights * sigmoid(scores);
+// + const Tensor d_scores = d_weights * weights;
+// wrong: The gradients of q and k lack the scale 1/√d, which the scores were multiplied by.
+// - return std::array{scale * matmul(d_scores, k0), scale * matmul(transpose(d_scores), q0),
+// + return std::array{matmul(d_scores, k0), matmul(transpose(d_scores), q0),
+// wrong: The values' gradient takes the weights before they were divided by their sum.
+// - matmul(transpose(weights / total), d_out)};
+// + matmul(transpose(weights), d_out)};
+
+//= judge
+#include <fmt/format.h>
+
+#include "core/simd/runtime/memory.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// Σ_j w_ij v_j / Σ_j w_ij, one number at a time.
+Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v) {
+  std::vector<double> out;
+  for (Size i = 0; i < q.size(0); ++i) {
+    std::vector<double> row(static_cast<std::size_t>(v.size(1)), 0.0);
+    double total = 0;
+    for (Size j = 0; j < k.size(0); ++j) {
+      double s = 0;
+      for (Size c = 0; c < q.size(1); ++c) s += q.at({i, c}) * k.at({j, c});
+      const double weight = std::log1p(std::exp(s / std::sqrt(static_cast<double>(q.size(1)))));
+      total += weight;
+      for (Size c = 0; c < v.size(1); ++c) row[static_cast<std::size_t>(c)] += weight * v.at({j, c});
+    }
+    for (const double x : row) out.push_back(x / total);
+  }
+  return tensor(out, {q.size(0), v.size(1)}, DType::f64);
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("gives what the formula gives", [&] {
+    judge.each_size({{"queries", 1, 4}, {"keys", 1, 5}, {"d", 1, 3}}, [&](const Sizes& n) {
+      const Tensor q = judge.normal({n[0], n[2]}), k = judge.normal({n[1], n[2]}),
+                   v = judge.normal({n[1], n[2]});
+      judge.same(attend_softly(q, k, v), by_loops(q, k, v), "the context");
+    });
+  });
+  judge.claim("has the right gradients", [&] {
+    judge.gradients(attend_softly, {judge.normal({3, 2}), judge.normal({4, 2}), judge.normal({4, 2})});
+  });
+  judge.claim("holds little between forward and backward", [&] {
+    simd::set_thread_count(1);
+    const auto leaf = [&] { return variable(random_normal({512, 16}, judge.random().next(), DType::f64)); };
+    const std::vector<Tensor> inputs = {leaf(), leaf(), leaf()};
+    const Tensor d_out = random_normal({512, 16}, judge.random().next(), DType::f64);
+    double held = 0;
+    std::vector<Tensor> found;
+    {
+      Tape tape;
+      const Size before = simd::pool_stats().in_use;
+      const Tensor out = attend_softly(inputs[0], inputs[1], inputs[2]);
+      held = static_cast<double>(simd::pool_stats().in_use - before) / 1024;
+      found = tape.gradients(out, d_out, inputs);
+    }
+    Tape tape;
+    const std::vector<Tensor> wanted = tape.gradients(by_ops(inputs[0], inputs[1], inputs[2]), d_out, inputs);
+    for (std::size_t i = 0; i < 3; ++i) judge.same(found[i], wanted[i], "a gradient at T = 512");
+    judge.that(
+        held <= 160,
+        fmt::format(
+            "{:.0f} KiB are held when forward is done, of which 160 are allowed; the output alone has 64",
+            held),
+        {std::round(held / 64)});
+    fmt::print("{:.0f} KiB are held between forward and backward.\n", held);
+    judge.score(held, "KiB");
+  });
+}
