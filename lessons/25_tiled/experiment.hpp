@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "lessons/kit/kit.hpp"
 
 namespace tapestry::lesson25 {
+
+/// A score below all scores.
+inline constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// scale · Q Kᵀ
 Tensor scores_of(const Tensor& q, const Tensor& k);

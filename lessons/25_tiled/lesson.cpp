@@ -8,10 +8,9 @@
 // kept them for backward. Yet each query wants one vector. Nothing is approximated here: it is the same
 // attention in another order. Can a softmax start before it has seen all of its scores?
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "core/attention/attend.hpp"
 #include "core/simd/runtime/threads.hpp"
@@ -23,8 +22,6 @@ using namespace tapestry;
 using namespace tapestry::lesson25;
 
 namespace {
-
-constexpr double kNever = -std::numeric_limits<double>::infinity();  // a score below all scores
 
 // ---- 1. A softmax that may stop anywhere ------------------------------------------------------------------
 //
@@ -39,7 +36,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();  // a score 
 // With the *log-sum-exp* L kept, its weight can be made again: exp(s − L).
 
 struct Running {
-  double top = kNever;  // the largest score so far
+  double top = kNever;  // the largest score so far: −∞
   double sum = 0;       // Σ exp(s − top)
   double weighted = 0;  // Σ exp(s − top)·v
 
@@ -57,8 +54,9 @@ struct Running {
 void one_by_one(std::uint64_t seed, kit::Report& report) {
   Running two;
   two.take(2, 10), two.take(5, 20);
-  kit::check_pencil(report, "two scores",
-                    {{std::exp(-3), 0.0498}, {two.weighted, 20.498}, {two.context(), 19.526}});
+  kit::check_pencil(
+      report, "two scores",
+      {{std::exp(-3), 0.0498}, {10 * std::exp(-3), 0.498}, {two.weighted, 20.498}, {two.context(), 19.526}});
   report.quoted("the sum after 2 and 5", two.sum, 1.0498, 0.01);
   check_online<Running>(seed, report);  // a thousand scores near 1000, from either end
 }
