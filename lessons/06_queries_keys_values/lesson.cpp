@@ -150,8 +150,8 @@ void with_nn(std::uint64_t seed, kit::Report& report) {
 void retrieval(const kit::Options& options, kit::Report& report) {
   const kit::Question without = report.ask(
       "only W_V is learned",
-      "Three models: one learns W_V alone, one W_Q and W_V, one all three. In the first, queries and keys meet "
-      "as they are, and seldom match. How often is its answer, one of ten symbols, right?",
+      "Three models: one learns W_V alone, one W_Q and W_V, one all three. In the first, queries and keys "
+      "meet as they are, and seldom match. How often is its answer, one of ten symbols, right?",
       {"once in sixteen times", "once in ten times", "clearly more often than once in ten times"});
   const kit::Question one = report.ask("W_K left out", "Does the second, without W_K, fall behind the third?",
                                        {"yes: both have to be turned", "no: W_Q alone can undo R"});
@@ -163,7 +163,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "is meant more often than others.");
   report.answer(
       one, 'b', queries.answers >= 99,
-      "Two are worth having still: they may lead into fewer dimensions, from queries and keys of two widths.");
+      "Two are worth having still: they may lead to fewer dimensions, from queries and keys of two widths.");
 
   // Only the product of the two matrices meets a query and a key: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. With q
   // = R k it is largest for the right key if W_Qᵀ W_K is a positive multiple of R: then it is |R k|² = |k|².

@@ -11,6 +11,8 @@
 
 #include "lessons/07_masks/clinic.hpp"
 #include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "nn/attention/attention.hpp"
 
 namespace tapestry::lesson07 {
 namespace {
@@ -131,6 +133,27 @@ bool target_is_ahead(const Patient& p, std::uint64_t seed) {
 }
 
 }  // namespace
+
+std::vector<Size> not_zero(const Tensor& rows) {
+  const std::vector<double> all = rows.to_vector();
+  std::vector<Size> counts;
+  for (auto row = all.begin(); row != all.end(); row += rows.size(1))
+    counts.push_back(std::count_if(row, row + rows.size(1), [](double x) { return x > 0; }));
+  return counts;
+}
+
+void compare_with_nn(const std::string& name, const Reference& by_hand, std::uint64_t seed,
+                     kit::Report& report) {
+  const auto some = [&](Size t, Size d, std::uint64_t i) {
+    return variable(random_normal({2, t, d}, seed + i, DType::f64));
+  };
+  const Tensor q = some(3, 4, 0), k = some(5, 4, 1), v = some(5, 3, 2);
+  const Mask mask = ValidLengths{{5, 2, 0}, {3, 1, 4}}.mask(5);  // the third query has an empty row
+  const Attention library{scaled_dot()};
+  kit::check_by_hand(
+      report, name, [&] { return by_hand(q, k, v, mask); }, [&] { return library(q, k, v, mask).context; },
+      {q, k, v}, seed);
+}
 
 Caught check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed) {
   Caught caught{{"alone", "no future", "padding", "empty row", "by head", "averages", "target"}, {}};

@@ -15,6 +15,12 @@ namespace tapestry::lesson07 {
 /// A slow attention that is known to be right: q (…, Tq, d), k (…, Tk, d), v (…, Tk, d_v), mask (…, Tq, Tk).
 using Reference = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask)>;
 
+/// How many numbers of each row (rows, columns) are above 0.
+std::vector<Size> not_zero(const Tensor& rows);
+/// An attention by hand against nn/'s: gradcheck, values, gradients, where one query has an empty row.
+void compare_with_nn(const std::string& name, const Reference& by_hand, std::uint64_t seed,
+                     kit::Report& report);
+
 struct Caught {
   std::vector<std::string> checks;       ///< their names; check i was made for patient i + 1
   std::vector<std::vector<bool>> table;  ///< a row for each patient: which checks fail it

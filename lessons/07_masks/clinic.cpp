@@ -133,6 +133,17 @@ std::vector<Outcome> treat(const std::vector<Patient>& patients, const kit::Opti
   return all;
 }
 
+bool two_are_noticed(const std::vector<Outcome>& all) {
+  const double others =
+      std::min({all[1].measured, all[2].measured, all[4].measured, all[6].measured, all[7].measured});
+  return all[3].measured <= 20 && all[5].measured <= 70 && others >= 90;
+}
+
+bool two_are_useful(const std::vector<Outcome>& all) {
+  return std::min(all[4].in_use, all[6].in_use) >= 99 && all[1].in_use <= 60 &&
+         std::max(all[2].in_use, all[7].in_use) <= 15;
+}
+
 void draw(const std::vector<Patient>& patients, const std::vector<Outcome>& outcomes,
           const kit::Options& options) {
   kit::Heatmap picture{"Share of right answers (after the name the loss at the end of training)",

@@ -28,6 +28,11 @@ struct Outcome {
 /// Trains one after the other, with the same strings from the same first values.
 std::vector<Outcome> treat(const std::vector<Patient>& patients, const kit::Options& options);
 
+/// As measured only 3 and 5 are noticed.
+bool two_are_noticed(const std::vector<Outcome>& outcomes);
+/// In use only 4 and 6 of the others are right.
+bool two_are_useful(const std::vector<Outcome>& outcomes);
+
 /// To clinic.svg.
 void draw(const std::vector<Patient>& patients, const std::vector<Outcome>& outcomes,
           const kit::Options& options);
