@@ -1,22 +1,19 @@
 // 08 scale: why √d
 //
 // 20 minutes to read, 20 seconds to run. Needs lessons 02 (the derivative of a softmax), 03 (Adam) and 06
-// (scores are products of queries and keys). Afterwards you can say how large scores are, what that does to
-// training, and what has to be chosen with care where nobody divides by √d.
+// (scores are products). Afterwards you can say how large scores are, what that does to training, and what
+// has to be chosen with care where nobody divides by √d.
 //
-// Lesson 06 divided q·k by √d and went on. Nothing in the idea asks for it: training could shrink W_Q, and
-// q·k with it. So what is √d worth?
+// Lesson 06 divided q·k by √d. But training could shrink W_Q, and q·k with it. So what is √d worth?
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "core/core.hpp"
 #include "lessons/08_scale/measurements.hpp"
 #include "lessons/08_scale/training.hpp"
-#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/check/pencil.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/attention/attention.hpp"
@@ -25,17 +22,15 @@ using namespace tapestry;
 using namespace tapestry::lesson08;
 
 namespace {
-
 constexpr DType f64 = DType::f64;
 
 // ---- 1. How large is q·k? ---------------------------------------------------------------------------------
 //
-// Let each number of q and k be +1 or −1, by chance. Then so is each product q_i k_i. Take pencil and paper.
-// For d = 2 the sum q·k is −2, 0, 0 or 2. Its mean is 0, and its variance, the mean of the squares, is (4 + 0
-// + 0 + 4) / 4 = 2. For d = 4 there are sixteen cases: −4 once, −2 four times, 0 six times, 2 four times, 4
-// once. The mean is 0, and the variance (16 + 4·4 + 0 + 4·4 + 16) / 16 = 4. In general let all numbers be
-// independent, with mean 0 and variance 1. Each product has variance E q_i² · E k_i² = 1, and variances of
-// independent numbers add up:
+// Let each number of q and k be +1 or −1, by chance. Then so is each product q_i k_i. With a pencil: for d =
+// 2 the sum q·k is −2, 0, 0 or 2, with mean 0 and variance (4 + 0 + 0 + 4) / 4 = 2. For d = 4 it is −4 once,
+// −2 four times, 0 six times, 2 four times, 4 once: variance (16 + 4·4 + 0 + 4·4 + 16) / 16 = 4. In general
+// let all numbers be independent, with mean 0 and variance 1. Each product has variance E q_i² · E k_i² = 1,
+// and variances of independent numbers add up:
 //
 //     q·k has mean 0 and variance d, so its deviation is √d. Divided by √d, it has variance 1 at any width.
 //
@@ -58,11 +53,9 @@ Tensor additive_scores(const Tensor& q, const Tensor& k, const Tensor& w_q, cons
   return sum(tanh(unsqueeze(query, -2) + unsqueeze(key, -3)) * v, {-1});
 }
 
-/// additive_scores() with the weights of an Attention{additive(…)}.
-Scores additive_with(const Attention& attention) {
-  const auto& score = dynamic_cast<const AdditiveScore&>(attention.score());
-  const Tensor w_q = score.query.weight, w_k = score.key.weight, v = score.vector;
-  return [=](const Tensor& q, const Tensor& k) { return additive_scores(q, k, w_q, w_k, v); };
+Scores additive_with(const Attention& attention) {  // an Attention{additive(…)}, for its weights
+  const std::vector<Tensor> w = additive_weights(attention);
+  return [w](const Tensor& q, const Tensor& k) { return additive_scores(q, k, w[0], w[1], w[2]); };
 }
 
 void how_large(std::uint64_t seed, kit::Report& report) {
@@ -72,29 +65,16 @@ void how_large(std::uint64_t seed, kit::Report& report) {
   const Spread worst = measure_spread(dot_scores, scaled_scores, seed);
   report.at_most("furthest mean of q·k from 0, in deviations", worst.mean, 0.02);
   report.at_most("furthest variance of q·k from d, as a share", worst.variance, 0.05);
-
-  Attention attention{additive(4, 4, 6)};
-  attention.initialise(seed, f64);
-  const auto some = [&](Size t, Size d, std::uint64_t i) {
-    return variable(random_normal({2, t, d}, seed + i, f64));
-  };
-  const Tensor q = some(3, 4, 0), k = some(5, 4, 1), v = some(5, 2, 2);
-  std::vector<Tensor> leaves = attention.parameters();
-  leaves.insert(leaves.end(), {q, k, v});
-  const Scores by_hand = additive_with(attention);
-  kit::check_by_hand(
-      report, "additive_scores()", [&] { return matmul(softmax(by_hand(q, k), -1), v); },
-      [&] { return attention(q, k, v).context; }, leaves, seed);
+  compare_additive(additive_with, seed, report);  // with nn/'s additive score, in an attention
 }
 
 // ---- 2. What a softmax lets through -----------------------------------------------------------------------
 //
-// Two keys with scores 4 and 0 get the weights 0.982 and 0.018. With 2 and 0 they get 0.881 and 0.119. How
-// well can a gradient pass there? Lesson 02 derived ∂α_i/∂s_j = α_i (1{i = j} − α_j). For two keys with
-// weights a and 1 − a the four entries of this matrix J have the size a (1 − a): 0.018 in the first case,
-// 0.105 in the second. Whatever the loss has to say, the scores hear only J times it. The size of J is ‖J‖,
-// the root of the sum of all squares: 0.035 and 0.210. In general the diagonal of J has α_i − α_i², and the
-// rest −α_i α_j. The squares add up to
+// Two keys with scores 4 and 0 get the weights 0.982 and 0.018. With 2 and 0 they get 0.881 and 0.119. Lesson
+// 02 derived ∂α_i/∂s_j = α_i (1{i = j} − α_j). For two keys with weights a and 1 − a the four entries of this
+// matrix J have the size a (1 − a): 0.018 and 0.105. Whatever the loss has to say, the scores hear only J
+// times it. The size of J is ‖J‖, the root of the sum of all squares: 0.035 and 0.210. In general the
+// diagonal of J has α_i − α_i², and the rest −α_i α_j, so
 //
 //     ‖J‖² = Σ_i (α_i − α_i²)² + Σ_{i≠j} α_i² α_j² = Σ α_i² − 2 Σ α_i³ + (Σ α_i²)²
 
@@ -105,22 +85,16 @@ Tensor jacobian_norm(const Tensor& weights) {  // (n, keys) → (n)
 
 void what_it_lets_through(const kit::Options& options, kit::Report& report) {
   const Tensor two = softmax(tensor({{4, 0}, {2, 0}}, f64), -1), norms = jacobian_norm(two);
-  const double a = two.at({0, 0}), b = two.at({1, 0}), first = norms.at({0}), second = norms.at({1});
+  const double a = two.at({0, 0}), b = two.at({1, 0}), n = norms.at({0}), m = norms.at({1});
   kit::check_pencil(report, "weights", {{a, 0.982}, {1 - a, 0.018}, {b, 0.881}, {1 - b, 0.119}});
-  kit::check_pencil(report, "J",
-                    {{a * (1 - a), 0.018}, {b * (1 - b), 0.105}, {first, 0.035}, {second, 0.21}});
+  kit::check_pencil(report, "J", {{a * (1 - a), 0.018}, {b * (1 - b), 0.105}, {n, 0.035}, {m, 0.21}});
 
   const kit::Question size = report.ask(
-      "without √d",
-      "Standard normal numbers, d = 1024, ten keys for a query. Without √d the scores are 32 times as large. "
-      "And ‖J‖, in the median of many draws?",
-      {"32 times as large: that is why √d is needed", "about the same: a softmax sees only how scores differ",
-       "1/32 of it", "less than 1/10,000 of it"});
+      "without √d", "Normal numbers, d = 1024. Without √d scores are 32 times as large. And the median ‖J‖?",
+      {"32 times as large", "about the same", "1/32 of it", "less than 1/10,000 of it"});
   const Norms at = measure_norms(jacobian_norm, dot_scores, scaled_scores, additive_with, options);
-  report.answer(
-      size, 'd', at.dot[3].median < 1e-4 * at.scaled[3].median,
-      "One often reads that √d keeps gradients from growing too large. It is the other way round: without it "
-      "they vanish.");
+  report.answer(size, 'd', at.dot[3].median < 1e-4 * at.scaled[3].median,
+                "One often reads that √d keeps gradients small. But without it they vanish.");
   constexpr double kText[] = {0.302, 0.080, 0.0028, 3.6e-6};
   for (std::size_t i = 0; i < kWidths.size(); ++i) {
     report.quoted(fmt::format("median ‖J‖ of dot at d = {}", kWidths[i]), at.dot[i].median, kText[i], 0.1);
@@ -128,26 +102,21 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
   }
 }
 
-// The median of dot falls from 0.302 to 0.080, 0.0028 and 3.6e-6. Scaled stays at 0.347. The mean falls far
-// slower: in a few of many draws two keys happen to be close. But what few questions say teaches little.
+// The median of dot falls from 0.302 to 0.080, 0.0028 and 3.6e-6. Scaled stays at 0.347.
 
 // ---- 3. Training at every width ---------------------------------------------------------------------------
 //
-// Is that as bad as it looks? Adam divides gradients by their usual size, so small ones are not lost on it.
-// The task is a lookup: ten of 32 symbols are the keys of a question, behind each stands one of ten answers,
-// and the query is one of the ten symbols. Each symbol has a vector as a query and another as a key. Both are
-// learned; their first numbers are standard normal. The table shows ‖∂loss/∂scores‖ of the median question
-// before the first step ("gradient"), and how far the first step moves a score on average ("move").
+// Is that so bad? Adam divides gradients by their usual size. The task is a lookup: ten of 32 symbols are the
+// keys of a question, behind each stands one of ten answers, and the query is one of the ten. Each symbol has
+// a learned vector as a query and another as a key; their first numbers are standard normal. The table shows
+// ‖∂loss/∂scores‖ of the median question before the first step, and how far that step moves a score.
 
 ScoreMaker by_dot(Size) { return dot(); }
 
 std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& report) {  // dot, scaled
   const kit::Question stuck = report.ask(
-      "dot at d = 1024",
-      "Dot at d = 1024 for 2,000 steps. Training may shrink every number of queries and keys. How many "
-      "answers are right then?",
-      {"99 % or more: it only takes longer than scaled", "more than chance and less than 99 %",
-       "about one in ten, which is chance"});
+      "dot at d = 1024", "Dot at d = 1024, 2,000 steps that may shrink q and k. How many answers are right?",
+      {"99 % or more", "more than chance and less than 99 %", "about one in ten, which is chance"});
   print_heading();
   const Runs plain = train({"dot", by_dot}, options);
   const Runs scaled = train({"scaled", [](Size) { return scaled_dot(); }}, options);
@@ -155,18 +124,15 @@ std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& r
   report.at_least("scaled: right at the worst of all widths", scaled.worst(), 99, "%");
   report.at_least("additive: right at the worst of all widths", third.worst(), 99, "%");
   report.at_most("dot: right at d = 1024", plain.at[3].accuracy, 95, "%");
-  report.answer(
-      stuck, 'b', plain.at[3].accuracy > 20 && plain.at[3].accuracy < 99,
-      "Its weights are nearly one-hot (one is 1, the others 0) before the first step, and nine times in "
-      "ten on the wrong key. The few undecided questions have a say. The many that are wrong, and sure, "
-      "are silent.");
+  report.answer(stuck, 'b', plain.at[3].accuracy > 20 && plain.at[3].accuracy < 99,
+                "At first one weight is nearly 1, the others 0. What is wrong and sure is silent.");
   draw_steps({plain, scaled, third}, "steps.svg", options);
   return {plain, scaled};
 }
 
 // ---- 4. What √d is worth ----------------------------------------------------------------------------------
 //
-// Now the question of the beginning. Can one do without √d?
+// Can one do without √d?
 //
 //     a learned factor    the score is e^w q·k. The number w is learned, and begins at 0, so e^w at 1
 //     small first         dot; first queries and keys times d^−¼, so that q·k begins with variance 1
@@ -177,11 +143,9 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
   const kit::Question factor = report.ask(
       "a learned factor", "At d = 1024 the gradient of e^w q·k is at first as small as dot's. Is it learned?",
       {"no: w gets no gradient either", "yes, after more steps than scaled", "yes, as fast as scaled"});
-  const kit::Question both =
-      report.ask("small first and rate",
-                 "First vectors and rate times d^−¼: how many steps to 99 %, compared with scaled?",
-                 {"more: each step is shorter", "the same number, at every width",
-                  "fewer: small vectors are moved more easily"});
+  const kit::Question both = report.ask(
+      "small first and rate", "First vectors and rate times d^−¼. Steps to 99 %, compared with scaled?",
+      {"more: each step is shorter", "the same number, at every width", "fewer: small vectors move easily"});
   print_heading();
   const Runs learned = train({"a learned factor", [](Size) { return learned_factor(); }}, options);
   const Runs first = train({"small first", by_dot, -0.25}, options);  // d^−¼
@@ -189,27 +153,23 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
   draw_steps({plain, scaled, learned, first, rate}, "worth.svg", options);
   report.answer(
       factor, 'b', learned.worst() >= 99 && learned.slower_than(scaled) && learned.at[3].factor < 0.1,
-      "w is one number. Adam moves it by its rate, however small the gradient is, and with e^w all scores "
-      "shrink together. In dot every number of every vector would have to shrink.");
+      "Adam moves w by its rate, however small its gradient. In dot every number would have to shrink.");
   report.answer(
       both, 'b', rate.steps() == scaled.steps(),
-      "It is the same training in other units. With q' = q d^−¼ and k' = k d^−¼ the product q'·k' is q·k / "
-      "√d. A step of Adam is about as long as its rate, and the rate has the new unit as well.");
-  report.quoted("small first ÷ scaled: the power of d in their moves", power_of_moves(first, scaled, 0.25),
-                0.25, 0.02);
+      "It is the same training in other units: q'·k' is q·k / √d, and Adam's steps shrink with the rate.");
+  const double power = power_of_moves(first, scaled, 0.25);
+  report.quoted("small first ÷ scaled: the power of d in their moves", power, 0.25, 0.02);
 }
 
-// So √d is a choice of units, and training could do without it. Small first vectors alone mend the start.
-// What remains is the rate: the first step moves scores d^0.25 times as far as with √d. See what that does to
-// the steps at d = 1024. With √d one size of first vectors and one learning rate serve every width. That is
-// what it is worth.
+// So √d is a choice of units. Small first vectors alone mend the start, but their first step moves scores
+// d^0.25 times as far; see d = 1024. With √d one size of first vectors and one rate serve every width: its
+// worth.
 
 // ---- 5. What additive attention costs ---------------------------------------------------------------------
 //
-// The additive score needs no factor. Why is dot used nearly everywhere? For Tq queries and Tk keys of width
-// d, dot is one matrix product: 2 Tq Tk d operations of the kind that lesson 04 made fast. Additive with d
-// hidden units computes Tq · Tk · d times a tanh, and with plain ops the tape keeps them all for backward.
-// nn/'s score computes each tanh again in backward, which saves the memory and not the time.
+// The additive score needs no factor. Why is dot used nearly everywhere? Dot is one matrix product, 2 Tq Tk d
+// operations of the kind that lesson 04 made fast. Additive with d hidden units computes Tq · Tk · d times a
+// tanh, which plain ops keep for backward. nn/'s score computes it again, and saves memory, not time.
 
 void what_it_costs(const kit::Options& options, kit::Report& report) {
   const Costs cost = measure_costs(dot_scores, additive_with, options);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
 
 namespace tapestry::lesson08 {
@@ -64,6 +65,26 @@ Spread measure_spread(const Scores& dot, const Scores& scaled, std::uint64_t see
     worst.variance = std::max(worst.variance, std::abs(variance / width - 1));
   }
   return worst;
+}
+
+std::vector<Tensor> additive_weights(const Attention& attention) {
+  const auto& score = dynamic_cast<const AdditiveScore&>(attention.score());
+  return {score.query.weight, score.key.weight, score.vector};
+}
+
+void compare_additive(const ScoresOf& additive_with, std::uint64_t seed, kit::Report& report) {
+  Attention attention{additive(4, 4, 6)};
+  attention.initialise(seed, DType::f64);
+  const auto some = [&](Size t, Size d, std::uint64_t i) {
+    return variable(random_normal({2, t, d}, seed + i, DType::f64));
+  };
+  const Tensor q = some(3, 4, 0), k = some(5, 4, 1), v = some(5, 2, 2);
+  std::vector<Tensor> leaves = attention.parameters();
+  leaves.insert(leaves.end(), {q, k, v});
+  const Scores by_hand = additive_with(attention);
+  kit::check_by_hand(
+      report, "additive_scores()", [&] { return matmul(softmax(by_hand(q, k), -1), v); },
+      [&] { return attention(q, k, v).context; }, leaves, seed);
 }
 
 Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled, const ScoresOf& additive_with,

@@ -27,6 +27,11 @@ struct Spread {
 /// Prints a line for each.
 Spread measure_spread(const Scores& dot, const Scores& scaled, std::uint64_t seed);
 
+/// W_q, W_k and v of an Attention{additive(…)}.
+std::vector<Tensor> additive_weights(const Attention& attention);
+/// Additive scores by hand against nn/'s, in an attention: gradcheck, values, gradients.
+void compare_additive(const ScoresOf& additive_with, std::uint64_t seed, kit::Report& report);
+
 struct Sizes {
   double median, mean;
 };
