@@ -165,7 +165,7 @@ Translations copy_unknown(Translations translations) {
 // What to remember. A beam keeps several beginnings: the likeliest word may lead to an unlikely sentence.
 // BLEU counts runs of words, clipped, over a corpus, and punishes brevity. Attention says which word to copy.
 //
-// Exercises: lessons/practise 15 (clipped counts; long and short sentences; figures of BLEU).
+// Exercises: lessons/practise 15 (BLEU of a corpus; long and short sentences; figures; few questions).
 
 void lesson(Work& work) {
   kit::Report& report = work.report;
