@@ -58,6 +58,10 @@ Tensor Step::operator()(const Tensor& e, const Tensor& s, const Tensor& h,
 
 const AdditiveScore& Step::score() const { return dynamic_cast<const AdditiveScore&>(attention.score()); }
 
+kit::GruWeights Step::gru() const { return {cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh}; }
+
+double Run::worst() const { return *std::min_element(exact.y.begin(), exact.y.end()); }
+
 Reverser::Reverser(Sees sees_in) : Translator(sizes()), sees(sees_in) {}
 
 Encoded Reverser::read(const kit::Padded& source) const {

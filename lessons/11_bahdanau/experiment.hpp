@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/tasks/gru_step.hpp"
 #include "lessons/kit/tasks/reversal.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
@@ -18,6 +19,7 @@ struct Step : Module {
   Tensor operator()(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths) const;
   /// For its weights.
   const AdditiveScore& score() const;
+  kit::GruWeights gru() const;
 
   Attention attention;
   GRUCell cell;
@@ -41,6 +43,8 @@ struct Reverser : Translator {
 struct Run {
   std::unique_ptr<Reverser> model;
   kit::Series exact;  ///< per cent of strings written without a mistake, for each length that was trained
+
+  double worst() const;  ///< of all lengths
 };
 
 /// Trains for options.steps, then tests 1,000 fresh strings of each length.

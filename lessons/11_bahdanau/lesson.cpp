@@ -6,10 +6,8 @@
 //
 // In lesson 10 all that the decoder got of a string was the encoder's last state, and long strings did not
 // come through. But the encoder made a state at every letter. What if the decoder may look at all of them,
-// each time it writes a letter? How does it know where to look? Bahdanau, Cho and Bengio (2015) let it learn
-// that.
+// each time it writes one? How does it know where? Bahdanau, Cho and Bengio (2015) let it learn that.
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/core.hpp"
@@ -17,7 +15,6 @@
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/check/pencil.hpp"
 #include "lessons/kit/kit.hpp"
-#include "lessons/kit/rows.hpp"
 #include "lessons/kit/tasks/gru_step.hpp"
 
 using namespace tapestry;
@@ -28,10 +25,9 @@ constexpr DType f64 = DType::f64;
 
 // ---- 1. One look by hand ----------------------------------------------------------------------------------
 //
-// The decoder has written some letters; its state is s (d_s numbers). The encoder's states are h_1 … h_T (d_h
-// numbers each). s is the query, each h_j is a key, and the same h_j is also the value that is read. In
-// lesson 06 a score was a product q·k. Here it is what a small network with one hidden layer of U units says
-// about the two together, the *additive* score:
+// The decoder's state s (d_s numbers) is the query. Each state h_j of the encoder (d_h numbers) is a key, and
+// also the value that is read. In lesson 06 a score was a product q·k. Here it is what a small network with
+// one hidden layer of U units says about the two together, the *additive* score:
 //
 //     score_j = v · tanh(W_q s + W_k h_j)          W_q (U, d_s), W_k (U, d_h), v (U)
 //     α       = softmax of the scores over j       the weights; padding gets none
@@ -45,8 +41,8 @@ constexpr DType f64 = DType::f64;
 // e^1.523 is 4.586 and e^−0.762 is 0.467, so the weights are 4.586 / 5.053 = 0.908 and 0.092, and the context
 // is 0.908 h₁ + 0.092 h₂ = (−0.092, 1.092).
 //
-// For a batch of B strings, s (B, d_s) becomes one query a string, (B, 1, U), and h (B, T, d_h) becomes keys
-// (B, T, U). Their sum repeats the query along T (broadcasting), so that it meets every key.
+// For B strings, s (B, d_s) becomes a query each, (B, 1, U), and h (B, T, d_h) keys (B, T, U). Their sum
+// repeats the query along T (broadcasting), so that it meets every key.
 
 struct Look {
   Tensor scores, weights;  // (B, T)
@@ -68,25 +64,23 @@ void one_look(kit::Report& report) {
   const Tensor same = eye(2, f64);
   const Look look = look_back(tensor({{1, -1}}, f64), tensor({{{0, 1}, {-1, 2}}}, f64), {2}, same, same,
                               tensor({2, -1}, f64));
-  kit::print_rows("weights", look.weights, 3);
-  kit::print_rows("context", look.context, 3);
-  kit::check_pencil(report, "one query, two states",
-                    {{std::tanh(1.0), 0.7616},
-                     {look.scores.at({0, 0}), 1.523},
-                     {look.scores.at({0, 1}), -0.762},
-                     {std::exp(1.523), 4.586},
+  const auto score = look.scores.to_vector(), weight = look.weights.to_vector(),
+             read = look.context.to_vector();
+  kit::check_pencil(report, "the two scores",
+                    {{std::tanh(1.0), 0.7616}, {score[0], 1.523}, {score[1], -0.762}});
+  kit::check_pencil(report, "weights",
+                    {{std::exp(1.523), 4.586},
                      {std::exp(-0.762), 0.467},
                      {std::exp(1.523) + std::exp(-0.762), 5.053},
-                     {look.weights.at({0, 0}), 0.908},
-                     {look.weights.at({0, 1}), 0.092},
-                     {look.context.at({0, 0}), -0.092},
-                     {look.context.at({0, 1}), 1.092}});
+                     {weight[0], 0.908},
+                     {weight[1], 0.092}});
+  kit::check_pencil(report, "the context", {{read[0], -0.092}, {read[1], 1.092}});
 }
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------
 //
-// The decoder's step t is lesson 10's, with one more input. First the *old* state s_{t−1} asks. What was read
-// goes into the GRU beside e_t, the embedding of the letter that was written last:
+// First the *old* state s_{t−1} asks. What was read goes into lesson 10's GRU, beside e_t, the embedding of
+// the letter that was written last:
 //
 //     c_t = look back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: b behind a
 //
@@ -104,16 +98,14 @@ Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const Val
   return kit::gru_step(concat({e, look.context}, -1), s, w.gru);
 }
 
-// If reading more of h_3 would have made the right letter likelier, the gradient moves W_q, W_k and v so that
-// h_3 gets a larger score. Nothing else teaches the model where to look.
+// If reading more of h_3 would have made the right letter likelier, the gradient gives h_3 a larger score, by
+// W_q, W_k and v. Nothing else teaches the model where to look.
 
 void one_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
   step.initialise(seed, f64);
-  const Weights weights{step.score().query.weight,
-                        step.score().key.weight,
-                        step.score().vector,
-                        {step.cell.weight_ih, step.cell.weight_hh, step.cell.bias_ih, step.cell.bias_hh}};
+  const AdditiveScore& score = step.score();
+  const Weights weights{score.query.weight, score.key.weight, score.vector, step.gru()};
   const Tensor e = variable(random_normal({2, 3}, seed, f64), "e");
   const Tensor s = variable(random_normal({2, 4}, seed + 1, f64), "s");
   const Tensor h = variable(random_normal({2, 5, 6}, seed + 2, f64), "h");
@@ -131,11 +123,9 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 // training shows a good part, but from six letters on nearly every string of the test is a new one.
 //
 // The encoder is a GRU in *both directions*: one reads from the left, one from the right, and their states
-// stand side by side, h_j = [→h_j; ←h_j]. So h_j has seen what stands on either side of letter j. With 32
-// units in each direction it has 64 numbers, as many as lesson 10's middle code.
-//
-// For comparison, the same network learns a second time, with the same first weights and the same strings,
-// but with a single vector to look at: the two ends, [→h_T; ←h_1], where each direction has read it all.
+// stand side by side, h_j = [→h_j; ←h_j], 32 + 32 numbers. So h_j has seen what stands on either side of j.
+// For comparison the same network, with the same first weights and strings, learns with a single vector to
+// look at: the two ends, [→h_T; ←h_1], where each direction has read it all.
 
 Run all_against_one(const kit::Options& options, kit::Report& report) {
   const kit::Question all = report.ask(
@@ -148,41 +138,35 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
   Run looking = train_and_test(Sees::all_states, "all states", options);
   const Run squeezed = train_and_test(Sees::one_vector, "one vector", options);
   draw_lengths(looking, squeezed, options);
-
-  const double worst = *std::min_element(looking.exact.y.begin(), looking.exact.y.end());
+  const double worst = looking.worst();
   report.at_least("exact match at the worst of all lengths", worst, 99, "%");
   report.answer(all, 'a', worst >= 99,
                 "A letter of a long string is as easy to find as one of a short string: its state is there, "
                 "and nothing has to be carried to the end.");
   report.figure("exact match at length 4, one vector", squeezed.exact.y.front(), "%");
   report.at_most("exact match at length 24, one vector", squeezed.exact.y.back(), 10, "%");
-  report.answer(
-      one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
-      "A softmax over one place is 1, whatever the score, so the decoder reads the same vector at every "
-      "letter: lesson 10's bottleneck again. The gain comes from the looking, not from the weights.");
+  report.answer(one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
+                "A softmax over one place is 1, so the decoder reads one vector at every letter: lesson 10's "
+                "bottleneck again. The gain comes from the looking, not from the weights.");
   return looking;
 }
 
-// Where to look was learned from the loss on the letters alone, and among the lengths that were trained none
-// is hard any more. The price: at each of T letters the state is compared with all T states of the encoder,
-// T² scores in all. (Bahdanau's own figure 2 shows two such curves, for English and French.)
+// Where to look was learned from the loss on the letters alone. The price: at each of T letters the state is
+// compared with all T states of the encoder, T² scores in all. (Bahdanau's figure 2 shows two such curves.)
 
 // ---- 4. Where it looked -----------------------------------------------------------------------------------
 //
-// The weights α of all steps, one row for each letter that was written, make the *alignment*: which part of
-// the source belongs to which part of what was written.
+// The weights α of all steps, one row for each letter written, make the *alignment* of source and answer.
 
 void alignment(Reverser& model, const kit::Options& options, kit::Report& report) {
   const kit::Question shape = report.ask(
       "the alignment",
-      "A row for each letter written, from top to bottom; a column for each letter read, from left to right. "
-      "Where are the large weights?",
+      "A row for each letter written, downwards; a column for each letter read. Where are the large weights?",
       {"on the diagonal from top left to bottom right", "on the diagonal from top right to bottom left",
        "nowhere: each row is spread over the whole string"});
   const kit::Question exact = report.ask(
       "letter for letter", "Nearly every letter comes out right. Where does the weight of its row lie?",
-      {"all on that letter, or it would be wrong", "a little everywhere, so that nothing is missed",
-       "on that letter and on one beside it"});
+      {"all on that letter", "a little everywhere", "on that letter and on one beside it"});
   const Looked looked = watch(model, options);
   report.at_least("largest weight on the letter or a neighbour", looked.near, 95, "%");
   report.answer(shape, 'b', looked.near >= 95,

@@ -4,8 +4,8 @@
 // weights) and lesson 08 (the scaled dot product). Afterwards you can choose a score, build Luong's decoder
 // around it, and say what it can find and what it cannot.
 //
-// Lesson 11's decoder scores with a small network, and it looks first and steps then. Luong, Pham and Manning
-// (2015) turned the order round and tried several scores. Does either matter?
+// Lesson 11's decoder scores with a small network, looks first and steps then. Luong, Pham and Manning (2015)
+// turned the order round and tried several scores. Does either matter?
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +25,7 @@ constexpr DType f64 = DType::f64;
 
 // ---- 1. Five scores ---------------------------------------------------------------------------------------
 //
-// A score says how well key k_j answers query q. Mask, softmax and weighted sum stay; the score may change:
+// A score says how well key k_j answers query q. Mask, softmax and weighted sum stay as they were:
 //
 //     dot               q · k_j                     no weights; q and k equally wide
 //     general           q · W k_j                   W (d_q, d_k) brings two widths together
@@ -33,9 +33,9 @@ constexpr DType f64 = DType::f64;
 //     location          (W q)_j                     W (T_max, d_q): a row for each place of the source
 //     fully connected   (W [e; q])_j                W (T_max, d_e + d_q): the last word, e, may speak too
 //
-// Three look at what stands in the source. The last two never see a key: they turn what the decoder knows into
-// a place, "look at the fifth". (The last is in many a tutorial, the others are Luong's.) W [q; k] = W_q q +
-// W_k k, with W's left and right part, so concat is lesson 11's additive score.
+// Three look at what stands in the source. The last two never see a key: they turn what the decoder knows
+// into a place, "look at the fifth". (The last is in many a tutorial, the others are Luong's.) W [q; k] = W_q
+// q + W_k k, with W's left and right part, so concat is lesson 11's additive score.
 //
 // With a pencil: the query q = (1, −1), and the keys k₁ = (2, 0) and k₂ = (0, 1).
 //
@@ -120,8 +120,7 @@ Result which_state_asks(const kit::Options& options, kit::Report& report) {
   const kit::Question old = report.ask(
       "the old state asks",
       "Two decoders with the score dot, in Luong's order and in Bahdanau's. What does the second get right?",
-      {"as much as the first: they differ in one line", "less than 60 % of the answers in lists of 8 pairs",
-       "nothing: it stays at one answer in ten"});
+      {"as much as the first", "less than 60 % in lists of 8 pairs", "one answer in ten, by chance"});
   std::vector<Result> both;
   for (const Asks who : {Asks::new_state, Asks::old_state}) both.push_back(look_up(Kind::dot, who, options));
   print_table(both);
@@ -157,8 +156,8 @@ void fed_back(const kit::Options& options, kit::Report& report) {
 
 // ---- 5. The table of scores -------------------------------------------------------------------------------
 //
-// All scores in the same decoder, without input feeding. One is lesson 08's: in place of an additive score it is
-// one line, `.score = scaled_dot()`. That is the homework of many courses, and where d_q ≠ d_k it fails:
+// All scores in the same decoder, without input feeding. One is lesson 08's: in place of an additive score it
+// is one line, `.score = scaled_dot()`. That is the homework of many courses, and where d_q ≠ d_k it fails:
 // additive bears two widths, a product does not. There, take general.
 
 void table_of_scores(Result dot, const kit::Options& options, kit::Report& report) {
@@ -180,7 +179,8 @@ void table_of_scores(Result dot, const kit::Options& options, kit::Report& repor
 // What to remember. A score compares or points, and only one that compares can search. Luong steps, then
 // attends: the new state asks. What was read is lost unless it is fed back.
 //
-// Exercises: lessons/practise 12 (the attention vector; general's gradients; a step too late; a small finder).
+// Exercises: lessons/practise 12 (the attention vector; general's gradients; a step too late; a small
+// finder).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Five scores");

@@ -1,9 +1,9 @@
 // Adding neighbours, and undoing a doubling, with windows of several kinds: the model, its training, what it
 // gets right, and pictures of its windows.
 //
-// The source of the first task is a row of digits, and answer t is the sum of digits t − 1, t and t + 1, modulo
-// 10 (at the two ends there are only two). In the second each letter stands there twice, and answer t is letter
-// t. Rows have 6 to 16 answers.
+// The source of the first task is a row of digits, and answer t is the sum of digits t − 1, t and t + 1,
+// modulo 10 (at the two ends there are only two). In the second each letter stands there twice, and answer t
+// is letter t. Rows have 6 to 16 answers.
 #include "lessons/13_local/experiment.hpp"
 
 #include <fmt/format.h>

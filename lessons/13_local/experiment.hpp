@@ -10,8 +10,8 @@
 
 namespace tapestry::lesson13 {
 
-/// States (2, 4, 5), f64 and leaves, whose positions are all a tenth of a place or more from the next window's
-/// edge; for a whole D the edges are at whole p.
+/// States (2, 4, 5), f64 and leaves, whose positions are all a tenth of a place or more from the next
+/// window's edge; for a whole D the edges are at whole p.
 Tensor states_off_the_edges(const std::function<Tensor(const Tensor& states)>& positions, std::uint64_t seed);
 
 struct Counted {

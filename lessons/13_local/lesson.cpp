@@ -43,9 +43,9 @@ constexpr DType f64 = DType::f64;
 //     fade          0.325   0.882   0.882   0.325
 //     weight        0.081   0.221   0.221   0.081    0       sum 0.604
 //
-// The sum is less than 1, and stays so: the weights are *not* normalised again. Else a single key in the window
-// would have weight 1 wherever it is, and p_t would learn nothing from it. As it is, "I would rather have had
-// more of the key on my right" becomes "move right".
+// The sum is less than 1, and stays so: the weights are *not* normalised again. Else a single key in the
+// window would have weight 1 wherever it is, and p_t would learn nothing from it. As it is, "I would rather
+// have had more of the key on my right" becomes "move right".
 
 /// h (B, T, d_h), all sources of length S → p (B, T).
 Tensor predict_positions(const Tensor& h, Size length, const Tensor& w_p, const Tensor& v_p) {
@@ -127,8 +127,8 @@ void the_edge(std::uint64_t seed, kit::Report& report) {
   report.check("and passes at 0.3 from it", off.ok() && off.kinks.empty());
 }
 
-// At a jump of 0.135 there is no derivative. Everywhere else the tape is right, so part 1 compared where each p
-// is a tenth of a place from the next edge. Training hardly ever meets a p_t that stands exactly on one.
+// At a jump of 0.135 there is no derivative. Everywhere else the tape is right, so part 1 compared where each
+// p is a tenth of a place from the next edge. Training hardly ever meets a p_t that stands exactly on one.
 
 // ---- 3. Neighbours ----------------------------------------------------------------------------------------
 //
@@ -177,8 +177,8 @@ void doubled(const kit::Options& options, kit::Report& report) {
                 "and to remember S.");
 }
 
-// What to remember. A window is a mask around p_t. Local-m counts, local-p predicts, and only the fade lets it
-// learn. At the window's edge a weight jumps. A window also tells what no embedding tells: order.
+// What to remember. A window is a mask around p_t. Local-m counts, local-p predicts, and only the fade lets
+// it learn. At the window's edge a weight jumps. A window also tells what no embedding tells: order.
 //
 // Exercises: lessons/practise 13 (weights near p; the pull on p; what is in sight; few key reads).
 
