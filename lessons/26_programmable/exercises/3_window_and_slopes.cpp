@@ -1,0 +1,109 @@
+// 26.3 window_and_slopes: two papers in one lambda, and what is learned
+// implement, 15 minutes
+//
+// Write the options for attend() that join a sliding window and ALiBi with learned slopes. Query i, at place
+// i + keys − queries of the text, sees the keys that stand 0 to reach − 1 places before it, itself among them
+// (`reach` keys in all); and its score becomes
+//
+//     s − slope_h · distance
+//
+// slopes is (H), one for each head, and asks for a gradient. at.h, at.i and at.j are head, query and key.
+#include "core/attention/score_lambda.hpp"
+#include "lessons/grader/answer.hpp"
+
+AttendOptions window_and_slopes(Size queries, Size keys, Size reach, const Tensor& slopes) {
+  const Size first = keys - queries;
+  //[ a mask and a score
+  //: static_cast<void>(reach), static_cast<void>(slopes), static_cast<void>(first);
+  //: return not_written_yet();
+  const auto seen = [first, reach](QueryKey p) {
+    const Size distance = p.i + first - p.j;
+    return distance >= 0 && distance < reach;  // no key ahead, `reach` keys in all
+  };
+  const double place = static_cast<double>(first);
+  const auto less = [place](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + place - at.j); };
+  const auto score = score_mod(less, learned(slopes));  // handed over: C++ cannot see into a capture
+  return {.mask = BlockMask::where(queries, keys, seen), .score = score};
+  //]
+}
+
+// hint: What decides which pairs count, and what is done to the score of those that do? Which of the two
+//   skips tiles?
+// hint: BlockMask::where(queries, keys, [=](QueryKey p) { return ____; }) and score_mod([=](auto s, auto at,
+//   auto slope) { return ____; }, learned(slopes)).
+// hint: The distance is p.i + first − p.j in the mask and at.i + place − at.j in the lambda; a slope is read
+//   as slope(at.h).
+//
+// wrong: One key too many: with `distance <= reach` a query sees reach + 1 keys.
+// - return distance >= 0 && distance < reach;
+// + return distance >= 0 && distance <= reach;
+// wrong: Queries see what comes after them: the window is open to both sides.
+// - return distance >= 0 && distance < reach;
+// + return std::abs(distance) < reach;
+// wrong: Every head has the first head's slope.
+// - const auto less = [place](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + place - at.j); };
+// + const auto less = [place](auto s, auto at, auto slope) { return s - slope(0) * (at.i + place - at.j); };
+// wrong: Far keys count more: the slope is added.
+// - const auto less = [place](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + place - at.j); };
+// + const auto less = [place](auto s, auto at, auto slope) { return s + slope(at.h) * (at.i + place - at.j); };
+// wrong: The slopes get no gradient: they are read, but not handed over as learned(…).
+// - const auto score = score_mod(less, learned(slopes));
+// + const auto score = score_mod(less, slopes.detach());
+// wrong: With fewer queries than keys your mask takes query 0 for the first word of the text.
+// - const Size distance = p.i + first - p.j;
+// + const Size distance = p.i + 0 * first - p.j;
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// The usual attention of plain ops, its scores less the slopes, and −∞ where nothing is seen.
+Tensor by_ops(const Tensor& q, const Tensor& k, const Tensor& v, Size reach, const Tensor& slopes) {
+  const Size queries = q.size(2), keys = k.size(2);
+  std::vector<double> distances, seen;
+  for (Size i = keys - queries; i < keys; ++i)
+    for (Size j = 0; j < keys; ++j) {
+      distances.push_back(static_cast<double>(i - j));
+      seen.push_back(j <= i && j > i - reach ? 0 : -1e9);
+    }
+  const Tensor far = tensor(distances, {queries, keys}, DType::f64),
+               hidden = tensor(seen, {queries, keys}, DType::f64);
+  const Tensor s = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(3)));
+  return matmul(softmax(s - reshape(slopes, {slopes.size(0), 1, 1}) * far + hidden, -1), v);
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  const auto compare = [&](const Sizes& n, Size before) {
+    const Size keys = n[0] + before;
+    const Tensor q = judge.normal({1, n[1], n[0], 2}), k = judge.normal({1, n[1], keys, 2}),
+                 v = judge.normal({1, n[1], keys, 2}), slopes = judge.uniform({n[1]}, 0.1, 1);
+    judge.same(attend(q, k, v, window_and_slopes(n[0], keys, n[2], slopes)), by_ops(q, k, v, n[2], slopes),
+               "the contexts");
+  };
+  judge.claim("sees two keys of four words, the nearer one better", [&] {
+    judge.example("4 words, 2 heads, reach 2");
+    compare({4, 2, 2}, 0);
+  });
+  judge.claim("does so at any sizes", [&] {
+    judge.each_size({{"words", 1, 7}, {"heads", 1, 3}, {"reach", 1, 4}},
+                    [&](const Sizes& n) { compare(n, 0); });
+  });
+  judge.claim("does so with a cache of keys", [&] {
+    judge.each_size({{"new words", 1, 3}, {"heads", 1, 2}, {"reach", 1, 4}},
+                    [&](const Sizes& n) { compare(n, 5); });
+  });
+  judge.claim("lets the slopes learn", [&] {
+    const Tensor q = judge.normal({1, 2, 4, 2}), k = judge.normal({1, 2, 4, 2}),
+                 v = judge.normal({1, 2, 4, 2});
+    const Tensor slopes = variable(judge.uniform({2}, 0.1, 1), "slopes"), d_out = judge.normal({1, 2, 4, 2});
+    const auto gradient = [&](const std::function<Tensor()>& f) {
+      Tape tape;
+      return tape.gradients(sum(d_out * f()) + sum(slopes), full({}, 1, DType::f64), std::vector{slopes})[0];
+    };
+    judge.same(gradient([&] { return attend(q, k, v, window_and_slopes(4, 4, 3, slopes)); }),
+               gradient([&] { return by_ops(q, k, v, 3, slopes); }), "the slopes' gradient, plus 1");
+  });
+}
