@@ -90,10 +90,11 @@ double weights_that_learn() {
 
 void judge(Judge& judge) {
   const double chosen = 1000 * 0.25;
-  judge.claim("knows how many words become [mask]",
-              [&] { judge.predicted(masks_in_the_text(), chosen * 0.8, "the [mask] among 1,000 words"); });
+  judge.claim("knows how many words become [mask]", [&] {
+    judge.predicted(masks_in_the_text(), chosen * 0.8, "the [mask] among 1,000 words", 1e-6);
+  });
   judge.claim("knows how many words count", [&] {
-    judge.predicted(words_that_count(), chosen * (0.8 + 0.1 + 0.1), "the words with an answer");
+    judge.predicted(words_that_count(), chosen * (0.8 + 0.1 + 0.1), "the words with an answer", 1e-6);
   });
   judge.claim("takes the mean over words", [&] {
     const Tensor states = tensor({{1, 0}, {3, 2}, {2, 4}}, DType::f64);
