@@ -104,15 +104,29 @@ BlockMask BlockMask::Builder::finish() {
 
 BlockMask BlockMask::from(const Mask& mask, Size queries, Size keys) {
   if (!mask.defined()) return {};
-  thread_local struct {
-    Mask mask;  // keeps its memory, so that no other mask comes to lie there
+  struct KeptTiles final : detail::Kept {
+    const bool* data = nullptr;
+    Dims shape, strides;
     BlockMask tiles;
-  } last;
-  const bool same = last.mask.defined() && last.mask.data() == mask.data() &&
-                    last.mask.shape() == mask.shape() && last.mask.strides() == mask.strides() &&
-                    last.tiles.queries() == queries && last.tiles.keys() == keys;
-  if (!same) last = {mask, tiled(mask, queries, keys)};
-  return last.tiles;
+  };
+  detail::Buffer& memory = mask.buffer();
+  int others = 0;
+  for (const detail::Kept* one = memory.kept.load(std::memory_order_acquire); one;
+       one = one->next, ++others) {
+    const auto* kept = dynamic_cast<const KeptTiles*>(one);
+    if (kept && kept->data == mask.data() && kept->shape == mask.shape() && kept->strides == mask.strides() &&
+        kept->tiles.queries() == queries && kept->tiles.keys() == keys)
+      return kept->tiles;
+  }
+  BlockMask tiles = tiled(mask, queries, keys);
+  constexpr int kViews = 8;  // of one mask; who makes ever new ones, as of a mask that repeats, keeps no more
+  if (others < kViews) {
+    auto kept = std::make_unique<KeptTiles>();
+    kept->data = mask.data(), kept->shape = mask.shape(), kept->strides = mask.strides();
+    kept->tiles = tiles;
+    memory.keep(std::move(kept));
+  }
+  return tiles;
 }
 
 BlockMask BlockMask::tiled(const Mask& mask, Size queries, Size keys) {

@@ -25,8 +25,8 @@ class BlockMask {
   template <class F>
   static BlockMask where(Size queries, Size keys, const F& may_attend, Size batch = 1, Size heads = 1);
   /// From a mask (Tq, Tk), (B, Tq, Tk) or (B, …, Tq, Tk): a batch, heads on one axis or more, and pairs. Axes
-  /// of size 1 are repeated; a batch of 1, and heads of 1 in all, stand for any number. The last mask is
-  /// remembered, so layers that share one put it in tiles once.
+  /// of size 1 are repeated; a batch of 1, and heads of 1 in all, stand for any number. The mask keeps its
+  /// tiles, so layers and steps that share one put it in tiles once.
   static BlockMask from(const Mask& mask, Size queries, Size keys);
   /// The keys that are valid, of a batch row or of each of its queries.
   static BlockMask from(const ValidLengths& lengths, Size queries, Size keys);
@@ -69,8 +69,8 @@ class BlockMask {
 };
 
 /// Which pairs count, in any of the three ways to say it: in tiles, as a Mask that broadcasts to the scores,
-/// or as ValidLengths. Tiles are made once and kept by whoever holds them; the other two are put in tiles at
-/// each call (BlockMask::from remembers the last Mask).
+/// or as ValidLengths. It is put in tiles where tiles are wanted; a Mask keeps its own (BlockMask::from),
+/// lengths are put in tiles at each call.
 class AttendMask {
  public:
   /// All pairs.
@@ -79,6 +79,17 @@ class AttendMask {
   AttendMask(Mask mask) : mask_(std::move(mask)) {}
   AttendMask(ValidLengths lengths) : lengths_(std::move(lengths)) {}
 
+  bool defined() const { return mask_.defined() || lengths_.defined() || tiles_.defined(); }
+  /// Whether it was said in tiles.
+  bool in_tiles() const { return tiles_.defined(); }
+  /// As a mask that broadcasts to (batch, heads, Tq, Tk); undefined where all pairs count. Tiles of one batch and one
+  /// head give (Tq, Tk).
+  Mask mask(Size keys) const {
+    if (lengths_.defined()) return lengths_.mask(keys);
+    if (!tiles_.defined()) return mask_;
+    const Mask pairs = tiles_.mask();
+    return tiles_.batch() * tiles_.heads() == 1 ? pairs.reshape({tiles_.queries(), tiles_.keys()}) : pairs;
+  }
   /// For so many queries and keys; undefined where all pairs count.
   BlockMask tiled(Size queries, Size keys) const {
     return mask_.defined()      ? BlockMask::from(mask_, queries, keys)

@@ -12,6 +12,7 @@
 #include "core/ops/reduce.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/index.hpp"
 #include "core/tensor/random.hpp"
 
 namespace tapestry::detail {
@@ -223,9 +224,9 @@ class Checker {
   static GradcheckPlace place_of(const CheckTarget& target, Size index, double analytic, double numeric,
                                  double epsilon) {
     GradcheckPlace place{target.label, target.value.shape(), {}, analytic, numeric, epsilon, {}};
-    for (int axis = target.value.rank() - 1; index >= 0 && axis >= 0; --axis) {
-      place.index.insert(place.index.begin(), index % target.value.shape()[axis]);
-      index /= target.value.shape()[axis];
+    if (index >= 0) {
+      const Dims at = index_of(index, target.value.shape());
+      place.index.assign(at.begin(), at.end());
     }
     return place;
   }

@@ -28,20 +28,12 @@ std::string ops_of(const Tape& tape) {
   return names.empty() ? "a function that records nothing" : names;
 }
 
-Size offset_of(const Tensor& x, Size index) {
-  Size offset = 0;
-  for (int axis = x.rank() - 1; axis >= 0; --axis) {
-    offset += index % x.shape()[axis] * x.strides()[axis];
-    index /= x.shape()[axis];
-  }
-  return offset;
-}
-
 /// Puts the target at `h` along the line from where it was.
 void move(CheckTarget& target, const Path& line, double h) {
   double* data = target.value.mutable_data<double>();
   const auto put = [&](Size i, double by) {
-    data[offset_of(target.value, i)] = target.base[static_cast<std::size_t>(i)] + by;
+    data[offset_of(i, target.value.shape(), target.value.strides())] =
+        target.base[static_cast<std::size_t>(i)] + by;
   };
   if (line.index >= 0)
     put(line.index, h);

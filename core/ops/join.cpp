@@ -33,9 +33,7 @@ Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, CallS
   Dims shape = parts[0].shape();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     check_same_dtype(parts[0], parts[i], op, at);
-    bool fits = parts[i].rank() == shape.rank();
-    for (int a = 0; fits && a < shape.rank(); ++a) fits = a == axis || parts[i].shape()[a] == shape[a];
-    if (!fits)
+    if (!agree_but_for(axis, parts[i].shape(), shape))
       fail("[{}] part {} {} does not fit part 0 {}: all sizes but that of axis {} must agree ({}:{})", op, i,
            describe(parts[i]), describe(parts[0]), axis, at.file, at.line);
     shape[axis] += parts[i].shape()[axis];
@@ -174,9 +172,7 @@ namespace {
 
 /// Throws unless ids have the shape of x but for the axis, and point into it.
 void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op, CallSite at) {
-  bool fits = ids.rank() == x.rank();
-  for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || ids.shape()[a] == x.shape()[a];
-  if (!fits)
+  if (!agree_but_for(axis, ids.shape(), x.shape()))
     fail("[{}] ids of shape {} do not fit {}: all sizes but that of axis {} must agree ({}:{})", op,
          to_string(ids.shape()), describe(x), axis, at.file, at.line);
   check_ids(ids, x.shape()[axis], op, "places of the axis", at);

@@ -13,9 +13,21 @@ Ref<Buffer> Buffer::make(std::size_t bytes) {
 }
 
 void Buffer::destroy(Buffer* buffer) noexcept {
+  for (Kept* one = buffer->kept.load(std::memory_order_acquire); one;) {
+    const std::unique_ptr<Kept> gone(one);
+    one = gone->next;
+  }
   const std::size_t bytes = sizeof(Buffer) + buffer->bytes;
   buffer->~Buffer();
   simd::pool_release(buffer, bytes);
+}
+
+void Buffer::keep(std::unique_ptr<Kept> one) {
+  one->next = kept.load(std::memory_order_relaxed);
+  while (!kept.compare_exchange_weak(one->next, one.get(), std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+  }
+  one.release();
 }
 
 }  // namespace tapestry::detail

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace tapestry::detail {
@@ -76,18 +77,31 @@ class Ref {
   T* object_ = nullptr;
 };
 
+/// What was worked out from memory that never changes, such as a mask's tiles: kept beside it, freed with it.
+struct Kept {
+  Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  virtual ~Kept() = default;
+  Kept* next = nullptr;
+};
+
 /// Memory from the pool: this header, then `bytes` of data, 64-byte aligned. Views of it share `version`,
 /// which counts the writes made through assign().
 struct alignas(64) Buffer {
   RefCount refs;
   std::atomic<std::uint32_t> version{0};
   std::size_t bytes = 0;
+  std::atomic<Kept*> kept{nullptr};
 
   std::byte* data() { return reinterpret_cast<std::byte*>(this) + sizeof(Buffer); }
 
   /// Uninitialised memory.
   static Ref<Buffer> make(std::size_t bytes);
   static void destroy(Buffer* buffer) noexcept;
+
+  /// Any thread may keep something, and look through what was kept so far.
+  void keep(std::unique_ptr<Kept> one);
 };
 
 }  // namespace tapestry::detail

@@ -19,6 +19,13 @@ constexpr Dims index_of(Size place, const Dims& shape) {
   return index;
 }
 
+/// Whether two shapes agree in all axes but this one.
+constexpr bool agree_but_for(int axis, const Dims& a, const Dims& b) {
+  bool agree = a.rank() == b.rank();
+  for (int i = 0; agree && i < a.rank(); ++i) agree = i == axis || a[i] == b[i];
+  return agree;
+}
+
 /// Where a new axis of size 1 comes to stand among `rank` others: 0 … rank, from −rank − 1 … rank. Nothing
 /// for other numbers, or if there are kMaxRank axes already.
 constexpr std::optional<int> new_axis_of(int axis, int rank) {

@@ -32,6 +32,12 @@ class Array {
     return reinterpret_cast<const T*>(buffer_->data()) + offset_;
   }
   View<const T> view() const { return {data(), shape_, stride_}; }
+  /// The memory behind the values, which keeps what is worked out from them. Throws if there are no values.
+  Buffer& buffer() const {
+    if (!buffer_) [[unlikely]]
+      refuse_access();
+    return *buffer_;
+  }
   /// All values, in row-major order.
   std::vector<T> to_vector() const;
 

@@ -28,16 +28,13 @@ Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
 
 }  // namespace
 
-Mask AttentionMemory::pairs() const {
-  if (!tiles.defined()) return mask;
-  return tiles.mask().reshape({tiles.queries(), tiles.keys()});
-}
-
 AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Size>& rows) {
   const Indices ids(rows, {static_cast<Size>(rows.size())});
   return {embedding(memory.keys, ids), embedding(memory.values, ids),
-          rows_of(memory.mask, rows, memory.values.rank()),
-          rows_of(memory.live_queries, rows, memory.values.rank()), memory.tiles};
+          memory.mask.in_tiles()  // all rows share it
+              ? memory.mask
+              : rows_of(memory.mask.mask(memory.keys.size(-2)), rows, memory.values.rank()),
+          rows_of(memory.live_queries, rows, memory.values.rank())};
 }
 
 Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions options)
@@ -68,8 +65,7 @@ AttentionMemory Attention::prepare_kept(const Tensor& keys, const Tensor& values
                                         Size first) const {
   const Mask live_queries = mask.defined() ? live_queries_of(mask) : Mask{};
   check_strict(live_queries, mask, "mask");
-  return {
-      score_->prepare(positions_ ? positions_->rotate(keys, first) : keys), values, mask, live_queries, {}};
+  return {score_->prepare(positions_ ? positions_->rotate(keys, first) : keys), values, mask, live_queries};
 }
 
 AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
@@ -126,7 +122,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
     if (positions_) scores = with_order(scores, asking, pairs);
     return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1)).by_ops(scores, pairs) : scores;
   };
-  Mask mask = memory.pairs(), live_queries = memory.live_queries;
+  Mask mask = memory.mask.mask(memory.keys.size(-2)), live_queries = memory.live_queries;
   const ScoreState before = state;
   Tensor scores = score(live_queries, mask);
   if (const std::optional<Mask> rest = without_hidden(mask, scores)) {
@@ -172,7 +168,7 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query,
     if (options.score.defined()) return {};  // tiles take one
     options.score = (*score_mod_)(queries, keys);
   }
-  options.mask = memory.tiles.defined() ? memory.tiles : BlockMask::from(memory.mask, queries, keys);
+  options.mask = memory.mask;
   return options;
 }
 

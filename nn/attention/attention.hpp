@@ -55,16 +55,11 @@ struct AttentionMemory {
   Tensor keys;
   /// (…, Tk, d_v)
   Tensor values;
-  /// Broadcasts to (…, Tq, Tk); or none.
-  Mask mask;
+  /// Broadcasts to (…, Tq, Tk); or none. One that all rows of the batch share, such as a causal one, may be in
+  /// tiles, where it stays small.
+  AttendMask mask;
   /// (…, Tq, 1), only if some query may see no key.
   Mask live_queries;
-  /// Instead of `mask`, where all rows of the batch share one that leaves no query blind, such as a causal
-  /// one: in tiles it stays small.
-  BlockMask tiles = {};
-
-  /// `tiles` as a mask if there are any, else `mask`.
-  Mask pairs() const;
 };
 
 /// Row i of the result is row rows[i] of the memory: hypotheses of a search fork, finished ones leave.

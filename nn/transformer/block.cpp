@@ -84,7 +84,7 @@ Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const Att
     const bool causal = causal_ && words > 1;
     AttentionMemory own =
         self.prepare(in, in, causal && mask.defined() ? Mask::causal(words, words) & mask : mask);
-    if (causal && !mask.defined()) own.tiles = BlockMask::causal(words, words);
+    if (causal && !mask.defined()) own.mask = BlockMask::causal(words, words);
     return self.context(in, own);
   });
 }
@@ -97,7 +97,7 @@ Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache,
     const AttentionMemory added = self.prepare(in, in, Mask{}, first);
     cache.append(added.keys, added.values);
     AttentionMemory all{cache.keys(), cache.values(), {}, {}};
-    if (in.size(1) > 1) all.tiles = BlockMask::causal(in.size(1), cache.length());
+    if (in.size(1) > 1) all.mask = BlockMask::causal(in.size(1), cache.length());
     return self.context(in, all, first);
   });
 }

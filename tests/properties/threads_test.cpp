@@ -1,6 +1,7 @@
 // Tapes and threads: one active tape for each thread, and nothing shared but the pools.
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/core.hpp"
 #include "tests/catch.hpp"
@@ -27,6 +28,18 @@ TEST_CASE("two threads train two models", "[threads]") {
   second.join();
   CHECK(results[0] == Approx(3));
   CHECK(results[1] == Approx(-5));
+}
+
+TEST_CASE("two threads put one mask in tiles", "[threads]") {
+  for (int round = 0; round < 50; ++round) {
+    const Mask mask = Mask::from(70, 130, [&](Size i, Size j) { return (i * 7 + j * 3 + round) % 5 < 3; });
+    Mask seen[4];
+    std::vector<std::thread> threads;
+    for (Mask& one : seen)
+      threads.emplace_back([&] { one = BlockMask::from(mask.reshape({1, 70, 130}), 70, 130).mask(); });
+    for (std::thread& thread : threads) thread.join();
+    for (const Mask& one : seen) CHECK(one.to_vector() == mask.to_vector());
+  }
 }
 
 TEST_CASE("a tape belongs to its thread", "[threads]") {

@@ -104,7 +104,23 @@ TEST_CASE("block masks of batch rows and heads") {
   check_same(BlockMask::from(repeated, 50, 100), repeated, {2, 3, 50, 100});
 }
 
-TEST_CASE("the mask that is remembered is taken only for itself") {
+TEST_CASE("a mask keeps its tiles, whatever else is put in tiles meanwhile") {
+  const Mask one = mixed({60, 60}), other = !mixed({60, 60});
+  const auto* tiles = BlockMask::from(one, 60, 60).view().tiles;
+  const auto* others = BlockMask::from(other, 60, 60).view().tiles;
+  const Mask copy = one, heads = one.reshape({1, 1, 60, 60});
+  const auto* of_heads = BlockMask::from(heads, 60, 60).view().tiles;
+  CHECK(BlockMask::from(copy, 60, 60).view().tiles == tiles);
+  CHECK(BlockMask::from(other, 60, 60).view().tiles == others);
+  CHECK(BlockMask::from(one.reshape({1, 1, 60, 60}), 60, 60).view().tiles == of_heads);
+  // A mask that repeats along ever more keys keeps a few of them, and is right for all.
+  const Mask column = mixed({30, 1});
+  for (Size keys = 1; keys < 40; ++keys)
+    check_same(BlockMask::from(column, 30, keys), column.expand({30, keys}), {1, 1, 30, keys});
+  check_same(BlockMask::from(column, 30, 1), column, {1, 1, 30, 1});
+}
+
+TEST_CASE("the tiles that a mask keeps are taken only for itself") {
   // The same memory, read otherwise.
   const Mask square = mixed({60, 60});
   check_same(BlockMask::from(square, 60, 60), square, {1, 1, 60, 60});

@@ -87,7 +87,7 @@ TEST_CASE("the context alone, in tiles, is the pipeline's, and so are all gradie
       const auto memory = [&] {
         if (padded) return layer.prepare(x, x, ValidLengths{kLong, 60});
         AttentionMemory all = layer.prepare(x, x);
-        all.tiles = BlockMask::causal(kLong, kLong);
+        all.mask = BlockMask::causal(kLong, kLong);
         return all;
       };
       const auto in_tiles = run(layer, x, [&] { return layer.context(x, memory()); });
