@@ -21,7 +21,6 @@ using namespace tapestry::lesson01;
 namespace {
 
 // ---- 1. A tape with a pencil ------------------------------------------------------------------------------
-//
 // Each operation that runs is written down on a *tape*: its value, the lines on which its inputs stand, and
 // for each input the *local* derivative: how fast the value moves when this input alone moves. For a product
 // x·y that is y for the input x, and x for the input y. For a sum it is 1. Take x·y + x at x = 4, y = 2:
@@ -85,7 +84,6 @@ std::vector<double> walk_by_hand(const kit::Options& options, kit::Report& repor
 }
 
 // ---- 2. The library's tape, for tensors -------------------------------------------------------------------
-//
 // A *tensor* is an array with a shape; one number has the shape (). `variable` makes a leaf that asks for a
 // gradient; data asks for none. A `Tape` records while it lives. backward leaves gradients in each .grad().
 //
@@ -107,7 +105,6 @@ void walk_with_library(const std::vector<double>& by_hand, kit::Report& report) 
 }
 
 // ---- 3. One number, used many times -----------------------------------------------------------------------
-//
 // A tensor of shape (), or with an axis of size 1, is repeated until it fits another: *broadcasting*. Let w =
 // 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? Two lines of tape say it:
 // 10·1 comes back from the first use and 1·3 from the second. Now fifty uses, and a mean:
@@ -138,7 +135,6 @@ void fifty_uses(const Points& points, kit::Report& report) {
 //                  (12 16)                                                 (2 8)
 
 // ---- 4. A line through fifty noisy points -----------------------------------------------------------------
-//
 // Statistics has a formula for the line with the least squared error. Few models have one. *Gradient descent*
 // needs none: begin anywhere, and step against the gradient, again and again. A step is the gradient times η,
 // the *rate*: too small, and it takes for ever; too large, and it leaps over the valley and climbs beyond.
@@ -157,7 +153,6 @@ Fitted descend(const Points& points, std::int64_t steps) {
 }
 
 // ---- 5. The library's own loop ----------------------------------------------------------------------------
-//
 // The library's backward is our loop. It stands first in core/tape/backward.cpp:
 //
 //     for (std::size_t i = end; i-- > begin;) {

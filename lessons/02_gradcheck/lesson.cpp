@@ -26,7 +26,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. A difference with a pencil ------------------------------------------------------------------------
-//
 // A derivative says how far the output moves when the input moves a little. So move it by ε, and look: from
 // here to there, *forward*, (f(x + ε) − f(x)) / ε, or *central*, (f(x + ε) − f(x − ε)) / 2ε. For x³ at x = 1:
 //
@@ -65,7 +64,6 @@ void differences(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 2. The rule of softmax -------------------------------------------------------------------------------
-//
 // Softmax turns a row of scores into positive weights that add up to 1: y_i = e^{x_i} / S, where S = Σ_k
 // e^{x_k}. For the scores (log 3, 0) that is e^x = (3, 1), S = 4 and y = (0.75, 0.25).
 //
@@ -101,7 +99,6 @@ void rule_of_softmax(kit::Report& report) {
 }
 
 // ---- 3. Which numbers come in? ----------------------------------------------------------------------------
-//
 // A difference needs one number to look at, and softmax has many. So they are weighted with numbers c and
 // added up, L = Σ c ⊙ f(x). Such a c is called a *cotangent*. Backward with dy = c gives ∂L/∂x, and the
 // difference of L, where one number of x is moved at a time, must agree.
@@ -142,7 +139,6 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 4. Three ops, three bugs -----------------------------------------------------------------------------
-//
 // The library's gradcheck does the same for any number of arguments, and says what the difference looks like.
 // Two more ops have a bug each. Find it before you read on.
 

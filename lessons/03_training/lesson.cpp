@@ -27,7 +27,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. A loss with a pencil ------------------------------------------------------------------------------
-//
 // For a point a network gives one number for each class, a *logit*; softmax makes probabilities of them. The
 // *cross-entropy* is −log of the probability that the true class y got: 0 if that is 1, and without end as it
 // goes to 0. Take the logits z = (1, 0):
@@ -75,7 +74,6 @@ Tensor network_by_hand(const Network& of, const Tensor& x) {  // experiment.hpp 
 }
 
 // ---- 2. Two looks before training -------------------------------------------------------------------------
-//
 // The first look: the first loss is known beforehand. Set the last layer to zero. Then all logits are 0, each
 // of C classes gets 1/C, and the loss must be −log 1/C = log C: 0.6931 for two. If not, the number of classes
 // is wrong, or the loss adds up where it should average. (The layer still learns: the gradient of W₃ is
@@ -101,7 +99,6 @@ void two_looks(const Points& points, std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Three optimisers ----------------------------------------------------------------------------------
-//
 // After backward each weight w has its gradient g. *Stochastic gradient descent*, SGD (Robbins and Monro
 // 1951), is lesson 01's step, w ← w − η g, with a gradient that a batch drawn at random gives.
 //
@@ -153,7 +150,6 @@ void by_hand(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 4. Training ------------------------------------------------------------------------------------------
-//
 // The three start from the same weights and see the same batches. What counts is how many *other* points,
 // *held out* from training, they put on the right spiral. Guessing is right half of the time.
 

@@ -24,7 +24,6 @@ using namespace tapestry::lesson04;  // registers.hpp has load(), store(), multi
 namespace {
 
 // ---- 1. Lanes ---------------------------------------------------------------------------------------------
-//
 // A vector register holds several numbers beside each other, each in a *lane*: four floats with SSE, eight
 // with AVX2, sixteen with AVX-512. One instruction works on all lanes at once (SIMD: single instruction,
 // multiple data). The library xsimd gives such a register a C++ type, here called Vector. The instruction
@@ -32,7 +31,6 @@ namespace {
 // operations in each lane. Speeds are in GFLOP/s, billions of floating-point operations a second.
 
 // ---- 2. The peak of one core ------------------------------------------------------------------------------
-//
 // How many multiply-adds can one core do in a second? Take numbers that never leave their registers. If each
 // needs the result of the one before, s = s·f + t again and again, they form a *chain*. Take a processor with
 // eight lanes, where a multiply-add takes four *cycles* (ticks of its clock) until its result is there, but
@@ -63,7 +61,6 @@ void peak_of_one_core(Race& race, const kit::Options& options, kit::Report& repo
 }
 
 // ---- 3. A matrix product, four times ----------------------------------------------------------------------
-//
 // c = a·b for square matrices of n × n floats, row after row in memory: 2n³ operations on 3n² numbers.
 // *Caches* are small fast memories that keep what was used last. At n = 256 the second one (L2) of most
 // processors holds a matrix, the first (L1), faster still, a part of it.
@@ -142,7 +139,6 @@ void four_products(const Race& race, kit::Report& report) {
 }
 
 // ---- 4. What each waits for -------------------------------------------------------------------------------
-//
 // Williams, Waterman and Patterson (2009) put it in one picture. Across: the *arithmetic intensity*, how many
 // operations a program does with each byte that it loads or stores (Ilic, Pratas and Sousa 2014). Up: how
 // many it does a second. Two things limit that; *bandwidth* is how many bytes a second come:

@@ -31,7 +31,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Three measurements by hand ------------------------------------------------------------------------
-//
 // Somebody measured a quantity y at three places x, with an error each time. What is y at x = 2? The value
 // measured there may be wrong, so we ask its neighbours, too, and trust a near one more than a far one. Each
 // place gets a *score*, here minus half its squared distance from 2. Each score s makes a *weight*: e^s
@@ -80,7 +79,6 @@ void three_measurements(kit::Report& report) {
 }
 
 // ---- 2. Keys alone ----------------------------------------------------------------------------------------
-//
 // Now fifty measurements of the curve y = 2 sin x + x, from x = 0 to 5, each with an error of about half a
 // unit. We know the curve and use it to judge. The method sees only the fifty points.
 //
@@ -107,7 +105,6 @@ double keys_alone(const Points& points, kit::Report& report) {
 }
 
 // ---- 3. A query asks --------------------------------------------------------------------------------------
-//
 // Now the wish to read. The score of our example asks: −(q − k)² / 2σ². (Two statisticians, Nadaraya and
 // Watson, averaged so in 1964.) Multiply the square out, and it has three terms:
 //
@@ -136,7 +133,6 @@ void a_query_asks(const Points& points, kit::Report& report) {
 // answers, called the *context*, and the weights. (There all are vectors; our numbers are vectors of one.)
 
 // ---- 4. How near is near? ---------------------------------------------------------------------------------
-//
 // A small σ trusts the nearest point and its error. A large σ averages hills with valleys. So σ is learned,
 // by Adam: predict each measured point from the measured points, and make the mean squared error small.
 //

@@ -26,11 +26,9 @@ using namespace tapestry::lesson06;
 using kit::largest;  // the largest absolute value of a tensor: 0 where two agree to the last bit
 
 namespace {
-
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Two words by hand ---------------------------------------------------------------------------------
-//
 // A word is a vector x, and three matrices make its three roles from it:
 //
 //     q = W_Q x    what I ask        k = W_K x    what I offer        v = W_V x    what I give
@@ -106,7 +104,6 @@ void four_words(kit::Report& report) {
 }
 
 // ---- 2. je t' aime ----------------------------------------------------------------------------------------
-//
 // A dictionary finds a key or fails. Attention is a *soft* dictionary: it finds every key a little, and gives
 // the mixture. A translator that wrote "je t' aime" read "I love you" so; French puts "you" before the verb:
 //
@@ -130,7 +127,6 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 3. A rotation that nobody tells ----------------------------------------------------------------------
-//
 // Sixteen keys are random arrows of eight numbers, and behind each lies one of ten symbols. Who asks for key
 // k does not say k but R k, where R is a rotation of all eight axes. The model sees the right symbol
 // afterwards, never R and never which key was meant. Its layer is attend(), written with nn/ in
@@ -195,7 +191,6 @@ void lesson(const kit::Options& options, kit::Report& report) {
   with_nn(options.seed, report);
   retrieval(options, report);
 }
-
 }  // namespace
 
 int main(int argc, char** argv) {

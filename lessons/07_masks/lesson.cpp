@@ -23,7 +23,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. One hidden key by hand ----------------------------------------------------------------------------
-//
 // A query scores three keys with 1, 0 and 3, and the third is padding. With a pencil: e¹ is 2.718, e⁰ is 1,
 // e³ is 20.086. There are two ways to leave the third key out.
 //
@@ -64,7 +63,6 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. The masks -----------------------------------------------------------------------------------------
-//
 // A mask broadcasts to the scores, (…, queries, keys). With & both must allow, with | one is enough, ! turns
 // it round. Where there are fewer queries than keys, a causal mask is aligned at the bottom right: the last
 // query sees all keys.
@@ -79,7 +77,6 @@ void the_masks(const kit::Options& options) {
 }
 
 // ---- 3. Masking the scores is not enough ------------------------------------------------------------------
-//
 // A context is Σ_j α_j v_j, and padding has α_j = 0. But padding may hold NaN, from a log or unset memory.
 
 /// q (…, Tq, d), k (…, Tk, d), v (…, Tk, d_v), mask (…, Tq, Tk) → (…, Tq, d_v)
@@ -113,7 +110,6 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 4. The clinic: one sound attention, seven broken ones ------------------------------------------------
-//
 // A string is a row of pairs (key, value), and in one string a key always has the same value. At each place
 // the model is told the key of the *next* pair, and says its value, from the pairs up to here:
 //
@@ -155,7 +151,6 @@ void the_clinic(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 5. The checks that catch them ------------------------------------------------------------------------
-//
 // None of these checks (checks.cpp) trains. One of their three strings is empty.
 //
 //     alone       a string alone gets what it gets in a batch

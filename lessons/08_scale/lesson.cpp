@@ -25,7 +25,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. How large is q·k? ---------------------------------------------------------------------------------
-//
 // Let each number of q and k be +1 or −1, by chance. Then so is each product q_i k_i. With a pencil: for d =
 // 2 the sum q·k is −2, 0, 0 or 2, with mean 0 and variance (4 + 0 + 0 + 4) / 4 = 2. For d = 4 it is −4 once,
 // −2 four times, 0 six times, 2 four times, 4 once: variance (16 + 4·4 + 0 + 4·4 + 16) / 16 = 4. In general
@@ -69,7 +68,6 @@ void how_large(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. What a softmax lets through -----------------------------------------------------------------------
-//
 // Two keys with scores 4 and 0 get the weights 0.982 and 0.018. With 2 and 0 they get 0.881 and 0.119. Lesson
 // 02 derived ∂α_i/∂s_j = α_i (1{i = j} − α_j). For two keys with weights a and 1 − a the four entries of this
 // matrix J have the size a (1 − a): 0.018 and 0.105. Whatever the loss has to say, the scores hear only J
@@ -105,7 +103,6 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
 // The median of dot falls from 0.302 to 0.080, 0.0028 and 3.6e-6. Scaled stays at 0.347.
 
 // ---- 3. Training at every width ---------------------------------------------------------------------------
-//
 // Is that so bad? Adam divides gradients by their usual size. The task is a lookup: ten of 32 symbols are the
 // keys of a question, behind each stands one of ten answers, and the query is one of the ten. Each symbol has
 // a learned vector as a query and another as a key; their first numbers are standard normal. The table shows
@@ -131,7 +128,6 @@ std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& r
 }
 
 // ---- 4. What √d is worth ----------------------------------------------------------------------------------
-//
 // Can one do without √d?
 //
 //     a learned factor    the score is e^w q·k. The number w is learned, and begins at 0, so e^w at 1
@@ -166,7 +162,6 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
 // worth.
 
 // ---- 5. What additive attention costs ---------------------------------------------------------------------
-//
 // The additive score needs no factor. Why is dot used nearly everywhere? Dot is one matrix product, 2 Tq Tk d
 // operations of the kind that lesson 04 made fast. Additive with d hidden units computes Tq · Tk · d times a
 // tanh, which plain ops keep for backward. nn/'s score computes it again, and saves memory, not time.

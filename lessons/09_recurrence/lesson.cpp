@@ -1,6 +1,6 @@
 // 09 recurrence: a state carries the past, and forgets
 //
-// 20 minutes to read, 20 seconds to run. Needs gradients and training (01 to 03) and masks (07). Afterwards
+// 20 minutes to read, 20 seconds to run. Needs lessons 01 to 03 (gradients, training) and 07 (masks). Afterwards
 // you can write three recurrent cells, keep padding out of them, and say what a symbol far back still counts.
 //
 // The oldest way to read a sentence of any length: read one symbol at a time and keep a *state*, a vector
@@ -21,7 +21,6 @@ using namespace tapestry::lesson09;
 namespace {
 
 // ---- 1. One unit by hand ----------------------------------------------------------------------------------
-//
 // Let symbol and state be one number each, and h' = tanh(x + 0.5 h) the next state. It reads 1, 0, 0:
 //
 //     h₁ = tanh(1) = 0.762      h₂ = tanh(0.5 h₁) = 0.363      h₃ = tanh(0.5 h₂) = 0.180
@@ -50,7 +49,6 @@ void one_unit(kit::Report& report) {
 }
 
 // ---- 2. Three cells, and padding --------------------------------------------------------------------------
-//
 // A cell has two matrices, W for the symbol's vector x (B, in) and U for the state h (B, H), each with a
 // bias; its G parts stand one below the other, as in nn/.
 
@@ -124,7 +122,6 @@ Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, cons
 // nn/'s layer Recurrent runs a cell over whole strings. Here each one of ours is compared with it.
 
 // ---- 3. What is left of a symbol before training ----------------------------------------------------------
-//
 // The task: forty-one random symbols of ten kinds come in, and at the end the model must name the *first*.
 // Each cell has its *usual* start, small random numbers, and another one. The gate that keeps the past, f in
 // the LSTM and z in the GRU, gets the bias 3: σ(3) = 0.95, and forty steps leave 0.14. The plain cell has no
@@ -145,7 +142,6 @@ void before_training(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 4. Naming the first symbol after forty more ----------------------------------------------------------
-//
 // Each falling line is a past that fades: the last symbols count, whatever they say (*recency*). With *mixed
 // lengths* a training string has none to forty symbols of noise. The test always has forty.
 

@@ -22,7 +22,6 @@ using namespace tapestry::lesson10;
 namespace {
 
 // ---- 1. A string in one number ----------------------------------------------------------------------------
-//
 // Take the digits 0 … 9 as letters, and one number h as the whole state:
 //
 //     read x:      h ← 10 h + x             from h = 0
@@ -41,7 +40,6 @@ void one_number(kit::Report& report) {
 }
 
 // ---- 2. Encoder, code, decoder ----------------------------------------------------------------------------
-//
 // The nets must learn a way of their own. Both are GRUs, lesson 09's, from here on kit::gru_step(input,
 // state, weights). x and e are *embeddings*: rows of a table that has a learned vector for each symbol.
 // Below, ByHand has a function for each line:
@@ -127,7 +125,6 @@ void model_by_hand(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Three ways to count -------------------------------------------------------------------------------
-//
 // The task: write random strings of 4 to 24 letters backwards. Success can be counted in three ways: letters
 // that are right under teacher forcing, letters that are right in free decoding, and whole strings in free
 // decoding, <end> included (*exact match*).
@@ -167,7 +164,6 @@ std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report
 // free decoding a mistake is fed, as never in training. Lesson 14 comes back to that.)
 
 // ---- 4. A wider code --------------------------------------------------------------------------------------
-//
 // So widen the code: 32, 64, 128 and 256 units, each time with about four times the weights in the GRUs. How
 // long may a string be before half of them go wrong?
 
@@ -195,7 +191,6 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A wider code");
   wider(counted, options, report);
 }
-
 }  // namespace
 
 int main(int argc, char** argv) {

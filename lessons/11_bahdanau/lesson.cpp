@@ -24,7 +24,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. One look by hand ----------------------------------------------------------------------------------
-//
 // The decoder's state s (d_s numbers) is the query. Each state h_j of the encoder (d_h numbers) is a key, and
 // also the value that is read. In lesson 06 a score was a product q·k. Here it is what a small network with
 // one hidden layer of U units says about the two together, the *additive* score:
@@ -78,7 +77,6 @@ void one_look(kit::Report& report) {
 }
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------
-//
 // First the *old* state s_{t−1} asks. What was read goes into lesson 10's GRU, beside e_t, the embedding of
 // the letter that was written last:
 //
@@ -118,7 +116,6 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. All states against one vector ---------------------------------------------------------------------
-//
 // The task is lesson 10's: write a string of 4 to 24 letters backwards. Of the 10⁴ strings of four letters
 // training shows a good part, but from six letters on nearly every string of the test is a new one.
 //
@@ -155,7 +152,6 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
 // compared with all T states of the encoder, T² scores in all. (Bahdanau's figure 2 shows two such curves.)
 
 // ---- 4. Where it looked -----------------------------------------------------------------------------------
-//
 // The weights α of all steps, one row for each letter written, make the *alignment* of source and answer.
 
 void alignment(Reverser& model, const kit::Options& options, kit::Report& report) {
@@ -195,7 +191,6 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Where it looked");
   alignment(*looking.model, options, report);
 }
-
 }  // namespace
 
 int main(int argc, char** argv) {

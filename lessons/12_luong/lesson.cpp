@@ -24,7 +24,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Five scores ---------------------------------------------------------------------------------------
-//
 // A score says how well key k_j answers query q. Mask, softmax and weighted sum stay as they were:
 //
 //     dot               q · k_j                     no weights; q and k equally wide
@@ -72,7 +71,6 @@ void three_scores(kit::Report& report) {
 }
 
 // ---- 2. Step, then attend ---------------------------------------------------------------------------------
-//
 // In Luong's order the GRU steps first, and the *new* state h_t is the query. e_t embeds the word that goes
 // in; the encoder's states h̄_j are keys and values at once, as in lesson 11:
 //
@@ -106,7 +104,6 @@ void one_step(Kind kind, std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. The line that makes it Bahdanau's -----------------------------------------------------------------
-//
 // The task is to look up. The source is a list of pairs, a letter and its digit. Then the letters come once
 // more, in any order, and for each the decoder writes its digit:
 //
@@ -133,7 +130,6 @@ Result which_state_asks(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 4. What is fed back ----------------------------------------------------------------------------------
-//
 // Without input feeding what was read at step t goes into the answer and is gone: h_{t+1} never hears of it.
 // (In a translator the word that was written comes back.) On a *trail* each letter stands for another one,
 // given as a capital, and only the first question is asked aloud:
@@ -155,7 +151,6 @@ void fed_back(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 5. The table of scores -------------------------------------------------------------------------------
-//
 // All scores in the same decoder, without input feeding. One is lesson 08's: in place of an additive score it
 // is one line, `.score = scaled_dot()`. That is the homework of many courses, and where d_q ≠ d_k it fails:
 // additive bears two widths, a product does not. There, take general.

@@ -23,7 +23,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. A window by hand ----------------------------------------------------------------------------------
-//
 // Places count from 0: keys j = 0 … S − 1, queries t = 0, 1, … In *local-m* (monotonic) p_t = t. In *local-p*
 // (predictive) the decoder's state h_t says where to look, as a share of the source's length S:
 //
@@ -105,7 +104,6 @@ void compare(const char* name, const Local& local, std::uint64_t seed, kit::Repo
 }
 
 // ---- 2. Where there is no derivative ----------------------------------------------------------------------
-//
 // When p_t moves to the right, keys enter the window at the right and leave it at the left.
 
 void the_edge(std::uint64_t seed, kit::Report& report) {
@@ -131,7 +129,6 @@ void the_edge(std::uint64_t seed, kit::Report& report) {
 // p is a tenth of a place from the next edge. Training hardly ever meets a p_t that stands exactly on one.
 
 // ---- 3. Neighbours ----------------------------------------------------------------------------------------
-//
 // What is a window good for? The source is a row of digits, and answer t is the sum of digits t − 1, t and
 // t + 1, modulo 10. Keys and values are the digits' embeddings alone; no encoder mixes neighbours in. The
 // decoder is lesson 12's. It hears the same "tick" at every step, so all it can do is count.
@@ -152,7 +149,6 @@ void neighbours(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 4. A text in which every letter is doubled -----------------------------------------------------------
-//
 // Now the source is "kkeeyyss", and the answer is "keys". Letter t stands at the places 2t and 2t + 1. All
 // that the decoder is told of the source, at its start, is how long it is.
 

@@ -23,7 +23,6 @@ using namespace tapestry::lesson14;
 namespace {
 
 // ---- 1. A coin for every word -----------------------------------------------------------------------------
-//
 // A poor decoder, for a pencil: fed a digit it writes the next one, and after <start> a 3. It is to write
 // 2 0 2 6. A coin is a random number from 0 to 1. Where it falls below the *forcing ratio*, the right word
 // goes in; elsewhere the one that was written:
@@ -108,7 +107,6 @@ void check_writing(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. Three ratios --------------------------------------------------------------------------------------
-//
 // The task: "21st of november 2026" → 2026-11-21, in any of ten forms (the day before the month where both
 // are numbers) and the hundred years from 1970, after up to twenty stray letters and signs: no part of a date
 // has a fixed place. One day in ten is kept out of training: whoever learns days by heart fails on those.
@@ -135,7 +133,6 @@ std::vector<Trained> three_ratios(const Dates& test, const kit::Options& options
 }
 
 // ---- 3. One wrong digit -----------------------------------------------------------------------------------
-//
 // In the end all three make hardly a mistake, and so are hardly fed one. What did the coins buy? Put one
 // wrong digit into the input, let the decoder go on alone, and count the dates whose rest is right.
 
@@ -162,7 +159,6 @@ void wrong_digits(const std::vector<Trained>& all, const Dates& test, const kit:
 // at ratio 1 is cheaper, too: what needs no recurrence is one product for the whole sequence.)
 
 // ---- 4. Where it looked -----------------------------------------------------------------------------------
-//
 // Nobody told the model which characters are the year, and nowhere does "november" say 11.
 
 void where_it_looked(const Trained& trained, const Dates& test, const kit::Options& options,
@@ -195,7 +191,6 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Where it looked");
   where_it_looked(all.front(), test, options, report);
 }
-
 }  // namespace
 
 int main(int argc, char** argv) {

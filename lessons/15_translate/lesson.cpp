@@ -17,7 +17,6 @@
 namespace tapestry::lesson15 {
 
 // ---- 1. Beam search ---------------------------------------------------------------------------------------
-//
 // A decoder gives probabilities for the *next* word, given those before. To take the likeliest each time is
 // called *greedy*. Here is a table in place of a network: what follows each word, and how probably.
 //
@@ -74,7 +73,6 @@ void show_beam(kit::Report& report) {
 }
 
 // ---- 2. BLEU ----------------------------------------------------------------------------------------------
-//
 // Many translations are right, so exact match is too strict. BLEU (Papineni et al. 2002) counts runs of 1, 2,
 // 3 and 4 words. p_n is the share of the output's runs of n words that stand in the reference as well; but
 // each run there can be used up. Of "la la la" for "la maison rouge" one "la" counts, p_1 = 1/3: *clipping*.
@@ -125,7 +123,6 @@ void show_bleu(kit::Report& report) {
 }
 
 // ---- 3. Words that are in no dictionary -------------------------------------------------------------------
-//
 // A word outside the dictionary, a name above all, is read as <unk>, and what the model learns to write for
 // it is <unk>. But it looked somewhere while it wrote it: copy the word there (Luong, Sutskever, Le, Vinyals
 // and Zaremba 2015; Jean, Cho, Memisevic and Bengio 2015). Without attention <unk> stays.
@@ -143,7 +140,6 @@ Translations copy_unknown(Translations translations) {
   return translations;
 }
 // ---- 4. Training ------------------------------------------------------------------------------------------
-//
 // The grammar's training text holds out some pairs of adjective and noun; its dictionaries have no names. The
 // second translator has no attention: it gets the encoder's two ends at each step, lesson 11's one vector.
 // How large is a real one? Take 300 numbers for a word, states of 500 and 10,000 words. A plain RNN's cell
@@ -151,13 +147,11 @@ Translations copy_unknown(Translations translations) {
 // 10,000 words: 12.5 times as many weights, and still 4.2 times as many as a GRU's.
 
 // ---- 5. New sentences -------------------------------------------------------------------------------------
-//
 // Each sentence of the grammar has one right translation, so exact match judges it. An adjective and its noun
 // *cross* if French turns them round and each looked at its own word, as in the picture below: "the zone of
 // international control" → "la zone de contrôle international". Nobody told it about adjectives.
 
 // ---- 6. The length of the sentence ------------------------------------------------------------------------
-//
 // BLEU against the length of the source (Bahdanau, Cho and Bengio 2015, figure 2). Long sentences are two or
 // three joined; some are in the grammar's training text, for both translators (--joined 0: none).
 

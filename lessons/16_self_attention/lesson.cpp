@@ -24,7 +24,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Two words, four steps -----------------------------------------------------------------------------
-//
 // Each word is a vector a_i of d numbers. What comes out for it, b_i, takes four steps:
 //
 //     1  roles       q_i = W_Q a_i,  k_j = W_K a_j,  v_j = W_V a_j      for all words j, word i included
@@ -83,7 +82,6 @@ void two_words(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. Agreement -----------------------------------------------------------------------------------------
-//
 // Now the layer learns something. The second word is covered: "see _ girl run" is to be filled with "that",
 // "see _ girls run" with "those". There are 128 such sentences of four verbs, eight nouns and four verbs, and
 // a quarter of them is kept for the test. The answer is a linear layer of b₂. What stands at the gap is
@@ -131,7 +129,6 @@ void no_order(std::uint64_t seed, kit::Report& report) {
 // permutations. "dog bites man" is "man bites dog" to it, until lesson 17 tells places. A GRU is not.
 
 // ---- 4. Tokens that find their like -----------------------------------------------------------------------
-//
 // Twenty-four tokens of 32 kinds, drawn at random: mark those whose kind occurs *exactly twice*. Each token
 // must look for its like anywhere, and count. Always saying "no" is right for about 64 % of them. A small
 // network reads [a; b], what a token is and what it has read. For comparison, a plain RNN and a GRU in both
@@ -166,7 +163,6 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
 // 0.708 for c = 3, of which each gets 0.236; see the run's figures. Were β large, both would be near 1.
 
 // ---- 5. What it costs -------------------------------------------------------------------------------------
-//
 // n words of width d make n² scores and n² parts of mixtures, each of d products, and 3 n d² for the roles:
 // 2 n² d + 3 n d². A GRU makes 6 n d², six products with d × d at each step. They are equal where 2 n = 3 d,
 // for d = 64 at 96 words. The clock need not agree: a GRU's steps wait for each other, and self-attention's

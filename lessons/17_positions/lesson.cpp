@@ -22,7 +22,6 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. A place as a vector -------------------------------------------------------------------------------
-//
 // The simplest way to say "fifth" is a vector for it, *added* to the word. It can be learned, a row of a
 // table for each place. Or it can be a formula (Vaswani et al. 2017): d / 2 hands of a clock. Hand i turns by
 // ω_i from place to place, and is told by its sine and its cosine:
@@ -71,7 +70,6 @@ void as_a_vector(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 2. A distance for each pair --------------------------------------------------------------------------
-//
 // Often it matters how far away a word stands, not where. So tell query i and key j their distance j − i:
 //
 //     Shaw      s_ij = q_i · (k_j + a^K_{j−i}) / √d,   c_i = Σ_j α_ij (v_j + a^V_{j−i})
@@ -113,7 +111,6 @@ Tensor attend_by_hand(const Tensor& x, const Head& head) {  // (B, n, d), one he
 }
 
 // ---- 3. Two tasks, eight models ---------------------------------------------------------------------------
-//
 // Sixteen random symbols of 64 kinds come in, and at each place one of them is to be named:
 //
 //     reverse    at place t the symbol of place n − 1 − t        absolute: where you stand says where to look

@@ -22,7 +22,6 @@ using namespace tapestry::lesson18;
 namespace {
 
 // ---- 1. Two heads with a pencil ---------------------------------------------------------------------------
-//
 // Two tokens offer the keys k₁ = (1 0 1 0) and k₂ = (0 1 0 1). Their values are the same numbers. One token
 // asks with q = (4 0 0 4). Scores are q · k / √d as in lesson 08, with d = 4:
 //
@@ -66,7 +65,6 @@ void pencil(kit::Report& report) {
 }
 
 // ---- 2. Split, attend, merge ------------------------------------------------------------------------------
-//
 // In the layer of Vaswani and others (2017) every head has projections of its own, and one more matrix brings
 // their results back to the layer's width:
 //
@@ -112,7 +110,6 @@ void split_and_merge(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Two questions at once -----------------------------------------------------------------------------
-//
 // A list has twelve tokens, each a key (one of 32) and a digit. Then one token asks for two keys, in this
 // order, and the answer is both digits, in this order:
 //
@@ -137,7 +134,6 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
 // learn a part of the task, without any error: so such a bug lives long.
 
 // ---- 4. Which head did what -------------------------------------------------------------------------------
-//
 // Nobody told a head which question is its own. Weights show where it looked, not whether it mattered (lesson
 // 11). To know that, take it out. W^O is H blocks side by side, so the result is a sum over heads, Σ_i head_i
 // W_i^Oᵀ, and with zeros for W_i^O head i is gone. Nothing is trained again.
@@ -152,7 +148,6 @@ void take_heads_out(const Compared& compared, const kit::Options& options, kit::
 }
 
 // ---- 5. Sharing keys --------------------------------------------------------------------------------------
-//
 // A model that writes keeps the keys and values of all tokens so far (its *cache*, lesson 20) and reads them
 // all for every new one. Queries are used once. So there may be only G heads of keys and values, and H / G
 // neighbouring heads of queries share one (serve(), in part 2). 1 < G < H is *grouped-query* attention

@@ -22,7 +22,6 @@ using namespace tapestry::lesson19;
 namespace {
 
 // ---- 1. A norm with a pencil ------------------------------------------------------------------------------
-//
 // A *layer norm* (Ba, Kiros and Hinton 2016) brings the d numbers of each token to mean 0 and variance 1:
 //
 //     μ = mean of x     σ = √(mean of (x − μ)² + ε)     x̂ = (x − μ) / σ     norm(x) = γ ⊙ x̂ + β
@@ -74,7 +73,6 @@ void pencil(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. A block, part by part -----------------------------------------------------------------------------
-//
 // First come lesson 18's heads, in which tokens look at each other. Then the *feed-forward*, for each token
 // by itself: two linear layers with a relu between (here from 32 numbers to 64 and back). A *residual* adds
 // what a part makes to what went in: the part has to find only what should change. For the norm there are two
@@ -106,7 +104,6 @@ Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts
 }
 
 // ---- 3. Follow a pointer twice ----------------------------------------------------------------------------
-//
 // Ten cards lie in a row. Each shows a digit and the number of a card, and no two show the same number. For
 // each card there are three questions:
 //
@@ -127,7 +124,6 @@ void pointers(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 4. What each part brings -----------------------------------------------------------------------------
-//
 // Now two blocks, and eight, which is more than the task needs. Parts are added one at a time, and then one
 // is taken out of the whole. All are trained alike.
 
@@ -146,7 +142,6 @@ void parts(const kit::Options& options, kit::Report& report) {
 // sums the whole fails as well, at this learning rate.
 
 // ---- 5. What residuals keep -------------------------------------------------------------------------------
-//
 // Averages of averages are all alike: without residuals the ten cards become one and the same vector (Dong,
 // Cordonnier and Loukas 2021). From there on it does not matter where one looks, so queries and keys get no
 // gradient. Measured before training, in f64: how *unlike* the ten tokens are after each block, |x − their
@@ -163,7 +158,6 @@ void depth(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 6. What norms allow ----------------------------------------------------------------------------------
-//
 // Such a gradient holds for tiny steps only: a small change at the bottom changes everything above. Until
 // here kit::train let the rate rise slowly and cut long gradients, which helps. Now Adam has neither, and we
 // look for the largest rate that learns; without norms for a small one, too, with more steps. (With post, a

@@ -24,7 +24,6 @@ using namespace tapestry::lesson20;
 namespace {
 
 // ---- 1. A table of pairs ----------------------------------------------------------------------------------
-//
 // A *bigram* model knows how often b follows a, and nothing else. In "abracadabra" an a is followed by b, c,
 // d and b. So it says after an a: b with 2/4, c with 1/4, d with 1/4. What it pays for these four places:
 //
@@ -39,7 +38,6 @@ void pencil(kit::Report& report) {
 }
 
 // ---- 2. A GPT from plain ops ------------------------------------------------------------------------------
-//
 // To see further back, take lesson 19's blocks with lesson 07's causal mask: place i sees the places j ≤ i.
 // So one pass over T tokens answers T questions: what comes after the first, after two, …
 
@@ -80,7 +78,6 @@ Tensor gpt_by_hand(const Weights& w, const Tensor& out, Size layers, Size heads,
 }
 
 // ---- 3. Part by part --------------------------------------------------------------------------------------
-//
 // The task is a text, too: four to eight digits, "=", the same digits sorted.
 //
 //     3 1 4 1 5 9 2 6 = 1 1 2 3 4 5 6 9
@@ -107,7 +104,6 @@ void part_by_part(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 4. Remember keys and values --------------------------------------------------------------------------
-//
 // No place looks ahead, so keys and values of old places cannot change when a token is added. Keep them (the
 // *KV cache*): a new token costs one query, key and value, in place of T. What grows is the look back:
 
@@ -126,7 +122,6 @@ Tensor head_with_cache(const Tensor& x, const Tensor& w_q, const Tensor& w_k, co
 }
 
 // ---- 5. Choosing from what it predicts --------------------------------------------------------------------
-//
 // Sorting has one right answer. A story has many, so draw:
 //
 //     temperature τ    from softmax(logits / τ): below 1 bolder on the likely, above 1 wilder
@@ -146,7 +141,6 @@ Shares choose_from(const Shares& shares, double temperature, Size top_k) {
 }
 
 // ---- 6. A real text ---------------------------------------------------------------------------------------
-//
 // Here is one: sentences of this very course, character by character. A small GPT with lesson 17's rotary
 // positions trains on the first nine tenths. It has more weights than the text has characters.
 

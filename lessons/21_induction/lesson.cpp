@@ -23,7 +23,6 @@ using namespace tapestry::lesson21;
 namespace {
 
 // ---- 1. Two heads with a pencil ---------------------------------------------------------------------------
-//
 // "d a f d": what comes next? Who finds the earlier d and steps one to the right says a. One attention can't:
 // looking for d finds d, and reads d there. Two can:
 //
@@ -59,7 +58,6 @@ void pencil(kit::Report& report) {
 }
 
 // ---- 2. Attention alone -----------------------------------------------------------------------------------
-//
 // To see the mechanism bare, leave out all that it does not need: feed-forward, norms, biases. What is left
 // is a sum, the *residual stream*: x begins as the symbols' vectors, and each head h adds its part:
 //
@@ -95,7 +93,6 @@ Tensor by_hand(const AttentionOnly& model, const Indices& ids, const Instead& in
 }
 
 // ---- 3. One layer against two -----------------------------------------------------------------------------
-//
 // A sequence of 64 places is a *round*, 8 to 24 of 32 symbols in random order, and the same round again and
 // again. The first round is noise. From the second symbol of the second round on (*the repeat*) everything
 // can be known, and the loss counts these places alone. Nothing can be learned by heart.
@@ -115,14 +112,12 @@ void one_against_two(Trained& trained, const kit::Options& options, kit::Report&
 }
 
 // ---- 4. What heads look at --------------------------------------------------------------------------------
-//
 // Two numbers say what a head does. Its *induction score* is the weight that it puts, in the repeat, on
 // places right after an earlier copy of the present symbol. Its *previous-token score* is the weight on the
 // place before. The loss asked for neither. Compare their curves with that of the loss. In the map, an
 // induction head makes stripes: from each symbol of the repeat one place right of its copies.
 
 // ---- 5. Take heads out ------------------------------------------------------------------------------------
-//
 // A map shows what a head looks at, not that the answer depends on it (lesson 11). To know the cause, take
 // away what the head knows, and nothing else. Zeros in its place would be something that the rest has never
 // met. So it says its mean over all sequences and places: nothing of this sequence is left in it.
@@ -145,7 +140,6 @@ Size note_taker(const Trained& trained, const Looked& looked, const kit::Options
 }
 
 // ---- 6. Change what one head looks at ---------------------------------------------------------------------
-//
 // If the note-taker's job is to look one place back, a pattern that does exactly this must do in its place,
 // though it was never trained. Such a change of one inner value is a *patch*. And a wrong pattern must give
 // the very mistake that the mechanism foretells. Every weight stays as it was.

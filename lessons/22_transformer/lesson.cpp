@@ -22,7 +22,6 @@ using namespace tapestry::lesson22;
 namespace {
 
 // ---- 1. A word that asks another sentence -----------------------------------------------------------------
-//
 // In *self-attention* queries, keys and values come from one sequence. In *cross-attention* the queries come
 // from one, keys and values from another: here the words that are written ask the words that were read. With
 // a pencil, one head and no matrices: the word y asks two states of the source, x₁ and x₂.
@@ -43,7 +42,6 @@ void one_word(kit::Report& report) {
 }
 
 // ---- 2. Both blocks from ops ------------------------------------------------------------------------------
-//
 // Two stacks, then: the *encoder* reads the source x, the *decoder* writes y. attend(who asks, who answers)
 // is lesson 18's attention with many heads, and every part reads a normed input, as in lesson 19:
 //
@@ -103,14 +101,12 @@ void build(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Label smoothing -----------------------------------------------------------------------------------
-//
 // Cross-entropy wants the right word's probability to be 1, so its logit to grow for ever. *Smoothing*
 // (Szegedy et al. 2016) wants t: 1 − ε + ε/V for the right one of V words, and ε/V for each other. By lesson
 // 03 the gradient for the logits is p − t, so the loss is least where p = t: with ε = 0.1 and 100 words at
 // 0.901. Being surer than that costs again. It is an option of cross_entropy(), .smoothing.
 
 // ---- 4. Warm-up -------------------------------------------------------------------------------------------
-//
 // Adam (lesson 03) divides a mean of gradients by the root of a mean of squares. After one gradient g both
 // know g alone: the step is g / √g², a full learning rate, however small g is. Then let the second batch want
 // the opposite, −g. The mean is 0.9 · 0.1 g − 0.1 g = −0.01 g (0.9 is β₁), corrected by 1 − 0.9² = 0.19, so
@@ -133,7 +129,6 @@ void warm_up(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 5. A translator, and another decoder -----------------------------------------------------------------
-//
 // Now two translators learn the grammar of lesson 15, in which some pairs of adjective and noun never occur.
 // Their encoders are alike. One has the decoder above; the other has lesson 11's, whose state asks what this
 // encoder read: to an attention states are states. (With --data one learns real text: --help.)
@@ -149,7 +144,6 @@ Outcome two_decoders(const kit::Options& options, const Settings& settings, kit:
 }
 
 // ---- 6. Names that must be kept ---------------------------------------------------------------------------
-//
 // Who translates a manual may call a part by one of several names, but must then stay with it. So here: a
 // source is 24 things of 12 kinds with 4 names each. At first any of them will do; from then on it has to be
 // the same, and which one does not stand in the source, but in what was written. Both decoders learn equally
@@ -167,7 +161,6 @@ void names(const kit::TransformerPlan& plan, const kit::Options& options, kit::R
 // training no word waits for the one before; whether that is faster, your machine says in the table above.
 
 // ---- 7. Every head of every layer -------------------------------------------------------------------------
-//
 // A recurrent decoder looks once a word, a transformer with every head of every layer. Do they agree?
 
 // What to remember. Cross-attention: who writes asks, who was read answers, without a causal mask. Warm up:

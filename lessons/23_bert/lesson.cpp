@@ -20,7 +20,6 @@ using namespace tapestry::lesson23;
 namespace {
 
 // ---- 1. Hiding words --------------------------------------------------------------------------------------
-//
 // BERT, short for bidirectional encoder representations from transformers (Devlin et al. 2019), gets a text
 // in which words are hidden, and must name them: *masked* language modelling. With two words of four hidden:
 //
@@ -67,7 +66,6 @@ void hiding(const Dictionary& dictionary, const kit::Options& options, kit::Repo
 }
 
 // ---- 2. The head that fills them in -----------------------------------------------------------------------
-//
 // An encoder turns the words (B, T) into states (B, T, width), each of which has seen the words on both
 // sides. Besides its place each word gets a vector for its *segment*, the half in which it stands. On top is
 // a *head* (the word has two meanings: a head of attention, and this, what a task puts on an encoder):
@@ -98,7 +96,6 @@ Tensor loss_by_hand(const Tensor& states, const MaskedModel& m, const Indices& a
 // cross_entropy() does the same if it is told to ignore kNone. In model.hpp stands the whole model of nn/.
 
 // ---- 3. Pretraining ---------------------------------------------------------------------------------------
-//
 // The text is lesson 15's grammar, with one thing more: words keep company with words of their kind, as they
 // do in real text. Some are friendly by decree, some unfriendly, and no sentence has both (moods.hpp). Nobody
 // tells the model. Half of the rows have both halves; the others have one, so that each language is learned
@@ -126,7 +123,6 @@ void pretraining(MaskedModel& model, const Dictionary& dictionary, const kit::Op
 }
 
 // ---- 4. Who attends to whom -------------------------------------------------------------------------------
-//
 // Each head on one sentence in both languages. Rows ask, columns answer; in each map the English words come
 // first, then the French. Weights at the diagonal lie on the word itself and its neighbours; those in the
 // upper right and lower left corner lie on the other language.
@@ -147,7 +143,6 @@ void attention(MaskedModel& model, const Dictionary& dictionary, const kit::Opti
 }
 
 // ---- 5. Fine-tuning ---------------------------------------------------------------------------------------
-//
 // A new task: is a French sentence friendly? Half of them are, so guessing is right at one of two. A
 // *classifier* has the same encoder, and a linear layer on the mean of its states, for two classes.
 // *Fine-tuning* starts the encoder from the pretrained weights, and trains all of it on the labels; the rival

@@ -26,7 +26,6 @@
 namespace tapestry::lesson24 {
 
 // ---- 1. Pieces of words -----------------------------------------------------------------------------------
-//
 // Lesson 15 had a list of words, and <unk> for all others. With a list of *pieces*, a rare word is cut into
 // pieces that are known. WordPiece (Wu et al. 2016) cuts from the left, each time the longest piece that the
 // list has; a piece inside a word is written with ## before it. If nothing fits, the whole word is [UNK].
@@ -57,7 +56,6 @@ void show_pieces(kit::Report& report) {
 }
 
 // ---- 2. One vector for a sentence -------------------------------------------------------------------------
-//
 // The encoder gives a state for each place. One vector of them is the mean over the words, [CLS] and [SEP]
 // among them, padding not, brought to length 1:
 //
@@ -87,7 +85,6 @@ void show_pooling(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Numbers by name -----------------------------------------------------------------------------------
-//
 // A safetensors file is a list of names with shapes, then the numbers. Nobody says what the names mean: one
 // reads the code of those who wrote them, and draws up a table. In BERT each norm comes behind its sum
 // (post-norm, lesson 19); all layers have biases; places are learned; each text has a vector of its
@@ -135,7 +132,6 @@ TransformerOptions make_of(const Sizes& sizes) {
 }
 
 // ---- 4. Read wrongly --------------------------------------------------------------------------------------
-//
 // One mistake at a time: query and key exchanged; a block's two norms; ReLU for GELU; a name misspelt.
 
 void read_wrongly(const Theirs& theirs, kit::Report& report) {
@@ -149,7 +145,6 @@ void read_wrongly(const Theirs& theirs, kit::Report& report) {
 }
 
 // ---- 5. What is near, and a head --------------------------------------------------------------------------
-//
 // small_model.cpp trains a BERT of the same make, so that each of 32 English sentences has the largest cosine
 // with its own French translation among 32. Its files are read as those above.
 

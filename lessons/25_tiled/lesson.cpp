@@ -24,7 +24,6 @@ using namespace tapestry::lesson25;
 namespace {
 
 // ---- 1. A softmax that may stop anywhere ------------------------------------------------------------------
-//
 // A query's context is Σ_j exp(s_j) v_j / Σ_j exp(s_j). exp(s) overflows (f32 at s = 89), so softmax takes the
 // largest score off first, for which it has to see all. Unless it may correct itself. With a pencil: scores 2
 // and 5, values 10 and 20. After the first the top is 2, the sum exp(2 − 2) = 1, the weighted sum 10. Then 5
@@ -62,7 +61,6 @@ void one_by_one(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. Two halves ----------------------------------------------------------------------------------------
-//
 // If one score can be added, so can many. One of us attends to the first keys, another to the rest. Each has
 // a context and a log-sum-exp L, and that is all that we need to tell each other:
 //
@@ -103,7 +101,6 @@ void two_halves(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Tile by tile --------------------------------------------------------------------------------------
-//
 // Now many queries go through the keys a *tile* at a time (Dao et al. 2022, algorithm 1): take() with
 // matrices.
 
@@ -141,7 +138,6 @@ Tensor tiled(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
 }
 
 // ---- 4. One kernel ----------------------------------------------------------------------------------------
-//
 // attend() is the same as one kernel, both ways (core/simd/attention/). Its tile, 48 queries × 96 keys, stays
 // in the caches. Its mask is a BlockMask: it knows for each tile whether any pair counts, or skips it.
 
@@ -160,7 +156,6 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 5. Memory and time -----------------------------------------------------------------------------------
-//
 // One head of width 64 attends from T words to themselves, both ways. watch.hpp looks at each op, gradient
 // and tile: how much memory was taken beyond the inputs, at the worst moment?
 

@@ -31,7 +31,6 @@ using namespace tapestry;
 using Learned = std::vector<Tensor>;
 
 // ---- 1. One formula, three levels -------------------------------------------------------------------------
-//
 // Let nearness count in place of the product (Nadaraya 1964, Watson 1964): s_ij = −‖q_i − k_j‖². With a
 // pencil: q = (1, 0) and the keys (1, 1) and (3, 0) give −1 and −4.
 //
@@ -95,7 +94,6 @@ void show_levels(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 2. Train short, test long ----------------------------------------------------------------------------
-//
 // A language model is trained on texts of 64 words, and has to go on for longer ones. Sinusoids (lesson 17)
 // give each place a vector, of place 65 another one than of all before. ALiBi (Press et al. 2022) only says
 // how far a key is, and takes more off the farther it is, by another slope in each head. As a lambda it is one
@@ -133,7 +131,6 @@ void longer(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 3. A puzzle, and your own mechanism ------------------------------------------------------------------
-//
 // Seven voices speak in turn, one symbol each, round and round. Each voice has a favourite symbol, another
 // one in each string, and says it two times in five; otherwise it says anything. At each place: what is the
 // favourite of the voice that speaks next? Who wants to know must gather all that this voice has said, 6, 13,
@@ -154,7 +151,6 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 4. The gallery ---------------------------------------------------------------------------------------
-//
 // 24 mechanisms from papers, each of at most 15 lines. Look for the one nearest to yours, put it into
 // mine.cpp, and run `lessons/run 26 --mine`: it is checked, timed, trained and drawn.
 //

@@ -1,9 +1,8 @@
 // Names that must be kept: what can be known, is known from what was written.
-#include "lessons/22_transformer/names.hpp"
-
 #include <map>
 
 #include "core/tensor/values.hpp"
+#include "lessons/22_transformer/names.hpp"
 #include "nn/text/vocabulary.hpp"
 #include "tests/catch.hpp"
 

@@ -1,10 +1,9 @@
 // The texts of lesson 23: two languages in one dictionary, and sentences with a mood.
-#include "lessons/23_bert/text.hpp"
-
 #include <cstdlib>
 #include <set>
 
 #include "lessons/23_bert/moods.hpp"
+#include "lessons/23_bert/text.hpp"
 #include "tests/catch.hpp"
 
 namespace tapestry::lesson23 {
