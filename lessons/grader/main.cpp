@@ -1,8 +1,10 @@
 // lessons/practise: gives exercises, judges answers at each save, and says what is wrong with them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <cstdio>
 
 #include "lessons/grader/desk.hpp"
@@ -26,6 +28,9 @@ int practise(const std::vector<std::string>& words, std::optional<std::uint64_t>
   if (!words.empty() && std::find(kCommands.begin(), kCommands.end(), words[0]) != kCommands.end())
     command = words[0];
   if (words.size() > (command.empty() ? 0U : 1U)) which = words[command.empty() ? 0 : 1];
+  if (command.empty() && words.size() > 1 && !std::isdigit(static_cast<unsigned char>(words[0][0])))
+    throw kit::UsageError(
+        fmt::format("there is no command \"{}\": {}", words[0], fmt::join(kCommands, ", ")));
   if (!verifies && words.size() > (command.empty() ? 1U : 2U))
     throw kit::UsageError(
         fmt::format("\"{}\" is one word too many: name one lesson or exercise", words.back()));

@@ -1,8 +1,12 @@
 #include "lessons/grader/shelf.hpp"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -47,8 +51,32 @@ std::string difference(const std::string& before, const std::string& after) {
 
 }  // namespace
 
-Shelf::Shelf(fs::path root) : root_(std::move(root)) {
-  const fs::path file = root_ / "practise/.state/progress.json";
+/// One process at a time changes what is remembered: a watcher in one terminal, a check from an editor in another.
+/// Waits for its turn; where a file system has no locks, nobody waits.
+class Shelf::Turn {
+ public:
+  explicit Turn(const fs::path& folder) {
+    fs::create_directories(folder);
+    descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~Turn() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+Shelf::Shelf(fs::path root) : root_(std::move(root)) { read(); }
+
+fs::path Shelf::state() const { return root_ / "practise/.state"; }
+
+void Shelf::read() {
+  const fs::path file = state() / "progress.json";
   if (!fs::exists(file)) return;
   const Json json = Json::parse(content(file), nullptr, false);
   if (!json.is_object())
@@ -76,8 +104,7 @@ void Shelf::save() const {
              {"solution_shown", record.solution_shown}};
     if (record.best) entry["best"] = *record.best;
   }
-  fs::create_directories(root_ / "practise/.state");
-  kit::write_atomically(root_ / "practise/.state/progress.json", json.dump(1) + "\n");
+  kit::write_atomically(state() / "progress.json", json.dump(1) + "\n");
 }
 
 fs::path Shelf::answer_of(const Exercise& exercise) const {
@@ -156,6 +183,8 @@ Record Shelf::record(const ExerciseId& id) const {
 }
 
 void Shelf::remember(const ExerciseId& id, const Record& record) {
+  const Turn turn(state());
+  read();  // what others have written since
   records_[id.text()] = record;
   save();
 }
@@ -167,6 +196,8 @@ std::optional<std::string> Shelf::current() const {
 
 void Shelf::set_current(const ExerciseId& id) {
   if (current_ == id.text()) return;
+  const Turn turn(state());
+  read();
   current_ = id.text();
   save();
 }

@@ -55,6 +55,9 @@ class Shelf {
   const std::filesystem::path& root() const { return root_; }
 
  private:
+  class Turn;
+  std::filesystem::path state() const;
+  void read();
   void save() const;
   std::filesystem::path given_of(const Exercise& exercise) const;
   std::filesystem::path set_aside(const std::filesystem::path& file) const;

@@ -64,7 +64,7 @@ std::string complaint_text(const Complaint& complaint, const std::filesystem::pa
 std::string text(const Verdict& verdict, const Exercise& exercise, const std::filesystem::path& answer,
                  const std::string& answer_text, const kit::Terminal& terminal) {
   std::string out;
-  if (!verdict.printed.empty()) out += "Your program printed:\n" + indented(verdict.printed, "  │ ") + "\n";
+  if (!verdict.printed.empty()) out += "Printed meanwhile:\n" + indented(verdict.printed, "  │ ") + "\n";
   for (const std::string& right : verdict.finding.right)
     out += paint(terminal, kit::kGreen, "✓ ") + right + "\n";
   const std::string cross = paint(terminal, kit::kRed, "✗ ");

@@ -5,9 +5,9 @@
 // has to agree with Tapestry. Its values are arrays of doubles, and a tape has one line for each: the array, the
 // lines that it was made from, and its rule, which turns the gradient of the line into one for each input.
 //
-// Write backward(), which fills `gradient` of every line that the last one depends on: ∂of/∂of is 1, and each line
-// hands on what its rule says, added to what is there. Then write the rules of x · y and of tanh x, number by
-// number. The sum and relu are written already, and show how an op looks.
+// Write backward(of), which fills `gradient` of every line that `of` depends on: ∂of/∂of is 1, and each line hands on
+// what its rule says, added to what is there. A leaf has no rule, and a line that `of` does not depend on has nothing to
+// hand on. Then write the rules of x · y and of tanh x, number by number. The sum and relu show how an op looks.
 #include "lessons/grader/answer.hpp"
 
 namespace engine {
@@ -22,6 +22,21 @@ inline Array filled(const std::vector<int>& shape, double value) {
   int count = 1;
   for (const int size : shape) count *= size;
   return {shape, std::vector<double>(static_cast<std::size_t>(count), value)};
+}
+
+/// f of each number.
+template <class F>
+Array each(const Array& x, F f) {
+  Array y = x;
+  for (double& number : y.data) number = f(number);
+  return y;
+}
+/// f of each two numbers at the same place of arrays of one shape.
+template <class F>
+Array each(const Array& a, const Array& b, F f) {
+  Array y = a;
+  for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = f(a.data[i], b.data[i]);
+  return y;
 }
 
 /// From the gradient of a line to those of its inputs, in their order.
@@ -76,21 +91,6 @@ struct Tape {
 
 inline const Array& Value::array() const { return tape->lines[line].array; }
 inline const Array& Value::gradient() const { return tape->lines[line].gradient; }
-
-/// f of each number.
-template <class F>
-Array each(const Array& x, F f) {
-  Array y = x;
-  for (double& number : y.data) number = f(number);
-  return y;
-}
-/// f of each two numbers at the same place of arrays of one shape.
-template <class F>
-Array each(const Array& a, const Array& b, F f) {
-  Array y = a;
-  for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = f(a.data[i], b.data[i]);
-  return y;
-}
 
 /// x + y of one shape.
 inline Value add(const Value& x, const Value& y) {
@@ -156,6 +156,9 @@ inline Value tanh(const Value& x) {
 // wrong: That is 1 − tanh x. The derivative of tanh is 1 − tanh² x: at x = 0 both are 1, so look at another place.
 // - return {each(gradient, y, [](double g, double t) { return g * (1 - t * t); })};
 // + return {each(gradient, y, [](double g, double t) { return g * (1 - t); })};
+// wrong: You call the rule of a line that `of` does not depend on. It has no gradient to hand on.
+// - if (lines[i].gradient.data.empty() || !lines[i].rule) continue;
+// + if (!lines[i].rule) continue;
 // wrong: backward() begins at the last line of the tape. The one that was asked for may stand in the middle.
 // - lines[of.line].gradient = filled(of.array().shape, 1);
 // - for (std::size_t i = of.line + 1; i-- > 0;) {
@@ -189,6 +192,19 @@ void judge(Judge& judge) {
     judge.same(x.gradient().data, {3}, "the gradient of x");
     tape.backward(thrice);
     judge.same(x.gradient().data, {3}, "the gradient of x after a second backward");
+  });
+  judge.claim("leaves alone what the result does not use", [&] {
+    Tape tape;
+    int calls = 0;
+    const Value x = tape.leaf({{1}, {2}});
+    tape.record({{1}, {7}}, {x}, [&calls](const engine::Array&) {
+      ++calls;
+      return std::vector<engine::Array>{{{1}, {100}}};
+    });
+    tape.backward(engine::add(x, x));
+    judge.example("x = 2, a line that is made of x and never used, then x + x");
+    judge.same(calls, 0, "calls of the unused line's rule");
+    judge.same(x.gradient().data, {2}, "the gradient of x");
   });
   judge.claim("has the rule of a product", [&] {
     Tape tape;

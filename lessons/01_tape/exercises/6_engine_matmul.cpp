@@ -6,8 +6,8 @@
 // asked for.
 //
 // Write the rule. The chapter has it for two matrices: y_ij = Σ_l a_il b_lj, so a_il gets Σ_j (∂L/∂y_ij) ____. Say it
-// with product(), for batches, too: where one b served many matrices, its gradient is the sum of all of theirs, which
-// fold() of 1.5 does.
+// with product(), for batches, too: where one b (or one a) served many matrices, its gradient is the sum of all of
+// theirs, which fold() of 1.5 does.
 #include "engine/broadcast.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -94,6 +94,9 @@ inline Value transpose(const Value& x) {
 //   moved all of them: what becomes of their gradients? (exercise 1.5)
 // - return {fold(of_a, a.shape), fold(of_b, b.shape)};
 // + return {of_a, of_b};
+// wrong: Where one a serves many matrices b, its gradient comes with an axis for each of them, too: fold both.
+// - return {fold(of_a, a.shape), fold(of_b, b.shape)};
+// + return {of_a, fold(of_b, b.shape)};
 
 //= judge
 #include "lessons/grader/judge/engine.hpp"
@@ -122,6 +125,8 @@ void judge(Judge& judge) {
       grader::agree<Tape>(judge, {judge.normal({n[0], n[1], n[2]}), judge.normal({n[2], n[3]})}, ours,
                           theirs);
       grader::agree<Tape>(judge, {judge.normal({n[0], n[1], n[2]}), judge.normal({n[0], n[2], n[3]})}, ours,
+                          theirs);
+      grader::agree<Tape>(judge, {judge.normal({n[1], n[2]}), judge.normal({n[0], n[2], n[3]})}, ours,
                           theirs);
     });
   });

@@ -2,7 +2,8 @@
 // derive, 20 minutes
 //
 // A check with a badly chosen cotangent passes a wrong rule. Find one for each of three mistakes: a cotangent
-// with no row of zeros, for which the wrong rule gives just what the right one does, whatever x, a and b are.
+// with no row of zeros, for which the wrong rule gives just what the right one does, whatever x, a and b
+// are. It may depend on them: each function is given what its op is given.
 //
 //     softmax, (B, n)           right: y ⊙ (dy − Σ dy ⊙ y)        wrong: its negative
 //     x − mean(x), (B, n)       right: dy − mean(dy)              wrong: dy

@@ -96,7 +96,7 @@ void judge(Judge& judge) {
     Tape tape;
     const Value s = tape.leaf({{2}, {0, std::log(3.0)}});
     tape.backward(engine::softmax(s) * tape.leaf({{2}, {1, 5}}));
-    judge.example("the weights are (1/4, 3/4), and (1, 5) comes in");
+    judge.example("weights of (1/4, 3/4), and a gradient of (1, 5) that comes in");
     judge.same(s.gradient().data, {-0.75, 0.75}, "the gradient of the scores");
   });
   judge.claim("agrees with Tapestry, row by row", [&] {

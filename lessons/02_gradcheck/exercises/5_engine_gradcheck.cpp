@@ -2,9 +2,9 @@
 // implement, 25 minutes, piece gradcheck.hpp
 //
 // Your engine checks its own rules. f takes the leaves of a tape and gives a line of any shape. Its cotangent is given:
-// c, of the shape of f's result. Write the largest difference, over all numbers of all inputs, between what backward()
-// finds for L = Σ c · f and (L(x + ε) − L(x − ε)) / 2ε with ε = 1e-5, where one number moves at a time; divide it by
-// max(1, |the difference quotient|), so that large derivatives may be off by more.
+// c, of the shape of f's result. For each number of each input compare what backward() finds for L = Σ c · f with
+// (L(x + ε) − L(x − ε)) / 2ε, ε = 1e-5, where this number alone moves. Divide each difference by max(1, |the quotient|),
+// so that large derivatives may be off by more, and return the largest.
 //
 // NaN must not get through: a difference that is no number counts as infinity.
 #include "engine/softmax.hpp"

@@ -45,6 +45,11 @@ std::vector<Tensor> walk_downhill(const std::function<Tensor(const Tensor&)>& lo
 // - assign(w, w.detach() - eta * w.grad());
 // - w.clear_grad();  // backward adds to what is there
 // + assign(w, w.detach() - eta / (step + 1) * w.grad());
+// wrong: A rate that falls from step to step only makes the swings smaller, wherever w happens to be. What is added
+//   up in w.grad() is still there.
+// - assign(w, w.detach() - eta * w.grad());
+// - w.clear_grad();  // backward adds to what is there
+// + assign(w, w.detach() - eta * std::pow(0.9, step) * w.grad());
 // wrong: You clear it once, after the first step. From then on it adds up again.
 // - w.clear_grad();  // backward adds to what is there
 // + if (step == 0) w.clear_grad();

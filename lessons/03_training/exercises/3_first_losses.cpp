@@ -22,7 +22,7 @@ double first_loss_of_a_bias_that_knows() {
 }
 
 double lowest_loss_from_probabilities() {
-  //[ the lowest loss with ten classes if cross_entropy is given probabilities, where it wants logits
+  //[ the lowest loss with ten classes if softmax is called twice: cross_entropy is given probabilities as its logits
   //: return not_written_yet();
   return std::log(std::exp(1.0) + 9) - 1;  // at best a 1 and nine zeros, and these count as logits
   //]

@@ -44,7 +44,7 @@ double train_step(std::vector<engine::Array>& weights, engine::Adam& adam, const
 // wrong: The logits go through a tanh, which keeps them between −1 and 1: the loss cannot become small.
 // - const Value logits = engine::matmul(h2, w[4]) + w[5];
 // + const Value logits = engine::tanh(engine::matmul(h2, w[4]) + w[5]);
-// wrong: The third layer has no bias. Its gradient has no numbers then, and Adam nothing to go by.
+// wrong: The loss is one of logits without b₃: h₂ W₃ + b₃ is what it has to be computed from.
 // - const Value logits = engine::matmul(h2, w[4]) + w[5];
 // + const Value logits = engine::matmul(h2, w[4]) + w[5] * 0.0;
 // wrong: Nothing is learned: the weights stay as they are. What changes them?

@@ -133,7 +133,7 @@ void judge(Judge& judge) {
     const Writer writer(judge, kinds, 3, width);
     const Tensor code = judge.normal({static_cast<Size>(lengths.size()), width});
     const Tensor loss = forced_loss(padded(strings), code, writer.table, writer.cell, writer.out);
-    judge.same(loss.shape(), Dims{}, "the loss's shape");
+    judge.same(loss.shape(), Dims{}, "the loss");
     judge.same(loss.item(), by_loops(strings, code, writer), "the loss");
   };
   judge.claim("gives the loss of one string", [&] {

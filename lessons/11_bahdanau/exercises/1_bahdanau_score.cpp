@@ -38,8 +38,8 @@ Tensor bahdanau_score(const Tensor& query, const Tensor& keys, const Tensor& w, 
 // - const Tensor hidden = tanh(asked + matmul(keys, u));
 // + const Tensor asked = unsqueeze(matmul(query, u), 1);
 // + const Tensor hidden = tanh(asked + matmul(keys, w));
-// wrong: The query's new axis is at the front: (1, B, h). Broadcasting then lays the batch along the keys, so with one
-//   sentence it is right, and with more each key meets the query of another sentence. Put it between B and h.
+// wrong: The query has no axis between B and h, so broadcasting puts one in front: (1, B, h). The batch then lies
+//   along the keys: with one sentence it is right, with more each key meets the query of another sentence.
 // - const Tensor asked = unsqueeze(matmul(query, w), 1);
 // + const Tensor asked = unsqueeze(matmul(query, w), 0);
 

@@ -127,7 +127,7 @@ void judge(Judge& judge) {
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 4000, "the weights"); });
   judge.claim("gives logits for each symbol that is fed", [&] {
     const Strings strings = draw(judge.random(), 3, 4);
-    judge.same(model(strings.source, strings.fed).shape(), {3, 5, kVocabulary}, "the logits' shape");
+    judge.same(model(strings.source, strings.fed).shape(), {3, 5, kVocabulary}, "the logits");
   });
   judge.claim("writes strings of 8 letters backwards", [&] {
     train(model, judge.random());

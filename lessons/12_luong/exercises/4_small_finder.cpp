@@ -146,7 +146,7 @@ void judge(Judge& judge) {
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 10000, "the weights"); });
   judge.claim("gives logits for each question", [&] {
     const Lists lists = draw(judge.random(), 3, 4);
-    judge.same(model(lists.source, lists.questions).shape(), {3, 4, kVocabulary}, "the logits' shape");
+    judge.same(model(lists.source, lists.questions).shape(), {3, 4, kVocabulary}, "the logits");
   });
   judge.claim("answers questions about 8 pairs", [&] {
     train(model, judge.random());

@@ -41,8 +41,8 @@ struct Marker : Module {
 constexpr double kLearningRate = 0.02;
 //]
 
-// hint: The lesson has a formula for what my kind gets of my weight if it occurs c times. How much does that
-//   change from c = 2 to c = 3? Which of the four steps is to blame?
+// hint: The lesson's softmax counts: my kind gets c e^β / (c e^β + 16 − c) of my weight. How much does that change
+//   from c = 2 to c = 3? With few weights that is hard to read. Need weights add up to 1 at all?
 // hint: b = Σ_j w_ij a_j need not be an average. With a weight for each pair that is near 1 for one kind and
 //   near 0 for two, whatever the other pairs do, b would be about __ times a. Which function makes such a
 //   weight of a score?
@@ -128,7 +128,7 @@ void judge(Judge& judge) {
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 1000, "the weights"); });
   judge.claim("gives logits for each token", [&] {
     const Marked some = draw(judge.random(), 3, 5);
-    judge.same(model(some.tokens).shape(), {3, 5, 2}, "the logits' shape");
+    judge.same(model(some.tokens).shape(), {3, 5, 2}, "the logits");
   });
   judge.claim("marks what occurs exactly twice", [&] {
     train(model, judge.random());
@@ -140,14 +140,17 @@ void judge(Judge& judge) {
     for (std::size_t i = 0; i < wanted.size(); ++i) right += said[i] == wanted[i];
     right *= 100 / static_cast<double>(wanted.size());
     const double loss = cross_entropy(logits, test.answers).item();
-    judge.that(right >= 97,
-               fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 97 % are wanted (always "
-                           "\"no\": {:.1f} %); the loss of a token is {:.3f}",
-                           weights, right,
-                           100.0 * static_cast<double>(std::count(wanted.begin(), wanted.end(), 0)) /
-                               static_cast<double>(wanted.size()),
-                           loss),
-               {right, loss});
+    const double no = 100.0 * static_cast<double>(std::count(wanted.begin(), wanted.end(), 0)) /
+                      static_cast<double>(wanted.size());
+    judge.that(
+        right >= 97,
+        fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 97 % are wanted (always "
+                    "\"no\": {:.1f} %); the loss of a token is {:.3f}{}",
+                    weights, right, no, loss,
+                    right < no + 2 ? ". It has learned nothing yet: is the rate too large or too small, "
+                                     "and does what was read reach the logits?"
+                                   : ""),
+        {right, loss});
     fmt::print("{} weights mark {:.1f} % of the tokens rightly; the loss is {:.3f}.\n", weights, right, loss);
     judge.score(weights, "weights");
   });

@@ -55,8 +55,8 @@ Tensor rotary_scores(const Tensor& q, const Tensor& k) {
 //   where it should be j − i. Turn (1, 0) by a small angle: it should come up, to (cos, +sin).
 // - return concat({a * cos(angle) - b * sin(angle), a * sin(angle) + b * cos(angle)}, 1);
 // + return concat({a * cos(angle) + b * sin(angle), b * cos(angle) - a * sin(angle)}, 1);
-// wrong: The hands are too fast by a root: you have 10000^{−i/d}. There are d/2 hands, and the slowest should
-//   be nearly ten thousand times slower than the first; yours is a hundred times slower.
+// wrong: The hands are too fast by a root: you have 10000^{−i/d} where the exponent is −2i/d. There are d/2
+//   hands, so i runs to d/2 − 1 only, and 2i/d to nearly 1.
 // - const double share = static_cast<double>(i) / static_cast<double>(half);
 // + const double share = static_cast<double>(i) / static_cast<double>(2 * half);
 // wrong: Places are counted from 1 here. The first row, at place 0, should stay as it is.

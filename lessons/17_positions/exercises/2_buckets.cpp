@@ -3,7 +3,7 @@
 //
 // T5 gives each bucket of distances (key's place − query's place) one number. Half of the buckets are for
 // keys to the left and at the query itself, numbered from 0; the other half, from buckets / 2 on, are for
-// keys to the right. Of each side the first half, single = side / 2, are for the distances 0 … single − 1, a
+// keys to the right, whose number 0 nobody uses, since distance 0 is on the left. Of each side the first half, single = side / 2, are for the distances 0 … single − 1, a
 // bucket each. From single on, distances share buckets by their logarithm, and all from `farthest` on fall
 // into the side's last:
 //
@@ -45,6 +45,14 @@ Size bucket_of(Size distance, Size buckets, Size farthest) {
 //   bucket 0.
 // - const Size first = distance > 0 ? side : 0;
 // + const Size first = distance >= 0 ? side : 0;
+// wrong: One to the right is number 1 of its side. Number 0 of the right side stays unused: distance 0 belongs
+//   to the left.
+// - if (far < single) return first + far;
+// + if (far < single) return first + far - (distance > 0 ? 1 : 0);
+// wrong: You cut off after the right side's first number was added: all shared buckets of the right side become
+//   the last one of the left.
+// - return first + std::min(side - 1, number);
+// + return std::min(side - 1, first + number);
 // wrong: Distances beyond `farthest` run out of their side, from the left into the right side's buckets and
 //   from the right out of the table. All of them share the last of their side.
 // - return first + std::min(side - 1, number);

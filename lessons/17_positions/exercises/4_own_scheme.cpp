@@ -121,7 +121,7 @@ void judge(Judge& judge) {
   for (const Tensor& weight : order.parameters()) numbers += static_cast<double>(weight.shape().count());
   judge.claim("keeps to the budget", [&] { judge.between(numbers, 1, 40, "the learned numbers"); });
   judge.claim("has a number for each pair", [&] {
-    for (const Size n : {1, 5, 48}) judge.same(order(n).shape(), {n, n}, "the shape of Order(n)");
+    for (const Size n : {1, 5, 48}) judge.same(order(n).shape(), {n, n}, "Order(n)");
   });
   judge.claim("finds the key s places back, in strings of 12 and of 48", [&] {
     const Size step = judge.random().between(3, 6);

@@ -67,6 +67,9 @@ double with_wide_heads() {
 //   in their width, and that is 64 / 8.
 // - return 2 * (64 * 64 + 64) + 2 * (16 * 64 + 16);
 // + return 2 * (64 * 64 + 64) + 2 * (64 * 64 / 2 + 32);
+// wrong: W^K and W^V make 16 numbers each here, so they have 16 biases each and not 64.
+// - return 2 * (64 * 64 + 64) + 2 * (16 * 64 + 16);
+// + return 2 * (64 * 64 + 64) + 2 * (16 * 64 + 64);
 // wrong: W^O goes from 128 numbers back to 64, so it has 64 biases and not 128.
 // - return 3 * (128 * 64 + 128) + (64 * 128 + 64);
 // + return 4 * (128 * 64 + 128) + 0;

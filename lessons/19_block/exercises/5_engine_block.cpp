@@ -84,6 +84,9 @@ inline Value transformer_block(const Value& x, const Block& block) {
 // wrong: The rule lacks the way through σ. Double a row: x̂ hardly changes.
 // - of_x.data[j] = (g.data[j] - through_mean - y.data[j] * through_sigma) / sigma;
 // + of_x.data[j] = (g.data[j] - through_mean) / sigma;
+// wrong: mean(g ⊙ x̂) is a mean, and yours is a sum: divide by d.
+// - for (std::size_t j = begin; j < end; ++j) through_sigma += g.data[j] * y.data[j] / d;
+// + for (std::size_t j = begin; j < end; ++j) through_sigma += g.data[j] * y.data[j];
 // wrong: ε is missing: a row of equal numbers is divided by 0.
 // - sigmas.push_back(std::sqrt(variance + 1e-5));
 // + sigmas.push_back(std::sqrt(variance));
@@ -122,8 +125,8 @@ Tensor their_block(const std::vector<Tensor>& v, Size heads) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives each row the mean 0 and the variance 1", [&] {
-    judge.each_size({{"B", 1, 3}, {"T", 1, 3}, {"d", 2, 6}}, [&](const Sizes& n) {
+  judge.claim("gives each row the mean 0 and the variance 1, and has their rule", [&] {
+    judge.each_size({{"B", 1, 3}, {"T", 1, 3}, {"d", 3, 6}}, [&](const Sizes& n) {
       grader::agree<engine::Tape>(
           judge, {judge.normal({n[0], n[1], n[2]})},
           [](const std::vector<engine::Value>& v) { return engine::normalised(v[0]); },

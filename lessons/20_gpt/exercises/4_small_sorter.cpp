@@ -141,7 +141,7 @@ void judge(Judge& judge) {
   judge.claim("gives logits that see nothing ahead", [&] {
     const Texts texts = draw(judge.random(), 3);
     const Tensor logits = model(texts.ids);
-    judge.same(logits.shape(), {3, kLongest, kTokens}, "the logits' shape");
+    judge.same(logits.shape(), {3, kLongest, kTokens}, "the logits");
     Ids changed = texts.ids.to_vector();
     for (std::size_t i = 0; i < changed.size(); ++i)
       if (i % kLongest >= 6) changed[i] = (changed[i] + 1) % 10;

@@ -151,7 +151,7 @@ void judge(Judge& judge) {
   judge.claim("gives logits that see nothing ahead", [&] {
     const Rounds rounds = draw(judge.random(), 3);
     const Tensor logits = model(rounds.ids);
-    judge.same(logits.shape(), {3, kTime - 1, kSymbols}, "the logits' shape");
+    judge.same(logits.shape(), {3, kTime - 1, kSymbols}, "the logits");
     Ids changed = rounds.ids.to_vector();
     for (std::size_t i = 0; i < changed.size(); ++i)
       if (i % (kTime - 1) >= 20) changed[i] = (changed[i] + 1) % kSymbols;

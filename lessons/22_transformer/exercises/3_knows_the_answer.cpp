@@ -82,8 +82,8 @@ void judge(Judge& judge) {
   const auto compare = [&](const Indices& target, Size row, const std::string& fed,
                            const std::string& wanted) {
     const Feeding came = feeding(target);
-    judge.same(came.fed.shape(), target.shape(), "the shape of what goes in");
-    judge.same(came.wanted.shape(), target.shape(), "the shape of what is wanted");
+    judge.same(came.fed.shape(), target.shape(), "what goes in");
+    judge.same(came.wanted.shape(), target.shape(), "what is wanted");
     judge.same("in: " + text(came.fed, row) + "; out: " + text(came.wanted, row),
                "in: " + fed + "; out: " + wanted, "the words");
   };

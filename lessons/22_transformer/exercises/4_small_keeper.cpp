@@ -137,7 +137,7 @@ void judge(Judge& judge) {
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 50000, "the weights"); });
   judge.claim("gives logits for each name", [&] {
     const Texts texts = draw(judge.random(), 3);
-    judge.same(model(texts.things, texts.fed).shape(), {3, kThings, kNameWords}, "the logits' shape");
+    judge.same(model(texts.things, texts.fed).shape(), {3, kThings, kNameWords}, "the logits");
   });
   judge.claim("does not look at the names that come later", [&] {
     const Texts texts = draw(judge.random(), 2);

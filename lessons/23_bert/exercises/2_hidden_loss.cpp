@@ -92,7 +92,7 @@ void judge(Judge& judge) {
     const std::vector<std::int64_t> answers = {2, -1, 3, -1, 1, -1};
     const Tensor logits = judge.normal({2, 3, 4});
     const Tensor loss = hidden_loss(logits, Indices(answers, {2, 3}));
-    judge.same(loss.shape(), Dims{}, "the loss's shape");
+    judge.same(loss.shape(), Dims{}, "the loss");
     judge.same(loss.item(), by_loops(logits, answers), "the loss");
   });
   judge.claim("does so for any sizes", [&] {

@@ -44,7 +44,7 @@ void agree(Judge& judge, const std::vector<Tensor>& inputs, const Ours& ours, co
   std::vector<Tensor> leaves;
   for (const Tensor& input : inputs) leaves.push_back(variable(input));
   const Tensor expected = theirs(leaves);
-  judge.same(dims_of(came.shape), expected.shape(), "the shape of the result");
+  judge.same(dims_of(came.shape), expected.shape(), "the result");
   judge.same(tensor_of(came), expected, "the result", tolerance);
 
   const Tensor cotangent = judge.normal(expected.shape());
@@ -54,7 +54,7 @@ void agree(Judge& judge, const std::vector<Tensor>& inputs, const Ours& ours, co
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string name =
         inputs.size() == 1 ? "the gradient" : "the gradient of input " + std::to_string(i + 1);
-    judge.same(dims_of(values[i].gradient().shape), wanted[i].shape(), "the shape of " + name);
+    judge.same(dims_of(values[i].gradient().shape), wanted[i].shape(), name);
     judge.same(tensor_of(values[i].gradient()), wanted[i], name, tolerance);
   }
 }

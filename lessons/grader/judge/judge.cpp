@@ -77,6 +77,15 @@ void Judge::claim(const std::string& sentence, const std::function<void()>& body
     finding_.fault = broken.fault;
   } catch (const NotWritten&) {
     finding_.fault = Fault{Fault::Kind::not_written, claims_, sentence, example_, {}, {}, {}, {}};
+  } catch (const std::bad_function_call&) {
+    finding_.fault = Fault{Fault::Kind::exception,
+                           claims_,
+                           sentence,
+                           example_,
+                           "a std::function was called that holds no function",
+                           {},
+                           {},
+                           {}};
   } catch (const std::exception& error) {
     finding_.fault = Fault{Fault::Kind::exception, claims_, sentence, example_, error.what(), {}, {}, {}};
   }

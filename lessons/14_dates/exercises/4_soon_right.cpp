@@ -1,0 +1,177 @@
+// 14.4 soon_right: dates after few steps
+// design, 25 minutes, limit 60 s, fast
+//
+// A small translator turns "xkqnov21" (up to five stray letters, the month's first three, the day) into the
+// digits 1121. Choose the model's widths, its learning rate, what its decoder is fed in training, and for how
+// many steps of 32 dates it trains: at most 12,000 weights and 400 steps. Then it must write 95 of 100 dates
+// right, alone. Fewer steps are better: your best is kept.
+//
+//     fed(right, written, random): the right digits and those written before, one for each date → what goes in
+//
+// Digits are 0 … 9; random.chance(0.3) is true with probability 0.3. The rate falls to 0 in the second half.
+#include "lessons/grader/answer.hpp"
+#include "lessons/kit/random.hpp"
+#include "nn/seq2seq/seq2seq.hpp"
+
+using Digits = std::vector<std::int64_t>;
+constexpr Size kRead = 38, kWritten = 12;  // symbols of the source, and of what is written
+
+//[ widths, rate, steps, and what goes in
+//: TranslatorOptions widths() {
+//:   return {{.vocabulary = kRead, .embedding = 8, .hidden = 8},
+//:           {.vocabulary = kWritten, .embedding = 8, .hidden = 16, .attention = 8, .readout = 16}};
+//: }
+//: constexpr double kLearningRate = 0.001;
+//: constexpr Size kSteps = 200;
+//:
+//: Digits fed(const Digits& right, const Digits& written, kit::Random& random) {
+//:   static_cast<void>(right), static_cast<void>(random);
+//:   return written;
+//: }
+TranslatorOptions widths() {
+  return {{.vocabulary = kRead, .embedding = 16, .hidden = 16},
+          {.vocabulary = kWritten, .embedding = 8, .hidden = 24, .attention = 16, .readout = 24}};
+}
+constexpr double kLearningRate = 0.02;  // so few steps have to be large ones
+constexpr Size kSteps = 250;
+
+Digits fed(const Digits& right, const Digits& written, kit::Random& random) {
+  static_cast<void>(written), static_cast<void>(random);
+  return right;  // forcing: each digit is learned behind the right ones, from the first step on
+}
+//]
+
+// hint: With which forcing ratio did the lesson's training come soonest to its goal? And how far does one step
+//   with this rate go?
+// hint: Return right, not written. Then raise the rate: Adam moves a weight by about the rate at each step, so
+//   200 steps of 0.001 move it by ____ at most. Is that far enough?
+// hint: constexpr double kLearningRate = 0.02; then wider embeddings and states as far as 12,000 weights allow,
+//   and fewer steps as long as 95 of 100 stay right.
+//
+// start: The steps are so small that the decoder still writes what is most frequent. And what it is fed is its
+//   own guesses.
+//
+// wrong: More than 400 steps are not allowed.
+// - constexpr Size kSteps = 250;
+// + constexpr Size kSteps = 2000;
+// wrong: These are the sizes of a translator of sentences. Thirty-eight symbols need no 64 numbers each.
+// - return {{.vocabulary = kRead, .embedding = 16, .hidden = 16},
+// - {.vocabulary = kWritten, .embedding = 8, .hidden = 24, .attention = 16, .readout = 24}};
+// + return {{.vocabulary = kRead, .embedding = 64, .hidden = 64},
+// + {.vocabulary = kWritten, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
+// wrong: 25 steps are too few to see each month and day often enough, whatever the rate.
+// - constexpr Size kSteps = 250;
+// + constexpr Size kSteps = 25;
+// wrong: With a rate of 0.5 each step jumps past where the gradient points, and the gates stay shut or open.
+// - constexpr double kLearningRate = 0.02;
+// + constexpr double kLearningRate = 0.5;
+
+//= judge
+#include <fmt/format.h>
+
+#include "lessons/grader/judge/judge.hpp"
+#include "optim/clip.hpp"
+
+namespace {
+
+// 0 padding, 1 <start>, 2 … 11 digits, 12 … 37 letters
+constexpr std::int64_t kStart = 1, kDigit = 2, kLetter = 12;
+constexpr Size kRows = 32, kTests = 300, kTime = 4;
+constexpr const char* kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                   "jul", "aug", "sep", "oct", "nov", "dec"};
+
+struct Dates {
+  Indices source;              // (B, 10), the stray letters first: padded on the left
+  std::vector<Digits> digits;  // the month's two and the day's two, for all dates
+};
+
+Dates draw(kit::Random& random, Size rows) {
+  Digits source;
+  std::vector<Digits> digits(kTime);
+  for (Size row = 0; row < rows; ++row) {
+    const Size stray = random.between(0, 5), month = random.below(12), day = random.between(1, 28);
+    for (Size i = 0; i < 5; ++i) source.push_back(i < stray ? kLetter + random.below(26) : kStart);
+    for (Size i = 0; i < 3; ++i) source.push_back(kLetter + kMonths[month][i] - 'a');
+    source.push_back(kDigit + day / 10), source.push_back(kDigit + day % 10);
+    digits[0].push_back((month + 1) / 10), digits[1].push_back((month + 1) % 10);
+    digits[2].push_back(day / 10), digits[3].push_back(day % 10);
+  }
+  return {Indices(source, {rows, 10}), digits};
+}
+
+/// The logits of each step, and what they say; `input` says what goes in before step t > 0.
+using Input = std::function<Digits(Size t, const Digits& written)>;
+std::vector<Tensor> run(const Translator& model, const Dates& dates, const Input& input) {
+  const Encoded source = model.encoder(dates.source);
+  const AttentionMemory memory = model.decoder.prepare(source);
+  DecoderState state = model.decoder.start(source);
+  std::vector<Tensor> logits;
+  Digits words(dates.digits[0].size(), kStart);
+  for (Size t = 0; t < kTime; ++t) {
+    if (t > 0) {
+      Digits written = argmax(logits.back()).to_vector();
+      for (std::int64_t& word : written) word = std::max<std::int64_t>(0, word - kDigit);
+      words = input(t, written);
+      for (std::int64_t& word : words) word += kDigit;
+    }
+    logits.push_back(
+        model.decoder.step(Indices(words, {static_cast<Size>(words.size())}), state, memory).logits);
+  }
+  return logits;
+}
+
+/// Dates of which all digits are right, in per cent.
+double all_right(const std::vector<Tensor>& logits, const Dates& dates) {
+  std::vector<bool> right(dates.digits[0].size(), true);
+  for (std::size_t t = 0; t < logits.size(); ++t) {
+    const Digits said = argmax(logits[t]).to_vector();
+    for (std::size_t row = 0; row < right.size(); ++row)
+      if (said[row] != kDigit + dates.digits[t][row]) right[row] = false;
+  }
+  return 100.0 * static_cast<double>(std::count(right.begin(), right.end(), true)) /
+         static_cast<double>(right.size());
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  Translator model(widths());
+  model.initialise(judge.random().next());
+  double weights = 0;
+  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  judge.claim("keeps to the budget", [&] {
+    judge.between(static_cast<double>(kSteps), 1, 400, "the steps");
+    judge.between(weights, 1, 12'000, "the weights");
+  });
+  judge.claim("writes dates alone", [&] {
+    Adam adam(model.parameters(), {.learning_rate = kLearningRate});
+    for (Size step = 0; step < kSteps; ++step) {
+      adam.group().learning_rate = kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) /
+                                                                     static_cast<double>(kSteps));
+      const Dates dates = draw(judge.random(), kRows);
+      Digits wanted;
+      for (std::size_t row = 0; row < kRows; ++row)
+        for (const Digits& digits : dates.digits) wanted.push_back(kDigit + digits[row]);
+      Tape tape;
+      const Tensor logits =
+          stack(run(model, dates,
+                    [&](Size t, const Digits& written) {
+                      return fed(dates.digits[static_cast<std::size_t>(t - 1)], written, judge.random());
+                    }),
+                1);
+      tape.backward(cross_entropy(logits, Indices(wanted, {kRows, kTime})));
+      clip_gradients(model.parameters(), 1.0);
+      adam.step();
+    }
+    model.eval();
+    const Dates dates = draw(judge.random(), kTests);
+    const double alone =
+        all_right(run(model, dates, [](Size, const Digits& written) { return written; }), dates);
+    judge.that(alone >= 95,
+               fmt::format("after {} steps it writes {:.0f} % of the dates right, of which 95 % are wanted",
+                           kSteps, alone),
+               {alone});
+    fmt::print("{} weights, {} steps: {:.0f} % of the dates right.\n", weights, kSteps, alone);
+    judge.score(static_cast<double>(kSteps), "steps");
+  });
+}
