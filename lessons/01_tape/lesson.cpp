@@ -88,9 +88,10 @@ std::vector<double> walk_by_hand(const kit::Options& options, kit::Report& repor
 // gradient; data asks for none. A `Tape` records while it lives. backward leaves gradients in each .grad().
 //
 // Let y be a tensor that is computed from a tensor x. Its local derivatives are a table: how fast does each
-// number of y move with each of x? Often it is huge. So a line keeps a *rule* in its place: a function that
-// gets dy, the gradient of y, and returns that of x. For y = a ⊙ b, numbers multiplied in pairs, the rule of
-// a returns dy ⊙ b. What a rule needs is *saved*. (Leaves have no line here, and data is no input of a line.)
+// number of y move with each of x? Often it is huge. So a line keeps a *rule* in place of the table: a
+// function that gets dy, the gradient of y, and returns that of x. For y = a ⊙ b, numbers multiplied in
+// pairs, the rule of a returns dy ⊙ b. What a rule needs is *saved*. (Leaves have no line here, and data is
+// no input of a line.)
 
 void walk_with_library(const std::vector<double>& by_hand, kit::Report& report) {
   const Tensor w = variable(scalar(2, DType::f64), "w"), b = variable(scalar(1, DType::f64), "b");
@@ -128,8 +129,9 @@ void fifty_uses(const Points& points, kit::Report& report) {
 //                                     (3 4)       (7 8)       (3·5 + 4·7  3·6 + 4·8)   (43 50)        (0 2)
 //
 // Where does a_il stand? In row i of y, in each column j, with the factor b_lj. So a_12 gets dy_11 b_21 +
-// dy_12 b_22 = 1·7 + 0·8 = 7. For all of them ∂a_il = Σ_j dy_ij b_lj: row i of dy times row l of b. Row l of
-// b is column l of its *transpose* bᵀ, rows and columns exchanged. And b_lj stands in y_ij, with factor a_il:
+// dy_12 b_22 = 1·7 + 0·8 = 7. For all of them, with ∂a for a's gradient, ∂a_il = Σ_j dy_ij b_lj: row i of dy
+// times row l of b. Row l of b is column l of its *transpose* bᵀ, rows and columns exchanged. And b_lj stands
+// in y_ij, with factor a_il:
 //
 //     ∂a = dy bᵀ = ( 5  7)       ∂b_lj = Σ_i a_il dy_ij       ∂b = aᵀ dy = (1 6)
 //                  (12 16)                                                 (2 8)

@@ -81,8 +81,8 @@ void differences(const kit::Options& options, kit::Report& report) {
 // 0.75 + 4 · 0.25 = 7, so ∂x = (0.75 · 1, 0.25 · −3) = (0.75, −0.75).
 //
 // The library writes its ops like this: the value, then for each argument wrt(argument, rule), "with respect
-// to". A rule gets dy, and y if it asks for it. (Keep::yes keeps the summed axis, with size 1; {} leaves out
-// the caller's line; detach() keeps the softmax inside off the tape, so that only our rule counts.)
+// to". A rule gets dy, and y if it asks for it. (Axis −1 is the last one; Keep::yes keeps it, with size 1. {}
+// stands for the caller's place in the source. detach() keeps the softmax inside off the tape.)
 
 Tensor our_softmax(const Tensor& x) {
   return op<"our_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
@@ -140,7 +140,7 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
 
 // ---- 4. Three ops, three bugs -----------------------------------------------------------------------------
 // The library's gradcheck does the same for any number of arguments, and says what the difference looks like.
-// Two more ops have a bug each. Find it before you read on.
+// Two more ops have a bug each. Which of their rules is wrong, and how?
 
 Tensor broken_matmul(const Tensor& a, const Tensor& b) {
   return op<"broken_matmul">({}, matmul(a.detach(), b.detach()),

@@ -35,9 +35,9 @@ constexpr DType f64 = DType::f64;
 //     the first class is true: −log 0.731 = 0.313      the second is true: −log 0.269 = 1.313
 //
 // Its gradient: −log p_y = log Σ_k e^{z_k} − z_y. The first part moves with z_c by e^{z_c} / Σ_k e^{z_k} =
-// p_c; the second by −1, and only if c is y. So ∂/∂z_c = p_c − 1{c = y}: if the second class is true, that is
-// (0.731, −0.731): too much is pushed down, too little is pushed up. Over a *batch* of B points losses are
-// averaged, so each row of the gradient is divided by B:
+// p_c; the second by −1, and only if c is y. So ∂/∂z_c = p_c − 1{c = y}, where 1{…} is 1 if it holds and else
+// 0. If the second class is true, that is (0.731, −0.731): a step against it takes from what got too much.
+// Over a *batch* of B points losses are averaged, so each row of the gradient is divided by B:
 //
 //     loss = 1/B Σ_b (log Σ_k e^{z_bk} − z_{b,y_b})        ∂loss/∂z_bc = (p_bc − 1{c = y_b}) / B
 
@@ -76,9 +76,9 @@ Tensor network_by_hand(const Network& of, const Tensor& x) {  // experiment.hpp 
 // ---- 2. Two looks before training -------------------------------------------------------------------------
 // The first look: the first loss is known beforehand. Set the last layer to zero. Then all logits are 0, each
 // of C classes gets 1/C, and the loss must be −log 1/C = log C: 0.6931 for two. If not, the number of classes
-// is wrong, or the loss adds up where it should average. (The layer still learns: the gradient of W₃ is
-// (p − 1{y})ᵀ h₂ / B, by lesson 01's rule.) Random numbers start higher: −log punishes a wrong opinion more
-// than it rewards a right one.
+// is wrong, or the loss adds up where it should average. (The layer still learns: the gradient of W₃ is (p −
+// 1{y})ᵀ h₂ / B, lesson 01's rule transposed.) Random numbers start higher: −log punishes a wrong opinion
+// more than it rewards a right one.
 //
 // The second look: sixteen points, always the same, must be learned by heart by more than a thousand weights.
 // And if there is a bug, what does this look show?
@@ -103,11 +103,12 @@ void two_looks(const Points& points, std::uint64_t seed, kit::Report& report) {
 // 1951), is lesson 01's step, w ← w − η g, with a gradient that a batch drawn at random gives.
 //
 // *Momentum* (Polyak 1964). A loss is often a long valley, steep across and flat along. Steps short enough
-// for the walls are too short for the floor. So keep a sum of gradients in which older ones fade: b ← μ b +
-// g, w ← w − η b. Across the valley gradients change sign and cancel. Along it they add up to g / (1 − μ).
+// for the walls are too short for the floor. So keep a sum of gradients in which older ones fade: u ← μ u +
+// g, w ← w − η u. Across the valley gradients change sign and cancel. Along it they add up to g / (1 − μ).
 //
-// *Adam* (Kingma and Ba 2015) keeps two running means for each weight, m of g and v of g², and steps by m /
-// √v, a ratio without a unit. Both begin at 0 and are too small at first; dividing by 1 − βᵗ mends that.
+// *Adam* (Kingma and Ba 2015) keeps two running means for each weight, m ← β₁ m + (1 − β₁) g of g, and v of
+// g² likewise with β₂, and steps by η m / √v, a ratio without a unit. Both begin at 0 and are too small at
+// first. At step t they hold a share of 1 − βᵗ of what they should, so they are divided by it.
 //
 // With a pencil: η = 0.1, μ = 0.9, and a gradient that is 4 at every step. SGD moves by 0.4 each time;
 // momentum by 0.4, then by 0.76, which is 0.1 times 0.9 · 4 + 4. Adam's means, corrected, are 4 and 4², so it
@@ -118,9 +119,9 @@ StepByHand sgd_by_hand(double eta) {
 }
 
 StepByHand momentum_by_hand(double eta, double mu) {
-  return [eta, mu, b = scalar(0, f64)](Tensor& w) mutable {
-    b = mu * b + w.grad();
-    assign(w, w.detach() - eta * b);
+  return [eta, mu, u = scalar(0, f64)](Tensor& w) mutable {
+    u = mu * u + w.grad();
+    assign(w, w.detach() - eta * u);
   };
 }
 

@@ -41,7 +41,8 @@ namespace {
 //        8     8/4: two in every cycle          32
 //       12     12/4 would be three: 2           32
 //
-// Chains that do not need each other, s = s·f + t and u = u·f + t, fill the gaps (race.cpp).
+// Chains that do not need each other, s = s·f + t and u = u·f + t, fill the gaps (race.cpp). A processor that
+// starts one multiply-add in a cycle, and not two, needs half as many.
 
 double operations_a_cycle(double chains) { return 2 * 8 * std::min(chains / 4, 2.0); }
 
@@ -147,7 +148,7 @@ void four_products(const Race& race, kit::Report& report) {
 //
 // On a slope no faster arithmetic helps: each byte must be used more often. With a pencil: for a multiply-add
 // three_loops loads 8 bytes, 1/4 operation a byte; reordered loads two floats and stores one, 1/6. With eight
-// lanes a strip of batches does 2 · 8 · 8 = 128 operations with 8 vectors of b and one number of a, 4 (64 +
+// lanes one step of batches does 2 · 8 · 8 = 128 operations with 8 vectors of b and one number of a, 4 (64 +
 // 1) = 260 bytes: 0.492. The tile does as many with 2 vectors and 4 numbers, 4 (16 + 4) = 80 bytes: 1.6. In
 // letters: r rows × v vectors of l lanes are 2 r v l operations with 4 (v l + r) bytes.
 
@@ -166,8 +167,8 @@ void what_each_waits_for(Race& race, const kit::Options& options, kit::Report& r
   show_roofline(race, options);
 }
 
-// Near 100 % of a line, a program waits for what the line stands for. three_loops is on no slope: it waits
-// for its chain. (A little more than 100 %: the processor begins the next sum before the last one ends.)
+// Near 100 % of a row, a program waits for what the row stands for. three_loops is on no slope: it waits for
+// its chain of additions. (Its products do not wait, so a chain of multiply-adds may be slower than it is.)
 //
 // What to remember. A core is fast if all lanes are full and enough chains do not wait for each other. What
 // was loaded must be used often. Intensity times bandwidth says beforehand what is possible.

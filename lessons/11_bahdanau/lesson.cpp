@@ -116,8 +116,8 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. All states against one vector ---------------------------------------------------------------------
-// The task is lesson 10's: write a string of 4 to 24 letters backwards. Of the 10⁴ strings of four letters
-// training shows a good part, but from six letters on nearly every string of the test is a new one.
+// The task is lesson 10's: write a string of 4 to 24 letters backwards. Letters are ten: of the 10⁴ strings
+// of four training shows a good part, but from six letters on nearly every string of the test is a new one.
 //
 // The encoder is a GRU in *both directions*: one reads from the left, one from the right, and their states
 // stand side by side, h_j = [→h_j; ←h_j], 32 + 32 numbers. So h_j has seen what stands on either side of j.
@@ -149,7 +149,7 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
 }
 
 // Where to look was learned from the loss on the letters alone. The price: at each of T letters the state is
-// compared with all T states of the encoder, T² scores in all. (Bahdanau's figure 2 shows two such curves.)
+// compared with all T states of the encoder, T² scores in all.
 
 // ---- 4. Where it looked -----------------------------------------------------------------------------------
 // The weights α of all steps, one row for each letter written, make the *alignment* of source and answer.

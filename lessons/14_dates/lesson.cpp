@@ -177,7 +177,7 @@ void where_it_looked(const Trained& trained, const Dates& test, const kit::Optio
 // What to remember. The forcing ratio is the share of right words that go in. No gradient passes through a
 // chosen word. Own words cost steps at first, and buy a decoder that trusts less in what it is fed.
 //
-// Exercises: lessons/practise 14 (the coins; what coins and choices do; after a slip).
+// Exercises: lessons/practise 14 (the coins; what coins and choices do; after a slip; soon right).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A coin for every word");

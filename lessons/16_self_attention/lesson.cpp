@@ -105,7 +105,7 @@ void agreement(const kit::Options& options, kit::Report& report) {
   report.check("without projections: the scores are symmetric", largest(scores - transpose(scores)) < 1e-14);
   report.answer(bare, 'c', without.right >= 99 && without.on_noun < with.on_noun,
                 "What a word is, asks, offers and gives is then one vector, and the embeddings alone must do "
-                "what three matrices can. Here a part of the weight tells \"girl\" from \"girls\".");
+                "what three matrices can. Here the smaller weight on the noun is enough.");
   draw_agreement(with, options);
 }
 
@@ -131,8 +131,9 @@ void no_order(std::uint64_t seed, kit::Report& report) {
 // ---- 4. Tokens that find their like -----------------------------------------------------------------------
 // Twenty-four tokens of 32 kinds, drawn at random: mark those whose kind occurs *exactly twice*. Each token
 // must look for its like anywhere, and count. Always saying "no" is right for about 64 % of them. A small
-// network reads [a; b], what a token is and what it has read. For comparison, a plain RNN and a GRU in both
-// directions put their states in the place of b, with no fewer weights, the same strings and as many steps.
+// network reads [a; b], what a token is and what it has read. For comparison, a plain RNN and a GRU, each in
+// both directions, put their states in the place of b, with no fewer weights, the same strings and as many
+// steps.
 
 void find_the_like(const kit::Options& options, kit::Report& report) {
   const kit::Question counting = report.ask(

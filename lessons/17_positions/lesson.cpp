@@ -76,7 +76,7 @@ void as_a_vector(const kit::Options& options, kit::Report& report) {
 //               learned vectors for the distances −r … r; farther ones count as ±r (Shaw et al. 2018)
 //     T5        s_ij = q_i · k_j / √d + b_{j−i}        a learned number for each *bucket* of distances: near
 //               ones have buckets of their own, far ones share, more and more of them (Raffel et al. 2020)
-//     ALiBi     s_ij = q_i · k_j / √d − m |i − j|      nothing to learn: m = 2^{−8h/H} for head h of H, so
+//     ALiBi     s_ij = q_i · k_j / √d − m |i − j|      nothing to learn: m = 2^{−8h/H} for head h = 1 … H, so
 //               that some heads see near and some far (Press et al. 2022)
 //     rotary    s_ij = (R_i q_i) · (R_j k_j) / √d      R_p turns by p ω_i as above, so that only the distance
 //               is left: (R_i q) · (R_j k) = q · (R_{j−i} k) (Su et al. 2021)
@@ -118,7 +118,7 @@ Tensor attend_by_hand(const Tensor& x, const Head& head) {  // (B, n, d), one he
 //
 // Each model has two layers of attention with four heads each (lesson 18). They differ in nothing but the
 // scheme. T5 comes twice: 32 buckets up to the distance 128, as published, and 16 up to 16. Without order a
-// model can but name the symbol that stands most often at the other places, which is right in 13 % of cases.
+// model can at best name the symbol that stands most often at the places beside its own: right at 13 %.
 
 Table two_tasks(const kit::Options& options, kit::Report& report) {
   const kit::Question shift = report.ask(

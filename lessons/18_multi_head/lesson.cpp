@@ -124,8 +124,9 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
       {"both: there is room for two", "both, but often in the wrong order", "one, and hardly the other"});
   const Compared compared = compare_heads(kByHand, options, report);
   const Right right = compared.right.at(1);
-  report.answer(one, 'c', std::max(right.first, right.second) >= 90 && right.both <= 30,
-                "A mixture cannot say which digit was asked for first. The seed decides which one it is.");
+  report.answer(
+      one, 'c', std::max(right.first, right.second) >= 90 && right.both <= 30,
+      "A mixture cannot say which digit was asked for first. One sure digit pays better than two doubtful ones.");
   return compared;
 }
 
@@ -134,8 +135,8 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
 // learn a part of the task, without any error: so such a bug lives long.
 
 // ---- 4. Which head did what -------------------------------------------------------------------------------
-// Nobody told a head which question is its own. Weights show where it looked, not whether it mattered (lesson
-// 11). To know that, take it out. W^O is H blocks side by side, so the result is a sum over heads, Σ_i head_i
+// Nobody told a head which question is its own. Weights show where it looked, not whether it mattered. To
+// know that, take it out. W^O is H blocks side by side, so the result is a sum over heads, Σ_i head_i
 // W_i^Oᵀ, and with zeros for W_i^O head i is gone. Nothing is trained again.
 
 void take_heads_out(const Compared& compared, const kit::Options& options, kit::Report& report) {

@@ -32,7 +32,8 @@ namespace {
 //
 // Its rule. Let g_j be the derivative of the loss by x̂_j. A number x_i acts on x̂ in three ways: it stands
 // in its own x̂_i; it moves μ, by ∂μ/∂x_i = 1/d; and it moves σ. The derivative of σ² = 1/d Σ_k (x_k − μ)² +
-// ε is 2/d (x_i − μ), since Σ_k (x_k − μ) = 0, so what μ moves adds up to nothing. With ∂(σ²) = 2σ ∂σ:
+// ε is 2/d (x_i − μ): that x_i moves μ changes each square, but as Σ_k (x_k − μ) = 0 these changes add up to
+// nothing. With ∂(σ²) = 2σ ∂σ:
 //
 //     ∂σ/∂x_i = x̂_i / d       ∂x̂_j/∂x_i = (1{i = j} − 1/d) / σ − (x_j − μ) / σ² · x̂_i / d
 //                                        = (1{i = j} − 1/d − x̂_j x̂_i / d) / σ
@@ -139,7 +140,8 @@ void parts(const kit::Options& options, kit::Report& report) {
 // With two blocks only the sum is missing, and the feed-forward brings it: adding two digits takes a table of
 // ten by ten, and a table is no average. (Many attentions find a way to add without it: a softmax is not
 // linear.) With eight, residuals and norms are both needed, and neither is enough. With its norms after the
-// sums the whole fails as well, at this learning rate.
+// sums the whole fails as well, at this learning rate. (Compare the rows without residuals, and without
+// norms, at two blocks and at eight: a part may be of no use, or do harm, until another one is there.)
 
 // ---- 5. What residuals keep -------------------------------------------------------------------------------
 // Averages of averages are all alike: without residuals the ten cards become one and the same vector (Dong,
@@ -158,14 +160,15 @@ void depth(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 6. What norms allow ----------------------------------------------------------------------------------
-// Such a gradient holds for tiny steps only: a small change at the bottom changes everything above. Until
-// here kit::train let the rate rise slowly and cut long gradients, which helps. Now Adam has neither, and we
-// look for the largest rate that learns; without norms for a small one, too, with more steps. (With post, a
-// gradient passes every norm on its way down: Xiong and others 2020.)
+// A gradient says what a tiny step does. Without norms a small change at the bottom changes all that is
+// above, so only tiny steps do what it says. Until here kit::train let the rate rise slowly and cut long
+// gradients, which helps. Now Adam has neither, and we look for the largest rate that learns; without norms
+// for a small one, too, with more steps. (With post, a gradient passes every norm on its way down: Xiong and
+// others 2020.)
 
 // What to remember. A norm shows each part tokens of one size, and its rule takes out of the gradient what
 // would only shift or stretch a token. A residual keeps the token and lets gradients through. The
-// feed-forward makes what no average can.
+// feed-forward computes with what a token has read.
 //
 // Exercises: lessons/practise 19 (a block; another norm's rule; how x grows; a small stack; your engine).
 
