@@ -1,6 +1,6 @@
 // 01 tape: a tape remembers, backward reads it in reverse
 //
-// 15 minutes to read, 1 second to run. Needs the chain rule from school: if y moves three times as fast as x,
+// 20 minutes to read, 1 second to run. Needs the chain rule from school: if y moves three times as fast as x,
 // and z twice as fast as y, then z moves six times as fast as x. Afterwards you can write a program that
 // differentiates formulas, say what the derivative of a product of matrices is, and read the library's loop.
 //

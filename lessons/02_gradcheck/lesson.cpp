@@ -1,6 +1,6 @@
 // 02 gradcheck: trust no derivative that was not checked
 //
-// 15 minutes to read, 1 second to run. Needs lesson 01 (the tape, rules, the product of matrices). Afterwards
+// 25 minutes to read, 1 second to run. Needs lesson 01 (the tape, rules, the product of matrices). Afterwards
 // you can derive the rule of an op, check it, and say what a check is worth.
 //
 // A wrong derivative rarely crashes. The loss still falls, only slower, or to a worse place, and nobody knows

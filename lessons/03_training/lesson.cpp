@@ -1,6 +1,6 @@
 // 03 training: an optimiser is three lines
 //
-// 15 minutes to read, 5 seconds to run. Needs lesson 01 (gradient descent, the rule of a product of matrices)
+// 30 minutes to read, 5 seconds to run. Needs lesson 01 (gradient descent, the rule of a product of matrices)
 // and lesson 02 (gradcheck, softmax). Afterwards you can write a network, its loss and three optimisers from
 // plain ops, and know two looks that catch most mistakes before a training is worth its time.
 //

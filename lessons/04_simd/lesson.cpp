@@ -1,6 +1,6 @@
 // 04 simd: one instruction, many lanes
 //
-// 15 minutes to read, 10 seconds to run. Needs lesson 01 (the product of two matrices). Afterwards you can
+// 30 minutes to read, 10 seconds to run. Needs lesson 01 (the product of two matrices). Afterwards you can
 // say what a loop waits for, write a product of matrices that is nearly as fast as the processor, and read a
 // roofline.
 //

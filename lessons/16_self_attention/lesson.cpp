@@ -1,6 +1,6 @@
 // 16 self_attention: a sequence that asks itself
 //
-// 15 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 08 (√d) and 09 (the GRU).
+// 20 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 08 (√d) and 09 (the GRU).
 // Afterwards you can write self-attention for whole sentences, say what it knows of the order of words, and
 // compare it with a recurrent layer.
 //

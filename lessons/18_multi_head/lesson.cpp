@@ -1,6 +1,6 @@
 // 18 multi_head: several questions at once
 //
-// 15 minutes to read, 40 seconds to run. Needs lessons 06 to 08 (queries, keys, values; masks; the scale √d)
+// 20 minutes to read, 40 seconds to run. Needs lessons 06 to 08 (queries, keys, values; masks; the scale √d)
 // and 16 (projections). Afterwards you can split attention into heads and join them again, find a mistake
 // that no shape shows, say which head did what, and what heads cost a model that writes.
 //

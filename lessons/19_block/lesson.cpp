@@ -1,6 +1,6 @@
 // 19 block: depth needs residuals, norms and a feed-forward
 //
-// 20 minutes to read, 70 seconds to run. Needs lesson 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
+// 30 minutes to read, 70 seconds to run. Needs lesson 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
 // Afterwards you can write a layer norm with its rule, and a whole block, and say what each part is for.
 //
 // One attention answers one question about a sequence. The next question may depend on the answer, and takes
