@@ -127,6 +127,11 @@ TEST_CASE("the tiles that a mask keeps are taken only for itself") {
   const Mask row = square.reshape({1, 3600});
   check_same(BlockMask::from(row, 2, 3600), row.expand({2, 3600}), {1, 1, 2, 3600});
   check_same(BlockMask::from(row, 1, 3600), row, {1, 1, 1, 3600});
+  // One memory and one shape, repeated along either axis.
+  const Mask line = mixed({40});
+  const Mask down = line.reshape({40, 1}).expand({40, 40}), across = line.expand({40, 40});
+  check_same(BlockMask::from(down, 40, 40), down, {1, 1, 40, 40});
+  check_same(BlockMask::from(across, 40, 40), across, {1, 1, 40, 40});
   // Other memory of the same shape, after the first is gone everywhere else.
   for (const bool inverted : {false, true, false}) {
     const Mask mask = inverted ? !mixed({60, 60}) : mixed({60, 60});
