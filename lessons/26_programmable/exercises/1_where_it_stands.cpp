@@ -1,8 +1,8 @@
 // 26.1 where_it_stands: right in training, wrong while it writes
 // debug, 15 minutes
 //
-// This attention looks back at no more than `reach` words, and takes off more the farther a word is: s − 0.3
-// · (i − j), for keys j with 0 ≤ i − j ≤ reach, where i and j are places in the text. In training, with all
+// This attention looks back at no more than `reach` words, and takes off more the farther a word is: s − 0.1
+// · (i − j)², for keys j with 0 ≤ i − j ≤ reach, where i and j are places in the text. In training, with all
 // queries at once, it is right. When a model writes with a cache of keys, one new query comes with all the
 // keys so far, and the answers are others than in training. Find what is wrong. Of so many queries and keys,
 // the last query stands at the last key's place.
@@ -11,14 +11,20 @@
 
 AttendOptions near_ones(Size queries, Size keys, Size reach) {
   //[ places
-  //: const auto score = score_mod([](auto s, auto at) { return s - 0.3 * (at.i - at.j); });
+  //: const auto score = score_mod([](auto s, auto at) {
+  //:   const auto distance = at.i - at.j;
+  //:   return s - 0.1 * distance * distance;
+  //: });
   //: const auto seen = [reach](QueryKey p) {
   //:   const Size distance = p.i - p.j;
   //:   return distance >= 0 && distance <= reach;
   //: };
   const Size first = keys - queries;  // where query 0 stands: 0 in training, not with a cache
   const double offset = static_cast<double>(first);
-  const auto score = score_mod([offset](auto s, auto at) { return s - 0.3 * (at.i + offset - at.j); });
+  const auto score = score_mod([offset](auto s, auto at) {
+    const auto distance = at.i + offset - at.j;
+    return s - 0.1 * distance * distance;
+  });
   const auto seen = [first, reach](QueryKey p) {
     const Size distance = p.i + first - p.j;
     return distance >= 0 && distance <= reach;
@@ -36,6 +42,9 @@ AttendOptions near_ones(Size queries, Size keys, Size reach) {
 // start: With as many queries as keys all is right. With one query and several keys, the query is taken for
 //   the first word of the text: it sees key 0, and not those just before it.
 //
+// wrong: The mask knows where the query stands, and the score still counts queries from 0.
+// - const auto distance = at.i + offset - at.j;
+// + const auto distance = at.i + 0.0 * offset - at.j;
 // wrong: The place is one too far on: the query does not see the first key within reach, and may see no key
 //   of its own.
 // - const Size first = keys - queries;
@@ -68,7 +77,7 @@ Tensor by_loops(const Tensor& x, Size queries, Size reach) {
       double s = 0;
       for (Size c = 0; c < width; ++c) s += x.at({i, c}) * x.at({j, c});
       const double weight =
-          std::exp(s / std::sqrt(static_cast<double>(width)) - 0.3 * static_cast<double>(i - j));
+          std::exp(s / std::sqrt(static_cast<double>(width)) - 0.1 * static_cast<double>((i - j) * (i - j)));
       sum += weight;
       for (Size c = 0; c < width; ++c) row[static_cast<std::size_t>(c)] += weight * x.at({j, c});
     }

@@ -6,7 +6,8 @@
 // the model has is your score: queries and keys are 0, the values are the symbols (one 1 among zeros), and
 // what is read, times 20, are the logits. It is trained on texts of 60 symbols, 150 steps of 16 texts by Adam
 // with your rate, and must then name 95 of 100 favourites from place 100 on in texts of 150, with at most 16
-// learned numbers. Fewer numbers are better: your best is kept.
+// learned numbers. Fewer numbers are better: your best is kept. (Each check
+// draws other texts, so what is near 95 % may pass once and fail the next time.)
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 
