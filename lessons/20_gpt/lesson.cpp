@@ -2,7 +2,7 @@
 //
 // 15 minutes to read, two minutes to run. Needs lesson 19 (the block), 07 (the causal mask), 17 (learned
 // positions) and 10 (teacher forcing, free decoding). Afterwards you can build a GPT, train it on a text of
-// your own (--data), let it write with a cache of keys and values, and choose how boldly it writes.
+// your own (--data), let it write with a cache of keys and values, and choose how wildly it writes.
 //
 // A *token* is what a text is made of: a word, a character, a digit. Ask a model at every place which token
 // comes next: nobody has to label anything, since a text is its own answer. How far does that one question

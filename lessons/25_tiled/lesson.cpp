@@ -32,7 +32,7 @@ namespace {
 //     sum = 0.0498 + 1 = 1.0498     weighted = 0.498 + 20 = 20.498     context = 20.498 / 1.0498 = 19.526
 //
 // This is the *online* softmax (Milakov & Gimelshein 2018). A score is forgotten as soon as it was taken.
-// With the *log-sum-exp* L kept, its weight can be made again: exp(s − L).
+// With the *log-sum-exp* L kept, and s made again from q and k, its weight is exp(s − L).
 
 struct Running {
   double top = kNever;  // the largest score so far: −∞
