@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -182,10 +183,16 @@ Record Shelf::record(const ExerciseId& id) const {
   return found == records_.end() ? Record{} : found->second;
 }
 
-void Shelf::remember(const ExerciseId& id, const Record& record) {
+void Shelf::remember(const ExerciseId& id, Record record) {
   const Turn turn(state());
-  read();  // what others have written since
-  records_[id.text()] = record;
+  read();  // what others have written since, of this exercise too
+  Record& kept = records_[id.text()];
+  if (record.solved.empty()) record.solved = kept.solved;
+  record.solution_shown |= kept.solution_shown;
+  record.tries = std::max(record.tries, kept.tries);
+  record.hints = std::max(record.hints, kept.hints);
+  if (kept.best && (!record.best || *kept.best < *record.best)) record.best = kept.best;
+  kept = record;
   save();
 }
 

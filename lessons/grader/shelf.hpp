@@ -14,10 +14,10 @@ namespace tapestry::grader {
 
 /// What is remembered of an exercise.
 struct Record {
-  int tries = 0, hints = 0;     // verdicts since it was begun; hints that were shown
-  std::string solved;           // the day, or ""
-  bool solution_shown = false;  // before it was solved
-  std::optional<double> best;   // of exercises with a score: less is better
+  int tries = 0, hints = 0;         // verdicts since it was begun; hints that were shown
+  std::string solved = {};          // the day, or ""
+  bool solution_shown = false;      // before it was solved
+  std::optional<double> best = {};  // of exercises with a score: less is better
 };
 
 class Shelf {
@@ -44,7 +44,8 @@ class Shelf {
   bool has_piece(const std::string& piece) const;
 
   Record record(const ExerciseId& id) const;
-  void remember(const ExerciseId& id, const Record& record);
+  /// Writes it down beside what other processes have written since: nothing that was reached is taken back.
+  void remember(const ExerciseId& id, Record record);
   /// The exercise that was worked on last; nothing at first.
   std::optional<std::string> current() const;
   void set_current(const ExerciseId& id);

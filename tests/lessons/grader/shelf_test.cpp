@@ -133,6 +133,24 @@ TEST_CASE("what is remembered is there the next time", "[grader]") {
   CHECK(shelf.record({9, 9}).tries == 0);
 }
 
+TEST_CASE("two at work on one folder keep each other's marks", "[grader]") {
+  Place place;
+  place.exercise();
+  Shelf watcher(place.root.path()), editor(place.root.path());
+  const ExerciseId first{3, 1}, second{3, 2};
+  editor.remember(first, {.tries = 2, .solved = "2026-11-24", .best = 40});
+  watcher.remember(second, {.tries = 1, .hints = 1});
+  watcher.remember(first, {.tries = 1, .hints = 3, .best = 50});  // which it did not know to be solved
+  editor.set_current(second);
+  const Shelf later(place.root.path());
+  CHECK(later.record(first).solved == "2026-11-24");
+  CHECK(later.record(first).tries == 2);
+  CHECK(later.record(first).hints == 3);
+  CHECK(later.record(first).best == 40);
+  CHECK(later.record(second).hints == 1);
+  CHECK(later.current() == "3.2");
+}
+
 TEST_CASE("a damaged memory is refused, not thrown away", "[grader]") {
   Place place;
   fs::create_directories(place.root / "practise/.state");
