@@ -82,13 +82,11 @@ class AttendMask {
   bool defined() const { return mask_.defined() || lengths_.defined() || tiles_.defined(); }
   /// Whether it was said in tiles.
   bool in_tiles() const { return tiles_.defined(); }
-  /// As a mask that broadcasts to (batch, heads, Tq, Tk); undefined where all pairs count. Tiles of one batch and one
-  /// head give (Tq, Tk).
+  /// As a mask that broadcasts to the scores; undefined where all pairs count. Tiles give (Tq, Tk): throws if
+  /// they are for more than one batch row or head.
   Mask mask(Size keys) const {
     if (lengths_.defined()) return lengths_.mask(keys);
-    if (!tiles_.defined()) return mask_;
-    const Mask pairs = tiles_.mask();
-    return tiles_.batch() * tiles_.heads() == 1 ? pairs.reshape({tiles_.queries(), tiles_.keys()}) : pairs;
+    return tiles_.defined() ? tiles_.mask().reshape({tiles_.queries(), tiles_.keys()}) : mask_;
   }
   /// For so many queries and keys; undefined where all pairs count.
   BlockMask tiled(Size queries, Size keys) const {

@@ -34,7 +34,8 @@ constexpr DType f64 = DType::f64;
 // Somebody measured a quantity y at three places x, with an error each time. What is y at x = 2? The value
 // measured there may be wrong, so we ask its neighbours, too, and trust a near one more than a far one. Each
 // place gets a *score*, here minus half its squared distance from 2. Each score s makes a *weight*: e^s
-// divided by the sum of all e^s. The answer is the average of the values with these weights.
+// divided by the sum of all e^s, so a score may be any number, and weights are positive and add up to 1. The
+// answer is the average of the values with these weights.
 //
 //     place x   measured y   distance   score    e^score   weight
 //        1           1           1       −½       0.607     0.348
@@ -49,7 +50,7 @@ constexpr DType f64 = DType::f64;
 //
 //     s_ij = score(q_i, k_j)              how much does key j matter to query i?
 //     α_ij = e^{s_ij} / Σ_j e^{s_ij}      softmax over the keys: positive weights that add up to 1
-//     c_i  = Σ_j α_ij v_j                 the weighted average of the values, within their range
+//     c_i  = Σ_j α_ij v_j                 the answer: the average of the values, within their range
 //
 // Averaging many values into one is also called *pooling*. In code there are Tq queries and Tk keys.
 
@@ -113,9 +114,10 @@ double keys_alone(const Points& points, kit::Report& report) {
 // The voluntary part is the product q k: only there do query and key meet.
 
 void a_query_asks(const Points& points, kit::Report& report) {
-  const kit::Question dropped = report.ask(
-      "three terms", "We leave out −q² / 2σ², and then also −k² / 2σ². When do the weights change?",
-      {"at both", "at the first only", "at the second only", "never: query and key meet in q k"});
+  const kit::Question dropped =
+      report.ask("three terms",
+                 "First we leave out −q² / 2σ², then −k² / 2σ² as well. At which step do the weights change?",
+                 {"at both", "at the first only", "at the second only", "never: query and key meet in q k"});
   const double sigma = 0.3;
   const Tensor q = unsqueeze(queries(), 1), k = points.x;
   const Tensor weights = pool(gaussian_scores(queries(), k, scalar(std::log(sigma), f64)), points.y).weights;
@@ -125,12 +127,13 @@ void a_query_asks(const Points& points, kit::Report& report) {
   report.answer(
       dropped, 'c', first < 1e-12 && second > 0.1,
       "For one query −q² / 2σ² is the same number at all keys, and a softmax only sees how scores differ. "
-      "−k² / 2σ² depends on the key alone: without it, keys far from 0 are too loud. Where all keys have "
+      "−k² / 2σ² depends on the key alone: without it, keys far from 0 get more than they should. Where all keys have "
       "the same length it may go, too, and the product is left. Later lessons score with products.");
 }
 
-// nn/'s Attention is these three steps. It is built from a score, and maps queries, keys and values to the
-// answers, called the *context*, and the weights. (There all are vectors; our numbers are vectors of one.)
+// nn/'s Attention is scores, softmax and average, the formulas of part 1. It is built from a score, and maps
+// queries, keys and values to the answers, called the *context*, and the weights. (There all are vectors; our
+// numbers are vectors of one.)
 
 // ---- 4. How near is near? ---------------------------------------------------------------------------------
 // A small σ trusts the nearest point and its error. A large σ averages hills with valleys. So σ is learned,
@@ -154,8 +157,8 @@ void how_near(const Points& points, double mean_error, const kit::Options& optio
   print_learned(cheating, error(cheating.sigma), honest, error(honest.sigma));
   report.answer(
       itself, 'b', cheating.sigma < 0.2 * honest.sigma && error(cheating.sigma) > error(honest.sigma),
-      "A point is its own nearest neighbour, at distance 0. With σ near 0 each repeats its own value. The "
-      "loss vanishes, and a new query gets the error of its nearest point.");
+      "A point is its own nearest neighbour, at distance 0. With σ near 0 each repeats its own value. "
+      "That looks like learning, and a new query gets the error of its nearest point.");
   report.at_most("error when a query asks ÷ plain mean's", error(honest.sigma) / mean_error, 1.0 / 3);
 
   const Pooled pooled = ask(honest.sigma);  // in the map of weights: a band that is as wide as σ
