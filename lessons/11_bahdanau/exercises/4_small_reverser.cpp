@@ -59,7 +59,8 @@ constexpr double kLearningRate = 0.02;  // small models bear large steps
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
-#include "optim/clip.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 
 namespace {
 
@@ -88,16 +89,10 @@ Strings draw(kit::Random& random, Size rows, Size length) {
 }
 
 void train(Reverser& model, kit::Random& random) {
-  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(model.parameters(), kLearningRate, kSteps, [&] {
     const Strings strings = draw(random, kRows, random.between(kShortest, kLongest));
-    Tape tape;
-    tape.backward(cross_entropy(model(strings.source, strings.fed), strings.wanted));
-    clip_gradients(model.parameters(), 1.0);
-    adam.step();
-  }
+    return cross_entropy(model(strings.source, strings.fed), strings.wanted);
+  });
 }
 
 /// The share of strings that are right as a whole, each symbol fed back, in per cent.
@@ -122,8 +117,7 @@ double right_alone(const Reverser& model, const Strings& strings) {
 void judge(Judge& judge) {
   Reverser model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 4000, "the weights"); });
   judge.claim("gives logits for each symbol that is fed", [&] {
     const Strings strings = draw(judge.random(), 3, 4);

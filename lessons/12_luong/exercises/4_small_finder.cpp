@@ -81,7 +81,8 @@ constexpr double kLearningRate = 0.005;
 #include <numeric>
 
 #include "lessons/grader/judge/judge.hpp"
-#include "optim/clip.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 
 namespace {
 
@@ -116,16 +117,10 @@ Lists draw(kit::Random& random, Size rows, Size pairs) {
 }
 
 void train(Finder& model, kit::Random& random) {
-  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(model.parameters(), kLearningRate, kSteps, [&] {
     const Lists lists = draw(random, kRows, random.between(kFewest, kMost));
-    Tape tape;
-    tape.backward(cross_entropy(model(lists.source, lists.questions), lists.answers));
-    clip_gradients(model.parameters(), 1.0);
-    adam.step();
-  }
+    return cross_entropy(model(lists.source, lists.questions), lists.answers);
+  });
 }
 
 /// In per cent.
@@ -141,8 +136,7 @@ double right_answers(const Tensor& logits, const Lists& lists) {
 void judge(Judge& judge) {
   Finder model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 10000, "the weights"); });
   judge.claim("gives logits for each question", [&] {
     const Lists lists = draw(judge.random(), 3, 4);

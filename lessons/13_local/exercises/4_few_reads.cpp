@@ -73,7 +73,8 @@ struct Undoubler : Module {
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
-#include "optim/clip.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 
 namespace {
 
@@ -94,16 +95,10 @@ Texts draw(kit::Random& random, Size rows, Size length) {
 }
 
 void train(Undoubler& model, kit::Random& random) {
-  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(model.parameters(), kLearningRate, kSteps, [&] {
     const Texts texts = draw(random, kRows, random.between(kShortest, kLongest));
-    Tape tape;
-    tape.backward(cross_entropy(model(texts.source), texts.answers));
-    clip_gradients(model.parameters(), 1.0);
-    adam.step();
-  }
+    return cross_entropy(model(texts.source), texts.answers);
+  });
 }
 
 /// Rows that are right as a whole, in per cent.
@@ -131,8 +126,7 @@ double reads(const std::vector<Tensor>& weights) {
 void judge(Judge& judge) {
   Undoubler model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 5000, "the weights"); });
   const Texts texts = draw(judge.random(), kTests, kLongest);
   train(model, judge.random());

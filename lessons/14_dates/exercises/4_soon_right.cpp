@@ -70,7 +70,8 @@ Digits fed(const Digits& right, const Digits& written, kit::Random& random) {
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
-#include "optim/clip.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 
 namespace {
 
@@ -137,32 +138,22 @@ double all_right(const std::vector<Tensor>& logits, const Dates& dates) {
 void judge(Judge& judge) {
   Translator model(widths());
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] {
     judge.between(static_cast<double>(kSteps), 1, 400, "the steps");
     judge.between(weights, 1, 12'000, "the weights");
   });
   judge.claim("writes dates alone", [&] {
-    Adam adam(model.parameters(), {.learning_rate = kLearningRate});
-    for (Size step = 0; step < kSteps; ++step) {
-      adam.group().learning_rate = kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) /
-                                                                     static_cast<double>(kSteps));
+    grader::train(model.parameters(), kLearningRate, kSteps, [&] {
       const Dates dates = draw(judge.random(), kRows);
       Digits wanted;
       for (std::size_t row = 0; row < kRows; ++row)
         for (const Digits& digits : dates.digits) wanted.push_back(kDigit + digits[row]);
-      Tape tape;
-      const Tensor logits =
-          stack(run(model, dates,
-                    [&](Size t, const Digits& written) {
-                      return fed(dates.digits[static_cast<std::size_t>(t - 1)], written, judge.random());
-                    }),
-                1);
-      tape.backward(cross_entropy(logits, Indices(wanted, {kRows, kTime})));
-      clip_gradients(model.parameters(), 1.0);
-      adam.step();
-    }
+      const std::vector<Tensor> logits = run(model, dates, [&](Size t, const Digits& written) {
+        return fed(dates.digits[static_cast<std::size_t>(t - 1)], written, judge.random());
+      });
+      return cross_entropy(stack(logits, 1), Indices(wanted, {kRows, kTime}));
+    });
     model.eval();
     const Dates dates = draw(judge.random(), kTests);
     const double alone =

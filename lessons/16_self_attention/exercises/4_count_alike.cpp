@@ -83,7 +83,8 @@ constexpr double kLearningRate = 0.02;
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
-#include "optim/clip.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 
 namespace {
 
@@ -106,16 +107,10 @@ Marked draw(kit::Random& random, Size rows, Size tokens) {
 }
 
 void train(Marker& model, kit::Random& random) {
-  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(model.parameters(), kLearningRate, kSteps, [&] {
     const Marked batch = draw(random, kRows, kTokens);
-    Tape tape;
-    tape.backward(cross_entropy(model(batch.tokens), batch.answers));
-    clip_gradients(model.parameters(), 1.0);
-    adam.step();
-  }
+    return cross_entropy(model(batch.tokens), batch.answers);
+  });
 }
 
 }  // namespace
@@ -123,8 +118,7 @@ void train(Marker& model, kit::Random& random) {
 void judge(Judge& judge) {
   Marker model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 1000, "the weights"); });
   judge.claim("gives logits for each token", [&] {
     const Marked some = draw(judge.random(), 3, 5);

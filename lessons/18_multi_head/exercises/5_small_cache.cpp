@@ -94,8 +94,8 @@ constexpr double kLearningRate = 0.01;
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
+#include "lessons/grader/judge/training.hpp"
 #include "nn/embedding.hpp"
-#include "optim/clip.hpp"
 
 namespace {
 
@@ -142,16 +142,10 @@ struct Frame : Module {
 void train(const Frame& frame, const Layer& layer, kit::Random& random) {
   std::vector<Tensor> weights = frame.parameters();
   for (const Tensor& weight : layer.parameters()) weights.push_back(weight);
-  Adam adam(weights, {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(weights, kLearningRate, kSteps, [&] {
     const Asked asked = draw(random, kRows);
-    Tape tape;
-    tape.backward(cross_entropy(frame(layer, asked), asked.answers));
-    clip_gradients(weights, 1.0);
-    adam.step();
-  }
+    return cross_entropy(frame(layer, asked), asked.answers);
+  });
 }
 
 /// Pairs of which both are right, in per cent.

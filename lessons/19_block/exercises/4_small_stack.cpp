@@ -63,8 +63,9 @@ constexpr double kLearningRate = 0.01;
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "nn/embedding.hpp"
-#include "optim/clip.hpp"
 
 namespace {
 
@@ -107,16 +108,10 @@ struct Frame : Module {
 void train(const Frame& frame, const Reader& reader, kit::Random& random) {
   std::vector<Tensor> weights = frame.parameters();
   for (const Tensor& weight : reader.parameters()) weights.push_back(weight);
-  Adam adam(weights, {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(weights, kLearningRate, kSteps, [&] {
     const Cards cards = deal(random, kRows);
-    Tape tape;
-    tape.backward(cross_entropy(frame(reader, cards), cards.answers));
-    clip_gradients(weights, 1.0);
-    adam.step();
-  }
+    return cross_entropy(frame(reader, cards), cards.answers);
+  });
 }
 
 /// In per cent.
@@ -134,9 +129,7 @@ void judge(Judge& judge) {
   Reader reader;
   frame.initialise(judge.random().next());
   reader.initialise(judge.random().next());
-  double weights = 0;
-  for (const std::vector<Tensor>& all : {frame.parameters(), reader.parameters()})
-    for (const Tensor& weight : all) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(frame) + kit::weights_of(reader));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, kMost, "the weights"); });
   judge.claim("gives a state for each card", [&] {
     judge.same(reader(random_normal({3, kCards, kWidth}, 1)).shape(), {3, kCards, kWidth},

@@ -72,7 +72,8 @@ struct Sorter : Module {
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
-#include "optim/clip.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 
 namespace {
 
@@ -100,16 +101,10 @@ Texts draw(kit::Random& random, Size rows) {
 }
 
 void train(Sorter& model, kit::Random& random) {
-  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(model.parameters(), kLearningRate, kSteps, [&] {
     const Texts texts = draw(random, kRows);
-    Tape tape;
-    tape.backward(cross_entropy(model(texts.ids), texts.targets));
-    clip_gradients(model.parameters(), 1.0);
-    adam.step();
-  }
+    return cross_entropy(model(texts.ids), texts.targets);
+  });
 }
 
 /// The share of answers that are right as a whole, each digit fed back, in per cent.
@@ -135,8 +130,7 @@ double right_alone(const Sorter& model, const Texts& texts) {
 void judge(Judge& judge) {
   Sorter model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 3500, "the weights"); });
   judge.claim("gives logits that see nothing ahead", [&] {
     const Texts texts = draw(judge.random(), 3);

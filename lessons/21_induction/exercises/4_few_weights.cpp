@@ -92,7 +92,8 @@ struct Copier : Module {
 #include <numeric>
 
 #include "lessons/grader/judge/judge.hpp"
-#include "optim/clip.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 
 namespace {
 
@@ -119,16 +120,10 @@ Rounds draw(kit::Random& random, Size rows) {
 }
 
 void train(Copier& model, kit::Random& random) {
-  Adam adam(model.parameters(), {.learning_rate = kLearningRate});
-  for (Size step = 0; step < kSteps; ++step) {
-    adam.group().learning_rate =
-        kLearningRate * std::min(1.0, 2.0 * static_cast<double>(kSteps - step) / kSteps);
+  grader::train(model.parameters(), kLearningRate, kSteps, [&] {
     const Rounds rounds = draw(random, kRows);
-    Tape tape;
-    tape.backward(cross_entropy(model(rounds.ids), rounds.next));
-    clip_gradients(model.parameters(), 1.0);
-    adam.step();
-  }
+    return cross_entropy(model(rounds.ids), rounds.next);
+  });
 }
 
 /// In per cent of the places that are asked for.
@@ -145,8 +140,7 @@ double right_answers(const Tensor& logits, const Indices& next) {
 void judge(Judge& judge) {
   Copier model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 4000, "the weights"); });
   judge.claim("gives logits that see nothing ahead", [&] {
     const Rounds rounds = draw(judge.random(), 3);

@@ -83,6 +83,7 @@ constexpr double kLearningRate = 0.006;
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "nn/loss.hpp"
 #include "optim/clip.hpp"
 
@@ -132,8 +133,7 @@ void train(Keeper& model, kit::Random& random) {
 void judge(Judge& judge) {
   Keeper model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 50000, "the weights"); });
   judge.claim("gives logits for each name", [&] {
     const Texts texts = draw(judge.random(), 3);

@@ -73,6 +73,7 @@ constexpr double kLearningRate = 0.01;
 #include <fmt/format.h>
 
 #include "lessons/grader/judge/judge.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "nn/loss.hpp"
 #include "optim/clip.hpp"
 
@@ -124,8 +125,7 @@ void judge(Judge& judge) {
   judge.random().shuffle(dictionary);
   Filler model;
   model.initialise(judge.random().next());
-  double weights = 0;
-  for (const Tensor& weight : model.parameters()) weights += static_cast<double>(weight.shape().count());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 15000, "the weights"); });
   judge.claim("gives logits for each place", [&] {
     judge.same(model(draw(judge.random(), dictionary, 3).words).shape(), {3, 2 * kPairs, kWords},
