@@ -6,7 +6,9 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -31,7 +33,7 @@ class Trial {
     if (exercise_.hints.size() < 2) fault("has fewer than two hints");
     given();
     solution();
-    for (std::size_t i = 0; i < exercise_.wrong.size(); ++i) wrong(i);
+    for (const std::size_t i : some_wrong()) wrong(i);
     if (options_.changes > 0) changes();
   }
 
@@ -68,6 +70,16 @@ class Trial {
       if (!verdict.passed())
         return fault(fmt::format("the solution fails at seed {}:\n{}", seed, what_it_says(verdict)));
     }
+  }
+
+  /// Which wrong answers are tried: all, or as many as asked for, others as soon as the exercise changes.
+  std::vector<std::size_t> some_wrong() const {
+    std::vector<std::size_t> order(exercise_.wrong.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (options_.wrong < 0 || static_cast<std::size_t>(options_.wrong) >= order.size()) return order;
+    kit::Random(std::hash<std::string>{}(exercise_.solution() + exercise_.judge)).shuffle(order);
+    order.resize(static_cast<std::size_t>(options_.wrong));
+    return order;
   }
 
   void wrong(std::size_t number) {
@@ -175,7 +187,9 @@ bool verify(const Desk& desk, const std::vector<std::string>& which, const Verif
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   std::size_t wrong = 0;
-  for (const Exercise* exercise : chosen) wrong += exercise->wrong.size();
+  for (const Exercise* exercise : chosen)
+    wrong += options.wrong < 0 ? exercise->wrong.size()
+                               : std::min(exercise->wrong.size(), static_cast<std::size_t>(options.wrong));
   fmt::print(
       "{} exercises: {} holes fail as they should, {} solutions × seeds of {} pass, {} of {} wrong answers get their own "
       "sentence at {} seeds",

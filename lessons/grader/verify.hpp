@@ -8,6 +8,7 @@ namespace tapestry::grader {
 
 struct VerifyOptions {
   int seeds = 2;
+  int wrong = -1;  // how many wrong answers of each exercise; all where negative
   int changes = 0;
 };
 
