@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <sstream>
@@ -140,7 +141,7 @@ std::string Desk::hint(const Exercise& exercise) {
     shelf_.remember(exercise.id, record);
   }
   std::string out;
-  for (int i = 0; i < record.hints && i < all; ++i)
+  for (int i = more ? record.hints - 1 : 0; i < std::min(record.hints, all); ++i)
     out +=
         fmt::format("Hint {} of {}:\n{}", i + 1, all, indented(exercise.hints[static_cast<std::size_t>(i)]));
   if (!more) out += "There are no more hints; the solution is what is left.\n";

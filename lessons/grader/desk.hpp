@@ -27,6 +27,7 @@ class Desk {
   std::string list(const kit::Terminal& terminal) const;
   /// Gives the file, if it is not there, and says what to do, in which file.
   std::string begin(const Exercise& exercise, const kit::Terminal& terminal);
+  /// The next one; all of them when there is no next.
   std::string hint(const Exercise& exercise);
   std::string solution(const Exercise& exercise);
   std::string reset(const Exercise& exercise);

@@ -53,7 +53,8 @@ int practise(const std::vector<std::string>& words, std::optional<std::uint64_t>
     watch(desk, exercise);
     return kit::kMet;
   }
-  if (command.empty()) print(desk.begin(exercise, terminal) + "\n");
+  print(command.empty() ? desk.begin(exercise, terminal) + "\n"
+                        : bold(terminal, fmt::format("{} {}", exercise.id.text(), exercise.title)) + "\n");
   const Desk::Checked checked = desk.check(exercise, terminal, seed);
   print(checked.text);
   return checked.verdict.passed() ? kit::kMet : kit::kMissed;
