@@ -1,0 +1,115 @@
+// 28.1 any_entmax: weights for any α
+// implement, 20 minutes
+//
+// The chapter has α-entmax for α = 1.5 and 2, where τ can be computed. For other α > 1 it is found by
+// halving: with z = (α − 1) s,
+//
+//     w_j = max(z_j − τ, 0)^(1 / (α − 1)),        Σ_j w_j = 1
+//
+// the sum falls as τ rises, it is at least 1 at τ = (largest z) − 1, and 0 at τ = (largest z). scores is (B,
+// n), of f64; the result too. Halve 60 times, with a τ for each row: max(z, {-1}, Keep::yes), less(a, b), a
+// mask, and where(mask, a, b) are useful.
+#include "lessons/grader/answer.hpp"
+
+Tensor entmax_weights(const Tensor& scores, double alpha) {
+  //[ τ lies between low and high, (B, 1)
+  //: static_cast<void>(scores.size(0)), static_cast<void>(alpha);
+  //: return not_written_yet();
+  const Tensor z = (alpha - 1) * scores;
+  const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), 1 / (alpha - 1)); };
+  Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
+  for (int step = 0; step < 60; ++step) {
+    const Tensor middle = (low + high) / 2;
+    const Mask much = less(scalar(1, z.dtype()), sum(above(middle), {-1}, Keep::yes));
+    low = where(much, middle, low);  // too much weight stands above: the level must rise
+    high = where(much, high, middle);
+  }
+  return above(low);
+  //]
+}
+
+// hint: If the weights above a level sum to more than 1, must the level rise or fall?
+// hint: middle = (low + high) / 2; much = 1 < Σ of the weights at middle. Where there is too much, ____ becomes
+//   middle, elsewhere ____ does.
+// hint: The weights at a level tau are pow(relu(z - tau), 1 / (alpha - 1)), with z = (alpha - 1) * scores and
+//   tau (B, 1).
+//
+// wrong: Nothing multiplies the scores by α − 1. With α = 2 nobody sees it; with α = 1.5 all gaps are twice as
+//   large, and keys drown too soon.
+// - const Tensor z = (alpha - 1) * scores;
+// + const Tensor z = scores;
+// wrong: The exponent is turned over: it is 1 / (α − 1), so for α = 1.5 what stands above the level is squared.
+//   Again α = 2 does not show it.
+// - const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), 1 / (alpha - 1)); };
+// + const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), alpha - 1); };
+// wrong: What lies below the level is negative, and you squared it: a key far below would get much weight.
+// - const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), 1 / (alpha - 1)); };
+// + const auto above = [&](const Tensor& tau) { return pow(abs(z - tau), 1 / (alpha - 1)); };
+// wrong: The level moves the wrong way: where there is too much weight it must rise. As it is, it runs to one
+//   end, and the weights do not sum to 1.
+// - low = where(much, middle, low);  // too much weight stands above: the level must rise
+// - high = where(much, high, middle);
+// + low = where(much, low, middle);
+// + high = where(much, middle, high);
+// wrong: One level for all rows: you took the largest score of the whole batch. Each query has a level of its
+//   own.
+// - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
+// + Tensor high = reshape(max(z), {1, 1}) + zeros({z.size(0), 1}, z.dtype()), low = high - 1.0;
+// wrong: You divided by the sum in place of finding the level. What stands above some level, scaled to 1, is not
+//   nearest to anything: the level decides who is in the support.
+// - for (int step = 0; step < 60; ++step) {
+// + for (int step = 0; step < 0; ++step) {
+// - return above(low);
+// + return above(low) / sum(above(low), {-1}, Keep::yes);
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// The formula for one row; τ by small steps of Newton, from below, in long double.
+std::vector<double> row_of(const std::vector<double>& scores, double alpha) {
+  const long double a = alpha - 1, p = 1 / a;
+  long double tau = a * *std::max_element(scores.begin(), scores.end()) - 1;
+  for (int step = 0; step < 500; ++step) {
+    long double sum = 0, slope = 0;
+    for (const double s : scores)
+      if (const long double over = a * s - tau; over > 0)
+        sum += std::pow(over, p), slope += p * std::pow(over, p - 1);
+    tau += (sum - 1) / slope;  // the sum is convex in τ, so this never goes past the level
+  }
+  std::vector<double> weights;
+  for (const double s : scores)
+    weights.push_back(static_cast<double>(std::pow(std::max<long double>(a * s - tau, 0), p)));
+  return weights;
+}
+
+Tensor by_loops(const Tensor& scores, double alpha) {
+  std::vector<double> all;
+  for (Size i = 0; i < scores.size(0); ++i)
+    for (const double w : row_of(select(scores, 0, i).to_vector(), alpha)) all.push_back(w);
+  return tensor(all, scores.shape(), DType::f64);
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("finds the level of four keys", [&] {
+    judge.example("the scores 1, 0.8, 0.1, −0.5 with α = 1.5");
+    const Tensor scores = tensor({{1, 0.8, 0.1, -0.5}}, DType::f64);
+    judge.same(entmax_weights(scores, 1.5), by_loops(scores, 1.5), "the weights", 1e-7);
+  });
+  judge.claim("finds one for each row", [&] {
+    judge.each_size({{"rows", 1, 4}, {"keys", 1, 9}}, [&](const Sizes& n) {
+      const Tensor scores = 2 * judge.normal({n[0], n[1]});
+      judge.same(entmax_weights(scores, 1.5), entmax15(scores), "the weights with α = 1.5", 1e-7);
+      judge.same(entmax_weights(scores, 2), sparsemax(scores), "the weights with α = 2", 1e-7);
+    });
+  });
+  judge.claim("does so for any α", [&] {
+    for (const double alpha : {1.1, 1.25, 1.7, 1.9}) {
+      const Tensor scores = 2 * judge.normal({3, 7});
+      judge.same(entmax_weights(scores, alpha), by_loops(scores, alpha), "the weights", 1e-7);
+    }
+  });
+}
