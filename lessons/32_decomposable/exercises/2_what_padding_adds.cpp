@@ -1,0 +1,100 @@
+// 32.2 what_padding_adds: an answer that depends on the neighbours
+// debug, 15 minutes
+//
+// This compares each word with its counterpart, and adds up what was found:
+//
+//     v_i = G([a_i; β_i])                   sum over the words of the sentence, (B, h)
+//
+// It runs, and a batch whose sentences are equally long is right. But the answer for a pair changes when a
+// longer pair comes into its batch. Find what is wrong. a and β are (B, n, d), is_a (B, 1, n) is true for words;
+// a Net takes (B, n, 2d) to (B, n, h).
+#include "lessons/grader/answer.hpp"
+
+using Net = std::function<Tensor(const Tensor&)>;
+
+Tensor compare(const Tensor& a, const Tensor& beta, const Mask& is_a, const Net& g) {
+  const Mask rows = is_a.reshape({a.size(0), a.size(1), 1});  // (B, n, 1)
+  const Tensor zero = scalar(0, a.dtype());
+  //[ compare, and add up
+  //: const Tensor words = where(rows, a, zero), others = where(rows, beta, zero);
+  //: const Tensor v = g(concat({words, others}, -1));
+  //: return sum(v, {1});
+  const Tensor v = g(concat({a, beta}, -1));
+  return sum(where(rows, v, zero), {1});  // after G: G of zeros is not zero, it has biases
+  //]
+}
+
+// hint: What does G give for a row of zeros?
+// hint: A sum over words may only have rows of words in it. Which tensor is summed, and what stands in its rows of
+//   padding?
+// hint: where(rows, ____, zero), in the sum.
+//
+// start: Padding was set to zero before G, but G has biases: G([0; 0]) is something, and it is added once for each
+//   place that is padding. Longer neighbours make more of them.
+//
+// wrong: A mean over all places: padding now makes the answer smaller, by how much depends on the neighbours.
+// - return sum(where(rows, v, zero), {1});
+// + return mean(where(rows, v, zero), {1});
+// wrong: A mean over the words is not what stands in the formula: how many words were found to differ is lost.
+// - return sum(where(rows, v, zero), {1});
+// + const Tensor one = scalar(1, a.dtype());
+// + return sum(where(rows, v, zero), {1}) / sum(where(rows, one, zero), {1});
+// wrong: What G gives for padding was subtracted where there is none: it is the rows of padding that have to go.
+// - return sum(where(rows, v, zero), {1});
+// + return sum(v - g(zeros({a.size(0), a.size(1), 2 * a.size(2)}, a.dtype())), {1});
+// wrong: The largest in place of the sum. The padding is gone, but two words that contradict count as one.
+// - return sum(where(rows, v, zero), {1});
+// + return max(where(rows, v, scalar(-1e30, a.dtype())), {1});
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// Sentence by sentence, word by word.
+Tensor by_loops(const Tensor& a, const Tensor& beta, const std::vector<Size>& lengths, const Net& g) {
+  std::vector<double> all;
+  for (Size row = 0; row < a.size(0); ++row) {
+    std::vector<double> total;
+    for (Size i = 0; i < lengths[static_cast<std::size_t>(row)]; ++i) {
+      const auto word = [&](const Tensor& x) { return reshape(select(select(x, 0, row), 0, i), {1, 1, -1}); };
+      const std::vector<double> v = g(concat({word(a), word(beta)}, -1)).to_vector();
+      total.resize(v.size(), 0.0);
+      for (std::size_t c = 0; c < v.size(); ++c) total[c] += v[c];
+    }
+    all.insert(all.end(), total.begin(), total.end());
+  }
+  return tensor(all, {a.size(0), static_cast<Size>(all.size()) / a.size(0)}, DType::f64);
+}
+
+void try_lengths(Judge& judge, Size words, Size width, const std::vector<Size>& lengths) {
+  const auto batch = static_cast<Size>(lengths.size());
+  const Tensor w = judge.normal({3, 2 * width}), bias = judge.normal({3}) + 0.37;
+  const Net g = [&](const Tensor& x) { return tanh(linear(x, w, bias)); };
+  const Tensor a = judge.normal({batch, words, width}), beta = judge.normal({batch, words, width});
+  judge.same(compare(a, beta, ValidLengths(lengths).mask(words), g), by_loops(a, beta, lengths, g),
+             "the sum");
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("adds up two sentences, one of them shorter", [&] {
+    judge.example("2 and 4 words in a batch with four places");
+    try_lengths(judge, 4, 2, {2, 4});
+  });
+  judge.claim("does so for any lengths", [&] {
+    judge.each_size({{"batch", 1, 3}, {"places", 1, 5}, {"d", 1, 3}}, [&](const Sizes& n) {
+      std::vector<Size> lengths;
+      for (Size row = 0; row < n[0]; ++row) lengths.push_back(judge.random().between(1, n[1]));
+      try_lengths(judge, n[1], n[2], lengths);
+    });
+  });
+  judge.claim("lets gradients through to words and counterparts", [&] {
+    const Tensor w = judge.normal({3, 4});
+    const Net g = [&](const Tensor& x) { return tanh(linear(x, w, Tensor())); };
+    const Mask is_a = ValidLengths{1, 3}.mask(3);
+    judge.gradients([&](const Tensor& a, const Tensor& beta) { return compare(a, beta, is_a, g); },
+                    {judge.normal({2, 3, 2}), judge.normal({2, 3, 2})});
+  });
+}
