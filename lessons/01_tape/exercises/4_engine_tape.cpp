@@ -149,7 +149,11 @@ inline Value tanh(const Value& x) {
 // wrong: You hand x its own value. In x · y, how much does the product move when x moves by a little? Try 2 · 5.
 // - return {each(gradient, b, product), each(gradient, a, product)};
 // + return {each(gradient, a, product), each(gradient, b, product)};
-// wrong: The rule gives the local derivative and forgets the gradient that came in: the chain rule multiplies both.
+// wrong: The rule of a product forgets the gradient that came in: each factor gets it times the other factor. Where the
+//   product is the last line that looks right, since the gradient is 1 there.
+// - return {each(gradient, b, product), each(gradient, a, product)};
+// + return {b, a};
+// wrong: The rule of tanh gives the local derivative and forgets the gradient that came in: the chain rule multiplies both.
 //   Where tanh is the last line that looks right, since the gradient is 1 there.
 // - return {each(gradient, y, [](double g, double t) { return g * (1 - t * t); })};
 // + return {each(gradient, y, [](double, double t) { return 1 - t * t; })};
@@ -159,7 +163,8 @@ inline Value tanh(const Value& x) {
 // wrong: You call the rule of a line that `of` does not depend on. It has no gradient to hand on.
 // - if (lines[i].gradient.data.empty() || !lines[i].rule) continue;
 // + if (!lines[i].rule) continue;
-// wrong: backward() begins at the last line of the tape. The one that was asked for may stand in the middle.
+// wrong: A line that `of` does not depend on has a gradient. Either backward() begins at the last line of the tape, where
+//   `of` may stand in the middle, or it puts numbers where nothing comes in.
 // - lines[of.line].gradient = filled(of.array().shape, 1);
 // - for (std::size_t i = of.line + 1; i-- > 0;) {
 // + lines.back().gradient = filled(lines.back().array.shape, 1);
@@ -213,6 +218,10 @@ void judge(Judge& judge) {
     judge.example("x = (2, 3), y = (5, 7); x · y");
     judge.same(x.gradient().data, {5, 7}, "the gradient of x");
     judge.same(y.gradient().data, {2, 3}, "the gradient of y");
+    tape.backward(engine::multiply(engine::multiply(x, y), tape.leaf({{2}, {3, 3}})));
+    judge.example("x = (2, 3), y = (5, 7); 3 · (x · y)");
+    judge.same(x.gradient().data, {15, 21}, "the gradient of x");
+    judge.same(y.gradient().data, {6, 9}, "the gradient of y");
   });
   judge.claim("has the rule of tanh", [&] {
     Tape tape;

@@ -72,6 +72,10 @@ inline Value softmax(const Value& s) {
 // wrong: e^800 is infinite, and ∞/∞ is no number. Take the row's largest score away first: the weights stay the same.
 // - for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j] - most);
 // + for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j]);
+// wrong: You take away the largest score of the whole array. In a row far below it all e^s are 0, and 0/0 is no number:
+//   each row has its own largest.
+// - for (std::size_t j = begin; j < end; ++j) most = std::max(most, s.data[j]);
+// + for (const double score : s.data) most = std::max(most, score);
 // wrong: A row in which nothing may be looked at becomes NaN: −∞ − (−∞) is no number. Such a row has the weights 0.
 // - if (std::isinf(most) && most < 0) return;
 // + if (false) return;
@@ -87,6 +91,8 @@ void judge(Judge& judge) {
     judge.same(engine::softmax_of({{2}, {0, std::log(3.0)}}).data, {0.25, 0.75}, "the weights");
     judge.example("the scores (800, 800)");
     judge.same(engine::softmax_of({{2}, {800, 800}}).data, {0.5, 0.5}, "the weights");
+    judge.example("two rows of scores, (800, 0) and (−800, −800)");
+    judge.same(engine::softmax_of({{2, 2}, {800, 0, -800, -800}}).data, {1, 0, 0.5, 0.5}, "the weights");
     judge.example("the scores (−∞, 2)");
     judge.same(engine::softmax_of({{2}, {none, 2}}).data, {0, 1}, "the weights");
     judge.example("the scores (−∞, −∞)");

@@ -66,7 +66,8 @@ inline double gradcheck(const Function& f, std::vector<Array> inputs, const Arra
 //   after the loop.
 // - x = was;
 // + x = was - step;
-// wrong: The two places are 2ε apart, so the quotient is twice too large: with f(x) = x it should be 1.
+// wrong: The quotient is off by a factor of 2: L(x + ε) − L(x − ε) belongs to 2ε, for the two places are 2ε apart. With
+//   f(x) = x it should be 1.
 // - const double quotient = (more - less) / (2 * step);
 // + const double quotient = (more - less) / step;
 // wrong: A NaN gets through: std::max(worst, NaN) is worst. A derivative that is no number is the worst there is.
@@ -79,6 +80,12 @@ inline double gradcheck(const Function& f, std::vector<Array> inputs, const Arra
 //   right. Divide by max(1, |quotient|).
 // - const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, std::abs(quotient));
 // + const double apart = std::abs(gradients[k].data[i] - quotient);
+// wrong: The quotient is divided by without its sign: of −12 and 1 the larger one is 1. It is max(1, |quotient|).
+// - const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, std::abs(quotient));
+// + const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, quotient);
+// wrong: What comes back is the last difference and not the largest: each number that is checked forgets the one before.
+// - worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(worst, apart);
+// + worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
 
 //= judge
 #include "lessons/grader/judge/engine.hpp"
@@ -115,11 +122,17 @@ void judge(Judge& judge) {
     judge.example("f(x) = x³ / 100 at 2, with a rule that says 0");
     judge.between(gradcheck(cubes(0.01, 0), {{{1}, {2}}}, one), 0.1199, 0.1201,
                   "what is found: 0.12, beside 1");
+    judge.example("f(x) = −x³ at 2, with a rule that says −2 x² = −8 in place of −12");
+    judge.between(gradcheck(cubes(-1, -2), {{{1}, {2}}}, one), 0.3333, 0.3334, "what is found: 4 of 12");
   });
   judge.claim("looks at each number of each input", [&] {
     judge.example("f(x, y) = x + y³ with a wrong rule for y");
     const auto second = [](const std::vector<Value>& in) { return in[0] + cube(in[1], 1, 2); };
     judge.between(gradcheck(second, {{{1}, {1}}, {{1}, {2}}}, one), 0.3333, 0.3334, "what is found");
+    judge.example("f(x, y) = x³ + y³ with rules that say half of x's derivative and two thirds of y's");
+    const auto both = [](const std::vector<Value>& in) { return cube(in[0], 1, 1.5) + cube(in[1], 1, 2); };
+    judge.between(gradcheck(both, {{{1}, {2}}, {{1}, {2}}}, one), 0.4999, 0.5001,
+                  "what is found: the larger");
     judge.example("f = x³ of five numbers, whose last has a wrong rule");
     const auto last = [](const std::vector<Value>& in) {
       const Array kept = in[0].array();
@@ -139,12 +152,16 @@ void judge(Judge& judge) {
   judge.claim("lets no NaN through", [&] {
     const auto broken = [](const std::vector<Value>& in) {
       return in[0].tape->record(in[0].array(), {in[0]}, [](const Array& g) {
-        return std::vector{engine::filled(g.shape, std::nan(""))};
+        Array d = g;
+        d.data[0] = std::nan("");
+        return std::vector{d};
       });
     };
+    const double infinity = std::numeric_limits<double>::infinity();
     judge.example("f(x) = x with a rule that gives NaN");
-    judge.same(gradcheck(broken, {{{1}, {2}}}, one), std::numeric_limits<double>::infinity(),
-               "what is found");
+    judge.same(gradcheck(broken, {{{1}, {2}}}, one), infinity, "what is found");
+    judge.example("f(x) = x of two numbers, with a rule that gives NaN for the first");
+    judge.same(gradcheck(broken, {{{2}, {2, 3}}}, {{2}, {1, 1}}), infinity, "what is found");
   });
   judge.claim("holds your engine's ops to it", [&] {
     judge.each_size({{"rows", 1, 3}, {"columns", 1, 4}}, [&](const Sizes& n) {

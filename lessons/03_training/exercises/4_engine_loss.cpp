@@ -54,6 +54,15 @@ inline Value cross_entropy(const Value& logits, const std::vector<int>& classes)
 // wrong: The log is taken of p itself. For a logit that is 800 below the largest p is 0, and log 0 is −∞: work with z.
 // - loss += (most + std::log(total) - z.data[right]) / rows;
 // + loss -= std::log(std::exp(z.data[right] - most) / total) / rows;
+// wrong: e^800 is infinite. Take the row's largest logit m away before e^z, and add it to the logarithm again.
+// - for (std::size_t j = begin; j < end; ++j) total += std::exp(z.data[j] - most);
+// - loss += (most + std::log(total) - z.data[right]) / rows;
+// + for (std::size_t j = begin; j < end; ++j) total += std::exp(z.data[j]);
+// + loss += (std::log(total) - z.data[right]) / rows;
+// wrong: You take away the largest logit of the whole array. In a row far below it all e^z are 0, and log 0 is −∞: each
+//   row has its own largest.
+// - for (std::size_t j = begin; j < end; ++j) most = std::max(most, z.data[j]);
+// + for (const double logit : z.data) most = std::max(most, logit);
 // wrong: The loss is a mean over rows, and yours is a sum: it grows with the batch. Its gradient does not fit either.
 // - loss += (most + std::log(total) - z.data[right]) / rows;
 // + loss += most + std::log(total) - z.data[right];
@@ -83,12 +92,16 @@ void judge(Judge& judge) {
   judge.claim("gives the mean of −log p", [&] {
     judge.example("logits (0, log 3), of which the second class is right: p = 3/4");
     judge.same(loss_of({{1, 2}, {0, std::log(3.0)}}, {1}), -std::log(0.75), "the loss");
-    judge.example("that row twice");
+    judge.example("two rows of logits (0, log 3), in both of which the second class is right");
     judge.same(loss_of({{2, 2}, {0, std::log(3.0), 0, std::log(3.0)}}, {1, 1}), -std::log(0.75), "the loss");
   });
   judge.claim("stands large logits", [&] {
+    judge.example("logits (800, 0), the first class is right: p = 1");
+    judge.same(loss_of({{1, 2}, {800, 0}}, {0}), 0, "the loss");
     judge.example("logits (800, 0), the second class is right");
     judge.same(loss_of({{1, 2}, {800, 0}}, {1}), 800, "the loss");
+    judge.example("rows of logits (800, 0) and (−800, −800), the first class is right in both");
+    judge.same(loss_of({{2, 2}, {800, 0, -800, -800}}, {0, 0}), std::log(2.0) / 2, "the loss");
   });
   judge.claim("has the gradient (p − 1{right}) / B", [&] {
     Tape tape;
@@ -98,7 +111,7 @@ void judge(Judge& judge) {
     judge.same(z.gradient().data, {0.25, -0.25}, "the gradient");
     const Value two = tape.leaf({{2, 2}, {0, std::log(3.0), 0, 0}});
     tape.backward(engine::cross_entropy(two, {1, 0}));
-    judge.example("and a second row (0, 0), whose first class is right");
+    judge.example("two rows: (0, log 3), where the second class is right, and (0, 0), where the first is");
     judge.same(two.gradient().data, {0.125, -0.125, -0.25, 0.25}, "the gradient");
   });
   judge.claim("agrees with Tapestry, also inside a formula", [&] {

@@ -75,6 +75,12 @@ struct Adam {
 // wrong: That is Adam's mean: (1 − μ) g makes the steps of momentum ten times shorter at μ = 0.9. Here all of g goes in.
 // - v = momentum * v + g;
 // + v = momentum * v + (1 - momentum) * g;
+// wrong: η stands in the line of v. As long as it stays the same that changes nothing; but when a schedule makes it
+//   smaller, v still holds steps of the old length.
+// - v = momentum * v + g;
+// - w -= rate * v;
+// + v = momentum * v + rate * g;
+// + w -= v;
 // wrong: The step goes up the slope. A gradient points to where the loss grows.
 // - w -= rate * v;
 // + w += rate * v;
@@ -134,6 +140,9 @@ void judge(Judge& judge) {
     judge.same(w[0].data, {1.5}, "w after one step");
     sgd.step(w, {{{1}, {1}}});
     judge.same(w[0].data, {0.55}, "w after a second step with g = 1");
+    sgd.rate = 0.05;
+    sgd.step(w, {{{1}, {1}}});
+    judge.same(w[0].data, {0.4145}, "w after a third step with g = 1, now with η = 0.05");
   });
   judge.claim("makes the first steps of Adam", [&] {
     engine::Adam adam{.rate = 0.5};

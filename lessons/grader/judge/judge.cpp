@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -27,15 +28,24 @@ std::string text(double x) {
   return fmt::format("{:.6g}", x);
 }
 
-/// `count` numbers from `first`, with the place `marked` in the middle of those that are shown.
-std::string row_text(const std::vector<double>& values, Size first, Size count, Size marked) {
+/// Two rows in columns: `count` numbers from `first`, with the place `marked` among those that are shown.
+std::array<std::string, 2> rows_text(const std::vector<double>& a, const std::vector<double>& b, Size first,
+                                     Size count, Size marked) {
   const Size begin =
       count <= kMostShown ? 0 : std::clamp(marked - kMostShown / 2, Size{0}, count - kMostShown);
   const Size end = std::min(count, begin + kMostShown);
-  std::string out = begin > 0 ? "… " : "";
-  for (Size i = begin; i < end; ++i)
-    out += (i == begin ? "" : "  ") + text(values[static_cast<std::size_t>(first + i)]);
-  return out + (end < count ? " …" : "");
+  std::array<std::string, 2> rows;
+  if (begin > 0) rows.fill("… ");
+  for (Size i = begin; i < end; ++i) {
+    const std::string x = text(a[static_cast<std::size_t>(first + i)]),
+                      y = text(b[static_cast<std::size_t>(first + i)]);
+    const std::size_t wide = i + 1 == end ? 0 : std::max(x.size(), y.size()) + 2;
+    rows[0] += fmt::format("{:<{}}", x, wide);
+    rows[1] += fmt::format("{:<{}}", y, wide);
+  }
+  if (end < count)
+    for (std::string& row : rows) row += " …";
+  return rows;
 }
 
 bool near(double came, double expected, double scale, double tolerance) {
@@ -174,14 +184,8 @@ void Judge::same(const Tensor& came, const Tensor& expected, const std::string& 
     if (near(a[i], b[i], scale_of(b, row, columns), tolerance)) continue;
     std::string where = name;
     if (expected.rank() > 0) where += fmt::format(" at {}", to_string(index_of(place, expected.shape())));
-    wrong({Fault::Kind::value,
-           0,
-           {},
-           {},
-           where,
-           row_text(b, row, columns, place - row),
-           row_text(a, row, columns, place - row),
-           a});
+    const auto [wanted, was] = rows_text(b, a, row, columns, place - row);
+    wrong({Fault::Kind::value, 0, {}, {}, where, wanted, was, a});
   }
 }
 
