@@ -90,6 +90,8 @@ Tensor blind_for_product(const Tensor& a, const Tensor& b) {
 // + return b;
 
 //= judge
+#include <set>
+
 #include "lessons/grader/judge/judge.hpp"
 
 namespace {
@@ -100,6 +102,21 @@ Rows rows_of(const Tensor& x) {
   Rows rows;
   for (Size i = 0; i < x.size(0); ++i) rows.push_back(select(x, 0, i).to_vector());
   return rows;
+}
+
+/// Rows with sums that differ, none of them 0, and with numbers that differ: nothing sensible that is made of them is a
+/// row of zeros, or is alike in two rows, by chance.
+Tensor lively(Judge& judge, Size rows, Size columns) {
+  for (;;) {
+    const Tensor x = judge.normal({rows, columns});
+    std::set<long> sums{0};
+    bool flat = false;
+    for (const std::vector<double>& row : rows_of(x)) {
+      sums.insert(std::lround(100 * std::accumulate(row.begin(), row.end(), 0.0)));
+      flat = flat || *std::min_element(row.begin(), row.end()) == *std::max_element(row.begin(), row.end());
+    }
+    if (!flat && std::ssize(sums) == rows + 1) return x;
+  }
 }
 
 /// That it can be a cotangent at all: of the shape of y, and no row of it zeros.
@@ -130,7 +147,7 @@ void judge(Judge& judge) {
       "the gradient by the wrong rule of the softmax (expected: by the right one)";
   judge.claim("hides the sign of a softmax", [&] {
     judge.each_size({{"B", 1, 4}, {"n", 2, 5}}, [&](const Sizes& n) {
-      const Tensor x = judge.normal({n[0], n[1]});
+      const Tensor x = lively(judge, n[0], n[1]);
       const Rows dy = cotangent(judge, blind_for_softmax(x), x.shape()), scores = rows_of(x);
       for (std::size_t i = 0; i < dy.size(); ++i) {
         const std::vector<double> y = weights_of(scores[i]);
@@ -148,7 +165,7 @@ void judge(Judge& judge) {
   });
   judge.claim("hides that the mean depends on x", [&] {
     judge.each_size({{"B", 1, 4}, {"n", 2, 5}}, [&](const Sizes& n) {
-      const Tensor x = judge.normal({n[0], n[1]});
+      const Tensor x = lively(judge, n[0], n[1]);
       for (const std::vector<double>& dy : cotangent(judge, blind_for_centring(x), x.shape())) {
         const double mean = std::accumulate(dy.begin(), dy.end(), 0.0) / static_cast<double>(dy.size());
         std::vector<double> right = dy;
