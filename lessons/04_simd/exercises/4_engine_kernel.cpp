@@ -76,8 +76,8 @@ inline const bool blocked = (kernel = &multiply_blocked, true);
 // hint: In 4.1 six sums lived on from one l to the next. How many are there now, and which numbers does one l need?
 // hint: six_rows() is 4.1's tile with six rows: a is not packed here, so row r has its number at a[r * ____ + l], and b
 //   stands at panel + l * ____. Packing copies b[l * m + ____] to panel[l * kWide + v].
-// hint: for (; i + 6 <= n; i += 6) six_rows(a + i * k, panel, c + i * m + j, k, m); and then a loop over the last n − i
-//   rows, which adds a[i * k + l] * panel[l * kWide + v] to c[i * m + j + v].
+// hint: for (; i + 6 <= n; i += 6) six_rows(a + i * ____, panel, c + i * ____ + j, k, m); and then three loops: over the
+//   last n − i rows, over l, and over the kWide numbers of a row of the panel.
 //
 // wrong: What stood in c before is lost: the sums begin with 0. A kernel adds to c.
 // - for (int v = 0; v < 2; ++v) sum[r][v] = load(c + r * m + v * kLanes);
@@ -88,6 +88,9 @@ inline const bool blocked = (kernel = &multiply_blocked, true);
 // wrong: The last rows are lost: n need not be a multiple of 6.
 // - for (; i < n; ++i)
 // + for (; i < n - 5; ++i)
+// wrong: The last tile is six rows high where fewer are left, and changes what stands below c.
+// - for (; i + 6 <= n; i += 6) six_rows(a + i * k, panel, c + i * m + j, k, m);
+// + for (; i < n; i += 6) six_rows(a + i * k, panel, c + i * m + j, k, m);
 // wrong: Each panel holds the first columns of b. The one for columns j and on begins at b[l * m + j].
 // - panel[l * kWide + v] = b[l * m + j + v];
 // + panel[l * kWide + v] = b[l * m + v];
@@ -140,15 +143,16 @@ Seconds race(int size) {
 
 void judge(Judge& judge) {
   const auto compare = [&](int n, int k, int m) {
-    const std::vector<double> a = whole(judge, n * k), b = whole(judge, k * m);
-    std::vector<double> came = whole(judge, (n + 1) * m), expected = came;  // and a row below
+    // With six rows below a and c, so that a tile at the bottom edge is a wrong number and no crash.
+    const std::vector<double> a = whole(judge, (n + 6) * k), b = whole(judge, k * m);
+    std::vector<double> came = whole(judge, (n + 6) * m), expected = came;
     engine::multiply_blocked(a.data(), b.data(), came.data(), n, k, m);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < m; ++j)
         for (int l = 0; l < k; ++l)
           expected[static_cast<std::size_t>(i * m + j)] +=
               a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * m + j)];
-    judge.same(came, expected, "c, row after row, and a row below it");
+    judge.same(came, expected, "c, row after row, and what stands below it");
   };
   judge.claim("adds one tile's products", [&] {
     judge.example("n = 6, m = the width of a tile, k = one more");
