@@ -3,7 +3,7 @@
 //
 // Your engine learns. With the gradient g of a weight w, a rate η, and a memory that begins with 0:
 //
-//     SGD with momentum:  v ← μ v + g            w ← w − η v
+//     SGD with momentum:  u ← μ u + g            w ← w − η u
 //     Adam, step t:       m ← β₁ m + (1 − β₁) g    v ← β₂ v + (1 − β₂) g²
 //                         w ← w − η (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
 //
@@ -13,22 +13,33 @@
 
 namespace engine {
 
+/// A weight that the loss does not use, or a tape that was not read backward, gives a gradient without numbers.
+inline void need_gradients(const std::vector<Array>& weights, const std::vector<Array>& gradients) {
+  bool fit = weights.size() == gradients.size();
+  for (std::size_t k = 0; fit && k < weights.size(); ++k) fit = weights[k].shape == gradients[k].shape;
+  if (!fit)
+    throw std::invalid_argument(
+        "step() needs a gradient of each weight's shape, in the weights' order: does the loss use all weights, and "
+        "did backward() run?");
+}
+
 struct SGD {
   double rate = 0.1, momentum = 0.9;
   std::vector<std::vector<double>> velocity = {};  // one for each weight, made at the first step
 
   void step(std::vector<Array>& weights, const std::vector<Array>& gradients) {
+    need_gradients(weights, gradients);
     velocity.resize(weights.size());
     for (std::size_t k = 0; k < weights.size(); ++k) {
       velocity[k].resize(weights[k].data.size(), 0.0);
       for (std::size_t i = 0; i < weights[k].data.size(); ++i) {
         double& w = weights[k].data[i];
-        double& v = velocity[k][i];
+        double& u = velocity[k][i];
         const double g = gradients[k].data[i];
         //[ two lines
         //: not_written_yet();
-        v = momentum * v + g;  // the whole of g, not a share of 1 − μ
-        w -= rate * v;
+        u = momentum * u + g;  // the whole of g, not a share of 1 − μ
+        w -= rate * u;
         //]
       }
     }
@@ -41,6 +52,7 @@ struct Adam {
   int t = 0;
 
   void step(std::vector<Array>& weights, const std::vector<Array>& gradients) {
+    need_gradients(weights, gradients);
     mean.resize(weights.size());
     square.resize(weights.size());
     ++t;
@@ -69,23 +81,23 @@ struct Adam {
 // hint: Both formulas stand above. Which of the names in the code is which letter? v and m are references: what is
 //   assigned to them is remembered for the next step.
 // hint: How long is Adam's first step? m / (1 − β₁) is g, and √(v / (1 − β₂)) is |g|: so it is η · ____.
-// hint: v = momentum · v + g; w −= rate · v. And for Adam m, v, their corrected values with std::pow(beta1, t), and the
+// hint: u = momentum · u + g; w −= rate · u. And for Adam m, v, their corrected values with std::pow(beta1, t), and the
 //   step.
 //
 // wrong: That is Adam's mean: (1 − μ) g makes the steps of momentum ten times shorter at μ = 0.9. Here all of g goes in.
-// - v = momentum * v + g;
-// + v = momentum * v + (1 - momentum) * g;
-// wrong: η stands in the line of v. As long as it stays the same that changes nothing; but when a schedule makes it
-//   smaller, v still holds steps of the old length.
-// - v = momentum * v + g;
-// - w -= rate * v;
-// + v = momentum * v + rate * g;
-// + w -= v;
+// - u = momentum * u + g;
+// + u = momentum * u + (1 - momentum) * g;
+// wrong: η stands in the line of u. As long as it stays the same that changes nothing; but when a schedule makes it
+//   smaller, u still holds steps of the old length.
+// - u = momentum * u + g;
+// - w -= rate * u;
+// + u = momentum * u + rate * g;
+// + w -= u;
 // wrong: The step goes up the slope. A gradient points to where the loss grows.
-// - w -= rate * v;
-// + w += rate * v;
+// - w -= rate * u;
+// + w += rate * u;
 // wrong: Momentum is not used: the step is that of plain SGD from the second step on.
-// - w -= rate * v;
+// - w -= rate * u;
 // + w -= rate * g;
 // wrong: The first step is 3.16 times too long: neither m nor v is corrected. Put t = 1 into the formula;
 //   both have to be divided by 1 − βᵗ.
