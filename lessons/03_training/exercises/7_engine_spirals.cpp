@@ -6,7 +6,8 @@
 //
 //     h₁ = tanh(x W₁ + b₁)    h₂ = tanh(h₁ W₂ + b₂)    logits = h₂ W₃ + b₃,
 //
-// the loss, backward, and a step of Adam. The weights are W₁, b₁, W₂, b₂, W₃, b₃, in this order; return the loss before
+// the loss, backward, and a step of Adam. The weights are W₁ (2, n), b₁ (n), W₂ (n, n), b₂ (n), W₃ (n, 2), b₃ (2), in this
+// order, so nothing is transposed, as it is in the chapter, and tanh stands where the chapter has relu. Return the loss before
 // the step. Then every loss of a hundred steps has to be the one that Tapestry has, and a longer training has to tell
 // the spirals apart.
 #include "engine/embedding.hpp"
@@ -35,12 +36,17 @@ double train_step(std::vector<engine::Array>& weights, engine::Adam& adam, const
 
 // hint: Three lines for the network, one for the loss, one for backward, and what does adam.step() want?
 // hint: engine::matmul(x, w[0]) + w[1] is x W₁ + b₁; w[k].gradient() is there after backward().
-// hint: std::vector<engine::Array> gradients, with push_back(weight.gradient()) for each weight; then adam.step(weights,
-//   gradients), and loss.array().data[0] is the number to return.
+// hint: adam.step(weights, gradients), where gradients is a std::vector<engine::Array> with w[k].gradient() for each k. The
+//   loss is a line with one number: line.array().data[____].
 //
 // wrong: The second layer has no tanh: its product with the third is one matrix, and the network loses a layer.
 // - const Value h2 = engine::tanh(engine::matmul(h1, w[2]) + w[3]);
 // + const Value h2 = engine::matmul(h1, w[2]) + w[3];
+// wrong: relu bends the layers here, as in the chapter's network. This one has tanh.
+// - const Value h1 = engine::tanh(engine::matmul(x, w[0]) + w[1]);
+// - const Value h2 = engine::tanh(engine::matmul(h1, w[2]) + w[3]);
+// + const Value h1 = engine::relu(engine::matmul(x, w[0]) + w[1]);
+// + const Value h2 = engine::relu(engine::matmul(h1, w[2]) + w[3]);
 // wrong: The logits go through a tanh, which keeps them between −1 and 1: the loss cannot become small.
 // - const Value logits = engine::matmul(h2, w[4]) + w[5];
 // + const Value logits = engine::tanh(engine::matmul(h2, w[4]) + w[5]);
