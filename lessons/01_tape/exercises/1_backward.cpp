@@ -4,7 +4,7 @@
 // A tape of numbers, as in the lesson: each line has a value and, for each of its inputs, the line it stands
 // on (always an earlier one) and the local derivative ∂value/∂input. Write ∂(line `of`)/∂(line i) for every
 // line i of the tape; the lesson asked for the last line, here it may be any. A line that the asked one does
-// not depend on gets 0, and no path may be walked twice.
+// not depend on gets 0, and each line may be read only once.
 #include "lessons/grader/answer.hpp"
 
 struct Line {
@@ -47,6 +47,9 @@ std::vector<double> derivatives_of(std::size_t of, const std::vector<Line>& line
 //   i, times how much line i moves with its input.
 // - gradient[input.line] += gradient[i] * input.local;
 // + gradient[input.line] += input.local;
+// wrong: The local derivative is left out: what arrives at a line is handed on as it is, as if all lines were sums.
+// - gradient[input.line] += gradient[i] * input.local;
+// + gradient[input.line] += gradient[i];
 // wrong: You start with 1 at the last line. The derivative that is 1 is that of the line that was asked
 //   for; try a line in the middle.
 // - gradient[of] = 1.0;

@@ -75,10 +75,13 @@ double largest_rate_of_the_line() {
 //   another one.
 // - return 3 - 3 * 1.2 * 1.2;
 // + return 13.2;
-// wrong: The distance grows to 3 · 1.2² = 4.32, but on the other side: its sign changes twice, so it is
-//   back on the side where it began.
+// wrong: The distance from 3 is right and the side is not: each step crosses over to the other side. Where does
+//   the second one end?
 // - return 3 - 3 * 1.2 * 1.2;
 // + return 3 + 3 * 1.2 * 1.2;
+// wrong: C++ divides whole numbers without the fraction, so 3 / 14 is 0: write one of them as 14.0.
+// - return 3 / 14.0;
+// + return 3 / 14;
 // wrong: 1 is right for (w − 3)². Here w is multiplied by x_i before the square, which makes the parabola
 //   steeper by the mean of x².
 // - return 3 / 14.0;

@@ -107,6 +107,8 @@ inline Value stack(const std::vector<Value>& steps) {
 // + parts[t].data[row * width + j] = gradient.data[(t * rows + row) * width + j];
 
 //= judge
+#include <fmt/ranges.h>
+
 #include "lessons/grader/judge/engine.hpp"
 
 void judge(Judge& judge) {
@@ -123,6 +125,8 @@ void judge(Judge& judge) {
     judge.each_size({{"order", 0, 4}, {"I", 1, 2}, {"J", 1, 3}, {"L", 1, 4}}, [&](const Sizes& n) {
       const std::vector<std::vector<int>> orders{{1, 0, 2}, {2, 0, 1}, {1, 2, 0}, {0, 2, 1}, {2, 1, 0}};
       const std::vector<int>& order = orders[static_cast<std::size_t>(n[0])];
+      judge.example(fmt::format("the order {{{}}}, and x of shape ({}, {}, {})", fmt::join(order, ", "), n[1],
+                                n[2], n[3]));
       grader::agree<Tape>(
           judge, {judge.normal({n[1], n[2], n[3]})},
           [&](const std::vector<Value>& in) { return engine::permute(in[0], order); },

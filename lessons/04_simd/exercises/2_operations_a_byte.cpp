@@ -2,8 +2,9 @@
 // predict, 15 minutes
 //
 // The arithmetic intensity of a loop is the number of its floating-point operations (a multiply-add is two)
-// divided by the bytes that it loads and stores. Predict it for three loops, and from it a speed. Sums and
-// factors that are used all the time stay in registers, and cost no byte. Fractions are welcome: 1 / 3.0.
+// divided by the bytes that it loads and stores. Predict it for a dot product of doubles, for an update y_i += f x_i
+// of floats, and for a tile of 6 rows × 2 vectors of 8 floats; then a speed of the update. Sums and factors that are
+// used all the time stay in registers, and cost no byte. Fractions are welcome: 1 / 3.0.
 #include "lessons/grader/answer.hpp"
 
 double intensity_of_a_dot_product_in_f64() {
@@ -43,6 +44,9 @@ double speed_of_the_update_in_memory() {
 // wrong: That is for floats of 4 bytes. A double has 8, so the same two operations move twice as much.
 // - return 2 / 16.0;
 // + return 2 / 8.0;
+// wrong: C++ divides whole numbers without the fraction, so 2 / 16 is 0: write one of them as 16.0.
+// - return 2 / 16.0;
+// + return 2 / 16;
 // wrong: Half of what is right. Either you counted a multiply-add as one operation, and it is a product and a
 //   sum, or you let the sum come and go: it stays in a register.
 // - return 2 / 16.0;
@@ -53,7 +57,8 @@ double speed_of_the_update_in_memory() {
 // wrong: f stays in a register: it is loaded once for the whole row.
 // - return 2 / 12.0;
 // + return 2 / 16.0;
-// wrong: A multiply-add counts as two operations, in the update too.
+// wrong: Half of what is right. Either you counted a multiply-add as one operation, or you took doubles: these are floats,
+//   of 4 bytes.
 // - return 2 / 12.0;
 // + return 1 / 12.0;
 // wrong: You let each multiply-add load its own two numbers. That is what the tile is for: a vector of b
