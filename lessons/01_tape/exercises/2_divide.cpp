@@ -70,6 +70,9 @@ struct NumberTape {
 // wrong: The ½ is missing: 10² = 100 and 10.1² is 102.01, so the root grows by 0.1 for each 2.
 // - return write(z, {{a, 0.5 / z}});
 // + return write(z, {{a, 1 / z}});
+// wrong: C++ divides whole numbers without the fraction, so 1 / 2 is 0: write 0.5.
+// - return write(z, {{a, 0.5 / z}});
+// + return write(z, {{a, 1 / 2 / z}});
 // wrong: You divide by 2x, and it should be twice the *root* of x.
 // - return write(z, {{a, 0.5 / z}});
 // + return write(z, {{a, 0.5 / lines[a].value}});

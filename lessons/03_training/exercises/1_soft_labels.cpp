@@ -107,9 +107,9 @@ void judge(Judge& judge) {
     judge.same(soft_gradient(z, Indices(labels, {batch}), epsilon), by_differences(z, labels, epsilon),
                "the gradient", 1e-8);
   };
-  judge.claim("is right for one point and two classes", [&] {
-    judge.example("one point, two classes, ε = 0.3; expected: central differences");
-    gradient(1, 2, 0.3);
+  judge.claim("is right for one point and three classes", [&] {
+    judge.example("one point, three classes, ε = 0.3; expected: central differences");
+    gradient(1, 3, 0.3);
   });
   judge.claim("is right for batches, classes and shares of any size", [&] {
     judge.each_size({{"B", 1, 5}, {"C", 2, 6}, {"tenths of ε", 0, 9}},

@@ -2,8 +2,9 @@
 // predict, 15 minutes
 //
 // Whoever knows a figure beforehand sees a mistake at once. Predict three losses (cross-entropy, averaged
-// over the batch, natural logarithms), and one step. Formulas are welcome: std::log(2.0), std::exp(1.0). The
-// step is that of an Adam whose author forgot to divide m and v by 1 − βᵗ, with β₁ = 0.9, β₂ = 0.999, and
+// over the batch, natural logarithms), and one step: the first loss of ten classes if the last layer is zero; the first
+// loss if its bias knows the classes' shares; and the lowest that is left if softmax is called twice. Formulas are
+// welcome: std::log(2.0), std::exp(1.0). The step is that of an Adam whose author forgot to divide m and v by 1 − βᵗ, with β₁ = 0.9, β₂ = 0.999, and
 // without ε: w ← w − η m / √v.
 #include "lessons/grader/answer.hpp"
 
@@ -44,6 +45,9 @@ double first_step_without_correction() {
 // wrong: You took two classes, as the spirals have. Ten classes share the probability.
 // - return std::log(10.0);
 // + return std::log(2.0);
+// wrong: The sign: log p is negative, since p is less than 1, and the loss is −log p.
+// - return std::log(10.0);
+// + return std::log(0.1);
 // wrong: You took the logarithm to base 2. The loss is made of natural ones; it is the unit that differs, by
 //   log 2 = 0.693.
 // - return std::log(10.0);
