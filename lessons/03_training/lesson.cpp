@@ -78,7 +78,8 @@ Tensor network_by_hand(const Network& of, const Tensor& x) {  // experiment.hpp 
 // of C classes gets 1/C, and the loss must be −log 1/C = log C: 0.6931 for two. If not, the number of classes
 // is wrong, or the loss adds up where it should average. (The layer still learns: the gradient of W₃ is (p −
 // 1{y})ᵀ h₂ / B, lesson 01's rule transposed.) Random numbers start higher: −log punishes a wrong opinion
-// more than it rewards a right one.
+// more than it rewards a right one. (kaiming draws normal numbers, with the standard deviation √(2 / inputs):
+// relu turns about half of them to 0, and the 2 makes up for it.)
 //
 // The second look: sixteen points, always the same, must be learned by heart by more than a thousand weights.
 // And if there is a bug, what does this look show?

@@ -180,7 +180,10 @@ double show_chains(const Race& race, const kit::Options& options, kit::Report& r
 void show_products(const Race& race, kit::Report& report) {
   const auto n = static_cast<double>(race.a.size(0));
   const double peak = race.peak().speed;
-  fmt::print("  {0} × {0} floats, on one thread, and core's for comparison\n", n);
+  fmt::print("  {0} × {0} floats, on one thread, and core's for comparison;\n", n);
+  fmt::print(
+      "  an error of 1 is the most that rounding can do to a sum of {0} products: {0} · 2⁻²⁴ · Σ |a| |b|\n",
+      n);
   fmt::print("                       ms   GFLOP/s   of the peak   error, of what rounding allows\n");
   bool right = true;
   for (std::size_t i = 0; i < race.runners.size(); ++i) {

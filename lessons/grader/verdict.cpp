@@ -90,8 +90,10 @@ std::string text(const Verdict& verdict, const Exercise& exercise, const std::fi
       out += cross + "It crashes.\n" + complaint_text(verdict.complaint, answer, answer_text, terminal);
       break;
     case Verdict::Kind::timeout:
-      out += cross + fmt::format("It does not end within {:g} seconds: look for a loop without an end.\n",
-                                 exercise.limit);
+      out += cross + fmt::format(
+                         "It does not end within {:g} seconds: look for a loop without an end, or "
+                         "for work that is done again and again.\n",
+                         exercise.limit);
       break;
     case Verdict::Kind::interrupted:
       out += "Interrupted.\n";

@@ -48,7 +48,7 @@ TEST_CASE("what is no number is shown as NaN, with either sign", "[grader]") {
     judge.same({nan, std::copysign(nan, -1.0), -0.0, -kInf}, {1.0, 2.0, 0.0, 4.0}, "row", 1e-9);
   });
   CHECK(fault.came == "NaN  NaN  0  -inf");
-  CHECK(fault.expected == "1  2  0  4");
+  CHECK(fault.expected == "1    2    0  4");  // in the columns of what came
 }
 
 TEST_CASE("of long rows the judge shows the part around the difference", "[grader]") {
@@ -207,6 +207,7 @@ TEST_CASE("faults are alike if place and numbers are", "[grader]") {
   CHECK(fault.like(fault));
   CHECK_FALSE(unlike([](Fault& f) { f.behaviour[1] = 3 + 1e-7; }));
   CHECK(unlike([](Fault& f) { f.behaviour[1] = 3.001; }));
+  CHECK(unlike([](Fault& f) { f.behaviour[1] = kInf; }));
   CHECK(unlike([](Fault& f) { f.behaviour.pop_back(); }));
   CHECK(unlike([](Fault& f) { f.claim = 0; }));
   CHECK(unlike([](Fault& f) { f.example = "g"; }));
