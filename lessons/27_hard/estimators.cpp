@@ -1,0 +1,168 @@
+// What estimates of one gradient are worth: how far their mean is from it, how much they vary, what they
+// read.
+#include "lessons/27_hard/estimators.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lessons/27_hard/glances.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "nn/attention/hard.hpp"
+
+namespace tapestry::lesson27 {
+
+namespace {
+
+constexpr DType f64 = DType::f64;
+
+/// From scores (B, cells) and what is said of each cell, logits (cells, symbols), to a loss for each row.
+using Estimator = std::function<Tensor(const Tensor& scores, const Tensor& logits)>;
+
+Tensor losses_of(const Unsure& unsure, const Tensor& logits) {
+  const std::vector<std::int64_t> wanted(static_cast<std::size_t>(logits.size(0)),
+                                         unsure.answer.to_vector().front());
+  return cross_entropy(logits, Indices(wanted, {logits.size(0)}), {.reduce = Reduce::none});
+}
+
+Estimator by_draw(const Unsure& unsure, double baseline) {
+  return [&unsure, baseline](const Tensor& scores, const Tensor& logits) {
+    const Choice choice = choose(scores);
+    return score_function_loss(losses_of(unsure, embedding(logits, choice.keys)), choice.log_probability,
+                               baseline);
+  };
+}
+
+Estimator by_noise(const Unsure& unsure, double tau, GumbelKind kind) {
+  return [&unsure, weigh = gumbel_softmax(tau, kind)](const Tensor& scores, const Tensor& logits) {
+    return losses_of(unsure, matmul(weigh(scores, {}), logits));
+  };
+}
+
+/// Each row draws for itself, so one backward gives as many estimates: (draws, cells).
+Tensor estimates(const Unsure& unsure, const Tensor& logits, const Estimator& estimator, Size draws,
+                 std::uint64_t seed) {
+  set_random(seed);
+  const Tensor scores = variable(expand(unsure.scores, {draws, kCells}));
+  Tape tape;
+  tape.backward(sum(estimator(scores, logits)));
+  return scores.grad();
+}
+
+}  // namespace
+
+Moments of_two_cells(const ByDraw& estimate, const std::vector<double>& losses, double baseline) {
+  const std::vector<double> p = {0.25, 0.75};
+  Moments found{};
+  for (const std::int64_t a : {0, 1}) {
+    const auto cell = static_cast<std::size_t>(a);
+    const Tensor scores = variable(log(tensor(p, {1, 2}, f64)));
+    Tape tape;
+    tape.backward(sum(estimate(scores, Indices{a}, tensor({losses[cell]}, f64), baseline)));
+    const double drawn = found.drawn[a] = scores.grad().at({0, 0});
+    found.mean += p[cell] * drawn;
+    found.variance += p[cell] * drawn * drawn;
+  }
+  found.variance -= found.mean * found.mean;
+  return found;
+}
+
+void check_all(kit::Report& report, const ByDraw& estimate, const ByNoise& soft, const ByNoise& straight,
+               std::uint64_t seed) {
+  constexpr double kTau = 0.7, kBaseline = 0.5;
+  const Tensor scores = variable(random_normal({4, 5}, seed, f64), "scores"),
+               losses = random_normal({4}, seed + 1, f64);
+  set_random(seed);
+  const Tensor noise = gumbel_noise({4, 5}, next_stream(), f64);
+  const Indices drawn = argmax(scores.detach() + noise);
+  const auto of_nn = [&](GumbelKind kind) {
+    set_random(seed);
+    return gumbel_softmax(kTau, kind)(scores, {});
+  };
+  kit::check_by_hand(
+      report, "REINFORCE", [&] { return estimate(scores, drawn, losses, kBaseline); },
+      [&] {
+        set_random(seed);
+        return score_function_loss(losses, choose(scores).log_probability, kBaseline);
+      },
+      {scores}, seed);
+  const auto soft_by_hand = [&] { return soft(scores, noise, kTau); };
+  kit::check_by_hand(
+      report, "Gumbel-softmax", soft_by_hand, [&] { return of_nn(GumbelKind::soft); }, {scores}, seed);
+  const auto by_hand = [&] { return straight(scores, noise, kTau); };
+  const auto by_nn = [&] { return of_nn(GumbelKind::straight_through); };
+  const Tensor one = one_hot(drawn, 5, f64);
+  const auto wanted = kit::gradients(soft_by_hand, {scores}, seed);
+  report.check("straight-through: a draw's value, the soft gradient; nn/ the same",
+               kit::farthest({by_hand(), by_nn()}, {one, one}) == 0 &&
+                   kit::farthest(kit::gradients(by_hand, {scores}, seed), wanted) < 1e-12 &&
+                   kit::farthest(kit::gradients(by_nn, {scores}, seed), wanted) < 1e-12);
+}
+
+Unsure unsure_reader(std::uint64_t seed) {
+  kit::Random random(seed, 5'000'000);  // a stream of its own
+  const std::int64_t meant = random.below(kCells), answer = random.below(kSymbols);
+  std::vector<double> scores;
+  std::vector<std::int64_t> symbols;
+  for (Size cell = 0; cell < kCells; ++cell) {
+    scores.push_back(0.5 * random.normal());
+    const std::int64_t other = (answer + 1 + random.below(kSymbols - 1)) % kSymbols;
+    symbols.push_back(cell == meant ? answer : other);
+  }
+  Unsure unsure;
+  unsure.scores = tensor(scores, {kCells}, f64);
+  unsure.logits = 4.0 * one_hot(Indices(symbols, {kCells}), kSymbols, f64);
+  unsure.answer = Indices{answer};
+  unsure.losses = losses_of(unsure, unsure.logits);
+  const Tensor p = softmax(unsure.scores, -1);
+  unsure.expected = sum(p * unsure.losses).item();
+  unsure.gradient = p * (unsure.losses - unsure.expected);
+  return unsure;
+}
+
+Worths measure(const Unsure& unsure, Size draws, std::uint64_t seed) {
+  const double size = sum(unsure.gradient * unsure.gradient).item();
+  const auto worth = [&](const char* name, const Estimator& estimator) {
+    const Tensor all = estimates(unsure, unsure.logits, estimator, draws, seed), spread = var(all, {0}, 1);
+    const Tensor apart = mean(all, {0}) - unsure.gradient, error = sqrt(spread / static_cast<double>(draws));
+    return Worth{name, sum(spread).item() / size, 100 * std::sqrt(sum(apart * apart).item() / size),
+                 max(abs(apart) / error).item()};
+  };
+  const auto straight = [&](double tau) { return by_noise(unsure, tau, GumbelKind::straight_through); };
+  const auto soft = [&](double tau) { return by_noise(unsure, tau, GumbelKind::soft); };
+  return {worth("REINFORCE, no baseline", by_draw(unsure, 0)),
+          worth("REINFORCE, baseline", by_draw(unsure, unsure.expected)),
+          worth("straight-through, τ = 0.1", straight(0.1)),
+          worth("straight-through, τ = 1", straight(1)),
+          worth("Gumbel-softmax, τ = 0.1", soft(0.1)),
+          worth("Gumbel-softmax, τ = 1", soft(1))};
+}
+
+double exact_variance(const Unsure& unsure, double offset) {
+  const std::vector<double> p = softmax(unsure.scores, -1).to_vector(), losses = unsure.losses.to_vector(),
+                            gradient = unsure.gradient.to_vector();
+  double squares = 0, size = 0;
+  for (std::size_t a = 0; a < p.size(); ++a)
+    for (std::size_t k = 0; k < p.size(); ++k) {
+      const double estimate = (losses[a] + offset) * ((a == k ? 1 : 0) - p[k]);
+      squares += p[a] * estimate * estimate;
+    }
+  for (const double g : gradient) size += g * g;
+  return squares / size - 1;
+}
+
+Peeks who_peeks(const Unsure& unsure, std::uint64_t seed) {
+  set_random(seed);
+  const Tensor drawn =
+      choose(expand(unsure.scores, {1, kCells})).weights;  // that of all estimates with this seed
+  const Tensor mine = transpose(drawn);                    // (cells, 1)
+  const Tensor others = random_normal(unsure.logits.shape(), seed, f64);
+  const Tensor changed = mine * unsure.logits + (1 - mine) * others;
+  const auto peeks = [&](const Estimator& estimator) {
+    return kit::farthest({estimates(unsure, unsure.logits, estimator, 1, seed)},
+                         {estimates(unsure, changed, estimator, 1, seed)}) > 0;
+  };
+  return {peeks(by_draw(unsure, unsure.expected)), peeks(by_noise(unsure, 1, GumbelKind::straight_through))};
+}
+
+}  // namespace tapestry::lesson27

@@ -1,0 +1,106 @@
+// 27.2 leave_one_out: a baseline from the neighbours
+// implement, 10 minutes
+//
+// Where m cells are drawn for one question, each with a loss of its own, there is a good baseline for each
+// draw at once: the mean of the losses of the m − 1 *other* draws for the same question (Mnih and Rezende
+// 2016; Kool and others 2019). losses and log_p, the ln p of the draws, are (B, m), m ≥ 2; return the loss
+// whose gradient is the estimate,
+//
+//     L_i + (L_i − b_i) ln p_i           b_i = 1/(m − 1) Σ_{j ≠ i} L_j
+//
+// as (B, m). No gradient may flow through the factor (L_i − b_i).
+#include "lessons/grader/answer.hpp"
+
+Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
+  //[ three lines
+  //: return not_written_yet();
+  const Tensor fixed = losses.detach();  // the factor is a number, not something to learn by
+  const auto others = static_cast<double>(losses.size(-1) - 1);
+  const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+  return losses + (fixed - b) * log_p;
+  //]
+}
+
+// hint: The sum over the others is the sum over all, minus ____.
+// hint: sum(fixed, {-1}, Keep::yes) is (B, 1) and broadcasts: subtract fixed, divide by ____.
+// hint: losses + (fixed - b) * log_p, where fixed = losses.detach().
+//
+// wrong: The mean of all m losses contains the draw's own. It depends on what was drawn, and the estimate is
+//   biased: too short by the factor (m − 1)/m.
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// + static_cast<void>(others);
+// + const Tensor b = mean(fixed, {-1}, Keep::yes);
+// wrong: You left the own loss out of the sum, and still divide by m.
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// + const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / (others + 1);
+// wrong: The others are the draws of the same question, along the last axis. You took those of the other
+//   questions.
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// + const Tensor b = (sum(fixed, {0}, Keep::yes) - fixed) / others;
+// wrong: You took the sum of the others for their mean.
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// + static_cast<void>(others);
+// + const Tensor b = sum(fixed, {-1}, Keep::yes) - fixed;
+// wrong: The value is right, but a gradient flows through the factor: the losses are pushed by ln p, which
+//   is no part of the estimate. What are losses without their tape?
+// - const Tensor fixed = losses.detach();  // the factor is a number, not something to learn by
+// + const Tensor fixed = losses;
+// wrong: The losses' own term is missing. What learns to use what was read gets no gradient.
+// - return losses + (fixed - b) * log_p;
+// + return (fixed - b) * log_p;
+// wrong: The factor is L − b: a loss above what was expected must make its draw less likely.
+// - return losses + (fixed - b) * log_p;
+// + return losses + (b - fixed) * log_p;
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// L_i − b_i by loops, (B, m).
+Tensor factors(const Tensor& losses) {
+  const Size batch = losses.size(0), draws = losses.size(1);
+  std::vector<double> all;
+  for (Size row = 0; row < batch; ++row)
+    for (Size i = 0; i < draws; ++i) {
+      double sum = 0;
+      for (Size j = 0; j < draws; ++j) sum += j == i ? 0 : losses.at({row, j});
+      all.push_back(losses.at({row, i}) - sum / static_cast<double>(draws - 1));
+    }
+  return tensor(all, {batch, draws}, DType::f64);
+}
+
+void compare(Judge& judge, Size batch, Size draws) {
+  const Tensor losses = judge.normal({batch, draws}), log_p = judge.uniform({batch, draws}, -4, -0.1);
+  judge.same(surrogate(losses, log_p), losses + factors(losses) * log_p, "the result");
+}
+
+void compare_gradients(Judge& judge, Size batch, Size draws) {
+  const Tensor losses = variable(judge.normal({batch, draws})),
+               log_p = variable(judge.uniform({batch, draws}, -4, -0.1));
+  Tape tape;
+  const Tensor y = surrogate(losses, log_p);
+  const Tensor dy = judge.normal(y.shape());
+  const auto came = tape.gradients(y, dy, std::vector{losses, log_p});
+  judge.same(came[0], dy, "the gradient of the losses");
+  judge.same(came[1], dy * factors(losses.detach()), "the gradient of ln p");
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("gives the losses and the weighted ln p", [&] {
+    judge.example("two questions, three draws");
+    compare(judge, 2, 3);
+  });
+  judge.claim("lets gradients through where they belong", [&] {
+    judge.example("two questions, three draws");
+    compare_gradients(judge, 2, 3);
+  });
+  judge.claim("does so for any sizes", [&] {
+    judge.each_size({{"questions", 1, 4}, {"draws", 2, 6}}, [&](const Sizes& n) {
+      compare(judge, n[0], n[1]);
+      compare_gradients(judge, n[0], n[1]);
+    });
+  });
+}

@@ -1,0 +1,86 @@
+// The runs of lesson 27: five ways to train, losses with something added, and their pictures.
+#include "lessons/27_hard/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "lessons/27_hard/glances.hpp"
+#include "lessons/kit/picture/heatmap_grid.hpp"
+
+namespace tapestry::lesson27 {
+
+void show(const Worths& all, const kit::Options& options) {
+  kit::Bars bars{"Variance of six estimates of one gradient", "variance ÷ gradient²", {}, {}};
+  fmt::print("  {:<26} {:>10} {:>17} {:>20}\n", "", "variance", "its mean is off", "in standard errors");
+  for (const Worth* one : {&all.no_baseline, &all.baseline, &all.straight_cold, &all.straight_warm,
+                           &all.soft_cold, &all.soft_warm}) {
+    fmt::print("  {:<26} {:>10.1f} {:>15.1f} % {:>20.1f}\n", one->name, one->variance, one->off, one->errors);
+    bars.bars.push_back({one->name, one->variance});
+  }
+  kit::show(bars, options.out / "variance.svg");
+}
+
+namespace {
+
+/// How the chances of the cells of one table change as it trains: a row for each moment.
+kit::Heatmap glimpses_of(const Recipe& recipe, const Trained& trained, const kit::Options& options) {
+  kit::Heatmap map{recipe.name};
+  const Size meant = glimpsed_cell(options.seed);
+  for (Size cell = 0; cell < kCells; ++cell) map.columns.push_back(cell == meant ? "◆" : "·");
+  for (const Size step : glimpse_steps(options.steps)) map.rows.push_back(std::to_string(step));
+  for (const Tensor& chances : trained.glimpses)
+    for (const double chance : chances.to_vector()) map.values.push_back(chance);
+  map.column_axis = "cells, ◆ is meant", map.row_axis = "after steps";
+  return map;
+}
+
+}  // namespace
+
+FiveWays train_five(double temperature, const kit::Options& options) {
+  const std::array recipes = {
+      Recipe{"a cell at random", Way::at_random}, Recipe{"REINFORCE, no baseline", Way::no_baseline},
+      Recipe{"REINFORCE, baseline", Way::baseline}, Recipe{"Gumbel-softmax, soft", Way::soft, 0, temperature},
+      Recipe{"straight-through", Way::straight_through, 0, temperature}};
+  std::array<double, recipes.size()> right{};
+  kit::HeatmapGrid grid{
+      fmt::format("The chance of each cell of one table as training goes on (rows: steps); cell {} is meant",
+                  glimpsed_cell(options.seed) + 1),
+      {},
+      2};
+  fmt::print("  {:<24} right answers\n", "");
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    const Trained trained = train(recipes[i], options);
+    right[i] = trained.right;
+    fmt::print("  {:<24} {:>11.1f} %\n", recipes[i].name, right[i]);
+    if (recipes[i].way != Way::at_random) grid.maps.push_back(glimpses_of(recipes[i], trained, options));
+  }
+  kit::show(grid, options.out / "glimpses.svg");
+  return {right[0], right[1], right[2], right[3], right[4]};
+}
+
+Raised raise_losses(const Unsure& unsure, const FiveWays& five, double most, const kit::Options& options) {
+  kit::Series without{"no baseline", {}, {}}, with{"baseline", {}, {}, kit::Mark::points};
+  const double with_baseline = exact_variance(unsure, -unsure.expected);
+  Raised right{five.no_baseline, five.baseline};
+  fmt::print("  {:>16} {:>10} {:>14} {:>12}\n", "added to losses", "variance", "no baseline", "baseline");
+  for (const double share : {0.0, 1.0 / 30, 0.1, 1.0 / 3, 1.0}) {
+    const double added = share * most, variance = exact_variance(unsure, added);
+    const bool at_an_end = share == 0 || share == 1;
+    if (share > 0) right.no_baseline = train({"no baseline", Way::no_baseline, added}, options).right;
+    if (share == 1) right.baseline = train({"baseline", Way::baseline, added}, options).right;
+    without.x.push_back(variance), without.y.push_back(right.no_baseline);
+    if (at_an_end) with.x.push_back(with_baseline), with.y.push_back(right.baseline);
+    fmt::print("  {:>16.1f} {:>10.0f} {:>12.1f} % {:>12}\n", added, variance, right.no_baseline,
+               at_an_end ? fmt::format("{:.1f} %", right.baseline) : "");
+  }
+  kit::Chart chart{"How much variance learning stands", "variance ÷ gradient², for the question of part 3",
+                   "right answers in %"};
+  chart.series = {without, with}, chart.levels = {{95, "target"}};
+  chart.x_scale = kit::Scale::log;
+  kit::show(chart, options.out / "raised.svg");
+  return right;
+}
+
+}  // namespace tapestry::lesson27
