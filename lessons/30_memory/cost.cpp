@@ -1,0 +1,131 @@
+#include "lessons/30_memory/cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "core/attention/attend.hpp"
+#include "core/core.hpp"
+#include "core/simd/runtime/memory.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
+#include "nn/attention/linear_attend.hpp"
+
+namespace tapestry::lesson30 {
+namespace {
+
+constexpr Size kWidth = 64;
+
+struct Inputs {
+  Tensor q, k, v, log_keep;  // (T, d) each; (T)
+  std::vector<Tensor> leaves(bool gate) const {
+    return gate ? std::vector{q, k, v, log_keep} : std::vector{q, k, v};
+  }
+};
+using Attends = std::function<Tensor(const Inputs& x)>;
+
+struct Way {
+  const char* name;
+  bool gate;
+  Attends attends;
+  kit::Series time = {}, memory = {};  // ms, MiB
+};
+
+/// The most that was held beyond the inputs, in MiB: looked at after each op and each gradient.
+double memory_of(const Way& way, const Inputs& x) {
+  const Size before = simd::pool_stats().in_use;
+  Size most = before;
+  const auto look = [&most] { most = std::max(most, simd::pool_stats().in_use); };
+  Tape tape;
+  tape.on_value([&](const NodeInfo&, const Tensor& value) {
+    look();
+    tape.on_gradient(value, [&](const Tensor&) {
+      look();
+      return Tensor();  // it stays as it is
+    });
+  });
+  const Tensor y = way.attends(x);
+  tape.gradients(y, ones(y.shape()), x.leaves(way.gate));
+  return static_cast<double>(most - before) / (1 << 20);
+}
+
+double time_of(const Way& way, const Inputs& x) {
+  const int runs = x.q.size(0) < 4096 ? 5 : 2;
+  return 1e3 * kit::fastest(runs, [&] {
+           Tape tape;
+           const Tensor y = way.attends(x);
+           tape.gradients(y, ones(y.shape()), x.leaves(way.gate));
+         });
+}
+
+/// Where two curves cross for the last time, on logarithmic axes.
+double crossing_of(const kit::Series& a, const kit::Series& b) {
+  for (std::size_t i = a.x.size(); i-- > 1;) {
+    const double right = std::log(a.y[i] / b.y[i]), left = std::log(a.y[i - 1] / b.y[i - 1]);
+    if ((left > 0) == (right > 0)) continue;
+    return std::exp(std::log(a.x[i - 1]) + left / (left - right) * std::log(a.x[i] / a.x[i - 1]));
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+Costs measure_costs(const kit::Options& options) {
+  const auto linear_with = [](bool gate, WriteRule rule) -> Attends {
+    return [gate, rule](const Inputs& x) {
+      return linear_attend(x.q, x.k, x.v, {.rule = rule, .log_keep = gate ? x.log_keep : Tensor()}).read;
+    };
+  };
+  const auto exact = [](const Inputs& x) {
+    const Size words = x.q.size(0);
+    return attend(x.q, x.k, x.v, {.mask = BlockMask::causal(words, words)});
+  };
+  std::array<Way, 4> ways = {{{"attend()", false, exact},
+                              {"sum", false, linear_with(false, WriteRule::sum)},
+                              {"sum, gate", true, linear_with(true, WriteRule::sum)},
+                              {"delta", false, linear_with(false, WriteRule::delta)}}};
+  fmt::print("                 time in ms                          memory in MiB\n       T");
+  for (int table = 0; table < 2; ++table) {
+    for (const Way& way : ways) fmt::print("  {:>9}", way.name);
+    if (table == 0) fmt::print("   ");
+  }
+  fmt::print("\n");
+  for (Size words = 64; words <= (options.smoke ? 256 : 16384); words *= 2) {
+    const auto normal = [&](std::uint64_t stream) {
+      return random_normal({words, kWidth}, 10 * options.seed + stream);
+    };
+    const Tensor keys = normal(1);
+    const Inputs x{variable(normal(0)), variable((keys / sqrt(sum(keys * keys, {-1}, Keep::yes))).detach()),
+                   variable(normal(2)), variable(random_uniform({words}, options.seed, -0.1, 0))};
+    fmt::print("  {:>6}", words);
+    for (Way& way : ways) {
+      way.time.x.push_back(static_cast<double>(words)), way.memory.x.push_back(static_cast<double>(words));
+      way.time.y.push_back(time_of(way, x));
+      fmt::print("  {:>9.2f}", way.time.y.back());
+    }
+    fmt::print("   ");
+    for (Way& way : ways) {
+      way.memory.y.push_back(memory_of(way, x));
+      fmt::print("  {:>9.2f}", way.memory.y.back());
+    }
+    fmt::print("\n");
+  }
+  kit::Chart time{"One head, forward and backward", "words T", "ms"},
+      memory{"What it holds at most", "words T", "MiB"};
+  for (Way& way : ways) {
+    way.time.name = way.memory.name = way.name;
+    time.series.push_back(way.time), memory.series.push_back(way.memory);
+  }
+  for (kit::Chart* chart : {&time, &memory}) chart->x_scale = chart->y_scale = kit::Scale::log;
+  kit::show(time, options.out / "time.svg");
+  kit::show(memory, options.out / "memory.svg");
+  const auto& held = ways[1].memory.y;
+  return {ways[0].time.y.back() / ways[1].time.y.back(), std::log2(held.back() / held[held.size() - 2]),
+          crossing_of(ways[0].time, ways[1].time)};
+}
+
+}  // namespace tapestry::lesson30

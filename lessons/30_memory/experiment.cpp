@@ -1,0 +1,171 @@
+#include "lessons/30_memory/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/loss.hpp"
+
+namespace tapestry::lesson30 {
+namespace {
+
+constexpr Size kWidth = 32;
+constexpr double kAllowed = 1e-5;       // between two forms in f32
+constexpr Size kFewest = 2, kMost = 8;  // pairs
+
+struct Rule {
+  const char* name;
+  WriteRule write;
+  Gate gate;
+};
+constexpr std::array<Rule, 4> kRules = {{{"sum", WriteRule::sum, Gate::no},
+                                         {"sum, gate", WriteRule::sum, Gate::yes},
+                                         {"delta", WriteRule::delta, Gate::no},
+                                         {"delta, gate", WriteRule::delta, Gate::yes}}};
+
+/// Of 0.01 and 0.03 the one at which the rule learns the task better.
+double rate_of(const Rule& rule, bool chapters) {
+  return rule.write == WriteRule::sum && rule.gate == Gate::yes && !chapters ? 0.03 : 0.01;
+}
+
+using Draw = Texts (*)(kit::Random random, Size rows, Size pairs);
+
+double right(const Notebook& model, Draw draw, Size pairs, const kit::Options& options) {
+  constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
+  const kit::Random random(options.seed, kTestStreams + static_cast<std::uint64_t>(pairs));
+  const Texts texts = draw(random, options.smoke ? 10 : 500, pairs);
+  return kit::percent_equal(argmax(model(texts)), texts.answers);
+}
+
+/// What a text's logits lose by being read one word at a time.
+double apart_by_word(const Notebook& model, const kit::Options& options) {
+  const Texts texts = draw_updates(kit::Random(options.seed, 2'000'000), 5, kMost);
+  const Tensor x = model.names(texts.names) + model.symbols(texts.symbols);
+  const Tensor whole = model.memory(x).read;
+  Tensor state;
+  std::vector<Tensor> reads;
+  for (Size t = 0; t < x.size(1); ++t) {
+    const Remembered now = model.memory(slice(x, 1, t, t + 1), state);
+    reads.push_back(now.read), state = now.state;
+  }
+  return kit::largest(concat(reads, 1) - whole) / kit::largest(whole);
+}
+
+}  // namespace
+
+Words draw_words(Size count, std::uint64_t seed, DType dtype) {
+  const auto positive = [&](std::uint64_t stream) {
+    return variable(exp(0.5 * random_normal({count, 8}, 10 * seed + stream, dtype)).detach());
+  };
+  return {positive(1), positive(2), variable(random_normal({count, 6}, 10 * seed + 3, dtype))};
+}
+
+void check_apart(const char* name, const Form& form, std::uint64_t seed, kit::Report& report) {
+  const Words x = draw_words(500, seed, DType::f32);
+  const auto by_form = [&] { return form(x); };
+  const auto by_word = [&] { return linear_attend_by_word(x.q, x.k, x.v).read; };
+  const Tensor expected = by_word();
+  double off = kit::largest(by_form() - expected) / kit::largest(expected);
+  const auto of_form = kit::gradients(by_form, x.leaves(), seed),
+             of_word = kit::gradients(by_word, x.leaves(), seed);
+  for (std::size_t i = 0; i < of_form.size(); ++i)
+    off = std::max(off, kit::largest(of_form[i] - of_word[i]) / kit::largest(of_word[i]));
+  report.check(fmt::format("f32, 500 words, {} and word by word: apart by {:.0e}, allowed {:.0e}", name, off,
+                           kAllowed),
+               off <= kAllowed);
+}
+
+void check_delta(ByWord by_word, std::uint64_t seed, kit::Report& report) {
+  constexpr Size kWords = 7;
+  const Words drawn = draw_words(kWords, seed);
+  const Words x{drawn.q, variable((drawn.k / sqrt(sum(drawn.k * drawn.k, {-1}, Keep::yes))).detach()),
+                drawn.v};
+  const Tensor alpha = variable(random_uniform({kWords}, seed, 0.5, 1, DType::f64)),
+               beta = variable(random_uniform({kWords}, seed + 1, 0.2, 1, DType::f64));
+  const auto by_nn = [&] {
+    return linear_attend(x.q, x.k, x.v, {.rule = WriteRule::delta, .log_keep = log(alpha), .strength = beta},
+                         3)
+        .read;
+  };
+  kit::check_by_hand(
+      report, "delta rule with gates", [&] { return by_word(x, WriteRule::delta, alpha, beta); }, by_nn,
+      {x.q, x.k, x.v, alpha, beta}, seed);
+}
+
+void check_layer(Tensor (*by_hand)(const Tensor& x, const LinearAttention& layer), std::uint64_t seed,
+                 kit::Report& report) {
+  LinearAttention layer({.width = 4});
+  layer.initialise(seed, DType::f64);
+  const Tensor x = variable(random_normal({7, 4}, seed, DType::f64), "x");
+  std::vector<Tensor> leaves = layer.parameters();
+  leaves.push_back(x);
+  const auto by_nn = [&] { return squeeze(layer(unsqueeze(x, 0)).read, 0); };
+  kit::check_by_hand(
+      report, "linear attention", [&] { return by_hand(x, layer); }, by_nn, leaves, seed);
+}
+
+std::array<double, 4> train_rules(Size rows, const kit::Options& options, kit::Report& report) {
+  constexpr Size kBatch = 64;
+  std::array<double, 4> updates = {}, chapter = {};
+  double apart = 0;  // read in chunks, and word by word
+  kit::Bars bars{"Eight pairs: what each rule gets right", "right in %"};
+  for (const bool chapters : {false, true}) {
+    const char* task = chapters ? "chapters" : "updates";
+    const Draw draw = chapters ? draw_chapters : draw_updates;
+    fmt::print("  {:<9} pairs:", task);
+    for (Size pairs = kFewest; pairs <= kMost; pairs += 2) fmt::print("  {:>6}", pairs);
+    fmt::print("\n");
+    for (std::size_t r = 0; r < kRules.size(); ++r) {
+      const Rule& rule = kRules[r];
+      Notebook model({.width = kWidth,
+                      .head_width = rows,
+                      .value_head_width = kWidth,
+                      .rule = rule.write,
+                      .features = KeyFeatures::unit,
+                      .gate = rule.gate});
+      model.initialise(options.seed);
+      const std::string name = fmt::format("{}: {}", task, rule.name);
+      kit::train(model,
+                 {.name = name,
+                  .steps = options.steps,
+                  .rate = rate_of(rule, chapters),
+                  .batch = kBatch,
+                  .unit = "texts",
+                  .seed = options.seed},
+                 [&](kit::Random random) {
+                   const Size pairs = random.between(kFewest, kMost);
+                   const Texts texts = draw(random, kBatch, pairs);
+                   return cross_entropy(model(texts), texts.answers);
+                 });
+      fmt::print("  {:<16}", rule.name);
+      double percent = 0;
+      for (Size pairs = kFewest; pairs <= kMost; pairs += 2) {
+        percent = right(model, draw, pairs, options);
+        fmt::print("  {:>6.1f}", percent);
+      }
+      fmt::print("\n");
+      (chapters ? chapter : updates)[r] = percent;
+      bars.bars.push_back({name, percent});
+      if (r == kBoth) apart = std::max(apart, apart_by_word(model, options));
+    }
+  }
+  kit::show(bars, options.out / "rules.svg");
+  report.at_least("updates, 8 names: delta", updates[kDelta], 93, "%");
+  report.at_least("updates: delta with a gate", updates[kBoth], 93, "%");
+  report.at_most("updates: sum", updates[kSum], 45, "%");
+  report.at_most("updates: sum with a gate", updates[kGate], 88, "%");
+  report.at_least("chapters, 8 names: sum with a gate", chapter[kGate], 95, "%");
+  report.at_least("chapters: delta with a gate", chapter[kBoth], 95, "%");
+  report.at_most("chapters: sum", chapter[kSum], 60, "%");
+  report.at_most("chapters: delta", chapter[kDelta], 92, "%");
+  report.check(fmt::format("read through its state: apart by {:.0e}, allowed {:.0e}", apart, kAllowed),
+               apart <= kAllowed);
+  return updates;
+}
+
+}  // namespace tapestry::lesson30

@@ -1,0 +1,130 @@
+#include "lessons/30_memory/recall.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace tapestry::lesson30 {
+namespace {
+
+constexpr Size kWidth = 32;
+
+Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes)); }
+
+constexpr std::array kShares = {0.125, 0.25, 0.5, 1.0, 2.0, 4.0};  // pairs ÷ d
+constexpr std::size_t kQuarter = 1, kAsMany = 3, kFourfold = 5;
+
+Size rows_of(const kit::Options& options) { return options.smoke ? 4 : 200; }
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+Pairs draw_pairs(Size rows, Size pairs, Size width, std::uint64_t seed) {
+  kit::Random random(seed);
+  std::vector<std::int64_t> which;
+  for (Size i = 0; i < rows * pairs; ++i) which.push_back(random.below(kCodes));
+  const Indices ids(which, {rows, pairs});
+  const Tensor codes = unit(random_normal({kCodes, kCodeWidth}, 2 * seed));
+  return {unit(random_normal({rows, pairs, width}, 2 * seed + 1)), embedding(codes, ids), ids, codes};
+}
+
+Tensor read_back(const Pairs& pairs, WriteRule rule) {
+  return matmul(pairs.keys, linear_attend(pairs.keys, pairs.keys, pairs.values, {.rule = rule}).state);
+}
+
+Tensor read_by_softmax(const Pairs& pairs) {
+  constexpr double kSharp = 40;
+  return matmul(softmax(kSharp * matmul(pairs.keys, transpose(pairs.keys)), -1), pairs.values);
+}
+
+std::vector<double> right_by_place(const Pairs& pairs, const Tensor& read) {
+  const Indices nearest = argmax(matmul(read, transpose(pairs.codes)));
+  const auto said = nearest.to_vector(), wanted = pairs.which.to_vector();
+  const auto places = static_cast<std::size_t>(pairs.which.shape()[1]);
+  std::vector<double> right(places);
+  const double share = 100 / static_cast<double>(pairs.which.shape()[0]);
+  for (std::size_t i = 0; i < said.size(); ++i) right[i % places] += said[i] == wanted[i] ? share : 0;
+  return right;
+}
+
+namespace {
+
+using Read = std::function<Tensor(const Pairs&)>;
+
+/// Per cent right for each of kShares.
+std::vector<double> curve(const std::string& name, Size width, const Read& read,
+                          const kit::Options& options) {
+  std::vector<double> right;
+  fmt::print("  {:<28}", name);
+  for (const double share : kShares) {
+    const Size pairs = std::llround(share * static_cast<double>(width));
+    const Pairs drawn = draw_pairs(rows_of(options), pairs, width, options.seed);
+    right.push_back(mean_of(right_by_place(drawn, read(drawn))));
+    fmt::print("  {:>6.1f}", right.back());
+  }
+  fmt::print("\n");
+  return right;
+}
+
+void judge_ages(const kit::Options& options, kit::Report& report) {
+  const Pairs drawn = draw_pairs(5 * rows_of(options), kWidth, kWidth, options.seed);
+  kit::Chart chart{"32 pairs in a matrix of 32 rows", "pairs written since", "right in %"};
+  std::vector<double> since(kWidth);
+  std::iota(since.begin(), since.end(), 0);
+  const auto of = [&](const char* name, WriteRule rule) {
+    std::vector<double> right = right_by_place(drawn, read_back(drawn, rule));
+    std::reverse(right.begin(), right.end());  // the newest first
+    chart.series.push_back({name, since, right});
+    return std::array{mean_of({right.begin(), right.begin() + 8}), mean_of({right.end() - 8, right.end()})};
+  };
+  const auto [sum_newest, sum_oldest] = of("sum", WriteRule::sum);
+  const auto [delta_newest, delta_oldest] = of("delta", WriteRule::delta);
+  kit::show(chart, options.out / "age.svg");
+  report.at_least("delta, the newest 8 of 32: right", delta_newest, 98, "%");
+  report.at_most("delta, the oldest 8 of 32: right", delta_oldest, 70, "%");
+  report.at_most("sum, newest and oldest differ by", std::abs(sum_newest - sum_oldest), 3, "%");
+}
+
+}  // namespace
+
+Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
+  kit::Chart chart{"What comes back from a matrix of d rows", "pairs written ÷ d", "right in %"};
+  chart.x_scale = kit::Scale::log;
+  fmt::print("  per cent right    pairs ÷ d:");
+  for (const double share : kShares) fmt::print("  {:>6}", share);
+  fmt::print("\n");
+  const auto add = [&](const std::string& name, Size width, const Read& read) {
+    const std::vector<double> right = curve(name, width, read, options);
+    chart.series.push_back({name, {kShares.begin(), kShares.end()}, right});
+    return right;
+  };
+  const Read by_sum = [](const Pairs& pairs) { return read_back(pairs, WriteRule::sum); };
+  const Read by_delta = [](const Pairs& pairs) { return read_back(pairs, WriteRule::delta); };
+  Capacity at_32;
+  double quarter = 100, fourfold = 0;  // the worst of three sizes
+  for (const Size width : {16, 32, 64}) {
+    const std::vector<double> right = add(fmt::format("sum, d = {}", width), width, by_sum);
+    quarter = std::min(quarter, right[kQuarter]), fourfold = std::max(fourfold, right[kFourfold]);
+    if (width == kWidth) at_32.sum = right[kAsMany];
+  }
+  at_32.delta = add("delta, d = 32", kWidth, by_delta)[kAsMany];
+  const double softmax = add("softmax, d = 32", kWidth, read_by_softmax)[kFourfold];
+  kit::show(chart, options.out / "capacity.svg");
+  report.at_least("sum, d ÷ 4 pairs, any d: right", quarter, 99, "%");
+  report.at_most("sum, 4 d pairs, any d: right", fourfold, 75, "%");
+  report.at_least("softmax, 4 d pairs: right", softmax, 99, "%");
+  judge_ages(options, report);
+  const Pairs drawn = draw_pairs(200, kWidth, kWidth, options.seed);
+  const Tensor off = by_sum(drawn) - drawn.values;
+  at_32.noise = mean(sum(off * off, {-1})).item();
+  return at_32;
+}
+
+}  // namespace tapestry::lesson30
