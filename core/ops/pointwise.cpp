@@ -1,4 +1,4 @@
-// Values and derivatives of the functions of one element.
+// Values and derivatives of functions that work element by element.
 #include "core/ops/pointwise.hpp"
 
 #include <algorithm>
@@ -180,6 +180,55 @@ Mask equal(const Indices& a, std::int64_t value) {
   const auto result = std::make_unique<bool[]>(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) result[i] = ids[i] == value;
   return Mask(std::span<const bool>(result.get(), ids.size()), a.shape());
+}
+
+// y = aⁿ           ∂a = dy ⊙ n aⁿ⁻¹
+Tensor pow(const Tensor& a, double exponent, CallSite at) {
+  return op<"pow">(at, map(a, simd::PowTo{exponent}), wrt(a, [a, exponent](const Tensor& dy) {
+                     if (exponent == 0.0) return dy * 0.0;  // 0 · a⁻¹ would be NaN at 0
+                     return dy * (exponent * pow(a, exponent - 1.0));
+                   }));
+}
+
+// y = aᵇ           ∂a = dy ⊙ b aᵇ⁻¹        ∂b = dy ⊙ y ln a
+Tensor pow(const Tensor& a, const Tensor& b, CallSite at) {
+  // 0 where `by` is 0, also where 0 would meet an infinity.
+  const auto safe = [](const Tensor& by, const Tensor& x) {
+    const Tensor zero = scalar(0, x.dtype());
+    return where(less(by, zero) | less(zero, by), x, scalar(1, x.dtype()));
+  };
+  return op<"power">(
+      at, zip(a, b, simd::Pow{}, at),
+      wrt(a, [a, b, safe](const Tensor& dy) { return dy * b * pow(safe(b, a), b - 1.0); }),
+      wrt(b, [a, safe](const Tensor& dy, const Tensor& y) { return dy * y * log(safe(y, a)); }));
+}
+
+// y = a − b ⊙ trunc(a / b)        ∂a = dy        ∂b = −dy ⊙ trunc(a / b)
+Tensor fmod(const Tensor& a, const Tensor& b, CallSite at) {
+  return op<"fmod">(at, zip(a, b, simd::Fmod{}, at), wrt(a, [](const Tensor& dy) { return dy; }),
+                    wrt(b, [a, b](const Tensor& dy) { return -(dy * zip(a, b, simd::WholeQuotient{})); }));
+}
+
+// y = max(a, b)    ∂a = dy where a > b, dy / 2 where a = b, 0 elsewhere
+Tensor maximum(const Tensor& a, const Tensor& b, CallSite at) {
+  return op<"maximum">(at, zip(a, b, simd::Max{}, at),
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::ShareOfLarger{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::ShareOfLarger{}); }));
+}
+
+// y = min(a, b)    ∂a = dy where a < b, dy / 2 where a = b, 0 elsewhere
+Tensor minimum(const Tensor& a, const Tensor& b, CallSite at) {
+  return op<"minimum">(at, zip(a, b, simd::Min{}, at),
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::ShareOfLarger{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::ShareOfLarger{}); }));
+}
+
+// y = min(max(x, low), high)        ∂x = dy where low ≤ x ≤ high, 0 elsewhere
+Tensor clamp(const Tensor& x, double low, double high, CallSite at) {
+  if (!(low <= high)) fail("[clamp] wants low <= high, not {} and {} ({}:{})", low, high, at.file, at.line);
+  return op<"clamp">(at, map(x, simd::Clamp{low, high}), wrt(x, [x, low, high](const Tensor& dy) {
+                       return dy * map(x, simd::IsWithin{low, high});
+                     }));
 }
 
 }  // namespace tapestry

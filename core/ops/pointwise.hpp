@@ -1,4 +1,4 @@
-// Functions of one element.
+// Functions that work element by element, powers, extremes and choices among them.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
@@ -34,5 +34,19 @@ Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {
 /// Element-wise a < b, as a mask; no gradient. Broadcasts.
 Mask less(const Tensor& a, const Tensor& b, CallSite at = {});
 Mask equal(const Indices& a, std::int64_t value);
+
+/// a raised to a number.
+Tensor pow(const Tensor& a, double exponent, CallSite at = {});
+/// Element-wise aᵇ. The derivative with respect to a is taken as 0 where b is 0, that with respect to b where
+/// aᵇ is.
+Tensor pow(const Tensor& a, const Tensor& b, CallSite at = {});
+/// a − b·trunc(a / b), exactly, with the sign of a, as C's fmod and % have it.
+Tensor fmod(const Tensor& a, const Tensor& b, CallSite at = {});
+/// The larger (smaller) of two elements; a tie gives each half of the gradient.
+Tensor maximum(const Tensor& a, const Tensor& b, CallSite at = {});
+Tensor minimum(const Tensor& a, const Tensor& b, CallSite at = {});
+/// Elements outside [low, high] are moved to the nearer end and get no gradient; one
+/// that lies on an end keeps all of its own.
+Tensor clamp(const Tensor& x, double low, double high, CallSite at = {});
 
 }  // namespace tapestry

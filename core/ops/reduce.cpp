@@ -1,15 +1,12 @@
 // Reductions over axes, and running sums.
 #include "core/ops/reduce.hpp"
 
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "core/ops/arithmetic.hpp"
-#include "core/ops/pointwise.hpp"
 #include "core/ops/views.hpp"
 #include "core/simd/rows/reduce.hpp"
-#include "core/simd/rows/rows.hpp"
 #include "core/tape/op.hpp"
 #include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
@@ -17,16 +14,7 @@
 
 namespace tapestry {
 
-namespace {
-
-/// Which axes of a tensor go.
-struct Reduction {
-  Dims from;      // the tensor's shape
-  Dims kept;      // the same with size 1 on the reduced axes
-  Dims result;    // what the caller gets: kept, or without the reduced axes
-  Size count;     // elements that each result stands for
-  unsigned goes;  // a bit for each reduced axis
-};
+namespace detail {
 
 Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op, CallSite at) {
   Reduction r{x.shape(), x.shape(), {}, 1, axes.empty() ? ~0U : 0U};
@@ -45,6 +33,16 @@ Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op
   return r;
 }
 
+Tensor spread(const Tensor& y, const Reduction& r) { return expand(reshape(y, r.kept), r.from); }
+
+}  // namespace detail
+
+namespace {
+
+using detail::Reduction;
+using detail::reduction;
+using detail::spread;
+
 /// Throws if there is nothing to reduce to a number.
 void want_elements(const Reduction& r, const Tensor& x, const char* op, CallSite at) {
   if (r.count == 0 && r.kept.count() > 0)
@@ -61,9 +59,6 @@ Tensor reduced(const Tensor& x, const Reduction& r, simd::Reduction kind) {
   });
   return r.kept == r.result ? y : detail::alias(y, r.result, dense_strides(r.result));
 }
-
-/// y, one number for each reduction, as a view of the tensor that was reduced.
-Tensor spread(const Tensor& y, const Reduction& r) { return expand(reshape(y, r.kept), r.from); }
 
 }  // namespace
 
@@ -117,38 +112,6 @@ Tensor var(const Tensor& x, const Dims& axes, int correction, Keep keep, CallSit
          describe(x), correction, at.file, at.line);
   const Tensor centred = sub(x, mean(x, axes, Keep::yes, at), at);
   return div(sum(mul(centred, centred, at), axes, keep, at), scalar(static_cast<double>(n), x.dtype()), at);
-}
-
-namespace {
-
-/// y, but 0 where it is −∞.
-Tensor zero_for_minus_infinity(const Tensor& y) {
-  const double lowest =
-      dispatch(y.dtype(), [](auto zero) { return double{std::numeric_limits<decltype(zero)>::lowest()}; });
-  return where(less(y, scalar(lowest, y.dtype())), scalar(0.0, y.dtype()), y);
-}
-
-}  // namespace
-
-// y = log Σ eˣ     ∂x = dy ⊙ e^(x − y), which is softmax x
-Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
-  const Reduction r = reduction(x, axes, keep, "logsumexp", at);
-  // The kernel wants rows: the reduced axes last.
-  Dims order;
-  for (const bool goes : {false, true})
-    for (int axis = 0; axis < x.rank(); ++axis)
-      if ((r.goes >> axis & 1U) == goes) order.push_back(axis);
-  const Tensor rows = contiguous(permute(x.detach(), order));
-  Tensor y = Tensor::uninitialised(r.result, x.dtype());
-  dispatch(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    simd::logsumexp(y.mutable_data<T>(),
-                    simd::Rows<const T>{rows.data<T>(), r.kept.count(), r.count, r.count});
-  });
-  // Where all of x is −∞, y is, too, and e^(x − y) would be NaN; e^(x − 0) is 0.
-  return op<"logsumexp">(at, std::move(y), wrt(x, [x, r](const Tensor& dy, const Tensor& y_of_x) {
-                           return spread(dy, r) * exp(x - spread(zero_for_minus_infinity(y_of_x), r));
-                         }));
 }
 
 // y = Σ x over what was repeated        ∂x = dy, repeated

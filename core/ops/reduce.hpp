@@ -18,8 +18,6 @@ Tensor min(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSit
 /// Mean squared distance from the mean, divided by n − correction (0: population, 1: sample).
 Tensor var(const Tensor& x, const Dims& axes = {}, int correction = 0, Keep keep = Keep::no,
            CallSite at = {});
-/// log Σ eˣ, without overflow; −inf where all are −inf.
-Tensor logsumexp(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 /// Sums the axes along which `shape` was broadcast to x's shape: the derivative of broadcasting.
 Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at = {});
 /// Running sum along an axis.
@@ -27,5 +25,24 @@ Tensor cumulative_sum(const Tensor& x, int axis, CallSite at = {});
 
 /// Index of the largest element of the last axis (the first of equals).
 Indices argmax(const Tensor& x);
+
+namespace detail {
+
+/// Which axes of a tensor go.
+struct Reduction {
+  Dims from;      // the tensor's shape
+  Dims kept;      // the same with size 1 on the reduced axes
+  Dims result;    // what the caller gets: kept, or without the reduced axes
+  Size count;     // elements that each result stands for
+  unsigned goes;  // a bit for each reduced axis
+};
+
+/// Throws Error where `axes` (all, if empty) name one twice, or one that is not there. `op` is its caller's name.
+Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op, CallSite at);
+
+/// y, one number for each reduction, as a view of the tensor that was reduced.
+Tensor spread(const Tensor& y, const Reduction& r);
+
+}  // namespace detail
 
 }  // namespace tapestry

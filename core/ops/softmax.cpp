@@ -79,4 +79,37 @@ Tensor masked_softmax(const Tensor& x, const Mask& mask, CallSite at) {
       }));
 }
 
+namespace {
+
+/// y, but 0 where it is −∞.
+Tensor zero_for_minus_infinity(const Tensor& y) {
+  const double lowest =
+      dispatch(y.dtype(), [](auto zero) { return double{std::numeric_limits<decltype(zero)>::lowest()}; });
+  return where(less(y, scalar(lowest, y.dtype())), scalar(0.0, y.dtype()), y);
+}
+
+}  // namespace
+
+// y = log Σ eˣ     ∂x = dy ⊙ e^(x − y), which is softmax x
+Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
+  using detail::spread;
+  const detail::Reduction r = detail::reduction(x, axes, keep, "logsumexp", at);
+  // The kernel wants rows: the reduced axes last.
+  Dims order;
+  for (const bool goes : {false, true})
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if ((r.goes >> axis & 1U) == goes) order.push_back(axis);
+  const Tensor rows = contiguous(permute(x.detach(), order));
+  Tensor y = Tensor::uninitialised(r.result, x.dtype());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::logsumexp(y.mutable_data<T>(),
+                    simd::Rows<const T>{rows.data<T>(), r.kept.count(), r.count, r.count});
+  });
+  // Where all of x is −∞, y is, too, and e^(x − y) would be NaN; e^(x − 0) is 0.
+  return op<"logsumexp">(at, std::move(y), wrt(x, [x, r](const Tensor& dy, const Tensor& y_of_x) {
+                           return spread(dy, r) * exp(x - spread(zero_for_minus_infinity(y_of_x), r));
+                         }));
+}
+
 }  // namespace tapestry
