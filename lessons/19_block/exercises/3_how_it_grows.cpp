@@ -7,7 +7,8 @@
 //
 //     pre     x ← x + part(norm(x))          none     x ← x + part(x)          post     x ← norm(x + part(x))
 //
-// The judge runs all three, 256 numbers wide and for 256 tokens, and allows 5 % for chance.
+// The judge runs all three, 256 numbers wide and for 256 tokens, and allows 5 % for chance, without a norm 20 %: there
+// chance is multiplied eight times.
 #include "lessons/grader/answer.hpp"
 
 double variance_with_pre() {
@@ -100,7 +101,7 @@ void judge(Judge& judge) {
   judge.claim("foretells the sum without norms", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return x + matmul(x, w); });
-    judge.predicted(variance_without_norm(), measured, "the variance without a norm", kChance);
+    judge.predicted(variance_without_norm(), measured, "the variance without a norm", 4 * kChance);
   });
   judge.claim("foretells what norms after the sums leave", [&] {
     const double measured =

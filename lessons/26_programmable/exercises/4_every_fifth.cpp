@@ -5,9 +5,8 @@
 // it nearly every second time. At each place: which is the favourite of the voice that speaks next? All that
 // the model has is your score: queries and keys are 0, the values are the symbols (one 1 among zeros), and
 // what is read, times 20, are the logits. It is trained on texts of 60 symbols, 150 steps of 16 texts by Adam
-// with your rate, and must then name 95 of 100 favourites from place 100 on in texts of 150, with at most 16
-// learned numbers. Fewer numbers are better: your best is kept. (Each check
-// draws other texts, so what is near 95 % may pass once and fail the next time.)
+// with your rate, and must then name 92 of 100 favourites from place 100 on in texts of 150 (who counts the right places names some
+// 95), with at most 16 learned numbers. Fewer numbers are better: your best is kept.
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -116,8 +115,8 @@ void judge(Judge& judge) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (static_cast<Size>(i) % kLong >= kFrom) ++asked, right += said[i] == wanted[i];
     const double share = 100 * right / asked;
-    judge.that(share >= 95,
-               fmt::format("{} learned numbers name {:.1f} % of the favourites, of which 95 % are wanted",
+    judge.that(share >= 92,
+               fmt::format("{} learned numbers name {:.1f} % of the favourites, of which 92 % are wanted",
                            kNumbers, share),
                {share});
     fmt::print("{} learned numbers name {:.1f} % of the favourites.\n", kNumbers, share);
