@@ -5,8 +5,8 @@
 // it nearly every second time. At each place: which is the favourite of the voice that speaks next? All that
 // the model has is your score: queries and keys are 0, the values are the symbols (one 1 among zeros), and
 // what is read, times 20, are the logits. It is trained on texts of 60 symbols, 150 steps of 16 texts by Adam
-// with your rate, and must then name 92 of 100 favourites from place 100 on in texts of 150 (who counts the right places names some
-// 95), with at most 16 learned numbers. Fewer numbers are better: your best is kept.
+// with your rate, and must then name 92 of 100 favourites from place 100 on in texts of 150 (who counts the
+// right places names some 95), with at most 16 learned numbers. Fewer numbers are better: your best is kept.
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 
