@@ -7,7 +7,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/kit.hpp"
-#include "nn/attention/linear_attention.hpp"
+#include "nn/attention/recurrent/linear_attention.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
 

@@ -8,7 +8,7 @@
 //
 //     names (B, T), symbols (B, T), 6 for "?"; logits (B, 3, 6) of the last three words
 #include "lessons/grader/answer.hpp"
-#include "nn/attention/linear_attention.hpp"
+#include "nn/attention/recurrent/linear_attention.hpp"
 #include "nn/embedding.hpp"
 
 constexpr Size kNames = 12, kSymbols = 6, kAsked = 3, kWidth = 32;

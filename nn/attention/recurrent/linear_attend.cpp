@@ -1,4 +1,4 @@
-#include "nn/attention/linear_attend.hpp"
+#include "nn/attention/recurrent/linear_attend.hpp"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // Linear attention: every form against plain loops, gradients, edges, strong gates, alike keys, memory, the layer.
-#include "nn/attention/linear_attention.hpp"
+#include "nn/attention/recurrent/linear_attention.hpp"
 
 #include <algorithm>
 #include <cmath>

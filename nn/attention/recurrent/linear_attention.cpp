@@ -1,4 +1,4 @@
-#include "nn/attention/linear_attention.hpp"
+#include "nn/attention/recurrent/linear_attention.hpp"
 
 #include <string>
 #include <utility>
