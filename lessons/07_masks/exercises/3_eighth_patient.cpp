@@ -7,13 +7,14 @@
 //
 // attend is any function of q (T, d), k (T, d) and v (T, d_v) with a result (T, d_v), a row for each token; T
 // is 1 or more. q, k and v are random, and a token is a row in all three. Say true if no token reads the
-// future. A leak may be faint, or that of one token; a difference below 1e-9 is rounding.
+// future. A leak may be faint, or that of one token or one feature; a difference below 1e-9 is rounding.
+// slice(x, 0, from, to) has the rows from, …, to − 1 of x, concat({a, b}, 0) those of a and then those of b.
 #include "lessons/grader/answer.hpp"
 
 using Attend = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
 
 bool nobody_reads_the_future(const Attend& attend, const Tensor& q, const Tensor& k, const Tensor& v) {
-  //[ about eight lines; concat, slice, max and abs are useful
+  //[ about eight lines; slice, concat, max and abs are useful
   //: return not_written_yet();
   const Size last = q.size(0) - 1;
   const Tensor before = attend(q, k, v);
@@ -33,18 +34,19 @@ bool nobody_reads_the_future(const Attend& attend, const Tensor& q, const Tensor
 //   they must be?
 // hint: for each i: other(x) keeps the rows 0 to i and changes the rest; compare the rows ____ of
 //   attend(other(q), other(k), other(v)) with those of attend(q, k, v).
-// hint: The largest difference of the rows up to i is max(abs(slice(after - before, 0, 0, i + 1))).item().
+// hint: moved, those rows of after - before, has one size: its largest magnitude, max(abs(____)).item(). How
+//   large may it be?
 //
 // wrong: You refuse sound attentions: you compare all rows. The tokens after i were changed themselves, and
 //   so may their results.
 // - const Tensor moved = slice(after - before, 0, 0, i + 1);
 // + const Tensor moved = after - before;
-// wrong: You change the values only. An attention whose softmax runs over all keys, and is masked afterwards,
-//   reads no value of the future, but its weights tell what the keys there are.
+// wrong: You leave the keys as they are. An attention whose softmax runs over all keys, and is masked
+//   afterwards, reads no value of the future, but its weights tell what the keys there are.
 // - const Tensor after = attend(other(q), other(k), other(v));
 // + const Tensor after = attend(q, k, other(v));
-// wrong: You change the keys only. What is read from the future may not depend on its keys: the plain mean of
-//   all values doesn't.
+// wrong: You leave the values as they are. What is read from the future may not depend on its keys: the plain
+//   mean of all values doesn't.
 // - const Tensor after = attend(other(q), other(k), other(v));
 // + const Tensor after = attend(q, other(k), v);
 // wrong: You leave the queries as they are. A token makes a query, too, and a softmax over the queries
@@ -65,6 +67,14 @@ bool nobody_reads_the_future(const Attend& attend, const Tensor& q, const Tensor
 // wrong: The magnitude is missing: a result that becomes smaller goes unseen.
 // - if (max(abs(moved)).item() > 1e-9) return false;
 // + if (max(moved).item() > 1e-9) return false;
+// wrong: You take rounding for a leak. Sums of other numbers are rounded otherwise, in the sixteenth digit:
+//   allow 1e-9.
+// - if (max(abs(moved)).item() > 1e-9) return false;
+// + if (max(abs(moved)).item() > 0) return false;
+// wrong: You look at the first feature only. A head may leak while the one beside it is sound, and then some
+//   features change and others don't.
+// - if (max(abs(moved)).item() > 1e-9) return false;
+// + if (max(abs(select(moved, 1, 0))).item() > 1e-9) return false;
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -87,8 +97,18 @@ Tensor reads_back(const Tensor& q, const Tensor& k, const Tensor& v) {
   return matmul(masked_softmax(scored(q, k), causal(q)), v);
 }
 Tensor adds_up(const Tensor&, const Tensor&, const Tensor& v) { return cumulative_sum(v, 0); }
+Tensor adds_before(const Tensor&, const Tensor&, const Tensor& v) { return cumulative_sum(v, 0) - v; }
+/// Takes the sum of all values and subtracts those after each token: the future cancels, but for rounding.
+Tensor subtracts(const Tensor&, const Tensor&, const Tensor& v) {
+  const Tensor one = scalar(1, DType::f64), zero = scalar(0, DType::f64);
+  const Mask later = Mask::from(v.size(0), v.size(0), [](Size i, Size j) { return j > i; });
+  return (sum(v, {0}, Keep::yes) - matmul(where(later, one, zero), v)) / 100;
+}
 
 // Broken ones.
+Tensor adds_after(const Tensor&, const Tensor&, const Tensor& v) {
+  return sum(v, {0}, Keep::yes) - cumulative_sum(v, 0);
+}
 Tensor mean_of_all(const Tensor&, const Tensor&, const Tensor& v) {
   return expand(mean(v, {0}, Keep::yes), v.shape());
 }
@@ -99,7 +119,14 @@ Tensor over_queries(const Tensor& q, const Tensor& k, const Tensor& v) {
   return matmul(where(causal(q), softmax(scored(q, k), 0), scalar(0, DType::f64)), v);
 }
 Tensor faint(const Tensor& q, const Tensor& k, const Tensor& v) {
-  return reads_back(q, k, v) + 1e-4 * mean_of_all(q, k, v);
+  return reads_back(q, k, v) + 1e-6 * mean_of_all(q, k, v);
+}
+/// The plain mean, times a factor of its own in each feature.
+Attend by_feature(double first, double second) {
+  return [first, second](const Tensor& q, const Tensor& k, const Tensor& v) {
+    const Tensor read = sum(mean_of_all(q, k, v), {-1}, Keep::yes);
+    return reads_back(q, k, v) + read * tensor({first, second}, DType::f64);
+  };
 }
 /// The first token gets the sum of all the last one's numbers, times the factor.
 Attend looks_ahead(double factor) {
@@ -123,18 +150,27 @@ void judge(Judge& judge) {
     judge.that(!says(attend), what + unseen);
   };
   judge.claim("lets sound attentions pass", [&] {
-    const std::string refused = ", and your check says that it reads the future";
-    judge.that(says(reads_back), "attention with a causal mask is sound" + refused);
-    judge.that(says(masked([](Size i, Size j) { return j < i; })),
-               "here each token sees those before it, not itself" + refused);
-    judge.that(says(adds_up), "here each token gets the sum of the values up to it" + refused);
+    const auto passes = [&](const Attend& attend, const std::string& what) {
+      const bool right = says(attend);  // if not, three more tell one mistake from another
+      std::vector<double> others;
+      if (!right) others = {says(adds_before) + 0.0, says(adds_after, 2) + 0.0, says(mean_of_all) + 0.0};
+      judge.that(right, what + ", and your check says that it reads the future", others);
+    };
+    passes(reads_back, "attention with a causal mask is sound");
+    passes(masked([](Size i, Size j) { return j < i; }), "here each token sees those before it, not itself");
+    passes(adds_up, "here each token gets the sum of the values up to it");
+    passes(subtracts,
+           "here the values after a token are subtracted from the sum of all, so that they cancel but for "
+           "rounding");
   });
   judge.claim("catches results that become larger, and results that become smaller", [&] {
     const Tensor q = judge.normal({5, 3}), k = judge.normal({5, 3}), v = judge.normal({5, 2});
-    judge.that(!nobody_reads_the_future(looks_ahead(1), q, k, v),
-               "here the first token reads something of the last one" + unseen);
-    judge.that(!nobody_reads_the_future(looks_ahead(-1), q, k, v),
-               "here the first token reads something of the last one" + unseen);
+    const bool plus = nobody_reads_the_future(looks_ahead(1), q, k, v);
+    const bool minus = nobody_reads_the_future(looks_ahead(-1), q, k, v);
+    judge.that(plus == minus,
+               "here the first token reads something of the last one, and your check notices either what is "
+               "added or what is subtracted, not both");
+    judge.that(!plus, "here the first token reads something of the last one" + unseen);
   });
   judge.claim("catches an attention without a mask, and one with a transposed mask", [&] {
     catches(masked([](Size, Size) { return true; }), "here every token sees all");
@@ -149,15 +185,24 @@ void judge(Judge& judge) {
     catches(over_queries, "here the softmax runs over the queries, and the mask comes after it");
   });
   judge.claim("catches a leak that only some tokens have", [&] {
-    catches(masked([](Size i, Size j) { return (j + 1) / 2 <= (i + 1) / 2; }),
-            "here the tokens 0, 1–2 and 3–4 are blocks");
-    catches(masked([](Size i, Size j) { return j / 2 <= i / 2; }),
-            "here the tokens 0–1, 2–3 and 4 are blocks");
+    std::vector<double> unnoticed;  // whether token i may see the token i + 1, for each i
+    for (Size leak = 0; leak < 4; ++leak)
+      unnoticed.push_back(
+          says(masked([leak](Size i, Size j) { return j <= i || (i == leak && j == i + 1); })) + 0.0);
+    judge.that(!says(masked([](Size i, Size j) { return (j + 1) / 2 <= (i + 1) / 2; })),
+               "here the tokens 0, 1–2 and 3–4 are blocks" + unseen, unnoticed);
+    judge.that(!says(masked([](Size i, Size j) { return j / 2 <= i / 2; })),
+               "here the tokens 0–1, 2–3 and 4 are blocks" + unseen, unnoticed);
     catches(masked([](Size i, Size j) { return j < 2 || j <= i; }),
             "here the token 0 sees the token 1 as well");
   });
+  judge.claim("catches a leak in one feature, and one that is opposite in two", [&] {
+    catches(by_feature(0, 1), "here the second feature alone reads the future");
+    catches(by_feature(1, 0), "here the first feature alone reads the future");
+    catches(by_feature(1, -1), "here the future adds to the first feature what it takes from the second");
+  });
   judge.claim("catches a faint leak",
-              [&] { catches(faint, "here a ten-thousandth of the mean of all values is added"); });
+              [&] { catches(faint, "here a millionth of the mean of all values is added"); });
   judge.claim("lets a text of one token pass, which has no future", [&] {
     judge.example("T = 1");
     judge.that(says(reads_back, 1), "here is one token alone, and your check says that it reads the future");
