@@ -28,8 +28,8 @@ Tensor from_the_others(const Tensor& x, const Tensor& y, double sigma) {
 // hint: others = Mask::from(n, n, [](Size i, Size j) { return ____; }), and true means "may attend".
 // hint: masked_softmax(scores, others) takes the place of softmax(scores, -1); the rest is as without a mask.
 //
-// wrong: Each point sees itself, at distance 0, and so it has more weight than any other. With a small σ it
-//   repeats its own value, and its error is learned by heart.
+// wrong: Each point still sees itself, at distance 0: its score is 0, the highest there is, for e⁰ = 1. With a
+//   small σ it repeats its own value, and its error is learned by heart.
 // - const Tensor weights = masked_softmax(scores, others);
 // + const Tensor weights = softmax(scores, -1);
 // wrong: The mask is inverted: a point sees itself and nobody else. True means "may attend".
@@ -47,6 +47,15 @@ Tensor from_the_others(const Tensor& x, const Tensor& y, double sigma) {
 //   point would have nobody to ask.
 // - const Mask others = Mask::from(n, n, [](Size i, Size j) { return i != j; });
 // + const Mask others = Mask::from(n, n, [](Size i, Size j) { return j < i; });
+// wrong: The score that hides a point from itself is not low enough. Where all others are far away their
+//   scores are lower still, and the point takes its whole weight itself.
+// - const Tensor weights = masked_softmax(scores, others);
+// + const Tensor weights = softmax(where(others, scores, scalar(-1000, x.dtype())), -1);
+// wrong: Far from all others every e^score is 0 in f64, and 0/0 is NaN. A softmax subtracts the largest score
+//   of those that are allowed before it takes powers.
+// - const Tensor weights = masked_softmax(scores, others);
+// + const Tensor e = exp(scores) - eye(n, x.dtype());
+// + const Tensor weights = e / sum(e, {-1}, Keep::yes);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -86,6 +95,12 @@ void judge(Judge& judge) {
       const double sigma = judge.random().uniform(0.5, 2);
       judge.same(from_the_others(x, y, sigma), by_lists(x, y, sigma), "the predictions");
     });
+  });
+  judge.claim("does so where the nearest of the others is very far away", [&] {
+    judge.example(
+        "the places 0, 100, 201 with the values 3, 7, 20, and σ = 0.01: the nearest has all the weight");
+    judge.same(from_the_others(tensor({0, 100, 201}, DType::f64), tensor({3, 7, 20}, DType::f64), 0.01),
+               tensor({7, 3, 7}, DType::f64), "the predictions");
   });
   judge.claim("lets gradients through to places and values", [&] {
     judge.gradients([](const Tensor& x, const Tensor& y) { return from_the_others(x, y, 1); },

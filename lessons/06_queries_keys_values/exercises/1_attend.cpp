@@ -20,7 +20,8 @@ Tensor attend_by_hand(const Tensor& query, const Tensor& key, const Tensor& valu
 
 // hint: Which shape has one number for each pair of a query and a key? Which product of query and key has it?
 // hint: scores = matmul(query, ____(key)) / ____ is (Tq, Tk).
-// hint: √d is std::sqrt(static_cast<double>(query.size(-1))); the output is matmul(softmax(scores, -1), value).
+// hint: std::sqrt wants a static_cast<double>(query.size(____)). The output is the product of softmax(scores, ____) and
+//   which tensor?
 //
 // wrong: The scale is missing: the scores are q · k, not q · k / √d.
 // - const Tensor scores = matmul(query, transpose(key)) / root;
@@ -35,6 +36,17 @@ Tensor attend_by_hand(const Tensor& query, const Tensor& key, const Tensor& valu
 //   weight over the keys, which are the last axis.
 // - return matmul(softmax(scores, -1), value);
 // + return matmul(softmax(scores, 0), value);
+// wrong: You divide by √d after the softmax, which has seen q · k itself: the weights are too sharp, and the output is √d
+//   times too small.
+// - const Tensor scores = matmul(query, transpose(key)) / root;
+// - return matmul(softmax(scores, -1), value);
+// + const Tensor scores = matmul(query, transpose(key));
+// + return matmul(softmax(scores, -1), value) / root;
+// wrong: e to a large score is no number any more: from 710 on it is ∞, and ∞/∞ is NaN. Softmax subtracts the largest score
+//   of the row first, which changes no weight.
+// - return matmul(softmax(scores, -1), value);
+// + const Tensor e = exp(scores);
+// + return matmul(e / sum(e, {-1}, Keep::yes), value);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -68,11 +80,12 @@ Tensor by_loops(const Tensor& query, const Tensor& key, const Tensor& value) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("averages the values of one query and two keys by their weights", [&] {
-    const Tensor query = judge.normal({1, 4}), key = judge.normal({2, 4});
-    const Tensor value = tensor({{1, 0}, {0, 1}}, DType::f64);
+  judge.claim("averages the values of three keys for each of two queries by their weights", [&] {
+    const Tensor query = judge.normal({2, 5}), key = judge.normal({3, 5});
+    const Tensor value = tensor({{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}, DType::f64);
     judge.example(
-        "one query, two keys, d = 4, and the values (1, 0) and (0, 1), so that the output is the weights");
+        "two queries, three keys, d = 5, and the values (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), so that the output is the "
+        "weights and a 0");
     judge.same(attend_by_hand(query, key, value), by_loops(query, key, value), "the output");
   });
   judge.claim("does so for any numbers of queries, keys and features", [&] {
@@ -81,6 +94,14 @@ void judge(Judge& judge) {
       const Tensor value = judge.normal({n[1], n[3]});
       judge.same(attend_by_hand(query, key, value), by_loops(query, key, value), "the output");
     });
+  });
+  judge.claim("does so for large scores", [&] {
+    judge.example("one query with the scores 1000 and 999, and the values 3 and 7");
+    const Tensor query = tensor({{1000, 0, 0, 0}}, DType::f64);
+    const Tensor key = tensor({{2, 0, 0, 0}, {1.998, 0, 0, 0}}, DType::f64),
+                 value = tensor({{3}, {7}}, DType::f64);
+    judge.same(attend_by_hand(query, key, value), tensor({{3 + 4 / (1 + std::exp(1.0))}}, DType::f64),
+               "the output");
   });
   judge.claim("lets gradients through to queries, keys and values", [&] {
     judge.gradients(attend_by_hand, {judge.normal({3, 4}), judge.normal({5, 4}), judge.normal({5, 2})});

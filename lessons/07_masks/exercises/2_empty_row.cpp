@@ -23,14 +23,14 @@ Tensor softmax_with_mask(const Tensor& scores, const Mask& mask) {
 // hint: What does softmax give for a row of four equal scores, say four times −1e30? What should this row be?
 // hint: softmax(where(mask, scores, ____), -1) is finite in every row if ____ is finite. Which places of it
 //   must still be set to 0?
-// hint: where(mask, weights, zero) takes the weights where the mask is true, and 0 elsewhere.
+// hint: After the softmax comes a second where: it keeps ____ where the mask is true, and has ____ elsewhere.
 //
 // wrong: The empty row has equal weights now: all of its scores are the same large negative number. It reads
 //   the mean of what it must not see, and nothing looks wrong, no NaN warns you.
 // - return where(mask, weights, zero);
 // + return weights;
-// wrong: −1000 is not low enough. Scores may all be lower than that, and then a hidden place takes the whole
-//   weight and none is left for those that are allowed.
+// wrong: Your number for hidden scores is not low enough. Scores may all be lower than that, and then a hidden
+//   place takes the whole weight and none is left for those that are allowed.
 // - const Tensor lowest = scalar(-1e30, scores.dtype()), zero = scalar(0, scores.dtype());
 // + const Tensor lowest = scalar(-1000, scores.dtype()), zero = scalar(0, scores.dtype());
 // wrong: You hide scores behind a 0. A score of 0 counts as e⁰ = 1 in the sum, so what the others get is too
@@ -103,12 +103,10 @@ void judge(Judge& judge) {
   judge.claim("does so for scores that are all very large or very small", [&] {
     const Tensor scores = tensor({{1, 2, 5}, {3, 1, 1}}, DType::f64);
     const Tensor weights = by_lists(scores, rows_of_2_and_1);  // a constant in all scores changes no weight
-    judge.example(
-        "the scores 5001 5002 5005 and 5003 5001 5001; the first row may see two keys, the second one");
-    judge.same(softmax_with_mask(scores + 5000, rows_of_2_and_1), weights, "the weights");
-    judge.example(
-        "the scores −4999 −4998 −4995 and −4997 −4999 −4999; the first row may see two, the second one");
-    judge.same(softmax_with_mask(scores - 5000, rows_of_2_and_1), weights, "the weights");
+    judge.example("a million more: 1000001 1000002 1000005 and 1000003 1000001 1000001");
+    judge.same(softmax_with_mask(scores + 1e6, rows_of_2_and_1), weights, "the weights");
+    judge.example("four million less: −3999999 −3999998 −3999995 and −3999997 −3999999 −3999999");
+    judge.same(softmax_with_mask(scores - 4e6, rows_of_2_and_1), weights, "the weights");
   });
   judge.claim("gives that row the gradient 0, and the others theirs", [&] {
     judge.example("two rows of three keys; the first row may see two, the second none");

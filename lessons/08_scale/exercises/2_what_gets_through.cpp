@@ -24,7 +24,8 @@ double median_size(const Tensor& scores) {
 // hint: α as a column (n, keys, 1) and as a row (n, 1, keys): which of the two is α_i, and which α_j?
 // hint: J = column * (eye(keys, dtype) - ____) for all rows at once, (n, keys, keys). Sum its squares over
 //   both last axes.
-// hint: The lesson's way needs no J: ‖J‖² = Σ α² − 2 Σ α³ + (Σ α²)². Then sort, and take the one at n / 2.
+// hint: The lesson's way needs no J: ‖J‖² = Σ α² − 2 Σ α³ + (Σ α²)², and rounding can bring it below 0. Then
+//   sort, and take the one at n / 2.
 //
 // wrong: That is the mean. A few rows in which two keys are close by chance keep it up, while nearly all
 //   others are deaf.
@@ -46,6 +47,13 @@ double median_size(const Tensor& scores) {
 // wrong: Softmax runs over the rows, so that each key's weights add up to 1 over the queries.
 // - const Tensor weights = softmax(scores, -1);
 // + const Tensor weights = softmax(scores, 0);
+// wrong: The sums of the formula cancel where one weight is nearly 1. Rounding may leave a little less than 0,
+//   and the root of that is NaN: the lesson takes maximum(…, 0) first.
+// - const Tensor column = unsqueeze(weights, -1), row = unsqueeze(weights, -2);
+// - const Tensor jacobians = column * (eye(scores.size(-1), scores.dtype()) - row);
+// - std::vector<double> sizes = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
+// + const Tensor square = weights * weights, two = sum(square, {-1}), three = sum(square * weights, {-1});
+// + std::vector<double> sizes = sqrt(two - 2 * three + two * two).to_vector();
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -105,6 +113,13 @@ void judge(Judge& judge) {
       const Tensor scores = 2 * judge.normal({2 * n[0] + 1, n[1]});
       judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
     });
+  });
+  judge.claim("does so where one key has nearly all the weight", [&] {
+    for (int lead = 15; lead <= 40; ++lead) {
+      judge.example("one row with the scores 0 and " + std::to_string(lead));
+      const Tensor scores = tensor({{0, static_cast<double>(lead)}}, DType::f64);
+      judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
+    }
   });
   judge.claim("shows what √d is for", [&] {
     const Tensor q = judge.normal({301, 256}), k = judge.normal({10, 256});
