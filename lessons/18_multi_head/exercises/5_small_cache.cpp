@@ -75,6 +75,10 @@ constexpr double kLearningRate = 0.01;
 // + }
 // + Linear query{{*this, "query"}, kWidth, 2 * kKey}, key{{*this, "key"}, kWidth, 2 * kKey};
 // + Linear value{{*this, "value"}, kWidth, 2 * kValue}, output{{*this, "output"}, 2 * kValue, kWidth};
+// wrong: The whole token is kept, 32 numbers. Of a token a head needs a key to compare, and a value to bring
+//   home, both much smaller: let keep() make them.
+// - Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }
+// + Tensor keep(const Tensor& list) const { return 1.0 * list; }
 // wrong: What the heads found is added up, and one sum does not say which part is whose. Put it side by side,
 //   so that W^O can treat each head's part in its own way.
 // - return output(reshape(found, {batch, 1, 2 * kValue}));
@@ -182,17 +186,25 @@ void judge(Judge& judge) {
     judge.same(layer.read(frame.first(asked.first), layer.keep(frame.list(asked))).shape(), {3, 1, kWidth},
                "the shape of what is read");
   });
+  judge.claim("reads what it is given, whatever list it has seen last", [&] {
+    const Asked asked = draw(judge.random(), 3), other = draw(judge.random(), 3);
+    const Tensor question = frame.first(asked.first), stays = layer.keep(frame.list(asked));
+    const Tensor read = layer.read(question, stays);
+    layer.keep(frame.list(other));
+    judge.same(layer.read(question, stays), read, "what is read, after keep() was given another list", 1e-4);
+  });
   judge.claim("answers two questions at once", [&] {
     train(frame, layer, judge.random());
     const Asked asked = draw(judge.random(), kTests);
     const Tensor logits = frame(layer, asked);
     const double right = both_right(logits, asked), loss = cross_entropy(logits, asked.answers).item();
+    const std::string numbers = kept == 1 ? "1 number" : fmt::format("{} numbers", kept);
     judge.that(right >= 95,
-               fmt::format("with {} numbers a token {:.1f} % of the pairs are right, of which 95 % are "
+               fmt::format("with {} a token {:.1f} % of the pairs are right, of which 95 % are "
                            "wanted; the loss of an answer is {:.3f}",
-                           kept, right, loss),
+                           numbers, right, loss),
                {right, loss});
-    fmt::print("With {} numbers a token {:.1f} % of the pairs are right; the loss is {:.3f}.\n", kept, right,
+    fmt::print("With {} a token {:.1f} % of the pairs are right; the loss is {:.3f}.\n", numbers, right,
                loss);
     judge.score(kept, "numbers kept of a token");
   });

@@ -59,6 +59,21 @@ Tensor next_logits(const Weights& weights, Cache& cache, Size id) {
 //   each weight falls on another token's value.
 // - cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);
 // + cache.keys = t == 0 ? k : concat({k, cache.keys}, 0);
+// wrong: The cache is never written: what stands in it is attended to, but the next token finds it as empty as
+//   the first did, takes itself for the first and reads itself alone. Assign to cache.keys and cache.values.
+// - const Tensor scores = matmul(q, transpose(cache.keys)) / root;
+// - const Tensor read = matmul(softmax(scores, -1), cache.values);
+// + const Tensor scores = matmul(q, transpose(cache.keys)) / root;
+// + const Tensor read = matmul(softmax(scores, -1), cache.values);
+// + cache = {};
+// wrong: Your rows make x W. The matrices are kept as a Linear keeps them, a row for each number that is made:
+//   x makes x Wᵀ.
+// - const Tensor q = matmul(x, transpose(weights.w_q));
+// - const Tensor k = matmul(x, transpose(weights.w_k));
+// - const Tensor v = matmul(x, transpose(weights.w_v));
+// + const Tensor q = matmul(x, weights.w_q);
+// + const Tensor k = matmul(x, weights.w_k);
+// + const Tensor v = matmul(x, weights.w_v);
 // wrong: What is kept for values are the keys. They are what a token is found by, not what it gives.
 // - cache.values = t == 0 ? v : concat({cache.values, v}, 0);
 // + cache.values = cache.keys;
@@ -112,6 +127,20 @@ Tensor all_at_once(const Weights& w, const std::vector<Size>& ids) {
   return tensor(logits, {count, vocabulary}, DType::f64);
 }
 
+/// x Wᵀ of each token of the text, (T, d), one number at a time.
+Tensor made_by(const Weights& w, const Tensor& matrix, const std::vector<Size>& ids) {
+  const Size count = static_cast<Size>(ids.size()), d = w.words.size(1);
+  std::vector<double> made;
+  for (Size t = 0; t < count; ++t)
+    for (Size row = 0; row < d; ++row) {
+      made.push_back(0);
+      for (Size c = 0; c < d; ++c)
+        made.back() +=
+            matrix.at({row, c}) * (w.words.at({ids[static_cast<std::size_t>(t)], c}) + w.places.at({t, c}));
+    }
+  return tensor(made, {count, d}, DType::f64);
+}
+
 /// Feeds the text token by token, and compares each token's logits.
 void follow(Judge& judge, const Weights& weights, const std::vector<Size>& ids) {
   const Tensor right = all_at_once(weights, ids);
@@ -142,12 +171,14 @@ void judge(Judge& judge) {
       follow(judge, weights, ids);
     });
   });
-  judge.claim("keeps one key and one value for each token", [&] {
+  judge.claim("keeps one key and one value for each token, the newest behind the others", [&] {
     const Weights weights = drawn(judge, 3, 6, 2);
     Cache cache;
-    for (const Size id : {1, 1, 0, 2, 1}) next_logits(weights, cache, id);
+    const std::vector<Size> ids = {1, 1, 0, 2, 1};
+    for (const Size id : ids) next_logits(weights, cache, id);
     judge.example("a text of five tokens, d = 2");
-    judge.same(cache.keys.shape(), Dims{5, 2}, "the keys in the cache");
-    judge.same(cache.values.shape(), Dims{5, 2}, "the values in the cache");
+    judge.same(cache.keys, made_by(weights, weights.w_k, ids), "the keys in the cache, a row for each token");
+    judge.same(cache.values, made_by(weights, weights.w_v, ids),
+               "the values in the cache, a row for each token");
   });
 }

@@ -4,7 +4,7 @@
 // Top-p keeps the fewest tokens, the likeliest first, whose shares together are p or more; the others get 0,
 // and those that were kept are divided by their sum so that they add up to 1 again. Write it for the shares
 // of V tokens, which add up to 1 and stand in the order of the vocabulary, not sorted; the result has the
-// same order. 0 < p ≤ 1.
+// same order. 0 < p ≤ 1. Where the last place is between equal shares, any of them may have it.
 //
 // For example, (0.125, 0.5, 0.25, 0.125) with p = 0.6 becomes (0, 2/3, 1/3, 0).
 #include "lessons/grader/answer.hpp"
@@ -40,6 +40,13 @@ std::vector<double> keep_top_p(const std::vector<double>& shares, double p) {
 // wrong: What is kept does not add up to 1. Divide it by its sum.
 // - for (double& share : kept) share /= reached;
 // + for (double& share : kept) share /= 1;
+// wrong: You divide by p. What was kept adds up to p or more: divide it by its own sum.
+// - for (double& share : kept) share /= reached;
+// + for (double& share : kept) share /= p;
+// wrong: All tokens whose share is equal to the last one's are kept. The fewest are asked for: the cut is
+//   behind so many tokens, not below a share.
+// - if (reached >= p) break;
+// + if (reached >= p && std::find(kept.begin(), kept.end(), shares[token]) == kept.end()) break;
 // wrong: You go through the tokens in the order of the vocabulary. Top-p begins with the likeliest.
 // - std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
 // + const std::vector<double>& sorted = shares;
@@ -102,6 +109,13 @@ void judge(Judge& judge) {
     judge.same(keep_top_p({0.25, 0.75}, 0.1), {0, 1}, "the new shares");
     judge.example("the shares 0.25, 0.75 with p = 1");
     judge.same(keep_top_p({0.25, 0.75}, 1), {0.25, 0.75}, "the new shares");
+  });
+  judge.claim("keeps no more than it needs of tokens that are equally likely", [&] {
+    judge.example(
+        "the shares 0.125, 0.5, 0.25, 0.125 with p = 0.8; token 0 may also be kept in place of token 3");
+    const std::vector<double> came = keep_top_p({0.125, 0.5, 0.25, 0.125}, 0.8);
+    const std::vector<double> first = {1 / 7.0, 4 / 7.0, 2 / 7.0, 0}, last = {0, 4 / 7.0, 2 / 7.0, 1 / 7.0};
+    judge.same(came, came.size() == 4 && came[3] == 0 ? first : last, "the new shares");
   });
   judge.claim("does so for any shares and any p", [&] {
     judge.each_size({{"tokens", 1, 12}}, [&](const Sizes& n) {

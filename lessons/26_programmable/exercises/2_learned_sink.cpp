@@ -35,6 +35,16 @@ Tensor attend_with_sink(const Tensor& scores, const Tensor& values, const Tensor
 // wrong: e^s overflows if a score is large. Take the largest off first, as softmax does.
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor weights = exp(scores) / (exp(column) + sum(exp(scores), {-1}, Keep::yes));
+// wrong: One largest number is taken off in all rows. A row far below another one then has e^s = 0 and e^b = 0,
+//   and 0 / 0 is no number. Take off each row's own largest.
+// - const Tensor weights = softmax(concat({scores, column}, -1), -1);
+// + const Tensor all = concat({scores, column}, -1), less = exp(all - max(all));
+// + const Tensor weights = less / sum(less, {-1}, Keep::yes);
+// wrong: The largest is taken off the scores, but not off b_h. All terms of the sum must be measured from the
+//   same top: e^{b − top}.
+// - const Tensor weights = softmax(concat({scores, column}, -1), -1);
+// + const Tensor less = exp(scores - max(scores, {-1}, Keep::yes));
+// + const Tensor weights = less / (exp(column) + sum(less, {-1}, Keep::yes));
 // wrong: You divide by b_h + Σ e^s, and not by e^{b_h} + Σ e^s: b is a score, as s is.
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor weights = exp(scores) / (column + sum(exp(scores), {-1}, Keep::yes));
@@ -86,9 +96,11 @@ void judge(Judge& judge) {
           judge.same(attend_with_sink(scores, values, sink), by_loops(scores, values, sink), "the context");
         });
   });
-  judge.claim("takes scores near 900", [&] {
-    const Tensor scores = judge.normal({1, 2, 2, 3}) + 900.0, values = judge.normal({1, 2, 3, 2}),
-                 sink = judge.normal({2}) + 900.0;
+  judge.claim("takes scores and sinks near 900 and near 0", [&] {
+    judge.example("four heads: scores and b near 900; both near 0; scores near 900 alone; b near 900 alone");
+    const Tensor values = judge.normal({1, 4, 3, 2}),
+                 scores = judge.normal({1, 4, 2, 3}) + tensor({{{900}}, {{0}}, {{900}}, {{0}}}, DType::f64),
+                 sink = judge.normal({4}) + tensor({900, 0, 0, 900}, DType::f64);
     judge.same(attend_with_sink(scores, values, sink), by_loops(scores, values, sink), "the context");
   });
   judge.claim("lets gradients through, to the sink too", [&] {

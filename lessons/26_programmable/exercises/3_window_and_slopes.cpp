@@ -1,11 +1,11 @@
-// 26.3 window_and_slopes: two papers in one lambda, and what is learned
+// 26.3 window_and_slopes: a window, slopes, and what is learned
 // implement, 15 minutes
 //
-// Write the options for attend() that join a sliding window and ALiBi with learned slopes. Query i, at place
-// i + keys − queries of the text, sees the keys that stand 0 to reach − 1 places before it, itself among them
-// (`reach` keys in all); and its score becomes
+// Write the options for attend() that join a sliding window with slopes, which are learned, and which take off
+// more than ALiBi's. Query i, at place i + keys − queries of the text, sees the keys that stand 0 to reach − 1
+// places before it, itself among them (`reach` keys in all); and its score becomes
 //
-//     s − slope_h · distance
+//     s − slope_h · distance²
 //
 // slopes is (H), one for each head, and asks for a gradient. at.h, at.i and at.j are head, query and key.
 #include "core/attention/score_lambda.hpp"
@@ -21,7 +21,10 @@ AttendOptions window_and_slopes(Size queries, Size keys, Size reach, const Tenso
     return distance >= 0 && distance < reach;  // no key ahead, `reach` keys in all
   };
   const double place = static_cast<double>(first);
-  const auto less = [place](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + place - at.j); };
+  const auto less = [place](auto s, auto at, auto slope) {
+    const auto distance = at.i + place - at.j;
+    return s - slope(at.h) * distance * distance;
+  };
   const auto score = score_mod(less, learned(slopes));  // handed over: C++ cannot see into a capture
   return {.mask = BlockMask::where(queries, keys, seen), .score = score};
   //]
@@ -31,8 +34,8 @@ AttendOptions window_and_slopes(Size queries, Size keys, Size reach, const Tenso
 //   skips tiles?
 // hint: BlockMask::where(queries, keys, [=](QueryKey p) { return ____; }) and score_mod([=](auto s, auto at,
 //   auto slope) { return ____; }, learned(slopes)).
-// hint: The distance is p.i + first − p.j in the mask and at.i + place − at.j in the lambda; a slope is read
-//   as slope(at.h).
+// hint: The distance is p.i + first − p.j in the mask and at.i + place − at.j in the lambda, with `place` as a
+//   double; a slope is read as slope(at.h).
 //
 // wrong: One key too many: with `distance <= reach` a query sees reach + 1 keys.
 // - return distance >= 0 && distance < reach;
@@ -41,33 +44,39 @@ AttendOptions window_and_slopes(Size queries, Size keys, Size reach, const Tenso
 // - return distance >= 0 && distance < reach;
 // + return std::abs(distance) < reach;
 // wrong: Every head has the first head's slope.
-// - const auto less = [place](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + place - at.j); };
-// + const auto less = [place](auto s, auto at, auto slope) { return s - slope(0) * (at.i + place - at.j); };
+// - return s - slope(at.h) * distance * distance;
+// + return s - slope(0) * distance * distance;
 // wrong: Far keys count more: the slope is added.
-// - const auto less = [place](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + place - at.j); };
-// + const auto less = [place](auto s, auto at, auto slope) { return s + slope(at.h) * (at.i + place - at.j); };
+// - return s - slope(at.h) * distance * distance;
+// + return s + slope(at.h) * distance * distance;
+// wrong: The distance is not squared. That is ALiBi's own line.
+// - return s - slope(at.h) * distance * distance;
+// + return s - slope(at.h) * distance;
 // wrong: The slopes get no gradient: they are read, but not handed over as learned(…).
 // - const auto score = score_mod(less, learned(slopes));
 // + const auto score = score_mod(less, slopes.detach());
 // wrong: With fewer queries than keys your mask takes query 0 for the first word of the text.
 // - const Size distance = p.i + first - p.j;
 // + const Size distance = p.i + 0 * first - p.j;
+// wrong: The mask knows where the queries stand, and the score still counts them from 0.
+// - const auto distance = at.i + place - at.j;
+// + const auto distance = at.i + 0.0 * place - at.j;
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
 
 namespace {
 
-/// The usual attention of plain ops, its scores less the slopes, and −∞ where nothing is seen.
+/// The usual attention of plain ops, its scores less slope times distance², and −∞ where nothing is seen.
 Tensor by_ops(const Tensor& q, const Tensor& k, const Tensor& v, Size reach, const Tensor& slopes) {
   const Size queries = q.size(2), keys = k.size(2);
-  std::vector<double> distances, seen;
+  std::vector<double> squares, seen;
   for (Size i = keys - queries; i < keys; ++i)
     for (Size j = 0; j < keys; ++j) {
-      distances.push_back(static_cast<double>(i - j));
+      squares.push_back(static_cast<double>((i - j) * (i - j)));
       seen.push_back(j <= i && j > i - reach ? 0 : -1e9);
     }
-  const Tensor far = tensor(distances, {queries, keys}, DType::f64),
+  const Tensor far = tensor(squares, {queries, keys}, DType::f64),
                hidden = tensor(seen, {queries, keys}, DType::f64);
   const Tensor s = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(3)));
   return matmul(softmax(s - reshape(slopes, {slopes.size(0), 1, 1}) * far + hidden, -1), v);
