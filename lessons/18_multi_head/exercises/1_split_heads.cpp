@@ -57,6 +57,10 @@ Tensor attend_with_heads(const Tensor& q, const Tensor& k, const Tensor& v, Size
 // + const Tensor scores = matmul(part(q), transpose(part(k))) / std::sqrt(static_cast<double>(d));
 // + const Tensor found = matmul(softmax(scores, -1), part(v));
 // + return reshape(found, {batch, time, heads * d});
+// wrong: The softmax runs over the heads: for each pair of tokens they share out a weight of 1. Each head has a
+//   row of weights of its own, over the tokens that it may read.
+// - const Tensor found = matmul(softmax(scores, -1), part(v));
+// + const Tensor found = matmul(softmax(scores, 1), part(v));
 // wrong: You divide by the root of the whole width, H · d. A head's score sums d products.
 // - const Tensor scores = matmul(part(q), transpose(part(k))) / std::sqrt(static_cast<double>(d));
 // + const Tensor scores = matmul(part(q), transpose(part(k))) / std::sqrt(static_cast<double>(heads * d));

@@ -7,7 +7,10 @@
 //     Q = x W_q    K = x W_k    V = x W_v    head_h = softmax(Q_h K_hᵀ / √c + mask) V_h    y = [head_1 … head_H] W_o
 //
 // mask_ij is 0 for j ≤ i and −∞ for j > i: what comes later gets the weight 0. Your matmul takes one batch
-// axis or more, as long as both sides have the same.
+// axis or more, if both sides have the same or the right side has none. What the engine has for it, yours or ours:
+//
+//     reshape(x, {2, 3, 4})   permute(x, {0, 2, 1})   transpose(x), the last two axes   matmul(x, y)
+//     softmax(x), of each last row   x + y, x * y, which broadcast, x * 2.0   x.tape->leaf(array), a Value
 #include "engine/embedding.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -65,10 +68,10 @@ inline Value self_attention(const Value& x, const Heads& heads) {
 }  // namespace engine
 
 // hint: Exercise 18.1 split heads and put them together again. Which two ops of your engine (2.6) do that?
-// hint: reshape the last axis to (H, c), then axes 1 and 2 change places: permute(…, {0, 2, 1, 3}). To merge,
-//   undo both, the last one first.
-// hint: scores = matmul(q, transpose(k)) · scale + a leaf of the mask, which is (T, T) and is repeated over
-//   batch and heads; softmax; matmul with v; merge; matmul with w_o.
+// hint: reshape the last axis to (H, c), then two axes change places: permute(…, {0, __, __, 3}). To merge, undo
+//   both, the last one first.
+// hint: The scores of all heads are one product, (B, H, T, T), and the mask (T, T) is repeated over batch and
+//   heads if it is added as a leaf. How many products does a score sum? Softmax, product with v, merge, W_o.
 //
 // wrong: A token does not see itself, and the first one sees nothing at all: j = i is allowed.
 // - for (int j = i + 1; j < length; ++j)
@@ -88,6 +91,9 @@ inline Value self_attention(const Value& x, const Heads& heads) {
 // wrong: The scores are divided by the root of the whole width. A head's score sums c = d / H products.
 // - const double scale = 1 / std::sqrt(shape[2] / heads.count);
 // + const double scale = 1 / std::sqrt(shape[2]);
+// wrong: The scale is missing: the scores are Q_h K_hᵀ, not Q_h K_hᵀ / √c.
+// - const double scale = 1 / std::sqrt(shape[2] / heads.count);
+// + const double scale = 1;
 // wrong: There is no mask: each token sees those that come after it, and a model that predicts the next token
 //   copies it.
 // - const Value scores = matmul(q, transpose(k)) * scale + x.tape->leaf(causal_mask(shape[1]));

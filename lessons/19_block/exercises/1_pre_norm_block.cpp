@@ -49,6 +49,12 @@ Tensor pre_norm_block(const Tensor& x, const Part& norm_1, const Part& attend_pa
 // wrong: The second residual is missing: what the feed-forward does not hand on is gone.
 // - return y + feed(norm_2(y));
 // + return feed(norm_2(y));
+// wrong: Neither half has its residual: x itself goes no further than into the first norm. Each part's result
+//   is added to what the half began with.
+// - const Tensor y = x + attend_part(norm_1(x));
+// - return y + feed(norm_2(y));
+// + const Tensor y = attend_part(norm_1(x));
+// + return feed(norm_2(y));
 // wrong: The second half uses the first norm again. Each norm has a scale and a shift of its own.
 // - return y + feed(norm_2(y));
 // + return y + feed(norm_1(y));

@@ -46,6 +46,9 @@ Tensor norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& g) {
 //   here there is no μ: adding 1 to all of a row does change x̂.
 // - return (of_normed - normed * through_sigma) / sigma;
 // + return (of_normed - mean(of_normed, {-1}, Keep::yes) - normed * through_sigma) / sigma;
+// wrong: ε is missing in σ. It shows in the sixth digit of an ordinary row, and most where a row is nearly 0.
+// - const Tensor sigma = sqrt(mean(x * x, {-1}, Keep::yes) + 1e-5);
+// + const Tensor sigma = sqrt(mean(x * x, {-1}, Keep::yes));
 // wrong: Your σ is layer norm's: it takes the mean off x first.
 // - const Tensor sigma = sqrt(mean(x * x, {-1}, Keep::yes) + 1e-5);
 // + const Tensor centred = x - mean(x, {-1}, Keep::yes);

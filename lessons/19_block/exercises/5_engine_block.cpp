@@ -8,7 +8,11 @@
 //     norm(x) = x̂ ⊙ gain + shift,   x̂ = (x − μ) / σ,   σ = √(mean((x − μ)²) + ε),   ε = 10⁻⁵,   over the last axis
 //
 // Your engine has neither a mean nor a root, so x̂ becomes one op. Write its values, its rule (the lesson
-// derives it) and the block. W₁ is (d, 4 d) or any other width, W₂ leads back to d.
+// derives it) and the block. W₁ is (d, 4 d) or any other width, W₂ leads back to d. What the engine has for it,
+// yours or ours:
+//
+//     self_attention(x, heads)   matmul(x, y)   relu(x)   x + y, x * y, which broadcast, x * 2.0
+//     an Array's .shape and .data; each_row(array, f) calls f(begin, end) for the numbers of each last row
 #include "engine/heads.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -77,6 +81,10 @@ inline Value transformer_block(const Value& x, const Block& block) {
 // wrong: The sum of squares is not divided by d: σ is the root of a mean.
 // - for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean) / d;
 // + for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean);
+// wrong: You divide by d − 1, as one does to guess the variance of all from a few. A norm takes the row itself,
+//   all of it: divide by d.
+// - for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean) / d;
+// + for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean) / (d - 1);
 // wrong: μ and σ are taken for constants in the rule. Add 1 to all of a row: x̂ stays as it is, so its
 //   gradient adds up to 0.
 // - of_x.data[j] = (g.data[j] - through_mean - y.data[j] * through_sigma) / sigma;
@@ -100,6 +108,9 @@ inline Value transformer_block(const Value& x, const Block& block) {
 // wrong: The network has no relu: two matrices in a row are one.
 // - return a + matmul(relu(matmul(normed, block.w1) + block.b1), block.w2) + block.b2;
 // + return a + matmul(matmul(normed, block.w1) + block.b1, block.w2) + block.b2;
+// wrong: The bias comes behind relu: it belongs to what relu reads, relu(norm₂(a) W₁ + b₁).
+// - return a + matmul(relu(matmul(normed, block.w1) + block.b1), block.w2) + block.b2;
+// + return a + matmul(relu(matmul(normed, block.w1)) + block.b1, block.w2) + block.b2;
 // wrong: The way round is left out: what comes out is only what attention and the network say.
 // - const Value a = x + self_attention(normalised(x) * block.gain1 + block.shift1, block.heads);
 // + const Value a = self_attention(normalised(x) * block.gain1 + block.shift1, block.heads);
@@ -126,7 +137,7 @@ Tensor their_block(const std::vector<Tensor>& v, Size heads) {
 
 void judge(Judge& judge) {
   judge.claim("gives each row the mean 0 and the variance 1, and has their rule", [&] {
-    judge.each_size({{"B", 1, 3}, {"T", 1, 3}, {"d", 3, 6}}, [&](const Sizes& n) {
+    judge.each_size({{"B", 1, 3}, {"T", 2, 3}, {"d", 3, 6}}, [&](const Sizes& n) {
       grader::agree<engine::Tape>(
           judge, {judge.normal({n[0], n[1], n[2]})},
           [](const std::vector<engine::Value>& v) { return engine::normalised(v[0]); },
@@ -143,7 +154,7 @@ void judge(Judge& judge) {
   });
   judge.claim("is the block of Tapestry's ops, with its gradients", [&] {
     judge.each_size(
-        {{"B", 1, 3}, {"T", 1, 4}, {"heads", 1, 2}, {"c", 2, 3}, {"f", 1, 5}}, [&](const Sizes& n) {
+        {{"B", 1, 3}, {"T", 2, 4}, {"heads", 1, 2}, {"c", 2, 3}, {"f", 4, 6}}, [&](const Sizes& n) {
           const Size d = n[2] * n[3];
           std::vector<Tensor> inputs{judge.normal({n[0], n[1], d})};
           for (const Dims& shape : {Dims{d}, Dims{d}, Dims{d, d}, Dims{d, d}, Dims{d, d}, Dims{d, d}, Dims{d},

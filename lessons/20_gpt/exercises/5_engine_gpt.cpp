@@ -9,7 +9,10 @@
 //     writing  again and again the likeliest token after the last one, put behind the text
 //
 // norm(x) = normalised(x) ⊙ gain + shift, as in your block. The targets of a text of T tokens are T numbers:
-// the token after each, or −1 where nobody can know it.
+// the token after each, or −1 where nobody can know it. What the engine has for it, yours or ours:
+//
+//     embedding(table, ids, front): rows by number, (…front, d)   transformer_block(x, block)   normalised(x)
+//     matmul(x, y)   transpose(x)   x + y, x * y, which broadcast   cross_entropy(logits (N, V), classes): a mean
 #include "engine/block.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -73,11 +76,12 @@ std::vector<int> write_on(const Predict& predict, std::vector<int> text, int cou
 }
 
 // hint: Which op of your engine finds rows of a table by their numbers? It serves three times here.
-// hint: embedding(words, ids, {rows, length}) is (B, T, d), and embedding(places, in_order, {length}) is (T,
-//   d): the sum repeats the places for each text. For the loss, the table of logits has a row for each place;
-//   which numbers do the rows have whose target counts?
-// hint: counted holds those numbers, wanted their targets: cross_entropy(embedding(table, counted, {count}),
-//   wanted). To write, take the last `symbols` numbers of the logits and the index of the largest.
+// hint: The rows of ids have the axes {rows, length} in front, those of in_order {____}: the sum then repeats the
+//   places for each text. For the loss, the table of logits has a row for each place; which numbers do the rows
+//   have whose target counts?
+// hint: Gather those numbers in one vector, their targets in another; take the rows out of the table by the
+//   first, and give them to cross_entropy with the second. To write, look at the last `symbols` numbers of the
+//   logits: where is the largest?
 //
 // wrong: The places are looked up by the tokens: every 3 stands at place 3. A token's place is where it
 //   stands in its text.
@@ -93,7 +97,7 @@ std::vector<int> write_on(const Predict& predict, std::vector<int> text, int cou
 // + for (const engine::Block& block : gpt.blocks) x = engine::transformer_block(first, block);
 // wrong: The last norm is missing. Behind pre-norm blocks x has grown, and logits grow with it.
 // - const Value normed = engine::normalised(x) * gpt.gain + gpt.shift;
-// + const Value normed = x * gpt.gain + gpt.shift;
+// + const Value normed = x;
 // wrong: The rows are numbered within their text, so that all targets ask the first text. Row i of the table
 //   is place i of all texts, one after the other.
 // - counted.push_back(i);

@@ -39,6 +39,9 @@ void take(Running& running, double s, const std::vector<double>& v) {
 // wrong: The sum shrinks, but the weighted values do not: they are of the same terms.
 // - running.weighted[i] = running.weighted[i] * shrink + weight * v[i];
 // + running.weighted[i] = running.weighted[i] + weight * v[i];
+// wrong: The weighted values shrink, but the sum does not: they are of the same terms.
+// - running.sum = running.sum * shrink + weight;
+// + running.sum = running.sum + weight;
 // wrong: The factor is upside down: exp(new − old) makes the old terms grow where they should shrink.
 // - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
 // + const double weight = std::exp(s - new_top);

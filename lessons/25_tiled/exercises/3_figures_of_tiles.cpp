@@ -49,9 +49,12 @@ double growth() {
 // hint: Query 64 is the first of the second block. Which keys does it see, from where to where? And query
 //   127?
 //
-// wrong: That is the number of scores in millions, not their bytes: four bytes each.
+// wrong: That is how many times 2^20 scores there are, and not their bytes: four for each.
 // - return 8192.0 * 8192 * 4 / (1 << 20);  // 256
 // + return 64;
+// wrong: Those are millions of bytes. A MiB has 2^20 = 1,048,576.
+// - return 8192.0 * 8192 * 4 / (1 << 20);  // 256
+// + return 8192.0 * 8192 * 4 / 1e6;
 // wrong: One row of scores has 32 KiB. There are as many rows as words.
 // - return 8192.0 * 8192 * 4 / (1 << 20);  // 256
 // + return 8192.0 * 4 / (1 << 20);

@@ -49,8 +49,8 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
 // start: All is right but the memory: scores, weights and more, each T × T, wait on the tape for backward.
 //   Which of them could be computed again?
 //
-// wrong: The rule captures the weights, a T × T matrix: what a rule captures is kept. Compute them again in
-//   the rule.
+// wrong: The rule captures a matrix of T × T numbers, the scores or the weights: what a rule captures is kept.
+//   Compute it again in the rule.
 // - const auto rule = [=](const Tensor& d_out) {
 // + const Tensor all = softplus(matmul(q0, transpose(k0)) / std::sqrt(static_cast<double>(q0.size(1))));
 // + const auto rule = [=](const Tensor& d_out) {

@@ -56,6 +56,9 @@ AttendOptions near_ones(Size queries, Size keys, Size reach) {
 //   from 1, and wrong in training.
 // - const Size first = keys - queries;
 // + const Size first = keys;
+// wrong: The reach is one short: a key that stands `reach` places back is still seen.
+// - return distance >= 0 && distance <= reach;
+// + return distance >= 0 && distance < reach;
 // wrong: The reach has grown with the offset: it is a distance, and the same in a long text as in a short
 //   one.
 // - return distance >= 0 && distance <= reach;
