@@ -36,8 +36,8 @@ double train_step(std::vector<engine::Array>& weights, engine::Adam& adam, const
 
 // hint: Three lines for the network, one for the loss, one for backward, and what does adam.step() want?
 // hint: engine::matmul(x, w[0]) + w[1] is x W₁ + b₁; w[k].gradient() is there after backward().
-// hint: adam.step(weights, gradients), where gradients is a std::vector<engine::Array> with w[k].gradient() for each k. The
-//   loss is a line with one number: line.array().data[____].
+// hint: The step wants a std::vector<engine::Array> beside the weights, with the ____ of each w[k] in their order. The loss
+//   is a Value with one number, and loss.array().data is a list.
 //
 // wrong: The second layer has no tanh: its product with the third is one matrix, and the network loses a layer.
 // - const Value h2 = engine::tanh(engine::matmul(h1, w[2]) + w[3]);

@@ -76,8 +76,8 @@ inline const bool blocked = (kernel = &multiply_blocked, true);
 // hint: In 4.1 six sums lived on from one l to the next. How many are there now, and which numbers does one l need?
 // hint: six_rows() is 4.1's tile with six rows: a is not packed here, so row r has its number at a[r * ____ + l], and b
 //   stands at panel + l * ____. Packing copies b[l * m + ____] to panel[l * kWide + v].
-// hint: for (; i + 6 <= n; i += 6) six_rows(a + i * ____, panel, c + i * ____ + j, k, m); and then three loops: over the
-//   last n − i rows, over l, and over the kWide numbers of a row of the panel.
+// hint: As long as six rows are left, six_rows() takes them, from a + i * ____ and c + i * ____ + j on. Then three loops:
+//   over the last n − i rows, over l, and over the kWide numbers of a row of the panel.
 //
 // wrong: What stood in c before is lost: the sums begin with 0. A kernel adds to c.
 // - for (int v = 0; v < 2; ++v) sum[r][v] = load(c + r * m + v * kLanes);

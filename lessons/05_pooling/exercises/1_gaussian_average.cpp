@@ -22,8 +22,8 @@ Tensor gaussian_average(const Tensor& queries, const Tensor& keys, const Tensor&
 // hint: Every query meets every key. With which new axes do (Tq, d) and (Tk, d) broadcast to (Tq, Tk, d)?
 // hint: apart = unsqueeze(queries, __) - unsqueeze(keys, __), and the scores are ____ sum(apart * apart,
 //   {-1}) / (…).
-// hint: The last line is squeeze(matmul(softmax(scores, -1), unsqueeze(values, 1)), 1), since matmul wants a
-//   column.
+// hint: The last line multiplies softmax(scores, ____) by the values. matmul wants them as a column, (Tk, 1),
+//   and the answer is (Tq): which two functions add and take away an axis?
 //
 // wrong: The minus is missing: the farther away a key is, the more weight it gets. Ask at the very place of a
 //   key and see how little of its value comes back.
@@ -48,13 +48,21 @@ Tensor gaussian_average(const Tensor& queries, const Tensor& keys, const Tensor&
 //   average. Put in values that are all 5 and every answer should be 5.
 // - return squeeze(matmul(softmax(scores, -1), unsqueeze(values, 1)), 1);
 // + return squeeze(matmul(softmax(scores, 0), unsqueeze(values, 1)), 1);
+// wrong: C++ reads x / 2 * σ * σ from the left, as (x / 2) · σ²: you multiply by σ². Put 2 * sigma * sigma in
+//   brackets.
+// - const Tensor scores = -sum(apart * apart, {-1}) / (2 * sigma * sigma);
+// + const Tensor scores = -sum(apart * apart, {-1}) / 2 * sigma * sigma;
+// wrong: You take e^score for the weight. Softmax divides by their sum, too; without that the weights of one
+//   query do not add up to 1.
+// - return squeeze(matmul(softmax(scores, -1), unsqueeze(values, 1)), 1);
+// + return squeeze(matmul(exp(scores), unsqueeze(values, 1)), 1);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
 
 namespace {
 
-/// The form of 1964: a kernel for each key, divided by the sum of the kernels.
+/// The form of 1964: a kernel, e^score, for each key, divided by the sum of the kernels.
 Tensor by_kernels(const Tensor& queries, const Tensor& keys, const Tensor& values, double sigma) {
   std::vector<double> answers;
   for (Size i = 0; i < queries.size(0); ++i) {
@@ -91,7 +99,7 @@ void judge(Judge& judge) {
                  "the answers");
     });
   });
-  judge.claim("gives an answer where every kernel is too small for a number", [&] {
+  judge.claim("gives an answer where every e^score is too small for a number", [&] {
     judge.example(
         "a query at 100, keys at 0 and 1 with the values 3 and 7, and σ = 1: e^(−99² / 2) is 0 in f64");
     judge.same(gaussian_average(tensor({{100}}, DType::f64), tensor({{0}, {1}}, DType::f64),

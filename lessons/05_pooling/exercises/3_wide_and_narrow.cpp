@@ -42,7 +42,7 @@ double share_one_sigma_away() {
 // hint: Softmax looks only at the differences of scores. Two weights of one query have the ratio e^(s − s');
 //   here s' = 0 and s = −σ² / ____.
 //
-// wrong: You let all kernels vanish. The scores go to 0, so each kernel goes to e⁰ = 1, and the weights add
+// wrong: You let all weights vanish. The scores go to 0, so every e^score goes to e⁰ = 1, and the weights add
 //   up to 1 whatever σ is.
 // - return (2 + 4 + 12) / 3.0;
 // + return 0;
@@ -64,8 +64,8 @@ double share_one_sigma_away() {
 // wrong: You took the key at 3. It is 1.4 away from the query, the key at 1 only 0.6.
 // - return 4;
 // + return 12;
-// wrong: You let the answer vanish with the kernels, which are all nearly 0 so far away. They are divided by
-//   their sum, and softmax sees only how the scores differ.
+// wrong: You let the answer vanish because every e^score is nearly 0 so far away. They are divided by their
+//   sum, and softmax sees only how the scores differ.
 // - return 12;
 // + return 0;
 // wrong: You went on along a line. An average with positive weights cannot leave the range of the values, 2

@@ -23,13 +23,17 @@ Tensor query_for_weights(const Tensor& weights, const Tensor& keys) {
 // hint: q · k_i = score_i for all i holds for q = Σ_j ____ k_j, since k_j · k_i is 0 unless i = j.
 // hint: Σ_j score_j k_j for all rows of scores (Tq, n) and keys (n, d) is one matmul.
 //
-// wrong: The scale is missing: attention divides your scores by √d, so the weights come out too even.
+// wrong: The scale is missing: attention divides your scores by √d, so the weights come out too even. (Inside
+//   the logarithm it would only be a constant in all scores, which changes no weight.)
 // - const Tensor scores = log(weights) * root;
 // + const Tensor scores = log(weights);
 // wrong: The scores are the weights themselves here. A score is the logarithm of a weight: softmax takes e to
 //   the score.
 // - const Tensor scores = log(weights) * root;
 // + const Tensor scores = weights * root;
+// wrong: exp leads from scores to weights, and you need the way back: log.
+// - const Tensor scores = log(weights) * root;
+// + const Tensor scores = exp(weights) * root;
 // wrong: You multiply by √n, the number of keys. Attention divides by √d, the number of features; where all
 //   one-hot keys are there, n = d, and nobody notices.
 // - const double root = std::sqrt(static_cast<double>(keys.size(-1)));

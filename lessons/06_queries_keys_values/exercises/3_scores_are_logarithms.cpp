@@ -107,21 +107,27 @@ Tensor keys_with(const std::vector<double>& growth) {
 }  // namespace
 
 void judge(Judge& judge) {
+  const auto foretold = [&](double came, double right, const std::string& name) {
+    judge.that(came != 0 && std::isfinite(came),
+               name + ": this comes out as " + std::to_string(came) +
+                   ". In C++ 1 / 2 is 0, since both are integers: write 1 / 2.0");
+    judge.predicted(came, right, name);
+  };
   const Tensor words = eye(3, DType::f64);
   judge.claim("foretells what a longer query does", [&] {
-    judge.predicted(if_the_query_is_doubled(), first_weight(2, words), "the first weight for 2q");
+    foretold(if_the_query_is_doubled(), first_weight(2, words), "the first weight for 2q");
   });
   judge.claim("foretells what a constant in all scores does", [&] {
-    judge.predicted(if_all_scores_grow_by_5(), first_weight(1, keys_with({5, 5, 5})),
-                    "the first weight with 5 in all scores");
+    foretold(if_all_scores_grow_by_5(), first_weight(1, keys_with({5, 5, 5})),
+             "the first weight with 5 in all scores");
   });
   judge.claim("foretells what one larger score does", [&] {
-    judge.predicted(if_the_second_grows_by_log_3(), first_weight(1, keys_with({0, std::log(3.0), 0})),
-                    "the first weight with log 3 in the second score");
+    foretold(if_the_second_grows_by_log_3(), first_weight(1, keys_with({0, std::log(3.0), 0})),
+             "the first weight with log 3 in the second score");
   });
   judge.claim("foretells what a key does that stands there twice", [&] {
     const Tensor four = concat({words, slice(words, 0, 1, 2)}, 0);
-    judge.predicted(if_the_second_stands_there_twice(), first_weight(1, four),
-                    "the first weight with the second key twice");
+    foretold(if_the_second_stands_there_twice(), first_weight(1, four),
+             "the first weight with the second key twice");
   });
 }

@@ -40,6 +40,12 @@ Mask window_and_lengths(const ValidLengths& lengths, Size time, Size window) {
 //   are lucky, and with as many heads as texts each head masks by the length of another text.
 // - return lengths.mask(time).unsqueeze(1) & near;
 // + return lengths.mask(time) & near;
+// wrong: The window is forgotten: a query sees all real tokens up to itself.
+// - const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j <= i && j > i - window; });
+// + const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j <= i; });
+// wrong: The mask is inverted: it is true where a key is hidden. True means "may attend".
+// - return lengths.mask(time).unsqueeze(1) & near;
+// + return !(lengths.mask(time).unsqueeze(1) & near);
 // wrong: The lengths are forgotten: queries see padding.
 // - return lengths.mask(time).unsqueeze(1) & near;
 // + return near.unsqueeze(0).unsqueeze(0).expand({lengths.shape()[0], 1, time, time});

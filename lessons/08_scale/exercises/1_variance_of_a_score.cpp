@@ -46,6 +46,12 @@ double divisor_of_scores(double d, double m_q, double v_q, double m_k, double v_
 //   multiplied.
 // - const double squares = (v_q + m_q * m_q) * (v_k + m_k * m_k);
 // + const double squares = v_q + v_k + m_q * m_q * m_k * m_k;
+// wrong: d is missing: that is the deviation of one product, and q · k is a sum of d of them.
+// - return std::sqrt(d * (squares - mean * mean));
+// + return std::sqrt(squares - mean * mean);
+// wrong: That is the factor, 1 divided by the deviation. Asked for is the number by which q · k is divided.
+// - return std::sqrt(d * (squares - mean * mean));
+// + return 1 / std::sqrt(d * (squares - mean * mean));
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

@@ -66,6 +66,9 @@ double size_if_one_has_all() {
 // wrong: That is the variance, 256 / 256². The deviation is its root.
 // - return 1 / 16.0;
 // + return 1 / 256.0;
+// wrong: That is 0. In C++ so is 1 / 16, since both are integers: write 1 / 16.0.
+// - return 1 / 16.0;
+// + return 1 / 16;
 // wrong: You let √d bring any variance to 1. It knows the width, and not how large the numbers are: queries
 //   that grow in training make sharper weights.
 // - return 4;  // each product has variance 4 · 1
@@ -126,7 +129,7 @@ void judge(Judge& judge) {
   });
   judge.claim("foretells what a division by d leaves", [&] {
     judge.predicted(deviation_divided_by_d(), deviation(dots(judge, 256, 1) / 256),
-                    "the deviation of q · k / d", 0.01);
+                    "the deviation of q · k / d", kChance / 16);
   });
   judge.claim("foretells the variance for larger queries", [&] {
     judge.predicted(variance_with_larger_queries(), var(dots(judge, 256, 2) / 16).item(),
