@@ -55,6 +55,10 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
 // + const Tensor all = softplus(matmul(q0, transpose(k0)) / std::sqrt(static_cast<double>(q0.size(1))));
 // + const auto rule = [=](const Tensor& d_out) {
 // +   static_cast<void>(all.size(0));
+// wrong: The value is made of inputs that are not detached: by_ops() then stands on the tape as well, with all of
+//   its matrices. Detach them before.
+// - const Tensor out = by_ops(q0, k0, v0);
+// + const Tensor out = by_ops(q, k, v);
 // wrong: You let the sum of a row stand still: but Σ w depends on q and k too, and that part of the gradient is
 //   missing, dO_i · O_i.
 // - const Tensor d_weights = (matmul(d_out, transpose(v0)) - compared) / total;
