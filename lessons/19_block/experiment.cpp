@@ -70,10 +70,10 @@ Result train(Size blocks, const Recipe& recipe, const kit::Options& options) {
 }
 
 void print_head(const char* what) {
-  fmt::print("  {:<20}    loss     once    twice      sum   (% right)\n", what);
+  fmt::print("  {:<22}    loss     once    twice      sum   (% right)\n", what);
 }
 void print_result(const std::string& name, const Result& result) {
-  fmt::print("  {:<20} {:>7.3f} {:>8.1f} {:>8.1f} {:>8.1f}\n", name, result.loss, result.right[kOnce],
+  fmt::print("  {:<22} {:>7.3f} {:>8.1f} {:>8.1f} {:>8.1f}\n", name, result.loss, result.right[kOnce],
              result.right[kTwice], result.right[kSum]);
 }
 

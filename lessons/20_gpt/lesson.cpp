@@ -1,6 +1,6 @@
 // 20 gpt: predict the next token
 //
-// 15 minutes to read, two minutes to run. Needs lesson 19 (the block), 07 (the causal mask), 17 (learned
+// 25 minutes to read, two minutes to run. Needs lesson 19 (the block), 07 (the causal mask), 17 (learned
 // positions) and 10 (teacher forcing, free decoding). Afterwards you can build a GPT, train it on a text of
 // your own (--data), let it write with a cache of keys and values, and choose how wildly it writes.
 //
@@ -161,7 +161,7 @@ void real_text(const TextSettings& settings, const kit::Options& options, kit::R
   const double stuck = write_course(settings, options, 0, 0);
   report.note("\n  temperature 0.8, top-k 10:");
   const double free = write_course(settings, options, 0.8, 10);
-  report.at_least("temperature 0: pieces that it wrote before", stuck, 50, "%");
+  report.at_least("temperature 0: runs of 12 characters written before", stuck, 50, "%");
   report.at_most("temperature 0.8, top-k 10: the same", free, 20, "%");
   report.answer(likeliest, 'b', stuck >= 50 && free <= 20,
                 "What it has just written is likely to come again; so it does. A little chance leads out.");

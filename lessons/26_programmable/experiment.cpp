@@ -171,8 +171,8 @@ void show_gallery(const kit::Options& options, kit::Report& report, bool picture
       both{fmt::format("With random queries and keys; {}", kit::kEvenShares), {}, 6};
   bool all = true;
   for (const GalleryEntry& entry : gallery()) {
-    fmt::print("  {:<20} {:<10}{:>3} lines  {:<34}{}\n", entry.mechanism.name, entry.level, entry.lines,
-               entry.does, entry.source);
+    fmt::print("  {:<20} {:<10}{:>3} {:<6} {:<34}{}\n", entry.mechanism.name, entry.level, entry.lines,
+               entry.lines == 1 ? "line" : "lines", entry.does, entry.source);
     const Learned learned = kit::first_values(entry.mechanism, options.seed);
     const Dims shape{1, entry.mechanism.heads, kPlaces, entry.mechanism.width};
     for (kit::HeatmapGrid* grid : {&place, &both}) {

@@ -1,6 +1,6 @@
 // 26 programmable: your score, your mask, full speed
 //
-// 20 minutes to read, 150 seconds to run. Needs lesson 25 (tiles), 17 (positions) and 20 (a language model,
+// 30 minutes to read, 150 seconds to run. Needs lesson 25 (tiles), 17 (positions) and 20 (a language model,
 // its cache). Afterwards you can write an attention that nobody has written before as one lambda, check it,
 // and train it.
 //
@@ -75,6 +75,10 @@ Mechanism nearness_by_element() {
 // slope, for which + and · and tanh are defined by the rules of differentiation. With slope 1 at s it gives
 // ∂/∂s: for f(s) = s² at s = 3, (3, 1) · (3, 1) = (9, 3 · 1 + 1 · 3) = (9, 6). So use select(condition, a, b)
 // for `if`: one SIMD lane may go left and its neighbour right.
+//
+// Each level is checked: gradcheck compares some numbers of each gradient with differences, and says how many;
+// plain ops are the same formula over whole tensors, without tiles; and with a cache the last queries alone
+// must find what they found among all. Then each is timed.
 
 void show_levels(const kit::Options& options, kit::Report& report) {
   const kit::Question largest =
@@ -136,7 +140,7 @@ void longer(const kit::Options& options, kit::Report& report) {
 // favourite of the voice that speaks next? Who wants to know must gather all that this voice has said, 6, 13,
 // 20, 27 … places back, and nothing else. mine.cpp says it in a lambda: a number for each head and each
 // remainder of the distance by 7, which start at 0. Which remainder matters, training finds; the map shows
-// it.
+// it (queries and keys are 0 there, and a pair is darker the more it gets than an even share of its row).
 
 void solve_puzzle(const kit::Options& options, kit::Report& report) {
   const kit::Question schemes =
@@ -151,8 +155,9 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 4. The gallery ---------------------------------------------------------------------------------------
-// 24 mechanisms from papers, each of at most 15 lines. Look for the one nearest to yours, put it into
-// mine.cpp, and run `lessons/run 26 --mine`: it is checked, timed, trained and drawn.
+// 24 mechanisms from papers, each of at most 15 lines; the list says on which of the three levels. Look for
+// the one nearest to yours, put it into mine.cpp, and run `lessons/run 26 --mine`: it is checked, timed,
+// trained and drawn.
 //
 // What to remember. A lambda of a score runs in the tiles, and on duals it gives its own slope. What is
 // learned is handed over. With a cache the first query is not at place 0.
