@@ -29,7 +29,7 @@ inline constexpr std::array<Recipe, 7> kRecipes = {
     {{"attention alone", {.residual = false, .norm = NormPlace::none, .feed_forward = false}},
      {"+ residual", {.norm = NormPlace::none, .feed_forward = false}},
      {"+ norm", {.feed_forward = false}},
-     {"+ feed-forward: whole"},
+     {"+ feed-forward (whole)"},
      {"whole, no residual", {.residual = false}},
      {"whole, no norm", {.norm = NormPlace::none}},
      {"whole, norm after", {.norm = NormPlace::post}}}};
