@@ -39,8 +39,7 @@ constexpr DType f64 = DType::f64;
 //                     k₂ = (0, 1)   v₂ = (0, 10)         q·k₂ / √2 = 0
 //
 // e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. What the query reads is
-// 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (√2: lesson 08.) For all queries i and keys
-// j:
+// 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (√2: lesson 08.) For queries i and keys j:
 //
 //     c_i = Σ_j softmax_j(q_i · k_j / √d) v_j
 //
@@ -82,11 +81,15 @@ void two_words(kit::Report& report) {
 }
 
 // Four words that all ask, offer and give make a 4 × 4 table of scores: row i says how much word i wants each
-// other. Their numbers (experiment.cpp) are small enough for a pencil; another program gave the context.
+// word, itself too. All numbers are 0, 1 or 2, so a pencil will do. Another program gave the context.
 
 void four_words(kit::Report& report) {
   const auto [x, w_q, w_k, w_v, expected] = known_words();
   const Mixed mixed = attend(x, x, x, {w_q, w_k, w_v});
+  kit::print_rows("words X", x, 0);
+  kit::print_rows("W_Q", w_q, 0);
+  kit::print_rows("W_K", w_k, 0);
+  kit::print_rows("W_V", w_v, 0);
   kit::print_rows("Q Kᵀ / √3", mixed.scores, 4);
   kit::print_rows("weights", mixed.weights, 4);
   kit::print_rows("context", mixed.context, 8);
@@ -114,8 +117,7 @@ void four_words(kit::Report& report) {
 //
 // Which queries get such rows? Let the keys be one-hot, so that q·k_j is the j-th number of q (and leave √d
 // out). The softmax of log α is e^{log α_j} / Σ e^{log α} = α_j / Σ α = α_j: a query whose numbers are log α
-// gets exactly α. So a score is a *logarithm of a weight*, up to a constant that is the same in the whole
-// row.
+// gets exactly α. So a score is a *logarithm of a weight*, up to a constant for each row.
 
 void je_t_aime(const kit::Options& options, kit::Report& report) {
   const Tensor rows = tensor({{.94, .02, .04}, {.11, .01, .88}, {.03, .95, .02}}, f64);
@@ -127,10 +129,9 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 3. A rotation that nobody tells ----------------------------------------------------------------------
-// Sixteen keys are random arrows of eight numbers, and behind each lies one of ten symbols. Who asks for key
-// k does not say k but R k, where R is a rotation of all eight axes. The model sees the right symbol
-// afterwards, never R and never which key was meant. Its layer is attend(), written with nn/ in
-// experiment.hpp.
+// Sixteen keys are arrows of eight numbers, equally long, in random directions; behind each lies one of ten
+// symbols. Who asks for key k says R k, where R is a rotation of all eight axes. The model sees the right
+// symbol afterwards, never R and never which key was meant. In experiment.hpp nn/'s layers make up attend().
 
 void with_nn(std::uint64_t seed, kit::Report& report) {
   Retriever retriever(4, 3, 5, Projected::both);
@@ -159,10 +160,10 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "is meant more often than others.");
   report.answer(
       one, 'b', queries.answers >= 99,
-      "Two are worth having still: they may lead to fewer dimensions, from queries and keys of two widths.");
+      "Layers have W_K all the same: two matrices bring queries and keys of any widths to a common one.");
 
-  // Only the product of the two matrices meets a query and a key: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. With q
-  // = R k it is largest for the right key if W_Qᵀ W_K is a positive multiple of R: then it is |R k|² = |k|².
+  // Only the product of the two matrices meets a query and a key: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. If it
+  // is R, the score of key j for q = R k is (R k) · (R k_j) = k · k_j. Of equally long keys k has the largest.
   const Tensor rotation = hidden_rotation(options.seed), product = matmul(transpose(all.w_q), all.w_k);
   const kit::Question where = report.ask("where R went", "Which matrix looks like R after training?",
                                          {"W_Q", "W_K", "W_Qᵀ W_K, and neither of the two alone"});
@@ -175,9 +176,8 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   draw(product, rotation, options);
 }
 
-// What to remember. Three matrices give a word three roles, and a score is a product of two of them. A score
-// is the logarithm of a weight, up to a constant. What queries and keys have in common is learned in W_Qᵀ
-// W_K.
+// What to remember. Three matrices give a word three roles. A score is a product of two of these, and the
+// logarithm of a weight up to a constant. How queries match keys is learned in W_Qᵀ W_K.
 //
 // Exercises: lessons/practise 6 (attend; the query for given weights; what weights do when scores change).
 

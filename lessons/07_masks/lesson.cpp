@@ -119,11 +119,11 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 //
 // Strings are filled up with padding, and some have no pair: then the answer is "nothing". The answer stands
 // in the input, one place further on, and only the mask hides it. The model has two *heads*: two attentions
-// side by side, each on its half of q, k and v. Seven have a mistake that people make (patients.cpp):
+// side by side, each on its half of q, k and v. Seven patients have a mistake that people make (patients.cpp):
 //
 //     1 softmax over the batch    axis 0 in place of −1: weights add up to 1 over the strings
 //     2 transposed mask           query i sees the keys from i on, where it should see those up to i
-//     3 inverted polarity         a mask in which true means "is hidden"
+//     3 inverted polarity         a mask of lengths in which true means "is hidden"; the causal one is right
 //     4 −1e9 for a mask           hidden scores become −1,000,000,000, and the softmax is the plain one
 //     5 heads by reshape          reshaped to (batch, head, place, width) where axes must be exchanged
 //     6 divided after product     softmax(q k) v / √d
@@ -143,7 +143,7 @@ void the_clinic(const kit::Options& options, kit::Report& report) {
   report.at_least("0 sound, no pairs", all[0].empty, 99, "%");
   report.at_most("4 −1e9 for a mask, no pairs", all[4].empty, 10, "%");
   report.answer(low, 'b', two_are_noticed(all),
-                "3 sees padding alone, 5 gives each head half of the places. A low loss says neither.");
+                "3 sees padding alone, in 5 a head half of the string. Only these have a high loss.");
   report.answer(
       useful, 'b', two_are_useful(all),
       "1 shared its weights with the batch, 2 read the future, 7 repeats what it was shown. 4 fails "

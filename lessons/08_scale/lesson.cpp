@@ -33,7 +33,7 @@ constexpr DType f64 = DType::f64;
 //
 //     q·k has mean 0 and variance d, so its deviation is √d. Divided by √d, it has variance 1 at any width.
 //
-// The additive score is small in another way: tanh keeps each of its U terms between −|v_u| and |v_u|.
+// The additive score is small in another way: it sums U hidden units, and tanh keeps unit u within ±|v_u|.
 //
 //     dot       q · k                           Luong, Pham and Manning 2015
 //     scaled    q · k / √d                      Vaswani et al. 2017
@@ -122,7 +122,7 @@ std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& r
   report.at_least("additive: right at the worst of all widths", third.worst(), 99, "%");
   report.at_most("dot: right at d = 1024", plain.at[3].accuracy, 95, "%");
   report.answer(stuck, 'b', plain.at[3].accuracy > 20 && plain.at[3].accuracy < 99,
-                "At first one weight is nearly 1, the others 0. What is wrong and sure is silent.");
+                "At first one weight is nearly 1, mostly of a wrong key, and no gradient gets through.");
   draw_steps({plain, scaled, third}, "steps.svg", options);
   return {plain, scaled};
 }
@@ -157,9 +157,9 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
   report.quoted("small first ÷ scaled: the power of d in their moves", power, 0.25, 0.02);
 }
 
-// So √d is a choice of units. Small first vectors alone mend the start, but their first step moves scores
-// d^0.25 times as far; see d = 1024. With √d one size of first vectors and one rate serve every width: its
-// worth.
+// So √d is a choice of units. Small first vectors alone mend the start, but beside them a step of Adam is
+// d^0.25 times as large: no harm up to d = 256, many steps more at 1024. The rate takes that back. With √d one
+// size of first vectors and one rate serve every width: its worth.
 
 // ---- 5. What additive attention costs ---------------------------------------------------------------------
 // The additive score needs no factor. Why is dot used nearly everywhere? Dot is one matrix product, 2 Tq Tk d

@@ -174,13 +174,17 @@ void draw_steps(const std::vector<Runs>& all, const char* file, const kit::Optio
   kit::Chart chart{"Steps to 99 % right", "width d", "steps", {}, {}, kit::Scale::log, kit::Scale::log};
   for (const Runs& runs : all) {
     kit::Series series{runs.name};
-    series.dashes = chart.series.size() < 4 ? 0 : 1;  // the fifth may lie on another
     for (std::size_t i = 0; i < kWidths.size(); ++i) {
       const Size steps = runs.at[i].steps_to_99;
       series.x.push_back(static_cast<double>(kWidths[i]));
       series.y.push_back(static_cast<double>(steps ? steps : options.steps));
     }
-    chart.series.push_back(series);
+    const auto same = std::find_if(chart.series.begin(), chart.series.end(),
+                                   [&](const kit::Series& drawn) { return drawn.y == series.y; });
+    if (same == chart.series.end())
+      chart.series.push_back(series);
+    else
+      same->name += " = " + runs.name;  // one curve, which would hide the other
   }
   chart.levels.push_back({static_cast<double>(options.steps), "gave up"});
   kit::show(chart, options.out / file);
