@@ -62,7 +62,9 @@ const std::vector<Known> kKnownErrors{
     {R"(call to ['‘](\w+)['’] is ambiguous.*)",
      "The library has a function \"$1\", too: give yours another name."},
     {R"(redefinition of ['‘](.*)['’].*)", "\"$1\" is defined twice."},
-    {R"(no match for ['‘](operator.*)['’] .*)", "There is no such operator between these two types: $1."},
+    {R"(no match for ['‘]operator([^'‘’]+)['’] \(operand types are ['‘]([^'‘’]+)['’].* and ['‘]([^'‘’]+)['’].*)",
+     "There is no \"$2 $1 $3\": an operand is of another type than it has to be."},
+    {R"(no match for ['‘](operator[^'‘’]+)['’].*)", "There is no $1 for this type."},
 };
 
 /// `'tapestry::Tensor'` and the like, as the learner writes them.

@@ -34,7 +34,7 @@ Desk::Desk(const fs::path& root, const fs::path& build)
       workshop_(root_, build),
       examiner_(workshop_),
       shelf_(root_) {
-  workshop_.lay_out_engine(exercises_);
+  workshop_.knows_engine(exercises_);
   if (exercises_.empty()) fail("there is no exercise in {}", (root_ / "lessons").string());
 }
 

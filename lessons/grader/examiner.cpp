@@ -13,6 +13,19 @@ Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, std::siz
                           exercise.with(exercise.wrong[number]));
 }
 
+Complaint Examiner::crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
+                                      const Complaint& without) const {
+  Exercise checked = exercise;
+  checked.fast = false;
+  answer.key += "_checked";
+  const Program program = workshop_.make(checked, answer);
+  if (program.file.empty()) return without;
+  const Run run =
+      workshop_.judge(checked, program, seed, workshop_.folder_of(exercise) / answer.key / "finding.json");
+  const Complaint complaint = crash(run.output, run.signal, fs::absolute(answer.file));
+  return complaint.line > 0 ? complaint : without;
+}
+
 Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const {
   Verdict verdict;
   const Program program = workshop_.make(exercise, answer);
@@ -37,6 +50,8 @@ Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::ui
   } catch (const std::exception&) {  // it ended before it could write
     verdict.kind = Verdict::Kind::crash;
     verdict.complaint = crash(run.output, run.signal, fs::absolute(answer.file));
+    if (exercise.fast && answer.learners)
+      verdict.complaint = crash_with_checks(exercise, answer, seed, verdict.complaint);
     return verdict;
   }
   verdict.printed = run.output;

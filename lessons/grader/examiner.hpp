@@ -23,6 +23,9 @@ class Examiner {
 
  private:
   Verdict judged(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const;
+  /// Of an answer that was compiled to be fast and crashed: once more with checks of memory, which say where.
+  Complaint crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
+                              const Complaint& without) const;
   std::optional<std::string> recognise(const Exercise& exercise, const Fault& fault,
                                        std::uint64_t seed) const;
 

@@ -99,7 +99,7 @@ void read_note(Reader& in, Exercise& exercise) {
   } else {
     WrongAnswer wrong{text, {}, {}};
     while (in.more() && (starts(in.peek(), "// - ") || in.peek() == "// -"))
-      wrong.old_lines += in.next().substr(5) + "\n";
+      wrong.old_lines += in.peek().size() > 5 ? in.next().substr(5) + "\n" : (in.next(), "\n");
     while (in.more() && (starts(in.peek(), "// + ") || in.peek() == "// +"))
       wrong.new_lines += in.peek().size() > 5 ? in.next().substr(5) + "\n" : (in.next(), "\n");
     if (wrong.old_lines.empty())

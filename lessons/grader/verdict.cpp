@@ -43,7 +43,8 @@ std::string fault_text(const Fault& fault, const std::optional<std::string>& rea
     case Fault::Kind::not_written:
       break;
   }
-  if (reason) out += "\n" + indented(*reason, "  → ");
+  if (reason)
+    out += "\n  → " + indented(*reason, "    ").substr(4);  // an arrow in each line would look like code
   return out;
 }
 

@@ -104,24 +104,25 @@ std::string Workshop::includes(bool learners) const {
   return options;
 }
 
-void Workshop::lay_out_engine(const std::vector<Exercise>& exercises) const {
-  const fs::path folder = engine_folders(false).front() / "engine";
-  for (const Exercise& exercise : exercises) {
-    if (exercise.piece.empty()) continue;
-    fs::create_directories(folder);
-    write(folder / exercise.piece, "#pragma once\n" + exercise.solution());
-  }
+void Workshop::knows_engine(const std::vector<Exercise>& exercises) {
+  for (const Exercise& exercise : exercises)
+    if (!exercise.piece.empty()) pieces_[exercise.piece] = "#pragma once\n" + exercise.solution();
 }
 
-/// The pieces that a text includes, with those that they include.
+/// The pieces that a text includes, with those that they include. Where the learner has none, the solution is laid
+/// out, and no piece that comes later.
 std::string Workshop::engine_text(const std::string& text, bool learners) const {
   std::string all;
-  for (const std::string& piece : pieces_in(text))
-    for (const fs::path& folder : engine_folders(learners))
-      if (const std::string found = content(folder / "engine" / piece); !found.empty()) {
-        all += found + engine_text(found, learners);
-        break;
-      }
+  for (const std::string& piece : pieces_in(text)) {
+    std::string found = learners ? content(engine_folders(true).front() / "engine" / piece) : "";
+    if (const auto solved = pieces_.find(piece); found.empty() && solved != pieces_.end()) {
+      found = solved->second;
+      const fs::path folder = engine_folders(false).front() / "engine";
+      fs::create_directories(folder);
+      write(folder / piece, found);
+    }
+    all += found + engine_text(found, learners);
+  }
   return all;
 }
 

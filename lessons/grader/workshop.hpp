@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "lessons/grader/exercise.hpp"
@@ -30,8 +31,8 @@ class Workshop {
   /// answers.
   Workshop(std::filesystem::path root, std::filesystem::path build);
 
-  /// Writes the solutions of all exercises that are pieces of the engine to where answers find them.
-  void lay_out_engine(const std::vector<Exercise>& exercises) const;
+  /// Takes the solutions of those that are pieces of the engine, for answers that include one.
+  void knows_engine(const std::vector<Exercise>& exercises);
 
   /// Compiles and links; nothing is done again for the same text, judge, headers and libraries.
   Program make(const Exercise& exercise, const Answer& answer) const;
@@ -61,6 +62,7 @@ class Workshop {
 
   std::filesystem::path root_, build_;
   Kind checked_, fast_;
+  std::map<std::string, std::string> pieces_;  // tape.hpp → its solution
 };
 
 /// The whole of a file; "" where there is none.

@@ -1,10 +1,13 @@
 #include "lessons/grader/judge/judge.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "core/ops/views.hpp"
@@ -22,10 +25,18 @@ struct Broken {
   Fault fault;
 };
 
-std::string text(double x) {
+std::string text(double x, int digits = 6) {
   if (x == 0) return "0";           // not -0
   if (std::isnan(x)) return "NaN";  // not -nan
-  return fmt::format("{:.6g}", x);
+  if (x == std::round(x) && std::abs(x) < 1e15) return fmt::format("{:.0f}", x);
+  return fmt::format("{:.{}g}", x, digits);
+}
+
+/// As many digits as it takes to tell two different numbers apart.
+int digits_for(double a, double b) {
+  int digits = 6;
+  while (digits < 17 && a != b && text(a, digits) == text(b, digits)) ++digits;
+  return digits;
 }
 
 /// Two rows in columns: `count` numbers from `first`, with the place `marked` among those that are shown.
@@ -35,10 +46,13 @@ std::array<std::string, 2> rows_text(const std::vector<double>& a, const std::ve
       count <= kMostShown ? 0 : std::clamp(marked - kMostShown / 2, Size{0}, count - kMostShown);
   const Size end = std::min(count, begin + kMostShown);
   std::array<std::string, 2> rows;
+  const auto at = static_cast<std::size_t>(first + marked);
+  const int digits = digits_for(a[at], b[at]);
   if (begin > 0) rows.fill("… ");
   for (Size i = begin; i < end; ++i) {
-    const std::string x = text(a[static_cast<std::size_t>(first + i)]),
-                      y = text(b[static_cast<std::size_t>(first + i)]);
+    const int shown = i == marked ? digits : 6;
+    const std::string x = text(a[static_cast<std::size_t>(first + i)], shown),
+                      y = text(b[static_cast<std::size_t>(first + i)], shown);
     const std::size_t wide = i + 1 == end ? 0 : std::max(x.size(), y.size()) + 2;
     rows[0] += fmt::format("{:<{}}", x, wide);
     rows[1] += fmt::format("{:<{}}", y, wide);
@@ -66,6 +80,17 @@ double scale_of(const std::vector<double>& values, Size first, Size count) {
 }
 
 std::vector<double> sizes_of(const Dims& shape) { return {shape.begin(), shape.end()}; }
+
+/// gradcheck counts arguments from 0 and speaks of a rule; an answer has inputs, and often no rule of its own.
+std::string input_name(std::string words) {
+  if (const std::size_t at = words.find("the rule gives"); at != std::string::npos)
+    words.replace(at, std::strlen("the rule gives"), "it is");
+  const std::string argument = "argument ";
+  if (const std::size_t at = words.find(argument);
+      at != std::string::npos && std::isdigit(words[at + 9]) != 0)
+    words.replace(at, 10, fmt::format("input {}", words[at + 9] - '0' + 1));
+  return words;
+}
 
 /// A gradcheck report names the place by words; its numbers tell mistakes apart.
 std::vector<double> numbers_of(const GradcheckResult& result) {
@@ -224,7 +249,8 @@ void Judge::same(const Mask& came, const Mask& expected, const std::string& name
 
 void Judge::same(double came, double expected, const std::string& name, double tolerance) {
   if (near(came, expected, std::abs(expected), tolerance)) return;
-  wrong({Fault::Kind::value, 0, {}, {}, name, text(expected), text(came), {came}});
+  const int digits = digits_for(came, expected);
+  wrong({Fault::Kind::value, 0, {}, {}, name, text(expected, digits), text(came, digits), {came}});
 }
 
 void Judge::same(const std::string& came, const std::string& expected, const std::string& name) {
@@ -251,7 +277,16 @@ void Judge::that(bool right, const std::string& sentence, const std::vector<doub
   if (!right) wrong({Fault::Kind::sentence, 0, {}, {}, sentence, {}, {}, behaviour});
 }
 
-void Judge::judged(const GradcheckResult& result) { that(result.ok(), result.report(), numbers_of(result)); }
+void Judge::judged(const GradcheckResult& result) {
+  std::string sentence;
+  for (const GradcheckPlace& place : result.failures)
+    sentence += fmt::format(
+        "the gradient of {}{}: it is {}, and {} by differences ({})\n", input_name(place.argument),
+        place.index.empty() ? "" : fmt::format(" at [{}]", fmt::join(place.index, ", ")),
+        text(place.analytic, digits_for(place.analytic, place.numeric)),
+        text(place.numeric, digits_for(place.analytic, place.numeric)), input_name(place.look_at));
+  that(result.ok(), sentence, numbers_of(result));
+}
 
 void Judge::refuses(const std::function<void()>& call, const std::string& what) {
   try {

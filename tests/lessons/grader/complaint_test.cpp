@@ -36,6 +36,8 @@ TEST_CASE("known mistakes get plain sentences, from GCC and from Clang", "[grade
         "\"matmul\" does not take these arguments: (const Tensor&). Look at their number, order and types.");
   check("'const class tapestry::Tensor' has no member named 'tanh'",
         "There is no \".tanh\" here: perhaps it is a function, tanh(x).");
+  check("no match for 'operator-' (operand types are 'int' and 'const Value' {aka 'const engine::Value'})",
+        "There is no \"int - const Value\": an operand is of another type than it has to be.");
   check("could not convert 'x' from 'double' to 'tapestry::Tensor'",
         "This is a double, and a Tensor is wanted.");
   check("call of overloaded 'softmax(tapestry::Tensor&)' is ambiguous",

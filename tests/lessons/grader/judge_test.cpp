@@ -105,6 +105,10 @@ TEST_CASE("masks, words, bounds, predictions and sentences are judged", "[grader
   CHECK(fault_of([](Judge& judge) { judge.same(std::string("ab"), "ac", "w"); }).came == "\"ab\"");
   CHECK(fault_of([](Judge& judge) { judge.between(0.4, 0.5, kInf, "a"); }).expected == "at least 0.5");
   CHECK(fault_of([](Judge& judge) { judge.between(2, 0.5, 1, "a"); }).expected == "0.5 to 1");
+  const Fault close = fault_of([](Judge& judge) { judge.same(0.25 + 1e-8, 0.25, "a"); });
+  CHECK(close.expected == "0.25");
+  CHECK(close.came == "0.25000001");
+  CHECK(fault_of([](Judge& judge) { judge.predicted(1572864, 3, "n"); }).what == "n: it is not 1572864");
   const Fault guess = fault_of([](Judge& judge) { judge.predicted(3, 2.302585, "the loss"); });
   CHECK(guess.what == "the loss: it is not 3");
   CHECK(guess.expected.empty());  // the right one is not given away
@@ -127,6 +131,8 @@ TEST_CASE("gradients are judged by differences", "[grader]") {
   const Fault fault = fault_of([&](Judge& judge) { judge.gradients(twice_wrong, {judge.normal({2, 3})}); });
   CHECK(fault.kind == Fault::Kind::sentence);
   CHECK_FALSE(fault.behaviour.empty());
+  CHECK(fault.what.rfind("the gradient of input 1 at [", 0) == 0);
+  CHECK(fault.what.find("(a factor: it is 0.5 times the slope everywhere") != std::string::npos);
   Judge fine(1);
   fine.claim("right", [&] { fine.gradients([](const Tensor& x) { return x * x; }, {fine.normal({2, 3})}); });
   CHECK_FALSE(fine.finding().fault);
