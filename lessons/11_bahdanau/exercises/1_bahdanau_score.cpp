@@ -6,8 +6,9 @@
 //
 //     e_j = v · tanh(W q + U k_j)
 //
-// Write it for a whole batch, from primitive ops: query (B, d), keys (B, T, d), w (d, h), u (d, h), v (h). The result
-// is (B, T), one score a key. Vectors are rows here, so "W q" is matmul(query, w).
+// W and U are matrices that bring both to the network's h hidden units. Write it for a whole batch, from primitive
+// ops: query (B, d), keys (B, T, d), w (d, h), u (d, h), v (h). The result is (B, T), one score a key. Vectors are
+// rows here, so "W q" is matmul(query, w).
 #include "lessons/grader/answer.hpp"
 
 Tensor bahdanau_score(const Tensor& query, const Tensor& keys, const Tensor& w, const Tensor& u,

@@ -6,9 +6,10 @@
 //
 //     α = softmax of the scores over the letters,        c = Σ_j α_j h_j
 //
-// The strings of a batch differ in length: states (B, T, d) holds lengths[b] letters in row b, and padding
-// after them, which must get no weight. keys (B, T, U) is the states times the score's matrix, query (B, U)
-// the decoder's state times the other one, v (U). The result is (B, d).
+// h_j is the encoder's state at letter j. The strings of a batch differ in length: states (B, T, d) holds lengths[b]
+// of them in row b, and padding after them, which must get no weight, however low the letters' scores are. keys
+// (B, T, U) is the states times the score's matrix, query (B, U) the decoder's state times the other one, v (U), with
+// U for the number of the score's hidden units. The result is (B, d).
 #include "lessons/grader/answer.hpp"
 
 Tensor look_back(const Tensor& query, const Tensor& keys, const Tensor& v, const Tensor& states,
@@ -42,10 +43,14 @@ Tensor look_back(const Tensor& query, const Tensor& keys, const Tensor& v, const
 //   nothing.
 // - const Tensor weights = masked_softmax(scores, letters);
 // + const Tensor weights = softmax(where(letters, scores, scalar(0, scores.dtype())), -1);
+// wrong: The padding has a low score, but not −∞, and letters can have lower ones still. masked_softmax gives padding
+//   no weight whatever the scores are.
+// - const Tensor weights = masked_softmax(scores, letters);
+// + const Tensor weights = softmax(where(letters, scores, scalar(-1e9, scores.dtype())), -1);
 // wrong: The mask is turned round: true means "may attend", and yours is true for the padding.
 // - const Tensor weights = masked_softmax(scores, letters);
 // + const Tensor weights = masked_softmax(scores, !letters);
-// wrong: You average the keys. They are the states as the score sees them, U h_j, of any width; what is read
+// wrong: You average the keys. They are the states times the score's matrix, of another width; what is read
 //   are the states themselves.
 // - return squeeze(matmul(unsqueeze(weights, 1), states), 1);
 // + return squeeze(matmul(unsqueeze(weights, 1), keys), 1);
@@ -65,13 +70,19 @@ Tensor by_loops(const Tensor& query, const Tensor& keys, const Tensor& v, const 
   std::vector<double> contexts;
   for (Size b = 0; b < states.size(0); ++b) {
     std::vector<double> context(static_cast<std::size_t>(width), 0.0);
-    double sum = 0;
+    std::vector<double> scores;
     for (Size j = 0; j < std::min(time, lengths[static_cast<std::size_t>(b)]); ++j) {
-      double score = 0;
-      for (Size u = 0; u < units; ++u) score += v.at({u}) * std::tanh(query.at({b, u}) + keys.at({b, j, u}));
-      sum += std::exp(score);
+      scores.push_back(0);
+      for (Size u = 0; u < units; ++u)
+        scores.back() += v.at({u}) * std::tanh(query.at({b, u}) + keys.at({b, j, u}));
+    }
+    const double largest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+      const double part = std::exp(scores[j] - largest);
+      sum += part;
       for (Size i = 0; i < width; ++i)
-        context[static_cast<std::size_t>(i)] += std::exp(score) * states.at({b, j, i});
+        context[static_cast<std::size_t>(i)] += part * states.at({b, static_cast<Size>(j), i});
     }
     for (const double x : context) contexts.push_back(x / sum);
   }
@@ -97,6 +108,14 @@ void judge(Judge& judge) {
       judge.same(look_back(query, keys, v, states, ValidLengths(lengths)),
                  by_loops(query, keys, v, states, lengths), "the context");
     });
+  });
+  judge.claim("hides padding however low the letters' scores are", [&] {
+    judge.example(
+        "one string of two letters, of score −10¹² each, and one place of padding, with state (5, 5)");
+    const Tensor query = tensor({{1}}, DType::f64), keys = tensor({{{2}, {2}, {3}}}, DType::f64);
+    const Tensor v = tensor({-1e12 / std::tanh(3.0)}, DType::f64);
+    const Tensor states = tensor({{{1, 0}, {0, 1}, {5, 5}}}, DType::f64);
+    judge.same(look_back(query, keys, v, states, {2}), by_loops(query, keys, v, states, {2}), "the context");
   });
   judge.claim("lets gradients through to query, keys, v and states", [&] {
     const ValidLengths lengths = {4, 2};

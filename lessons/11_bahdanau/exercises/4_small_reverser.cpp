@@ -7,7 +7,11 @@
 //
 //     source (B, T) holds letters; fed (B, n) is <start> y_1 … y_{n−1}; logits (B, n, 9) are for y_1 … y_n
 //
-// Symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. Change whatever you like in the hole.
+// Symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. Where to look has to be learned, so every letter
+// of the source can reach every logit; a program that turns the string round by itself does not count. The library
+// has PlainTranslator, which is given, and Translator, which looks back: the same with .attention, the score's hidden
+// units, beside .hidden and .readout, and an encoder in both directions (each has a default). Change whatever you
+// like in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
@@ -48,6 +52,25 @@ constexpr double kLearningRate = 0.02;  // small models bear large steps
 // - {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
 // + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 32},
 // + {.vocabulary = kVocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}}};
+// wrong: The program itself turns the string round, and a table says which letter is which: the model has nothing to
+//   learn about where to look.
+// - Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
+// -
+// - Translator model{
+// - {*this, "model"},
+// - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
+// - {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
+// + Tensor operator()(const Indices& source, const Indices& fed) const {
+// + const std::vector<std::int64_t> letters = source.to_vector();
+// + const Size rows = source.shape()[0], length = source.shape()[1], steps = fed.shape()[1];
+// + std::vector<std::int64_t> read;
+// + for (Size row = 0; row < rows; ++row)
+// + for (Size t = 0; t < steps; ++t)
+// + read.push_back(t < length ? letters[static_cast<std::size_t>(row * length + length - 1 - t)] : 2);
+// + return table(Indices(read, {rows, steps}));
+// + }
+// +
+// + Embedding table{{*this, "table"}, kVocabulary, kVocabulary};
 // wrong: With a rate of 0.001 this small model has not finished learning after 500 steps.
 // - constexpr double kLearningRate = 0.02;  // small models bear large steps
 // + constexpr double kLearningRate = 0.001;
@@ -123,6 +146,30 @@ void judge(Judge& judge) {
     const Strings strings = draw(judge.random(), 3, 4);
     judge.same(model(strings.source, strings.fed).shape(), {3, 5, kVocabulary}, "the logits");
   });
+  judge.claim("learns where to look", [&] {
+    judge.example("random weights, and a string of which one letter is exchanged");
+    Reverser random;
+    random.initialise(1);
+    random.eval();
+    std::vector<Tensor> weights = random.parameters();
+    for (Tensor& weight : weights)
+      assign(weight, 0.3 * random_normal(weight.shape(), judge.random().next(), weight.dtype()));
+    const Strings strings = draw(judge.random(), 1, 4);
+    const Tensor before = random(strings.source, strings.fed);
+    for (Size place = 0; place < 4; ++place) {
+      Ids letters = strings.source.to_vector();
+      std::int64_t& letter = letters[static_cast<std::size_t>(place)];
+      letter = letter == kFirstLetter ? kFirstLetter + 1 : kFirstLetter;
+      const Tensor change = random(Indices(letters, {1, 4}), strings.fed) - before;
+      for (Size t = 0; t < 4; ++t)
+        judge.that(
+            max(abs(select(change, 1, t))).item() > 0,
+            fmt::format("letter {} of the source can make no difference to the logits of y_{}, whatever the "
+                        "weights are",
+                        place + 1, t + 1),
+            {static_cast<double>(place), static_cast<double>(t)});
+    }
+  });
   judge.claim("writes strings of 8 letters backwards", [&] {
     train(model, judge.random());
     model.eval();
@@ -133,8 +180,12 @@ void judge(Judge& judge) {
         right >= 90,
         fmt::format(
             "{} weights write {} % of the strings right, of which 90 % are wanted; the loss of a symbol "
-            "under teacher forcing is {:.3f}",
-            weights, right, loss),
+            "under teacher forcing is {:.3f}{}",
+            weights, right, loss,
+            loss > 1
+                ? ". It has hardly begun to learn: is the rate too small or too large, and does what it looked at "
+                  "reach the logits?"
+                : ""),
         {right, loss});
     fmt::print("{} weights write {} % of the strings right; the loss under teacher forcing is {:.3f}.\n",
                weights, right, loss);

@@ -7,12 +7,16 @@
 //     r = σ(x W_r + h U_r + b_r)     z = σ(x W_z + h U_z + b_z)
 //     n = tanh(x W_n + b_n + r ⊙ (h U_n + c))                       h' = (1 − z) ⊙ n + z ⊙ h
 //
-// and the look back: for the decoder's state s (B, H), the encoder's states (B, T, H) and their keys (B, T,
-// A),
+// with matrices W (in, H) and U (H, H), biases b and c (H), and ⊙ number by number; and the look back: for the
+// decoder's state s (B, H), the encoder's states (B, T, H) and their keys (B, T, A), with W (H, A) and v (A),
 //
-//     score_j = v · tanh(s W + key_j)      weights = softmax(score)      context = Σ_j weights_j state_j     (B, H)
+//     score_j = v · tanh(s W + key_j)     weights = softmax(score)     context = Σ_j weights_j state_j
 //
-// The encoder, the decoder's loop and the loss are there; `sigmoid` has no op in your engine, and needs none.
+// The encoder, the decoder's loop and the loss are there; `sigmoid` has no op in your engine, and needs none. What
+// your engine has: +, − and * of two Values, with broadcasting; and of a namespace
+//
+//     engine::matmul(a, b)      (…, n, k) and (k, m), or (…, k, m)      engine::tanh(x)      number by number
+//     engine::reshape(x, {2, 3})      the same numbers in a new shape      engine::softmax(x)      along the last axis
 #include "engine/embedding.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -104,12 +108,15 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
 // wrong: The gates z and 1 − z are exchanged. Read the formula with z = 1: which of n and h has to be left?
 // - return (one - z) * n + z * h;  // z = 1 keeps the old state as it is
 // + return z * n + (one - z) * h;
-// wrong: The reset gate works on h before U_n, so c is not reset with it. Here r multiplies what comes out: h
-//   U_n + c.
+// wrong: The reset gate works on h before U_n. Here it comes after, and resets c as well: r ⊙ (h U_n + c).
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value remembered = engine::matmul(r * h, cell.u_n) + cell.c;
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + remembered);
+// wrong: The reset gate leaves c out: here it multiplies h U_n and c together.
+// - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
+// - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
+// + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * engine::matmul(h, cell.u_n) + cell.c);
 // wrong: The softmax runs along an axis of size 1, and each weight is 1: the context is the plain sum of all
 //   states. Along which axis do the T scores stand?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
@@ -280,7 +287,7 @@ double right_alone(const std::vector<Array>& weights, const Strings& strings, in
 
 void judge(Judge& judge) {
   judge.claim("steps as Tapestry's GRU does, with its gradients", [&] {
-    judge.each_size({{"rows", 1, 3}, {"inputs", 1, 4}, {"units", 1, 3}}, [&](const Sizes& n) {
+    judge.each_size({{"rows", 1, 3}, {"inputs", 1, 4}, {"units", 2, 3}}, [&](const Sizes& n) {
       std::vector<Tensor> inputs{judge.normal({n[0], n[1]}), judge.normal({n[0], n[2]})};
       for (int gate = 0; gate < 3; ++gate)
         for (const Dims& shape : {Dims{n[1], n[2]}, Dims{n[2], n[2]}, Dims{n[2]}})

@@ -58,22 +58,28 @@ double bleu(const Corpus& outputs, const Corpus& references) {
 // - if (wanted.count(run) > 0) matches += std::min(count, wanted.at(run));  // clipped
 // + if (wanted.count(run) > 0) matches += 1;
 // wrong: You divide by the runs of the reference. That is how much of the reference was found; p_n asks how
-//   much of the output is right, and being short is paid for by the factor in front.
+//   much of the output is right, and the factor in front lowers the score of what is too short.
 // - total += count;
 // - if (wanted.count(run) > 0) matches += std::min(count, wanted.at(run));  // clipped
 // - }
 // + if (wanted.count(run) > 0) matches += std::min(count, wanted.at(run));
 // + }
 // + for (const auto& [run, count] : wanted) total += count;
-// wrong: Nothing is paid for being too short: a few safe words would get 100.
+// wrong: Output that is too short loses nothing: a few safe words would get 100.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::pow(product, 0.25);
 // wrong: Output that is longer than the reference is rewarded. The factor is 1 at most.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::exp(1 - r / c) * std::pow(product, 0.25);
-// wrong: r and c are exchanged: now it is long output that pays.
+// wrong: r and c are exchanged: now it is long output that loses.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::min(1.0, std::exp(1 - c / r)) * std::pow(product, 0.25);
+// wrong: 1 / 4 is a division of whole numbers, which cuts off: it is 0, and anything to the power of 0 is 1.
+// - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
+// + return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 1 / 4);
+// wrong: matches / total of two whole numbers cuts off: a share below 1 becomes 0. Count in double.
+// - product *= matches / total;
+// + product *= std::floor(matches / total);
 // wrong: You forgot the fourth root: four shares multiplied are far smaller than their mean.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::min(1.0, std::exp(1 - r / c)) * product;
@@ -99,7 +105,17 @@ double bleu(const Corpus& outputs, const Corpus& references) {
 // + share += matches / total / static_cast<double>(outputs.size());
 // + }
 // + product *= share;
-
+// wrong: You take the mean of the sentences' scores. In a corpus the counts are summed up first, so there is one
+//   score, of all sentences together.
+// - double c = 0, r = 0, product = 1;
+// - for (std::size_t s = 0; s < outputs.size(); ++s) {
+// + if (outputs.size() > 1) {
+// + double all = 0;
+// + for (std::size_t s = 0; s < outputs.size(); ++s) all += bleu({outputs[s]}, {references[s]});
+// + return all / static_cast<double>(outputs.size());
+// + }
+// + double c = 0, r = 0, product = 1;
+// + for (std::size_t s = 0; s < outputs.size(); ++s) {
 // wrong: A sentence of fewer than n words has no run of n words. size() − n + 1 has no sign: below 0 it becomes a
 //   huge number.
 // - for (const auto& [run, count] : runs(outputs[s], n)) {
@@ -169,7 +185,7 @@ void judge(Judge& judge) {
               [&] { pair("la maison de la la la la rue", "la maison de la ville est la rue de la"); });
   judge.claim("lets a run count as often as the reference has it",
               [&] { pair("a b a b a b", "a b a b a b a b"); });
-  judge.claim("lets short output pay",
+  judge.claim("lowers the score of short output",
               [&] { pair("un homme fait du", "un homme fait du vélo dans la rue"); });
   judge.claim("sums up over a corpus", [&] {
     judge.example("a long sentence that is right, and a short one that is half right");

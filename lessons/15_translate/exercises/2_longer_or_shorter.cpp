@@ -38,6 +38,10 @@ std::vector<double> scores(const std::vector<Found>& found, double alpha) {
 // wrong: Now scores are positive, and the highest is that of the *least* likely sentence.
 // - all.push_back(sentence.log_probability / std::pow((5 + n) / 6, alpha));
 // + all.push_back(-sentence.log_probability / std::pow((5 + n) / 6, alpha));
+// wrong: The sign is turned and the product stays: scores are positive now, and the highest is that of the *least*
+//   likely sentence. Compare the operation with the formula's.
+// - all.push_back(sentence.log_probability / std::pow((5 + n) / 6, alpha));
+// + all.push_back(-sentence.log_probability * std::pow((5 + n) / 6, alpha));
 // wrong: You divide P, not log P. P is positive, so that dividing by more makes long sentences worse.
 // - all.push_back(sentence.log_probability / std::pow((5 + n) / 6, alpha));
 // + all.push_back(std::exp(sentence.log_probability) / std::pow((5 + n) / 6, alpha));

@@ -1,12 +1,15 @@
 // 15.3 figures_of_a_translation: before the program counts
 // predict, 15 minutes
 //
-// Predict: p_1 of "la la la la" for "la maison de la reine"; the factor min(1, e^(1 − r/c)) of an output of 6
-// words for a reference of 9; p_1 of a corpus of two sentences, one of 4 words that are all right, and one of
-// 16 of which 4 are right; with what probability a beam of 2 ends and with what greedy search does, in the
-// table a .5, b .5 − then a: x .4, y .4, <end> .2 − b: z 1 − x, y, z: <end> 1 (equal ones: the first wins);
-// and which source word, 0 to 3, takes the place of an <unk> with weights .1, .35, .15, 0 on the words and .4
-// on <end>.
+// Predict of BLEU: p_1 of "la la la la" for "la maison de la reine", the factor min(1, e^(1 − r/c)) of an output of
+// 6 words for a reference of 9, and p_1 of a corpus of two sentences, one of 4 words that are all right, and one of
+// 16 of which 4 are right. Predict of two searches, greedy and with a beam of 2, the probability of the sentence that
+// each finds, where of equal ones the first wins and what follows each word is
+//
+//     <begin>: a .5, b .5     a: x .4, y .4, <end> .2     b: z 1     x, y, z: <end> 1
+//
+// And predict which source word, 0 to 3, takes the place of an <unk> with weights .1, .35, .15, 0 on the words and
+// .4 on <end>.
 #include "lessons/grader/answer.hpp"
 
 double clipped_share() {

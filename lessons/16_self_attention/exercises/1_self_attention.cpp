@@ -51,6 +51,9 @@ Tensor words_in_context(const Tensor& a, const Tensor& w_q, const Tensor& w_k, c
 //   scale comes from their width. The two are equal only where W_Q is square.
 // - const double root = std::sqrt(static_cast<double>(k.size(-1)));
 // + const double root = std::sqrt(static_cast<double>(a.size(-1)));
+// wrong: You divide by d_k, and not by its root.
+// - const double root = std::sqrt(static_cast<double>(k.size(-1)));
+// + const double root = static_cast<double>(k.size(-1));
 // wrong: The scale is missing: the scores are q · k, not q · k / √d_k.
 // - const Tensor scores = matmul(q, transpose(k)) / root;
 // + const Tensor scores = matmul(q, transpose(k));

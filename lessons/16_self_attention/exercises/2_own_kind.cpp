@@ -38,6 +38,9 @@ double share_after_shuffle() {
 // wrong: You took 2 · 2 = 4 for the score of two equal tokens. It is divided by √d = 2 before the softmax.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return 2 * std::exp(4.0) / (2 * std::exp(4.0) + 2);
+// wrong: You divided by d = 4. The scale is √d, so the score of two equal tokens is 4 / 2.
+// - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
+// + return 2 * std::exp(1.0) / (2 * std::exp(1.0) + 2);
 // wrong: That is the weight of one a. Two tokens are of this kind, and each gets as much.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return std::exp(2.0) / (2 * std::exp(2.0) + 2);

@@ -30,6 +30,12 @@ double order_matters(const Layer& layer, const Tensor& a, const Indices& order) 
 //   with their words is what is asked for, and to be compared they have to be shuffled as well.
 // - const Tensor second = embedding(layer(a), order);
 // + const Tensor second = layer(a);
+// wrong: To shuffle twice is not to undo a shuffle: that would take the inverse of order. Shuffle what layer(a) gave
+//   instead.
+// - const Tensor first = layer(embedding(a, order));
+// - const Tensor second = embedding(layer(a), order);
+// + const Tensor first = layer(a);
+// + const Tensor second = embedding(layer(embedding(a, order)), order);
 // wrong: The magnitude is missing: a difference of −5 beside one of 0.1 counts as 0.1.
 // - return max(abs(first - second)).item();
 // + return max(first - second).item();
@@ -79,9 +85,9 @@ Indices drawn(Judge& judge, Size n) {
 
 void judge(Judge& judge) {
   judge.claim("says 0 of self-attention, which knows no order", [&] {
-    const Tensor a = judge.normal({3, 2});
-    judge.example("three words in the order 1, 2, 0, and a self-attention without projections");
-    judge.same(order_matters(attends, a, {1, 2, 0}), 0, "how far it is from equivariant");
+    const Tensor a = judge.normal({4, 2});
+    judge.example("four words in the order 1, 2, 3, 0, and a self-attention without projections");
+    judge.same(order_matters(attends, a, {1, 2, 3, 0}), 0, "how far it is from equivariant");
   });
   judge.claim("sees one word that differs, and how much", [&] {
     const Tensor a = tensor({{1}, {2}, {8}}, DType::f64);

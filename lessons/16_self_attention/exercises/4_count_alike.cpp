@@ -7,7 +7,8 @@
 //
 //     tokens (B, n)  →  logits (B, n, 2) of "no" and "yes"
 //
-// The one that is given reads [a; b] as in the lesson, where b is a self-attention without projections.
+// What the kinds are has to be learned as well: while all weights are one number, what kind a token is may make no
+// difference, and a fixed table such as eye(12) does not count. The one that is given reads [a; b] as in the lesson, where b is a self-attention without projections.
 // Change whatever you like in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
@@ -75,6 +76,9 @@ constexpr double kLearningRate = 0.02;
 // wrong: The logits are of a alone: what was read of the others is in b, and never arrives.
 // - return answer(relu(compare(concat({a, b}, -1))));
 // + return answer(relu(compare(concat({a, a}, -1))));
+// wrong: A fixed table tells the kinds apart before anything is learned: then the model only has to compare counts.
+// - const Tensor a = kinds(tokens);                   // (B, n, 14)
+// + const Tensor a = one_hot(tokens, 14);
 // wrong: With a rate of 0.0001 this small model has hardly begun to learn after 700 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
@@ -124,6 +128,17 @@ void judge(Judge& judge) {
     const Marked some = draw(judge.random(), 3, 5);
     judge.same(model(some.tokens).shape(), {3, 5, 2}, "the logits");
   });
+  judge.claim("has to learn what the kinds are", [&] {
+    judge.example("all weights 0.5");
+    Marker equal;
+    equal.initialise(1);
+    equal.eval();
+    for (Tensor& weight : equal.parameters()) assign(weight, full(weight.shape(), 0.5, weight.dtype()));
+    const Tensor change =
+        equal(draw(judge.random(), 2, kTokens).tokens) - equal(draw(judge.random(), 2, kTokens).tokens);
+    judge.that(max(abs(change)).item() < 1e-5,
+               "other tokens get other logits, though no weight tells them apart");
+  });
   judge.claim("marks what occurs exactly twice", [&] {
     train(model, judge.random());
     model.eval();
@@ -136,15 +151,16 @@ void judge(Judge& judge) {
     const double loss = cross_entropy(logits, test.answers).item();
     const double no = 100.0 * static_cast<double>(std::count(wanted.begin(), wanted.end(), 0)) /
                       static_cast<double>(wanted.size());
-    judge.that(
-        right >= 97,
-        fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 97 % are wanted (always "
-                    "\"no\": {:.1f} %); the loss of a token is {:.3f}{}",
-                    weights, right, no, loss,
-                    right < no + 2 ? ". It has learned nothing yet: is the rate too large or too small, "
-                                     "and does what was read reach the logits?"
-                                   : ""),
-        {right, loss});
+    judge.that(right >= 97,
+               fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 97 % are wanted (always "
+                           "\"no\": {:.1f} %); the loss of a token is {:.3f}{}",
+                           weights, right, no, loss,
+                           right < no + 2
+                               ? ". It has learned nothing yet: is the rate too large or too small, "
+                                 "and does what was read reach the logits?"
+                               : ". Does b tell two of a kind from one and from three? A pair of two kinds "
+                                 "should weigh nearly nothing, or the many others drown the few."),
+               {right, loss});
     fmt::print("{} weights mark {:.1f} % of the tokens rightly; the loss is {:.3f}.\n", weights, right, loss);
     judge.score(weights, "weights");
   });

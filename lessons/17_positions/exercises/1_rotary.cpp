@@ -51,6 +51,12 @@ Tensor rotary_scores(const Tensor& q, const Tensor& k) {
 //   half goes with component i of the second.
 // - const Tensor a = slice(x, 1, 0, half), b = slice(x, 1, half, 2 * half);
 // + const Tensor a = slice(x, 1, 0, 2 * half, 2), b = slice(x, 1, 1, 2 * half, 2);
+// wrong: You pair neighbours, components 2i and 2i + 1, and put them back in their places. Some models do, but here
+//   component i of the first half goes with component i of the second.
+// - const Tensor a = slice(x, 1, 0, half), b = slice(x, 1, half, 2 * half);
+// - return concat({a * cos(angle) - b * sin(angle), a * sin(angle) + b * cos(angle)}, 1);
+// + const Tensor a = slice(x, 1, 0, 2 * half, 2), b = slice(x, 1, 1, 2 * half, 2);
+// + return reshape(stack({a * cos(angle) - b * sin(angle), a * sin(angle) + b * cos(angle)}, 2), x.shape());
 // wrong: You turn the other way. The scores of rotated pairs stay a function of the distance, but of i − j
 //   where it should be j − i. Turn (1, 0) by a small angle: it should come up, to (cos, +sin).
 // - return concat({a * cos(angle) - b * sin(angle), a * sin(angle) + b * cos(angle)}, 1);
@@ -126,7 +132,7 @@ void judge(Judge& judge) {
     });
   });
   judge.claim("scores pairs by what is turned", [&] {
-    judge.each_size({{"places", 1, 6}, {"d / 2", 1, 4}}, [&](const Sizes& n) {
+    judge.each_size({{"places", 3, 6}, {"d / 2", 1, 4}}, [&](const Sizes& n) {
       const Tensor q = judge.normal({n[0], 2 * n[1]}), k = judge.normal({n[0], 2 * n[1]});
       judge.same(rotary_scores(q, k), scores_one_by_one(q, k), "the scores");
     });

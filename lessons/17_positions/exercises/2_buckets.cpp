@@ -1,11 +1,11 @@
 // 17.2 buckets: T5's buckets of distances
 // implement, 15 minutes
 //
-// T5 gives each bucket of distances (key's place − query's place) one number. Half of the buckets are for
-// keys to the left and at the query itself, numbered from 0; the other half, from buckets / 2 on, are for
-// keys to the right, whose number 0 nobody uses, since distance 0 is on the left. Of each side the first half, single = side / 2, are for the distances 0 … single − 1, a
-// bucket each. From single on, distances share buckets by their logarithm, and all from `farthest` on fall
-// into the side's last:
+// T5 gives each bucket of distances (key's place − query's place) one number. Each side has side = buckets / 2 of
+// them: those from 0 on are for keys to the left and at the query itself, those from `side` on for keys to the right
+// (whose first nobody uses, since distance 0 is on the left). Of each side the first single = side / 2 are for the
+// distances 0 … single − 1, a bucket each. From single on, distances share buckets by their logarithm, and all from
+// `farthest` on fall into the side's last:
 //
 //     share = log(far / single) / log(farthest / single)
 //     number on its side = single + ⌊share · (side − single)⌋,    at most side − 1
@@ -57,10 +57,14 @@ Size bucket_of(Size distance, Size buckets, Size farthest) {
 //   from the right out of the table. All of them share the last of their side.
 // - return first + std::min(side - 1, number);
 // + return first + number;
-// wrong: You round to the nearest and not down, so buckets change too early. With 8 buckets up to 32, the
-//   distance 4 is a quarter of the way by logarithm, and still in the first shared bucket.
+// wrong: You round to the nearest and not down, so buckets change too early. With 16 buckets up to 64, the
+//   distance 7 is a fifth of the way by logarithm, and still in the first of four shared buckets.
 // - const Size number = single + static_cast<Size>(share * static_cast<double>(side - single));
 // + const Size number = single + static_cast<Size>(std::round(share * static_cast<double>(side - single)));
+// wrong: You spread the share over the whole side. Its first half has been given out, a bucket each: only
+//   side − single are shared.
+// - const Size number = single + static_cast<Size>(share * static_cast<double>(side - single));
+// + const Size number = single + static_cast<Size>(share * static_cast<double>(side));
 // wrong: The shared buckets are equally wide here. They should grow with the distance: it is the logarithm of
 //   the distance that is cut into equal parts.
 // - const double share = std::log(static_cast<double>(far) / static_cast<double>(single)) / whole;
@@ -97,12 +101,12 @@ Bucket by_powers(Size distance, Size buckets, Size farthest) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("puts the distances −40 … 40 into 8 buckets up to 32", [&] {
-    judge.example("8 buckets, farthest 32: the distances −40, −20, −9, −7, −5, −4, −3, −2, −1, 0, 1, … 40");
+  judge.claim("puts the distances −80 … 80 into 16 buckets up to 64", [&] {
+    judge.example("16 buckets, farthest 64: the distances −80, −40, −20, −9, −7, −5, −4, −3, −1, 0, 1, … 80");
     std::vector<double> came, right;
-    for (const Size distance : {-40, -20, -9, -7, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7, 9, 20, 40}) {
-      came.push_back(static_cast<double>(bucket_of(distance, 8, 32)));
-      right.push_back(static_cast<double>(by_powers(distance, 8, 32).number));
+    for (const Size distance : {-80, -40, -20, -9, -7, -5, -4, -3, -1, 0, 1, 3, 4, 5, 7, 9, 20, 40, 80}) {
+      came.push_back(static_cast<double>(bucket_of(distance, 16, 64)));
+      right.push_back(static_cast<double>(by_powers(distance, 16, 64).number));
     }
     judge.same(came, right, "the buckets");
   });

@@ -44,9 +44,15 @@ double alibi_weight_three_left() {
 //   weights still add up to 1.
 // - return 3;  // weights add up to 1, and all values are 3
 // + return 3 + (0 + 1 + 4 - 2) / 4.0;
+// wrong: That is the mean of T5's numbers. They are no values: they move weights, and what is read are the v_j.
+// - return 3;  // weights add up to 1, and all values are 3
+// + return (0 + 1 + 4 - 2) / 4.0;
 // wrong: You summed the values: four times 3. The weights of a place add up to 1, so it reads an average.
 // - return 3;  // weights add up to 1, and all values are 3
 // + return 12;
+// wrong: That is 3 and nothing of a^V. If you wrote / 4: between whole numbers a division cuts off, so write / 4.0.
+// - return 3 + (0 + 1 + 1 + 1) / 4.0;
+// + return 3;
 // wrong: You gave the distances 2 and 3 no vector. Farther distances count as the reach, here 1: nothing is
 //   left out.
 // - return 3 + (0 + 1 + 1 + 1) / 4.0;
@@ -66,6 +72,12 @@ double alibi_weight_three_left() {
 // wrong: You took 1 − m · 3. The slope is subtracted from the score, and a score is an exponent.
 // - return std::exp(-3.0 / 16);
 // + return 1 - 3.0 / 16;
+// wrong: That is the difference of the two scores. A softmax takes e to the power of it.
+// - return std::exp(-3.0 / 16);
+// + return -3.0 / 16;
+// wrong: With 1 nothing fades. If you wrote 3 / 16: between whole numbers a division cuts off, so write 3.0 / 16.
+// - return std::exp(-3.0 / 16);
+// + return 1;
 // wrong: You counted heads from 0. Head h = 2 of 4 has m = 2^{−8 · 2 / 4} = 1/16, not 1/4.
 // - return std::exp(-3.0 / 16);
 // + return std::exp(-3.0 / 4);
