@@ -76,7 +76,7 @@ void show_beam(kit::Report& report) {
 // Many translations are right, so exact match is too strict. BLEU (Papineni et al. 2002) counts runs of 1, 2,
 // 3 and 4 words. p_n is the share of the output's runs of n words that stand in the reference as well; but
 // each run there can be used up. Of "la la la" for "la maison rouge" one "la" counts, p_1 = 1/3: *clipping*.
-// Without it a single safe word, said often, would be perfect. And output that is too short pays:
+// Without it a single safe word, said often, would be perfect. And output that is too short scores less:
 //
 //     BLEU = 100 · min(1, e^(1 − r/c)) · (p_1 p_2 p_3 p_4)^¼        c, r: words written, in the reference
 //
@@ -119,7 +119,7 @@ void show_bleu(kit::Report& report) {
   const double of_kit = kit::corpus_bleu({whole}, {reference}).score;
   report.check("the kit's BLEU is the same", std::abs(of_kit - of_whole) < 1e-9);
   report.answer(half, 'a', std::abs(of_part - 36.8) < 0.05,
-                "It gets 36.8: all shares are 1, but it is half as long as it should be and pays e^(1 − 2).");
+                "It gets 36.8: all shares are 1, but it is half as long as it should be: times e^(1 − 2).");
 }
 
 // ---- 3. Words that are in no dictionary -------------------------------------------------------------------
@@ -127,7 +127,7 @@ void show_bleu(kit::Report& report) {
 // it is <unk>. But it looked somewhere while it wrote it: copy the word there (Luong, Sutskever, Le, Vinyals
 // and Zaremba 2015; Jean, Cho, Memisevic and Bengio 2015). Without attention <unk> stays.
 //
-//     tom sees marie → <unk> voit <unk>, weights .7 .2 .1 and 0 .1 .4 on the source → tom voit marie
+//     tom sees marie → <unk> voit <unk>, weights .7 .2 .1 and 0 .1 .4 (<end>: .5) → tom voit marie
 
 Translations copy_unknown(Translations translations) {
   for (kit::Translation& each : translations)
@@ -140,7 +140,8 @@ Translations copy_unknown(Translations translations) {
   return translations;
 }
 // ---- 4. Training ------------------------------------------------------------------------------------------
-// The grammar's training text holds out some pairs of adjective and noun; its dictionaries have no names. The
+// The grammar's training text holds out some pairs of adjective and noun; its dictionaries have no names. A tenth of
+// each target goes to the other words (*label smoothing*), so the loss stays far above 0 even at BLEU 100. The
 // second translator has no attention: it gets the encoder's two ends at each step, lesson 11's one vector.
 // How large is a real one? Take 300 numbers for a word, states of 500 and 10,000 words. A plain RNN's cell
 // has 300 + 500 numbers for each of 500 units. The layer that chooses the next word has 500 for each of

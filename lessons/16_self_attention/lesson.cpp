@@ -161,14 +161,16 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
 
 // How can a softmax count? Let the score be β for two tokens of one kind and 0 otherwise. Then the c of 24
 // that are of my kind get c e^β / (c e^β + 24 − c) of my weight. With e^β = 17 that is 0.425 for c = 1 and
-// 0.708 for c = 3, of which each gets 0.236; see the run's figures. Were β large, both would be near 1.
+// 0.708 for c = 3, of which each gets 0.236; see the run's figures. Were β large, both would be near 1. Without
+// projections (the table's second row) β is |a|² / √d, so only longer vectors raise it: in as many steps the loss
+// has just begun to fall, and hardly more is right than the base rate.
 
 // ---- 5. What it costs -------------------------------------------------------------------------------------
 // n words of width d make n² scores and n² parts of mixtures, each of d products, and 3 n d² for the roles:
 // 2 n² d + 3 n d². A GRU makes 6 n d², six products with d × d at each step. They are equal where 2 n = 3 d,
-// for d = 64 at 96 words. The clock need not agree: a GRU's steps wait for each other, and self-attention's
-// work is a few large products (lesson 04). And a gradient from the last word to the first passes through all
-// steps of a GRU (lesson 09). In self-attention any two words are one step apart.
+// for d = 64 at 96 words. The clock crosses elsewhere, see the figure: a GRU's steps wait for each other, and
+// self-attention's work is a few large products (lesson 04). And a gradient from the last word to the first
+// passes through all steps of a GRU (lesson 09). In self-attention any two words are one step apart.
 
 // What to remember. Each word asks, offers and gives; b_i = Σ_j α_ij v_j for all words at once. Shuffled in
 // is shuffled out: it knows no order. Any two words are one step apart, and the work grows as n².

@@ -1,6 +1,6 @@
 // 17 positions: order is an input
 //
-// 30 minutes to read, 40 seconds to run. Needs lessons 16 (self-attention knows no order) and 08 (√d).
+// 40 minutes to read, 40 seconds to run. Needs lessons 16 (self-attention knows no order) and 08 (√d).
 // Afterwards you can tell attention of places or distances in six ways, and say which of them can do a task.
 //
 // Self-attention takes "dog bites man" for "man bites dog". So order has to be told: to each word, "you are
