@@ -8,8 +8,8 @@
 //     tokens (B, n)  →  logits (B, n, 2) of "no" and "yes"
 //
 // What the kinds are has to be learned as well: while all weights are one number, what kind a token is may make no
-// difference, and a fixed table such as eye(12) does not count. The one that is given reads [a; b] as in the lesson, where b is a self-attention without projections.
-// Change whatever you like in the hole.
+// difference, and a fixed table such as eye(12) does not count. The one that is given reads [a; b] as in the lesson,
+// where b is a self-attention without projections. Change whatever you like in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
 
