@@ -28,7 +28,6 @@ constexpr Size kVocabulary = 9;
 //: constexpr double kLearningRate = 0.01;
 struct Reverser : Module {
   Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
-
   Translator model{
       {*this, "model"},
       {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
@@ -55,7 +54,6 @@ constexpr double kLearningRate = 0.02;  // small models bear large steps
 // wrong: The program itself turns the string round, and a table says which letter is which: the model has nothing to
 //   learn about where to look.
 // - Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
-// -
 // - Translator model{
 // - {*this, "model"},
 // - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
