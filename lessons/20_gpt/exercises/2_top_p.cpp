@@ -116,6 +116,11 @@ void judge(Judge& judge) {
     const std::vector<double> came = keep_top_p({0.125, 0.5, 0.25, 0.125}, 0.8);
     const std::vector<double> first = {1 / 7.0, 4 / 7.0, 2 / 7.0, 0}, last = {0, 4 / 7.0, 2 / 7.0, 1 / 7.0};
     judge.same(came, came.size() == 4 && came[3] == 0 ? first : last, "the new shares");
+    judge.example("64 tokens with equal shares and p = 0.5");
+    std::vector<double> half = keep_top_p(std::vector<double>(64, 1 / 64.0), 0.5), wanted(64, 0.0);
+    std::fill(wanted.begin() + 32, wanted.end(), 1 / 32.0);
+    std::sort(half.begin(), half.end());
+    judge.same(half, wanted, "the new shares, the smallest first");
   });
   judge.claim("does so for any shares and any p", [&] {
     judge.each_size({{"tokens", 1, 12}}, [&](const Sizes& n) {
