@@ -1,0 +1,224 @@
+// A telegraph: letters come in with pauses, and each is written as its code of two symbols, while they come.
+#include "lessons/29_pointer/codes.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <vector>
+
+#include "core/core.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "lessons/kit/train/loop.hpp"
+
+namespace tapestry::lesson29 {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+constexpr Size kEmbedding = 24, kHidden = 48, kBatch = 64, kFewest = 2, kMost = 5, kStart = kLetters;
+constexpr std::uint64_t kTestStream = 1'000'000, kCode = 4'000'000;
+
+void train(Telegraph& telegraph, const char* name, Reading reading, const kit::Options& options) {
+  telegraph.freeze(reading == Reading::softmax ? "monotonic" : "soft");
+  telegraph.initialise(options.seed);
+  kit::train(telegraph,
+             {.name = name,
+              .steps = options.steps,
+              .rate = 6e-3,
+              .batch = kBatch,
+              .unit = "signals",
+              .seed = options.seed},
+             [&](kit::Random random) {
+               const Signals drawn =
+                   draw_signals(options.seed, random, kBatch, random.between(kFewest, kMost));
+               return cross_entropy(telegraph(drawn.source, reading, drawn.target).logits, drawn.target);
+             });
+  telegraph.eval();
+}
+
+Signals test_signals(const kit::Options& options) {
+  return draw_signals(options.seed, kit::Random(options.seed, kTestStream), options.smoke ? 5 : 500, kMost);
+}
+
+double right(const Telegraph& telegraph, Reading reading, const kit::Options& options) {
+  const Signals test = test_signals(options);
+  return kit::percent_equal(telegraph(test.source, reading).symbols, test.target);
+}
+
+std::string sign(std::int64_t letter) {
+  return letter == kPause ? "·" : std::string(1, static_cast<char>('A' + letter));
+}
+
+void draw(const Telegraph& telegraph, const kit::Options& options) {
+  const Signals one = draw_signals(options.seed, kit::Random(options.seed, kTestStream + 1), 1, kMost);
+  const auto map_of = [&](Reading reading, const char* title) {
+    const Telegraph::Sent sent = telegraph(one.source, reading);
+    kit::Heatmap map{title};
+    for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(sign(id));
+    for (const std::int64_t id : sent.symbols.to_vector())
+      map.rows.push_back(std::string(1, static_cast<char>('a' + id)));
+    map.values = sent.weights.to_vector();
+    map.column_axis = "letters and pauses", map.row_axis = "symbols";
+    return map;
+  };
+  kit::show(map_of(Reading::expected, "The chances of its stops"), options.out / "chances.svg");
+  kit::show(map_of(Reading::decided, "Where it stops"), options.out / "monotonic.svg");
+}
+
+/// Takes letters only as they are needed.
+void read_online(const Telegraph& telegraph, Telegraphed& result, const kit::Options& options) {
+  const Size count = options.smoke ? 2 : 100;
+  const Signals test = test_signals(options);
+  const Ids places = test.places.to_vector();
+  const Indices whole = telegraph(test.source, Reading::decided).symbols;
+  const auto length = static_cast<std::size_t>(2 * kMost);
+  const Ids all = whole.to_vector(), sources = test.source.to_vector();
+  double ahead = 0, same = 0, looked = 0;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
+    const auto begin = static_cast<std::ptrdiff_t>(row * length),
+               end = begin + static_cast<std::ptrdiff_t>(length);
+    std::vector<Size> came;
+    Size keys = 0;
+    const Ids sent = telegraph.online(
+        Indices(Ids(sources.begin() + begin, sources.begin() + end), {2 * kMost}), came, keys);
+    same += std::equal(sent.begin(), sent.end(), all.begin() + begin) ? 1 : 0;
+    for (std::size_t t = 0; t < length; ++t)
+      ahead += static_cast<double>(came[t] - 1 - places[row * length + t]);
+    looked += static_cast<double>(keys);
+  }
+  const auto rows = static_cast<double>(count), symbols = static_cast<double>(length);
+  result.online_same = 100 * same / rows;
+  result.ahead = ahead / (rows * symbols);
+  result.looked = 100 * looked / (rows * symbols * symbols);
+}
+
+}  // namespace
+
+void check_stops(Stops by_hand, std::uint64_t seed, kit::Report& report) {
+  const Tensor scores = variable(random_normal({2, 5}, seed, DType::f64), "scores"),
+               before = variable(softmax(random_normal({2, 5}, seed + 1, DType::f64), -1).detach(), "before");
+  kit::check_by_hand(
+      report, "monotonic", [&] { return by_hand(sigmoid(scores), before); },
+      [&] { return monotonic_step(scores, before); }, {scores, before}, seed);
+}
+
+Signals draw_signals(std::uint64_t seed, kit::Random random, Size count, Size letters) {
+  kit::Random code(seed, kCode);
+  Ids first, second, source, target, places, free(static_cast<std::size_t>(2 * letters));
+  for (Size letter = 0; letter < kLetters; ++letter)
+    first.push_back(code.below(kLetters)), second.push_back(code.below(kLetters));
+  std::iota(free.begin(), free.end(), std::int64_t{0});
+  for (Size row = 0; row < count; ++row) {
+    random.shuffle(free);
+    std::vector<bool> taken(free.size(), false);
+    for (Size i = 0; i < letters; ++i)
+      taken[static_cast<std::size_t>(free[static_cast<std::size_t>(i)])] = true;
+    for (std::size_t j = 0; j < taken.size(); ++j) {
+      source.push_back(taken[j] ? random.below(kLetters) : kPause);
+      if (!taken[j]) continue;
+      const auto letter = static_cast<std::size_t>(source.back());
+      target.insert(target.end(), {first[letter], second[letter]});
+      places.insert(places.end(), 2, static_cast<std::int64_t>(j));
+    }
+  }
+  const Dims shape{count, 2 * letters};
+  return {Indices(source, shape), Indices(target, shape), Indices(places, shape)};
+}
+
+Telegraph::Telegraph(double noise)
+    : letters{{*this, "letters"}, kLetters + 1, kEmbedding},
+      symbols{{*this, "symbols"}, kLetters + 1, kEmbedding},
+      encoder{{*this, "encoder"}, kEmbedding, kHidden},
+      soft{{*this, "soft"}, normed_additive(kHidden, kHidden, kHidden)},
+      monotonic{{*this, "monotonic"}, normed_additive(kHidden, kHidden, kHidden), {.noise = noise}},
+      cell{{*this, "cell"}, kEmbedding + kHidden, kHidden},
+      output{{*this, "output"}, 2 * kHidden, kLetters} {}
+
+Attended Telegraph::step(const Indices& symbol, const AttentionMemory& memory, Reading reading,
+                         State& state) const {
+  const Tensor query = unsqueeze(state.hidden, 1);
+  const Attended looked = reading == Reading::softmax    ? soft(query, memory, state.looked)
+                          : reading == Reading::expected ? monotonic(query, memory, state.looked)
+                                                         : monotonic.stop(query, memory, state.looked);
+  const Tensor context = squeeze(looked.context, 1);
+  state.hidden = cell(concat({symbols(symbol), context}, -1), RecurrentState(state.hidden)).hidden;
+  return {unsqueeze(output(concat({state.hidden, context}, -1)), 1), looked.weights};
+}
+
+Telegraph::Sent Telegraph::operator()(const Indices& source, Reading reading, const Indices& target) const {
+  const Size batch = source.shape()[0], length = source.shape()[1];
+  const Tensor states = encoder(letters(source)).states;
+  const AttentionMemory memory =
+      reading == Reading::softmax ? soft.prepare(states, states) : monotonic.prepare(states, states);
+  State state{zeros({batch, kHidden}), {}};
+  Indices symbol(Ids(static_cast<std::size_t>(batch), kStart), {batch});
+  std::vector<Tensor> logits, weights;
+  for (Size t = 0; t < length; ++t) {
+    const Attended said = step(symbol, memory, reading, state);
+    logits.push_back(said.context), weights.push_back(said.weights);
+    symbol = target.defined() ? target.column(t) : argmax(said.context).reshape({batch});
+  }
+  const Tensor all = concat(logits, 1);
+  return {all, concat(weights, 1), argmax(all)};
+}
+
+Ids Telegraph::online(const Indices& source, std::vector<Size>& came, Size& looked) const {
+  const Size length = source.shape()[0];
+  const Indices row = source.reshape({1, length});
+  Tensor keys;  // of the letters that were taken
+  RecurrentState heard;
+  const auto take = [&](Size j) {
+    const RecurrentOutput next = heard.hidden.defined() ? encoder(letters(row.columns(j, j + 1)), {}, {heard})
+                                                        : encoder(letters(row.columns(j, j + 1)));
+    heard = next.final.back();
+    keys = keys.defined() ? concat({keys, next.states}, 1) : next.states;
+  };
+  Ids sent;
+  State state{zeros({1, kHidden}), {}};
+  Indices symbol(Ids{kStart}, {1});
+  Size place = 0;  // where it stopped
+  take(0);
+  for (Size t = 0; t < length; ++t) {
+    const State before = state;
+    Attended said;
+    Size taken;
+    while (true) {
+      taken = keys.size(1);
+      state = before;
+      if (state.looked.weights.defined())
+        state.looked.weights = pad(state.looked.weights, -1, 0, taken - state.looked.weights.size(-1));
+      said = step(symbol, monotonic.prepare(keys, keys), Reading::decided, state);
+      if (sum(said.weights).item() > 0 || taken == length) break;
+      take(taken);
+    }
+    const Size stopped = sum(said.weights).item() > 0 ? argmax(said.weights).to_vector()[0] : length - 1;
+    looked += stopped - place + 1;
+    place = stopped;
+    came.push_back(taken);
+    symbol = argmax(said.context).reshape({1});
+    sent.push_back(symbol.to_vector()[0]);
+  }
+  return sent;
+}
+
+Telegraphed train_telegraphs(double noise, const kit::Options& options) {
+  Telegraph softly(noise), monotonic(noise);
+  train(softly, "softmax", Reading::softmax, options);
+  train(monotonic, "monotonic", Reading::expected, options);
+  Telegraphed result;
+  result.softmax = right(softly, Reading::softmax, options);
+  State learned = softly.soft.state();
+  learned.emplace("offset", softly.monotonic.offset);
+  softly.monotonic.load_state(learned);
+  result.softmax_decided = right(softly, Reading::decided, options);
+  result.expected = right(monotonic, Reading::expected, options);
+  result.decided = right(monotonic, Reading::decided, options);
+  read_online(monotonic, result, options);
+  fmt::print("  {:<26}{:>18}{:>26}\n", "trained with", "read as trained", "by the first key above 0");
+  fmt::print("  {:<26}{:>16.1f} %{:>24.1f} %\n", "softmax", result.softmax, result.softmax_decided);
+  fmt::print("  {:<26}{:>16.1f} %{:>24.1f} %\n", "monotonic chances", result.expected, result.decided);
+  draw(monotonic, options);
+  return result;
+}
+
+}  // namespace tapestry::lesson29

@@ -1,0 +1,99 @@
+// 29.1 chunks: look around where you stopped
+// implement, 15 minutes
+//
+// A monotonic reader reads one key. In *chunkwise* attention (Chiu and Raffel 2018) it then looks at the chunk of w
+// keys that ends with the one it stopped at, by a softmax of second scores u among those w (fewer at the start of the
+// source). Of the chances of stops α (B, S) and u (B, S), return what weight each key gets on average (B, S):
+//
+//     β_j = Σ_k α_k · softmax(u_{k−w+1}, …, u_k)_j          the sum over all stops k whose chunk has key j
+//
+// No key behind the stop may be needed. Gradients flow to α and to u.
+#include "lessons/grader/answer.hpp"
+
+Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
+  //[ a loop over the stops
+  //: static_cast<void>(alpha.size(0)), static_cast<void>(u.size(0)), static_cast<void>(w);
+  //: return not_written_yet();
+  const Size keys = alpha.size(1);
+  Tensor beta = zeros(alpha.shape(), alpha.dtype());
+  for (Size k = 0; k < keys; ++k) {
+    const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
+    const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
+    const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
+    beta = beta + pad(share, 1, first, keys - k - 1);
+  }
+  return beta;
+  //]
+}
+
+// hint: If it stopped at key k for certain, which keys would get weight, and how much?
+// hint: Add up over k: slice(alpha, 1, k, k + 1) times softmax(slice(u, 1, first, ____), 1), where first =
+//   max(0, ____).
+// hint: pad(x, 1, before, after) puts zeros before and after: first, and keys − k − 1.
+//
+// wrong: The chunk ends with the key that it stopped at. Yours begins there: the reader would have to wait for keys that
+//   have not come yet.
+// - const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
+// - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
+// - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
+// - beta = beta + pad(share, 1, first, keys - k - 1);
+// + const Size last = std::min(keys, k + w);
+// + const Tensor chunk = softmax(slice(u, 1, k, last), 1);
+// + beta = beta + pad(slice(alpha, 1, k, k + 1) * chunk, 1, k, keys - last);
+// wrong: Your chunks have w + 1 keys. With k itself there is room for w − 1 before it.
+// - const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
+// + const Size first = std::max<Size>(0, k - w);
+// wrong: The softmax is among the keys of the chunk. You took it over all keys and cut a piece out, which does not sum
+//   to 1.
+// - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
+// + const Tensor chunk = slice(softmax(u, 1), 1, first, k + 1);
+// wrong: You weighed each key of the chunk by its own α. What counts is the chance of the stop, α_k, for all keys of its
+//   chunk.
+// - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
+// + const Tensor share = slice(alpha, 1, first, k + 1) * chunk;
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// Stop by stop, number by number.
+Tensor by_loops(const Tensor& alpha, const Tensor& u, Size w) {
+  const Size rows = alpha.size(0), keys = alpha.size(1);
+  std::vector<double> all(static_cast<std::size_t>(rows * keys), 0.0);
+  for (Size b = 0; b < rows; ++b)
+    for (Size k = 0; k < keys; ++k) {
+      double total = 0;
+      for (Size l = k; l >= 0 && l > k - w; --l) total += std::exp(u.at({b, l}));
+      for (Size l = k; l >= 0 && l > k - w; --l)
+        all[static_cast<std::size_t>(b * keys + l)] += alpha.at({b, k}) * std::exp(u.at({b, l})) / total;
+    }
+  return tensor(all, {rows, keys}, DType::f64);
+}
+
+void compare(Judge& judge, const Tensor& alpha, const Tensor& u, Size w) {
+  judge.same(chunkwise(alpha, u, w), by_loops(alpha, u, w), "the weights");
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("looks at the two keys that end with a sure stop", [&] {
+    judge.example("it stops at key 2 of 0 … 4, w = 2, u = (0.5, 1, −1, 0, 2)");
+    compare(judge, tensor({{0, 0, 1, 0, 0}}, DType::f64), tensor({{0.5, 1, -1, 0, 2}}, DType::f64), 2);
+  });
+  judge.claim("adds up over stops", [&] {
+    judge.example("stops at keys 1 and 3 with the chances 0.25 and 0.5, w = 3");
+    compare(judge, tensor({{0, 0.25, 0, 0.5, 0}}, DType::f64), tensor({{0.5, 1, -1, 0, 2}}, DType::f64), 3);
+  });
+  judge.claim("does so for any sizes", [&] {
+    judge.each_size({{"rows", 1, 3}, {"keys", 1, 6}, {"w", 1, 8}}, [&](const Sizes& n) {
+      compare(judge, judge.uniform({n[0], n[1]}, 0, 0.3), judge.normal({n[0], n[1]}), n[2]);
+    });
+  });
+  judge.claim("lets gradients through", [&] {
+    judge.example("two rows, four keys, w = 2");
+    judge.gradients([](const Tensor& alpha, const Tensor& u) { return chunkwise(alpha, u, 2); },
+                    {judge.uniform({2, 4}, 0.05, 0.3), judge.normal({2, 4})});
+  });
+}

@@ -1,0 +1,130 @@
+// 29.2 who_is_pulled: what a copied word teaches
+// derive, 20 minutes
+//
+// The next word w has P = p a + (1 − p) c, where p = sigmoid(gate), a is the vocabulary's chance of w and c the weight
+// of all places where w stands; the loss is −ln P. Without the tape, return its gradients by the gate (B, 1), by the
+// vocabulary's logits (B, V) and by the scores (B, S) behind the weights:
+//
+//     a = Σ_v right_v · softmax(logits)_v          c = Σ_j here_j · softmax(scores)_j
+//
+// `right` (B, V) is 1 at w, and 0 everywhere if w is unknown; `here` (B, S) is 1 where w stands, 0 elsewhere. Of
+// −ln P for each row, summed over rows.
+#include "lessons/grader/answer.hpp"
+
+struct Pulls {
+  Tensor gate, logits, scores;
+};
+
+Pulls pulls(const Tensor& gate, const Tensor& logits, const Tensor& scores, const Tensor& right,
+            const Tensor& here) {
+  //[ the three gradients
+  //: static_cast<void>(gate.size(0)), static_cast<void>(logits.size(0)), static_cast<void>(scores.size(0));
+  //: static_cast<void>(right.size(0)), static_cast<void>(here.size(0));
+  //: return not_written_yet();
+  const Tensor p = sigmoid(gate), vocabulary = softmax(logits, -1), weights = softmax(scores, -1);
+  const Tensor wrote = p * sum(right * vocabulary, {-1}, Keep::yes);
+  const Tensor copied = (1.0 - p) * sum(here * weights, {-1}, Keep::yes), all = wrote + copied;
+  return {p - wrote / all,  // the share that it wrote is what p should be
+          wrote / all * vocabulary - p * right * vocabulary / all,     // cross-entropy's, by that share
+          copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+  //]
+}
+
+// hint: ∂(−ln P) = −∂P / P. What is ∂p by the gate, and ∂P by p?
+// hint: For the gate: −(a − c) p (1 − p) / P. For the logits: ∂a/∂logits_v = softmax_v (right_v − ____).
+// hint: With r = p a / P, the share of P that was written, the gradients are p − r, then r · softmax(logits) −
+//   p · right · softmax(logits) / P, and the same for the scores with 1 − r, 1 − p and here.
+//
+// wrong: The sign: where all of P was written, the gate must rise, so its gradient is negative.
+// - return {p - wrote / all,                                              // the share that it wrote is what p should be
+// + return {wrote / all - p,
+// wrong: The gate goes through a sigmoid: ∂p by the gate is p (1 − p).
+// - return {p - wrote / all,                                              // the share that it wrote is what p should be
+// + return {(copied / (1.0 - p) - wrote / p) / all,
+// wrong: You took the gate for one that should have written. How much of P was written is known only from both parts.
+// - return {p - wrote / all,                                              // the share that it wrote is what p should be
+// + return {p - 1.0,
+// wrong: That is cross-entropy's gradient, as if all of P had been written. A word that was copied in part pulls the
+//   vocabulary by the rest alone.
+// - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
+// + vocabulary - right,
+// wrong: The weights sum to 1: where one rises, the others fall. The term of all weights is missing.
+// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// + 0.0 - (1.0 - p) * here * weights / all};
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+/// −ln P of all rows, with loops.
+double loss_of(const Tensor& gate, const Tensor& logits, const Tensor& scores, const Tensor& right,
+               const Tensor& here) {
+  const auto mean = [](const Tensor& s, const Tensor& of, Size b) {
+    double total = 0, part = 0;
+    for (Size j = 0; j < s.size(1); ++j)
+      total += std::exp(s.at({b, j})), part += of.at({b, j}) * std::exp(s.at({b, j}));
+    return part / total;
+  };
+  double loss = 0;
+  for (Size b = 0; b < gate.size(0); ++b) {
+    const double p = 1 / (1 + std::exp(-gate.at({b, 0})));
+    loss -= std::log(p * mean(logits, right, b) + (1 - p) * mean(scores, here, b));
+  }
+  return loss;
+}
+
+template <class F>
+Tensor differences(const Tensor& x, F loss) {
+  constexpr double kStep = 1e-6;
+  std::vector<double> values = x.to_vector(), all;
+  for (double& value : values) {
+    const double old = value;
+    const auto at = [&](double moved) { return value = moved, loss(tensor(values, x.shape(), DType::f64)); };
+    all.push_back((at(old + kStep) - at(old - kStep)) / (2 * kStep));
+    value = old;
+  }
+  return tensor(all, x.shape(), DType::f64);
+}
+
+void compare(Judge& judge, const Tensor& gate, const Tensor& logits, const Tensor& scores,
+             const Tensor& right, const Tensor& here) {
+  const Pulls came = pulls(gate, logits, scores, right, here);
+  judge.same(came.gate,
+             differences(gate, [&](const Tensor& x) { return loss_of(x, logits, scores, right, here); }),
+             "the gate's gradient", 1e-6);
+  judge.same(came.logits,
+             differences(logits, [&](const Tensor& x) { return loss_of(gate, x, scores, right, here); }),
+             "the logits' gradient", 1e-6);
+  judge.same(came.scores,
+             differences(scores, [&](const Tensor& x) { return loss_of(gate, logits, x, right, here); }),
+             "the scores' gradient", 1e-6);
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  const auto matrix = [](const NestedList& numbers) { return tensor(numbers, DType::f64); };
+  judge.claim("says how a word is pulled that is known and stands in the source", [&] {
+    judge.example("p = ½, vocabulary (½, ½), weights (¼, ¾), the word is the first of both");
+    compare(judge, matrix({{0}}), matrix({{0, 0}}), matrix({{0, std::log(3.0)}}), matrix({{1, 0}}),
+            matrix({{1, 0}}));
+  });
+  judge.claim("says so for words that can only be copied, and only be written", [&] {
+    judge.example("an unknown word that stands there twice; a known one that does not");
+    compare(judge, matrix({{1}, {-0.5}}), matrix({{0.2, 1}, {1, -1}}), matrix({{0, 1, 2}, {1, 0, 1}}),
+            matrix({{0, 0}, {0, 1}}), matrix({{1, 0, 1}, {0, 0, 0}}));
+  });
+  judge.claim("does so for any sizes", [&] {
+    judge.each_size({{"rows", 1, 4}, {"words", 1, 5}, {"places", 1, 6}}, [&](const Sizes& n) {
+      std::vector<double> right, here;
+      for (Size b = 0; b < n[0]; ++b) {
+        const Size word = judge.random().below(n[1]), place = judge.random().below(n[2]);
+        for (Size v = 0; v < n[1]; ++v) right.push_back(v == word ? 1 : 0);
+        for (Size j = 0; j < n[2]; ++j) here.push_back(j == place || judge.random().chance(0.3) ? 1 : 0);
+      }
+      compare(judge, judge.normal({n[0], 1}), judge.normal({n[0], n[1]}), judge.normal({n[0], n[2]}),
+              tensor(right, {n[0], n[1]}, DType::f64), tensor(here, {n[0], n[2]}, DType::f64));
+    });
+  });
+}
