@@ -202,8 +202,9 @@ Ids Telegraph::online(const Indices& source, std::vector<Size>& came, Size& look
 }
 
 Telegraphed train_telegraphs(double noise, const kit::Options& options) {
-  Telegraph softly(noise), monotonic(noise);
+  Telegraph softly(noise), quiet(0), monotonic(noise);
   train(softly, "softmax", Reading::softmax, options);
+  train(quiet, "monotonic, no noise", Reading::expected, options);
   train(monotonic, "monotonic", Reading::expected, options);
   Telegraphed result;
   result.softmax = right(softly, Reading::softmax, options);
@@ -211,12 +212,18 @@ Telegraphed train_telegraphs(double noise, const kit::Options& options) {
   learned.emplace("offset", softly.monotonic.offset);
   softly.monotonic.load_state(learned);
   result.softmax_decided = right(softly, Reading::decided, options);
+  result.quiet = right(quiet, Reading::expected, options);
+  result.quiet_decided = right(quiet, Reading::decided, options);
   result.expected = right(monotonic, Reading::expected, options);
   result.decided = right(monotonic, Reading::decided, options);
   read_online(monotonic, result, options);
-  fmt::print("  {:<26}{:>18}{:>26}\n", "trained with", "read as trained", "by the first key above 0");
-  fmt::print("  {:<26}{:>16.1f} %{:>24.1f} %\n", "softmax", result.softmax, result.softmax_decided);
-  fmt::print("  {:<26}{:>16.1f} %{:>24.1f} %\n", "monotonic chances", result.expected, result.decided);
+  fmt::print("  {:<28}{:>18}{:>26}\n", "trained with", "read as trained", "by the first key above 0");
+  const auto row = [](const char* name, double as_trained, double decided) {
+    fmt::print("  {:<28}{:>16.1f} %{:>24.1f} %\n", name, as_trained, decided);
+  };
+  row("softmax", result.softmax, result.softmax_decided);
+  row("monotonic chances, no noise", result.quiet, result.quiet_decided);
+  row("monotonic chances", result.expected, result.decided);
   draw(monotonic, options);
   return result;
 }

@@ -60,14 +60,15 @@ struct Telegraph : Module {
 };
 
 struct Telegraphed {
-  double expected = 0, decided = 0;  ///< symbols right in %, of a reader trained with monotonic chances
+  double expected = 0, decided = 0;     ///< symbols right in %, of a reader trained with monotonic chances
+  double quiet = 0, quiet_decided = 0;  ///< of one trained without noise
   double softmax = 0,
          softmax_decided = 0;  ///< of one trained with a softmax, as it was and by the same decision
   double online_same = 0;      ///< texts that came out the same when letters were taken only as needed, in %
   double ahead = 0;            ///< letters taken beyond the one that is being written, on average
   double looked = 0;           ///< keys scored, in % of all pairs
 };
-/// Trains both, prints a table, and draws chances.svg and monotonic.svg.
+/// Trains the three, prints a table, and draws chances.svg and monotonic.svg.
 Telegraphed train_telegraphs(double noise, const kit::Options& options);
 
 }  // namespace tapestry::lesson29
