@@ -1,7 +1,7 @@
 // Dropout as a layer: on while its model trains.
 #pragma once
 
-#include "core/ops/norm.hpp"
+#include "core/ops/dropout.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/ops/arithmetic.hpp"
+#include "core/ops/dropout.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
-#include "core/ops/norm.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/recurrent.hpp"
 #include "core/ops/views.hpp"

@@ -5,9 +5,9 @@
 
 #include "core/attention/attend_settings.hpp"
 #include "core/ops/arithmetic.hpp"
+#include "core/ops/dropout.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
-#include "core/ops/norm.hpp"
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"

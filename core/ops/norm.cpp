@@ -1,4 +1,4 @@
-// Layer norm, one kernel each way, and dropout, whose mask is drawn again in backward instead of kept.
+// Layer norm: one kernel each way.
 #include "core/ops/norm.hpp"
 
 #include <array>
@@ -7,7 +7,6 @@
 #include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
-#include "core/simd/random.hpp"
 #include "core/simd/rows/rows.hpp"
 #include "core/tape/op.hpp"
 #include "core/tensor/broadcast.hpp"
@@ -58,39 +57,6 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
         const Tensor centred = x - mean(x, {-1}, Keep::yes);
         return centred / sqrt(mean(centred * centred, {-1}, Keep::yes) + epsilon) * gain + bias;
       }));
-}
-
-namespace {
-
-/// With an element's place, decides whether one call of dropout drops it.
-struct Draw {
-  Stream stream;
-  double rate;
-};
-
-// y = x ⊙ kept / (1 − rate)        ∂x = dy ⊙ kept / (1 − rate)
-Tensor drop(const Tensor& x, Draw draw, CallSite at = {}) {
-  Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
-  const Tensor from = contiguous(x.detach());
-  dispatch(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    simd::dropout(y.mutable_data<T>(), from.data<T>(), x.count(), static_cast<T>(1.0 / (1.0 - draw.rate)),
-                  simd::dropout_threshold(draw.rate), draw.stream.key(), draw.stream.site());
-  });
-  return op<"dropout">(at, std::move(y), wrt(x, [draw](const Tensor& dy) { return drop(dy, draw); }));
-}
-
-}  // namespace
-
-Tensor dropout(const Tensor& x, double rate, CallSite at) {
-  if (!(rate >= 0.0 && rate < 1.0))
-    fail("[dropout] a rate of {} is outside 0 <= rate < 1: it is the share of elements that become 0 ({}:{})",
-         rate, at.file, at.line);
-  return dropout(x, rate, next_stream(), at);
-}
-
-Tensor dropout(const Tensor& x, double rate, const Stream& stream, CallSite at) {
-  return rate == 0.0 ? x : drop(x, {stream, rate}, at);
 }
 
 }  // namespace tapestry

@@ -4,6 +4,7 @@
 #include "core/attention/attend.hpp"
 #include "core/ops/additive.hpp"
 #include "core/ops/arithmetic.hpp"
+#include "core/ops/dropout.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/loss.hpp"
 #include "core/ops/matmul.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/ops/arithmetic.hpp"
-#include "core/ops/norm.hpp"
+#include "core/ops/dropout.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/attention/attend.hpp"
 #include "core/check/gradcheck.hpp"
-#include "core/ops/norm.hpp"
+#include "core/ops/dropout.hpp"
 #include "core/simd/runtime/threads.hpp"
 #include "core/tensor/random.hpp"
 #include "tests/catch.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ops/norm.hpp"
+#include "core/ops/dropout.hpp"
 #include "core/ops/views.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"

@@ -75,6 +75,7 @@ Rows view_rows();
 Rows pointwise_rows();
 Rows reduce_rows();
 Rows softmax_rows();
+Rows norm_rows();
 Rows join_rows();
 Rows matmul_rows();
 Rows recurrent_rows();

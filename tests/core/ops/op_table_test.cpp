@@ -57,7 +57,7 @@ TEST_CASE("every op that is linked in has a row that runs it") {
   }
   for (const char* op : linked_ops()) {
     CAPTURE(op);
-    CHECK(named.count(op) == 1);  // give it a row in tests/core/op_table_*.cpp
+    CHECK(named.count(op) == 1);  // give it a row in tests/core/ops/op_table_*.cpp
     CHECK(seen.count(op) == 1);
   }
   CHECK(linked_ops().size() > 30);
