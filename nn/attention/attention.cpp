@@ -45,6 +45,11 @@ Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions opti
       positions_(options_.positions.pairs
                      ? options_.positions.pairs({*this, "positions"}, options_.pair_shape)
                      : Owned<PairPositions>{}) {
+  if (options_.positions.input && !options_.positions.pairs)
+    fail(
+        "[attention{}] these positions are added to words, which attention does not see: add them before, or take "
+        "positions of pairs (rotary, alibi, …; nn/positions)",
+        in_quotes());
   const ScoreProgram& program = options_.score_mod;
   if (program.make || !program.parameters.empty()) score_mod_.emplace(Place{*this, "score_mod"}, program);
   if (options_.local) local_.emplace(Place{*this, "window"}, *options_.local);

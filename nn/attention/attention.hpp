@@ -34,7 +34,7 @@
 namespace tapestry {
 
 struct AttentionOptions {
-  /// What is done to each score, after positions have had their say; none: nothing.
+  /// Applied to each score after the positions; empty: scores stay as they are.
   ScoreProgram score_mod = {};
   Normaliser normalise = softmax_weights;
   /// Of weights, in training.
@@ -44,7 +44,8 @@ struct AttentionOptions {
   bool strict = false;
   /// Look only at the keys near a position: local_m(D) or local_p(D, query_width, hidden).
   std::optional<Local> local = {};
-  /// Position information, such as alibi(), and the heads that it is for.
+  /// Position information for each pair, such as alibi(), and the heads that it is for. What is added to the
+  /// words, such as sinusoidal(), is the model's to add: here it throws.
   PositionScheme positions = {};
   PairShape pair_shape = {};
 };
@@ -76,7 +77,7 @@ struct Attended {
 
 class WeightRecorder;
 
-/// Leading axes (batch, heads) are free. Of hidden pairs, NaN and infinity it promises what attend() does
+/// Leading axes (batch, heads) are free. On hidden pairs, NaN and infinity it keeps attend()'s promises
 /// (core/attention/attend.hpp).
 ///     Attention attention{{*this, "attention"}, additive(query_width, key_width, hidden)};
 ///     Attention plain{scaled_dot()};

@@ -16,7 +16,7 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
   attention.attend.dropout = options.attention_dropout;
   if (key_width == 0) {
     attention.causal = kind.causal;
-    attention.attend.positions = kind.positions;
+    attention.attend.positions.pairs = kind.positions.pairs;
     attention.attend.score_mod = options.score_mod;
   }
   return attention;

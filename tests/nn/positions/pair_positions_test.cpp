@@ -1,6 +1,8 @@
 // Positions told to attention pair by pair: the heads are those that the scheme was made for.
 #include "nn/attention/multi_head.hpp"
 #include "nn/positions/positions.hpp"
+#include "nn/transformer/encoder.hpp"
+#include "tests/message_of.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;
@@ -43,6 +45,16 @@ TEST_CASE("positions made for another number of heads are refused, in tiles too"
       CHECK_NOTHROW(any(x, x, x));
     }
   }
+}
+
+TEST_CASE("attention refuses positions that only a model can add to its words") {
+  CHECK_THAT(
+      test::message_of<std::exception>([] { Attention(scaled_dot(), {.positions = sinusoidal()}); }),
+      ContainsSubstring("[attention] these positions are added to words, which attention does not see"));
+  CHECK_NOTHROW(Attention(scaled_dot(), {.positions = no_positions()}));
+  TransformerOptions options;  // its blocks' attention gets none of them
+  options.positions = sinusoidal();
+  CHECK_NOTHROW(TransformerEncoder(options));
 }
 
 TEST_CASE("heads are counted where query or keys have fewer axes than the other") {
