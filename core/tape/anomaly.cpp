@@ -1,8 +1,9 @@
 // Anomaly mode: finds the first op that made a NaN, forward or backward.
 #include <cmath>
 
+#include "core/ops/arithmetic.hpp"
 #include "core/simd/rows/reduce.hpp"
-#include "core/tape/records.hpp"
+#include "core/tape/sweep.hpp"
 
 namespace tapestry {
 
@@ -38,10 +39,19 @@ void check_value(const char* op, CallSite at, const Tensor& x, const Tensor* con
   fail("[{}] made a NaN from inputs: {} ({}:{})", op, text, at.file, at.line);
 }
 
-void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient) {
+void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient, const char* what) {
   if (has_nan(gradient))
-    fail("[{}] the gradient of its argument {} is NaN; its result has shape {} ({}:{})", node.op, argument,
+    fail("[{}] the {} of its argument {} is NaN; its result has shape {} ({}:{})", node.op, what, argument,
          to_string(node.shape), node.at.file, node.at.line);
+}
+
+void check_leaf_sum(const Tensor& sum, const Tensor& gradient) {
+  const Unchecked judged_here;
+  if (has_nan(add(sum, gradient)))
+    fail(
+        "[backward] the gradient of a leaf {} would become NaN: what .grad() holds and what is added are "
+        "infinite, with opposite signs, or one of them is NaN",
+        describe(sum));
 }
 
 }  // namespace detail

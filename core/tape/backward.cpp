@@ -34,12 +34,12 @@ void Sweep::visit(std::size_t index, Tensor& dy) {
   if (node.always_replay || create_graph || mutated) return run_recorded(index, dy);
   const std::uint32_t end = node.first_edge + node.edges;
   for (std::uint32_t e = node.first_edge, count; e < end; e += count) {
-    count = records.edges[e].targets;
-    if (counts(e, count)) run_rule(node, e, count, dy);
+    count = records.edges[e].span;
+    if (is_wanted(e, count)) run_rule(node, e, count, dy);
   }
 }
 
-/// The rule of `count` edges from `first` on, without recording.
+/// Runs the rule of `count` edges from `first` on. Recording is off already (start.cpp).
 void Sweep::run_rule(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy) {
   const Edge& edge = records.edges[first];
   if (edge.adding != kNone) {
@@ -57,7 +57,7 @@ void Sweep::run_rule(const Node& node, std::uint32_t first, std::uint32_t count,
   PoolVector<Tensor> gradients(count);
   run(gradients);
   for (std::uint32_t i = 0; i < count; ++i)
-    if (counts(records.edges[first + i])) take(node, first + i, std::move(gradients[i]));
+    if (is_wanted(records.edges[first + i])) take(node, first + i, std::move(gradients[i]));
 }
 
 namespace {
@@ -94,6 +94,7 @@ void Sweep::take(const Node& node, std::uint32_t edge, Tensor&& gradient) {
   if (context.anomaly && gradient.defined()) check_gradient(node, argument, gradient);
   fit(node, records.edges[edge], argument, gradient);
   add(target, std::move(gradient));
+  if (context.anomaly) check_gradient(node, argument, slot(target), "sum of the gradients");
 }
 
 void Sweep::add(std::int32_t target, Tensor&& gradient) {
@@ -102,8 +103,10 @@ void Sweep::add(std::int32_t target, Tensor&& gradient) {
     sum = std::move(gradient);
   else if (!create_graph && is_alone(sum))
     add_in_place(sum, gradient);
-  else
+  else {
+    const Unchecked take_knows_the_op;  // that made the gradient, and checks the sum
     sum = tapestry::add(sum, gradient);
+  }
 }
 
 /// The same by the rule's short cut, which needs no tensor between.
@@ -154,20 +157,39 @@ void Sweep::release(std::size_t index) {
 
 }  // namespace detail
 
+namespace {
+
+/// Has the leaves' gradients ready to be added to, without a change of their values: whatever may fail does so here.
+void prepare_sums(const detail::Records& records) {
+  for (std::size_t i = 0; i < records.leaf_slots.size(); ++i) {
+    const Tensor& gradient = records.leaf_slots[i];
+    Tensor& sum = records.leaves[i].body().leaf->grad;
+    if (!gradient.defined() || !sum.defined()) continue;
+    if (detail::context.anomaly) detail::check_leaf_sum(sum, gradient);
+    if (!detail::is_alone(sum)) sum = dense_copy(sum);
+  }
+}
+
+}  // namespace
+
 void Tape::backward(const Tensor& y, const Tensor& dy, BackwardOptions options) {
   detail::Sweep sweep{*records_, serial_, options.keep};
   run(y, dy.detach(), sweep);
   const detail::Recording off(false);
+  try {
+    prepare_sums(*records_);
+  } catch (...) {
+    start_over();
+    throw;
+  }
   for (std::size_t i = 0; i < records_->leaf_slots.size(); ++i) {
     Tensor gradient = std::move(records_->leaf_slots[i]);
     if (!gradient.defined()) continue;
     Tensor& sum = records_->leaves[i].body().leaf->grad;
-    if (!sum.defined())
-      sum = std::move(gradient);
-    else if (detail::is_alone(sum))
+    if (sum.defined())
       add_in_place(sum, gradient);
     else
-      sum = add(sum, gradient);
+      sum = std::move(gradient);
   }
   records_->leaf_slots.clear();
   if (!options.keep) start_over();

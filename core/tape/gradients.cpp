@@ -14,12 +14,12 @@ void Wanted::mark(const Records& records, std::size_t end) {
     const Node& node = records.nodes[i];
     bool depends = node.always_replay;
     for (std::uint32_t e = node.first_edge; e < node.first_edge + node.edges && !depends; ++e)
-      depends = records.edges[e].needed && counts(records.edges[e]);
+      depends = records.edges[e].needed && wants(records.edges[e]);
     leads_there[i] = depends;
   }
 }
 
-bool Wanted::counts(const Edge& edge) const {
+bool Wanted::wants(const Edge& edge) const {
   if (std::find(targets.begin(), targets.end(), edge.target) != targets.end()) return true;
   // What is recorded during the sweep lies beyond the marked nodes and always counts.
   const auto index = static_cast<std::size_t>(edge.target);

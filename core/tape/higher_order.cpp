@@ -29,8 +29,8 @@ void Sweep::run_recorded(std::size_t index, const Tensor& dy) {
   if (node.always_replay || (create_graph && node.replay != kNone)) return replay(index, dy);
   const std::uint32_t end = node.first_edge + node.edges;
   for (std::uint32_t e = node.first_edge, count; e < end; e += count) {
-    count = records.edges[e].targets;
-    if (!counts(e, count)) continue;
+    count = records.edges[e].span;
+    if (!is_wanted(e, count)) continue;
     PoolVector<Tensor> gradients(count);
     {
       const Unchecked rule_as_a_whole;
@@ -46,7 +46,7 @@ void Sweep::run_recorded(std::size_t index, const Tensor& dy) {
     }
     if (mutated) mutator()(node.op, gradients);
     for (std::uint32_t i = 0; i < count; ++i)
-      if (counts(records.edges[e + i])) take(node, e + i, std::move(gradients[i]));
+      if (is_wanted(records.edges[e + i])) take(node, e + i, std::move(gradients[i]));
   }
 }
 

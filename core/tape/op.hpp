@@ -9,7 +9,7 @@
 //
 // A rule gets dy, the gradient of the loss with respect to the result, and may ask for the result as its
 // second argument. What a lambda captures is what is saved. op() drops the rules of arguments that need no
-// gradient; backward undoes broadcasting. Rules that are written with ops can be differentiated again; kernels
+// gradient (a joint rule computes all, and what nobody needs is dropped later); backward undoes broadcasting. Rules that are written with ops can be differentiated again; kernels
 // work on detach()ed tensors, which no op records.
 //
 //     wrt(x, rule)                one argument

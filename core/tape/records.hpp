@@ -17,15 +17,15 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 /// tells tapes apart.
 inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
 
-/// From a node to one argument that may get a gradient. (Its constructor keeps vectors from setting the
+/// From a node to one argument that gets a gradient, or that a joint rule serves with those that do. (Its constructor keeps vectors from setting the
 /// memory to 0 first.)
 struct Edge {
-  Edge(std::size_t targets_in, DType dtype_in, const Dims& shape_in)
-      : targets(static_cast<std::uint16_t>(targets_in)), dtype(dtype_in), shape(shape_in) {}
+  Edge(std::size_t span_in, DType dtype_in, const Dims& shape_in)
+      : span(static_cast<std::uint16_t>(span_in)), dtype(dtype_in), shape(shape_in) {}
 
   Rule rule;                     // empty for all but the first argument of a joint rule
   std::uint32_t adding = kNone;  // index of the short cut, if the rule has one
-  std::uint16_t targets;         // how many edges, from this one on, the rule fills
+  std::uint16_t span;            // how many edges, from this one on, the rule fills
   bool needed = false;           // false: an argument of a joint rule that needs no gradient
   DType dtype;
   std::int32_t target = 0;  // ≥ 0: node; < 0: leaf number -1 - target
@@ -102,6 +102,9 @@ class Recording {
 /// Throws if x has a NaN, naming the op and its inputs.
 void check_value(const char* op, CallSite at, const Tensor& x, const Tensor* const* inputs,
                  std::size_t count);
-void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient);
+void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient,
+                    const char* what = "gradient");
+/// Throws Error where a leaf's gradient so far, and what this pass adds to it, would make NaN.
+void check_leaf_sum(const Tensor& sum, const Tensor& gradient);
 
 }  // namespace tapestry::detail

@@ -19,7 +19,7 @@ struct Wanted {
 
   /// Marks the nodes [0, end) that depend on one of the targets.
   void mark(const Records& records, std::size_t end);
-  bool counts(const Edge& edge) const;
+  bool wants(const Edge& edge) const;
   /// Notes the gradient dy of a node if it is asked for; then whether the sweep has to go on from it.
   bool visit(std::size_t node, const Tensor& dy);
 };
@@ -48,10 +48,10 @@ struct Sweep {
   void visit(std::size_t index, Tensor& dy);
   /// Whether the edge leads to something that is to get a gradient; the second, whether any of `count` edges
   /// from `first` on does.
-  bool counts(const Edge& edge) const { return edge.needed && (!wanted || wanted->counts(edge)); }
-  bool counts(std::uint32_t first, std::uint32_t count) const {
+  bool is_wanted(const Edge& edge) const { return edge.needed && (!wanted || wanted->wants(edge)); }
+  bool is_wanted(std::uint32_t first, std::uint32_t count) const {
     for (std::uint32_t i = first; i < first + count; ++i)
-      if (counts(records.edges[i])) return true;
+      if (is_wanted(records.edges[i])) return true;
     return false;
   }
   void run_rule(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy);

@@ -99,7 +99,7 @@ class Tape {
   std::uint64_t serial_ = 0;
 };
 
-/// While one lives, every value and every gradient on this thread is checked; the first op that makes a NaN
+/// While one lives, every value, every gradient and every sum of gradients on this thread is checked; the first op that makes a NaN
 /// throws, with its inputs and the line that called it.
 class AnomalyMode {
  public:

@@ -116,6 +116,39 @@ TEST_CASE("anomaly mode names the first op that makes a NaN, forward and backwar
   CHECK(!zero.has_grad());
 }
 
+TEST_CASE("anomaly mode also checks what gradients add up to") {
+  const Tensor first = variable(tensor({4, 1}), "first"), zero = variable(tensor({0, 1}), "zero");
+  // √'s slope at 0 is ∞; with the other sign it is −∞, and each by itself is no NaN.
+  const auto up = [&] { return sum(sqrt(first)) + sum(sqrt(zero)); };
+  {
+    Tape tape;
+    tape.backward(up() - sum(sqrt(zero)));
+    CHECK(std::isnan(zero.grad().at({0})));  // without the mode, silence
+    first.clear_grad(), zero.clear_grad();
+  }
+  const AnomalyMode mode;
+  for (const bool seen :
+       {false, true}) {  // added in place, or not since somebody else has the first gradient
+    Tape tape;
+    const Tensor root = sqrt(zero), shifted = zero + tensor({0, 0});
+    Tensor held;
+    if (seen) tape.on_gradient(shifted, [&](const Tensor& gradient) { return held = gradient; });
+    CHECK_THAT(message_of<std::exception>([&] { tape.backward(sum(sqrt(shifted)) - sum(root)); }),
+               ContainsSubstring("[sqrt] the sum of the gradients of its argument 0 is NaN"));
+    CHECK(!zero.has_grad());
+  }
+  {
+    Tape tape;
+    tape.backward(up());
+  }
+  const Tensor held = zero.grad();
+  Tape tape;
+  CHECK_THAT(message_of<std::exception>([&] { tape.backward(sum(sqrt(first)) - sum(sqrt(zero))); }),
+             ContainsSubstring("[backward] the gradient of a leaf (2) would become NaN"));
+  CHECK(first.grad().to_vector() == Values{0.25, 0.5});  // no leaf has changed
+  CHECK(std::isinf(zero.grad().at({0})));
+}
+
 TEST_CASE("a rule that returns nothing, another shape or another type is refused") {
   const Tensor w = variable(tensor({2, 3}));
   const auto run = [&](Tensor returned) {
