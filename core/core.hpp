@@ -1,4 +1,4 @@
-// All of core/ that calling and writing ops takes. Who writes a kernel also includes core/tensor/map.hpp,
+// All of core/ that calling and writing ops takes. To write a kernel, also include core/tensor/map.hpp,
 // which brings xsimd and nearly doubles the compile time.
 #pragma once
 

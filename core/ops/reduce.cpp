@@ -20,15 +20,15 @@ Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op
   Reduction r{x.shape(), x.shape(), {}, 1, axes.empty() ? ~0U : 0U};
   for (const Size axis : axes) {
     const unsigned bit = 1U << axis_of(x, static_cast<int>(axis), op);
-    if (r.goes & bit)
+    if (r.reduced & bit)
       fail("[{}] axes {} name one axis of {} twice ({}:{})", op, to_string(axes), describe(x), at.file,
            at.line);
-    r.goes |= bit;
+    r.reduced |= bit;
   }
   for (int axis = 0; axis < x.rank(); ++axis) {
-    const bool goes = (r.goes >> axis & 1U) != 0;
-    if (goes) r.count *= std::exchange(r.kept[axis], 1);
-    if (!goes || keep == Keep::yes) r.result.push_back(r.kept[axis]);
+    const bool reduced = (r.reduced >> axis & 1U) != 0;
+    if (reduced) r.count *= std::exchange(r.kept[axis], 1);
+    if (!reduced || keep == Keep::yes) r.result.push_back(r.kept[axis]);
   }
   return r;
 }

@@ -30,11 +30,11 @@ namespace detail {
 
 /// Which axes of a tensor go.
 struct Reduction {
-  Dims from;      // the tensor's shape
-  Dims kept;      // the same with size 1 on the reduced axes
-  Dims result;    // what the caller gets: kept, or without the reduced axes
-  Size count;     // elements that each result stands for
-  unsigned goes;  // a bit for each reduced axis
+  Dims from;         // the tensor's shape
+  Dims kept;         // the same with size 1 on the reduced axes
+  Dims result;       // what the caller gets: kept, or without the reduced axes
+  Size count;        // elements that each result stands for
+  unsigned reduced;  // a bit for each reduced axis
 };
 
 /// Throws Error where `axes` (all, if empty) name one twice, or one that is not there. `op` is its caller's name.

@@ -96,9 +96,9 @@ Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const detail::Reduction r = detail::reduction(x, axes, keep, "logsumexp", at);
   // The kernel wants rows: the reduced axes last.
   Dims order;
-  for (const bool goes : {false, true})
+  for (const bool reduced : {false, true})
     for (int axis = 0; axis < x.rank(); ++axis)
-      if ((r.goes >> axis & 1U) == goes) order.push_back(axis);
+      if ((r.reduced >> axis & 1U) == reduced) order.push_back(axis);
   const Tensor rows = contiguous(permute(x.detach(), order));
   Tensor y = Tensor::uninitialised(r.result, x.dtype());
   dispatch(x.dtype(), [&](auto zero) {

@@ -167,7 +167,7 @@ Fitted descend(const Points& points, std::int64_t steps) {
 // dy, where we multiplied. take() adds up what was broadcast, and add() is our +=. Last, release() gives back
 // what the rules saved. The program prints each node as the loop comes to it.
 //
-// What to remember. A tape has each operation's value, inputs and rules. Read from the back, each line hands
+// What to remember. A tape has each operation's inputs and rules. Read from the back, each line hands
 // its gradient on, and what was used many times adds up. To train is to step against the gradient.
 //
 // Exercises: lessons/practise 1 (backward from any line; two more operations; how long a step; your engine).

@@ -41,7 +41,7 @@ Mechanism nearness_by_ops() {
   return {.name = "by ops", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
             const Attention attention{[](const Tensor& query, const Tensor& key) {
               const Tensor apart = unsqueeze(query, -2) - unsqueeze(key, -3);
-              return 0.0 - sum(apart * apart, {-1});
+              return -sum(apart * apart, {-1});
             }};
             return attention(q, k, v).context;
           }};
@@ -87,7 +87,7 @@ void show_levels(const kit::Options& options, kit::Report& report) {
                  {"4 · 512 · 16 numbers, as the queries", "4 · 512 · 512 · 16, a vector for each pair",
                   "4 · 512 · 512, a number for each pair"});
   const Tensor q = tensor({1, 0}, DType::f64), keys = tensor({{1, 1}, {3, 0}}, DType::f64);
-  const Tensor apart = q - keys, near = 0.0 - sum(apart * apart, {-1}),
+  const Tensor apart = q - keys, near = -sum(apart * apart, {-1}),
                product = 2.0 * squeeze(matmul(keys, unsqueeze(q, 1)), 1) - sum(keys * keys, {-1});
   kit::check_pencil(report, "one query, two keys",
                     {{near.at({0}), -1}, {near.at({1}), -4}, {product.at({0}), 0}, {product.at({1}), -3}});

@@ -1,4 +1,6 @@
-// Normalisers: how scores become weights. To add one: a function of this form.
+// Normalisers: how scores become weights. To add one: a function of this form, declared here and defined in
+// normalise.cpp; and a row in tests/nn/attention/normalise_test.cpp, which tests its formula, gradient and mask.
+// Any but softmax takes the plain ops in place of tiles. One with parameters of its own is a Score's business.
 #pragma once
 
 #include <functional>

@@ -104,7 +104,7 @@ class KeyPart {
  private:
   void copy_keys(Size key, Size keys) {
     bool memory[kKeyTile];
-    const bool* live = live_keys_of(x_.mask, b_, h_ * x_.share, x_.share, key, keys, memory);
+    const bool* live = live_in_tile(x_.mask, b_, h_ * x_.share, x_.share, key, keys, memory);
     const T *k = x_.key.at(b_, h_) + key * x_.key.row, *v = x_.value.at(b_, h_) + key * x_.value.row;
     copy_rows(k, x_.key.row, keys, x_.width, T(1), live, key_);
     transpose_rows<T>({key_.data, width_}, keys, x_.width, key_transposed_.data);

@@ -134,7 +134,7 @@ class Chunk {
   void copy_keys(Size key, Size keys) {
     bool memory[kKeyTile];
     const Size shared = h_ / x_.share;
-    const bool* live = live_keys_of(x_.mask, b_, shared * x_.share, x_.share, key, keys, memory);
+    const bool* live = live_in_tile(x_.mask, b_, shared * x_.share, x_.share, key, keys, memory);
     copy_rows(x_.key.at(b_, shared) + key * x_.key.row, x_.key.row, keys, x_.width, T(1), live,
               {keys_, width_});
     transpose_rows<T>({keys_, width_}, keys, x_.width, transposed_);

@@ -258,7 +258,7 @@ void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
 
 /// Whether the heads [first, first + count) of batch b see each of the `keys` keys from first_key on; null:
 /// they see all.
-inline const bool* live_keys_of(const TileMask* mask, Size b, Size first, Size count, Size first_key,
+inline const bool* live_in_tile(const TileMask* mask, Size b, Size first, Size count, Size first_key,
                                 Size keys, bool* to) {
   if (mask == nullptr || mask->live_keys == nullptr) return nullptr;
   std::fill_n(to, keys, false);

@@ -1,4 +1,4 @@
-// A lesson's command line, and the one place where its end becomes an exit code.
+// A lesson's command line, and the only place that turns its outcome into an exit code.
 #pragma once
 
 #include <cstdint>
