@@ -16,42 +16,26 @@ function(tapestry_macros result)
   set(${result} "${macros}" PARENT_SCOPE)
 endfunction()
 
+# Each processor's file sets TAPESTRY_ARCH_NAME, level (x86 alone) and flags.
 tapestry_macros(macros)
-if(NOT macros MATCHES "__x86_64__" OR macros MATCHES "__ILP32__")
-  message(FATAL_ERROR "Tapestry runs on 64-bit x86 processors only, and ${CMAKE_CXX_COMPILER} builds for "
-                      "${CMAKE_SYSTEM_PROCESSOR}.")
-endif()
-
-tapestry_macros(macros -march=${TAPESTRY_ARCH})
-if(NOT macros)
-  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} does not know TAPESTRY_ARCH=${TAPESTRY_ARCH}: use native, x86-64-v2, "
-                      "x86-64-v3, x86-64-v4 or a name that its -march= takes.")
-endif()
-if(macros MATCHES "__AVX512F__" AND macros MATCHES "__AVX512BW__" AND macros MATCHES "__AVX512CD__"
-   AND macros MATCHES "__AVX512DQ__" AND macros MATCHES "__AVX512VL__")
-  set(level 4)
-elseif(macros MATCHES "__AVX2__" AND macros MATCHES "__FMA__" AND macros MATCHES "__BMI2__")
-  set(level 3)
-elseif(macros MATCHES "__SSE4_2__" AND macros MATCHES "__POPCNT__")
-  set(level 2)
+set(level 0)
+if(macros MATCHES "__x86_64__" AND NOT macros MATCHES "__ILP32__")
+  include(.house/processor/x86.cmake)
+elseif(macros MATCHES "__aarch64__" AND NOT macros MATCHES "__ILP32__")
+  include(.house/processor/arm64.cmake)
+elseif(macros MATCHES "__wasm32__")
+  include(.house/processor/wasm.cmake)
 else()
-  set(level 1)
-endif()
-
-# native becomes the level found here, so that what is exported means the same on every machine.
-set(TAPESTRY_ARCH_NAME ${TAPESTRY_ARCH})
-set(tune "")
-if(TAPESTRY_ARCH STREQUAL "native")
-  set(TAPESTRY_ARCH_NAME x86-64-v${level})
-  if(level EQUAL 1)
-    set(TAPESTRY_ARCH_NAME x86-64)
-  endif()
-  set(tune $<BUILD_INTERFACE:-mtune=native>)
+  message(FATAL_ERROR "Tapestry runs on 64-bit x86 and ARM processors and as WebAssembly, and ${CMAKE_CXX_COMPILER} "
+                      "builds for ${CMAKE_SYSTEM_PROCESSOR}.")
 endif()
 string(MAKE_C_IDENTIFIER ${TAPESTRY_ARCH_NAME} tag)
+if(TAPESTRY_PORTABLE_SIMD)
+  string(APPEND tag _portable)  # the two kinds of registers do not link with each other
+endif()
 
 # Kernels are templates that are also compiled in the user's files: all of these are exported with the target.
-set(TAPESTRY_FLAGS -march=${TAPESTRY_ARCH_NAME} ${tune} -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+set(TAPESTRY_FLAGS ${flags} -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 # Without a build type CMake asks for no optimisation at all, and the user's scores and lambdas would run at a tenth
 # of their speed.
 list(APPEND TAPESTRY_FLAGS $<$<CONFIG:>:-O3>)
@@ -63,6 +47,12 @@ if(level EQUAL 4)
 endif()
 set(TAPESTRY_DEFINITIONS TAPESTRY_SIMD_TAG=${tag} TAPESTRY_SIMD_LEVEL=${level}
                          TAPESTRY_ARCH_NAME="${TAPESTRY_ARCH_NAME}")
+# Where registers come from: core/simd/lanes.hpp.
+set(TAPESTRY_REGISTERS xsimd)
+if(TAPESTRY_PORTABLE_SIMD)
+  set(TAPESTRY_REGISTERS "")
+  list(APPEND TAPESTRY_DEFINITIONS TAPESTRY_PORTABLE_SIMD=1)
+endif()
 message(STATUS "Tapestry: ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}, "
                "instruction set ${TAPESTRY_ARCH_NAME} (TAPESTRY_ARCH=${TAPESTRY_ARCH})")
 

@@ -35,7 +35,9 @@ endmacro()
 
 find_package(Threads REQUIRED)
 tapestry_package(fmt fmt::fmt libfmt-dev https://github.com/fmtlib/fmt.git 9.1.0)
-tapestry_package(xsimd xsimd libxsimd-dev https://github.com/xtensor-stack/xsimd.git 8.1.0)
+if(TAPESTRY_REGISTERS)
+  tapestry_package(xsimd xsimd libxsimd-dev https://github.com/xtensor-stack/xsimd.git 8.1.0)
+endif()
 tapestry_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev
                  https://github.com/nlohmann/json.git v3.11.2)
 include(${CMAKE_CURRENT_LIST_DIR}/utf8proc.cmake)

@@ -1,7 +1,17 @@
-// The one door to xsimd: a register of lanes, its loads and stores, and the one place where tails are handled.
+// A register of lanes, its loads and stores, and the one place where tails are handled.
 //
 // A Lanes<T> is one register of the instruction set that the build chose. Everything above it is written with
-// these few functions, so no other file includes xsimd, and its versions 8 to 14 differ only here.
+// these few functions and with those of core/simd/across_lanes.hpp, so no other file knows where registers come
+// from. That is a backend, one of two:
+//
+//     registers/with_xsimd.hpp   the library xsimd: x86
+//     registers/portable.hpp     the compiler's vector types: everything else, and x86 when asked for
+//                                (CMake: TAPESTRY_PORTABLE_SIMD)
+//
+// A backend gives, in the namespace `registers`, the class batch<T> with its size, its member `data` that an asm
+// statement can name, load_unaligned, store_unaligned, the operators + - * / & | ^ << >> < <= > >= ==, and
+// batch_bool_type with & | !; the functions fma, min, max, select, abs, sqrt, floor, trunc, sin, cos, any and
+// all; and internal::native_sum. Its / and sqrt round correctly.
 //
 // min, max: where a lane of either argument is NaN, the second argument's lane is the result (x86's rule), so
 // min(limit, x) keeps a NaN in x. max_nan and min_nan keep a NaN from either side.
@@ -14,30 +24,25 @@
 #include <type_traits>
 #include <utility>
 
-// GCC 12 warns about the deliberately undefined registers in its own AVX-512 headers.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <xsimd/xsimd.hpp>
-#pragma GCC diagnostic pop
-#else
-#include <xsimd/xsimd.hpp>
-#endif
-
 #include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
+
+#ifdef TAPESTRY_PORTABLE_SIMD  // arch.hpp says so where it has to be
+#include "core/simd/registers/portable.hpp"
+#else
+#include "core/simd/registers/with_xsimd.hpp"
+#endif
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 /// How many values of type T one register holds.
 template <class T>
-inline constexpr Size kLanes = static_cast<Size>(xsimd::batch<T>::size);
+inline constexpr Size kLanes = static_cast<Size>(registers::batch<T>::size);
 
 /// One truth value per lane of a Lanes<T>.
 template <class T>
 struct LanesBool {
-  using Native = typename xsimd::batch<T>::batch_bool_type;
+  using Native = typename registers::batch<T>::batch_bool_type;
   Native native;
 
   friend LanesBool operator&(LanesBool a, LanesBool b) { return {Native(a.native & b.native)}; }
@@ -49,7 +54,7 @@ struct LanesBool {
 /// equal lanes.
 template <class T>
 struct Lanes {
-  using Native = xsimd::batch<T>;
+  using Native = registers::batch<T>;
   using value_type = T;
   Native native;
 
@@ -94,43 +99,9 @@ namespace internal {
 template <class T>
 using Same = std::type_identity_t<Lanes<T>>;
 
-// Unqualified calls that only argument-dependent look-up can answer: xsimd renamed hadd to reduce_add.
-template <class Native>
-auto native_sum(const Native& x) {
-  if constexpr (requires { reduce_add(x); })
-    return reduce_add(x);
-  else
-    return hadd(x);
-}
-
 /// A number for each lane, as wide as a T, so that comparing it makes a mask of T's lanes.
 template <class T>
 using LaneIndex = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-
-/// The compiler's own vector type, whose lanes may be shuffled and picked without xsimd.
-template <class T>
-struct RawVector {
-  typedef T Type __attribute__((vector_size(static_cast<std::size_t>(kLanes<T>) * sizeof(T))));
-};
-
-/// The lanes in the order i ^ kStep: blocks of kStep lanes change places with their neighbours.
-template <Size kStep, class T, Size... kLane>
-inline Lanes<T> swap_blocks(Lanes<T> a, std::integer_sequence<Size, kLane...>) {
-  const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
-  return Lanes<T>(std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLane ^ kStep)...)));
-}
-
-template <class T, Size... kLane>
-inline Lanes<T> reverse(Lanes<T> a, std::integer_sequence<Size, kLane...>) {
-  const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
-  return Lanes<T>(
-      std::bit_cast<xsimd::batch<T>>(__builtin_shufflevector(raw, raw, (kLanes<T> - 1 - kLane)...)));
-}
-
-template <class T, Size... kLane>
-inline Lanes<T> iota(std::integer_sequence<Size, kLane...>) {
-  return Lanes<T>(std::bit_cast<xsimd::batch<T>>(typename RawVector<T>::Type{static_cast<T>(kLane)...}));
-}
 
 }  // namespace internal
 
@@ -139,7 +110,7 @@ inline Lanes<T> iota(std::integer_sequence<Size, kLane...>) {
 /// The kLanes<T> values at `from`, of any alignment.
 template <class T>
 inline Lanes<T> load(const T* from) {
-  return Lanes<T>(xsimd::batch<T>::load_unaligned(from));
+  return Lanes<T>(registers::batch<T>::load_unaligned(from));
 }
 template <class T>
 inline void store(T* to, Lanes<T> value) {
@@ -176,7 +147,13 @@ inline Lanes<T> broadcast(T value) {
 /// it, to save an instruction, and so load the same vector many times.
 template <class T>
 inline void keep_in_register(Lanes<T>& x) {
+#if defined(__x86_64__)
   asm("" : "+v"(x.native.data));
+#elif defined(__aarch64__)
+  asm("" : "+w"(x.native.data));
+#else
+  static_cast<void>(x);  // WebAssembly has no registers to name
+#endif
 }
 /// Asks for the cache line of `at`, which will be read or written soon. A hint: `at` may point anywhere.
 inline void prefetch(const void* at) { __builtin_prefetch(at); }
@@ -186,15 +163,15 @@ inline void prefetch(const void* at) { __builtin_prefetch(at); }
 /// a·b + c, rounded once where the processor can.
 template <class T>
 inline Lanes<T> fma(Lanes<T> a, internal::Same<T> b, internal::Same<T> c) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::fma(a.native, b.native, c.native)));
+  return Lanes<T>(registers::batch<T>(registers::fma(a.native, b.native, c.native)));
 }
 template <class T>
 inline Lanes<T> min(Lanes<T> a, internal::Same<T> b) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::min(a.native, b.native)));
+  return Lanes<T>(registers::batch<T>(registers::min(a.native, b.native)));
 }
 template <class T>
 inline Lanes<T> max(Lanes<T> a, internal::Same<T> b) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::max(a.native, b.native)));
+  return Lanes<T>(registers::batch<T>(registers::max(a.native, b.native)));
 }
 /// A plain number first.
 template <class Number, class T>
@@ -205,7 +182,7 @@ requires std::is_arithmetic_v<Number>
 inline Lanes<T> max(Number a, Lanes<T> b) { return max(Lanes<T>(a), b); }
 template <class T>
 inline Lanes<T> select(LanesBool<T> condition, internal::Same<T> yes, internal::Same<T> no) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::select(condition.native, yes.native, no.native)));
+  return Lanes<T>(registers::batch<T>(registers::select(condition.native, yes.native, no.native)));
 }
 template <class T>
 inline LanesBool<T> is_nan(Lanes<T> a) {
@@ -221,30 +198,30 @@ inline Lanes<T> max_nan(Lanes<T> a, internal::Same<T> b) {
 }
 template <class T>
 inline Lanes<T> abs(Lanes<T> a) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::abs(a.native)));
+  return Lanes<T>(registers::batch<T>(registers::abs(a.native)));
 }
 template <class T>
 inline Lanes<T> sqrt(Lanes<T> a) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::sqrt(a.native)));
+  return Lanes<T>(registers::batch<T>(registers::sqrt(a.native)));
 }
 /// The largest whole number that is not above a.
 template <class T>
 inline Lanes<T> floor(Lanes<T> a) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::floor(a.native)));
+  return Lanes<T>(registers::batch<T>(registers::floor(a.native)));
 }
 /// a without its fraction.
 template <class T>
 inline Lanes<T> trunc(Lanes<T> a) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::trunc(a.native)));
+  return Lanes<T>(registers::batch<T>(registers::trunc(a.native)));
 }
 /// Angles are in radians.
 template <class T>
 inline Lanes<T> sin(Lanes<T> a) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::sin(a.native)));
+  return Lanes<T>(registers::batch<T>(registers::sin(a.native)));
 }
 template <class T>
 inline Lanes<T> cos(Lanes<T> a) {
-  return Lanes<T>(xsimd::batch<T>(xsimd::cos(a.native)));
+  return Lanes<T>(registers::batch<T>(registers::cos(a.native)));
 }
 
 /// The integer of T's width.
@@ -254,11 +231,11 @@ using IntOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 /// The lanes' bits as integers, and back.
 template <class T>
 inline Lanes<IntOf<T>> to_bits(Lanes<T> a) {
-  return Lanes<IntOf<T>>(std::bit_cast<xsimd::batch<IntOf<T>>>(a.native));
+  return Lanes<IntOf<T>>(std::bit_cast<registers::batch<IntOf<T>>>(a.native));
 }
 template <class T>
 inline Lanes<T> from_bits(Lanes<IntOf<T>> a) {
-  return Lanes<T>(std::bit_cast<xsimd::batch<T>>(a.native));
+  return Lanes<T>(std::bit_cast<registers::batch<T>>(a.native));
 }
 /// −|a|.
 template <class T>
@@ -271,60 +248,13 @@ inline Lanes<T> copysign(Lanes<T> magnitude, internal::Same<T> sign) {
   const Lanes<T> sign_bit(T(-0.0));
   return abs(magnitude) | (sign & sign_bit);
 }
-
-// ---- across lanes ----
-
-namespace internal {
-
-template <Size kStep, class T>
-inline T fold_max(Lanes<T> a) {
-  if constexpr (kStep == 0) {
-    return lane(a, 0);
-  } else {
-    return fold_max<kStep / 2>(
-        max_nan(a, swap_blocks<kStep>(a, std::make_integer_sequence<Size, kLanes<T>>{})));
-  }
-}
-
-}  // namespace internal
-
-/// 0, 1, 2, …
-template <class T>
-inline Lanes<T> iota() {
-  return internal::iota<T>(std::make_integer_sequence<Size, kLanes<T>>{});
-}
-/// The last lane first.
-template <class T>
-inline Lanes<T> reverse(Lanes<T> a) {
-  return internal::reverse(a, std::make_integer_sequence<Size, kLanes<T>>{});
-}
-/// One of the lanes.
-template <class T>
-inline T lane(Lanes<T> a, int index) {
-  return std::bit_cast<typename internal::RawVector<T>::Type>(a.native)[index];
-}
-/// The sum of the lanes in a fixed order.
-template <class T>
-inline T reduce_add(Lanes<T> a) {
-  return internal::native_sum(a.native);
-}
-/// The largest lane; NaN where one is.
-template <class T>
-inline T reduce_max(Lanes<T> a) {
-  return internal::fold_max<kLanes<T> / 2>(a);
-}
-/// The smallest lane; NaN where one is.
-template <class T>
-inline T reduce_min(Lanes<T> a) {
-  return -reduce_max(-a);
-}
 template <class T>
 inline bool any(LanesBool<T> a) {
-  return xsimd::any(a.native);
+  return registers::any(a.native);
 }
 template <class T>
 inline bool all(LanesBool<T> a) {
-  return xsimd::all(a.native);
+  return registers::all(a.native);
 }
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

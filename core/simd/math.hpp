@@ -2,7 +2,7 @@
 //
 // The largest errors, measured by tests/core/simd/math_test.cpp with AVX2 + FMA, in units in the last place
 // (float; double): exp, log 1; 1. log1p 1.2; 1.1. tanh 4.4 (4.9 without FMA); 2.3. sigmoid 2; 1.8.
-// softplus 1.8; 1.8. sin, cos (xsimd's, near 0 and far from it) 1.5; 1.5. Infinities, NaN, signed zeros and
+// softplus 1.8; 1.8. sin, cos (the backend's, near 0 and far from it) 1.5; 1.5. Infinities, NaN, signed zeros and
 // denormals come out as the mathematics says, unless a function's comment says otherwise.
 //
 // exp writes x = n·ln 2 + r, |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), sums a polynomial for e^r − 1
@@ -143,10 +143,11 @@ inline Lanes<T> log(Lanes<T> x) {
   const Bits bits(std::bit_cast<typename Bits::Native>(normal.native));
   const Bits biased = (bits + Bits(C::kHalfStep)) >> E::kMantissaBits;
   const Bits one(std::bit_cast<typename Bits::Native>(Lanes<T>(T(1)).native));
-  const Lanes<T> m(std::bit_cast<xsimd::batch<T>>(((bits + one) - (biased << E::kMantissaBits)).native));
+  const Lanes<T> m(
+      std::bit_cast<typename Lanes<T>::Native>(((bits + one) - (biased << E::kMantissaBits)).native));
   // The exponent as a number: put its bits under the mantissa of 2^(mantissa bits).
   const Bits integer(std::bit_cast<typename Bits::Native>(Lanes<T>(C::kInteger).native));
-  const Lanes<T> raised(std::bit_cast<xsimd::batch<T>>((biased | integer).native));
+  const Lanes<T> raised(std::bit_cast<typename Lanes<T>::Native>((biased | integer).native));
   const Lanes<T> k = raised - C::kInteger - select(small, C::kBias + C::kScaleDown, C::kBias);
 
   const Lanes<T> f = m - T(1);

@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "core/simd/lanes.hpp"  // brings xsimd
+#include "core/simd/lanes.hpp"
 #include "core/simd/runtime/memory.hpp"
 
 namespace tapestry::lesson04 {
 
-using Vector = xsimd::batch<float>;                       // a register of floats
+using Vector = simd::registers::batch<float>;             // a register of floats
 constexpr Size kLanes = static_cast<Size>(Vector::size);  // how many they are
 
 /// kLanes floats that are neighbours in memory.
@@ -17,7 +17,7 @@ inline void store(float* to, Vector x) { x.store_unaligned(to); }
 
 /// a·b + c, of one number or of a whole register.
 inline float multiply_add(float a, float b, float c) { return a * b + c; }
-inline Vector multiply_add(Vector a, Vector b, Vector c) { return xsimd::fma(a, b, c); }
+inline Vector multiply_add(Vector a, Vector b, Vector c) { return simd::registers::fma(a, b, c); }
 
 inline float first_lane(float x) { return x; }
 inline float first_lane(Vector x) {
@@ -36,7 +36,15 @@ template <int n, class Body>
 
 /// Says that x is changed here, by an instruction that is not there: so x has to be in a register. Without it
 /// a compiler may load the same vector again for each multiply-add that uses it, to save an instruction.
-inline void keep(Vector& x) { asm("" : "+v"(x.data)); }
+inline void keep(Vector& x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x.data));
+#elif defined(__aarch64__)
+  asm("" : "+w"(x.data));
+#else
+  static_cast<void>(x);
+#endif
+}
 
 /// What goes in was computed, what comes out is unknown: a volatile is read and written as it stands.
 inline volatile float seen, half = 0.5F;

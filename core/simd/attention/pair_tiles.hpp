@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/attention.hpp"
 #include "core/simd/attention/dual.hpp"
 #include "core/simd/attention/score_tiles.hpp"

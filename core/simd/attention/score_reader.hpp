@@ -14,6 +14,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/attention.hpp"
 #include "core/simd/attention/dual.hpp"
 #include "core/simd/runtime/arch.hpp"

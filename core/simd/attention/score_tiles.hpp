@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/attention.hpp"
 #include "core/simd/attention/dual.hpp"
 #include "core/simd/attention/score_reader.hpp"

@@ -1,5 +1,6 @@
 // Stops a program on a processor that lacks the instruction set of this build, before anything else can use
-// it.
+// it. Only x86 has sets that may be missing: NEON is part of every 64-bit ARM, and an engine refuses a WebAssembly
+// module with instructions that it does not know.
 #include "core/simd/runtime/arch.hpp"
 
 #include <unistd.h>
@@ -7,7 +8,11 @@
 #include <cstddef>
 
 #ifndef TAPESTRY_ARCH_NAME
-#if defined(__AVX512BW__)
+#if defined(__wasm__)
+#define TAPESTRY_ARCH_NAME "wasm-simd128"
+#elif defined(__aarch64__)
+#define TAPESTRY_ARCH_NAME "armv8-a"
+#elif defined(__AVX512BW__)
 #define TAPESTRY_ARCH_NAME "x86-64-v4"
 #elif defined(__AVX2__)
 #define TAPESTRY_ARCH_NAME "x86-64-v3"
@@ -18,6 +23,7 @@
 #endif
 #endif
 
+#ifdef __x86_64__
 namespace {
 
 /// True when the processor and the system offer every set that the compiler was told to use
@@ -95,5 +101,6 @@ __attribute__((constructor(101), target("arch=x86-64"))) void check_processor() 
 }
 
 }  // namespace
+#endif
 
 const char* tapestry::simd::arch_name() { return TAPESTRY_ARCH_NAME; }

@@ -5,12 +5,17 @@
 // users; a lone compile gets a tag from the compiler's own macros.
 #pragma once
 
-#ifndef __x86_64__
-#error "Tapestry runs on x86-64 only: its kernels are compiled for SSE, AVX2 or AVX-512."
+#if !defined(__x86_64__) && !defined(__aarch64__) && !defined(__wasm_simd128__)
+#error "Tapestry runs on x86-64, on 64-bit ARM and as WebAssembly with SIMD128 (-msimd128)."
+#endif
+#if !defined(__x86_64__) && !defined(TAPESTRY_PORTABLE_SIMD)
+#define TAPESTRY_PORTABLE_SIMD 1  // xsimd 8.1 divides wrongly on NEON, and has no WebAssembly
 #endif
 
 #ifndef TAPESTRY_SIMD_TAG
-#if defined(__AVX512BW__)
+#if defined(TAPESTRY_PORTABLE_SIMD)
+#define TAPESTRY_SIMD_TAG portable
+#elif defined(__AVX512BW__)
 #define TAPESTRY_SIMD_TAG v4_x86
 #elif defined(__AVX2__)
 #define TAPESTRY_SIMD_TAG v3_x86

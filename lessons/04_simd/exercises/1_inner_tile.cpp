@@ -11,12 +11,12 @@
 #include "core/simd/lanes.hpp"
 #include "lessons/grader/answer.hpp"
 
-using Vector = xsimd::batch<float>;
+using Vector = simd::registers::batch<float>;
 constexpr Size kLanes = static_cast<Size>(Vector::size);  // floats in a register
 
 inline Vector load(const float* from) { return Vector::load_unaligned(from); }
 inline void store(float* to, Vector x) { x.store_unaligned(to); }
-inline Vector multiply_add(Vector x, Vector y, Vector z) { return xsimd::fma(x, y, z); }
+inline Vector multiply_add(Vector x, Vector y, Vector z) { return simd::registers::fma(x, y, z); }
 
 void add_tile(const float* a, const float* b, float* c, Size depth, Size stride) {
   //[ about fifteen lines

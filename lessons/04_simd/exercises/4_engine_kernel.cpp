@@ -15,13 +15,13 @@
 
 namespace engine {
 
-using Vector = xsimd::batch<double>;
+using Vector = simd::registers::batch<double>;
 constexpr int kLanes = static_cast<int>(Vector::size),
               kWide = 2 * kLanes;  // doubles in a register, in a row of a tile
 
 inline Vector load(const double* from) { return Vector::load_unaligned(from); }
 inline void store(double* to, Vector x) { x.store_unaligned(to); }
-inline Vector multiply_add(Vector x, Vector y, Vector z) { return xsimd::fma(x, y, z); }  // x y + z
+inline Vector multiply_add(Vector x, Vector y, Vector z) { return simd::registers::fma(x, y, z); }  // x y + z
 
 /// Adds to 6 rows of c, kWide numbers each. A row of a has k numbers, a row of c begins m numbers after the one before,
 /// and the panel holds kWide numbers for each of the k values of l.

@@ -1,7 +1,7 @@
 # Instruction counts of small cases, which no neighbour on the machine can change: speed does not rot unnoticed.
 # A limit is 1.15 times what GCC 12 gave. Other instruction sets, compilers and build types count otherwise.
 if(NOT (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TAPESTRY_SANITIZE
-        AND "TAPESTRY_SIMD_LEVEL=3" IN_LIST TAPESTRY_DEFINITIONS))
+        AND "TAPESTRY_SIMD_LEVEL=3" IN_LIST TAPESTRY_DEFINITIONS AND NOT TAPESTRY_PORTABLE_SIMD))
   return()
 endif()
 set(limits

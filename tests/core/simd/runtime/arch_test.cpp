@@ -1,6 +1,8 @@
 // The check before main(): a processor that lacks any instruction set of this build is refused.
 #include "core/simd/runtime/arch.hpp"
 
+#ifdef __x86_64__
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -59,3 +61,16 @@ TEST_CASE("a processor that lacks one instruction set of the build is refused, w
 #endif
   CHECK(std::string(tapestry::simd::arch_name()).find("x86-64") == 0);
 }
+
+#else
+
+#include <string>
+
+#include "tests/catch.hpp"
+
+TEST_CASE("a build for another processor says which", "[arch]") {
+  const std::string name = tapestry::simd::arch_name();
+  CHECK((name == "armv8-a" || name == "wasm-simd128"));
+}
+
+#endif

@@ -1,0 +1,34 @@
+// Registers by the library xsimd, which knows each x86 instruction set: the usual backend (core/simd/lanes.hpp
+// says what a backend gives). Its versions 8 to 14 differ only here.
+#pragma once
+
+// GCC 12 warns about the deliberately undefined registers in its own AVX-512 headers.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <xsimd/xsimd.hpp>
+#pragma GCC diagnostic pop
+#else
+#include <xsimd/xsimd.hpp>
+#endif
+
+#include "core/simd/runtime/arch.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+namespace registers = xsimd;
+
+namespace internal {
+
+// Unqualified calls that only argument-dependent look-up can answer: xsimd renamed hadd to reduce_add.
+template <class Native>
+auto native_sum(const Native& x) {
+  if constexpr (requires { reduce_add(x); })
+    return reduce_add(x);
+  else
+    return hadd(x);
+}
+
+}  // namespace internal
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG
