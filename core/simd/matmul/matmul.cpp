@@ -190,7 +190,11 @@ class Product {
     for (Size j = 0; j < block.columns;) {
       const Size left = block.columns - j;
       Size vectors = widest;
-      while (vectors > 1 && vectors * kL > left + (vectors == 2 ? kL - 1 : 0)) vectors /= 2;
+      if constexpr (kTileVectors == 2) {
+        while (vectors > 1 && vectors * kL > left + (vectors == 2 ? kL - 1 : 0)) vectors /= 2;
+      } else {
+        vectors = std::min(widest, ceil_div(left, kL));  // halves of three would end within a panel
+      }
       const Size columns = std::min(left, vectors * kL);
       run_column(block, j, vectors, columns);
       j += columns;

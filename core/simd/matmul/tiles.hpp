@@ -19,13 +19,24 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// The height of a full register tile: 12 with 32 vector registers, 6 with 16.
+/// The height of a full register tile, its usual width in vectors, that of one row, and up to how many rows a tile is
+/// four vectors wide.
+#if defined(__wasm__)
+// Engines translate for 16 registers, keep one, and need one more for each product, as nothing is fused.
 template <class T>
+inline constexpr int kTileRows = 3;
+inline constexpr int kTileVectors = 3, kMaxTileVectors = 6, kThinRows = 2;
+#else
+// 12 rows with the 32 registers of AVX-512 and 10 with those of ARM, where GCC 12 loads factors ahead and spills
+// at 11; 6 with 16 registers.
+template <class T>
+#if defined(__aarch64__)
+inline constexpr int kTileRows = 10;
+#else
 inline constexpr int kTileRows = kLanes<T>* static_cast<Size>(sizeof(T)) == 64 ? 12 : 6;
-/// The usual width of a register tile, in vectors.
-inline constexpr int kTileVectors = 2;
-/// The widest tile, used for one row.
-inline constexpr int kMaxTileVectors = 8;
+#endif
+inline constexpr int kTileVectors = 2, kMaxTileVectors = 8, kThinRows = 3;
+#endif
 
 /// What a tile starts from when nothing is added to its product.
 template <class T>
@@ -114,7 +125,9 @@ class TileTable {
     return kFunctions[static_cast<std::size_t>(rows)][static_cast<std::size_t>(vectors)];
   }
   /// The widest tile for so many rows.
-  static constexpr Size widest(Size rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : kTileVectors; }
+  static constexpr Size widest(Size rows) {
+    return rows == 1 ? kMaxTileVectors : rows <= kThinRows ? 4 : kTileVectors;
+  }
 
  private:
   using Row = std::array<Function, kMaxTileVectors + 1>;

@@ -16,6 +16,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 
 #include "core/simd/runtime/memory.hpp"
@@ -183,6 +184,9 @@ struct Heap {
   }
 
   static char* map(Bytes bytes) {
+#ifdef __EMSCRIPTEN__  // its mmap gives no part of an area back
+    return static_cast<char*>(std::aligned_alloc(kHugePage, bytes));
+#else
     void* area = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) return nullptr;
@@ -191,8 +195,11 @@ struct Heap {
     char* start = static_cast<char*>(area) + before;
     if (before != 0) munmap(area, before);
     if (before != kHugePage) munmap(start + bytes, kHugePage - before);
+#ifdef MADV_HUGEPAGE  // Linux
     madvise(start, bytes, MADV_HUGEPAGE);
+#endif
     return start;
+#endif
   }
 };
 

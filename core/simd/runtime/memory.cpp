@@ -149,7 +149,7 @@ void cut_slab(Bytes index) {
 }
 
 [[gnu::noinline]] void* allocate_large(Bytes bytes) {
-  if (bytes > Bytes{1} << 46) throw std::bad_alloc();
+  if (bytes > Bytes{1} << (sizeof(Bytes) == 8 ? 46 : 31)) throw std::bad_alloc();
   const std::lock_guard lock(g_shared.mutex);
   return g_shared.heap.allocate(bytes);
 }

@@ -7,10 +7,6 @@
 // inside. A worker that comes late finds it closed and was never waited for.
 #include "core/simd/runtime/threads.hpp"
 
-#include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,7 +16,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -29,10 +24,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/simd/runtime/system.hpp"
+
 namespace tapestry::simd {
 namespace {
 
-using Word = std::uint32_t;
+using detail::Word, detail::sleep_on, detail::wake_all, detail::allowed_cpus;
 constexpr Word kInside = 0xffff, kGeneration = 0x3fff0000, kNextGeneration = 0x10000;
 constexpr Word kCallerSleeps = 0x40000000, kOpen = 0x80000000;
 constexpr auto kSpin = std::chrono::milliseconds(1);
@@ -44,28 +41,6 @@ struct InsideRegion {
   ~InsideRegion() { t_inside = outer; }
   bool outer;
 };
-
-void sleep_on(std::atomic<Word>& word, Word seen) {
-  syscall(SYS_futex, reinterpret_cast<Word*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
-}
-
-void wake_all(std::atomic<Word>& word) {
-  syscall(SYS_futex, reinterpret_cast<Word*>(&word), FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(),
-          nullptr, nullptr, 0);
-}
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(getpid(), sizeof set, &set) == 0) {
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-    }
-  }
-  if (cpus.empty()) cpus.push_back(0);
-  return cpus;
-}
 
 int threads_from_environment(std::size_t cpus) {
   const char* text = std::getenv("TAPESTRY_THREADS");
@@ -206,23 +181,20 @@ class Pool {
     while (may_spin() && std::chrono::steady_clock::now() - start < kSpin) {
       for (int i = 0; i < 64; ++i) {
         if (done()) return true;
-        __builtin_ia32_pause();
+        detail::pause();
       }
     }
     return false;
   }
 
   static void pin_worker(Worker& worker, int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(cpu), &set);
-    pthread_setaffinity_np(worker.thread.native_handle(), sizeof set, &set);  // a refusal costs only speed
+    detail::stay_on(worker.thread, cpu);
     worker.cpu = cpu;
   }
 
   /// The caller is not ours to pin. When the system has moved it onto a worker's core, that worker gives way.
   void make_room_for_caller() {
-    const int here = sched_getcpu();
+    const int here = detail::this_cpu();
     for (Worker& worker : workers_) {
       if (worker.cpu != here || here < 0) continue;
       for (int cpu : cpus_) {
