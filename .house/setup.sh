@@ -1,7 +1,9 @@
-# Sourced by lessons/run, tests/run and .ci/run, which set `program` first: packages, configuration, build.
+# Sourced by lessons/run, tests/run and .ci/run, which set `program` first: packages, configuration, build. What
+# lessons/run needs of it and of the system is there from bash 3.2 on, without GNU's own options: macOS.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
 export LC_ALL=C.UTF-8
+[ "$(uname)" != Darwin ] || export LC_ALL=en_US.UTF-8 # which has no such C
 { : <&0; } 2>/dev/null || exec </dev/null # whoever closed stdin gets an empty one
 
 packages_build="g++ cmake ninja-build libfmt-dev libxsimd-dev libcli11-dev nlohmann-json3-dev libutf8proc-dev"
@@ -10,7 +12,7 @@ packages_bench="catch2 libbenchmark-dev libopenblas0-openmp python3"
 packages_counts="valgrind"
 packages_clang="clang-14 libclang-rt-14-dev"
 packages_ci="$packages_clang clang-format-14 libbenchmark-dev $packages_counts python3 git"
-cores=$(nproc)
+cores=$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 
 say() { printf '%s\n' "$*"; }
 die() {
@@ -48,18 +50,34 @@ fit() {
   done
 }
 
-# One at a time: a second run waits until the first has built.
+# One at a time: a second run waits until the first has built. (Where there is no flock, ninja alone looks after that.)
 lock() {
   mkdir -p build && exec 9>build/.lock || die "cannot write to $root/build"
+  command -v flock >/dev/null || return 0
   flock -n 9 || { say "another run is building; waiting for it" && flock 9; }
 }
 unlock() { exec 9>&-; }
 
+# how_to_install: how other systems than Debian and its like get what it takes to build; prints nothing where that is
+# not known.
+how_to_install() {
+  if command -v dnf >/dev/null; then
+    echo "dnf install gcc-c++ cmake ninja-build fmt-devel xsimd-devel cli11-devel json-devel utf8proc-devel catch-devel"
+  elif command -v pacman >/dev/null; then
+    echo "pacman -S base-devel cmake ninja fmt xsimd cli11 nlohmann-json utf8proc catch2"
+  elif command -v brew >/dev/null; then
+    echo "brew install cmake ninja fmt xsimd cli11 nlohmann-json utf8proc catch2"
+  elif [ "$(uname)" = Darwin ]; then
+    echo "xcode-select --install, then Homebrew (brew.sh), and start again"
+  fi
+}
+
 # need package…: installs those that are missing, if this is a system with apt-get.
 need() {
-  local missing as_root=""
+  local missing as_root="" how
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    have_tools || die "no apt-get here: install what Debian calls $* and start again"
+    how=$(how_to_install)
+    have_tools || die "a compiler, CMake or Ninja is missing: ${how:-install what Debian calls $*} and start again"
     return 0
   fi
   missing=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
@@ -106,6 +124,7 @@ configure() {
   if ! cmake --preset "$preset" -B "$folder" "$@" >"$folder/configure.log" 2>&1; then
     rm -f "$folder/build.ninja"
     sed -n '/CMake Error/,$p' "$folder/configure.log" >&2
+    command -v apt-get >/dev/null || [ -z "$(how_to_install)" ] || say "on this system: $(how_to_install)" >&2
     die "CMake could not configure $folder (all of it: $folder/configure.log)"
   fi
   sed -n 's/^-- Tapestry: /  /p' "$folder/configure.log"

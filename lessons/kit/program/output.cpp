@@ -1,5 +1,6 @@
 // Standard output and standard error as a lesson has them: streams of our own, that drop what they cannot
-// write.
+// write. They are made by what the GNU libraries have. Elsewhere the usual streams stay: lines are not broken at a
+// terminal's width, and what cannot be written is told at the end.
 #include "lessons/kit/program/output.hpp"
 
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <ext/stdio_sync_filebuf.h>
 #include <iostream>
 #include <string_view>
 #include <system_error>
@@ -20,7 +20,30 @@
 #include "lessons/kit/program/terminal.hpp"
 #include "lessons/kit/program/wrap.hpp"
 
+#if defined(__GLIBC__) && defined(__GLIBCXX__)
+#include <ext/stdio_sync_filebuf.h>
+#define TAPESTRY_GNU_STREAMS 1
+#endif
+
 namespace tapestry::kit {
+
+/// Ignores the signals that writing can bring.
+class Output::Signals {
+ public:
+  Signals() : pipe_(std::signal(SIGPIPE, SIG_IGN)), size_(std::signal(SIGXFSZ, SIG_IGN)) {}
+  ~Signals() {
+    std::signal(SIGPIPE, pipe_);
+    std::signal(SIGXFSZ, size_);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+ private:
+  void (*pipe_)(int);
+  void (*size_)(int);
+};
+
+#ifdef TAPESTRY_GNU_STREAMS
 
 namespace {
 
@@ -119,22 +142,6 @@ class Output::Stream {
   int error_ = 0;
 };
 
-/// Ignores the signals that writing can bring.
-class Output::Signals {
- public:
-  Signals() : pipe_(std::signal(SIGPIPE, SIG_IGN)), size_(std::signal(SIGXFSZ, SIG_IGN)) {}
-  ~Signals() {
-    std::signal(SIGPIPE, pipe_);
-    std::signal(SIGXFSZ, size_);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
- private:
-  void (*pipe_)(int);
-  void (*size_)(int);
-};
-
 Output::Output() : signals_(std::make_unique<Signals>()) {
   fill(STDIN_FILENO);
   out_ = std::make_unique<Stream>(STDOUT_FILENO, stdout, std::cout);
@@ -149,5 +156,21 @@ std::optional<std::string> Output::lost() {
   if (error == 0) return std::nullopt;
   return std::generic_category().message(error);
 }
+
+#else
+
+class Output::Stream {};
+
+Output::Output() : signals_(std::make_unique<Signals>()) {}
+Output::~Output() = default;
+
+std::optional<std::string> Output::lost() {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return std::nullopt;
+  return std::generic_category().message(errno != 0 ? errno : EIO);
+}
+
+#endif
 
 }  // namespace tapestry::kit

@@ -1,14 +1,22 @@
 // What this process has needed of the machine's memory.
 #include "lessons/kit/program/peak_memory.hpp"
 
-#include <fstream>
 #include <limits>
+
+#if defined(__linux__)
+#include <fstream>
 #include <sstream>
 #include <string>
+#elif defined(__EMSCRIPTEN__)
+#include <emscripten/heap.h>
+#else
+#include <sys/resource.h>
+#endif
 
 namespace tapestry::kit {
 
 double peak_memory() {
+#if defined(__linux__)
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     std::istringstream words(line);
@@ -16,6 +24,13 @@ double peak_memory() {
     double kibibytes = 0;
     if (words >> name >> kibibytes && name == "VmHWM:") return kibibytes / 1024;
   }
+#elif defined(__EMSCRIPTEN__)
+  return static_cast<double>(emscripten_get_heap_size()) / (1 << 20);  // it never gives any back
+#else
+  struct rusage usage {};
+  constexpr double kUnit = 1 << 20;  // macOS counts bytes
+  if (getrusage(RUSAGE_SELF, &usage) == 0) return static_cast<double>(usage.ru_maxrss) / kUnit;
+#endif
   return std::numeric_limits<double>::quiet_NaN();
 }
 
