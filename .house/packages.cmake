@@ -47,7 +47,9 @@ if(NOT TARGET utf8proc::utf8proc AND TAPESTRY_FETCH)
   if(NOT TARGET utf8proc::utf8proc)
     set_target_properties(utf8proc PROPERTIES
       INTERFACE_INCLUDE_DIRECTORIES $<BUILD_INTERFACE:${utf8proc_SOURCE_DIR}>
-      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES $<BUILD_INTERFACE:${utf8proc_SOURCE_DIR}>)
+      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES $<BUILD_INTERFACE:${utf8proc_SOURCE_DIR}>
+      # It says UTF8PROC_STATIC, which means something on Windows only; precompiled headers would not be taken.
+      INTERFACE_COMPILE_DEFINITIONS "")
     add_library(utf8proc::utf8proc ALIAS utf8proc)
   endif()
 elseif(NOT TARGET utf8proc::utf8proc)

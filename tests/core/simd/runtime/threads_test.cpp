@@ -249,13 +249,18 @@ TEST_CASE("as many threads are made as were asked for, and go when fewer are", "
     return threads;
   };
   const Threads scope(1);
+  // The system lists a thread that has ended a moment longer. An emulator has threads of its own.
+  int others = count() - 1;
+  for (int wait = 0; wait < 20 && others > 0; ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    others = std::min(others, count() - 1);
+  }
   for (const int threads : {1, 2, 3, 6, 2, 1}) {
     CAPTURE(threads);
     set_thread_count(threads);
-    // The system lists a thread that has ended a moment longer.
-    for (int wait = 0; wait < 200 && count() != threads; ++wait)
+    for (int wait = 0; wait < 200 && count() != threads + others; ++wait)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    CHECK(count() == threads);
+    CHECK(count() == threads + others);
   }
 }
 
@@ -291,7 +296,7 @@ TEST_CASE("print the number of threads", "[.][threads_child]") {
   }
 }
 
-TEST_CASE("TAPESTRY_THREADS", "[threads]") {
+TEST_CASE("TAPESTRY_THREADS", "[threads][processes]") {
   const auto child = [](const char* value) {
     const pid_t pid = fork();
     if (pid == 0) {
