@@ -1,0 +1,146 @@
+// Patches, windows and convolutions, against loops over pixels.
+#include "nn/vision/windows.hpp"
+
+#include <string>
+#include <vector>
+
+#include "core/core.hpp"
+#include "tests/message_of.hpp"
+#include "tests/nn/check_gradients.hpp"
+#include "tests/nn/golden.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+using test::message_of;
+using testing::equal_bits;
+
+namespace {
+
+constexpr DType f64 = DType::f64;
+
+/// Windows of a batch (B, H, W, C), number by number.
+Tensor windows_by_loops(const Tensor& x, Size size, Size stride) {
+  const Size rows = (x.size(1) - size) / stride + 1, columns = (x.size(2) - size) / stride + 1;
+  std::vector<double> all;
+  for (Size b = 0; b < x.size(0); ++b)
+    for (Size r = 0; r < rows; ++r)
+      for (Size c = 0; c < columns; ++c)
+        for (Size i = 0; i < size; ++i)
+          for (Size j = 0; j < size; ++j)
+            for (Size k = 0; k < x.size(3); ++k) all.push_back(x.at({b, r * stride + i, c * stride + j, k}));
+  return tensor(all, {x.size(0), rows, columns, size * size * x.size(3)}, x.dtype());
+}
+
+/// A convolution with zeros around, for weights (out, row, column, in).
+Tensor convolved_by_loops(const Tensor& x, const Tensor& weight, const std::vector<double>& bias, Size size) {
+  const Size height = x.size(1), width = x.size(2), edge = size / 2;
+  std::vector<double> all;
+  for (Size b = 0; b < x.size(0); ++b)
+    for (Size r = 0; r < height; ++r)
+      for (Size c = 0; c < width; ++c)
+        for (Size out = 0; out < weight.size(0); ++out) {
+          double sum = bias[static_cast<std::size_t>(out)];
+          for (Size i = 0; i < size; ++i)
+            for (Size j = 0; j < size; ++j) {
+              const Size row = r + i - edge, column = c + j - edge;
+              if (row < 0 || column < 0 || row >= height || column >= width) continue;
+              for (Size k = 0; k < x.size(3); ++k)
+                sum += weight.at({out, i, j, k}) * x.at({b, row, column, k});
+            }
+          all.push_back(sum);
+        }
+  return tensor(all, {x.size(0), height, width, weight.size(0)}, x.dtype());
+}
+
+double apart(const Tensor& a, const Tensor& b) { return a.count() == 0 ? 0 : max(abs(a - b)).item(); }
+
+}  // namespace
+
+TEST_CASE("patches and windows hold the pixels that loops find", "[vision]") {
+  const Tensor x = random_normal({2, 6, 9, 3}, 1, f64);
+  CHECK(equal_bits(patches(x, 3), windows_by_loops(x, 3, 3)));
+  CHECK(equal_bits(patches(x, 1), x));
+  for (const Size size : {1, 2, 3, 6})
+    for (const Size stride : {1, 2, 3, 4, 7}) {
+      CAPTURE(size, stride);
+      CHECK(equal_bits(windows(x, size, stride), windows_by_loops(x, size, stride)));
+    }
+  // f32, one channel, and a picture as large as its window.
+  const Tensor grey = random_normal({1, 4, 4, 1}, 2);
+  CHECK(equal_bits(windows(grey, 4), windows_by_loops(grey, 4, 1)));
+  CHECK(equal_bits(patches(grey, 4), windows_by_loops(grey, 4, 4)));
+}
+
+TEST_CASE("a picture alone has the patches that it has in a batch", "[vision]") {
+  const Tensor x = random_normal({3, 4, 6, 2}, 3, f64), one = select(x, 0, 1);
+  CHECK(equal_bits(patches(one, 2), select(patches(x, 2), 0, 1)));
+  CHECK(equal_bits(windows(one, 3, 2), select(windows(x, 3, 2), 0, 1)));
+}
+
+TEST_CASE("pictures in another order in memory have the same patches", "[vision]") {
+  const Tensor channels_first = random_normal({2, 3, 4, 6}, 4, f64),
+               x = permute(channels_first, {0, 2, 3, 1});
+  CHECK(equal_bits(patches(x, 2), windows_by_loops(x, 2, 2)));
+  CHECK(equal_bits(windows(x, 3, 1), windows_by_loops(x, 3, 1)));
+}
+
+TEST_CASE("no pictures, and pictures without channels, have no numbers in their patches", "[vision]") {
+  CHECK(to_string(patches(zeros({0, 4, 4, 3}), 2).shape()) == "(0,2,2,12)");
+  CHECK(to_string(windows(zeros({0, 4, 4, 3}), 3).shape()) == "(0,2,2,27)");
+  CHECK(to_string(windows(zeros({2, 4, 4, 0}), 3).shape()) == "(2,2,2,0)");
+}
+
+TEST_CASE("a pixel in several windows gets the sum of their gradients", "[vision]") {
+  const GradcheckInputs x = {random_normal({2, 5, 4, 2}, 5, f64)};
+  CHECK_GRADIENTS([](const Tensor& p) { return windows(p, 3, 1); }, x);
+  CHECK_GRADIENTS([](const Tensor& p) { return windows(p, 2, 2); }, x);
+  CHECK_GRADIENTS([](const Tensor& p) { return patches(p, 2); }, {random_normal({2, 4, 6, 2}, 6, f64)});
+  // How many windows each pixel of a line of five lies in: 1, 2, 3, 2, 1, both ways.
+  const Tensor line = variable(zeros({5, 5, 1}, f64));
+  Tape tape;
+  tape.backward(sum(windows(line, 3)));
+  CHECK(select(squeeze(line.grad(), 2), 0, 2).to_vector() == std::vector<double>{3, 6, 9, 6, 3});
+}
+
+TEST_CASE("a convolution is what loops say, edges included", "[vision]") {
+  for (const Size size : {1, 3, 5}) {
+    CAPTURE(size);
+    Convolution layer(2, 3, size);
+    layer.initialise(7, f64);
+    layer.load_state(
+        {{"weight", random_normal({3, size * size * 2}, 8, f64)}, {"bias", random_normal({3}, 9, f64)}});
+    const Tensor x = random_normal({2, 4, 3, 2}, 10, f64),
+                 weight = reshape(layer.linear.weight, {3, size, size, 2});
+    CHECK(apart(layer(x), convolved_by_loops(x, weight, layer.linear.bias.to_vector(), size)) < 1e-12);
+    CHECK_GRADIENTS([&](const Tensor& p) { return layer(p); }, {x}, layer.parameters());
+  }
+  Convolution plain(2, 3, 3, Bias::no);
+  plain.initialise(1);
+  CHECK(plain.parameters().size() == 1);
+  CHECK(to_string(plain(zeros({0, 4, 4, 2})).shape()) == "(0,4,4,3)");
+}
+
+TEST_CASE("what is no picture, or does not fit, is refused in a sentence", "[vision]") {
+  CHECK_THAT(message_of([] { patches(zeros({4, 4}), 2); }), ContainsSubstring("no picture (H, W, C)"));
+  CHECK_THAT(message_of([] {
+               windows(zeros({1, 1, 4, 4, 1}), 2);
+             }),
+             ContainsSubstring("no picture (H, W, C)"));
+  CHECK_THAT(message_of([] { patches(zeros({4, 6, 1}), 4); }), ContainsSubstring("no multiple of 4"));
+  CHECK_THAT(message_of([] { patches(zeros({6, 4, 1}), 4); }), ContainsSubstring("no multiple of 4"));
+  CHECK_THAT(message_of([] { patches(zeros({4, 4, 1}), 0); }), ContainsSubstring("1 or more"));
+  CHECK_THAT(message_of([] { windows(zeros({4, 4, 1}), 2, 0); }), ContainsSubstring("1 or more"));
+  CHECK_THAT(message_of([] {
+               windows(zeros({4, 4, 1}), 5);
+             }),
+             ContainsSubstring("smaller than a window of 5"));
+  CHECK_THAT(message_of([] {
+               windows(zeros({5, 4, 1}), 5);
+             }),
+             ContainsSubstring("smaller than a window of 5"));
+  CHECK_THAT(message_of([] { Convolution(1, 1, 4); }), ContainsSubstring("no middle"));
+  Convolution layer(2, 3, 3);
+  layer.initialise(1);
+  CHECK_THAT(message_of([&] { layer(zeros({1, 4, 4, 3})); }), ContainsSubstring("is not (B, H, W, 2)"));
+  CHECK_THAT(message_of([&] { layer(zeros({4, 4, 2})); }), ContainsSubstring("is not (B, H, W, 2)"));
+}
