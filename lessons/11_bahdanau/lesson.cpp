@@ -1,6 +1,6 @@
 // 11 bahdanau: look back while you write
 //
-// 15 minutes to read, 20 seconds to run. Needs lesson 10 (encoder and decoder, teacher forcing, exact match),
+// 20 minutes to read, 20 seconds to run. Needs lesson 10 (encoder and decoder, teacher forcing, exact match),
 // the GRU of lesson 09, and queries, keys, values and masks of 06 and 07. Afterwards you can build one step
 // of the first translator with attention, train it, and read its alignments with care.
 //

@@ -1,6 +1,6 @@
 // 15 translate: it works on real language
 //
-// 15 minutes to read, two minutes to run. Needs lessons 10 (free decoding) and 11 (the translator that looks
+// 20 minutes to read, two minutes to run. Needs lessons 10 (free decoding) and 11 (the translator that looks
 // back). Afterwards you can search with a beam, count BLEU, copy words that no dictionary has, and train a
 // translator on a small grammar, or with --data on 29,000 real pairs (lessons/real_text.md).
 //
