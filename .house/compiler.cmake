@@ -40,6 +40,9 @@ set(TAPESTRY_FLAGS ${flags} -fno-math-errno -fno-trapping-math -ffp-contract=fas
 # Without a build type CMake asks for no optimisation at all, and the user's scores and lambdas would run at a tenth
 # of their speed.
 list(APPEND TAPESTRY_FLAGS $<$<CONFIG:>:-O3>)
+if(EMSCRIPTEN OR APPLE)  # their standard library is libc++
+  list(APPEND TAPESTRY_FLAGS "$<BUILD_INTERFACE:SHELL:-include ${PROJECT_SOURCE_DIR}/.house/standard_library.hpp>")
+endif()
 if(level EQUAL 4)
   # Compilers prefer halves of registers for some processors. Kernels load whole ones, and a load that two stores
   # filled waits for both to reach the cache.
@@ -65,6 +68,10 @@ endif()
 # -O3 is for core/, where the time of a training run goes; what only calls it compiles in less.
 set(TAPESTRY_CALLER_FLAGS $<$<CONFIG:Release>:-O2>)
 set(TAPESTRY_TEST_FLAGS $<$<CONFIG:Release>:-Og>)
+if(EMSCRIPTEN)  # a page waits for every byte; and Emscripten 3.1.6 knows no -Og
+  set(TAPESTRY_CALLER_FLAGS $<$<CONFIG:Release>:-Os>)
+  set(TAPESTRY_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
+endif()
 
 # tapestry_precompile(target PRIVATE headers… | target REUSE_FROM other): headers that most of its files include,
 # read once. Each file includes what it needs all the same; a build with TAPESTRY_PRECOMPILE=OFF tells.
@@ -76,6 +83,9 @@ endfunction()
 
 # Warnings of our own targets; never exported.
 set(TAPESTRY_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${TAPESTRY_WERROR}>:-Werror>)
+if(EMSCRIPTEN)  # pointers have 32 bits there, and all of our sizes 64
+  list(APPEND TAPESTRY_WARNINGS -Wno-shorten-64-to-32 -Wno-sign-conversion)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlaps and overflows in std::string that are not there (bug 105651), more of them where a header was
   # precompiled.

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <utility>
 
+#include "lessons/kit/program/page.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::kit {
@@ -90,6 +91,10 @@ void Progress::step(double loss, double count) {
   count_ += count;
   loss_sum_ = kForget * loss_sum_ + (1 - kForget) * loss;
   loss_weight_ = kForget * loss_weight_ + (1 - kForget);
+  if (kOnPage && (clock_() - drawn_at_ >= kRedrawSeconds || done_ == total_)) {
+    drawn_at_ = clock_();
+    tell_progress(static_cast<double>(done_), static_cast<double>(total_), this->loss(), speed(), unit_);
+  }
   if (terminal_.interactive) {
     const double now = clock_();
     if (now - drawn_at_ < kRedrawSeconds) return;

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lessons/kit/program/page.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::kit {
@@ -52,6 +53,7 @@ void Report::line(std::string_view what, std::string_view rest, std::string_view
 void Report::note(std::string_view line) { out_ << "  " << line << '\n' << std::flush; }
 
 void Report::figure(std::string_view what, double value, std::string_view unit) {
+  tell_figure(what, value, unit, "", "");
   line(what, with_unit(fmt::format("{:.4g}", value), unit), "", kGrey);
 }
 
@@ -68,6 +70,10 @@ bool Report::judge(std::string_view what, std::string_view shown, bool met) {
 
 bool Report::target(std::string_view what, double value, std::string_view sign, double target,
                     std::string_view unit, bool met) {
+  tell_figure(what, value, unit, fmt::format("{} {}", sign, with_unit(fmt::format("{:g}", target), unit)),
+              judge_ == Judge::no ? "not judged"
+              : met               ? "ok"
+                                  : "MISSED");
   return judge(what,
                fmt::format("{} (target {} {})", with_unit(number_beside(value, target), unit), sign,
                            with_unit(fmt::format("{:g}", target), unit)),
@@ -77,6 +83,11 @@ bool Report::target(std::string_view what, double value, std::string_view sign, 
 bool Report::quoted(std::string_view what, double value, double text_says, double tolerance,
                     std::string_view unit) {
   const bool met = std::abs(value - text_says) <= tolerance * std::abs(text_says);
+  tell_figure(what, value, unit,
+              fmt::format("{} ±{:g} %", with_unit(fmt::format("{:.4g}", text_says), unit), 100 * tolerance),
+              judge_ == Judge::no ? "not judged"
+              : met               ? "ok"
+                                  : "MISSED");
   return judge(what,
                fmt::format("{} (the text says {}, ±{:g} %)", with_unit(fmt::format("{:.4g}", value), unit),
                            with_unit(fmt::format("{:g}", text_says), unit), 100 * tolerance),

@@ -96,13 +96,23 @@ double worst_absolute(const F& f, const G& reference, double low, double high) {
 
 #define UNARY(name) [](auto lanes) { return name(lanes); }
 
+/// What the reference may err by: up to a unit of double where long double is no wider, and where musl has the C
+/// library, whose functions of long double are those of double.
+template <class T>
+constexpr double kReferenceError =
+#ifdef __EMSCRIPTEN__
+    sizeof(T) == 8 ? 1 : 0;
+#else
+    std::numeric_limits<T>::digits == std::numeric_limits<long double>::digits ? 1 : 0;
+#endif
+
 TEMPLATE_TEST_CASE("math: errors in ulp", "[simd][math]", float, double) {
   using T = TestType;
   const bool single = sizeof(T) == 4;
   const double end = single ? 90 : 712, normal = single ? -87 : -708;  // e^normal is a normal number
   const auto check = [](const char* name, double error, double bound) {
     INFO(name << " error " << error << " ulp");
-    CHECK(error <= bound);
+    CHECK(error <= bound + kReferenceError<T>);
   };
   const auto exp_l = [](long double x) { return std::exp(x); };
   check("exp", worst<T>(UNARY(exp), exp_l, single ? -105 : -750, end), 1.2);

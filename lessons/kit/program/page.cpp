@@ -1,0 +1,47 @@
+#include "lessons/kit/program/page.hpp"
+
+#ifdef __EMSCRIPTEN__
+#include <emscripten.h>
+
+#include <string>
+
+// The module's functions of these names, where it was given some.
+EM_JS(void, tapestry_page_progress, (double done, double total, double loss, double speed, const char* unit),
+      {
+        if (Module['onProgress']) Module['onProgress']({done, total, loss, speed, unit : UTF8ToString(unit)});
+      })
+EM_JS(void, tapestry_page_figure,
+      (const char* what, double value, const char* unit, const char* target, const char* verdict), {
+        if (Module['onFigure'])
+          Module['onFigure']({
+            what : UTF8ToString(what),
+            value,
+            unit : UTF8ToString(unit),
+            target : UTF8ToString(target),
+            verdict : UTF8ToString(verdict)
+          });
+      })
+#endif
+
+namespace tapestry::kit {
+
+#ifdef __EMSCRIPTEN__
+
+void tell_progress(double done, double total, double loss, double speed, std::string_view unit) {
+  tapestry_page_progress(done, total, loss, speed, std::string(unit).c_str());
+}
+
+void tell_figure(std::string_view what, double value, std::string_view unit, std::string_view target,
+                 std::string_view verdict) {
+  tapestry_page_figure(std::string(what).c_str(), value, std::string(unit).c_str(),
+                       std::string(target).c_str(), std::string(verdict).c_str());
+}
+
+#else
+
+void tell_progress(double, double, double, double, std::string_view) {}
+void tell_figure(std::string_view, double, std::string_view, std::string_view, std::string_view) {}
+
+#endif
+
+}  // namespace tapestry::kit

@@ -1,0 +1,41 @@
+// runLesson({script, options, onMessage}): a lesson in a worker, its messages to you, its exit code as a promise.
+//
+//     const lesson = runLesson({script: 'lessons/05_pooling/lesson.js', options: {steps: 300},
+//                               onMessage: (message) => { … }});
+//     lesson.stop();              // at any time: the worker ends, the promise gives null
+//     await lesson.code;          // 0 when all targets were met
+//
+// Messages are those of worker.js, which stands beside this file; `script` is seen from the page, in Node an
+// absolute path.
+
+const inNode = typeof process === 'object' && typeof window === 'undefined' && typeof self === 'undefined';
+const worker_threads = inNode ? await import('node:worker_threads') : null;
+
+export function runLesson({script, options = {}, onMessage = () => {}}) {
+  const file = new URL('worker.js', import.meta.url);
+  const worker = inNode ? new worker_threads.Worker(file) : new Worker(file);
+  let settle;
+  const code = new Promise((resolve, reject) => { settle = {resolve, reject}; });
+  const receive = (message) => {
+    onMessage(message);
+    if (message.type === 'end') settle.resolve(message.code);
+    if (message.type === 'failure') settle.reject(new Error(message.message));
+    if (message.type === 'end' || message.type === 'failure') worker.terminate();
+  };
+  const fail = (error) => settle.reject(error instanceof Error ? error : new Error(error.message));
+  if (inNode) {
+    worker.on('message', receive);
+    worker.on('error', fail);
+  } else {
+    worker.onmessage = (event) => receive(event.data);
+    worker.onerror = fail;
+  }
+  worker.postMessage({script: inNode ? script : new URL(script, location.href).href, options});
+  return {
+    code,
+    stop() {
+      worker.terminate();
+      settle.resolve(null);
+    },
+  };
+}
