@@ -159,7 +159,7 @@ void Sweep::release(std::size_t index) {
 
 namespace {
 
-/// Has the leaves' gradients ready to be added to, without a change of their values: whatever may fail does so here.
+/// Makes the leaves' gradients ready to be added to; their values stay. Whatever may fail does so here.
 void prepare_sums(const detail::Records& records) {
   for (std::size_t i = 0; i < records.leaf_slots.size(); ++i) {
     const Tensor& gradient = records.leaf_slots[i];

@@ -9,8 +9,8 @@
 //
 // A rule gets dy, the gradient of the loss with respect to the result, and may ask for the result as its
 // second argument. What a lambda captures is what is saved. op() drops the rules of arguments that need no
-// gradient (a joint rule computes all, and what nobody needs is dropped later); backward undoes broadcasting. Rules that are written with ops can be differentiated again; kernels
-// work on detach()ed tensors, which no op records.
+// gradient (a joint rule computes all, and what nobody needs goes); backward undoes broadcasting. Rules that are
+// written with ops can be differentiated again; kernels work on detach()ed tensors, which no op records.
 //
 //     wrt(x, rule)                one argument
 //     wrt(x, rule, add)           … with a short cut that adds to a gradient that is there already

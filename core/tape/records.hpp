@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 /// tells tapes apart.
 inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
 
-/// From a node to one argument that gets a gradient, or that a joint rule serves with those that do. (Its constructor keeps vectors from setting the
-/// memory to 0 first.)
+/// From a node to one argument that gets a gradient, or that a joint rule serves with those that do.
+/// (Its constructor keeps vectors from setting the memory to 0 first.)
 struct Edge {
   Edge(std::size_t span_in, DType dtype_in, const Dims& shape_in)
       : span(static_cast<std::uint16_t>(span_in)), dtype(dtype_in), shape(shape_in) {}

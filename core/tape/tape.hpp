@@ -99,8 +99,8 @@ class Tape {
   std::uint64_t serial_ = 0;
 };
 
-/// While one lives, every value, every gradient and every sum of gradients on this thread is checked; the first op that makes a NaN
-/// throws, with its inputs and the line that called it.
+/// While one lives, every value, every gradient and every sum of gradients on this thread is checked; the
+/// first op that makes a NaN throws, with its inputs and the line that called it.
 class AnomalyMode {
  public:
   AnomalyMode();
