@@ -29,6 +29,9 @@ Mask window_and_lengths(const ValidLengths& lengths, Size time, Size window) {
 // wrong: The future is open: nothing says j ≤ i. A model that is trained so reads the answer in its input.
 // - const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j <= i && j > i - window; });
 // + const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j > i - window; });
+// wrong: The window reaches to both sides of the query. The tokens after it are the future: nothing says j ≤ i.
+// - const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j <= i && j > i - window; });
+// + const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j < i + window && j > i - window; });
 // wrong: The window looks ahead: query and key are exchanged. i is the query, a row, and j the key, a column.
 // - const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j <= i && j > i - window; });
 // + const Mask near = Mask::from(time, time, [&](Size j, Size i) { return j <= i && j > i - window; });
@@ -40,6 +43,9 @@ Mask window_and_lengths(const ValidLengths& lengths, Size time, Size window) {
 //   are lucky, and with as many heads as texts each head masks by the length of another text.
 // - return lengths.mask(time).unsqueeze(1) & near;
 // + return lengths.mask(time) & near;
+// wrong: You hide rows, the queries: padding has to be hidden as a key, in the columns.
+// - return lengths.mask(time).unsqueeze(1) & near;
+// + return lengths.mask(time).unsqueeze(-1) & near;
 // wrong: The window is forgotten: a query sees all real tokens up to itself.
 // - const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j <= i && j > i - window; });
 // + const Mask near = Mask::from(time, time, [&](Size i, Size j) { return j <= i; });
@@ -68,16 +74,16 @@ Mask by_loops(const std::vector<Size>& lengths, Size time, Size window) {
 }  // namespace
 
 void judge(Judge& judge) {
+  const std::string kMask = "the mask (a row is a query's, ■ may attend)";
   judge.claim("lets two texts of 4 and 2 tokens see two tokens each", [&] {
     judge.example("lengths 4 and 2, filled up to T = 4, a window of 2");
-    judge.same(window_and_lengths({4, 2}, 4, 2), by_loops({4, 2}, 4, 2), "the mask");
+    judge.same(window_and_lengths({4, 2}, 4, 2), by_loops({4, 2}, 4, 2), kMask);
   });
   judge.claim("does so for any lengths and windows, and for texts of nothing", [&] {
     judge.each_size({{"texts", 1, 4}, {"T", 1, 6}, {"window", 1, 7}}, [&](const Sizes& n) {
       std::vector<Size> lengths;
       for (Size b = 0; b < n[0]; ++b) lengths.push_back(judge.random().between(0, n[1]));
-      judge.same(window_and_lengths(ValidLengths(lengths), n[1], n[2]), by_loops(lengths, n[1], n[2]),
-                 "the mask");
+      judge.same(window_and_lengths(ValidLengths(lengths), n[1], n[2]), by_loops(lengths, n[1], n[2]), kMask);
     });
   });
 }

@@ -13,7 +13,7 @@ Tensor softmax_with_mask(const Tensor& scores, const Mask& mask) {
   //: return softmax(where(mask, scores, lowest), -1);
   const Tensor lowest = scalar(-1e30, scores.dtype()), zero = scalar(0, scores.dtype());
   const Tensor weights = softmax(where(mask, scores, lowest), -1);  // finite: 1/Tk each in an empty row
-  return where(mask, weights, zero);                                // and that is taken away here
+  return where(mask, weights, zero);  // here that is taken away, as would be the NaN that −∞ leaves
   //]
 }
 

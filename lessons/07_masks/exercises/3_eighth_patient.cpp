@@ -41,6 +41,9 @@ bool nobody_reads_the_future(const Attend& attend, const Tensor& q, const Tensor
 //   so may their results.
 // - const Tensor moved = slice(after - before, 0, 0, i + 1);
 // + const Tensor moved = after - before;
+// wrong: You compare the row of a token that you changed yourself, number i or i + 1: its own result may move.
+// - return concat({slice(x, 0, 0, i + 1), 1 - 2 * slice(x, 0, i + 1, last + 1)}, 0);
+// + return i == 0 ? 1 - 2 * x : concat({slice(x, 0, 0, i), 1 - 2 * slice(x, 0, i, last + 1)}, 0);
 // wrong: You leave the keys as they are. An attention whose softmax runs over all keys, and is masked
 //   afterwards, reads no value of the future, but its weights tell what the keys there are.
 // - const Tensor after = attend(other(q), other(k), other(v));
@@ -71,6 +74,14 @@ bool nobody_reads_the_future(const Attend& attend, const Tensor& q, const Tensor
 //   allow 1e-9.
 // - if (max(abs(moved)).item() > 1e-9) return false;
 // + if (max(abs(moved)).item() > 0) return false;
+// wrong: You change signs only, and what is read may be a square or a length: it is the same for v and −v.
+//   Change sizes, too.
+// - return concat({slice(x, 0, 0, i + 1), 1 - 2 * slice(x, 0, i + 1, last + 1)}, 0);
+// + return concat({slice(x, 0, 0, i + 1), -slice(x, 0, i + 1, last + 1)}, 0);
+// wrong: You put NaN into the future. A comparison with NaN is always false, so `> 1e-9` never says yes:
+//   take numbers.
+// - return concat({slice(x, 0, 0, i + 1), 1 - 2 * slice(x, 0, i + 1, last + 1)}, 0);
+// + return concat({slice(x, 0, 0, i + 1), std::nan("") * slice(x, 0, i + 1, last + 1)}, 0);
 // wrong: You look at the first feature only. A head may leak while the one beside it is sound, and then some
 //   features change and others don't.
 // - if (max(abs(moved)).item() > 1e-9) return false;
@@ -121,6 +132,18 @@ Tensor over_queries(const Tensor& q, const Tensor& k, const Tensor& v) {
 Tensor faint(const Tensor& q, const Tensor& k, const Tensor& v) {
   return reads_back(q, k, v) + 1e-6 * mean_of_all(q, k, v);
 }
+/// A hundredth of the sum of the squares of all queries (0), keys (1) or values (2).
+Attend adds_squares(int of) {
+  return [of](const Tensor& q, const Tensor& k, const Tensor& v) {
+    const Tensor& x = of == 0 ? q : of == 1 ? k : v;
+    return reads_back(q, k, v) + 0.01 * sum(x * x);
+  };
+}
+/// Sound with numbers: all ones. A NaN makes it zeros, so that only a check that puts one in refuses it.
+Tensor notices_nan(const Tensor&, const Tensor&, const Tensor& v) {
+  const Tensor one = scalar(1, DType::f64), total = sum(v * v, {0}, Keep::yes);
+  return expand(where(less(-one, total), one, one - one), v.shape());
+}
 /// The plain mean, times a factor of its own in each feature.
 Attend by_feature(double first, double second) {
   return [first, second](const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -151,9 +174,11 @@ void judge(Judge& judge) {
   };
   judge.claim("lets sound attentions pass", [&] {
     const auto passes = [&](const Attend& attend, const std::string& what) {
-      const bool right = says(attend);  // if not, three more tell one mistake from another
+      const bool right = says(attend);  // if not, four more tell one mistake from another
       std::vector<double> others;
-      if (!right) others = {says(adds_before) + 0.0, says(adds_after, 2) + 0.0, says(mean_of_all) + 0.0};
+      if (!right)
+        for (const bool one : {says(adds_before), says(adds_up), says(adds_after, 2), says(mean_of_all)})
+          others.push_back(one);
       judge.that(right, what + ", and your check says that it reads the future", others);
     };
     passes(reads_back, "attention with a causal mask is sound");
@@ -170,7 +195,8 @@ void judge(Judge& judge) {
     judge.that(plus == minus,
                "here the first token reads something of the last one, and your check notices either what is "
                "added or what is subtracted, not both");
-    judge.that(!plus, "here the first token reads something of the last one" + unseen);
+    judge.that(!plus, "here the first token reads something of the last one" + unseen,
+               {says(notices_nan) + 0.0});
   });
   judge.claim("catches an attention without a mask, and one with a transposed mask", [&] {
     catches(masked([](Size, Size) { return true; }), "here every token sees all");
@@ -203,6 +229,11 @@ void judge(Judge& judge) {
   });
   judge.claim("catches a faint leak",
               [&] { catches(faint, "here a millionth of the mean of all values is added"); });
+  judge.claim("catches what depends on sizes and not on signs", [&] {
+    catches(adds_squares(2), "here a hundredth of the sum of the squares of all values is added");
+    catches(adds_squares(1), "here a hundredth of the sum of the squares of all keys is added");
+    catches(adds_squares(0), "here a hundredth of the sum of the squares of all queries is added");
+  });
   judge.claim("lets a text of one token pass, which has no future", [&] {
     judge.example("T = 1");
     judge.that(says(reads_back, 1), "here is one token alone, and your check says that it reads the future");
