@@ -28,8 +28,9 @@ Tensor from_the_others(const Tensor& x, const Tensor& y, double sigma) {
 // hint: others = Mask::from(n, n, [](Size i, Size j) { return ____; }), and true means "may attend".
 // hint: masked_softmax(scores, others) takes the place of softmax(scores, -1); the rest is as without a mask.
 //
-// wrong: Each point still sees itself, at distance 0: its score is 0, the highest there is, for e⁰ = 1. With a
-//   small σ it repeats its own value, and its error is learned by heart.
+// wrong: Each point still sees itself, at distance 0: its score is 0, the highest there is, so its weight is
+//   larger than that of any point elsewhere. With a small σ it repeats its own value, and its error is
+//   learned by heart.
 // - const Tensor weights = masked_softmax(scores, others);
 // + const Tensor weights = softmax(scores, -1);
 // wrong: The mask is inverted: a point sees itself and nobody else. True means "may attend".

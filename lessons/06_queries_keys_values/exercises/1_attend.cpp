@@ -29,7 +29,7 @@ Tensor attend_by_hand(const Tensor& query, const Tensor& key, const Tensor& valu
 // wrong: You divide by √Tk, the number of keys. The scale comes from d, the number of products that a score sums.
 // - const double root = std::sqrt(static_cast<double>(query.size(-1)));
 // + const double root = std::sqrt(static_cast<double>(key.size(0)));
-// wrong: You divide by d and not by its root: the variance of q · k is d, so its deviation is √d.
+// wrong: You divide by d and not by its root: the variance of q · k is d, so its deviation is √d (lesson 08).
 // - const double root = std::sqrt(static_cast<double>(query.size(-1)));
 // + const double root = static_cast<double>(query.size(-1));
 // wrong: Softmax runs over the queries: each column of weights sums to 1 instead of each row. A query spreads its

@@ -23,7 +23,7 @@ double divisor_of_scores(double d, double m_q, double v_q, double m_k, double v_
 //   times this.
 // hint: Divided by c, a variance is divided by c². So the divisor is std::sqrt(d * (… - …)).
 //
-// wrong: That is √d, as if all variances were 1: with queries of variance 4 the scores still have variance 4.
+// wrong: That is √d, as if all variances were 1 and all means 0.
 // - return std::sqrt(d * (squares - mean * mean));
 // + return std::sqrt(d);
 // wrong: That is the variance of q · k. Divided by c, a variance falls by c²: divide by its root.

@@ -10,7 +10,7 @@
 #include "lessons/grader/answer.hpp"
 
 double median_size(const Tensor& scores) {
-  //[ about eight lines; by the definition, or by the lesson's formula for ‖J‖
+  //[ about eight lines; by the definition, or by the lesson's formula, whose sums rounding can bring below 0
   //: return not_written_yet();
   const Tensor weights = softmax(scores, -1);                                      // (n, keys)
   const Tensor column = unsqueeze(weights, -1), row = unsqueeze(weights, -2);      // α_i and α_j
@@ -27,8 +27,8 @@ double median_size(const Tensor& scores) {
 // hint: The lesson's way needs no J: ‖J‖² = Σ α² − 2 Σ α³ + (Σ α²)², and rounding can bring it below 0. Then
 //   sort, and take the one at n / 2.
 //
-// wrong: That is the mean. A few rows in which two keys are close by chance keep it up, while nearly all
-//   others are deaf.
+// wrong: That is the mean, which a few rows far from the others pull up or down. The median is ‖J‖ of the row
+//   in the middle.
 // - return sizes[sizes.size() / 2];
 // + return std::accumulate(sizes.begin(), sizes.end(), 0.0) / static_cast<double>(sizes.size());
 // wrong: You took the middle without sorting first: that is just some row.
