@@ -1,0 +1,82 @@
+// 31.2 erase_and_add: the gradient of a write
+// derive, 20 minutes
+//
+// A head at w (N) writes: M'_n = M_n ⊙ (1 − w_n e) + w_n a, with M (N, W), e and a (W). Given G (N, W), the loss's
+// gradient with respect to M', return those with respect to M, w, e and a, without the tape. Number by number
+//
+//     M'_ni = M_ni (1 − w_n e_i) + w_n a_i
+#include "lessons/grader/answer.hpp"
+
+struct WriteGradients {
+  Tensor memory, w, erase, add;  // (N, W), (N), (W), (W)
+};
+
+WriteGradients erase_and_add(const Tensor& memory, const Tensor& w, const Tensor& erase, const Tensor& add,
+                             const Tensor& g) {
+  const Tensor at = unsqueeze(w, 1);  // (N, 1)
+  //[ four derivatives of M'_ni, each times G_ni, summed over what it does not have
+  //: static_cast<void>(at), static_cast<void>(memory), static_cast<void>(erase), static_cast<void>(add);
+  //: static_cast<void>(g);
+  //: return {not_written_yet(), not_written_yet(), not_written_yet(), not_written_yet()};
+  return {g * (1 - at * erase),                  // what was not erased
+          sum(g * (add - memory * erase), {1}),  // a slot's weight acts on all its numbers
+          -sum(g * memory * at, {0}),            // e_i acts in all slots
+          sum(g * at, {0})};
+  //]
+}
+
+// hint: Which of M'_11, M'_12, M'_21 … does w_1 stand in? And which e_1?
+// hint: ∂M'_ni/∂w_n = a_i − M_ni e_i. ∂M'_ni/∂e_i = −M_ni ___. Each is multiplied by G_ni and summed.
+// hint: {g * (1 − at * erase), sum(g * (____), {1}), −sum(g * memory * at, {0}), sum(g * at, {0})}
+//
+// wrong: What was erased no longer reaches the loss: the memory's gradient is G times what was kept.
+// - return {g * (1 - at * erase),
+// + return {g * 1.0,
+// wrong: A larger weight also erases more: −M ⊙ e is missing in its gradient.
+// - sum(g * (add - memory * erase), {1}),
+// + sum(g * expand(add, memory.shape()), {1}),
+// wrong: Erasing takes away: the sign of its gradient is minus.
+// - -sum(g * memory * at, {0}),
+// + sum(g * memory * at, {0}),
+// wrong: The gradient of e is that of what is multiplied with it, M and w; you have left out w.
+// - -sum(g * memory * at, {0}),
+// + -sum(g * memory, {0}),
+// wrong: What is added is added w_n times: the gradient of a has the weights in it.
+// - sum(g * at, {0})};
+// + sum(g, {0})};
+// wrong: The sign of what erasing does to the weight's gradient is minus: M' = M − w e M + w a.
+// - sum(g * (add - memory * erase), {1}),
+// + sum(g * (add + memory * erase), {1}),
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+
+namespace {
+
+void compare(Judge& judge, Size slots, Size width) {
+  const auto leaf = [](const Tensor& x) { return variable(x.detach()); };
+  const Tensor memory = leaf(judge.normal({slots, width})), w = leaf(judge.uniform({slots}, 0.1, 0.9)),
+               erase = leaf(judge.uniform({width}, 0.1, 0.9)), add = leaf(judge.normal({width})),
+               g = judge.normal({slots, width});
+  const WriteGradients came = erase_and_add(memory.detach(), w.detach(), erase.detach(), add.detach(), g);
+  Tape tape;
+  const Tensor at = unsqueeze(w, 1);
+  const std::vector<Tensor> expected =
+      tape.gradients(sum((memory * (1 - at * erase) + at * add) * g), {memory, w, erase, add});
+  judge.same(came.add, expected[3], "the gradient of what is added");
+  judge.same(came.memory, expected[0], "the gradient of the memory");
+  judge.same(came.erase, expected[2], "the gradient of what is erased");
+  judge.same(came.w, expected[1], "the gradient of the head's weights");
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  judge.claim("gives all four of two slots", [&] {
+    judge.example("two slots of three numbers");
+    compare(judge, 2, 3);
+  });
+  judge.claim("gives those of the tape, for any sizes", [&] {
+    judge.each_size({{"slots", 1, 5}, {"width", 1, 4}}, [&](const Sizes& n) { compare(judge, n[0], n[1]); });
+  });
+}

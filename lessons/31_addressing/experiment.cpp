@@ -1,0 +1,207 @@
+#include "lessons/31_addressing/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/loss.hpp"
+
+namespace tapestry::lesson31 {
+namespace {
+
+constexpr Size kBatch = 32;
+constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
+
+struct Task {
+  const char* name;
+  Strings (*draw)(kit::Random random, Size rows, Size length);
+  Size shortest, longest;  // of what is trained
+};
+constexpr Task kCopy{"copy", draw_copy, 1, 10}, kGoOn{"go on", draw_go_on, kShortest, 10},
+    kMarked{"marked", draw_marked, 40, 40};
+
+struct Plan {
+  const char* name;
+  ReaderOptions reader;
+  double rate;
+};
+
+struct Trained {
+  std::unique_ptr<Reader> reader;
+  Right right;
+};
+
+std::pair<double, double> measure(const Reader& reader, const Task& task, Size length,
+                                  const kit::Options& options) {
+  const kit::Random random(options.seed, kTestStreams + static_cast<std::uint64_t>(length));
+  const Strings strings = task.draw(random, options.smoke ? 5 : 500, length);
+  const Indices said = argmax(reader(strings));
+  return {kit::percent_equal(said, strings.answers), kit::percent_rows_equal(said, strings.answers)};
+}
+
+Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
+  auto reader = std::make_unique<Reader>(plan.reader);
+  reader->initialise(options.seed);
+  Size step = 0;
+  kit::train(*reader,
+             {.name = fmt::format("{}: {}", task.name, plan.name),
+              .steps = options.steps,
+              .rate = plan.rate,
+              .batch = kBatch,
+              .seed = options.seed},
+             [&](kit::Random random) {
+               // They grow over the first half of the steps: a rule is seen in short strings, before the controller
+               // has got used to guessing.
+               const Size grown = task.shortest + 1 + 2 * task.longest * ++step / options.steps;
+               const Size length = random.between(task.shortest, std::min(grown, task.longest));
+               const Strings strings = task.draw(random, kBatch, length);
+               return cross_entropy((*reader)(strings), strings.answers);
+             });
+  Right right;
+  std::tie(right.letters, right.strings) = measure(*reader, task, task.longest, options);
+  std::tie(right.letters_twice, right.strings_twice) = measure(*reader, task, 2 * task.longest, options);
+  fmt::print("  {:<24}{:>9}{:>12.1f} %{:>10.1f} %{:>12.1f} %{:>10.1f} %\n", plan.name,
+             kit::weights_of(*reader), right.letters, right.strings, right.letters_twice,
+             right.strings_twice);
+  return {std::move(reader), right};
+}
+
+void print_head(const Task& task) {
+  fmt::print("  {:<24}{:>9}{:>14}{:>12}{:>14}{:>12}\n", task.name, "weights",
+             fmt::format("{}: letters", task.longest), "strings",
+             fmt::format("{}: letters", 2 * task.longest), "strings");
+}
+
+/// Where a head of the machine stands while it reads one string: slots that are used, by step.
+void draw_head(const Reader& reader, const Task& task, Size length, Size head, const std::string& title,
+               const std::string& file, const kit::Options& options) {
+  const Strings strings = task.draw(kit::Random(options.seed, 7), 1, length);
+  const Tensor heads = (*reader.machine)(reader.words(strings)).heads;  // (1, T, 2, N)
+  const std::string alphabet = "abcdefghijklmnopqrstuvwxyz012345";
+  const auto letters = strings.letters.to_vector(), marks = strings.marks.to_vector();
+  kit::Heatmap map{title, {}, {}, {}};
+  for (std::size_t t = 0; t < letters.size(); ++t) {
+    std::string name = marks[t] == kEnd ? "|" : ".";
+    if (letters[t] > 0) name = alphabet[static_cast<std::size_t>(letters[t] - 1)];
+    map.columns.push_back(name + (marks[t] == kFrom ? "?" : ""));
+  }
+  const Size shown = std::min<Size>(length + 3, heads.size(3));
+  for (Size n = 0; n < shown; ++n) {
+    map.rows.push_back(fmt::format("{}", n));
+    for (Size t = 0; t < heads.size(1); ++t) map.values.push_back(heads.at({0, t, head, n}));
+  }
+  map.column_axis = "what comes in (| end, . say)", map.row_axis = "slot";
+  kit::show(map, options.out / file);
+}
+
+Plan plan_of(const char* name, NeuralTuringMachineOptions machine, HeadMoves moves) {
+  machine.moves = moves;
+  return {name, {Kind::machine, machine}, 0.01};
+}
+
+}  // namespace
+
+Tensor row(const std::vector<double>& x) { return tensor(x, {1, static_cast<Size>(x.size())}, DType::f64); }
+
+double walked(double sharpness) {
+  Tensor w = pad(row({1}), 1, 0, 31);
+  for (int step = 0; step < 20; ++step)
+    w = sharpen_weights(shift_weights(w, row({0, 0.1, 0.9})), row({sharpness}));
+  return w.at({0, 20});
+}
+
+void check_row(kit::Report& report, const char* name, const Tensor& row, const std::vector<double>& written) {
+  const std::vector<double> computed = row.to_vector();
+  std::vector<kit::Written> figures;
+  for (std::size_t i = 0; i < written.size(); ++i) figures.push_back({computed.at(i), written[i]});
+  kit::check_pencil(report, name, figures);
+}
+
+void check_machine(Tensor (*by_hand)(const Tensor& x, const NeuralTuringMachine& machine), std::uint64_t seed,
+                   kit::Report& report) {
+  NeuralTuringMachine machine(
+      {.in = 2, .hidden = 3, .slots = 5, .width = 3, .readers_start = HeadStart::undecided});
+  machine.initialise(seed, DType::f64);
+  const Tensor x = variable(random_normal({5, 2}, seed, DType::f64), "x");
+  std::vector<Tensor> leaves = machine.parameters();
+  leaves.push_back(x);
+  kit::check_by_hand(
+      report, "five steps of the machine", [&] { return by_hand(x, machine); },
+      [&] { return squeeze(machine(unsqueeze(x, 0)).states, 0); }, leaves, seed);
+}
+
+void check_lstmn(Tensor (*by_hand)(const Tensor& x, const LSTMN& net), std::uint64_t seed,
+                 kit::Report& report) {
+  LSTMN net(2, 3, 4);
+  net.initialise(seed, DType::f64);
+  const Tensor x = variable(random_normal({5, 2}, seed, DType::f64), "x");
+  std::vector<Tensor> leaves = net.parameters();
+  leaves.push_back(x);
+  kit::check_by_hand(
+      report, "five steps of the LSTMN", [&] { return by_hand(x, net); },
+      [&] { return squeeze(net(unsqueeze(x, 0)).states, 0); }, leaves, seed);
+}
+
+Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options& options,
+                  kit::Report& report) {
+  print_head(kCopy);
+  const Trained both = train(plan_of("machine", machine, HeadMoves::by_both), kCopy, options),
+                content =
+                    train(plan_of("machine without shifts", machine, HeadMoves::by_content), kCopy, options),
+                lstm = train({"LSTM", {.kind = Kind::lstm}, 0.01}, kCopy, options),
+                lstmn = train({"LSTMN (part 5)", {.kind = Kind::lstmn}, 3e-3}, kCopy, options);
+  kit::Chart chart{"Copying: trained up to ten letters", "length of the string", "letters right in %"};
+  for (const auto& [name, trained] :
+       {std::pair{"machine", &both}, {"without shifts", &content}, {"LSTM", &lstm}}) {
+    kit::Series series{name};
+    for (const Size length : {1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28}) {
+      series.x.push_back(static_cast<double>(length));
+      series.y.push_back(measure(*trained->reader, kCopy, length, options).first);
+    }
+    chart.series.push_back(std::move(series));
+  }
+  kit::show(chart, options.out / "copy.svg");
+  draw_head(*both.reader, kCopy, 10, 1, "Copying ten letters: where the writing head stands", "writes.svg",
+            options);
+  draw_head(*both.reader, kCopy, 10, 0, "The same: where the reading head stands", "reads.svg", options);
+  report.at_least("copy, 10 letters: strings by the machine", both.right.strings, 99, "%");
+  report.at_least("copy, 20 letters: strings by the machine", both.right.strings_twice, 95, "%");
+  report.at_most("copy, 20 letters: strings by the LSTM", lstm.right.strings_twice, 1, "%");
+  report.at_most("copy, 10 letters: strings without shifts", content.right.strings, 30, "%");
+  report.at_most("copy, 10 letters: strings by the LSTMN", lstmn.right.strings, 10, "%");
+  return {both.right, content.right, lstm.right, lstmn.right};
+}
+
+GoneOn train_go_on(NeuralTuringMachineOptions machine, const kit::Options& options, kit::Report& report) {
+  if (machine.readers_start == HeadStart::stay) machine.readers_start = HeadStart::step_on;
+  print_head(kGoOn);
+  const Trained both = train(plan_of("machine", machine, HeadMoves::by_both), kGoOn, options),
+                shift = train(plan_of("machine without keys", machine, HeadMoves::by_shift), kGoOn, options),
+                content =
+                    train(plan_of("machine without shifts", machine, HeadMoves::by_content), kGoOn, options);
+  draw_head(*both.reader, kGoOn, 14, 0, "Go on: where the reading head stands", "go_on.svg", options);
+  report.at_least("go on, 10 letters: strings by the machine", both.right.strings, 97, "%");
+  report.at_least("go on, 20 letters: strings by the machine", both.right.strings_twice, 90, "%");
+  report.at_most("go on, 10 letters: letters without keys", shift.right.letters, 30, "%");
+  report.at_most("go on, 10 letters: letters without shifts", content.right.letters, 30, "%");
+  return {both.right.strings, shift.right.letters, content.right.letters};
+}
+
+Marked train_marked(const kit::Options& options, kit::Report& report) {
+  print_head(kMarked);
+  const Trained lstmn = train({"LSTMN", {.kind = Kind::lstmn}, 3e-3}, kMarked, options),
+                lstm = train({"LSTM", {.kind = Kind::lstm}, 3e-3}, kMarked, options);
+  report.at_least("marked, 40 letters: right by the LSTMN", lstmn.right.strings, 99, "%");
+  report.at_least("marked, 80 letters: right by the LSTMN", lstmn.right.strings_twice, 95, "%");
+  report.at_most("marked, 40 letters: right by the LSTM", lstm.right.strings, 30, "%");
+  return {lstmn.right.strings, lstm.right.strings};
+}
+
+}  // namespace tapestry::lesson31
