@@ -103,12 +103,13 @@ void compare_with_nn(Tensor (*answers)(const Tensor& queries, const Tensor& keys
       {asked, keys, values, log_sigma}, seed);
 }
 
-LearnedSigma learn_sigma(const Points& points, const Mask& may_see, std::int64_t steps) {
+LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& may_see, std::int64_t steps) {
   Attention attention{nadaraya_watson(1, Sigma::learned)};
   attention.initialise(1, f64);
   const Tensor x = as_vectors(points.x), y = as_vectors(points.y);
   Adam adam(attention.parameters(), {.learning_rate = 0.03});
   kit::Progress progress(steps);
+  progress.note(name);
   double last = 0;
   for (std::int64_t step = 0; step < steps; ++step) {
     Tape tape;

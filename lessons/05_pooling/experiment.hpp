@@ -46,8 +46,8 @@ struct LearnedSigma {
 };
 
 /// Learns σ from 1 on by Adam with nn/'s Attention: each point is predicted from those that `may_see` (50,
-/// 50) allows it; a row for each prediction.
-LearnedSigma learn_sigma(const Points& points, const Mask& may_see, std::int64_t steps);
+/// 50) allows it; a row for each prediction. `name` stands above the progress.
+LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& may_see, std::int64_t steps);
 
 /// A table of both, with their errors on the curve.
 void print_learned(const LearnedSigma& seeing_itself, double its_error, const LearnedSigma& left_out,

@@ -140,7 +140,8 @@ void a_query_asks(const Points& points, kit::Report& report) {
 // by Adam: predict each measured point from the measured points, and make the mean squared error small.
 //
 // May a point look at itself? A *mask* says for each pair of query and key whether it counts. True means "may
-// attend"; a pair that is false gets the weight 0. (Lesson 07 is about masks.) We train once with each.
+// attend"; a pair that is false is left out of the softmax: its weight is 0, and the others still add up to 1.
+// (Lesson 07 is about masks.) We train once with each.
 
 void how_near(const Points& points, double mean_error, const kit::Options& options, kit::Report& report) {
   const Mask all = Mask::from(50, 50, [](Size, Size) { return true; });
@@ -148,8 +149,8 @@ void how_near(const Points& points, double mean_error, const kit::Options& optio
   const kit::Question itself = report.ask(
       "seeing itself", "Training starts at σ = 1. Where does σ go if each point may see itself, too?",
       {"nearly where it goes without: one point of fifty hardly counts", "to nearly 0", "it grows"});
-  const LearnedSigma honest = learn_sigma(points, others, options.steps);
-  const LearnedSigma cheating = learn_sigma(points, all, options.steps);
+  const LearnedSigma cheating = learn_sigma("it may see itself", points, all, options.steps);
+  const LearnedSigma honest = learn_sigma("itself left out", points, others, options.steps);
   const auto ask = [&](double s) {
     return pool(gaussian_scores(queries(), points.x, scalar(std::log(s), f64)), points.y);
   };

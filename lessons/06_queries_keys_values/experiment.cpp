@@ -28,6 +28,12 @@ struct Questions {
   Indices answer;  // (B): its symbol
 };
 
+const char* name_of(Projected projected) {
+  return projected == Projected::nothing   ? "W_V alone"
+         : projected == Projected::queries ? "W_Q and W_V"
+                                           : "W_Q, W_K and W_V";
+}
+
 Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
   const Tensor codes = random_rotation(kSymbols, kit::Random(seed, 2));  // row s is the code of symbol s
   kit::Random random(seed, stream);
@@ -47,12 +53,13 @@ Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
           Indices(answer, {batch})};
 }
 
-void train(Retriever& retriever, const kit::Options& options) {
+void train(Retriever& retriever, const char* name, const kit::Options& options) {
   retriever.initialise(options.seed);
   Adam adam(retriever.parameters(), {.learning_rate = 2e-2});
   // The rate falls along half a cosine to 0: long steps first, fine ones at the end.
   const Schedule rate = cosine_decay(options.steps);
   kit::Progress progress(options.steps, {.unit = "questions"});
+  progress.note(name);
   for (Size step = 1; step <= options.steps; ++step) {
     const Questions questions = draw_questions(kBatch, options.seed, static_cast<std::uint64_t>(100 + step));
     Tape tape;
@@ -102,7 +109,7 @@ Tensor hidden_rotation(std::uint64_t seed) { return random_rotation(kWidth, kit:
 
 Outcome train_and_test(Projected projected, const kit::Options& options) {
   Retriever retriever(kWidth, kSymbols, kSymbols, projected);
-  train(retriever, options);
+  train(retriever, name_of(projected), options);
   const Questions questions = draw_questions(options.smoke ? 200 : 5000, options.seed, 50);
   const Attended read = retriever(questions.query, questions.keys, questions.values);
   return {kit::percent_equal(argmax(squeeze(read.context, 1)), questions.answer),
@@ -114,13 +121,14 @@ Outcomes train_three(const kit::Options& options) {
   const Outcomes outcomes{train_and_test(Projected::nothing, options),
                           train_and_test(Projected::queries, options),
                           train_and_test(Projected::both, options)};
-  fmt::print("  learned              right answers   largest weight on the key that was meant\n");
-  const auto row = [](const char* name, const Outcome& outcome) {
-    fmt::print("  {:<18} {:>13.1f} % {:>41.1f} %\n", name, outcome.answers, outcome.keys);
+  fmt::print(
+      "  learned              right answers   how often the largest weight is on the key that was meant\n");
+  const auto row = [](Projected projected, const Outcome& outcome) {
+    fmt::print("  {:<18} {:>13.1f} % {:>57.1f} %\n", name_of(projected), outcome.answers, outcome.keys);
   };
-  row("W_V alone", outcomes.nothing);
-  row("W_Q and W_V", outcomes.queries);
-  row("W_Q, W_K and W_V", outcomes.both);
+  row(Projected::nothing, outcomes.nothing);
+  row(Projected::queries, outcomes.queries);
+  row(Projected::both, outcomes.both);
   return outcomes;
 }
 

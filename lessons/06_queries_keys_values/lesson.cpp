@@ -168,7 +168,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   const kit::Question where = report.ask("where R went", "Which matrix looks like R after training?",
                                          {"W_Q", "W_K", "W_Qᵀ W_K, and neither of the two alone"});
   const double q = cosine(all.w_q, rotation), k = cosine(all.w_k, rotation), both = cosine(product, rotation);
-  fmt::print("  cosine with R: W_Q {:.2f}, W_K {:.2f}, W_Qᵀ W_K {:.3f}\n", q, k, both);
+  fmt::print("  cosine with R, each a vector of 64: W_Q {:.2f}, W_K {:.2f}, W_Qᵀ W_K {:.3f}\n", q, k, both);
   report.answer(
       where, 'c', both >= 0.95 && q < 0.8 && k < 0.8,
       "Turn both by any rotation S and the product stays: (S W_Q)ᵀ (S W_K) = W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. So "

@@ -82,6 +82,7 @@ Outcome treat_one(const Patient& patient, const kit::Options& options) {
   Outcome outcome;
   double sum_of_losses = 0;
   kit::Progress progress(options.steps, {.unit = "strings"});
+  progress.note(patient.name);
   for (Size step = 1; step <= options.steps; ++step) {
     const Strings strings = draw_strings(options.seed, static_cast<std::uint64_t>(step), kBatch);
     Tape tape;
@@ -146,7 +147,7 @@ bool two_are_useful(const std::vector<Outcome>& all) {
 
 void draw(const std::vector<Patient>& patients, const std::vector<Outcome>& outcomes,
           const kit::Options& options) {
-  kit::Heatmap picture{"Share of right answers (after the name the loss at the end of training)",
+  kit::Heatmap picture{"Share of right answers (after the name the mean loss of the last 20 steps)",
                        {"as measured", "in use", "no pairs"}};
   picture.numbers = true;
   picture.column_axis = "tested", picture.row_axis = "attentions";

@@ -64,8 +64,7 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
 
 // ---- 2. The masks -----------------------------------------------------------------------------------------
 // A mask broadcasts to the scores, (…, queries, keys). With & both must allow, with | one is enough, ! turns
-// it round. Where there are fewer queries than keys, a causal mask is aligned at the bottom right: the last
-// query sees all keys.
+// it round. With fewer queries than keys a causal mask is aligned at the bottom right: the last query sees all.
 
 void the_masks(const kit::Options& options) {
   const Mask length = ValidLengths{4}.mask(6).reshape({1, 6}).expand({6, 6});  // four tokens, then padding
@@ -129,8 +128,8 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 //     6 divided after product     softmax(q k) v / √d
 //     7 target shifted by one     sound; but each place has to say the value that it has just been shown
 //
-// They are tested twice: *as measured*, on fresh strings in batches, and *in use*, one string alone with
-// nothing after the place that asks.
+// They are tested twice: *as measured*, on fresh strings in batches at every place, and *in use*, one string
+// alone with nothing after the place that asks. (A progress line's loss is a mean in which older steps fade.)
 
 void the_clinic(const kit::Options& options, kit::Report& report) {
   const kit::Question low = report.ask("noticed", "How many of the seven are below 90 % on fresh strings?",
@@ -143,7 +142,8 @@ void the_clinic(const kit::Options& options, kit::Report& report) {
   report.at_least("0 sound, no pairs", all[0].empty, 99, "%");
   report.at_most("4 −1e9 for a mask, no pairs", all[4].empty, 10, "%");
   report.answer(low, 'b', two_are_noticed(all),
-                "3 sees padding alone, in 5 a head half of the string. Only these have a high loss.");
+                "3 sees padding alone, in 5 a head half of the string: most of it at the last place, which "
+                "alone asks in use. Only these two have a loss above 1.");
   report.answer(
       useful, 'b', two_are_useful(all),
       "1 shared its weights with the batch, 2 read the future, 7 repeats what it was shown. 4 fails "
@@ -151,15 +151,15 @@ void the_clinic(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 5. The checks that catch them ------------------------------------------------------------------------
-// None of these checks (checks.cpp) trains. One of their three strings is empty.
+// None of these checks (checks.cpp) trains. One of their three strings is empty. Number i is for patient i.
 //
-//     alone       a string alone gets what it gets in a batch
-//     no future   the gradients, for what place i reads, are exactly 0 at all keys and values after i
-//     padding     NaN in the padding changes no bit
-//     empty row   a query that may see nothing reads exactly 0
-//     by head     attend_by_hand() gives the same, one head after the other
-//     averages    if all values are 1, what is read is 1
-//     target      what a place has to say is the next pair's value
+//     1 alone       a string alone gets what it gets in a batch
+//     2 no future   the gradients, for what place i reads, are exactly 0 at all keys and values after i
+//     3 padding     NaN in the padding changes no bit
+//     4 empty row   a query that may see nothing reads exactly 0
+//     5 by head     attend_by_hand() gives the same, one head after the other
+//     6 averages    if all values are 1, what is read is 1
+//     7 target      what a place has to say is the next pair's value
 
 void the_checks(const kit::Options& options, kit::Report& report) {
   const kit::Question tiny = report.ask(
