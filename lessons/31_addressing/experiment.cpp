@@ -57,8 +57,8 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
               .batch = kBatch,
               .seed = options.seed},
              [&](kit::Random random) {
-               // They grow over the first half of the steps: a rule is seen in short strings, before the controller
-               // has got used to guessing.
+               // They grow over the first half of the steps: a rule is seen in short strings, before the
+               // controller has got used to guessing.
                const Size grown = task.shortest + 1 + 2 * task.longest * ++step / options.steps;
                const Size length = random.between(task.shortest, std::min(grown, task.longest));
                const Strings strings = task.draw(random, kBatch, length);

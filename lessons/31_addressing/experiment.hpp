@@ -10,7 +10,8 @@ namespace tapestry::lesson31 {
 
 /// (1, N), f64
 Tensor row(const std::vector<double>& x);
-/// How much of a head that begins on slot 0 of 32 stands on slot 20 after the twenty steps that part 1 asks about.
+/// How much of a head that begins on slot 0 of 32 stands on slot 20 after the twenty steps that part 1 asks
+/// about.
 double walked(double sharpness);
 /// Figures of a row (1, N) as with a pencil.
 void check_row(kit::Report& report, const char* name, const Tensor& row, const std::vector<double>& written);
@@ -21,13 +22,14 @@ void check_machine(Tensor (*by_hand)(const Tensor& x, const NeuralTuringMachine&
 void check_lstmn(Tensor (*by_hand)(const Tensor& x, const LSTMN& net), std::uint64_t seed,
                  kit::Report& report);
 
-/// What is said rightly at the longest trained length, and at twice that: letters and whole strings, in per cent.
+/// What is said rightly at the longest trained length, and at twice that: letters and whole strings, in per
+/// cent.
 struct Right {
   double letters = 0, strings = 0, letters_twice = 0, strings_twice = 0;
 };
 
-/// Each trains its readers with the same strings, prints a table and pictures, and judges them. `machine` says how
-/// large the memory and its controller are, and how its heads start.
+/// Each trains its readers with the same strings, prints a table and pictures, and judges them. `machine`
+/// says how large the memory and its controller are, and how its heads start.
 struct Copied {
   Right machine, content, lstm, lstmn;
 };

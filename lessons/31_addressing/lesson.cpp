@@ -103,9 +103,9 @@ Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, 
 }
 
 // ---- 3. Copy, longer than trained -------------------------------------------------------------------------
-// One to ten letters, "end", then as often "say". Nobody tells the heads what to do. But they start with a *habit*, by
-// biases: the writer steps on, the reader stays, both sharply. (--start undecided shows what becomes of your seed
-// without it.) And the controller is small: a large one keeps short strings itself, and needs no memory.
+// One to ten letters, "end", then as often "say"; at first strings are short. Nobody tells the heads what to do.
+// But they start with a *habit*, by biases: the writer steps on, the reader stays, both sharply. (--start undecided
+// shows what your seed does without it.)
 
 Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
   const kit::Question twice = report.ask(

@@ -1,4 +1,5 @@
-// Three tasks for a memory, and what reads them: a neural Turing machine, an LSTM, an LSTM with its past states.
+// Three tasks for a memory, and what reads them: a neural Turing machine, an LSTM, an LSTM with its past
+// states.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// An LSTM with a memory of its past states: the long short-term memory-network (Cheng, Dong & Lapata 2016, arXiv
-// 1601.06733, section 3.1), which attends to what it was itself (intra-attention).
+// An LSTM with a memory of its past states: the long short-term memory-network (Cheng, Dong & Lapata 2016,
+// arXiv 1601.06733, section 3.1), which attends to what it was itself (intra-attention).
 #pragma once
 
 #include <vector>
@@ -29,7 +29,8 @@ struct LSTMNOutput {
 ///     h̃_t = Σ_i s_i h_i          c̃_t = Σ_i s_i c_i                 zeros at the first step
 ///     h_t, c_t = LSTM(x_t, h̃_t, c̃_t)
 ///
-/// so the cell goes on from any of its past states, or a blend, where an LSTM goes on from the last. T² pairs.
+/// so the cell goes on from any of its past states, or a blend, where an LSTM goes on from the last. T²
+/// pairs.
 ///     LSTMN layer(8, 64, 64);
 ///     LSTMNOutput all = layer(words);             // (B, T, 8)
 ///     LSTMNOutput more = layer(next, all.last);   // as if it had stood behind them

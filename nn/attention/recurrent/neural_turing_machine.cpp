@@ -9,8 +9,8 @@ namespace tapestry {
 
 namespace {
 
-// The interface, a row: for all heads their keys, then all strengths, gates, shifts, sharpnesses; then what writers
-// erase, and add.
+// The interface, a row: for all heads their keys, then all strengths, gates, shifts, sharpnesses; then what
+// writers erase, and add.
 struct Layout {
   Size heads, key, strength, gate, shift, sharpness, erase, add, end;  // `heads`, then where each part begins
 };

@@ -1,5 +1,5 @@
-// A recurrent controller with a memory beside it that it reads and writes: the neural Turing machine (Graves, Wayne &
-// Danihelka 2014, arXiv 1410.5401).
+// A recurrent controller with a memory beside it that it reads and writes: the neural Turing machine (Graves,
+// Wayne & Danihelka 2014, arXiv 1410.5401).
 #pragma once
 
 #include "nn/attention/recurrent/addressing.hpp"
@@ -9,16 +9,15 @@ namespace tapestry {
 
 /// How a head may move.
 enum class HeadMoves { by_content, by_shift, by_both };
-/// What a head does before anything is learned. `undecided`: all biases 0, so each shift as likely, and blurred.
-/// `stay`, `step_on`: biases such that it stays where it is, or goes one slot on at each step, sharply. The gate is ½ in
-/// all of them, but β starts near 4 in the latter, so that content is heard, too.
+/// What a head does before anything is learned. `undecided`: all biases 0, so each shift as likely, and
+/// blurred. `stay`, `step_on`: biases such that it stays where it is, or goes one slot on at each step,
+/// sharply. The gate is ½ in all of them, but β starts near 4 in the latter, so that content is heard, too.
 enum class HeadStart { undecided, stay, step_on };
 
 struct NeuralTuringMachineOptions {
   /// Width of the inputs.
   Size in = 0;
-  /// Of the controller, a GRU. A small one has to use the memory: a large one may keep short strings itself, and then
-  /// it learns no more.
+  /// Of the controller, a GRU.
   Size hidden = 32;
   /// N and W of the memory.
   Size slots = 32, width = 16;
@@ -42,9 +41,9 @@ struct NeuralTuringMachineOutput {
   NeuralTuringMachineState last;
 };
 
-/// At each step the controller sees [x_t; what was read], and says for each head a key k, strength softplus, gate
-/// sigmoid, shift softmax, sharpness 1 + softplus; for each writer what to erase, sigmoid, and to add. All heads find
-/// their place in the memory as it was; then it is written, and then read.
+/// At each step the controller sees [x_t; what was read], and says for each head a key k, strength softplus,
+/// gate sigmoid, shift softmax, sharpness 1 + softplus; for each writer what to erase, sigmoid, and to add.
+/// All heads find their place in the memory as it was; then it is written, and then read.
 ///     NeuralTuringMachine machine({.in = 8});
 ///     NeuralTuringMachineOutput all = machine(words);             // (B, T, 8)
 ///     NeuralTuringMachineOutput more = machine(next, all.last);   // as if it had stood behind them
@@ -55,8 +54,8 @@ class NeuralTuringMachine : public Module {
   explicit NeuralTuringMachine(const NeuralTuringMachineOptions& options)
       : NeuralTuringMachine(Place{}, options) {}
 
-  /// x (B, T, in). Empty parts of a state are as at the beginning: every slot the learned row `blank`, all heads on
-  /// slot 0, zeros for the rest.
+  /// x (B, T, in). Empty parts of a state are as at the beginning: every slot the learned row `blank`, all
+  /// heads on slot 0, zeros for the rest.
   NeuralTuringMachineOutput operator()(const Tensor& x, const NeuralTuringMachineState& state = {}) const;
 
   const NeuralTuringMachineOptions& options() const { return options_; }

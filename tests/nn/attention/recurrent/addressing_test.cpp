@@ -1,4 +1,5 @@
-// Addressing a memory: each of its steps and all of them against plain loops, edges, powers that would overflow.
+// Addressing a memory: each of its steps and all of them against plain loops, edges, powers that would
+// overflow.
 #include "nn/attention/recurrent/addressing.hpp"
 
 #include <cmath>
@@ -144,7 +145,8 @@ TEST_CASE("gradients of addresses", "[addressing]") {
       std::size_t next = 2;
       for (Tensor* each : {&how.key, &how.strength, &how.gate, &how.shift, &how.sharpness})
         if (each->defined()) *each = in[next++];
-      // Read with it and with `before`: some parts alone do not depend on the memory, or on where the head was.
+      // Read with it and with `before`: some parts alone do not depend on the memory, or on where the head
+      // was.
       return read_memory(in[0], address(in[0], in[1], how) + in[1]);
     };
     CAPTURE(parts);

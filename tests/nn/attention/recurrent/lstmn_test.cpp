@@ -1,4 +1,5 @@
-// The LSTM with a memory of its past states: against plain loops over its own weights, in parts, gradients, edges.
+// The LSTM with a memory of its past states: against plain loops over its own weights, in parts, gradients,
+// edges.
 #include "nn/attention/recurrent/lstmn.hpp"
 
 #include <cmath>
