@@ -1,0 +1,84 @@
+// A captioner: patches, a gate for each channel, and a decoder that looks at the places (Xu and others 2015).
+#include "lessons/33_vision/captioner.hpp"
+
+#include "core/ops/ops.hpp"
+#include "core/tensor/create.hpp"
+#include "nn/seq2seq/translator.hpp"
+
+namespace tapestry::lesson33 {
+namespace {
+
+Tensor equal_weights(const Tensor& scores, const Mask& mask) { return softmax_weights(0 * scores, mask); }
+
+DecoderOptions decoder_options(Attends attends, Widths widths) {
+  DecoderOptions options{.vocabulary = static_cast<Size>(vocabulary().size()),
+                         .embedding = 16,
+                         .hidden = widths.hidden,
+                         .attention = widths.hidden,
+                         .readout = widths.hidden};
+  if (!attends.places) options.attend.normalise = equal_weights;
+  return options;
+}
+
+}  // namespace
+
+Captioner::Captioner(Attends attends_in, Widths widths)
+    : patch{{*this, "patch"}, kNumbers, widths.features, Bias::yes, kaiming},
+      places{*this, "places", {kPlaces, widths.features}, normal(0.5)},
+      channels{{*this, "channels"}, widths.features, widths.gate},
+      decoder{{*this, "decoder"},
+              EncodedWidths{widths.features, widths.features},
+              decoder_options(attends_in, widths)},
+      attends(attends_in) {
+  if (!attends.channels) channels.freeze();  // what is not used
+}
+
+Encoded Captioner::read(const Tensor& pictures) const {
+  const Size batch = pictures.size(0);
+  const Tensor x = relu(patch(reshape(patches(pictures, kPatch), {batch, kPlaces, kNumbers})));
+  const Tensor states = (attends.channels ? channels(x) : x) + places;
+  const Tensor first =
+      attends.mean ? mean(states, {1}) : zeros({batch, patch.weight.size(0)}, pictures.dtype());
+  return {states, {RecurrentState(first)}, {}};
+}
+
+Tensor Captioner::look(const Tensor& pictures, const Tensor& s) const {
+  return squeeze(decoder.attention(unsqueeze(s, 1), decoder.prepare(read(pictures))).context, 1);
+}
+
+std::vector<Decoded> Captioner::write(const Tensor& pictures) const { return write_from(read(pictures)); }
+
+std::vector<Decoded> Captioner::write(const Tensor& pictures, const std::vector<Size>& covered) const {
+  // Places may come in any order, as each says where it stands. So the covered ones go last, and count as
+  // padding.
+  Encoded source = read(pictures);
+  std::vector<Size> rows;
+  for (std::size_t row = 0; row < covered.size(); ++row)
+    for (Size place = 0; place < kPlaces; ++place) {
+      const Size other = place == covered[row] ? kPlaces - 1 : place == kPlaces - 1 ? covered[row] : place;
+      rows.push_back(static_cast<Size>(row) * kPlaces + other);
+    }
+  const Dims shape = source.states.shape();
+  source.states = embedding(reshape(source.states, {-1, shape[2]}), Indices(rows, {shape[0], kPlaces}));
+  source.lengths = ValidLengths(std::vector<Size>(covered.size(), kPlaces - 1));
+  return write_from(source);
+}
+
+std::vector<Decoded> Captioner::write_from(const Encoded& source) const {
+  return greedy(*detail::begin_search(*this, decoder, source),
+                {.begin = kBegin, .end = kEnd, .max_length = kLongest});
+}
+
+const AdditiveScore& Captioner::score() const {
+  return dynamic_cast<const AdditiveScore&>(decoder.attention.score());
+}
+
+std::vector<Tensor> Captioner::looking() const {
+  std::vector<Tensor> all = decoder.attention.parameters();
+  for (const Tensor& weight : patch.parameters()) all.push_back(weight);
+  for (const Tensor& weight : channels.parameters()) all.push_back(weight);
+  all.push_back(places);
+  return all;
+}
+
+}  // namespace tapestry::lesson33

@@ -1,0 +1,150 @@
+// 33.4 small_captioner: say what stands where, with few weights
+// design, 30 minutes, limit 60 s, fast
+//
+// Pictures are grey, 12 × 12 pixels, 3 × 3 places. Two of them show a shape out of four, in one row or one column,
+// and the captions are "ring left of bar" or "dot above cross": three words, and the end. The captioner is trained
+// with 1,000 batches of 32 pictures, by Adam with your learning rate, and 9 of 10 captions of new pictures must be
+// right to the last word. Fewer weights are better: your best model is kept, and it may have at most 8,000.
+//
+//     pictures (B, 12, 12, 1) → features of the places (B, 9, kFeatures), which the decoder looks at
+//
+// Change whatever you like in the hole.
+#include "lessons/grader/answer.hpp"
+#include "nn/seq2seq/bahdanau.hpp"
+#include "nn/vision/windows.hpp"
+
+constexpr Size kSide = 12, kPatch = 4, kPlaces = 9, kWords = 8;
+
+//[ the sizes, what the decoder is told, and how fast it learns
+//: constexpr Size kFeatures = 20, kHidden = 24, kEmbedding = 8;
+//: constexpr bool kTellPlaces = false;
+//: constexpr double kLearningRate = 0.01;
+constexpr Size kFeatures = 16, kHidden = 24, kEmbedding = 6;
+constexpr bool kTellPlaces = true;  // attention does not know which key stands where
+constexpr double kLearningRate = 0.02;
+//]
+
+struct Captioner : Module {
+  Captioner() {
+    if (!kTellPlaces) freeze("places");
+  }
+  Encoded read(const Tensor& pictures) const {
+    const Tensor cut = reshape(patches(pictures, kPatch), {pictures.size(0), kPlaces, kPatch * kPatch});
+    const Tensor seen = relu(patch(cut)), features = kTellPlaces ? seen + places : seen;
+    return {features, {RecurrentState(mean(features, {1}))}, {}};
+  }
+
+  Linear patch{{*this, "patch"}, kPatch* kPatch, kFeatures};
+  Parameter places{*this, "places", {kPlaces, kFeatures}, normal(0.5)};
+  BahdanauDecoder decoder{{*this, "decoder"},
+                          EncodedWidths{kFeatures, kFeatures},
+                          {.vocabulary = kWords,
+                           .embedding = kEmbedding,
+                           .hidden = kHidden,
+                           .attention = kHidden,
+                           .readout = kHidden,
+                           .padding = {}}};
+};
+
+// hint: Which of the caption's words can the captioner not find out, whatever it learns, as it is given?
+// hint: "left" and "above" depend on where things stand, and a softmax over places does not know which place is which.
+//   Set kTellPlaces.
+// hint: Then make the sizes smaller. A GRU has 3 kHidden (kEmbedding + kFeatures + kHidden + 2) weights: which size
+//   counts most?
+//
+// start: The words "left" and "above" are guessed: nothing tells the captioner where a patch stands. It sees a bag of
+//   patches.
+//
+// wrong: Without places a picture is a bag of patches: "left" and "above" are guessed, and which is named first, too.
+// - constexpr bool kTellPlaces = true;
+// + constexpr bool kTellPlaces = false;
+// wrong: The sizes of lesson 33 are more than four shapes need.
+// - constexpr Size kFeatures = 16, kHidden = 24, kEmbedding = 6;
+// + constexpr Size kFeatures = 48, kHidden = 64, kEmbedding = 16;
+// wrong: With two features and four hidden units the captioner cannot tell four shapes and nine places apart.
+// - constexpr Size kFeatures = 16, kHidden = 24, kEmbedding = 6;
+// + constexpr Size kFeatures = 2, kHidden = 4, kEmbedding = 2;
+// wrong: With a rate of 0.0001 the captioner has hardly begun to learn after 1,000 steps.
+// - constexpr double kLearningRate = 0.02;
+// + constexpr double kLearningRate = 0.0001;
+
+//= judge
+#include <fmt/format.h>
+
+#include "lessons/grader/judge/judge.hpp"
+#include "lessons/grader/judge/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "nn/loss.hpp"
+#include "nn/seq2seq/translator.hpp"
+
+namespace {
+
+enum : std::int64_t { kBegin, kEnd, kFirstShape, kLeft = kFirstShape + 4, kAbove };
+
+struct Pictures {
+  Tensor pixels;
+  Indices words, next;  // (B, 4)
+};
+
+Pictures draw(kit::Random& random, Size count) {
+  constexpr std::array<const char*, 4> kStencils{".##.#..##..#.##.", "....########....", ".....##..##.....",
+                                                 "#..#.##..##.#..#"};
+  std::vector<double> pixels(static_cast<std::size_t>(count * kSide * kSide), 0.0);
+  std::vector<std::int64_t> words, next;
+  for (Size b = 0; b < count; ++b) {
+    const Size line = random.below(3), one = random.below(2), other = random.between(one + 1, 2);
+    const bool in_a_row = random.chance(0.5);
+    std::array<std::int64_t, 2> shapes{};
+    for (std::size_t i = 0; i < 2; ++i) {
+      shapes[i] = random.below(4);
+      const Size along = i == 0 ? one : other, row = in_a_row ? line : along,
+                 column = in_a_row ? along : line;
+      for (Size pixel = 0; pixel < kPatch * kPatch; ++pixel) {
+        const Size y = row * kPatch + pixel / kPatch, x = column * kPatch + pixel % kPatch;
+        if (kStencils[static_cast<std::size_t>(shapes[i])][pixel] == '#')
+          pixels[static_cast<std::size_t>((b * kSide + y) * kSide + x)] = 1;
+      }
+    }
+    const std::array<std::int64_t, 5> caption{kBegin, kFirstShape + shapes[0], in_a_row ? kLeft : kAbove,
+                                              kFirstShape + shapes[1], kEnd};
+    words.insert(words.end(), caption.begin(), caption.end() - 1);
+    next.insert(next.end(), caption.begin() + 1, caption.end());
+  }
+  return {tensor(pixels, {count, kSide, kSide, 1}), Indices(words, {count, 4}), Indices(next, {count, 4})};
+}
+
+}  // namespace
+
+void judge(Judge& judge) {
+  Captioner model;
+  model.initialise(judge.random().next());
+  const auto weights = static_cast<double>(kit::weights_of(model));
+  judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 8000, "the weights"); });
+  grader::train(model.parameters(), kLearningRate, 1000, [&] {
+    const Pictures batch = draw(judge.random(), 32);
+    return cross_entropy(model.decoder(batch.words, model.read(batch.pixels)), batch.next);
+  });
+  model.eval();
+  const Pictures test = draw(judge.random(), 400);
+  const double loss = cross_entropy(model.decoder(test.words, model.read(test.pixels)), test.next).item();
+  const std::vector<Decoded> written =
+      greedy(*detail::begin_search(model, model.decoder, model.read(test.pixels)),
+             {.begin = kBegin, .end = kEnd, .max_length = 4});
+  double right = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto row = static_cast<Size>(i);
+    const std::vector<std::int64_t> wanted = test.next.columns(0, 3).to_vector();
+    const auto begin = wanted.begin() + 3 * row;
+    right += written[i].ids == std::vector<std::int64_t>(begin, begin + 3) && written[i].ended ? 0.25 : 0;
+  }
+  judge.claim("says what stands where", [&] {
+    judge.that(
+        right >= 90,
+        fmt::format(
+            "{} weights write {:.1f} % of the captions right, of which 90 % are wanted; the loss is {:.3f}",
+            weights, right, loss),
+        {right, loss});
+    fmt::print("{} weights write {:.1f} % of the captions right.\n", weights, right);
+    judge.score(weights, "weights");
+  });
+}
