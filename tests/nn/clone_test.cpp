@@ -65,7 +65,7 @@ TEST_CASE("a clone's parts stand in the original's order: transformers") {
   for (const PositionScheme& positions :
        {no_positions(), learned_positions(9), shaw(2), t5_buckets(), alibi(), rotary()}) {
     MultiHeadOptions attention{.width = 8, .heads = 2};
-    attention.attend.positions = positions;
+    attention.attend.positions.pairs = positions.pairs;
     check(MultiHeadAttention(attention));
     check(LanguageModel(small(positions)));
   }

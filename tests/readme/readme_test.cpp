@@ -60,7 +60,7 @@ GradcheckResult check_gated() {
 Attention by_distance() {
   return Attention{[](const Tensor& query, const Tensor& key) {
     const Tensor apart = unsqueeze(query, -2) - unsqueeze(key, -3);  // (…, Tq, Tk, d)
-    return 0.0 - sum(abs(apart), {-1});
+    return -sum(abs(apart), {-1});
   }};
 }
 // end

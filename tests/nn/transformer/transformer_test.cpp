@@ -199,7 +199,7 @@ TEST_CASE("relative schemes do not see where a text begins; absolute ones do") {
   INFO(named.name);
   // The same words at the places 0 … 2 and 5 … 7: what is before them is hidden by the mask.
   MultiHeadOptions options{.width = 8, .heads = 2};
-  options.attend.positions = named.scheme;
+  options.attend.positions.pairs = named.scheme.pairs;
   MultiHeadAttention attention(options);
   attention.initialise(5, DType::f64);
   const Tensor words = random_normal({1, 3, 8}, 6, DType::f64),
