@@ -73,11 +73,11 @@ double gate_of_zeros() {
 // wrong: A score belongs to a pair of patches: 196 times 196.
 // - return 38416;  // 196²: each patch asks each
 // + return 196;
-// wrong: Halving the side makes four times as many patches, not twice.
+// wrong: That is how the number of patches grows. A score belongs to a pair of them.
 // - return 16;  // four times as many patches, and the square of that
 // + return 4;
-// wrong: That is by how much the number of patches grows with half the side in one direction, or squared once: a patch
-//   is halved in both, and pairs of patches grow with the square.
+// wrong: Half the side gives four times as many patches, as it is halved in both directions, and pairs of patches
+//   grow with the square of that.
 // - return 16;  // four times as many patches, and the square of that
 // + return 2;
 // wrong: A window with the pixel in its middle is one of them. It may also be the corner of one, or an edge.
