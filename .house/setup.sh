@@ -11,6 +11,8 @@ packages_tests="catch2"
 packages_bench="catch2 libbenchmark-dev libopenblas0-openmp python3"
 packages_counts="valgrind"
 packages_clang="clang-14 libclang-rt-14-dev"
+packages_book="python3 python3-venv fonts-texgyre fonts-texgyre-math fonts-jetbrains-mono"
+packages_browser="$packages_book chromium"
 packages_ci="$packages_clang clang-format-14 libbenchmark-dev $packages_counts python3 git"
 cores=$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 
@@ -102,6 +104,20 @@ need() {
     tail -n 5 build/install.log >&2
     die "apt-get could not install ${missing% } (all of it: build/install.log)"
   }
+}
+# python_packages folder list: a virtual environment with what the list names, made anew when the list has changed.
+python_packages() {
+  local folder=$1 list=$2 log=build/book/install.log
+  cat "$(dirname "$list")"/requirements*.txt | cmp -s - "$folder/installed.txt" && return 0
+  say "installing Python packages in $folder"
+  rm -rf "$folder"
+  mkdir -p build/book
+  if ! { python3 -m venv "$folder" && "$folder/bin/pip" install -q --disable-pip-version-check -r "$list"; } \
+    >$log 2>&1 9>&-; then
+    tail -n 5 $log >&2
+    die "Python's packages could not be installed (all of it: $log)"
+  fi
+  cat "$(dirname "$list")"/requirements*.txt >"$folder/installed.txt"
 }
 have_tools() { command -v cmake >/dev/null && command -v ninja >/dev/null && command -v c++ >/dev/null; }
 

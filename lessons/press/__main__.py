@@ -1,0 +1,47 @@
+"""lessons/book's command line."""
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from press.book import Book
+
+ROOT = Path(__file__).resolve().parents[2]
+OUT = ROOT / "out/book"  # or --out FOLDER
+
+
+def main(arguments):
+    out = OUT
+    if "--out" in arguments:
+        at = arguments.index("--out")
+        out = Path(arguments[at + 1]).resolve()
+        del arguments[at:at + 2]
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if command == "--record":
+        from press import record
+        return record.record(ROOT, rest)
+    if command == "--compare":
+        from press import record
+        return record.compare(ROOT, rest)
+    if command == "--serve":
+        from press import serve
+        return serve.serve(ROOT, out)
+    shutil.rmtree(out, ignore_errors=True)
+    index = Book(ROOT, out).make()
+    print(f"The book: {os.path.relpath(index)}", flush=True)
+    if command == "--check":
+        from press import check
+        return check.check(out)
+    if command == "--pdf":
+        from press import pdf
+        return pdf.write(out)
+    if command == "--test":
+        from press import check
+        sys.path.insert(0, str(ROOT / "tests"))
+        from book import browser_test
+        return max(check.check(out), browser_test.run(ROOT, out, rest))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

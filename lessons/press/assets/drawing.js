@@ -1,0 +1,58 @@
+// What the pictures that answer share: their data, SVG elements, and numbers as the lessons write them.
+window.Drawing = (function () {
+  const NS = "http://www.w3.org/2000/svg";
+
+  function make(parent, tag, attributes, text) {
+    const element = document.createElementNS(NS, tag);
+    for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+    if (text !== undefined) element.textContent = text;
+    parent.append(element);
+    return element;
+  }
+
+  const html = (parent, tag, attributes, text) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+    if (text !== undefined) element.textContent = text;
+    parent.append(element);
+    return element;
+  };
+
+  const number = (value, digits) => value.toFixed(digits).replace("-", "−");
+
+  const softmax = (scores) => {
+    const most = Math.max(...scores);
+    const powers = scores.map((score) => Math.exp(score - most));
+    const sum = powers.reduce((a, b) => a + b, 0);
+    return powers.map((power) => power / sum);
+  };
+
+  // Numbers by chance that are the same at every visit: standard normal.
+  function normal(seed) {
+    let state = seed >>> 0;
+    const uniform = () => {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let t = state;
+      t = Math.imul(t ^ (t >>> 15), t | 1);
+      t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+      return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    };
+    return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  }
+
+  // A slider with its name and its number.
+  function slider(parent, name, least, most, step, value, onInput) {
+    const line = html(parent, "p", { class: "control" });
+    const label = html(line, "label", {}, name + " ");
+    const input = html(label, "input", { type: "range", min: least, max: most, step, value });
+    const says = html(line, "output", {});
+    input.addEventListener("input", () => onInput(Number(input.value)));
+    return { input, says };
+  }
+
+  const plays = (kind) => [...document.querySelectorAll(`[data-play="${kind}"]`)].map((place) => ({
+    place, data: JSON.parse(place.querySelector('script[type="application/json"]').textContent || "{}"),
+  }));
+
+  return { make, html, number, softmax, normal, slider, plays };
+})();

@@ -1,0 +1,51 @@
+// Questions answer when they are asked: what the program printed after one is covered until then.
+(function () {
+  const key = (question) => "answer " + question.dataset.key;
+  const kept = (question) => { try { return localStorage.getItem(key(question)); } catch (error) { return null; } };
+  const keep = (question, letter) => {
+    try { localStorage.setItem(key(question), letter); } catch (error) { /* not kept, then */ }
+  };
+
+  // Questions that follow one another uncover together what comes after the last of them.
+  function coverOf(question) {
+    let next = question.nextElementSibling;
+    while (next && next.matches(".question, pre.printed")) next = next.nextElementSibling;
+    return next && next.matches(".after") ? next : null;
+  }
+
+  function uncover(cover) {
+    const open = document.querySelectorAll(".question:not([data-said])");
+    if (cover && ![...open].some((question) => coverOf(question) === cover)) cover.classList.remove("covered");
+  }
+
+  function tell(question, letter, fresh) {
+    const right = question.dataset.right;
+    question.dataset.said = letter;
+    for (const button of question.querySelectorAll("[data-letter]")) {
+      button.classList.toggle("right", button.dataset.letter === right);
+      button.classList.toggle("said", button.dataset.letter === letter);
+      button.setAttribute("aria-pressed", String(button.dataset.letter === letter));
+    }
+    const verdict = question.querySelector(".verdict");
+    verdict.textContent = letter === "-" ? `It is ${right}.`
+      : letter === right ? `${right}, as you said.` : `You said ${letter}; it is ${right}.`;
+    verdict.classList.toggle("good", letter === right);
+    question.querySelector(".why").hidden = false;
+    const open = question.querySelector(".open");
+    if (open) open.hidden = true;
+    uncover(coverOf(question));
+    if (fresh) keep(question, letter);
+  }
+
+  for (const question of document.querySelectorAll(".question[data-right]")) {
+    for (const button of question.querySelectorAll("[data-letter]"))
+      button.addEventListener("click", () => tell(question, button.dataset.letter, true));
+    question.querySelector(".open button").addEventListener("click", () => tell(question, "-", false));
+    const cover = coverOf(question);
+    if (cover) cover.classList.add("covered");
+  }
+  for (const question of document.querySelectorAll(".question[data-right]")) {
+    const letter = kept(question);
+    if (letter) tell(question, letter, false);
+  }
+})();

@@ -1,0 +1,108 @@
+"""C++ as HTML: highlighted, names of the library linked, long pieces folded behind their first line."""
+import re
+from html import escape
+
+from pygments.lexers import CppLexer
+from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, Punctuation, String, Token
+
+LONG = 24  # lines; a piece that is longer is folded
+CLASSES = [(Comment, "c"), (Keyword.Type, "t"), (Keyword, "k"), (String, "s"), (Number, "n"), (Literal, "n"),
+           (Name.Class, "t"), (Comment.Preproc, "p")]
+LEXER = CppLexer(stripnl=False, stripall=False, ensurenl=False)
+
+
+def class_of(kind):
+    if kind in Comment.Preproc:
+        return "p"
+    return next((name for base, name in CLASSES if kind in base), "")
+
+
+class Code:
+    def __init__(self, names):
+        self.names = names
+
+    def lines(self, text, local=(), up="../"):
+        """Each line's HTML, without its indentation."""
+        rows, row, before = [], [], ""
+        tokens = list(LEXER.get_tokens(text))
+        for kind, value in tokens:
+            for i, piece in enumerate(value.split("\n")):
+                if i > 0:
+                    rows.append(row)
+                    row = []
+                if piece:
+                    row.append(self.token(kind, piece, before, local, up))
+            if value.strip():
+                before = value
+        rows.append(row)
+        return ["".join(row) for row in rows]
+
+    def token(self, kind, value, before, local, up):
+        name = class_of(kind)
+        text = escape(value, quote=False)
+        if (kind in Name or kind in Keyword.Type) and value in self.names and value not in local:
+            if before not in (".", "->") and not before.endswith("."):
+                place = self.names[value]
+                text = f'<a href="{up}{place.href[3:]}">{text}</a>'
+        return f'<span class="{name}">{text}</span>' if name and not value.isspace() else text
+
+    def block(self, text, local=(), up="../", number=None):
+        """<pre>: each line in a box of its own, so that a long one can hang over."""
+        out = []
+        for i, (source, line) in enumerate(zip(text.split("\n"), self.lines(text, local, up))):
+            indent = min(len(source) - len(source.lstrip()), 30)
+            anchor = f' id="L{number + i}"' if number is not None else ""
+            out.append(f'<span class="l i{indent}"{anchor}>{line or " "}\n</span>')
+        return f'<pre class="code" tabindex="0"><code>{"".join(out)}</code></pre>'
+
+    def pieces(self, text, line, local=()):
+        """The code between two paragraphs: its functions and types, of which those that only report are folded."""
+        return "".join(self.piece(piece, local) for piece in split(text))
+
+    def piece(self, text, local):
+        rows = text.split("\n")
+        if len(rows) <= LONG and not reports(text):
+            return self.block(text, local)
+        first = next(row for row in rows if row.strip() and not row.lstrip().startswith("//"))
+        return fold(first.rstrip(" {"), len(rows), self.block(text, local))
+
+
+def fold(first, count, inside):
+    return (f'<details class="fold"><summary><code>{escape(first)}</code> <span class="count">{count} lines</span>'
+            f"</summary>{inside}</details>")
+
+
+def split(text):
+    """Pieces at blank lines that stand outside of brackets; short neighbours stay together."""
+    pieces, rows, depth = [], [], 0
+    for row in text.split("\n"):
+        if not row.strip() and depth == 0:
+            if rows:
+                pieces.append("\n".join(rows))
+            rows = []
+            continue
+        bare = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|//.*', "", row)
+        if not re.match(r"(namespace|}  // namespace)", row):
+            depth += bare.count("{") - bare.count("}")
+        rows.append(row)
+    if rows:
+        pieces.append("\n".join(rows))
+    joined = []
+    for piece in pieces:
+        short = joined and not reports(piece) and not reports(joined[-1])
+        if short and (joined[-1] + piece).count("\n") + 2 < LONG:
+            joined[-1] += "\n\n" + piece
+        else:
+            joined.append(piece)
+    return joined
+
+
+def reports(text):
+    """A function that puts questions and compares figures: its text would tell the answers."""
+    return "kit::Report&" in text and text.count("\n") > 3
+
+
+def declared_here(text):
+    """Names that a lesson declares itself."""
+    return set(re.findall(r"^(?:[\w:<>,&* ]+ |\[\[.*\]\] )[*&]?(\w+)\(", text, re.M)) | \
+        set(re.findall(r"^(?:struct|class|using) (\w+)", text, re.M))

@@ -1,0 +1,190 @@
+"""A lesson's page: its parts in rows of prose and code, each followed by what the program printed and drew there."""
+import re
+from html import escape
+
+from press import code as cpp
+from press import exercises, plays, runs, source
+
+TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets"><thead><tr>'
+           '<th scope="col">what</th><th scope="col">this run</th><th scope="col">target</th>'
+           '<th scope="col"><span class="hidden">met</span></th></tr></thead><tbody>{}</tbody></table></div>')
+VERDICTS = {"ok": "good", "MISSED": "bad", "FAILED": "bad"}
+
+
+class LessonPage:
+    def __init__(self, book, folder):
+        self.book, self.folder = book, folder
+        self.program = (folder / "lesson.cpp").read_text()
+        self.lesson = source.read(self.program)
+        self.local = cpp.declared_here(self.program)
+        kept = book.runs_folder / folder.name
+        self.run = runs.Run(kept) if (kept / "output.txt").exists() else None
+        self.play = plays.html(self.lesson.number, self.run)
+        self.questions = 0
+
+    @property
+    def slug(self):
+        return self.folder.name
+
+    @property
+    def href(self):
+        return f"lessons/{self.slug}.html"
+
+    def base(self):
+        return f"lessons/{self.slug}"
+
+    def prose(self, text):
+        return self.book.prose.inline(text, self.base())
+
+    def head(self):
+        return [self.prose(block.text) if block.kind == "prose" else self.book.pencil.html(block.text)
+                for block in self.lesson.head]
+
+    def parts(self):
+        """[(number, title, anchor, rows, output)]; a row is (prose, code)."""
+        printed = {title: found for title, found in self.run.sections} if self.run else {}
+        shown = []
+        for part in self.lesson.parts:
+            shown.append({"number": part.number, "title": self.prose(part.title), "anchor": f"part-{part.number}",
+                          "plain": part.title, "rows": self.rows(part), "output": self.output(printed.get(part.title, []))})
+        return shown
+
+    def rows(self, part):
+        rows = []
+        for block in part.blocks:
+            if block.kind == "code":
+                html = self.book.code.pieces(block.text, block.line, self.local)
+                if rows and rows[-1][1] == "":
+                    rows[-1][1] = html
+                else:
+                    rows.append(["", html])
+                continue
+            if not rows or rows[-1][1]:
+                rows.append(["", ""])
+            html = f"<p>{self.prose(block.text)}</p>" if block.kind == "prose" else self.book.pencil.html(block.text)
+            rows[-1][0] += html
+        return rows
+
+    def folded(self, block):
+        return self.book.code.block(block.text, self.local)
+
+    # ---- the recorded run
+
+    def output(self, found):
+        """What the program printed in one part. What follows a question is covered until it is answered."""
+        out, rows = [], []
+        covered, asked = False, 0
+
+        def flush():
+            if rows:
+                out.append(TARGETS.format("".join(rows)))
+            rows.clear()
+
+        for piece in found:
+            if piece.kind == "target":
+                if asked and not covered:
+                    out.append('<div class="after">')
+                    covered = True
+                rows.append(self.target(piece))
+                continue
+            flush()
+            if piece.kind == "question":
+                out.append(("</div>" if covered else "") + self.question(piece))
+                covered, asked = False, asked + 1
+                continue
+            if piece.kind == "answer":
+                asked -= 1
+                if covered and asked == 0:
+                    out.append("</div>")
+                    covered = False
+                continue
+            if asked and not covered:
+                out.append('<div class="after">')
+                covered = True
+            out.append(getattr(self, piece.kind)(piece))
+        flush()
+        return "".join(out) + ("</div>" if covered else "")
+
+    def question(self, piece):
+        self.questions += 1
+        key = f"question-{self.questions}"
+        choices = ""
+        for i, choice in enumerate(piece.choices):
+            letter = "abcde"[i]
+            choices += (f'<li><button type="button" data-letter="{letter}"><b>{letter}</b>'
+                        f"<span>{without_links(self.prose(choice))}</span></button></li>")
+        right = f' data-right="{piece.right}"' if piece.right else ""
+        return (f'<section class="question" id="{key}" data-key="{self.lesson.number} {escape(piece.name)}"{right} '
+                f'aria-label="Question: {escape(piece.name)}"><p class="asks">{self.prose(piece.text)}</p>'
+                f'<ol>{choices}</ol><div class="why" aria-live="polite" hidden><p class="verdict"></p>'
+                f"<p>{self.prose(piece.why)}</p></div>"
+                f'<p class="open"><button type="button" class="quiet">Show without answering</button></p></section>')
+
+    def text(self, piece):
+        body = "\n".join(self.line(row) for row in dedent(piece.text).split("\n"))
+        return f'<pre class="printed" tabindex="0">{body}</pre>'
+
+    def line(self, row):
+        match = re.match(r"(.*\S {2,})(ok|FAILED|MISSED)$", row)
+        if match:
+            kind = VERDICTS[match.group(2)]
+            return f'{escape(match.group(1))}<b class="{kind}">{match.group(2)}</b>'
+        return escape(row)
+
+    def target(self, piece):
+        goal = piece.text.removeprefix("target ")
+        return (f'<tr><th scope="row">{self.prose(piece.name)}</th><td>{escape(piece.why)}</td><td>{escape(goal)}</td>'
+                f'<td class="{VERDICTS.get(piece.verdict, "")}">{"✓" if piece.verdict == "ok" else escape(piece.verdict)}'
+                f"</td></tr>")
+
+    def picture(self, piece):
+        return self.book.figures.html(piece.name, self.run.picture(piece.name))
+
+    # ---- the rest of the page
+
+    def exercises(self):
+        shown = []
+        for exercise in exercises.of(self.folder, self.book.root):
+            task = "".join(f"<p>{self.prose(b.text)}</p>" if b.kind == "prose" else self.book.pencil.html(b.text)
+                           for b in exercise.task)
+            starter = self.book.code.block(exercise.starter, cpp.declared_here(exercise.starter))
+            lines = exercise.starter.count("\n") + 1
+            shown.append({"exercise": exercise, "title": self.prose(exercise.title), "task": task,
+                          "starter": starter, "lines": lines})
+        return shown
+
+    def files(self):
+        """The lesson's other files, as links to their pages."""
+        return [(path.name, self.book.link_file(path.relative_to(self.book.root).as_posix(), ""))
+                for path in sorted(self.folder.iterdir()) if path.suffix in (".cpp", ".hpp")]
+
+    def loss_line(self):
+        """What its trainings began and ended with."""
+        told = [f"{first:g} → {last:g} in {steps:,} steps" for steps, first, last in self.run.losses[:6]]
+        more = len(self.run.losses) - len(told)
+        return "Losses, first → last: " + "; ".join(told) + (f"; and {more} more." if more > 0 else ".")
+
+    def plain(self):
+        """[(anchor, heading, words)] for the search."""
+        asked = self.run.sections if self.run else []
+        entries = [("", self.lesson.name.replace("_", " "), " ".join([self.lesson.idea] + [b.text for b in self.lesson.head]))]
+        for part in self.lesson.parts:
+            words = [b.text if b.kind != "code" else " ".join(re.findall(r"//+ ?(.*)", b.text)) for b in part.blocks]
+            words += [piece.text for title, found in asked if title == part.title for piece in found if piece.kind == "question"]
+            entries.append((f"part-{part.number}", part.title, " ".join(words)))
+        entries.append(("remember", "What to remember", self.lesson.remember))
+        for exercise in exercises.of(self.folder, self.book.root):
+            entries.append((f"exercise-{exercise.number}", f"Exercise {exercise.number}: {exercise.title}",
+                            " ".join([exercise.name.replace("_", " ")] + [b.text for b in exercise.task])))
+        return entries
+
+
+def without_links(html):
+    """What stands in a button cannot lead elsewhere."""
+    return re.sub(r"</?a\b[^>]*>", "", html)
+
+
+def dedent(text):
+    rows = text.split("\n")
+    margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
+    return "\n".join(row[margin:] for row in rows)

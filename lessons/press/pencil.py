@@ -1,0 +1,152 @@
+"""What a comment draws with spaces, as HTML: tables, formulas beside what they mean, matrices, drawings, code."""
+import re
+from html import escape
+
+from press.formula import row as mathml
+
+DRAWN = re.compile(r"[│┌┐└┘├┤─═║╭╰▾]")
+APART = r"(?<![=+−]) {2,}(?![=+−] )"  # blanks that are not those around a sign
+CODE = re.compile(r"[;{]\s*$|^\s*}\s*$")
+FUNCTION = {"softmax", "tanh", "score", "exp", "log", "max", "min", "mean", "norm", "relu", "gelu", "sigmoid", "cos",
+            "sin", "loss", "logits", "context", "weights", "answer", "weight", "scores", "whole", "scale", "result",
+            "head", "sum", "weighted", "vector", "word", "state", "attend", "feed", "part", "code", "forward", "central",
+            "feed_forward", "queries", "keys", "speed", "peak", "intensity", "bandwidth", "BLEU", "GRU"}
+NUMBER = re.compile(r"[−-]?[\d.,½¼¾⅓]+( ?%)?|[–…]|\([^)]*\)")
+
+
+def is_formula(cell):
+    """Whether a cell is set as a formula: it says what equals what, or holds nothing but symbols."""
+    if re.match(r"\(?[A-Z][a-z]+[ ,].*\d{4}\)?$", cell) or re.search(r"<[a-z]+>|\*\w|\"|…", cell.replace("…,", "")):
+        return False
+    words = [word for word in re.findall(r"[A-Za-z']{2,}", re.sub(r"[_^]\{[^}]*\}|[_^]\w+", "", cell))
+             if word not in FUNCTION and not re.fullmatch(r"[A-Z]{1,2}|PE|[a-z]{1,2}", word)]
+    symbols = re.search(r"[=≤≥←Σ√∂⊙^·‖∈]|\w_\w|_\{|[₀-₉²³ᵀ]|[σεφτμωαβγ]", cell)
+    if "=" in cell or "←" in cell:
+        return len(words) <= 2
+    return bool(symbols) and not words
+
+
+def rivers(rows):
+    """The columns of characters that are blank in every row, two wide or more: [(start, end)] between them."""
+    width = max(map(len, rows))
+    blank = [all(i >= len(row) or row[i] == " " for row in rows) for i in range(width)]
+    columns, start = [], None
+    i = 0
+    while i <= width:
+        gap = i == width or (blank[i] and (i + 1 >= width or blank[i + 1]))
+        if not gap and start is None:
+            start = i
+        elif gap and start is not None:
+            columns.append((start, i))
+            start = None
+        i += 1
+    joined = []  # what begins with a sign in every row goes on with what stands before it
+    for a, b in columns:
+        starts = [row[a:b].strip()[:2] for row in rows if row[a:b].strip()]
+        if joined and all(start in ("=", "= ", "+ ") for start in starts):
+            joined[-1] = (joined[-1][0], b)
+        else:
+            joined.append((a, b))
+    return joined
+
+
+class Pencil:
+    def __init__(self, prose, highlight):
+        self.prose, self.highlight = prose, highlight
+
+    def html(self, text):
+        rows = [row.rstrip() for row in text.split("\n")]
+        if any(DRAWN.search(row) for row in rows):
+            return f'<pre class="pencil drawing" tabindex="0" aria-label="A drawing">{escape(text)}</pre>'
+        if any(CODE.search(row) for row in rows):
+            return self.highlight(text)
+        while rows and not rows[0]:
+            rows.pop(0)
+        groups, group = [], []
+        for row in rows + [""]:
+            if row:
+                group.append(row)
+            elif group:
+                groups.append(group)
+                group = []
+        return "".join(self.group(group) for group in groups)
+
+    def group(self, rows):
+        if len(rows) > 1:
+            matrix = self.matrices(rows)
+            if matrix:
+                return matrix
+            columns = rivers(rows)
+            if len(columns) > 1:
+                return self.table(rows, columns)
+        return scrolled("".join(f'<p class="line">{self.pieces(row)}</p>' for row in rows), "formula")
+
+    def pieces(self, text):
+        """Things on one line that stand apart."""
+        found = [self.cell(piece) for piece in re.split(APART, text.strip()) if piece]
+        return "".join(f'<span class="piece">{piece}</span>' for piece in found) if len(found) > 1 else "".join(found)
+
+    def cell(self, text):
+        text = text.strip()
+        if is_formula(text):
+            return f"<math><mrow>{mathml(text)}</mrow></math>"
+        return self.prose.inline(text)
+
+    def table(self, rows, columns):
+        cells = [[row[a:b].strip() for a, b in columns] for row in rows]
+        body = cells[1:]
+        numeric = [len(body) > 0 and sum(bool(NUMBER.fullmatch(row[c]) or not row[c]) for row in body) > len(body) / 2
+                   and any(row[c] for row in body) for c in range(len(columns))]
+        has_head = (len(cells) > 2 and sum(numeric) * 2 >= len(columns) - 1 and sum(numeric) > 0
+                    and not any(re.search(r"\d", cell) or "=" in cell for cell in cells[0][1:])
+                    and all(cells[0][1:]))
+        out = []
+        if has_head:
+            head = "".join(f'<th scope="col">{self.pieces(cell)}</th>' if cell else "<td></td>" for cell in cells[0])
+            out.append(f"<thead><tr>{head}</tr></thead>")
+        out.append("<tbody>")
+        for row in body if has_head else cells:
+            out.append("<tr>")
+            for c, cell in enumerate(row):
+                kind = ' class="number"' if numeric[c] and NUMBER.fullmatch(cell) else ""
+                out.append(f"<td{kind}>{self.pieces(cell)}</td>")
+            out.append("</tr>")
+        out.append("</tbody>")
+        role = "" if has_head else ' role="presentation"'
+        return scrolled(f'<table class="pencil"{role}>{"".join(out)}</table>')
+
+    def matrices(self, rows):
+        """Brackets below brackets are the rows of a matrix: (1 2) over (3 4)."""
+        groups = [[(m.start(), m.group()[1:-1]) for m in re.finditer(r"\([^()]*\)", row)] for row in rows]
+        starts = [start for start, _ in groups[0]]
+        for row, found in zip(rows[1:], groups[1:]):
+            rest = re.sub(r"\([^()]*\)", "", row)
+            if not found or rest.strip() or any(start not in starts for start, _ in found):
+                return None
+        out, at = [], 0
+        for start, inside in groups[0]:
+            below = [text for found in groups[1:] for place, text in found if place == start]
+            if not below:
+                continue
+            out.append(spaced(rows[0][at:start]) + matrix([inside] + below))
+            at = start + len(inside) + 2
+        out.append(spaced(rows[0][at:]))
+        return scrolled(f'<p class="line"><math><mrow>{"".join(out)}</mrow></math></p>', "formula")
+
+
+def spaced(text):
+    pieces = [mathml(piece) for piece in re.split(r" {3,}", text.strip()) if piece]
+    gap = '<mspace width="2em"/>'
+    return (gap if text.startswith("   ") else "") + gap.join(pieces)
+
+
+def matrix(rows):
+    table = ""
+    for row in rows:
+        cells = re.split(r" {2,}", row.strip()) if "  " in row.strip() else row.split()
+        table += "<mtr>" + "".join(f"<mtd><mrow>{mathml(cell)}</mrow></mtd>" for cell in cells) + "</mtr>"
+    return f"<mrow><mo>(</mo><mtable>{table}</mtable><mo>)</mo></mrow>"
+
+
+def scrolled(inside, kind=""):
+    return f'<div class="wide {kind}" tabindex="0" role="group" aria-label="{"Formula" if kind else "Table"}">{inside}</div>'

@@ -1,0 +1,157 @@
+"""Runs lessons and keeps what they print and draw, or compares a new run with what was kept."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from press import runs
+
+KEPT = Path(__file__).resolve().parent / "runs"
+PROGRAMS = os.environ.get("TAPESTRY_PROGRAMS", "build/release/lessons")  # below the top of the project, or anywhere
+# Figures may differ from machine to machine: instruction sets round differently, and training carries that on.
+LOSS_SHARE, LOSS_ALL, VALUE_SHARE = 0.25, 0.1, 0.25
+TIMED = re.compile(r"\b(?:time|speed|seconds?|faster|GFLOP|GB/s|bandwidth|peak|memory|MB|kB|roofline|race|cost)\b|µs|\bms\b|÷", re.I)
+
+
+def folders(root, numbers):
+    found = [path.parent for path in sorted((root / "lessons").glob("[0-9][0-9]_*/lesson.cpp"))]
+    missing = [n for n in numbers if not any(f.name.startswith(n + "_") for f in found)]
+    if missing:
+        sys.exit(f"lessons/book: there is no lesson {missing[0]}")
+    return [f for f in found if not numbers or f.name[:2] in numbers]
+
+
+def run(root, folder, work, smoke=False):
+    """(output, progress, pictures, seconds) of one run on one thread."""
+    out = work / folder.name
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    program = root / PROGRAMS / folder.name / "lesson"
+    started = time.monotonic()
+    done = subprocess.run([program, "--out", out / "out", "--no-questions"] + (["--smoke"] if smoke else []),
+                          cwd=out, env=os.environ | {"TAPESTRY_THREADS": "1", "TAPESTRY_ROOT": str(root)},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - started
+    if done.returncode:
+        lines = (done.stderr + done.stdout).strip().split("\n")[-3:]
+        raise RuntimeError(f"{folder.name} ended with code {done.returncode}: " + " ".join(lines))
+    output = done.stdout.replace(str(out / "out"), "out")
+    return output, done.stderr, sorted((out / "out").rglob("*.svg")), seconds
+
+
+def record(root, numbers):
+    for folder in folders(root, numbers):
+        output, progress, pictures, seconds = run(root, folder, root / "build/book/runs")
+        runs.keep(KEPT / folder.name, output, progress, pictures, seconds)
+        size = sum(path.stat().st_size for path in (KEPT / folder.name).iterdir())
+        print(f"{folder.name}: {seconds:.0f} s, {size / 1024:.0f} kB", flush=True)
+    return 0
+
+
+def compare(root, rest):
+    smoke = "--smoke" in rest
+    numbers = [n for n in rest if n != "--smoke"]
+    passed = failed = 0
+    for folder in folders(root, numbers):
+        try:
+            found = differences(root, folder, smoke)
+        except RuntimeError as error:
+            found = [str(error)]
+        passed += not found
+        failed += bool(found)
+        for line in found:
+            print(f"FAILED: {folder.name}: {line}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    if failed:
+        print("Where the lesson is right as it is now, \"lessons/book --record NN\" keeps its new run.")
+    return 1 if failed else 0
+
+
+def differences(root, folder, smoke):
+    if not (KEPT / folder.name / "output.txt").exists():
+        return ["no run of it is kept"]
+    output, progress, pictures, seconds = run(root, folder, root / "build/book/compared", smoke)
+    kept = runs.Run(KEPT / folder.name)
+    work = root / "build/book/compared" / folder.name / "kept"
+    runs.keep(work, output, progress, pictures, seconds)
+    came = runs.Run(work)
+    return skeleton(kept, came, smoke) + ([] if smoke else figures(kept, came))
+
+
+def names_of(run, smoke):
+    """What a run shows whatever its numbers are: sections, questions and choices, targets, pictures."""
+    found = []
+    for title, pieces in run.sections:
+        found.append(f"section \"{title}\"")
+        for piece in pieces:
+            if piece.kind == "question":
+                found.append(f"question \"{piece.text}\" with {piece.choices}")
+            elif piece.kind == "answer" and not smoke:
+                found.append(f"answer to \"{piece.name}\": {piece.right}, {piece.why}")
+            elif piece.kind == "target":
+                found.append(f"target \"{piece.name}\", {piece.text}")
+            elif piece.kind == "picture":
+                found.append(f"picture {piece.name} \"{title_of(run.picture(piece.name))}\"")
+    return found
+
+
+def title_of(picture):
+    return picture["title"] if isinstance(picture, dict) else re.search(r"<title>(.*?)</title>", picture, re.S).group(1)
+
+
+def skeleton(kept, came, smoke):
+    before, now = names_of(kept, smoke), names_of(came, smoke)
+    if smoke:  # a short run judges nothing, and its figures may be others: what it shows has to be there
+        before = [re.sub(r'^(target ".*?"), .*', r"\1", line) for line in before if not line.startswith("answer")]
+        now = [re.sub(r'^(target ".*?"), .*', r"\1", line) for line in now]
+    gone = [line for line in before if line not in now]
+    new = [line for line in now if line not in before]
+    return [f"was kept, and is not there: {line}" for line in gone] + [f"is there, and was not kept: {line}" for line in new]
+
+
+def close(a, b, share, all_=0.0):
+    return abs(a - b) <= max(share * max(abs(a), abs(b)), all_)
+
+
+def figures(kept, came):
+    """Losses, targets' values and heatmaps, within their tolerances."""
+    found = []
+    if len(kept.losses) != len(came.losses):
+        found.append(f"{len(came.losses)} trainings, {len(kept.losses)} were kept")
+    for i, (before, now) in enumerate(zip(kept.losses, came.losses), 1):
+        if before[0] != now[0]:
+            found.append(f"training {i} takes {now[0]} steps, {before[0]} were kept")
+        for which, a, b in (("first", before[1], now[1]), ("last", before[2], now[2])):
+            if not close(a, b, LOSS_SHARE, LOSS_ALL):
+                found.append(f"the {which} loss of training {i} is {b:g}, {a:g} was kept")
+    values = {piece.name: piece for piece in came.targets()}
+    for piece in kept.targets():
+        other = values.get(piece.name)
+        if other is None or TIMED.search(piece.name + piece.why):
+            continue
+        if piece.verdict != other.verdict:
+            found.append(f"\"{piece.name}\" is {other.verdict}, {piece.verdict} was kept")
+        a, b = (float(re.match(r"-?[\d.]+(?:e[+-]?\d+)?|nan", p.why).group()) for p in (piece, other))
+        if max(abs(a), abs(b)) > 1e-4 and not close(a, b, VALUE_SHARE):
+            found.append(f"\"{piece.name}\" is {other.why}, {piece.why} was kept")
+    return found + maps(kept, came)
+
+
+def maps(kept, came):
+    found = []
+    for path in sorted(kept.folder.glob("*.json")):
+        a, b = kept.picture(path.stem), came.picture(path.stem)
+        if not isinstance(b, dict):
+            continue  # names_of() has said so
+        if (a["rows"], a["columns"]) != (b["rows"], b["columns"]):
+            if not TIMED.search(a["title"]):
+                found.append(f"the names in the picture {path.stem} are others")
+            continue
+        pairs = [(x, y) for r, s in zip(a["values"], b["values"]) for x, y in zip(r, s)]
+        far = sum((x is None) != (y is None) or x is not None and abs(x - y) > 0.25 * (a["most"] - a["least"]) for x, y in pairs)
+        if far > 0.1 * len(pairs):
+            found.append(f"{far} of {len(pairs)} values in the picture {path.stem} are others")
+    return found
