@@ -56,7 +56,7 @@ class Code:
         return f'<pre class="code" tabindex="0"><code>{"".join(out)}</code></pre>'
 
     def pieces(self, text, line, local=()):
-        """The code between two paragraphs: its functions and types, of which those that only report are folded."""
+        """The code between two paragraphs: its functions and types, of which those that put questions are folded."""
         return "".join(self.piece(piece, local) for piece in split(text))
 
     def piece(self, text, local):
@@ -98,8 +98,8 @@ def split(text):
 
 
 def reports(text):
-    """A function that puts questions and compares figures: its text would tell the answers."""
-    return "kit::Report&" in text and text.count("\n") > 3
+    """A function that puts questions: its text would tell the answers."""
+    return bool(re.search(r"\breport\.(ask|answer)\(", text))
 
 
 def declared_here(text):

@@ -1,4 +1,5 @@
 """All lessons as one PDF, printed by the browser."""
+import os
 import re
 
 from playwright.sync_api import sync_playwright
@@ -34,20 +35,26 @@ def joined(out):
             f'</header><nav class="toc"><h2>Contents</h2><ol>{"".join(contents)}</ol></nav>{"".join(chapters)}</main></body></html>')
 
 
-def write(out):
+def print_with(browser, out):
     page_file, target = out / "all.html", out / "tapestry.pdf"
     page_file.write_text(joined(out))
     try:
-        with sync_playwright() as player:
-            browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
-            page = browser.new_page()
-            page.goto(page_file.as_uri())
-            page.evaluate("document.fonts.ready")
-            page.pdf(path=target, format="A4", print_background=True, outline=True, tagged=True, display_header_footer=True,
-                     margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}, header_template="<i></i>",
-                     footer_template='<p style="font-size:8px;width:100%;text-align:center" class="pageNumber"></p>')
-            browser.close()
+        page = browser.new_page()
+        page.goto(page_file.as_uri())
+        page.evaluate("document.fonts.ready")
+        page.pdf(path=target, format="A4", print_background=True, outline=True, tagged=True, display_header_footer=True,
+                 margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}, header_template="<i></i>",
+                 footer_template='<p style="font-size:8px;width:100%;text-align:center" class="pageNumber"></p>')
+        page.close()
     finally:
         page_file.unlink()
-    print(f"{target.name}: {target.stat().st_size / 1e6:.1f} MB")
+    return target
+
+
+def write(out):
+    with sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        target = print_with(browser, out)
+        browser.close()
+    print(f"{os.path.relpath(target)}: {target.stat().st_size / 1e6:.1f} MB")
     return 0

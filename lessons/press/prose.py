@@ -4,7 +4,7 @@ from html import escape
 
 from press.formula import SUBSCRIPTS, SUPERSCRIPTS, formula
 
-ATOM = r"(?:[A-Za-zα-ωΑ-Ω∂][\u0302\u0303\u0304]?|PE|GRU|softmax|score|weight|logits|head)"
+ATOM = r"(?:[A-Za-zα-ωΑ-Ω∂][\u0302\u0303\u0304]?|d[A-Za-z]|PE|GRU|softmax|score|weight|logits|head)"
 SCRIPT = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\([^()\s]*\)|[−-]?[¼½¾]|[−-]?\d+(?:\.\d+)?|[A-Za-zα-ω]{1,3}(?![A-Za-z_(])|max(?![A-Za-z_(])|combine(?!\w))"
 INLINE = re.compile(
     rf"(?P<code>`[^`]+`)"
@@ -13,7 +13,7 @@ INLINE = re.compile(
     rf"|(?P<file>(?<![\w/])(?:[\w]+/)*[\w.]+\.(?:hpp|cpp|md|svg|json|txt|py)\b)"
     rf"|(?P<lesson>\b[Ll]essons? \d\d\b(?:(?:, | and )\d\d\b(?!\s*%))*)"
     rf"|(?P<call>\b(?:\w+::)*[A-Za-z]\w*\((?:…|kInf)?\))"
-    rf"|(?P<snake>(?<![\w/])(?:[a-z]+::)?[a-zA-Z]{{2,}}(?:_[a-z0-9]+)+\b(?!\())"
+    rf"|(?P<snake>(?<![\w/])(?!d[A-Za-z]_\w{{1,2}}\b)(?:[a-z]+::)?[a-zA-Z]{{2,}}(?:_[a-z0-9]+)+\b(?!\())"
     rf"|(?P<option>(?<![\w-])--[a-z][a-z-]+)"
     rf"|(?P<math>(?<![\w.]){ATOM}'?(?:[_^]{SCRIPT})+[ᵀ²³']?|‖[^‖ ]{{1,30}}‖²?|√(?:\w+|\([^()]*\)))"
     rf"|(?P<sup>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿⁱᵀᵏᵗˢˣ]+)|(?P<sub>[₀-₉]+)"

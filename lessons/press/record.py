@@ -94,8 +94,12 @@ def names_of(run, smoke):
             elif piece.kind == "target":
                 found.append(f"target \"{piece.name}\", {piece.text}")
             elif piece.kind == "picture":
-                found.append(f"picture {piece.name} \"{title_of(run.picture(piece.name))}\"")
+                found.append(f"picture {piece.name} \"{without_numbers(title_of(run.picture(piece.name)))}\"")
     return found
+
+
+def without_numbers(title):
+    return re.sub(r"\d+(?:[.,]\d+)*", "…", title)
 
 
 def title_of(picture):
@@ -105,8 +109,9 @@ def title_of(picture):
 def skeleton(kept, came, smoke):
     before, now = names_of(kept, smoke), names_of(came, smoke)
     if smoke:  # a short run judges nothing, and its figures may be others: what it shows has to be there
-        before = [re.sub(r'^(target ".*?"), .*', r"\1", line) for line in before if not line.startswith("answer")]
-        now = [re.sub(r'^(target ".*?"), .*', r"\1", line) for line in now]
+        short = lambda line: without_numbers(re.sub(r'^(target ".*?"), .*', r"\1", line)) if line.startswith("target") else line
+        before = [short(line) for line in before if not line.startswith("answer")]
+        now = [short(line) for line in now]
     gone = [line for line in before if line not in now]
     new = [line for line in now if line not in before]
     return [f"was kept, and is not there: {line}" for line in gone] + [f"is there, and was not kept: {line}" for line in new]

@@ -58,11 +58,11 @@ def heatmap(tree):
     """A single heatmap's names and values, back from its picture; None where it is another picture."""
     rects = tree.findall("rect")
     key = [r for r in rects if r.get("width") == "10"]
-    if len(key) != KEY_STEPS:
+    cells = [r for r in rects[1:] if r.get("width") != "10"]
+    if len(key) != KEY_STEPS or not cells:
         return None
     signed = key[0].get("fill") != "#f6f8fb"
     shares = SIGNED_SHARES if signed else HEAT_SHARES
-    cells = [r for r in rects[1:] if r.get("width") != "10"]
     width = float(cells[0].get("width"))
     texts = [(float(t.get("x")), float(t.get("y")), t.text or "", t) for t in tree.findall("text")]
     key_x = float(key[0].get("x")) + 16

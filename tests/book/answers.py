@@ -1,0 +1,177 @@
+"""What answers the reader: search, questions, maps, pictures, keys."""
+import json
+import math
+import statistics
+
+from press import plays, runs
+
+from book.tester import Tester
+
+
+class Answers(Tester):
+    def search(self):
+        context = self.context()
+        page = self.open(context, "index.html")
+        page.keyboard.press("/")
+        self.trial.same("/ leads to the search", page.evaluate("document.activeElement.id"), "search")
+        wanted = {"rotation": "lessons/06", "cotangent": "guide/glossary", "top-p": "lessons/20", "leave one out": "lessons/05",
+                  "Nadaraya": "lessons/05", "beam search": "lessons/15", "valgrind": "guide/", "1.1 backward": "lessons/01"}
+        for words, place in wanted.items():
+            page.fill("#search", words)
+            page.wait_for_selector("#found [data-href]")
+            found = [item.get_attribute("data-href") for item in page.query_selector_all("#found [data-href]")[:3]]
+            self.trial.check(f"\"{words}\" finds {place}", any(href.startswith(place) for href in found), found)
+        page.fill("#search", "xyzzy")
+        self.trial.check("nothing is found for xyzzy", "Nothing found" in page.inner_text("#found"))
+        page.fill("#search", "bottleneck")
+        page.keyboard.press("ArrowDown")
+        chosen = page.get_attribute("#found [aria-selected=true]", "data-href")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/{chosen}")
+        self.trial.check("Enter goes to what was chosen", page.url.endswith(chosen), page.url)
+        context.close()
+
+    def questions(self):
+        """One is answered wrongly, and stays so."""
+        context = self.context()
+        page = self.open(context, "lessons/06_queries_keys_values.html")
+        first = page.locator(".question").first
+        first.locator("[data-letter=a]").click()
+        self.trial.same("a wrong answer is told", first.locator(".verdict").inner_text(), "You said a; it is b.")
+        self.trial.check("with its reason", "Asking and offering are not the same" in first.locator(".why").inner_text())
+        self.trial.same("right and said are marked", (first.locator(".right").get_attribute("data-letter"),
+                                                      first.locator(".said").get_attribute("data-letter")), ("b", "a"))
+        page.reload()
+        self.trial.same("the answer is kept", page.locator(".question").first.get_attribute("data-said"), "a")
+        first.locator("[data-letter=b]").focus()
+        page.keyboard.press("Enter")
+        self.trial.same("the keyboard answers", first.locator(".verdict").inner_text(), "b, as you said.")
+        context.close()
+
+    def heatmaps(self):
+        context = self.context()
+        page = self.open(context, "lessons/06_queries_keys_values.html")
+        figure = page.locator("#figure-je_t_aime")
+        figure.locator("tbody th").first.focus()
+        page.keyboard.press("ArrowDown")
+        self.trial.check("an arrow key goes to the next word", figure.locator(".says").inner_text().startswith("t': you 0.88"),
+                         figure.locator(".says").inner_text())
+        shades = figure.locator(".sentence span").evaluate_all("all => all.map(w => w.className)")
+        self.trial.check("its words are shaded by the row", len(set(shades)) > 1 and shades[2] == "h18", shades)
+        figure.locator("tbody tr").nth(2).locator("td").first.hover()
+        self.trial.check("so does pointing", figure.locator(".says").inner_text().startswith("aime: love 0.95"))
+        context.close()
+
+    def loom(self):
+        """Lesson 05's picture gives Nadaraya and Watson's answer for the recorded points."""
+        context = self.context()
+        points = plays.points(runs.Run(self.root / "lessons/press/runs/05_pooling").picture("fit"))
+        self.trial.same("fifty measured points", len(points), 50)
+
+        def answer(query, sigma):
+            weights = [math.exp(-((query - k) ** 2) / (2 * sigma**2)) for k, _ in points]
+            return sum(w * v for w, (_, v) in zip(weights, points)) / sum(weights)
+
+        for href, start in (("index.html", 0.3), ("lessons/05_pooling.html", 0.28)):
+            page = self.open(context, href)
+            place, loom = page.locator("[data-play=loom]"), page.locator(".loom")
+            came = lambda: float(place.get_attribute("data-answer"))
+            self.trial.check(f"{href}: the first answer", abs(came() - answer(2, start)) < 1e-4, came())
+            loom.focus()
+            page.keyboard.press("ArrowRight")
+            self.trial.check(f"{href}: an arrow key moves the question", abs(came() - answer(2.1, start)) < 1e-4, came())
+            page.keyboard.press("End")
+            self.trial.check(f"{href}: End asks at 5", abs(came() - answer(5, start)) < 1e-4, came())
+            page.locator(".sigma").fill("100")
+            self.trial.check(f"{href}: σ = 1", abs(came() - answer(5, 1)) < 1e-4, came())
+            box = loom.bounding_box()
+            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            self.trial.check(f"{href}: pointing asks in the middle", abs(came() - answer(2.5, 1)) < 0.02, came())
+            self.trial.check(f"{href}: it is told in words", "the answer is" in loom.get_attribute("aria-valuetext"))
+        context.close()
+
+    def other_plays(self):
+        context = self.context()
+        page = self.open(context, "lessons/01_tape.html")
+        step = page.locator("#play-01 input[type=range]")
+        step.fill("16")
+        gradients = json.loads(page.get_attribute("#play-01", "data-gradients"))
+        self.trial.same("01: after all steps the gradients of the run", gradients, [12, 8, 4, -4, 4, 4, 4, 1])
+        step.fill("10")
+        self.trial.check("01: line 6 hands on its two shares", "4·1 to line 5" in page.inner_text(".tape-says"), page.inner_text(".tape-says"))
+        page.get_by_role("button", name="On", exact=True).click()
+        self.trial.same("01: On goes on", step.input_value(), "11")
+
+        page = self.open(context, "lessons/06_queries_keys_values.html")
+        weights = lambda: json.loads(page.get_attribute("#play-06", "data-weights"))
+        self.trial.check("06: the lesson's own weights", [round(w, 3) for w in weights()] == [0.804, 0.196], weights())
+        sliders = page.locator("#play-06 input[type=range]")
+        sliders.nth(1).fill("3")
+        expected = 1 / (1 + math.exp((3 - 2) / math.sqrt(2)))
+        self.trial.check("06: a slider turns the query", abs(weights()[0] - expected) < 1e-9, weights())
+        handle = page.locator("#play-06 circle.asks").first
+        handle.scroll_into_view_if_needed()
+        box = handle.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 60, box["y"] + 60)
+        page.mouse.up()
+        self.trial.check("06: dragging turns it", sliders.nth(1).input_value() != "3", sliders.nth(1).input_value())
+
+        page = self.open(context, "lessons/08_scale.html")
+        norms = lambda: json.loads(page.get_attribute("#play-08", "data-norms"))
+        page.locator("#play-08 input[type=range]").fill("6")
+        drawn = [norms()]
+        for _ in range(120):
+            page.locator("#play-08 button").evaluate("button => button.click()")
+            drawn.append(norms())
+        measured = plays.medians((self.root / "lessons/press/runs/08_scale/output.txt").read_text())["64"]
+        for i, name in enumerate(("without √d", "with √d")):
+            middle = statistics.median(sizes[i] for sizes in drawn)
+            self.trial.check(f"08: the median of ‖J‖ {name} is about the run's", measured[i] / 1.8 < middle < 1.8 * measured[i],
+                             f"{middle}, the run has {measured[i]}")
+        self.trial.check("08: it says the run's medians", "medians of 0.078 and 0.347" in page.inner_text(".width-says"), page.inner_text(".width-says"))
+        context.close()
+
+    def keyboard(self):
+        context = self.context()
+        page = self.open(context, "lessons/02_gradcheck.html")
+        page.keyboard.press("Tab")
+        self.trial.same("the first stop leads to the text", page.evaluate("document.activeElement.className"), "skip")
+        fold = page.locator("details.fold").first
+        fold.locator("summary").focus()
+        page.keyboard.press("Enter")
+        self.trial.check("a fold opens by the keyboard", fold.evaluate("d => d.open"))
+        ground = lambda: page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor")
+        before = ground()
+        page.click("#scheme")
+        self.trial.check("the scheme changes", ground() != before)
+        page.reload()
+        self.trial.check("and stays", ground() != before)
+        page = self.open(context, "index.html")
+        page.focus('li[data-number="11"] a')
+        lit = page.eval_on_selector_all(".map-of-course li.lit", "all => all.map(i => i.dataset.number)")
+        self.trial.same("the map shows what lesson 11 needs", lit, ["06", "07", "09", "10"])
+        arcs = page.eval_on_selector_all(".arcs path.lit", "all => all.filter(a => a.dataset.to === '11').length")
+        self.trial.same("with a thread from each", arcs, 4)
+        context.close()
+
+    def without_scripts(self):
+        context = self.context(java_script_enabled=False)
+        page = self.open(context, "lessons/06_queries_keys_values.html")
+        self.trial.check("without scripts nothing is covered", page.locator("#figure-matrices").is_visible())
+        self.trial.check("and no button is dead", not page.locator(".open button").first.is_visible() and not page.locator(".play").first.is_visible())
+        context.close()
+
+    def from_a_file(self):
+        context = self.context()
+        page = context.new_page()
+        errors = []
+        page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+        page.goto((self.out / "lessons/05_pooling.html").as_uri())
+        page.focus("#search")
+        page.fill("#search", "cotangent")
+        page.wait_for_selector("#found [data-href]", timeout=5000)
+        self.trial.check("it opens from a folder, with its type and search", not errors, errors)
+        self.trial.check("the type is loaded", page.evaluate("document.fonts.check('16px Pagella')"))
+        context.close()

@@ -1,0 +1,161 @@
+"""The parts of the book's generator, each on the smallest thing that it could get wrong."""
+import re
+import unittest
+from pathlib import Path
+
+from press import check, exercises, names, runs, source, svg
+from press.code import Code, split
+from press.formula import formula
+from press.pencil import Pencil, is_formula
+from press.prose import Prose
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def plain(math):
+    """MathML without its tags, scripts in braces."""
+    text = re.sub(r"<m(sub|sup|under)>(.*?)</m\1>", r"\2", math)
+    return re.sub(r"<[^>]+>", "", text)
+
+
+class Formulas(unittest.TestCase):
+    def test_scripts(self):
+        self.assertIn("<msub><mi>s</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub>", formula("s_ij"))
+        self.assertIn("<msubsup><mi>W</mi><mi>Q</mi><mi>T</mi></msubsup>", formula("W_Qᵀ"))
+        self.assertIn("<msup><mi>e</mi><mrow><msub>", formula("e^{s_ij}"))
+        self.assertIn("<msub><mi>k</mi><mn>1</mn></msub>", formula("k₁"))
+        self.assertIn("<munder><mo>Σ</mo><mi>j</mi></munder>", formula("Σ_j α"))
+        self.assertIn("<msqrt><mi>d</mi></msqrt>", formula("√d"))
+        self.assertIn("<mover><mi>h</mi>", formula("h̃_t"))
+
+    def test_nothing_is_lost(self):
+        for text in ("(a cos φ − b sin φ) / 2σ²", "‖J‖² = Σ_i (α_i − α_i²)² + (Σ α_i²)²", "w ← w − η g", "x' = {1, 0.8}"):
+            bare = lambda t: re.sub(r"[\s_^]", "", t).replace("²", "2").replace("'", "′")
+            self.assertEqual(bare(plain(formula(text))), bare(text))
+
+    def test_every_lesson(self):
+        for path in (ROOT / "lessons").glob("[0-9]*/lesson.cpp"):
+            for part in source.read(path.read_text()).parts:
+                for block in part.blocks:
+                    if block.kind == "pencil":
+                        for row in block.text.split("\n"):
+                            self.assertEqual(check.Page(formula(row)).faults, [], row)
+
+    def test_what_is_a_formula(self):
+        for text in ("q = W_Q x", "q · k_j", "2 / √2 = 1.414", "α = 1"):
+            self.assertTrue(is_formula(text), text)
+        for text in ("what I ask", "Luong, Pham and Manning 2015", "weights that add up to 1"):
+            self.assertFalse(is_formula(text), text)
+
+
+class Sources(unittest.TestCase):
+    def test_each_line_is_shown_once(self):
+        """Every line of every lesson.cpp is in one place of its page: head, a part, what to remember, or the rest."""
+        for path in sorted((ROOT / "lessons").glob("[0-9]*/lesson.cpp")):
+            text = path.read_text()
+            lesson = source.read(text)
+            shown = [lesson.time, lesson.idea, lesson.before.text, lesson.after.text, lesson.remember]
+            shown += [block.text for block in lesson.head] + [b.text for part in lesson.parts for b in part.blocks]
+            words = " ".join(" ".join(shown).split())
+            for line in text.split("\n")[1:]:
+                bare = " ".join(re.sub(r"^//(?!/) ?", "", line).split())
+                if bare and not bare.startswith(("----", "Exercises: lessons/practise", "What to remember.")):
+                    found = bare in words or all(piece.strip() in words for piece in re.split(r"[.] ", bare))
+                    self.assertTrue(found or self.follows_exercises(text, line), f"{path.parent.name}: {bare}")
+
+    def follows_exercises(self, text, line):
+        return line in text[text.index("// Exercises: lessons/practise"):].split("\n\n")[0]
+
+    def test_parts_are_the_programs_sections(self):
+        for path in sorted((ROOT / "lessons").glob("[0-9]*/lesson.cpp")):
+            text = path.read_text()
+            titles = [part.title for part in source.read(text).parts]
+            for title in re.findall(r'report\.section\("([^"]+)"\)', text):
+                self.assertIn(title, titles, path.parent.name)
+
+    def test_pieces_of_code(self):
+        text = "int a() {\n  x;\n\n  y;\n}\n\nvoid ask(kit::Report& report) {\n  report.ask(1);\n}\n\nint b;"
+        self.assertEqual([piece.split("\n")[0] for piece in split(text)], ["int a() {", "void ask(kit::Report& report) {", "int b;"])
+
+
+class Exercises(unittest.TestCase):
+    def test_no_solution_is_shown(self):
+        """What stands between //[ and //] in the source is not on the page."""
+        for path in sorted((ROOT / "lessons").glob("[0-9]*/exercises/[0-9]*.cpp")):
+            given = exercises.read(path, ROOT).starter
+            text = path.read_text().split("//= judge")[0]
+            self.assertNotIn("hint:", given)
+            self.assertNotIn("wrong:", given)
+            for hole in re.findall(r"//\[.*?\n(.*?)//\]", text, re.S):
+                kept = [line.strip()[3:].strip() for line in hole.split("\n") if line.strip().startswith("//:")]
+                for line in hole.split("\n"):
+                    bare = line.strip()
+                    if bare and not bare.startswith("//") and len(bare) > 12 and bare not in kept and text.count(bare) == 1:
+                        self.assertNotIn(bare, given, path.name)
+
+
+class Names(unittest.TestCase):
+    def test_declarations(self):
+        found = names.declared(ROOT)
+        for name, file in (("matmul", "core/ops/matmul.hpp"), ("Tensor", "core/tensor/tensor.hpp"), ("Attention", "nn/attention/attention.hpp")):
+            place = found[name]
+            self.assertEqual(place.file, file)
+            self.assertIn(name, (ROOT / file).read_text().split("\n")[place.line - 1])
+
+    def test_a_lessons_own_names_are_not_linked(self):
+        code = Code(names.declared(ROOT))
+        self.assertIn("<a ", code.block("softmax(x);"))
+        self.assertNotIn("<a ", code.block("softmax(x);", {"softmax"}))
+        self.assertNotIn("<a ", code.block("x.softmax();"))
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.pencil = Pencil(Prose({}, lambda *_: None, lambda *_: None), lambda text: text)
+
+    def test_a_table(self):
+        html = self.pencil.html("x   weight\n1     0.3\n2     0.7")
+        self.assertIn('<th scope="col">weight</th>', html)
+        self.assertEqual(html.count("<td"), 4)
+
+    def test_a_matrix(self):
+        html = self.pencil.html("a = (1 2)   b = (5)\n    (3 4)       (6)")
+        self.assertEqual((html.count("<mtable>"), html.count("<mtr>")), (2, 4))
+
+
+class Runs(unittest.TestCase):
+    SVG = ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9" height="9"><title>A chart</title>'
+           '<rect width="9" height="9" fill="#ffffff"/><circle cx="1.02" cy="2" r="4" fill="#0072b2"/></svg>')
+
+    def test_drawings_go(self):
+        text = "0\n1. One\n  before\n\n  A chart\n  ●\n   x\n  picture: out/a.svg\n  after\n"
+        self.assertEqual(runs.without_drawings(text, {"a": "A chart"}), "0\n1. One\n  before\n\n  picture: a.svg\n  after\n")
+
+    def test_pieces(self):
+        _, sections = runs.pieces("t\n\n1. One\n\n  ? Why?\n    a  so\n    b  not so\n\n  loss    0.5 (target ≤ 1)  ok\n"
+                                  "\n  ? it: b, not so. Because.\n")
+        question, target, answer = sections[0][1]
+        self.assertEqual((question.right, question.why, target.name, target.verdict), ("b", "Because.", "loss", "ok"))
+
+    def test_losses(self):
+        text = "  1/20   5 %  loss 2.5  3 x/s\n 20/20 100 %  loss 0.5\n  1/20   5 %  loss 1.5\n 20/20 100 %  loss 0.25\n"
+        self.assertEqual(runs.losses(text), [[20, 2.5, 0.5], [20, 1.5, 0.25]])
+
+    def test_small_pictures(self):
+        small = svg.small(svg.read(self.SVG))
+        self.assertIn('d="M1 2h0" stroke="#0072b2" stroke-width="8"', small)
+
+    def test_colours_come_back(self):
+        for shares, stops in ((svg.HEAT_SHARES, svg.HEAT), (svg.SIGNED_SHARES, svg.SIGNED)):
+            for i in range(101):
+                self.assertAlmostEqual(svg.share_of(svg.mixed(stops, i / 100), shares), i / 100, delta=0.004)
+
+
+class Pages(unittest.TestCase):
+    def test_faults_are_seen(self):
+        page = check.Page('<p id="a"><b id="a"></p><i style="x"></i>')
+        self.assertEqual(len(page.faults), 3, page.faults)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+"""What is asked of every page."""
+import json
+import re
+
+from press import pdf
+
+from book.tester import NARROW, SCHEMES, WIDE, Tester
+
+
+class Pages(Tester):
+    def pages(self):
+        """All but the source pages, which are alike: of these some, or all with --all."""
+        found = [path.relative_to(self.out).as_posix() for path in sorted(self.out.rglob("*.html"))]
+        source = [href for href in found if href.startswith("source/")]
+        shown = source if self.everything else source[:: max(1, len(source) // 4)]
+        return [href for href in found if href not in source] + shown
+
+    def every_page(self):
+        """Each page once; what it is at another width and in the other scheme is looked at in the same page."""
+        context = self.context(NARROW)
+        page = self.watched(context)
+        kept = self.root / "lessons/press/runs"
+        for i, href in enumerate(self.pages()):
+            self.go(page, href)
+            for scheme in SCHEMES if self.everything else [SCHEMES[i % 2]]:
+                page.emulate_media(color_scheme=scheme)
+                page.set_viewport_size({"width": NARROW, "height": 900})
+                self.fits(page, href, NARROW)
+                self.accessible(page, href, scheme)
+                page.set_viewport_size({"width": WIDE, "height": 900})
+                self.fits(page, href, WIDE)
+            run = kept / href.removeprefix("lessons/").removesuffix(".html")
+            if href.startswith("lessons/") and run.exists():
+                self.questions_of(page, run)
+                for path in sorted(run.glob("*.json")):
+                    self.heatmap(page, path)
+            self.trial.check(f"{href}: no error, no request elsewhere", not self.faults, self.faults[:3])
+        context.close()
+
+    def fits(self, page, href, width):
+        room = page.evaluate("document.documentElement.scrollWidth")
+        self.trial.check(f"{href} at {width}: nothing is wider than the page", room <= width, f"{room} pixels")
+
+    def accessible(self, page, href, scheme):
+        """Programs look alike: their colours are looked at on a few pages, or everywhere with --all."""
+        few = self.everything or re.search(r"0[1-3]_|source/", href)
+        found = self.axe.run(page, context=None if few else {"exclude": [["pre.code"]]},
+                             options={"resultTypes": ["violations"]}).response["violations"]
+        bad = [f"{v['id']}: {v['nodes'][0]['html'][:120]} ({len(v['nodes'])} places)" for v in found
+               if v["impact"] in ("serious", "critical")]
+        self.trial.check(f"{href}, {scheme}: accessible", not bad, bad)
+
+    def questions_of(self, page, run):
+        """They are those of the run, with its answers, and cover what follows."""
+        text = (run / "output.txt").read_text()
+        asked = re.findall(r"^  \? (.+)\n    a  ", text, re.M)
+        told = re.findall(r"^  \? [^:\n]+?: ([a-e]), ", text, re.M)
+        right = page.evaluate("[...document.querySelectorAll('.question')].map(q => q.dataset.right)")
+        self.trial.same(f"{run.name}: as many questions as were asked", len(right), len(asked))
+        self.trial.same(f"{run.name}: the answers of the run", sorted(map(str, right)), sorted(told))
+        covered = "document.querySelectorAll('.after.covered').length"
+        before = page.evaluate(covered)
+        page.evaluate("document.querySelectorAll('.question .open button').forEach(button => button.click())")
+        after = page.evaluate(covered)
+        self.trial.check(f"{run.name}: what follows a question is covered until then", (before > 0) == bool(asked) and after == 0,
+                         f"{before} before, {after} after")
+
+    def heatmap(self, page, path):
+        """Its values are the recorded ones; where it has words a row says its largest."""
+        data, what = json.loads(path.read_text()), f"{path.parent.name}/{path.stem}"
+        values = page.evaluate("name => [...document.getElementById(name).querySelectorAll('td[data-v]')].map(c => Number(c.dataset.v))",
+                               f"figure-{path.stem}")
+        self.trial.check(f"{what}: the recorded values", values == [v for row in data["values"] for v in row if v is not None])
+        says = page.evaluate("""name => {
+          const figure = document.getElementById(name), heads = figure.querySelectorAll("tbody th");
+          if (!figure.querySelector(".sentence")) return null;
+          heads[heads.length - 1].focus();
+          return figure.querySelector(".says").textContent; }""", f"figure-{path.stem}")
+        if says is not None:
+            most = max((v for v in data["values"][-1] if v is not None), key=abs)
+            first = re.search(r" (−?[\d.]+)(?:,|$)", says[len(data["rows"][-1].strip()) + 1:])
+            self.trial.check(f"{what}: a row says its largest value",
+                             first and abs(float(first.group(1).replace("−", "-")) - most) < 0.00501, f"{says} ({most})")
+
+    def printed(self):
+        """The PDF has a chapter for each lesson, with its place in the outline."""
+        browser = self.browser
+        pdf.print_with(browser, self.out)
+        data = (self.out / "tapestry.pdf").read_bytes()
+        sheets = len(re.findall(rb"/Type ?/Page\b", data))
+        self.trial.check("the PDF has the whole course", sheets > 150, f"{sheets} pages")
+        outline = [bytes.fromhex(m.decode()).decode("utf-16", "ignore") for m in re.findall(rb"/Title <(FEFF[0-9A-F]+)>", data)]
+        outline += [m.decode("latin-1") for m in re.findall(rb"/Title \(([^)]*)\)", data)]
+        for path in sorted((self.out / "lessons").glob("*.html")):
+            number, name = path.stem.split("_", 1)
+            title = name.replace("_", " ")
+            self.trial.check(f"the PDF's outline has lesson {number}", any(title in entry for entry in outline), len(outline))

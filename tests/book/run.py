@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""Starts one of the book's tests with the Python packages that tests/run has installed: run.py PART BUILD [--all]."""
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "build/book/browser/bin/python"
+PARTS = {
+    "generator": ["-m", "unittest", "book.generator_test"],
+    "browser": ["-m", "press", "--test"],
+    "runs": ["-m", "press", "--compare", "--smoke"],
+    "compare": ["-m", "press", "--compare"],
+}
+
+
+def main(part, build, *rest):
+    missing = next((path for path in (PYTHON, Path("/usr/bin/chromium")) if not path.exists()), None)
+    if missing:
+        print(f"skipped: there is no {missing}")
+        return
+    build = Path(build).resolve()
+    out = ["--out", str(build / "book")] if part == "browser" else []
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}/lessons:{ROOT}/tests", "TAPESTRY_PROGRAMS": str(build / "lessons")}
+    os.chdir(ROOT)
+    os.execve(PYTHON, [str(PYTHON), "-B", *PARTS[part], *out, *rest], environment)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
