@@ -66,7 +66,8 @@ class Book:
         if only is None:
             self.front()
             self.guides()
-            self.source_pages()
+            self.search_index()
+        self.source_pages(only is None)
         self.assets()
         return self.out / "index.html"
 
@@ -123,8 +124,8 @@ class Book:
         for heading, body in zip(pieces[1::2], pieces[2::2]):
             self.entry(href, guide.anchor(heading.replace("`", "")), title, heading, body)
 
-    def source_pages(self):
-        """Those that something links to, and what these link to in turn."""
+    def source_pages(self, all_):
+        """Those that something links to, and what these link to in turn: all, or those that are not there yet."""
         done = set()
         linked = set()
         for path in self.out.rglob("*.html"):
@@ -136,6 +137,8 @@ class Book:
         while self.sources - done:
             for file in sorted(self.sources - done):
                 done.add(file)
+                if not all_ and (self.out / names.page_of(file)).exists():
+                    continue
                 text = (self.root / file).read_text().rstrip("\n")
                 html = self.code.block(text, number=1)
                 self.sources |= {files[href] for href in re.findall(r'href="\.\./(source/[^"#]+)', html) if href in files}
@@ -147,6 +150,12 @@ class Book:
         plain = re.sub(r"[*`|\[\]]|\([^)]*\.(?:md|cpp|hpp)[^)]*\)|-{3,}", " ", text)
         self.search.append([href + (f"#{anchor}" if anchor else ""), page, heading.replace("`", ""), " ".join(plain.split())])
 
+    def search_index(self):
+        target = self.out / "assets/search-index.js"
+        target.parent.mkdir(exist_ok=True)
+        entries = json.dumps(self.search, ensure_ascii=False, separators=(",", ":"))
+        target.write_text(f"window.BOOK_INDEX = {entries};\n")
+
     def assets(self):
         target = self.out / "assets"
         target.mkdir(exist_ok=True)
@@ -156,9 +165,6 @@ class Book:
         zone = self.root / "lessons/15_translate/zone.svg"
         if zone.exists():
             shutil.copy(zone, target / "zone.svg")
-        if self.search:
-            (target / "search-index.js").write_text("window.BOOK_INDEX = " + json.dumps(
-                self.search, ensure_ascii=False, separators=(",", ":")) + ";\n")
         prose, code = self.characters()
         faces = fonts.write(target / "fonts", self.root / "build/book/fonts", prose, code)
         css = "".join((self.assets_folder / name).read_text() for name in ("type.css", "page.css", "code.css", "figure.css"))

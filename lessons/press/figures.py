@@ -31,12 +31,13 @@ class Figures:
         numbers = map_["numbers"] and not dense
         self.count += 1
         key = f"map-{self.count}"
-        kind = "dense" if dense else "words" if numbers or len(columns) <= 16 else "small"
+        kind = "dense" if dense else "words" if numbers or len(columns) <= 16 and len(rows) <= 12 else "small"
         head = "".join(f'<th scope="col"><span>{escape(label)}</span></th>' if label else "<td></td>"
                        for label in columns)
         body = "".join(self.row(map_, r, numbers, dense) for r in range(len(rows)))
         axes = axis_line(map_)
         scale = scale_line(map_)
+        kind += "" if numbers else " plain"
         return (f'<figure class="map {kind}" id="figure-{escape(name)}" data-least="{map_["least"]}" '
                 f'data-most="{map_["most"]}"{" data-signed" if map_["signed"] else ""}>'
                 f'<figcaption id="{key}">{escape(map_["title"])}</figcaption>{axes}'

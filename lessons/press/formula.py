@@ -91,7 +91,7 @@ class Setter:
             set_, what = self.scripted()
             if what in ("atom", "word") and previous in ("atom", "word"):
                 wide = what == "word" or previous == "word"
-                if spaced or wide:
+                if spaced:
                     parts.append(f'<mspace width="{"0.3em" if wide else "0.17em"}"/>')
             elif spaced and previous == "word":
                 parts.append('<mspace width="0.25em"/>')

@@ -17,6 +17,7 @@ PAGES = [  # file, page, title; the README from its section on
     ("tests/README.md", "tests", "Tests and builds"),
     ("tests/package/README.md", "package", "Use it as a library"),
     ("lessons/grader/README.md", "write_an_exercise", "Writing an exercise"),
+    ("lessons/press/README.md", "press", "How the book is made"),
 ]
 
 

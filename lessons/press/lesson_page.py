@@ -5,9 +5,10 @@ from html import escape
 from press import code as cpp
 from press import exercises, plays, runs, source
 
-TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets"><thead><tr>'
-           '<th scope="col">what</th><th scope="col">this run</th><th scope="col">target</th>'
-           '<th scope="col"><span class="hidden">met</span></th></tr></thead><tbody>{}</tbody></table></div>')
+TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets">{}<tbody>{}</tbody>'
+           "</table></div>")
+HEAD = ('<thead><tr><th scope="col">what</th><th scope="col">this run</th><th scope="col">target</th>'
+        '<th scope="col"><span class="hidden">met</span></th></tr></thead>')
 VERDICTS = {"ok": "good", "MISSED": "bad", "FAILED": "bad"}
 
 
@@ -77,7 +78,8 @@ class LessonPage:
 
         def flush():
             if rows:
-                out.append(TARGETS.format("".join(rows)))
+                head = HEAD if any("colspan" not in row for row in rows) else ""
+                out.append(TARGETS.format(head, "".join(rows)))
             rows.clear()
 
         for piece in found:
@@ -121,21 +123,15 @@ class LessonPage:
                 f'<p class="open"><button type="button" class="quiet">Show without answering</button></p></section>')
 
     def text(self, piece):
-        body = "\n".join(self.line(row) for row in dedent(piece.text).split("\n"))
-        return f'<pre class="printed" tabindex="0">{body}</pre>'
-
-    def line(self, row):
-        match = re.match(r"(.*\S {2,})(ok|FAILED|MISSED)$", row)
-        if match:
-            kind = VERDICTS[match.group(2)]
-            return f'{escape(match.group(1))}<b class="{kind}">{match.group(2)}</b>'
-        return escape(row)
+        return f'<pre class="printed" tabindex="0">{escape(dedent(piece.text))}</pre>'
 
     def target(self, piece):
-        goal = piece.text.removeprefix("target ")
-        return (f'<tr><th scope="row">{self.prose(piece.name)}</th><td>{escape(piece.why)}</td><td>{escape(goal)}</td>'
-                f'<td class="{VERDICTS.get(piece.verdict, "")}">{"✓" if piece.verdict == "ok" else escape(piece.verdict)}'
-                f"</td></tr>")
+        name, goal = self.prose(piece.name), escape(piece.text.removeprefix("target "))
+        verdict = "✓" if piece.verdict == "ok" else escape(piece.verdict)
+        met = f'<td class="{VERDICTS.get(piece.verdict, "")}">{verdict}</td>'
+        if not piece.why:
+            return f'<tr><th scope="row" colspan="3">{name}</th>{met}</tr>'
+        return f'<tr><th scope="row">{name}</th><td>{escape(piece.why)}</td><td>{goal}</td>{met}</tr>'
 
     def picture(self, piece):
         return self.book.figures.html(piece.name, self.run.picture(piece.name))

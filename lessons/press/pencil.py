@@ -20,7 +20,7 @@ def is_formula(cell):
         return False
     words = [word for word in re.findall(r"[A-Za-z']{2,}", re.sub(r"[_^]\{[^}]*\}|[_^]\w+", "", cell))
              if word not in FUNCTION and not re.fullmatch(r"[A-Z]{1,2}|PE|[a-z]{1,2}", word)]
-    symbols = re.search(r"[=≤≥←Σ√∂⊙^·‖∈]|\w_\w|_\{|[₀-₉²³ᵀ]|[σεφτμωαβγ]", cell)
+    symbols = re.search(r"[=≤≥←Σ√∂⊙^·‖∈]|[\w)\]]_\w|_\{|[₀-₉²³ᵀ]|[σεφτμωαβγ]", cell)
     if "=" in cell or "←" in cell:
         return len(words) <= 2
     return bool(symbols) and not words
@@ -57,7 +57,7 @@ class Pencil:
     def html(self, text):
         rows = [row.rstrip() for row in text.split("\n")]
         if any(DRAWN.search(row) for row in rows):
-            return f'<pre class="pencil drawing" tabindex="0" aria-label="A drawing">{escape(text)}</pre>'
+            return self.drawing(rows)
         if any(CODE.search(row) for row in rows):
             return self.highlight(text)
         while rows and not rows[0]:
@@ -70,6 +70,21 @@ class Pencil:
                 groups.append(group)
                 group = []
         return "".join(self.group(group) for group in groups)
+
+    def drawing(self, rows):
+        """Lines and boxes as they stand; what is written beside them is prose."""
+        columns = rivers(rows)
+        beside = ""
+        while len(columns) > 1:
+            words = " ".join(row[columns[-1][0]:].strip() for row in rows)
+            if DRAWN.search(words) or len(words.split()) < 8:
+                break
+            beside = words.strip() + " " + beside
+            rows = [row[:columns[-1][0]].rstrip() for row in rows]
+            columns.pop()
+        drawn = escape("\n".join(rows))
+        after = f"<p>{self.prose.inline(beside.strip())}</p>" if beside else ""
+        return f'<pre class="pencil drawing" tabindex="0" aria-label="A drawing">{drawn}</pre>{after}'
 
     def group(self, rows):
         if len(rows) > 1:
@@ -108,7 +123,8 @@ class Pencil:
         for row in body if has_head else cells:
             out.append("<tr>")
             for c, cell in enumerate(row):
-                kind = ' class="number"' if numeric[c] and NUMBER.fullmatch(cell) else ""
+                kind = "number" if numeric[c] and NUMBER.fullmatch(cell) else "short" if len(cell) < 16 else ""
+                kind = f' class="{kind}"' if kind else ""
                 out.append(f"<td{kind}>{self.pieces(cell)}</td>")
             out.append("</tr>")
         out.append("</tbody>")

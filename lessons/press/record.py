@@ -30,6 +30,8 @@ def run(root, folder, work, smoke=False):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     program = root / PROGRAMS / folder.name / "lesson"
+    if not program.exists():
+        raise RuntimeError(f"{program} is not built")
     started = time.monotonic()
     done = subprocess.run([program, "--out", out / "out", "--no-questions"] + (["--smoke"] if smoke else []),
                           cwd=out, env=os.environ | {"TAPESTRY_THREADS": "1", "TAPESTRY_ROOT": str(root)},
@@ -135,7 +137,7 @@ def figures(kept, came):
     values = {piece.name: piece for piece in came.targets()}
     for piece in kept.targets():
         other = values.get(piece.name)
-        if other is None or TIMED.search(piece.name + piece.why):
+        if other is None or not piece.why or TIMED.search(piece.name + piece.why):
             continue
         if piece.verdict != other.verdict:
             found.append(f"\"{piece.name}\" is {other.verdict}, {piece.verdict} was kept")

@@ -9,7 +9,6 @@ PICTURE = re.compile(r"^  picture: (?:.*/)?([\w.-]+)\.svg$")
 SECTION = re.compile(r"^(\d+)\. (.+)$")
 TARGET = re.compile(r"^  (\S.*?) {2,}(\S.*?) \((target [≥≤] .+?|the text says .+?)\)  (ok|MISSED|not judged)$")
 CHECK = re.compile(r"^  (\S.*?) {2,}(ok|FAILED)$")
-FIGURE = re.compile(r"^  (\S.{0,60}?) {2,}(-?[\d.e+-]+|nan|inf)(?: (\S{1,12}))?$")
 QUESTION = re.compile(r"^  \? (.+)$")
 CHOICE = re.compile(r"^    ([a-e])  (.+)$")
 ANSWER = re.compile(r"^  \? ([^:]+?): ([a-e]), (.+)$")
@@ -132,11 +131,14 @@ def pieces(text):
             here.append(answered(open_, answer))
             open_ = [q for q in open_ if not q.right]
         else:
-            target = TARGET.match(line)
+            target, check = TARGET.match(line), CHECK.match(line)
             if target:
                 close()
                 name, value, goal, verdict = target.groups()
                 here.append(Piece("target", text=goal, name=name, why=value, verdict=verdict))
+            elif check:
+                close()
+                here.append(Piece("target", name=check.group(1), verdict=check.group(2)))
             else:
                 rows.append(line)
         at += 1

@@ -33,6 +33,11 @@ class Lesson:
     after: Block  # lesson() and main()
 
 
+def dedent(rows):
+    margin = min(len(row) - len(row.lstrip()) for row in rows if row)
+    return "\n".join(row[margin:] for row in rows)
+
+
 def paragraphs(lines):
     """Comment lines without their slashes → prose and pencil blocks; an indented run is one pencil block."""
     found, kind, start, rows = [], None, 0, []
@@ -41,12 +46,13 @@ def paragraphs(lines):
         while rows and not rows[-1].strip():
             rows.pop()
         if rows:
-            text = "\n".join(rows) if kind == "pencil" else " ".join(row.strip() for row in rows)
+            text = dedent(rows) if kind == "pencil" else " ".join(row.strip() for row in rows)
             found.append(Block(kind, text, start))
         rows.clear()
 
     for number, line in lines:
-        indented = line.startswith("     ")
+        goes_on = kind == "pencil" and rows and line.startswith("   ")  # a drawing's line may begin further left
+        indented = line.startswith("     ") or goes_on
         if not line.strip():
             if kind == "pencil" and rows:
                 rows.append("")
@@ -57,7 +63,7 @@ def paragraphs(lines):
             if kind != "pencil":
                 close()
                 kind, start = "pencil", number
-            rows.append(line[5:])
+            rows.append(line)
         else:
             if kind != "prose" or not rows:
                 close()

@@ -13,6 +13,7 @@ from book.tester import Trial
 
 
 def run(root, out, rest):
+    """All parts, or those that `rest` names: loom, every_page; --all with both schemes and the PDF."""
     server = serve.server(out)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     trial, everything = Trial(), "--all" in rest
@@ -22,7 +23,10 @@ def run(root, out, rest):
         answers, pages = Answers(*about), Pages(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, answers.keyboard,
                  answers.without_scripts, answers.from_a_file, pages.every_page]
+        wanted = [name for name in rest if name != "--all"]
         for part in parts + [pages.printed] * everything:
+            if wanted and part.__name__ not in wanted:
+                continue
             started = time.monotonic()
             try:
                 part()
