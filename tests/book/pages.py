@@ -57,6 +57,8 @@ class Pages(Tester):
         told = re.findall(r"^  \? [^:\n]+?: ([a-e]), ", text, re.M)
         right = page.evaluate("[...document.querySelectorAll('.question')].map(q => q.dataset.right)")
         self.trial.same(f"{run.name}: as many questions as were asked", len(right), len(asked))
+        choices = page.evaluate("document.querySelectorAll('.question [data-letter]').length")
+        self.trial.same(f"{run.name}: as many choices", choices, len(re.findall(r"^    [a-e]  ", text, re.M)))
         self.trial.same(f"{run.name}: the answers of the run", sorted(map(str, right)), sorted(told))
         covered = "document.querySelectorAll('.after.covered').length"
         before = page.evaluate(covered)
