@@ -107,7 +107,7 @@ class Book:
         self.entry("index.html", "", "Front page", "The course", readme.split("## Start")[0])
 
     def guides(self):
-        maker = guide.Guide(self.root, self.code, self.link_file)
+        maker = guide.Guide(self.root, self.code, self.prose, self.link_file)
         for file, name, title in maker.pages:
             html, headings = maker.html(file)
             self.page(f"guide/{name}.html", "guide.html", title=title, html=html, headings=headings, guide=maker.pages,

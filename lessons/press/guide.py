@@ -26,9 +26,10 @@ def anchor(text):
 
 
 class Guide:
-    def __init__(self, root, code, link_file):
+    def __init__(self, root, code, prose, link_file):
         self.root, self.code, self.link_file = root, code, link_file
         self.markdown = MarkdownIt("commonmark", {"highlight": self.highlight}).enable(["table", "strikethrough"])
+        self.markdown.add_render_rule("text", lambda _, tokens, i, *rest: prose.formulas(tokens[i].content))
         self.pages = [page for page in PAGES if (root / page[0].split("#")[0]).exists()]
         self.page_of = {file.split("#")[0]: name for file, name, _ in self.pages}
 

@@ -6,7 +6,7 @@ from press.formula import row as mathml
 
 DRAWN = re.compile(r"[│┌┐└┘├┤─═║╭╰▾]")
 APART = r"(?<![=+−]) {2,}(?![=+−] )"  # blanks that are not those around a sign
-CODE = re.compile(r"[;{]\s*$|^\s*}\s*$")
+CODE = re.compile(r"[;{}]\s*$")
 FUNCTION = {"softmax", "tanh", "score", "exp", "log", "max", "min", "mean", "norm", "relu", "gelu", "sigmoid", "cos",
             "sin", "loss", "logits", "context", "weights", "answer", "weight", "scores", "whole", "scale", "result",
             "head", "sum", "weighted", "vector", "word", "state", "attend", "feed", "part", "code", "forward", "central",
@@ -58,7 +58,7 @@ class Pencil:
         rows = [row.rstrip() for row in text.split("\n")]
         if any(DRAWN.search(row) for row in rows):
             return self.drawing(rows)
-        if any(CODE.search(row) for row in rows):
+        if sum(bool(CODE.search(row)) for row in rows) > 1:
             return self.highlight(text)
         while rows and not rows[0]:
             rows.pop(0)

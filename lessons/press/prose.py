@@ -5,11 +5,11 @@ from html import escape
 from press.formula import SUBSCRIPTS, SUPERSCRIPTS, formula
 
 ATOM = r"(?:[A-Za-zα-ωΑ-Ω∂][\u0302\u0303\u0304]?|d[A-Za-z]|PE|GRU|softmax|score|weight|logits|head)"
-SCRIPT = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\([^()\s]*\)|[−-]?[¼½¾]|[−-]?\d+(?:\.\d+)?|[A-Za-zα-ω]{1,3}(?![A-Za-z_(])|max(?![A-Za-z_(])|combine(?!\w))"
+SCRIPT = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\([^()]*\)|[−-]?[¼½¾]|[−-]?\d+(?:\.\d+)?|[A-Za-zα-ω]{1,3}(?![A-Za-z_(])|max(?![A-Za-z_(])|combine(?!\w))"
 INLINE = re.compile(
     rf"(?P<code>`[^`]+`)"
     rf"|(?P<strong>\*\*[^*]+\*\*)"
-    rf"|(?P<em>(?<![\w*·(])\*(?=\w)[^*\n]{{0,60}}?[\w.?]\*(?!\w))"
+    rf"|(?P<em>(?<![\w*·])\*(?=\w)[^*\n]{{0,60}}?[\w.?]\*(?!\w))"
     rf"|(?P<file>(?<![\w/])(?:[\w]+/)*[\w.]+\.(?:hpp|cpp|md|svg|json|txt|py)\b)"
     rf"|(?P<lesson>\b[Ll]essons? \d\d\b(?:(?:, | and )\d\d\b(?!\s*%))*)"
     rf"|(?P<call>\b(?:\w+::)*[A-Za-z]\w*\((?:…|kInf)?\))"
@@ -18,6 +18,7 @@ INLINE = re.compile(
     rf"|(?P<math>(?<![\w.]){ATOM}'?(?:[_^]{SCRIPT})+[ᵀ²³']?|\b\d+\^\{{[^{{}}]*\}}|‖[^‖ ]{{1,30}}‖²?|√(?:\w+|\([^()]*\)))"
     rf"|(?P<sup>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿⁱᵀᵏᵗˢˣ]+)|(?P<sub>[₀-₉]+)"
 )
+FORMULAS = re.compile(INLINE.pattern[INLINE.pattern.index("(?P<math>"):])
 KNOWN_SNAKE = {"T_max"}
 
 
@@ -35,6 +36,14 @@ class Prose:
             at = match.end()
         out.append(escape(text[at:], quote=False))
         return "".join(out)
+
+    def formulas(self, text):
+        """Formulas alone, where other marks have been read."""
+        out, at = [], 0
+        for match in FORMULAS.finditer(text):
+            out += [escape(text[at:match.start()], quote=False), getattr(self, match.lastgroup)(match.group(), "")]
+            at = match.end()
+        return "".join(out) + escape(text[at:], quote=False)
 
     def code(self, text, base):
         return self.coded(text.strip("`"))
