@@ -106,18 +106,21 @@ need() {
   }
 }
 # python_packages folder list: a virtual environment with what the list names, made anew when the list has changed.
+# Fails, and says why, where there is no Python with venv, or no way to its packages.
 python_packages() {
-  local folder=$1 list=$2 log=build/book/install.log
-  cat "$(dirname "$list")"/requirements*.txt | cmp -s - "$folder/installed.txt" && return 0
+  local folder=$1 list=$2 log=build/book/install.log lists
+  lists=$(cat "$(dirname "$list")"/requirements*.txt)
+  [ "$(cat "$folder/installed.txt" 2>/dev/null)" != "$lists" ] || return 0
   say "installing Python packages in $folder"
   rm -rf "$folder"
   mkdir -p build/book
   if ! { python3 -m venv "$folder" && "$folder/bin/pip" install -q --disable-pip-version-check -r "$list"; } \
     >$log 2>&1 9>&-; then
     tail -n 5 $log >&2
-    die "Python's packages could not be installed (all of it: $log)"
+    printf '%s\n' "$program: Python's packages could not be installed (all of it: $log)" >&2
+    return 1
   fi
-  cat "$(dirname "$list")"/requirements*.txt >"$folder/installed.txt"
+  printf '%s\n' "$lists" >"$folder/installed.txt"
 }
 have_tools() { command -v cmake >/dev/null && command -v ninja >/dev/null && command -v c++ >/dev/null; }
 

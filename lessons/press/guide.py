@@ -56,6 +56,8 @@ class Guide:
                 title = found[i + 1].content.replace("`", "").replace("**", "")
                 token.attrSet("id", anchor(title))
                 headings.append((int(token.tag[1]), title, anchor(title)))
+            if token.type == "tr_open" and file == "lessons/glossary.md" and found[i + 1].type == "td_open":
+                token.attrSet("id", anchor(found[i + 2].content))  # the term
             for child in token.children or []:
                 if child.type == "link_open":
                     child.attrSet("href", self.href(child.attrGet("href")))
@@ -67,8 +69,6 @@ class Guide:
         html = re.sub(r"<table>(.*?)</table>", r'<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\1</table></div>',
                       html, flags=re.S)
         html = re.sub(r"<th[^>]*></th>", "<td></td>", html)
-        if file == "lessons/glossary.md":
-            html = re.sub(r"<tr>\s*<td>(.*?)</td>", lambda m: f'<tr id="{anchor(re.sub("<[^>]+>", "", m[1]))}"><td>{m[1]}</td>', html)
         return re.sub(r'<a href="#none">(.*?)</a>', r"\1", html), headings
 
     def href(self, link):

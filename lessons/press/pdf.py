@@ -1,10 +1,11 @@
 """All lessons as one PDF, printed by the browser."""
 import os
 import re
+import shutil
 
 from playwright.sync_api import sync_playwright
 
-BROWSER = "/usr/bin/chromium"
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 

@@ -84,6 +84,8 @@ class Prose:
         return head + re.sub(r"(, | and )(\d\d)", link, text[first.end():])
 
     def math(self, text, base):
+        if re.fullmatch(r"[a-z]{3,}_[a-z]{3,}", text):  # a name: score_mod
+            return text
         return formula(text)
 
     def sup(self, text, base):

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Starts one of the book's tests with the Python packages that tests/run has installed: run.py PART BUILD [--all]."""
 import os
+import shutil
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build/book/browser/bin/python"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "generator": ["-m", "unittest", "book.generator_test"],
     "browser": ["-m", "press", "--test"],
@@ -15,9 +17,8 @@ PARTS = {
 
 
 def main(part, build, *rest):
-    missing = next((path for path in (PYTHON, Path("/usr/bin/chromium")) if not path.exists()), None)
-    if missing:
-        print(f"skipped: there is no {missing}")
+    if not PYTHON.exists() or part == "browser" and not any(map(shutil.which, BROWSERS)):
+        print(f"skipped: there is no {PYTHON.parent if not PYTHON.exists() else BROWSERS[0]}")
         return
     build = Path(build).resolve()
     out = ["--out", str(build / "book")] if part == "browser" else []
