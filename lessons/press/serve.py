@@ -6,14 +6,17 @@ import time
 
 from press.book import Book
 
+SOURCES = {".cpp", ".hpp", ".md", ".py", ".html", ".css", ".js", ".json", ".svg", ".txt"}
+
 
 def stamp(root):
     """{file: when it was changed} of all that pages are made from."""
     found = {}
-    for pattern in ("lessons/[0-9]*/**/*.cpp", "lessons/[0-9]*/*.hpp", "lessons/press/**/*", "**/*.md"):
-        for path in root.glob(pattern):
-            if path.is_file() and not path.is_relative_to(root / "build") and not path.is_relative_to(root / "out"):
+    for folder in ("lessons", "core", "nn", "optim", "tests"):
+        for path in (root / folder).rglob("*"):
+            if path.suffix in SOURCES:
                 found[path] = path.stat().st_mtime
+    found[root / "README.md"] = (root / "README.md").stat().st_mtime
     return found
 
 
@@ -26,8 +29,8 @@ def watch(root, out):
         before = now
         if not changed:
             continue
-        lessons = {path.relative_to(root).parts[1] for path in changed if path.relative_to(root).parts[1][:2].isdigit()}
-        only = lessons if len(lessons) and all(p.relative_to(root).parts[1] in lessons for p in changed) else None
+        folders = {path.relative_to(root).parts[1] if len(path.relative_to(root).parts) > 2 else "" for path in changed}
+        only = folders if all(name[:2].isdigit() for name in folders) else None
         try:
             Book(root, out).make(only)
             print("made again: " + (", ".join(sorted(only)) if only else "everything"), flush=True)
