@@ -50,6 +50,10 @@ def rivers(rows):
     return joined
 
 
+def apart(text):
+    return [piece for piece in re.split(APART, text.strip()) if piece]
+
+
 class Pencil:
     def __init__(self, prose, highlight):
         self.prose, self.highlight = prose, highlight
@@ -92,14 +96,16 @@ class Pencil:
             if matrix:
                 return matrix
             columns = rivers(rows)
-            if len(columns) > 1:
+            if len(columns) > 1 and sum(len(apart(row)) > 1 for row in rows) > 1:
                 return self.table(rows, columns)
         return scrolled("".join(f'<p class="line">{self.pieces(row)}</p>' for row in rows), "formula")
 
     def pieces(self, text):
         """Things on one line that stand apart."""
-        found = [self.cell(piece) for piece in re.split(APART, text.strip()) if piece]
-        return "".join(f'<span class="piece">{piece}</span>' for piece in found) if len(found) > 1 else "".join(found)
+        return "".join(f'<span class="piece">{self.cell(piece)}</span>' for piece in apart(text))
+
+    def inside(self, cell):
+        return self.pieces(cell) if len(apart(cell)) > 1 else self.cell(cell)
 
     def cell(self, text):
         text = text.strip()
@@ -117,7 +123,7 @@ class Pencil:
                     and all(cells[0][1:]))
         out = []
         if has_head:
-            head = "".join(f'<th scope="col">{self.pieces(cell)}</th>' if cell else "<td></td>" for cell in cells[0])
+            head = "".join(f'<th scope="col">{self.inside(cell)}</th>' if cell else "<td></td>" for cell in cells[0])
             out.append(f"<thead><tr>{head}</tr></thead>")
         out.append("<tbody>")
         for row in body if has_head else cells:
@@ -125,7 +131,7 @@ class Pencil:
             for c, cell in enumerate(row):
                 kind = "number" if numeric[c] and NUMBER.fullmatch(cell) else "short" if len(cell) < 16 else ""
                 kind = f' class="{kind}"' if kind else ""
-                out.append(f"<td{kind}>{self.pieces(cell)}</td>")
+                out.append(f"<td{kind}>{self.inside(cell)}</td>")
             out.append("</tr>")
         out.append("</tbody>")
         role = "" if has_head else ' role="presentation"'

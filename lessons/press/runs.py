@@ -7,8 +7,8 @@ from press import svg
 
 PICTURE = re.compile(r"^  picture: (?:.*/)?([\w.-]+)\.svg$")
 SECTION = re.compile(r"^(\d+)\. (.+)$")
-TARGET = re.compile(r"^  (\S.*?) {2,}(\S.*?) \((target [≥≤] .+?|the text says .+?)\)  (ok|MISSED|not judged)$")
-CHECK = re.compile(r"^  (\S.*?) {2,}(ok|FAILED)$")
+TARGET = re.compile(r"^ {2,4}(\S.*?) {2,}(\S.*?) \((target [≥≤] .+?|the text says .+?)\)  (ok|MISSED|not judged)$")
+CHECK = re.compile(r"^ {2,4}(\S.*?) {2,}(ok|FAILED)$")
 QUESTION = re.compile(r"^  \? (.+)$")
 CHOICE = re.compile(r"^    ([a-e])  (.+)$")
 ANSWER = re.compile(r"^  \? ([^:]+?): ([a-e]), (.+)$")
