@@ -80,7 +80,26 @@ def differences(root, folder, smoke):
     work = root / "build/book/compared" / folder.name / "kept"
     runs.keep(work, output, progress, pictures, seconds)
     came = runs.Run(work)
-    return skeleton(kept, came, smoke) + ([] if smoke else figures(kept, came))
+    return skeleton(kept, came, smoke) + (reasons(kept, folder) if smoke else texts(kept, came) + figures(kept, came))
+
+
+def reasons(kept, folder):
+    """A short run tells no answers: those that were kept have to stand in the lesson's source."""
+    mask = lambda text: " ".join(re.sub(r"\{[^{}]*\}|-?\d[\d.,]*\d|\d", "…", text).split())
+    text = "".join(path.read_text() for path in sorted(folder.glob("*.[ch]pp")))
+    text = mask(re.sub(r'"\s*\n\s*"', "", text).replace('\\"', '"'))
+    told = [piece for _, pieces in kept.sections for piece in pieces if piece.kind == "answer"]
+    return [f"its source no longer says: {piece.why}" for piece in told if mask(piece.why) not in text]
+
+
+def texts(kept, came):
+    """Lines of text and heads of tables, whatever their numbers are."""
+    def lines(run):
+        found = [row for _, pieces in run.sections for piece in pieces if piece.kind == "text" for row in piece.text.split("\n")]
+        return [" ".join(re.sub(r"-?[\d.]*\d(?:e[+-]?\d+)?", "…", row).split()) for row in found]
+    before, now = lines(kept), lines(came)
+    gone = dict.fromkeys(row for row in before if row not in now)
+    return [f"it no longer prints: {row}" for row in list(gone)[:5]]
 
 
 def names_of(run, smoke):
