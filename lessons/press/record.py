@@ -80,7 +80,15 @@ def differences(root, folder, smoke):
     work = root / "build/book/compared" / folder.name / "kept"
     runs.keep(work, output, progress, pictures, seconds)
     came = runs.Run(work)
-    return skeleton(kept, came, smoke) + (reasons(kept, folder) if smoke else texts(kept, came) + figures(kept, came))
+    if smoke:
+        return [line for line in skeleton(kept, came, smoke) if not undrawn(line, folder)] + reasons(kept, folder)
+    return skeleton(kept, came, smoke) + texts(kept, came) + figures(kept, came)
+
+
+def undrawn(line, folder):
+    """A picture that a short run has nothing to show in, and that the source can draw."""
+    name = re.match(r"was kept, and is not there: picture ([\w.-]+) ", line)
+    return name and any(f"{name.group(1)}.svg" in path.read_text() for path in folder.glob("*.cpp"))
 
 
 def reasons(kept, folder):
