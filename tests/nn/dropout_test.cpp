@@ -6,18 +6,17 @@
 #include "nn/transformer/transformer.hpp"
 #include "tests/dropped.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using test::Dropped;
 using test::dropped;
+using testing::apart;
+using testing::normal;
 
 namespace {
 
 constexpr double kAll = 1 - 1e-9;  // drops every element of what is small
-
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
-
-double apart(const Tensor& a, const Tensor& b) { return max(abs(a.detach() - b.detach())).item(); }
 
 /// A block with cross-attention: x (2,3,4), memory (2,5,4), 2 heads, 6 units.
 struct BlockRun {

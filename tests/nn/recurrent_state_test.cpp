@@ -2,17 +2,16 @@
 #include "nn/recurrent.hpp"
 #include "nn/seq2seq/encoder.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
+using testing::apart;
 using testing::equal_bits;
+using testing::normal;
 
 namespace {
 
 constexpr Size kHidden = 4;
-
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
-
-double apart(const Tensor& a, const Tensor& b) { return max(abs(a.detach() - b.detach())).item(); }
 
 /// A state for each layer and direction, of so many rows.
 std::vector<RecurrentState> states(CellKind kind, std::size_t count, Size rows) {

@@ -25,6 +25,11 @@ std::string with_unit(std::string_view number, std::string_view unit) {
   return unit.empty() ? std::string(number) : fmt::format("{} {}", number, unit);
 }
 
+std::string_view verdict_of(Report::Judge judge, bool met) {
+  if (judge == Report::Judge::no) return "not judged";
+  return met ? "ok" : "MISSED";
+}
+
 }  // namespace
 
 std::string number_beside(double value, double target) {
@@ -58,22 +63,17 @@ void Report::figure(std::string_view what, double value, std::string_view unit) 
 }
 
 bool Report::judge(std::string_view what, std::string_view shown, bool met) {
-  if (judge_ == Judge::no) {
-    line(what, shown, "not judged", kGrey);
-    return met;
-  }
-  ++judged_;
-  if (!met) missed_.emplace_back(what);
-  line(what, shown, met ? "ok" : "MISSED", met ? kGreen : kRed);
+  const bool judged = judge_ == Judge::yes;
+  if (judged) ++judged_;
+  if (judged && !met) missed_.emplace_back(what);
+  line(what, shown, verdict_of(judge_, met), !judged ? kGrey : met ? kGreen : kRed);
   return met;
 }
 
 bool Report::target(std::string_view what, double value, std::string_view sign, double target,
                     std::string_view unit, bool met) {
   tell_figure(what, value, unit, fmt::format("{} {}", sign, with_unit(fmt::format("{:g}", target), unit)),
-              judge_ == Judge::no ? "not judged"
-              : met               ? "ok"
-                                  : "MISSED");
+              verdict_of(judge_, met));
   return judge(what,
                fmt::format("{} (target {} {})", with_unit(number_beside(value, target), unit), sign,
                            with_unit(fmt::format("{:g}", target), unit)),
@@ -85,9 +85,7 @@ bool Report::quoted(std::string_view what, double value, double text_says, doubl
   const bool met = std::abs(value - text_says) <= tolerance * std::abs(text_says);
   tell_figure(what, value, unit,
               fmt::format("{} ±{:g} %", with_unit(fmt::format("{:.4g}", text_says), unit), 100 * tolerance),
-              judge_ == Judge::no ? "not judged"
-              : met               ? "ok"
-                                  : "MISSED");
+              verdict_of(judge_, met));
   return judge(what,
                fmt::format("{} (the text says {}, ±{:g} %)", with_unit(fmt::format("{:.4g}", value), unit),
                            with_unit(fmt::format("{:g}", text_says), unit), 100 * tolerance),

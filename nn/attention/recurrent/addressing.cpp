@@ -47,8 +47,8 @@ Tensor shift_weights(const Tensor& weights, const Tensor& shift) {
           ? weights
           : concat({slice(weights, -1, slots - reach, slots), weights, slice(weights, -1, 0, reach)}, -1);
   Tensor moved;
-  for (Size i = 0; i < places;
-       ++i) {  // j = i − r on: slot n gets what stood at n − j, at n − j + r in the ring
+  for (Size i = 0; i < places; ++i) {
+    // j = i − r on: slot n gets what stood at n − j, which is at n − j + r in the ring.
     const Size first = places - 1 - i;
     const Tensor part = slice(shift, -1, i, i + 1) * slice(ring, -1, first, first + slots);
     moved = i == 0 ? part : moved + part;

@@ -11,11 +11,16 @@ namespace tapestry {
 /// What heads say of where they want to be. An empty key leaves out the search by content (and then the
 /// gate), an empty shift the shift and the sharpening.
 struct Addressing {
-  Tensor key = {};       ///< k (…, H, W): what the slot should hold
-  Tensor strength = {};  ///< β (…, H, 1), 0 or more: how clearly the likest slot wins
-  Tensor gate = {};   ///< g (…, H, 1) in [0, 1]: 1 goes where the content is, 0 stays where it was; none: 1
-  Tensor shift = {};  ///< s (…, H, 2r + 1), sums to 1: how many slots on, −r … r, the ends joined
-  Tensor sharpness = {};  ///< γ (…, H, 1), 1 or more: weights to the power of it; none: 1
+  /// k (…, H, W): what the slot should hold.
+  Tensor key = {};
+  /// β (…, H, 1), 0 or more: how clearly the slot most like the key wins.
+  Tensor strength = {};
+  /// g (…, H, 1) in [0, 1]: 1 goes where the content is, 0 stays where it was; none: 1.
+  Tensor gate = {};
+  /// s (…, H, 2r + 1), sums to 1: how many slots on, −r … r, the ends joined.
+  Tensor shift = {};
+  /// γ (…, H, 1), 1 or more: weights to the power of it; none: 1.
+  Tensor sharpness = {};
 };
 
 /// softmax over slots of β cos(k, M_n): memory (…, N, W), key (…, H, W), strength (…, H, 1) → (…, H, N). A

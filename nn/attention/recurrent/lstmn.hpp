@@ -17,9 +17,10 @@ struct LSTMNState {
 };
 
 struct LSTMNOutput {
-  Tensor states;  ///< (B, T, H)
-  std::vector<Tensor>
-      weights;  ///< of each step over all steps before it, (B, 1, t); of the very first (B, 1, 0)
+  /// (B, T, H)
+  Tensor states;
+  /// Of each step over all steps before it, (B, 1, t); of the very first (B, 1, 0).
+  std::vector<Tensor> weights;
   LSTMNState last;
 };
 

@@ -50,10 +50,10 @@ Initialiser first_interface(const NeuralTuringMachineOptions& o) {
       const HeadStart start = h < o.readers ? o.readers_start : o.writers_start;
       if (start == HeadStart::undecided) continue;
       const bool on = start == HeadStart::step_on && o.reach > 0;
-      set(at.strength + h, 4);  // β 4.0
-      set(at.shift + h * (2 * o.reach + 1) + (on ? o.reach + 1 : o.reach),
-          2);                    // e² times as likely as any other
-      set(at.sharpness + h, 1);  // γ 2.3
+      // β is 4.0; the shift meant is e² times as likely as any other; γ is 2.3.
+      set(at.strength + h, 4);
+      set(at.shift + h * (2 * o.reach + 1) + (on ? o.reach + 1 : o.reach), 2);
+      set(at.sharpness + h, 1);
     }
   };
 }

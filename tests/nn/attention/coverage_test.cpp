@@ -4,15 +4,15 @@
 #include "core/check/gradcheck.hpp"
 #include "nn/attention/attention.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using testing::equal_bits;
+using testing::normal;
 
 namespace {
 
 constexpr Size kRows = 2, kSteps = 3, kKeys = 4, kQuery = 3, kKey = 2, kHidden = 5;
-
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
 
 /// Three queries one after another: contexts (rows, steps, width) and weights (rows, steps, keys).
 Attended look_along(const Attention& attention, const Tensor& queries, const AttentionMemory& memory) {

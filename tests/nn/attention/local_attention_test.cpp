@@ -4,15 +4,15 @@
 #include "core/check/gradcheck.hpp"
 #include "nn/attention/attention.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using testing::equal_bits;
+using testing::normal;
 
 namespace {
 
 constexpr Size kRows = 2, kQueries = 5, kKeys = 7, kWidth = 3, kHidden = 4;
-
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
 
 struct Expected {
   double position = 0;

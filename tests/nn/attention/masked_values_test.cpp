@@ -3,16 +3,16 @@
 
 #include "nn/attention/multi_head.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using testing::all_finite;
 using testing::equal_bits;
+using testing::normal;
 
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
 
 /// x (B, T, n) with `poison` at keys that the mask hides from all queries.
 Tensor poisoned(const Tensor& x, const Mask& seen, double poison) {

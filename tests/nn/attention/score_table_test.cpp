@@ -12,11 +12,14 @@
 #include "core/check/gradcheck.hpp"
 #include "nn/attention/attention.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using namespace tapestry::table;
+using testing::apart;
 using testing::equal_bits;
 using testing::GoldenCase;
+using testing::normal;
 
 namespace {
 
@@ -34,13 +37,6 @@ void randomise(Module& module) {
   for (const auto& [name, parameter] : module.state())
     values.emplace(name, random_normal(parameter.shape(), ++seed, DType::f64));
   module.load_state(values);
-}
-
-Tensor normal(Dims shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  REQUIRE(to_string(a.shape()) == to_string(b.shape()));
-  return max(abs(a.detach() - b.detach())).item();
 }
 
 Vector slice_of(const Vector& all, Size row, Size width) {
@@ -103,7 +99,7 @@ TEST_CASE("each score equals its formula, pair by pair") {
       ScoreState other;
       const Tensor rounded =
           single->score().score(q.to(DType::f32), single->score().prepare(k.to(DType::f32)), other);
-      CHECK(largest_difference(rounded.to(DType::f64), found) < 1e-5 * largest);
+      CHECK(apart(rounded.to(DType::f64), found) < 1e-5 * largest);
     }
   });
 }
@@ -234,13 +230,13 @@ TEST_CASE("keys in another order: the weights go with the keys, or stay at their
     const Attended a = attention(q, k, v), b = attention(q, embedding(k, moved), embedding(v, moved));
     const Tensor carried = transpose(embedding(transpose(a.weights), moved));
     if (row.sees_keys) {
-      CHECK(largest_difference(b.weights, carried) < 1e-14);
-      CHECK(largest_difference(b.context, a.context) < 1e-14);
+      CHECK(apart(b.weights, carried) < 1e-14);
+      CHECK(apart(b.context, a.context) < 1e-14);
     } else {
       CHECK(equal_bits(b.weights, a.weights));
-      CHECK(largest_difference(b.context, a.context) > 0.01);
+      CHECK(apart(b.context, a.context) > 0.01);
     }
-    CHECK(largest_difference(carried, a.weights) > 0.01);
+    CHECK(apart(carried, a.weights) > 0.01);
   });
 }
 
@@ -262,8 +258,8 @@ TEST_CASE("with each score, queries one by one give what all at once give") {
       contexts.push_back(one.context);
       weights.push_back(one.weights);
     }
-    CHECK(largest_difference(concat(weights, 1), all.weights) < 1e-14);
-    CHECK(largest_difference(concat(contexts, 1), all.context) < 1e-14);
+    CHECK(apart(concat(weights, 1), all.weights) < 1e-14);
+    CHECK(apart(concat(contexts, 1), all.context) < 1e-14);
   });
 }
 
@@ -348,5 +344,5 @@ TEST_CASE("a Gaussian's width is above 0; learned or fixed, it starts the same")
   learned.initialise(1, DType::f64);
   CHECK(fixed.parameters().empty());
   const Tensor q = normal({3, 2}, 1), k = normal({4, 2}, 2);
-  CHECK(largest_difference(fixed(q, k, k).weights, learned(q, k, k).weights) < 1e-14);
+  CHECK(apart(fixed(q, k, k).weights, learned(q, k, k).weights) < 1e-14);
 }

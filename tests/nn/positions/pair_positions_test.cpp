@@ -4,17 +4,12 @@
 #include "nn/transformer/encoder.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
-
-namespace {
-
-double apart(const Tensor& a, const Tensor& b) { return max(abs(a.detach() - b.detach())).item(); }
-
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
-
-}  // namespace
+using testing::apart;
+using testing::normal;
 
 TEST_CASE("positions made for another number of heads are refused, in tiles too") {
   for (const Size time : {3, 80}) {

@@ -3,8 +3,10 @@
 #include "core/check/gradcheck.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
+using testing::apart;
 using testing::GoldenCase;
 
 namespace {
@@ -57,8 +59,6 @@ std::unique_ptr<SequenceModel> make(Kind kind, double dropout = 0) {
 const Indices source() { return Indices{4, 5, 6, 7, 8, 0}.reshape({2, 3}); }
 const Indices target() { return Indices{2, 4, 5, 3, 2, 6, 3, 0}.reshape({2, 4}); }
 const ValidLengths lengths = {3, 2};
-
-double apart(const Tensor& a, const Tensor& b) { return max(abs(a.detach() - b.detach())).item(); }
 
 }  // namespace
 

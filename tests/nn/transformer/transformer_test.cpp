@@ -6,8 +6,10 @@
 #include "nn/seq2seq/seq2seq.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
+using testing::apart;
 
 namespace {
 
@@ -44,8 +46,6 @@ std::vector<Tensor> moving(const Module& model) {
   std::erase_if(leaves, moves_nothing);
   return leaves;
 }
-
-double apart(const Tensor& a, const Tensor& b) { return max(abs(a.detach() - b.detach())).item(); }
 
 }  // namespace
 

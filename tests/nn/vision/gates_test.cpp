@@ -11,10 +11,12 @@
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 using test::message_of;
+using testing::apart;
 
 namespace {
 
@@ -82,8 +84,6 @@ Row spatial_gate(const SpatialAttention& layer, const Tensor& x, Size size) {
     }
   return gate;
 }
-
-double apart(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
 
 }  // namespace
 

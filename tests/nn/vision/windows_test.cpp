@@ -8,10 +8,12 @@
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 using test::message_of;
+using testing::apart;
 using testing::equal_bits;
 
 namespace {
@@ -51,8 +53,6 @@ Tensor convolved_by_loops(const Tensor& x, const Tensor& weight, const std::vect
         }
   return tensor(all, {x.size(0), height, width, weight.size(0)}, x.dtype());
 }
-
-double apart(const Tensor& a, const Tensor& b) { return a.count() == 0 ? 0 : max(abs(a - b)).item(); }
 
 }  // namespace
 

@@ -9,18 +9,15 @@
 #include "core/core.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
+using testing::apart;
+using testing::normal;
 
 namespace {
 
 using Row = std::vector<double>;
-
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
-double apart(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  return a.count() == 0 ? 0 : max(abs(a - b)).item();
-}
 
 /// Heads of a batch, everything that they may say: memory (B, N, W), others (B, H, …).
 struct Case {

@@ -10,22 +10,15 @@
 #include "core/simd/runtime/memory.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
+using testing::apart;
+using testing::normal;
 
 namespace {
 
-Tensor normal(const Dims& shape, std::uint64_t seed, DType dtype = DType::f64) {
-  return random_normal(shape, seed, dtype);
-}
 Tensor unit(const Tensor& x) { return (x / sqrt(sum(x * x, {-1}, Keep::yes))).detach(); }
-
-double apart(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  if (a.count() == 0) return 0;
-  const Tensor most = max(abs(a - b));
-  return std::isnan(sum(a - b).item()) ? std::numeric_limits<double>::infinity() : most.item();
-}
 
 struct Case {
   Tensor q, k, v;  // (T, d), (T, d), (T, e)

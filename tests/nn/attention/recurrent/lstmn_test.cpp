@@ -8,18 +8,16 @@
 #include "core/core.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
+using testing::apart;
+using testing::normal;
 
 namespace {
 
 using Row = std::vector<double>;
 
-Tensor normal(const Dims& shape, std::uint64_t seed) { return random_normal(shape, seed, DType::f64); }
-double apart(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  return a.count() == 0 ? 0 : max(abs(a - b)).item();
-}
 std::size_t at(Size i) { return static_cast<std::size_t>(i); }
 double squash(double x) { return 1 / (1 + std::exp(-x)); }
 
