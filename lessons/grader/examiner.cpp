@@ -8,9 +8,8 @@ namespace tapestry::grader {
 
 namespace fs = std::filesystem;
 
-Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, std::size_t number) {
-  return workshop.variant(exercise, fmt::format("wrong_{}", number + 1),
-                          exercise.with(exercise.wrong[number]));
+Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, const WrongAnswer& wrong) {
+  return workshop.variant(exercise, fmt::format("wrong_{}", wrong.number), exercise.with(wrong));
 }
 
 Complaint Examiner::crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
@@ -69,8 +68,8 @@ std::optional<std::string> Examiner::recognise(const Exercise& exercise, const F
     const Verdict other = judged(exercise, answer, seed);
     return other.kind == Verdict::Kind::wrong && other.finding.fault->like(fault);
   };
-  for (std::size_t i = 0; i < exercise.wrong.size(); ++i)
-    if (like(wrong_answer(workshop_, exercise, i))) return exercise.wrong[i].sentence;
+  for (const WrongAnswer& wrong : exercise.wrong)
+    if (like(wrong_answer(workshop_, exercise, wrong))) return wrong.sentence;
   if (!exercise.symptom.empty() && like(workshop_.variant(exercise, "given", exercise.given())))
     return exercise.symptom;
   return std::nullopt;
@@ -86,8 +85,8 @@ Verdict Examiner::examine(const Exercise& exercise, const Answer& answer, std::u
 }
 
 bool Examiner::prepare(const Exercise& exercise) const {
-  for (std::size_t i = 0; i < exercise.wrong.size(); ++i)
-    if (workshop_.make(exercise, wrong_answer(workshop_, exercise, i)).seconds > 0) return true;
+  for (const WrongAnswer& wrong : exercise.wrong)
+    if (workshop_.make(exercise, wrong_answer(workshop_, exercise, wrong)).seconds > 0) return true;
   if (exercise.symptom.empty()) return false;
   return workshop_.make(exercise, workshop_.variant(exercise, "given", exercise.given())).seconds > 0;
 }

@@ -32,7 +32,7 @@ class Examiner {
   const Workshop& workshop_;
 };
 
-/// The answer that a wrong answer is, by its number from 0.
-Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, std::size_t number);
+/// The answer that a wrong answer is.
+Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, const WrongAnswer& wrong);
 
 }  // namespace tapestry::grader

@@ -97,7 +97,7 @@ void read_note(Reader& in, Exercise& exercise) {
   } else if (keyword == "start") {
     exercise.symptom = text;
   } else {
-    WrongAnswer wrong{text, {}, {}};
+    WrongAnswer wrong{static_cast<int>(exercise.wrong.size()) + 1, text, {}, {}};
     while (in.more() && (starts(in.peek(), "// - ") || in.peek() == "// -"))
       wrong.old_lines += in.peek().size() > 5 ? in.next().substr(5) + "\n" : (in.next(), "\n");
     while (in.more() && (starts(in.peek(), "// + ") || in.peek() == "// +"))

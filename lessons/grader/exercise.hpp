@@ -42,6 +42,7 @@ struct ExerciseId {
 };
 
 struct WrongAnswer {
+  int number = 0;  // its place in the source, from 1
   std::string sentence;
   std::string old_lines, new_lines;
 };

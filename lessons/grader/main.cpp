@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
                  "verify: how many seeds each solution and wrong answer is tried with")
       ->check(CLI::Range(1, 1000));
   app.add_option("--wrong", verifying.wrong,
-                 "verify: how many wrong answers of each exercise are tried, all by default")
+                 "verify: how many wrong answers each exercise is tried with, all by default")
       ->check(CLI::Range(0, 1000));
   app.add_option("--changes", verifying.changes,
                  "verify: how many changes of one word each solution is tried with")

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <functional>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <thread>
 
@@ -26,14 +25,16 @@ struct Count {
 class Trial {
  public:
   Trial(const Workshop& workshop, const Exercise& exercise, const VerifyOptions& options)
-      : workshop_(workshop), examiner_(workshop), exercise_(exercise), options_(options) {}
+      : workshop_(workshop), examiner_(workshop), exercise_(exercise), options_(options) {
+    if (exercise_.wrong.size() < 2) fault("has fewer than two wrong answers");
+    keep_some_wrong();
+  }
 
   void run() {
-    if (exercise_.wrong.size() < 2) fault("has fewer than two wrong answers");
     if (exercise_.hints.size() < 2) fault("has fewer than two hints");
     given();
     solution();
-    for (const std::size_t i : some_wrong()) wrong(i);
+    for (const WrongAnswer& one : exercise_.wrong) wrong(one);
     if (options_.changes > 0) changes();
   }
 
@@ -72,19 +73,20 @@ class Trial {
     }
   }
 
-  /// Which wrong answers are tried: all, or as many as asked for, others as soon as the exercise changes.
-  std::vector<std::size_t> some_wrong() const {
-    std::vector<std::size_t> order(exercise_.wrong.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    if (options_.wrong < 0 || static_cast<std::size_t>(options_.wrong) >= order.size()) return order;
-    kit::Random(std::hash<std::string>{}(exercise_.solution() + exercise_.judge)).shuffle(order);
-    order.resize(static_cast<std::size_t>(options_.wrong));
-    return order;
+  /// The wrong answers that are tried: all, or as many as asked for, others as soon as the exercise changes. It then
+  /// has no others: to tell an answer from one, that one must be compiled.
+  void keep_some_wrong() {
+    std::vector<WrongAnswer>& all = exercise_.wrong;
+    if (options_.wrong < 0 || static_cast<std::size_t>(options_.wrong) >= all.size()) return;
+    kit::Random(std::hash<std::string>{}(exercise_.solution() + exercise_.judge)).shuffle(all);
+    all.resize(static_cast<std::size_t>(options_.wrong));
+    std::sort(all.begin(), all.end(),
+              [](const WrongAnswer& a, const WrongAnswer& b) { return a.number < b.number; });
   }
 
-  void wrong(std::size_t number) {
-    const std::string& sentence = exercise_.wrong[number].sentence;
-    const Answer answer = wrong_answer(workshop_, exercise_, number);
+  void wrong(const WrongAnswer& wrong) {
+    const std::string& sentence = wrong.sentence;
+    const Answer answer = wrong_answer(workshop_, exercise_, wrong);
     for (int seed = 1; seed <= options_.seeds; ++seed) {
       const Verdict verdict = examine(answer, seed);
       if (verdict.kind != Verdict::Kind::wrong || verdict.reason != sentence)
@@ -147,7 +149,7 @@ class Trial {
 
   const Workshop& workshop_;
   const Examiner examiner_;
-  const Exercise& exercise_;
+  Exercise exercise_;
   const VerifyOptions& options_;
 };
 
