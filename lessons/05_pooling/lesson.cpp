@@ -1,6 +1,6 @@
 // 05 pooling: attention is a weighted average
 //
-// 15 minutes to read, 5 seconds to run. Needs lesson 01 (broadcasting), lesson 02 (softmax) and lesson 03
+// 18 minutes to read, 5 seconds to run. Needs lesson 01 (broadcasting), lesson 02 (softmax) and lesson 03
 // (Adam learns a parameter). Afterwards you can say what queries, keys, values, scores and weights are,
 // compute an attention with a pencil, and learn how far it looks.
 //

@@ -1,6 +1,6 @@
 // 06 queries_keys_values: three roles: what I ask, what I offer, what I give
 //
-// 15 minutes to read, 5 seconds to run. Needs lesson 05: weights are the softmax of scores, and attention is
+// 18 minutes to read, 5 seconds to run. Needs lesson 05: weights are the softmax of scores, and attention is
 // the weighted average that they make. Afterwards you can compute attention with pencil and paper, write its
 // layer from three matrix products and a softmax, and say what each of its matrices is for.
 //

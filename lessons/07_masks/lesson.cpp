@@ -1,6 +1,6 @@
 // 07 masks: who may attend to whom
 //
-// 20 minutes to read, 10 seconds to run. Needs lessons 05 and 06 (weights, queries, keys, values). Afterwards
+// 25 minutes to read, 10 seconds to run. Needs lessons 05 and 06 (weights, queries, keys, values). Afterwards
 // you can write an attention that looks only where it may, and checks that find where it does not.
 //
 // Often a query must not look at every key: the filling of short texts, *padding*, means nothing, and a model

@@ -1,6 +1,6 @@
 // 08 scale: why √d
 //
-// 20 minutes to read, 20 seconds to run. Needs lessons 02 (the derivative of a softmax), 03 (Adam) and 06
+// 25 minutes to read, 20 seconds to run. Needs lessons 02 (the derivative of a softmax), 03 (Adam) and 06
 // (scores are products). Afterwards you can say how large scores are, what that does to training, and what
 // has to be chosen with care where nobody divides by √d.
 //
