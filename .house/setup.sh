@@ -7,7 +7,7 @@ export LC_ALL=C.UTF-8
 { : <&0; } 2>/dev/null || exec </dev/null # whoever closed stdin gets an empty one
 
 packages_build="g++ cmake ninja-build libfmt-dev libxsimd-dev libcli11-dev nlohmann-json3-dev libutf8proc-dev"
-packages_tests="catch2"
+packages_tests="catch2 libopenmpi-dev openmpi-bin"
 packages_bench="catch2 libbenchmark-dev libopenblas0-openmp python3"
 packages_counts="valgrind"
 packages_clang="clang-14 libclang-rt-14-dev"

@@ -31,7 +31,12 @@ struct Sweep {
   bool create_graph = false;    // record what the rules do
   Wanted* wanted = nullptr;     // none: all leaves
   bool mutated = is_mutated();  // a test falsifies gradients (mutator.hpp)
+  /// Leaves that have hooks, each with the earliest node that uses it: once that node was visited, the leaf's
+  /// gradient is complete. The last one is due first.
+  std::vector<std::pair<std::size_t, std::int32_t>> due = {};
 
+  /// Fills `due` for the nodes [0, end).
+  void find_due(std::size_t end);
   void run(std::size_t begin, std::size_t end);
   void add(std::int32_t target, Tensor&& gradient);
   void run_hooks(std::int32_t target, Tensor& gradient) const;
@@ -46,6 +51,8 @@ struct Sweep {
 
  private:
   void visit(std::size_t index, Tensor& dy);
+  /// Runs the hooks of leaves whose earliest node is this one.
+  void run_due(std::size_t node);
   /// Whether the edge leads to something that is to get a gradient; the second, whether any of `count` edges
   /// from `first` on does.
   bool is_wanted(const Edge& edge) const { return edge.needed && (!wanted || wanted->wants(edge)); }

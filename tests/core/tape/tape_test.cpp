@@ -314,6 +314,53 @@ TEST_CASE("hooks see and change gradients, and see values") {
              ContainsSubstring("an on_gradient hook returned (2) f64 for a gradient of (2) f32"));
 }
 
+TEST_CASE("a leaf's hooks run as soon as its gradient is complete") {
+  const Tensor first = variable(tensor({2, 3}), "first"), both = variable(tensor({5, 7}), "both"),
+               late = variable(tensor({1, 1}), "late");
+  std::vector<std::string> order;
+  Values seen;
+  const auto watch = [&](Tape& tape, const Tensor& x, const char* name) {
+    tape.on_gradient(x, [&, name](const Tensor& gradient) {
+      order.emplace_back(name);
+      if (order.back() == "both") seen = gradient.to_vector();
+      return Tensor();
+    });
+  };
+  SECTION("node by node") {
+    Tape tape;
+    const Tensor a = first * both, b = a + 1.0, c = b * both, d = c * late;  // `both` is used twice
+    watch(tape, first, "first");
+    watch(tape, both, "both");
+    watch(tape, late, "late");
+    watch(tape, b, "b");
+    tape.backward(sum(d));
+    CHECK(order == std::vector<std::string>{"late", "b", "first", "both"});
+    CHECK(seen == Values{2 * 2 * 5 + 1, 2 * 3 * 7 + 1});  // (first both + 1) both, by `both`
+    CHECK(both.grad().to_vector() == seen);
+  }
+  SECTION("what a checkpoint uses as well waits for it") {
+    Tape tape;
+    const Tensor a = checkpoint([&](const Tensor& x) { return x * both; }, first);
+    const Tensor d = (a + 1.0) * both * late;
+    watch(tape, both, "both");
+    watch(tape, late, "late");
+    watch(tape, a, "a");
+    tape.backward(sum(d));
+    CHECK(order.front() == "a");
+    CHECK(std::count(order.begin(), order.end(), "both") == 1);
+    CHECK(std::count(order.begin(), order.end(), "late") == 1);
+    CHECK(seen == Values{2 * 2 * 5 + 1, 2 * 3 * 7 + 1});
+  }
+  SECTION("a hook that replaces it, and a graph of derivatives") {
+    Tape tape;
+    const Tensor y = sum(both * both * both);
+    tape.on_gradient(both, [](const Tensor& gradient) { return gradient * 2.0; });
+    const Tensor dy = tape.gradients(y, {both}, {.create_graph = true}).front();
+    CHECK(dy.to_vector() == Values{6 * 25, 6 * 49});
+    CHECK(tape.gradients(sum(dy), {both}).front().to_vector() == Values{2 * 12 * 5, 2 * 12 * 7});
+  }
+}
+
 TEST_CASE("100,000 chained ops run forward, backward, and are freed") {
   const Tensor w = variable(scalar(1, DType::f64));
   for (int round = 0; round < 2; ++round) {

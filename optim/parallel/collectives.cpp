@@ -1,0 +1,101 @@
+#include "optim/parallel/collectives.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/tensor/create.hpp"
+
+namespace tapestry {
+
+namespace {
+
+/// A hash of names, shapes and bits (FNV-1a, eight bytes at a time).
+std::uint64_t hash_of_bits(const State& state) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3U ^ hash >> 29; };
+  for (const auto& [name, x] : state) {
+    for (const char c : name) add(static_cast<unsigned char>(c));
+    for (const Size n : x.shape()) add(static_cast<std::uint64_t>(n));
+    for (const double value : x.to_vector()) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, &value, sizeof word);
+      add(word);
+    }
+  }
+  return hash;
+}
+
+template <class T>
+void ring(Communicator& ranks, std::span<T> x) {
+  const auto size = static_cast<std::size_t>(ranks.size()), me = static_cast<std::size_t>(ranks.rank());
+  if (size == 1) return;
+  const int right = static_cast<int>((me + 1) % size), left = static_cast<int>((me + size - 1) % size);
+  const auto chunk = [&](std::size_t c) {  // any c: they go round
+    const std::size_t i = c % size, begin = i * x.size() / size, end = (i + 1) * x.size() / size;
+    return x.subspan(begin, end - begin);
+  };
+  // First each chunk goes once round and grows by every rank's share: at last rank r has all of chunk r + 1.
+  std::vector<T> came(x.size() / size + 1);
+  for (std::size_t step = 0; step + 1 < size; ++step) {
+    const std::span<T> out = chunk(me + size - step), sum = chunk(me + 2 * size - step - 1);
+    const std::span<T> in = std::span(came).first(sum.size());
+    ranks.exchange<T>(right, out, left, in);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[i];
+  }
+  // Then it goes round again, as it is.
+  for (std::size_t step = 0; step + 1 < size; ++step)
+    ranks.exchange<T>(right, chunk(me + 1 + size - step), left, chunk(me + size - step));
+}
+
+}  // namespace
+
+void ring_all_reduce(Communicator& ranks, std::span<float> x) { ring(ranks, x); }
+void ring_all_reduce(Communicator& ranks, std::span<double> x) { ring(ranks, x); }
+
+void broadcast(Communicator& ranks, std::span<std::byte> bytes, int root) {
+  // Numbered from the root on, those below `told` know it, and each of them tells the one `told` further.
+  const int size = ranks.size(), me = (ranks.rank() - root + size) % size;
+  if (root < 0 || root >= size) fail("[broadcast] there is no rank {} among {}", root, size);
+  for (int told = 1; told < size; told *= 2) {
+    if (me < told && me + told < size) {
+      const int to = (me + told + root) % size;
+      ranks.exchange(to, std::span<const std::byte>(bytes), to, {});
+    } else if (me >= told && me < 2 * told) {
+      const int from = (me - told + root) % size;
+      ranks.exchange(from, {}, from, bytes);
+    }
+  }
+}
+
+void broadcast(Communicator& ranks, const State& state, int root) {
+  for (const auto& [name, x] : state) {
+    std::vector<double> values = x.to_vector();
+    broadcast(ranks, std::as_writable_bytes(std::span(values)), root);
+    Tensor target = x;
+    if (ranks.rank() != root) assign(target, tensor(values, x.shape(), x.dtype()));
+  }
+}
+
+std::uint64_t broadcast(Communicator& ranks, std::uint64_t value, int root) {
+  broadcast(ranks, std::as_writable_bytes(std::span(&value, 1)), root);
+  return value;
+}
+
+void barrier(Communicator& ranks) {
+  // After round k each rank has heard, directly or not, of the 2^k ranks to its left (Hensgen and others 1988).
+  const int size = ranks.size(), me = ranks.rank();
+  for (int far = 1; far < size; far *= 2) {
+    std::byte out{1}, in{};
+    ranks.exchange((me + far) % size, {&out, 1}, (me + size - far) % size, {&in, 1});
+  }
+}
+
+bool same_on_all_ranks(Communicator& ranks, const State& state) {
+  const std::uint64_t mine = hash_of_bits(state), first = broadcast(ranks, mine);
+  double differ = mine == first ? 0 : 1;
+  ring_all_reduce(ranks, std::span(&differ, 1));
+  return differ == 0;
+}
+
+}  // namespace tapestry

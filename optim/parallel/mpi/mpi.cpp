@@ -1,0 +1,214 @@
+#include "optim/parallel/mpi/mpi.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#ifdef TAPESTRY_MPI
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <thread>
+#include <vector>
+#endif
+
+namespace tapestry {
+
+int rank_under_mpi() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  return -1;
+}
+
+#ifndef TAPESTRY_MPI
+
+bool built_with_mpi() { return false; }
+
+int run_under_mpi(const MpiRanks&, const std::function<int(Communicator&)>& body) {
+  OneRank alone;
+  return body(alone);
+}
+
+#else
+
+bool built_with_mpi() { return true; }
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kData = 1, kOver = 2;  // tags of messages
+constexpr int kEnded = 2;            // the exit code of a rank that ends all
+
+/// Another rank has said why the run is over.
+struct Told {};
+
+/// Yields at first, since most messages are near; then sleeps, so that a long wait costs no core.
+class Patience {
+ public:
+  explicit Patience(double seconds) : end_(Clock::now() + std::chrono::duration<double>(seconds)) {}
+  /// Waits a little; false when the time is over.
+  bool wait() {
+    if (++looks_ < 2000) {
+      std::this_thread::yield();
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(looks_ < 4000 ? 50 : 1000));
+    return Clock::now() < end_;
+  }
+
+ private:
+  std::chrono::time_point<Clock, std::chrono::duration<double>> end_;
+  int looks_ = 0;
+};
+
+class MpiRank : public Communicator {
+ public:
+  MpiRank(int rank, int size, double patience) : Communicator(rank, size), patience_(patience) {}
+
+  bool native_all_reduce(std::span<float> x) override {
+    std::vector<float> mine(x.begin(), x.end());
+    std::vector<MPI_Request> request(1);
+    MPI_Iallreduce(mine.data(), x.data(), static_cast<int>(x.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                   request.data());
+    wait(request, "the ranks' all-reduce has not ended");
+    return true;
+  }
+
+  /// Tells all others that the run is over, if they listen.
+  void tell() {
+    char nothing = 0;
+    for (int other = 0; other < size(); ++other)
+      if (other != rank()) {
+        MPI_Request request{};
+        MPI_Isend(&nothing, 1, MPI_CHAR, other, kOver, MPI_COMM_WORLD, &request);
+      }
+    for (int i = 0; i < 30; ++i) {
+      int there = 0;
+      MPI_Iprobe(MPI_ANY_SOURCE, kOver, MPI_COMM_WORLD, &there,
+                 MPI_STATUS_IGNORE);  // messages move in calls only
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+ private:
+  void hand_over(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
+    std::vector<MPI_Request> requests;
+    if (!in.empty())
+      MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, from, kData, MPI_COMM_WORLD,
+                &requests.emplace_back());
+    if (!out.empty())
+      MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, to, kData, MPI_COMM_WORLD,
+                &requests.emplace_back());
+    wait(requests, in.empty() ? fmt::format("rank {} has not taken what was sent", to)
+                              : fmt::format("it has heard nothing from rank {}", from));
+  }
+
+  void wait(std::vector<MPI_Request>& requests, const std::string& trouble) const {
+    // Ranks with higher numbers wait a little longer, so that one of them speaks.
+    Patience patience(patience_ + 0.1 * rank());
+    int done = 0, over = 0;
+    while (true) {
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+      if (done) return;
+      MPI_Iprobe(MPI_ANY_SOURCE, kOver, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE);
+      if (over) throw Told{};
+      if (!patience.wait())
+        throw LostRank(
+            fmt::format("rank {}: for {:g} s {}: a rank or the network hangs", rank(), patience_, trouble));
+    }
+  }
+
+  double patience_;
+};
+
+// What the signal's handler may look at.
+volatile std::sig_atomic_t quiet = 0;
+int* spoken = nullptr;  // in memory that all ranks of this machine share
+
+/// mpirun ends all ranks when one has died. The first that hears of it says so.
+void ended_by_mpirun(int) {
+  constexpr std::string_view sentence =
+      "tapestry: a rank has died, so mpirun ended this run; start it again, and it goes on from its last checkpoint\n";
+  if (!quiet && std::atomic_ref(*spoken).exchange(1) == 0 && write(2, sentence.data(), sentence.size()) < 0)
+    _exit(kEnded);
+  _exit(kEnded);
+}
+
+/// Memory for `spoken`, while one lives.
+class SharedByMachine {
+ public:
+  SharedByMachine() {
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine_);
+    int rank = 0, unit = 0;
+    MPI_Comm_rank(machine_, &rank);
+    MPI_Aint bytes = rank == 0 ? sizeof(int) : 0;
+    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, machine_, &spoken, &window_);
+    MPI_Win_shared_query(window_, 0, &bytes, &unit, &spoken);
+    if (rank == 0) *spoken = 0;
+    MPI_Barrier(machine_);
+    std::signal(SIGTERM, ended_by_mpirun);
+  }
+  ~SharedByMachine() {
+    std::signal(SIGTERM, SIG_DFL);
+    MPI_Win_free(&window_);
+    MPI_Comm_free(&machine_);
+  }
+  SharedByMachine(const SharedByMachine&) = delete;
+  SharedByMachine& operator=(const SharedByMachine&) = delete;
+
+ private:
+  MPI_Comm machine_{};
+  MPI_Win window_{};
+};
+
+/// Ends this rank without goodbye to the others, which would wait for them.
+[[noreturn]] void end_all(int code) {
+  quiet = 1;
+  std::fflush(nullptr);
+  _exit(code);
+}
+
+}  // namespace
+
+int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& body) {
+  if (rank_under_mpi() < 0) {
+    OneRank alone;
+    return body(alone);
+  }
+  int level = 0, rank = 0, size = 1;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED,
+                  &level);  // one thread at a time, not always the same
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  {
+    const SharedByMachine shared;
+    MpiRank ranks(rank, size, how.patience);
+    int code = kEnded;
+    try {
+      code = body(ranks);
+    } catch (const Told&) {
+      end_all(kEnded);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "tapestry: %s\n", error.what());
+    }
+    if (code != 0) {
+      quiet = 1;
+      ranks.tell();
+      end_all(code);
+    }
+  }
+  MPI_Finalize();
+  return 0;
+}
+
+#endif
+
+}  // namespace tapestry
