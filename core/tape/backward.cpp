@@ -145,31 +145,6 @@ void Sweep::run_hooks(std::int32_t target, Tensor& gradient) const {
   }
 }
 
-void Sweep::find_due(std::size_t end) {
-  // What a checkpoint uses is seen only when it is run again.
-  std::size_t first_checkpoint = end;
-  std::vector<std::size_t> first(records.leaves.size(), end);
-  for (std::size_t i = end; i-- > 0;) {
-    const Node& node = records.nodes[i];
-    if (node.always_replay) first_checkpoint = i;
-    for (std::uint32_t e = node.first_edge; e < node.first_edge + node.edges; ++e)
-      if (const std::int32_t target = records.edges[e].target; target < 0)
-        first[static_cast<std::size_t>(-1 - target)] = i;
-  }
-  for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
-    const auto target = -1 - static_cast<std::int32_t>(leaf);
-    if (records.gradient_hooks.count(target) && first[leaf] < end)
-      due.emplace_back(std::min(first[leaf], first_checkpoint), target);
-  }
-  std::sort(due.begin(), due.end());
-}
-
-void Sweep::run_due(std::size_t node) {
-  for (; !due.empty() && due.back().first == node; due.pop_back())
-    if (Tensor& gradient = slot(due.back().second); gradient.defined())
-      run_hooks(due.back().second, gradient);
-}
-
 /// Gives back what the node's rules saved.
 void Sweep::release(std::size_t index) {
   Node& node = records.nodes[index];

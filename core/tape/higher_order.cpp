@@ -1,5 +1,6 @@
 // Where backward is more than its loop: rules whose own ops are recorded (second derivatives), nodes that are
-// run again as other ops (twins and checkpoints), and gradients that a test replaces.
+// run again as other ops (twins and checkpoints), gradients that a test replaces, and hooks of leaves.
+#include <algorithm>
 #include <utility>
 
 #include "core/tape/mutator.hpp"
@@ -76,6 +77,31 @@ void Sweep::replay(std::size_t index, const Tensor& dy) {
     add(-1 - records.number_of(y, serial), Tensor(dy));
   }
   if (!create_graph) records.cut(mark);
+}
+
+void Sweep::find_due(std::size_t end) {
+  // What a checkpoint uses is seen only when it is run again.
+  std::size_t first_checkpoint = end;
+  std::vector<std::size_t> first(records.leaves.size(), end);
+  for (std::size_t i = end; i-- > 0;) {
+    const Node& node = records.nodes[i];
+    if (node.always_replay) first_checkpoint = i;
+    for (std::uint32_t e = node.first_edge; e < node.first_edge + node.edges; ++e)
+      if (const std::int32_t target = records.edges[e].target; target < 0)
+        first[static_cast<std::size_t>(-1 - target)] = i;
+  }
+  for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
+    const auto target = -1 - static_cast<std::int32_t>(leaf);
+    if (records.gradient_hooks.count(target) && first[leaf] < end)
+      due.emplace_back(std::min(first[leaf], first_checkpoint), target);
+  }
+  std::sort(due.begin(), due.end());
+}
+
+void Sweep::run_due(std::size_t node) {
+  for (; !due.empty() && due.back().first == node; due.pop_back())
+    if (Tensor& gradient = slot(due.back().second); gradient.defined())
+      run_hooks(due.back().second, gradient);
 }
 
 }  // namespace tapestry::detail

@@ -51,8 +51,6 @@ struct Sweep {
 
  private:
   void visit(std::size_t index, Tensor& dy);
-  /// Runs the hooks of leaves whose earliest node is this one.
-  void run_due(std::size_t node);
   /// Whether the edge leads to something that is to get a gradient; the second, whether any of `count` edges
   /// from `first` on does.
   bool is_wanted(const Edge& edge) const { return edge.needed && (!wanted || wanted->wants(edge)); }
@@ -68,6 +66,8 @@ struct Sweep {
   void release(std::size_t index);
 
   // higher_order.cpp
+  /// Runs the hooks of leaves whose earliest node is this one.
+  void run_due(std::size_t node);
   static bool is_mutated();
   void run_recorded(std::size_t index, const Tensor& dy);
   void replay(std::size_t index, const Tensor& dy);

@@ -1,0 +1,194 @@
+// What a ring costs: measured, fitted by two numbers, and drawn for more ranks than there are.
+#include "lessons/34_many_machines/wire.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/program/stopwatch.hpp"
+#include "optim/parallel/collectives.hpp"
+#include "optim/parallel/thread_ranks.hpp"
+
+namespace tapestry::lesson34 {
+namespace {
+
+/// The fastest of some rings, on rank 0.
+double time_ring(Communicator& ranks, std::size_t numbers, int runs, bool native) {
+  std::vector<float> x(numbers, 0.0F);
+  double best = 1e9;
+  for (int run = 0; run < runs; ++run) {
+    barrier(ranks);
+    best = std::min(best, kit::seconds([&] {
+                      if (!native)
+                        ring_all_reduce(ranks, std::span(x));
+                      else if (!ranks.native_all_reduce(x))
+                        fail("there is no other all-reduce than the ring");
+                    }));
+  }
+  broadcast(ranks, std::as_writable_bytes(std::span(&best, 1)));
+  return best;
+}
+
+/// Least squares of relative errors: both columns of the cost divided by the time are to give 1.
+Wire fit(const Measured& measured, Cost cost, int ranks) {
+  double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
+  for (std::size_t i = 0; i < measured.numbers.size(); ++i) {
+    const double bytes = 4 * measured.numbers[i];
+    const double a = cost({1, 0}, ranks, bytes) / measured.seconds[i],
+                 b = cost({0, 1}, ranks, bytes) / measured.seconds[i];
+    aa += a * a, ab += a * b, bb += b * b, a1 += a, b1 += b;
+  }
+  const double det = aa * bb - ab * ab;
+  return {std::max(1e-9, (a1 * bb - b1 * ab) / det), std::max(1e-13, (b1 * aa - a1 * ab) / det)};
+}
+
+}  // namespace
+
+Measured measure(Communicator& ranks, Cost cost, bool smoke, bool native) {
+  Measured measured;
+  for (std::size_t numbers = 64; numbers <= (smoke ? 4096U : 1U << 20); numbers *= 4) {
+    const double seconds = time_ring(ranks, numbers, numbers > 100'000 ? 7 : 30, native);
+    measured.numbers.push_back(static_cast<double>(numbers));
+    measured.seconds.push_back(seconds);
+  }
+  measured.wire = fit(measured, cost, ranks.size());
+  return measured;
+}
+
+Wire measured_or(Wire given, Cost cost, const kit::Options& options) {
+  Measured measured;
+  run_on_threads({.ranks = 2}, [&](Communicator& ranks) {
+    const Measured mine = measure(ranks, cost, options.smoke);
+    if (ranks.rank() == 0) measured = mine;
+  });
+  draw(measured, cost, 2, options);
+  return {given.latency > 0 ? given.latency : measured.wire.latency,
+          given.per_byte > 0 ? given.per_byte : measured.wire.per_byte};
+}
+
+void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& options) {
+  kit::Chart chart{fmt::format("A ring of {} ranks", ranks), "numbers", "seconds", {}, {}};
+  chart.x_scale = chart.y_scale = kit::Scale::log;
+  kit::Series model{"two numbers' account", {}, {}};
+  for (const double numbers : measured.numbers) {
+    model.x.push_back(numbers);
+    model.y.push_back(cost(measured.wire, ranks, 4 * numbers));
+  }
+  chart.series = {{"measured", measured.numbers, measured.seconds, kit::Mark::points}, model};
+  kit::show(chart, options.out / "ring.svg");
+}
+
+StepCost cost_of_step(const kit::Options& options) {
+  const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);
+  OneRank alone;
+  DataParallel all(alone, model->parameters());
+  const double seconds = kit::fastest(options.smoke ? 2 : 9, [&] {
+    all.gradients(options.seed, 1, [&](const Part& part) { return loss_of(*model, options.seed, 1, part); });
+  });
+  for (const Tensor& weight : model->parameters()) weight.clear_grad();
+  return {seconds, 4.0 * static_cast<double>(kit::weights_of(*model))};
+}
+
+void draw_speed(const Wire& wire, const StepCost& step, Cost cost, const kit::Options& options) {
+  kit::Chart chart{"How many times as fast", "ranks", "times one rank", {}, {}};
+  chart.x_scale = chart.y_scale = kit::Scale::log;
+  chart.series = {{"if talk cost nothing", {}, {}},
+                  {"a batch for each rank, overlapped", {}, {}},
+                  {"the same, talk after backward", {}, {}},
+                  {"one batch for all, overlapped", {}, {}}};
+  fmt::print("  ranks    ring, ms    times as fast: a batch for each   one batch for all\n");
+  for (int ranks = 1; ranks <= 1024; ranks *= 2) {
+    const double talk = cost(wire, ranks, step.bytes), all = ranks;
+    // A third of a step is the way forward: nothing is to be sent then.
+    const auto overlapped = [&](double own) { return std::max(own, own / 3 + talk); };
+    const double speeds[] = {all, all * step.seconds / overlapped(step.seconds),
+                             all * step.seconds / (step.seconds + talk),
+                             step.seconds / overlapped(step.seconds / all)};
+    for (std::size_t i = 0; i < 4; ++i) {
+      chart.series[i].x.push_back(all);
+      chart.series[i].y.push_back(speeds[i]);
+    }
+    if (ranks == 1 || ranks == 8 || ranks == 64 || ranks == 1024)
+      fmt::print("  {:>5}  {:>10.3f}  {:>34.1f}  {:>18.1f}\n", ranks, 1000 * talk, speeds[1], speeds[3]);
+  }
+  kit::show(chart, options.out / "ranks.svg");
+}
+
+double waited_share(bool overlap, const kit::Options& options) {
+  double seconds = 0, talked = 0, waited = 0;
+  Size buckets = 1;
+  const auto run = [&](double latency, int steps) {
+    seconds = talked = waited = 0;
+    run_on_threads({.ranks = 2, .latency = latency}, [&](Communicator& ranks) {
+      const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32, options.smoke ? 16 : 128);
+      DataParallel all(ranks, model->parameters(),
+                       {.parts = 2, .sum = {.bucket = 60'000, .overlap = overlap}});
+      for (int i = 0; i < steps; ++i) {
+        const double took = kit::seconds([&] {
+          const auto number = static_cast<std::uint64_t>(i);
+          all.gradients(options.seed, number,
+                        [&](const Part&) { return loss_of(*model, options.seed, number, {}); });
+        });
+        for (const Tensor& weight : model->parameters()) weight.clear_grad();
+        if (ranks.rank() != 0 || i == 0) continue;  // the first is slow
+        seconds += took / (steps - 1);
+        talked += all.sum().talked();
+        waited += all.sum().waited();
+      }
+      if (ranks.rank() == 0) buckets = all.sum().buckets();
+    });
+  };
+  run(0, options.smoke ? 2 : 5);
+  run(seconds / 2 / static_cast<double>(2 * buckets), options.smoke ? 2 : 13);
+  return waited / talked;
+}
+
+void only_rank_0_speaks() {
+  for (const char* name : {"TAPESTRY_PASSED", "TAPESTRY_ANSWERS"}) unsetenv(name);
+  if (!std::freopen("/dev/null", "w", stdout)) fail("/dev/null cannot be opened");
+}
+
+void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options,
+              kit::Report& report) {
+  report.part_of_lesson();
+  std::vector<double> x;
+  for (int i = 0; i < 6 * ranks.size(); ++i) x.push_back(std::sin(i * (ranks.rank() + 1.0)));
+  std::vector<double> y = x;
+  by_hand(ranks, x);
+  ring_all_reduce(ranks, std::span(y));
+  report.check("over MPI: the ring by hand gives the bits of optim/'s", x == y);
+  std::vector<float> ours(10'000), theirs;
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    ours[i] = static_cast<float>(std::sin(static_cast<double>(i) * (ranks.rank() + 1.0)));
+  theirs = ours;
+  ring_all_reduce(ranks, std::span(ours));
+  if (ranks.size() > 1 && ranks.native_all_reduce(theirs)) {
+    double apart = 0;
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      apart = std::max(apart, std::abs(double{ours[i]} - theirs[i]));
+    report.at_most("the ring's sums and MPI's differ by", apart, 1e-5);
+    const Measured ring = measure(ranks, cost, options.smoke),
+                   native = measure(ranks, cost, options.smoke, true);
+    fmt::print("  {:>9} numbers    {:>9}    {:>9}\n", "", "ring, µs", "MPI's, µs");
+    for (std::size_t i = 0; i < ring.numbers.size(); ++i)
+      fmt::print("  {:>9.0f} numbers    {:>9.1f}    {:>9.1f}\n", ring.numbers[i], 1e6 * ring.seconds[i],
+                 1e6 * native.seconds[i]);
+    report.figure("a message takes", 1e6 * ring.wire.latency, "µs");
+    report.figure("bytes", 1e-9 / ring.wire.per_byte, "GB/s");
+    if (ranks.rank() == 0) draw(ring, cost, ranks.size(), options);
+  }
+  const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);
+  const std::filesystem::path file = options.smoke ? "" : options.out / "checkpoint.safetensors";
+  const double sorted = train_here(ranks, options, *model, file);
+  report.check("all ranks have the same weights", same_on_all_ranks(ranks, model->state()));
+  if (ranks.rank() != 0) return;
+  report.at_least("strings sorted", sorted, 95, "%");
+  if (!file.empty()) std::filesystem::remove(file);
+}
+
+}  // namespace tapestry::lesson34
