@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/attention/attend.hpp"
+#include "core/attention/linear_attend.hpp"
 #include "core/ops/additive.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/dropout.hpp"

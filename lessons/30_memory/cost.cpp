@@ -13,7 +13,7 @@
 #include "core/core.hpp"
 #include "core/simd/runtime/memory.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
-#include "nn/attention/recurrent/linear_attend.hpp"
+#include "core/attention/linear_attend.hpp"
 
 namespace tapestry::lesson30 {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/kit.hpp"
-#include "nn/attention/recurrent/linear_attend.hpp"
+#include "core/attention/linear_attend.hpp"
 
 namespace tapestry::lesson30 {
 

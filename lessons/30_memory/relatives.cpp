@@ -13,7 +13,7 @@
 #include "core/check/gradcheck.hpp"
 #include "core/core.hpp"
 #include "lessons/kit/check/agreement.hpp"
-#include "nn/attention/recurrent/linear_attend.hpp"
+#include "core/attention/linear_attend.hpp"
 
 namespace tapestry::lesson30 {
 namespace {

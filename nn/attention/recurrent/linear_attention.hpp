@@ -1,7 +1,7 @@
 // Linear attention as a layer with heads: a state of constant size in place of a cache of keys and values.
 #pragma once
 
-#include "nn/attention/recurrent/linear_attend.hpp"
+#include "core/attention/linear_attend.hpp"
 #include "nn/linear.hpp"
 
 namespace tapestry {

@@ -80,6 +80,7 @@ Rows join_rows();
 Rows matmul_rows();
 Rows recurrent_rows();
 Rows attend_rows();
+Rows linear_rows();
 Rows sparse_rows();
 
 // ---- inputs ----

@@ -240,8 +240,8 @@ TEST_CASE("linear_attend says what does not fit", "[linear]") {
   CHECK_THAT(told(x, x, x, {.strength = zeros({2, 5, 1}, DType::f64)}),
              ContainsSubstring("one number for each word"));
   CHECK_THAT(told(x, x, x, {.state = zeros({3, 3}, DType::f64)}), ContainsSubstring("the state"));
-  CHECK_THAT(told(x, x, zeros({2, 5, 3}), {}), ContainsSubstring("one type"));
-  CHECK_THAT(told(x, x, x, {.strength = zeros({2, 5})}), ContainsSubstring("one type"));
+  CHECK_THAT(told(x, x, zeros({2, 5, 3}), {}), ContainsSubstring("are of types"));
+  CHECK_THAT(told(x, x, x, {.strength = zeros({2, 5})}), ContainsSubstring("are of types"));
   CHECK_THAT(told(x, x, x, {}, 0), ContainsSubstring("1 word or more"));
 }
 

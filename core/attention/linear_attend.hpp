@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
 
 namespace tapestry {
 
@@ -33,15 +34,15 @@ struct Remembered {
 };
 
 /// q and k (…, T, d), v (…, T, e), with the same axes in front (batch, heads) or none. Word t sees the words up
-/// to t. In chunks of so many words: within a chunk as pairs, its past through S, so that time and memory grow
-/// as T, both ways. A chunk of T words or more is the parallel form, T² pairs and no steps.
+/// to t. One kernel, in chunks of so many words (Yang et al. 2024): within a chunk as pairs, its past through S, so
+/// that time and memory grow as T, both ways: one S is kept for each chunk.
 /// Shapes that do not fit, mixed types and a chunk below 1 throw. It is no mask: a NaN at some word may reach
 /// the reads of others in its chunk.
 Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
-                         const LinearAttendOptions& options = {}, Size chunk = 32);
-/// The same word by word, as the formulas stand: for decoding, where words come one at a time. On a tape it
-/// keeps T states.
+                         const LinearAttendOptions& options = {}, Size chunk = 64, CallSite at = {});
+/// The same word by word from plain ops, as the formulas stand: for decoding, where words come one at a time. On a
+/// tape it keeps T states.
 Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor& v,
-                                 const LinearAttendOptions& options = {});
+                                 const LinearAttendOptions& options = {}, CallSite at = {});
 
 }  // namespace tapestry

@@ -1,0 +1,178 @@
+#include "core/attention/linear_attend.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <vector>
+
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/join.hpp"
+#include "core/ops/matmul.hpp"
+#include "core/ops/pointwise.hpp"
+#include "core/ops/views.hpp"
+#include "core/simd/attention/linear.hpp"
+#include "core/tape/op.hpp"
+#include "core/tensor/broadcast.hpp"
+#include "core/tensor/create.hpp"
+
+namespace tapestry {
+
+namespace {
+
+Dims with_last(Dims shape, std::initializer_list<Size> last) {
+  shape.erase(shape.rank() - 1);
+  shape.erase(shape.rank() - 1);
+  for (const Size size : last) shape.push_back(size);
+  return shape;
+}
+
+bool has_shape(const Tensor& x, const Dims& shape) { return !x.defined() || x.shape() == shape; }
+
+void check(const Tensor& q, const Tensor& k, const Tensor& v, const LinearAttendOptions& options,
+           CallSite at) {
+  const bool fits = q.rank() >= 2 && q.shape() == k.shape() && v.rank() == q.rank() &&
+                    v.shape() == with_last(q.shape(), {q.size(-2), v.size(-1)});
+  if (!fits)
+    fail(
+        "[linear_attend] q {}, k {} and v {} do not fit: they are (…,T,d), (…,T,d) and (…,T,e), with the same "
+        "axes in front ({}:{})",
+        describe(q), describe(k), describe(v), at.file, at.line);
+  Dims words = q.shape();
+  words.erase(words.rank() - 1);
+  const Dims state = with_last(q.shape(), {q.size(-1), v.size(-1)});
+  if (!has_shape(options.log_keep, words) || !has_shape(options.strength, words))
+    fail(
+        "[linear_attend] log_keep and strength have one number for each word, {}, where they are given ({}:{})",
+        to_string(words), at.file, at.line);
+  if (!has_shape(options.state, state))
+    fail("[linear_attend] the state {} is not {}: (…,d,e) of the keys and values ({}:{})",
+         describe(options.state), to_string(state), at.file, at.line);
+  for (const Tensor* x : {&k, &v, &options.log_keep, &options.strength, &options.state})
+    if (x->defined()) check_same_dtype(q, *x, "linear_attend", at);
+}
+
+Tensor first_state(const Tensor& q, const Tensor& v, const LinearAttendOptions& options) {
+  if (options.state.defined()) return options.state;
+  return zeros(with_last(q.shape(), {q.size(-1), v.size(-1)}), q.dtype());
+}
+
+/// (…, rest) as (rows, rest), dense, outside of any tape; what is empty stays empty.
+Tensor as_rows(const Tensor& x, Size rows, std::initializer_list<Size> rest) {
+  if (!x.defined()) return {};
+  Dims shape{rows};
+  for (const Size size : rest) shape.push_back(size);
+  return contiguous(reshape(x.detach(), shape));
+}
+
+/// The inputs and what forward found, for the kernel.
+struct Problem {
+  Size rows, words, d, e, chunk;
+  bool delta;
+  Tensor q, k, v, log_keep, strength;  // dense
+  Tensor states, written;
+
+  template <class T>
+  simd::LinearAttention<T> kernel() const {
+    const auto data = [](const Tensor& x) { return x.defined() ? x.data<T>() : nullptr; };
+    simd::LinearAttention<T> a;
+    a.batch = rows, a.words = words, a.d = d, a.e = e, a.chunk = chunk, a.delta = delta;
+    a.q = q.data<T>(), a.k = k.data<T>(), a.v = v.data<T>();
+    a.log_keep = data(log_keep), a.strength = data(strength);
+    // Backward only reads them.
+    a.states = const_cast<T*>(states.data<T>()), a.written = const_cast<T*>(data(written));
+    return a;
+  }
+};
+
+}  // namespace
+
+Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor& v,
+                                 const LinearAttendOptions& options, CallSite at) {
+  check(q, k, v, options, at);
+  Tensor state = first_state(q, v, options);
+  if (q.size(-2) == 0) return {zeros(v.shape(), v.dtype()), state};
+  std::vector<Tensor> reads;
+  for (Size t = 0; t < q.size(-2); ++t) {
+    const auto number = [t](const Tensor& x) {
+      return unsqueeze(unsqueeze(select(x, -1, t), -1), -1);
+    };  // (…, 1, 1)
+    const Tensor key = slice(k, -2, t, t + 1);
+    Tensor written = slice(v, -2, t, t + 1);
+    if (options.log_keep.defined()) state = state * exp(number(options.log_keep));
+    if (options.rule == WriteRule::delta) written = written - matmul(key, state);
+    if (options.strength.defined()) written = written * number(options.strength);
+    state = state + transpose(key) * written;
+    reads.push_back(matmul(slice(q, -2, t, t + 1), state));
+  }
+  return {concat(reads, -2), state};
+}
+
+// See core/simd/attention/linear.hpp for the chunks, and linear_backward.cpp for the derivatives.
+Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
+                         const LinearAttendOptions& options, Size chunk, CallSite at) {
+  check(q, k, v, options, at);
+  if (chunk < 1) fail("[linear_attend] a chunk has 1 word or more, not {} ({}:{})", chunk, at.file, at.line);
+  const Size words = q.size(-2), d = q.size(-1), e = v.size(-1), rows = q.shape().count(0, q.rank() - 2);
+  const Tensor state = first_state(q, v, options);
+  Problem x{rows,
+            words,
+            d,
+            e,
+            std::min(chunk, std::max<Size>(1, words)),
+            options.rule == WriteRule::delta,
+            as_rows(q, rows, {words, d}),
+            as_rows(k, rows, {words, d}),
+            as_rows(v, rows, {words, e}),
+            as_rows(options.log_keep, rows, {words}),
+            as_rows(options.strength, rows, {words}),
+            {},
+            {}};
+  const Size chunks = (words + x.chunk - 1) / x.chunk;
+  x.states = Tensor::uninitialised({rows, chunks + 1, d, e}, q.dtype());
+  if (x.delta) x.written = Tensor::uninitialised({rows, words, e}, q.dtype());
+  Tensor both =
+      Tensor::uninitialised(with_last(q.shape(), {words + d, e}), q.dtype());  // reads, then the state
+  dispatch(q.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Tensor first = as_rows(state, rows, {d, e});
+    const auto a = x.kernel<T>();
+    for (Size row = 0; row < rows; ++row) std::copy_n(first.data<T>() + row * d * e, d * e, a.state(row, 0));
+    simd::linear_attention_forward(a, both.mutable_data<T>());
+  });
+  PoolVector<const Tensor*> inputs{&q, &k, &v, &state};
+  const auto shape_of = [](const Tensor& y) { return y.defined() ? y.shape() : Dims{}; };
+  if (options.log_keep.defined()) inputs.push_back(&options.log_keep);
+  if (options.strength.defined()) inputs.push_back(&options.strength);
+  both = op<"linear_attend">(
+      at, std::move(both),
+      wrt_all(inputs,
+              [x, q_shape = q.shape(), v_shape = v.shape(), state_shape = state.shape(),
+               gate_shape = shape_of(options.log_keep),
+               strength_shape = shape_of(options.strength)](const Tensor& dy_in) {
+                const auto like = [&](const Dims& shape) {
+                  return Tensor::uninitialised(shape, x.q.dtype());
+                };
+                PoolVector<Tensor> gradients{like(q_shape), like(q_shape), like(v_shape), like(state_shape)};
+                if (x.log_keep.defined()) gradients.push_back(like(gate_shape));
+                if (x.strength.defined()) gradients.push_back(like(strength_shape));
+                const Tensor dy = contiguous(dy_in);
+                dispatch(x.q.dtype(), [&](auto zero) {
+                  using T = decltype(zero);
+                  const auto to = [&](std::size_t i) { return gradients[i].template mutable_data<T>(); };
+                  simd::LinearAttentionGradient<T> out;
+                  out.dy = dy.data<T>();
+                  out.dq = to(0), out.dk = to(1), out.dv = to(2), out.dstate = to(3);
+                  if (x.log_keep.defined()) out.dlog_keep = to(4);
+                  if (x.strength.defined()) out.dstrength = to(gradients.size() - 1);
+                  simd::linear_attention_backward(x.kernel<T>(), out);
+                });
+                return gradients;
+              }),
+      twin([q, k, v, options] {
+        const Remembered plain = linear_attend_by_word(q, k, v, options);
+        return concat({plain.read, plain.state}, -2);
+      }));
+  return {slice(both, -2, 0, words), slice(both, -2, words, words + d)};
+}
+
+}  // namespace tapestry

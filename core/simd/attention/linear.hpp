@@ -1,0 +1,58 @@
+// Linear attention in chunks of words, of which each fits into the cache. All words' memory is one matrix S (d, e):
+//
+//     S_t = α_t S_{t−1} + k_t u_tᵀ     y_t = S_tᵀ q_t     u_t = β_t v_t, or β_t (v_t − α_t S_{t−1}ᵀ k_t): delta
+//
+// Within a chunk let g_i = ln α_1 + … + ln α_i, γ = exp(g), D_ij = exp(g_i − g_j) for j ≤ i, else 0, and S the state
+// before the chunk:
+//
+//     y_i = γ_i Sᵀ q_i + Σ_j D_ij (q_i · k_j) u_j        the next S = γ_C S + Σ_j (γ_C / γ_j) k_j u_jᵀ
+//     delta: (I + A) U = β (V − γ K S)                   A_ij = β_i D_ij (k_i · k_j) for j < i
+//
+// (Yang et al. 2024). Only S goes from chunk to chunk, so there are three passes: over all chunks at once, from chunk
+// to chunk, and over all chunks again.
+#pragma once
+
+#include <algorithm>
+
+#include "core/simd/runtime/arch.hpp"
+#include "core/simd/runtime/threads.hpp"
+#include "core/simd/view.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+/// All dense; rows are words. What is null is missing: α = 1, β = 1.
+template <class T>
+struct LinearAttention {
+  Size batch = 0, words = 0, d = 0, e = 0;
+  Size chunk = 1;  // words, 1 or more
+  bool delta = false;
+  const T *q = nullptr, *k = nullptr;                // (batch, words, d)
+  const T* v = nullptr;                              // (batch, words, e)
+  const T *log_keep = nullptr, *strength = nullptr;  // (batch, words): ln α, β
+  T* states =
+      nullptr;  // (batch, chunks() + 1, d, e): S before each chunk, the first one given, and after the last
+  T* written = nullptr;  // U (batch, words, e), of the delta rule alone
+
+  Size chunks() const { return chunks_for(words, chunk); }
+  T* state(Size row, Size n) const { return states + (row * (chunks() + 1) + n) * d * e; }
+  /// How many chunks are worth a thread.
+  Size grain() const { return std::max<Size>(1, 8192 / std::max<Size>(1, chunk * (d + e))); }
+};
+
+/// y (batch, words + d, e): what each word reads, then the state after the last one. Fills `states` and `written`.
+template <class T>
+void linear_attention_forward(const LinearAttention<T>& a, T* y);
+
+template <class T>
+struct LinearAttentionGradient {
+  const T* dy = nullptr;                         // (batch, words + d, e)
+  T *dq = nullptr, *dk = nullptr;                // (batch, words, d)
+  T* dv = nullptr;                               // (batch, words, e)
+  T *dlog_keep = nullptr, *dstrength = nullptr;  // (batch, words); null where the input is
+  T* dstate = nullptr;                           // (batch, d, e): of the first state
+};
+/// After a forward with the same chunks, states and written.
+template <class T>
+void linear_attention_backward(const LinearAttention<T>& a, const LinearAttentionGradient<T>& out);
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "core/simd/attention/linear_chunk.hpp"
+
+namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
+
+namespace {
+
+/// x ← (I + A)⁻¹ x, row after row: A is β_i · below_ij for j < i.
+template <class T>
+void solve(T* x, const T* below, const T* strength, Size rows, Size width) {
+  for (Size i = 1; i < rows; ++i)
+    for (Size j = 0; j < i; ++j)
+      add_scaled_row(x + i * width, x + j * width, -(strength ? strength[i] : T(1)) * below[i * rows + j],
+                     width);
+}
+
+/// Each body(chunk, row, n) once, with a LinearChunk that is put there.
+template <class T, class F>
+void each_chunk(const LinearAttention<T>& a, const F& body) {
+  const Size chunks = a.chunks();
+  parallel_ranges(a.batch * chunks, a.grain(), [&](Size begin, Size end) {
+    LinearChunk<T> chunk(a);
+    const Scratch<T> pairs(a.chunk * a.chunk), values(a.chunk * a.e);
+    for (Size i = begin; i < end; ++i) {
+      chunk.at(i / chunks, i % chunks);
+      body(chunk, i / chunks, i % chunks, pairs.data(), values.data());
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void linear_attention_forward(const LinearAttention<T>& a, T* y) {
+  const Size d = a.d, e = a.e, chunks = a.chunks();
+  // U = written + through · S in the delta rule, (I + A)⁻¹ β V and −(I + A)⁻¹ β γ K.
+  const Scratch<T> through_all(a.delta ? a.batch * a.words * d : 0);
+  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, T* pairs, T* values) {
+    const Size words = chunk.words;
+    if (!a.delta) {
+      const Matrix<T> u = chunk.written(values);
+      product(a.state(row, n + 1), d, e, words, chunk.scaled(chunk.k().data, chunk.rest(), d).transposed(),
+              u);
+      return;
+    }
+    T *written = chunk.of(a.written, e), *through = chunk.of(through_all.data(), d);
+    const T *beta = chunk.strength(), *kept = chunk.kept();
+    for (Size i = 0; i < words; ++i) {
+      const T strong = beta ? beta[i] : T(1);
+      scaled_row(written + i * e, chunk.v() + i * e, strong, e);
+      scaled_row(through + i * d, chunk.k().data + i * d, kept ? -strong * kept[i] : -strong, d);
+    }
+    chunk.pairs(pairs, chunk.k(), false);
+    solve(written, pairs, beta, words, e);
+    solve(through, pairs, beta, words, d);
+  });
+
+  parallel_for(a.batch, [&](Size row) {
+    LinearChunk<T> chunk(a);
+    for (Size n = 0; n < chunks; ++n) {
+      T *state = a.state(row, n), *next = a.state(row, n + 1);
+      if (a.delta || a.log_keep) chunk.at(row, n);
+      if (!a.delta) {
+        add_scaled_row(next, state, chunk.all, d * e);
+        continue;
+      }
+      T* written = chunk.of(a.written, e);
+      product(written, chunk.words, e, d, {chunk.of(through_all.data(), d), d}, {state, e}, true);
+      scaled_row(next, state, chunk.all, d * e);
+      product(next, d, e, chunk.words, chunk.scaled(chunk.k().data, chunk.rest(), d).transposed(),
+              {written, e}, true);
+    }
+    std::copy_n(a.state(row, chunks), d * e, y + (row * (a.words + d) + a.words) * e);
+  });
+
+  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, T* pairs, T* values) {
+    const Size words = chunk.words;
+    T* read = y + (row * (a.words + d) + n * a.chunk) * e;
+    chunk.pairs(pairs, chunk.q(), true);
+    product(read, words, e, words, {pairs, words}, chunk.written(values));
+    product(read, words, e, d, chunk.scaled(chunk.q().data, chunk.kept(), d), {a.state(row, n), e}, true);
+  });
+}
+
+template void linear_attention_forward(const LinearAttention<float>&, float*);
+template void linear_attention_forward(const LinearAttention<double>&, double*);
+
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

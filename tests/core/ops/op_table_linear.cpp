@@ -1,0 +1,133 @@
+// The row of core/attention/linear_attend: the recurrence written out, word by word, in loops.
+#include <cmath>
+
+#include "core/attention/linear_attend.hpp"
+#include "tests/core/ops/op_table.hpp"
+
+namespace tapestry::table {
+
+namespace {
+
+/// Sizes, and what there is beside q, k and v.
+struct Case {
+  Dims leading;
+  Size words, d, e, chunk;
+  WriteRule rule = WriteRule::sum;
+  bool gate = false, strength = false, state = false;
+};
+
+Dims dims(const Dims& leading, std::initializer_list<Size> rest) {
+  Dims shape = leading;
+  for (const Size size : rest) shape.push_back(size);
+  return shape;
+}
+
+/// S ← α S, u = β (v − Sᵀ k) or β v, S ← S + k uᵀ, y = Sᵀ q; the state stands behind the reads.
+Plain on_paper(const Case& c, const Plains& p) {
+  Plain result{dims(c.leading, {c.words + c.d, c.e}), {}};
+  std::size_t next = 3;
+  const Plain* gate = c.gate ? &p[next++] : nullptr;
+  const Plain* strength = c.strength ? &p[next++] : nullptr;
+  const Plain* first = c.state ? &p[next++] : nullptr;
+  const auto words = static_cast<std::size_t>(c.words), d = static_cast<std::size_t>(c.d),
+             e = static_cast<std::size_t>(c.e), rows = static_cast<std::size_t>(c.leading.count());
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::vector<double> s(d * e, 0.0);
+    if (first != nullptr)
+      for (std::size_t i = 0; i < d * e; ++i) s[i] = first->v[row * d * e + i];
+    for (std::size_t t = row * words; t < (row + 1) * words; ++t) {
+      if (gate != nullptr)
+        for (double& x : s) x *= std::exp(gate->v[t]);
+      for (std::size_t j = 0; j < e; ++j) {
+        double u = p[2].v[t * e + j];
+        for (std::size_t i = 0; i < d && c.rule == WriteRule::delta; ++i)
+          u -= s[i * e + j] * p[1].v[t * d + i];
+        if (strength != nullptr) u *= strength->v[t];
+        double y = 0;
+        for (std::size_t i = 0; i < d; ++i) {
+          s[i * e + j] += p[1].v[t * d + i] * u;
+          y += s[i * e + j] * p[0].v[t * d + i];
+        }
+        result.v.push_back(y);
+      }
+    }
+    result.v.insert(result.v.end(), s.begin(), s.end());
+  }
+  return result;
+}
+
+Sample sample_of(const Case& c) {
+  const double width = 0.9 / std::sqrt(static_cast<double>(std::max<Size>(1, c.d)));
+  Sample sample{fmt::format("{} words {} d {} e {} in {}, {}{}{}{}", text(c.leading), c.words, c.d, c.e,
+                            c.chunk, c.rule == WriteRule::delta ? "delta" : "sum", c.gate ? ", gates" : "",
+                            c.strength ? ", strength" : "", c.state ? ", a first state" : ""),
+                {normal(dims(c.leading, {c.words, c.d}), 201),
+                 uniform(dims(c.leading, {c.words, c.d}), 202, -1.7 * width, 1.7 * width),
+                 normal(dims(c.leading, {c.words, c.e}), 203)},
+                [c](const Tensors& t) {
+                  LinearAttendOptions options{.rule = c.rule};
+                  std::size_t next = 3;
+                  if (c.gate) options.log_keep = t[next++];
+                  if (c.strength) options.strength = t[next++];
+                  if (c.state) options.state = t[next++];
+                  const Remembered found = linear_attend(t[0], t[1], t[2], options, c.chunk);
+                  return concat({found.read, found.state}, -2);
+                },
+                [c](const Plains& p) { return on_paper(c, p); }};
+  if (c.gate) sample.inputs.push_back(uniform(dims(c.leading, {c.words}), 204, -0.7, -0.01));
+  if (c.strength) sample.inputs.push_back(uniform(dims(c.leading, {c.words}), 205, 0.2, 1.3));
+  if (c.state) sample.inputs.push_back(normal(dims(c.leading, {c.d, c.e}), 206));
+  return sample;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const WriteRule rule : {WriteRule::sum, WriteRule::delta}) {
+    for (int kind = 0; kind < 8; ++kind)  // more words than one chunk, and a last one that is not full
+      all.push_back({{2}, 5, 2, 3, 2, rule, (kind & 1) != 0, (kind & 2) != 0, (kind & 4) != 0});
+    all.push_back({{}, 1, 1, 1, 64, rule, true, true, true});
+    all.push_back({{2, 2}, 4, 3, 2, 4, rule, true, true, true});  // a chunk of all
+    all.push_back({{2}, 4, 3, 2, 1, rule, true, true, true});     // chunks of one word
+    all.push_back({{0}, 4, 2, 3, 3, rule, true, true, true});
+    all.push_back({{2}, 0, 2, 3, 3, rule, false, false, true});
+    all.push_back({{2}, 3, 2, 0, 2, rule, false, false, true});
+    all.push_back({{2}, 3, 5, 9, 3, rule, true, false, false});  // SIMD tails
+    all.push_back({{}, 7, 17, 5, 3, rule, true, true, true});
+    // Beyond every block: chunks, ranges of chunks, and rows of the batch.
+    all.push_back({{2}, 197, 33, 40, 64, rule, true, true, true});
+    all.push_back({{150}, 9, 5, 4, 4, rule, true, true, true});
+    all.push_back({{}, 1000, 8, 7, 32, rule, false, false, false});
+  }
+  return all;
+}
+
+}  // namespace
+
+Rows linear_rows() {
+  Row row{"linear_attend", {}};
+  for (const Case& c : cases()) row.samples.push_back(sample_of(c));
+  row.errors = {{[] {
+                   linear_attend(zeros({2, 3, 4}), zeros({2, 5, 4}), zeros({2, 3, 4}));
+                 },
+                 "[linear_attend] q (2,3,4), k (2,5,4) and v (2,3,4) do not fit"},
+                {[] {
+                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({4, 4}));
+                 },
+                 "[linear_attend] q (3,4), k (3,4) and v (4,4) do not fit"},
+                {[] {
+                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {.log_keep = zeros({4})});
+                 },
+                 "[linear_attend] log_keep and strength have one number for each word, (3)"},
+                {[] {
+                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 2}), {.state = zeros({2, 4})});
+                 },
+                 "[linear_attend] the state (2,4) is not (4,2)"},
+                {[] {
+                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {}, 0);
+                 },
+                 "[linear_attend] a chunk has 1 word or more, not 0"}};
+  row.f32_tolerance = 1e-5;
+  return {row};
+}
+
+}  // namespace tapestry::table
