@@ -33,7 +33,7 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
 //   middle, elsewhere ____ does.
 // hint: The weights at a level tau are pow(relu(z - tau), 1 / (alpha - 1)), with z = (alpha - 1) * scores and
 //   tau (B, 1).
-//
+
 // wrong: Nothing multiplies the scores by α − 1. With α = 2 nobody sees it; with α = 1.5 all gaps are twice as
 //   large, and keys drown too soon.
 // - const Tensor z = (alpha - 1) * scores;
@@ -57,10 +57,9 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
 // + Tensor high = reshape(max(z), {1, 1}) + zeros({z.size(0), 1}, z.dtype()), low = high - 1.0;
 // wrong: You divided by the sum in place of finding the level. What stands above some level, scaled to 1, is not
 //   nearest to anything: the level decides who is in the support.
-// - for (int step = 0; step < 60; ++step) {
-// + for (int step = 0; step < 0; ++step) {
 // - return above(low);
-// + return above(low) / sum(above(low), {-1}, Keep::yes);
+// + const Tensor first = max(z, {-1}, Keep::yes) - 1.0;
+// + return above(first) / sum(above(first), {-1}, Keep::yes);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
