@@ -8,7 +8,7 @@
 //     w''_n = Σ_j s_j w'_{n−j}, j = −1, 0, 1, the ends joined        w = (w'')^γ, divided by its sum
 //
 // unit(x) makes rows of length 1, and roll(w, j) takes each weight j slots on: roll(w, 1)_n = w_{n−1}. Add 10⁻⁸ to w''
-// before its logarithm.
+// before its logarithm: a head may stand on one slot alone.
 #include "lessons/grader/answer.hpp"
 
 Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes) + 1e-8); }
@@ -44,6 +44,12 @@ Tensor find_the_place(const Tensor& memory, const Tensor& before, const Tensor& 
 // wrong: A cosine has unit rows on both sides: a slot with large numbers is not more like the key.
 // - const Tensor cosine = matmul(unit(key), transpose(unit(memory)));
 // + const Tensor cosine = matmul(unit(key), transpose(memory));
+// wrong: A cosine has unit rows on both sides: here the key's length acts as a second β.
+// - const Tensor cosine = matmul(unit(key), transpose(unit(memory)));
+// + const Tensor cosine = matmul(key, transpose(unit(memory)));
+// wrong: That is a plain dot product. A cosine has unit rows on both sides, the key's and the slots'.
+// - const Tensor cosine = matmul(unit(key), transpose(unit(memory)));
+// + const Tensor cosine = matmul(key, transpose(memory));
 // wrong: The strength is missing in the softmax: cosines are 1 at most, and no slot stands out.
 // - const Tensor content = softmax(strength * cosine, -1);
 // + static_cast<void>(strength);
@@ -57,6 +63,9 @@ Tensor find_the_place(const Tensor& memory, const Tensor& before, const Tensor& 
 // wrong: The head moves from where it was before, not from where the gate has put it.
 // - const Tensor back = s(0) * roll(gated, -1), on = s(2) * roll(gated, 1);
 // + const Tensor back = s(0) * roll(before, -1), on = s(2) * roll(before, 1);
+// wrong: Without 10⁻⁸ a slot of weight 0 has the logarithm −∞: the power still comes out as 0, but gradients are NaN.
+// - const Tensor powers = exp(sharpness * log(moved + 1e-8));
+// + const Tensor powers = exp(sharpness * log(moved));
 // wrong: After the power the weights no longer sum to 1: divide by their sum.
 // - return powers / sum(powers, {-1}, Keep::yes);
 // + return powers;
@@ -116,12 +125,14 @@ void judge(Judge& judge) {
   const Tensor memory = tensor({{2, 0}, {0, 3}, {0, 1}, {0, -1}}, DType::f64);
   const Tensor before = tensor({{0, 0, 1, 0}}, DType::f64), stay = tensor({{0, 1, 0}}, DType::f64);
   judge.claim("finds by content", [&] {
-    judge.example("the chapter's memory, k = (1, 0.5), β = 2, g = 1, no shift, γ = 1");
+    judge.example("M = ((2, 0), (0, 3), (0, 1), (0, −1)), k = (1, 0.5), β = 2, g = 1, no shift, γ = 1");
     compare(judge,
             {memory, before, tensor({{1, 0.5}}, DType::f64), column({2}), column({1}), stay, column({1})});
   });
-  judge.claim("obeys the gate, moves and sharpens, as the chapter's example does", [&] {
-    judge.example("k = (1, 0), β = ln 3, g = 0.25, s = (0.1, 0.2, 0.7), γ = 2");
+  judge.claim("obeys the gate, moves and sharpens", [&] {
+    judge.example(
+        "not the chapter's numbers: M = ((2, 0), (0, 3), (0, 1), (0, −1)), before = (0, 0, 1, 0), k = (1, 0), "
+        "β = ln 3, g = 0.25, s = (0.1, 0.2, 0.7), γ = 2");
     compare(judge, {memory, before, tensor({{1, 0}}, DType::f64), column({std::log(3)}), column({0.25}),
                     tensor({{0.1, 0.2, 0.7}}, DType::f64), column({2})});
   });
@@ -132,5 +143,14 @@ void judge(Judge& judge) {
                       judge.uniform({n[0], 1}, 0.5, 4), judge.uniform({n[0], 1}, 0.1, 0.9),
                       shift / sum(shift, {-1}, Keep::yes), judge.uniform({n[0], 1}, 1.1, 3)});
     });
+  });
+  judge.claim("has gradients where a slot's weight is 0, too", [&] {
+    judge.example("before = (0, 0, 1, 0), g = 0, so that nothing comes to slot 0");
+    const Tensor key = tensor({{1, 0.5}}, DType::f64);
+    judge.gradients(
+        [&](const Tensor& shift, const Tensor& sharpness) {
+          return find_the_place(memory, before, key, column({2}), column({0}), shift, sharpness);
+        },
+        {tensor({{0.1, 0.2, 0.7}}, DType::f64), column({2})});
   });
 }
