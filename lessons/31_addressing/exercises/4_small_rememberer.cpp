@@ -1,9 +1,10 @@
 // 31.4 small_rememberer: few weights that remember far
 // design, 20 minutes, limit 60 s, fast
 //
-// 24 letters of eight kinds come in, one of the first five is marked, then comes "end": name the marked letter. Build a
-// model around nn/'s LSTMN that learns it in 200 batches of 32, by Adam with your learning rate, so that 95 % are right.
-// Fewer weights are better: at most 6,000, and your best is kept.
+// 24 letters of eight kinds come in, one of the first five is marked, then comes "end": name the marked letter. A model
+// around nn/'s LSTMN is asked at "end" alone, memory(words).states being (B, 25, kHidden), and is to learn it in 200
+// batches of 32, by Adam with your learning rate, so that 95 % are right. Fewer weights are better: at most 6,000, and
+// your best is kept. Change the constants.
 //
 //     letters (B, 25), 0 … 7 and 8 for none; marks (B, 25), 1 for the marked one and 2 for "end", else 0; logits (B, 8)
 #include "lessons/grader/answer.hpp"
@@ -22,12 +23,8 @@ constexpr double kLearningRate = 0.01;  // per step
 struct Rememberer : Module {
   Tensor operator()(const Indices& of_letters, const Indices& of_marks) const {
     const Tensor words = letters(of_letters) + marks(of_marks);
-    //[ the logits, from the states of all words
-    //: static_cast<void>(words);
-    //: return not_written_yet();
     const Tensor states = memory(words).states;  // (B, 25, kHidden): each looks back at those before it
-    return answer(select(states, 1, states.size(1) - 1));  // at "end"
-    //]
+    return answer(select(states, 1, states.size(1) - 1));  // at "end": what is not remembered is lost
   }
 
   Embedding letters{{*this, "letters"}, 9, kWidth}, marks{{*this, "marks"}, 3, kWidth};
@@ -35,16 +32,18 @@ struct Rememberer : Module {
   Linear answer{{*this, "answer"}, kHidden, 8};
 };
 
-// hint: The layer is there: memory(words) has .states (B, 25, kHidden). Which of the 25 is asked?
+// hint: The first letters reach "end" through the states of the LSTMN. Which of the sizes is that of a state?
 // hint: Most weights are in the LSTM: 4 · kHidden · (kWidth + ______). How much must one state hold?
-// hint: answer(select(states, 1, states.size(1) − 1)), and smaller sizes.
+// hint: kHidden = 16 is enough, and so is a third of the given kWidth; kUnits may be smaller still.
 //
-// wrong: That is the state of the first word: nobody knows there which letter is marked.
-// - return answer(select(states, 1, states.size(1) - 1));
-// + return answer(select(states, 1, 0));
+// start: The sizes are those of a larger task. How many numbers does a state need that holds one letter of eight?
+//
 // wrong: A state of 64 numbers holds more than a letter, and its weights are over the budget.
 // - constexpr Size kHidden = 16;
 // + constexpr Size kHidden = 64;
+// wrong: A state of two numbers is too small for eight letters and for finding the marked one.
+// - constexpr Size kHidden = 16;
+// + constexpr Size kHidden = 2;
 // wrong: With a rate of 0.0001 hardly anything is learned in 200 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
@@ -86,7 +85,7 @@ void judge(Judge& judge) {
   for (const Tensor& each : model.parameters()) weights += static_cast<double>(each.count());
   judge.claim("names letters", [&] {
     const Texts two = draw(judge.random(), 2);
-    judge.same(model(two.letters, two.marks).shape(), Dims{2, 8}, "the logits' shape");
+    judge.same(model(two.letters, two.marks).shape(), Dims{2, 8}, "the shape of the logits");
   });
   judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 6'000, "the weights"); });
   judge.claim("remembers the marked letter", [&] {
