@@ -29,9 +29,12 @@ Tensor compare(const Tensor& a, const Tensor& beta, const Mask& is_a, const Net&
 //   padding?
 // hint: where(rows, ____, zero), in the sum.
 //
-// start: Padding was set to zero before G, but G has biases: G([0; 0]) is something, and it is added once for each
-//   place that is padding. Longer neighbours make more of them.
+// start: Beside a longer sentence the shorter one gets another sum than alone. What is the difference between the
+//   two rows, and how often does it stand in the sum?
 //
+// wrong: Without a mask what G makes of padding is added, too: only rows of words belong in the sum.
+// - return sum(where(rows, v, zero), {1});
+// + return sum(v, {1});
 // wrong: A mean over all places: padding now makes the answer smaller, by how much depends on the neighbours.
 // - return sum(where(rows, v, zero), {1});
 // + return mean(where(rows, v, zero), {1});
