@@ -60,7 +60,8 @@ double twice_the_hypothesis() {
 // wrong: A score stands for a pair of words, one of each sentence: 12 times 8.
 // - return 96;  // one for each pair
 // + return 20;
-// wrong: A softmax's weights sum to 1, whatever the scores: it cannot give 0 to all.
+// wrong: A softmax's weights sum to 1, whatever the scores: it cannot give 0 to all. (If you
+//   wrote 1/8: of integers that is 0 in C++; write 1.0 / 8.)
 // - return 0.125;  // a softmax cannot point to nothing: it spreads
 // + return 0;
 // wrong: The softmax of β runs over the hypothesis, which has 8 words.
