@@ -39,7 +39,7 @@ struct Remembered {
 /// Shapes that do not fit, mixed types and a chunk below 1 throw. It is no mask: a NaN at some word may reach
 /// the reads of others in its chunk.
 Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
-                         const LinearAttendOptions& options = {}, Size chunk = 64, CallSite at = {});
+                         const LinearAttendOptions& options = {}, Size chunk = 32, CallSite at = {});
 /// The same word by word from plain ops, as the formulas stand: for decoding, where words come one at a time. On a
 /// tape it keeps T states.
 Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor& v,

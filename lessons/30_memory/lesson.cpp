@@ -114,8 +114,8 @@ Tensor layer_by_hand(const Tensor& x, const LinearAttention& layer) {  // x (T, 
 }
 
 // ---- 3. Time and memory -----------------------------------------------------------------------------------
-// linear_attend() is in_chunks() for batches and heads, with all chunks' pairs in one product. (The delta rule
-// in chunks takes the inverse of a small matrix: see linear_attend.cpp.) Beside it lesson 25's attend().
+// linear_attend() is in_chunks() for batches and heads, as one kernel. (The delta rule in chunks solves a small
+// system of equations: see core/simd/attention/linear.hpp.) Beside it lesson 25's attend().
 
 void time_and_memory(const kit::Options& options, kit::Report& report) {
   const kit::Question kept = report.ask(
