@@ -9,7 +9,7 @@
 //
 //     premise, hypothesis (B, 3), words 0 … 19; logits (B, 3)
 //
-// Change whatever you like in the hole.
+// Change the constants.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
 
@@ -58,10 +58,9 @@ struct Entailer : Module {
 // hint: Then make kWidth and kHidden smaller, one after the other. A layer from n to m has (n + 1) m weights: which
 //   of the nets has the most?
 //
-// start: One pair in six has the two nouns exchanged, and without places that is the same bag of words. What is the
-//   model not told?
+// start: Which two sentences are the same to this model, whatever its weights are?
 //
-// wrong: Without places the model cannot tell who pushes whom.
+// wrong: The sizes would do. Without places the model cannot tell who pushes whom.
 // - constexpr bool kTellPlaces = true;
 // + constexpr bool kTellPlaces = false;
 // wrong: The sizes of lesson 32 are more than twenty words need.
@@ -145,8 +144,11 @@ void judge(Judge& judge) {
     judge.that(
         right >= 90,
         fmt::format("{} weights answer {:.1f} % of the pairs right, of which 90 % are wanted; the loss is "
-                    "{:.3f}",
-                    weights, right, loss),
+                    "{:.3f}{}",
+                    weights, right, loss,
+                    kTellPlaces ? ""
+                                : ". One pair in six has the two nouns exchanged, and without places that is "
+                                  "the same bag of words"),
         {right, loss});
     fmt::print("{} weights answer {:.1f} % of the pairs right.\n", weights, right);
     judge.score(weights, "weights");
