@@ -8,7 +8,7 @@
 //
 //     pictures (B, 12, 12, 1) → features of the places (B, 9, kFeatures), which the decoder looks at
 //
-// Change whatever you like in the hole.
+// Change the constants.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/bahdanau.hpp"
 #include "nn/vision/windows.hpp"
@@ -52,10 +52,9 @@ struct Captioner : Module {
 // hint: Then make the sizes smaller. A GRU has 3 kHidden (kEmbedding + kFeatures + kHidden + 2) weights: which size
 //   counts most?
 //
-// start: The words "left" and "above" are guessed: nothing tells the captioner where a patch stands. It sees a bag of
-//   patches.
+// start: Which two pictures are the same to this captioner, whatever its weights are?
 //
-// wrong: Without places a picture is a bag of patches: "left" and "above" are guessed, and which is named first, too.
+// wrong: The sizes would do. Without places the captioner cannot know what is left of what.
 // - constexpr bool kTellPlaces = true;
 // + constexpr bool kTellPlaces = false;
 // wrong: The sizes of lesson 33 are more than four shapes need.
@@ -141,8 +140,12 @@ void judge(Judge& judge) {
     judge.that(
         right >= 90,
         fmt::format(
-            "{} weights write {:.1f} % of the captions right, of which 90 % are wanted; the loss is {:.3f}",
-            weights, right, loss),
+            "{} weights write {:.1f} % of the captions right, of which 90 % are wanted; the loss is {:.3f}{}",
+            weights, right, loss,
+            kTellPlaces
+                ? ""
+                : ". Without places a picture is a bag of patches: \"left\" or \"above\" is guessed, and "
+                  "which thing is named first, too: three captions in ten come out right"),
         {right, loss});
     fmt::print("{} weights write {:.1f} % of the captions right.\n", weights, right);
     judge.score(weights, "weights");
