@@ -6,7 +6,8 @@
 //     y[r, c] = x[r · stride … + k − 1, c · stride … + k − 1] as one row        (H', W', k · k · C)
 //     H' = (H − k) / stride + 1, rounded down, and W' likewise
 //
-// In a row the pixels stand line after line, the C numbers of a pixel side by side. Gradients must flow back to x.
+// In a row the pixels stand line after line, the C numbers of a pixel side by side. Gradients must flow back
+// to x. slice(x, axis, begin, end, step) takes begin, begin + step, … below end.
 #include "lessons/grader/answer.hpp"
 
 Tensor im2col(const Tensor& x, Size k, Size stride) {
