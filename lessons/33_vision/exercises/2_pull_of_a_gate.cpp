@@ -54,9 +54,8 @@ Tensor gradient_of_x(const Tensor& x, const Tensor& w, const Tensor& g, const Te
 
 namespace {
 
-void compare(Judge& judge, Size places, Size channels) {
-  const Tensor x = variable(judge.normal({places, channels})), w = judge.normal({channels, channels}),
-               d = judge.normal({places, channels});
+void compare(Judge& judge, const Tensor& features, const Tensor& w, const Tensor& d) {
+  const Tensor x = variable(features);
   Tape tape;
   const Tensor g = sigmoid(matmul(mean(x, {0}, Keep::yes), transpose(w)));
   const Tensor expected = tape.gradients(x * g, d, std::vector<Tensor>{x}).front();
@@ -67,15 +66,19 @@ void compare(Judge& judge, Size places, Size channels) {
 
 void judge(Judge& judge) {
   judge.claim("is right where there is one place and one channel", [&] {
-    judge.example("T = 1, C = 1");
-    compare(judge, 1, 1);
+    judge.example("x = 2 and W = (ln 3) / 2, so g = 0.75; d = 4");
+    const auto one = [](double number) { return tensor({{number}}, DType::f64); };
+    compare(judge, one(2), one(std::log(3) / 2), one(4));
   });
   judge.claim("is right with two places and two channels", [&] {
-    judge.example("T = 2, C = 2");
-    compare(judge, 2, 2);
+    judge.example(
+        "x = ((2, 0), (0, 1)), W = ((1, 2), (0, −1)), d = ((1, 2), (−1, 3)); g = sigmoid((2, −0.5))");
+    compare(judge, tensor({{2, 0}, {0, 1}}, DType::f64), tensor({{1, 2}, {0, -1}}, DType::f64),
+            tensor({{1, 2}, {-1, 3}}, DType::f64));
   });
   judge.claim("is right for any sizes", [&] {
-    judge.each_size({{"places", 1, 5}, {"channels", 1, 4}},
-                    [&](const Sizes& n) { compare(judge, n[0], n[1]); });
+    judge.each_size({{"places", 1, 5}, {"channels", 1, 4}}, [&](const Sizes& n) {
+      compare(judge, judge.normal({n[0], n[1]}), judge.normal({n[1], n[1]}), judge.normal({n[0], n[1]}));
+    });
   });
 }
