@@ -53,16 +53,18 @@ WriteGradients erase_and_add(const Tensor& memory, const Tensor& w, const Tensor
 
 namespace {
 
-void compare(Judge& judge, Size slots, Size width) {
-  const auto leaf = [](const Tensor& x) { return variable(x.detach()); };
-  const Tensor memory = leaf(judge.normal({slots, width})), w = leaf(judge.uniform({slots}, 0.1, 0.9)),
-               erase = leaf(judge.uniform({width}, 0.1, 0.9)), add = leaf(judge.normal({width})),
-               g = judge.normal({slots, width});
-  const WriteGradients came = erase_and_add(memory.detach(), w.detach(), erase.detach(), add.detach(), g);
+struct Write {
+  Tensor memory, w, erase, add, g;
+};
+
+void compare(Judge& judge, const Write& x) {
+  const WriteGradients came = erase_and_add(x.memory, x.w, x.erase, x.add, x.g);
+  const Tensor memory = variable(x.memory), w = variable(x.w), erase = variable(x.erase),
+               add = variable(x.add);
   Tape tape;
   const Tensor at = unsqueeze(w, 1);
   const std::vector<Tensor> expected =
-      tape.gradients(sum((memory * (1 - at * erase) + at * add) * g), {memory, w, erase, add});
+      tape.gradients(sum((memory * (1 - at * erase) + at * add) * x.g), {memory, w, erase, add});
   judge.same(came.add, expected[3], "the gradient of what is added");
   judge.same(came.memory, expected[0], "the gradient of the memory");
   judge.same(came.erase, expected[2], "the gradient of what is erased");
@@ -73,10 +75,18 @@ void compare(Judge& judge, Size slots, Size width) {
 
 void judge(Judge& judge) {
   judge.claim("gives all four of two slots", [&] {
-    judge.example("two slots of three numbers");
-    compare(judge, 2, 3);
+    judge.example(
+        "M = ((1, 2), (3, −1)), w = (0.5, 0.2), e = (0.8, 0.4), a = (2, 1), G = ((1, −1), (2, 0.5))");
+    const auto vector = [](double one, double two) {
+      return tensor(std::vector<double>{one, two}, {2}, DType::f64);
+    };
+    compare(judge, {tensor({{1, 2}, {3, -1}}, DType::f64), vector(0.5, 0.2), vector(0.8, 0.4), vector(2, 1),
+                    tensor({{1, -1}, {2, 0.5}}, DType::f64)});
   });
   judge.claim("gives those of the tape, for any sizes", [&] {
-    judge.each_size({{"slots", 1, 5}, {"width", 1, 4}}, [&](const Sizes& n) { compare(judge, n[0], n[1]); });
+    judge.each_size({{"slots", 1, 5}, {"width", 1, 4}}, [&](const Sizes& n) {
+      compare(judge, {judge.normal({n[0], n[1]}), judge.uniform({n[0]}, 0.1, 0.9),
+                      judge.uniform({n[1]}, 0.1, 0.9), judge.normal({n[1]}), judge.normal({n[0], n[1]})});
+    });
   });
 }
