@@ -3,7 +3,7 @@
 //
 // Predict, for a picture of 224 × 224 pixels with three numbers each: how many patches of 16 × 16 there are, and
 // how many numbers stand in one; how many scores self-attention among these patches has, and by what factor that
-// number grows with patches of 8 × 8; in how many windows of 3 × 3 (stride 1) a pixel in the middle lies. And how
+// number grows with patches of 8 × 8; in how many windows of 3 × 3 (stride 1) a pixel far from the border lies. And how
 // many weights, biases included, channel attention has for 64 channels with 4 hidden units; and what it multiplies
 // each channel with if all its weights are 0.
 #include "lessons/grader/answer.hpp"
