@@ -26,7 +26,7 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 // hint: For one draw it is 1{k = a} − p_k; for m of them 1{k = a} is counted, and p_k is subtracted ____
 //   times.
 // hint: slope = slope + one_hot(a, n, dtype) - p in a loop; then unsqueeze(losses - b, -1) * ____.
-//
+
 // wrong: The sign is turned round: stepping against this makes a draw with a small loss less likely.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + return unsqueeze(b - losses, -1) * slope;
@@ -46,6 +46,9 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 // wrong: That is the mean over the draws. The logarithm of a product is their sum.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + return unsqueeze(losses - b, -1) * slope / static_cast<double>(drawn.size());
+// wrong: Only the last draw counts in yours: each draw adds a ∂ ln p of its own.
+// - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
+// + slope = one_hot(a, scores.size(-1), scores.dtype()) - p;
 // wrong: The baseline is missing. It leaves the mean as it is, but not a single estimate.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + static_cast<void>(b);
@@ -61,12 +64,17 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 namespace {
 
 /// (L − b) times central differences of Σ ln p of the draws.
-void compare(Judge& judge, Size batch, Size keys, Size draws) {
+void compare(Judge& judge, Size batch, Size keys, Size draws, bool differ = false) {
   const Tensor scores = judge.normal({batch, keys}), losses = judge.normal({batch});
   std::vector<Indices> drawn;
   for (Size t = 0; t < draws; ++t) {
     std::vector<std::int64_t> ids;
-    for (Size row = 0; row < batch; ++row) ids.push_back(judge.random().below(keys));
+    for (Size row = 0; row < batch; ++row) {
+      ids.push_back(judge.random().below(keys));
+      if (differ && t > 0)
+        ids.back() =
+            (drawn.back().to_vector().at(static_cast<std::size_t>(row)) + 1 + ids.back() % (keys - 1)) % keys;
+    }
     drawn.emplace_back(ids, Dims{batch});
   }
   const double b = std::round(judge.random().uniform(0.5, 2) * 100) / 100;
@@ -99,8 +107,8 @@ void compare(Judge& judge, Size batch, Size keys, Size draws) {
 
 void judge(Judge& judge) {
   judge.claim("estimates for two questions and two draws", [&] {
-    judge.example("two questions, three cells, two draws");
-    compare(judge, 2, 3, 2);
+    judge.example("two questions, three cells, two draws that differ");
+    compare(judge, 2, 3, 2, true);
   });
   judge.claim("estimates for any sizes", [&] {
     judge.each_size({{"questions", 1, 3}, {"cells", 2, 6}, {"draws", 1, 4}},

@@ -24,7 +24,7 @@ Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
 // hint: The sum over the others is the sum over all, minus ____.
 // hint: sum(fixed, {-1}, Keep::yes) is (B, 1) and broadcasts: subtract fixed, divide by ____.
 // hint: losses + (fixed - b) * log_p, where fixed = losses.detach().
-//
+
 // wrong: The mean of all m losses contains the draw's own. It depends on what was drawn, and the estimate is
 //   biased: too short by the factor (m − 1)/m.
 // - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
@@ -45,6 +45,9 @@ Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
 //   is no part of the estimate. What are losses without their tape?
 // - const Tensor fixed = losses.detach();  // the factor is a number, not something to learn by
 // + const Tensor fixed = losses;
+// wrong: The first term's gradient is missing: do not detach L there. What learns to use what was read learns by it.
+// - return losses + (fixed - b) * log_p;
+// + return fixed + (fixed - b) * log_p;
 // wrong: The losses' own term is missing. What learns to use what was read gets no gradient.
 // - return losses + (fixed - b) * log_p;
 // + return (fixed - b) * log_p;

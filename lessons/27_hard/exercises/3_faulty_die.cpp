@@ -21,10 +21,9 @@ Indices draw(const Tensor& scores, const Tensor& u) {
 // hint: Chances lie between 0 and 1 and differ by less than 1, whatever the scores are. What is the noise's
 //   law made for?
 // hint: argmax(____ + noise), with the logarithms of the chances, up to a constant.
-//
-// start: The noise is added to the chances. They differ by less than 1, and the noise by more: the largest
-//   is hardly better than a guess. Gumbel's noise belongs on logarithms of chances.
-//
+
+// start: The likeliest cell comes up too seldom, the unlikeliest too often: the shares are flatter than softmax's.
+
 // wrong: You take the largest score without noise: that is the same cell every time, and no draw.
 // - return argmax(scores + noise);  // the noise belongs on the scores: they are logarithms of chances
 // + static_cast<void>(noise);

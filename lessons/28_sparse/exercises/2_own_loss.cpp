@@ -6,8 +6,9 @@
 //
 //     L(s, y) = max over w of (Σ_j w_j s_j − ½ Σ_j w_j²)  −  (s_y − ½)          w ≥ 0, Σ w = 1
 //
-// The largest value is where w = sparsemax(s), which core/ has: it is the nearest point to s. Given scores (B,
-// n) and answers (B), write L (B), and then, without the tape, the gradient of L's sum by the scores (B, n).
+// The largest value is where w = sparsemax(scores), a function of the library's along the last axis: it is the nearest
+// point to s. Given scores (B, n) and answers (B), write L (B), and then, without the tape, the gradient of L's sum by
+// the scores (B, n).
 #include "lessons/grader/answer.hpp"
 
 Tensor loss_of(const Tensor& scores, const Indices& answers) {
@@ -34,7 +35,7 @@ Tensor gradient_of(const Tensor& scores, const Indices& answers) {
 //   has these numbers.
 // hint: Compare with softmax and cross-entropy: there the gradient is softmax(s) − one_hot(y). Here it is ____ −
 //   one_hot(y).
-//
+
 // wrong: The sign: a score that gets weight it should not have must be pulled down, so its gradient is positive.
 // - return sparsemax(scores) - right;
 // + return right - sparsemax(scores);
@@ -52,6 +53,9 @@ Tensor gradient_of(const Tensor& scores, const Indices& answers) {
 // wrong: The ½ of s_y − ½ is missing, and a right answer that has all the weight still has a loss.
 // - return sum(w * scores - w * w / 2 - right * scores, {-1}) + 0.5;
 // + return sum(w * scores - w * w / 2 - right * scores, {-1});
+// wrong: The sign of the ½: −(s_y − ½) is −s_y + ½.
+// - return sum(w * scores - w * w / 2 - right * scores, {-1}) + 0.5;
+// + return sum(w * scores - w * w / 2 - right * scores, {-1}) - 0.5;
 // wrong: The squares count half: −½ Σ w². Without the ½ the point that you took is not where the value is
 //   largest.
 // - return sum(w * scores - w * w / 2 - right * scores, {-1}) + 0.5;

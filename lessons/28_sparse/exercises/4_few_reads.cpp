@@ -42,11 +42,21 @@ struct Clerk : Module {
 //   kDeviation.
 // hint: sparsemax_weights with a deviation of 0.05. Then make kWidth smaller: how many vectors of few numbers
 //   can be told apart by q · k?
-//
+
 // start: Softmax gives all 1,024 receipts some weight, so it reads them all. Which normaliser has exact zeros?
-//
+
 // wrong: A deviation of 1 drowns most receipts before anything is learned, and a drowned one gets no gradient.
 // - constexpr double kDeviation = 0.05;
+// + constexpr double kDeviation = 1;
+// wrong: It began with few keys above the level: with a deviation of 1 most receipts have weight 0 from the start, and
+//   no gradient.
+// - const Normaliser kNormalise = sparsemax_weights;
+// - constexpr Size kWidth = 6;
+// - constexpr double kLearningRate = 0.02;
+// - constexpr double kDeviation = 0.05;
+// + const Normaliser kNormalise = sparsemax_weights;
+// + constexpr Size kWidth = 8;
+// + constexpr double kLearningRate = 0.01;
 // + constexpr double kDeviation = 1;
 // wrong: Softmax has no zeros, however it begins.
 // - const Normaliser kNormalise = sparsemax_weights;
