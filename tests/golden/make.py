@@ -7,7 +7,9 @@ import sys
 import torch
 
 import make_attention
+import make_beyond
 import make_decoders
+import make_memory
 import make_ops
 import make_optim
 import make_recurrent
@@ -22,7 +24,8 @@ def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else recorder.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     total = 0
-    for module in (make_ops, make_recurrent, make_attention, make_decoders, make_transformer, make_optim):
+    subjects = (make_ops, make_recurrent, make_attention, make_decoders, make_transformer, make_optim)
+    for module in (*subjects, make_memory, make_beyond):
         for subject in module.SUBJECTS:
             golden = subject()
             size = golden.write(folder)
