@@ -19,7 +19,8 @@ enum class WriteRule { sum, delta };
 
 struct LinearAttendOptions {
   WriteRule rule = WriteRule::sum;
-  /// ln α (…, T), 0 or less; none: nothing is forgotten. Above 0 the state grows, and nobody checks that.
+  /// ln α (…, T), 0 or less, −∞ to forget all; none: nothing is forgotten. Above 0 the state grows, and nobody
+  /// checks that.
   Tensor log_keep = {};
   /// β (…, T); none: 1. The delta rule is stable where β |k|² stays in [0, 2], and replaces what it finds
   /// exactly where it is 1.

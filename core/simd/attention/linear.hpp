@@ -2,7 +2,7 @@
 //
 //     S_t = α_t S_{t−1} + k_t u_tᵀ     y_t = S_tᵀ q_t     u_t = β_t v_t, or β_t (v_t − α_t S_{t−1}ᵀ k_t): delta
 //
-// Within a chunk let g_i = ln α_1 + … + ln α_i, γ = exp(g), D_ij = exp(g_i − g_j) for j ≤ i, else 0, and S the state
+// Within a chunk let γ_i = α_1 ⋯ α_i, D_ij = α_{j+1} ⋯ α_i (that is γ_i / γ_j) for j ≤ i, else 0, and S the state
 // before the chunk:
 //
 //     y_i = γ_i Sᵀ q_i + Σ_j D_ij (q_i · k_j) u_j        the next S = γ_C S + Σ_j (γ_C / γ_j) k_j u_jᵀ

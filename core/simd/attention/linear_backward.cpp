@@ -7,7 +7,7 @@
 //            dV = β R                       dβ = r · v + k · z, z = N K − γ R Sᵀ
 //            dK += β z + Nᵀ (β K)           dS before the chunk −= (γ K)ᵀ (β R)
 //
-// A gate's sum g_i is in a term wherever q_i asks or k_i is asked, with opposite signs: dg = q · dq + k · (β z) less
+// A gate's g_i = ln γ_i is in a term wherever q_i asks or k_i is asked, with opposite signs: dg = q · dq + k · (β z) less
 // k · (the rest of dk), and g_C has in addition what the rests and S itself say.
 #include <algorithm>
 
@@ -70,7 +70,7 @@ class Backward {
     product(dstate(row, n), a_.d, a_.e, chunk.words,
             chunk.scaled(chunk.q().data, chunk.kept(), a_.d).transposed(), dy(row, n));
     if (!a_.delta) return;
-    chunk.pairs(room.pairs, chunk.q(), true);
+    chunk.pairs(room.pairs);
     product(chunk.of(du_.data(), a_.e), chunk.words, a_.e, chunk.words,
             Matrix<T>{room.pairs, chunk.words}.transposed(), dy(row, n));
   }
@@ -89,10 +89,8 @@ class Backward {
       const Size words = chunk.words;
       T* r = chunk.of(du_.data(), e);
       product(r, words, e, d, chunk.scaled(chunk.k().data, chunk.rest(), d), {after, e}, true);
-      chunk.pairs(below.data(), chunk.k(), false);
-      for (Size i = words; i-- > 0;)  // (I + A)ᵀ R = dU, from the last row up
-        for (Size j = 0; j < i; ++j)
-          add_scaled_row(r + j * e, r + i * e, -factor(chunk.strength(), i) * below.data()[i * words + j], e);
+      chunk.overlaps(below.data());
+      solve_transposed(r, below.data(), words, e);
       for (Size i = 0; i < words; ++i)
         scaled_row(strong.data() + i * e, r + i * e, -factor(chunk.strength(), i), e);
       product(before, d, e, words, chunk.scaled(chunk.k().data, chunk.kept(), d).transposed(),
@@ -127,7 +125,7 @@ class Backward {
 
   void sum_rows(const LinearChunk<T>& chunk, Size row, Size n, const T* after, T* dv, Room room) {
     const Size e = a_.e, words = chunk.words;
-    chunk.pairs(room.pairs, chunk.q(), true);
+    chunk.pairs(room.pairs);
     product(dv, words, e, words, Matrix<T>{room.pairs, words}.transposed(), dy(row, n));
     product(dv, words, e, a_.d, chunk.scaled(chunk.k().data, chunk.rest(), a_.d), {after, e}, true);
     if (!a_.strength) return;

@@ -1,8 +1,11 @@
 // One chunk of linear attention: where its rows are, its gates, and the products that both directions need.
+//
+// What is kept from word j to word i is multiplied up, α_{j+1} ⋯ α_i, and neither a quotient of γ nor exp of a
+// difference: so α may be 0, and after a gate that is nearly shut nothing has lost its digits.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "core/simd/attention/linear.hpp"
 #include "core/simd/math.hpp"
@@ -53,30 +56,53 @@ void scaled_rows(T* y, const T* x, const T* factors, Size rows, Size n) {
   for (Size i = 0; i < rows; ++i) scaled_row(y + i * n, x + i * n, factors ? factors[i] : T(1), n);
 }
 
+/// Rows of a triangular system that are solved one after the other, from a product with all that are solved already.
+inline constexpr Size kSolvedRows = 12;
+
+/// x ← (I + A)⁻¹ x for x (rows, width): `minus` (rows, rows) is −A, below the diagonal.
+template <class T>
+void solve(T* x, const T* minus, Size rows, Size width) {
+  for (Size first = 0; first < rows; first += kSolvedRows) {
+    const Size end = std::min(first + kSolvedRows, rows);
+    product(x + first * width, end - first, width, first, {minus + first * rows, rows}, {x, width}, true);
+    for (Size i = first + 1; i < end; ++i)
+      for (Size j = first; j < i; ++j)
+        add_scaled_row(x + i * width, x + j * width, minus[i * rows + j], width);
+  }
+}
+/// x ← (I + A)⁻ᵀ x, from the last row up.
+template <class T>
+void solve_transposed(T* x, const T* minus, Size rows, Size width) {
+  for (Size first = (rows - 1) / kSolvedRows * kSolvedRows; first >= 0; first -= kSolvedRows) {
+    const Size end = std::min(first + kSolvedRows, rows);
+    const Matrix<T> below{minus + end * rows + first, rows};
+    product(x + first * width, end - first, width, rows - end, below.transposed(), {x + end * width, width},
+            true);
+    for (Size j = end - 1; j-- > first;)
+      for (Size i = j + 1; i < end; ++i)
+        add_scaled_row(x + j * width, x + i * width, minus[i * rows + j], width);
+  }
+}
+
 /// A chunk of one row of the batch; holds its gates. Made once for a thread's share of the chunks, then put `at` one
 /// after the other.
 template <class T>
 class LinearChunk {
  public:
   explicit LinearChunk(const LinearAttention<T>& a)
-      : a_(a), gates_(a.log_keep ? 3 * a.chunk : 0), scaled_(a.chunk * std::max(a.d, a.e)) {}
+      : a_(a), gates_(a.log_keep ? 4 * a.chunk : 0), scaled_(a.chunk * std::max(a.d, a.e)) {}
 
   void at(Size row, Size n) {
     first_ = row * a_.words + n * a_.chunk;
     words = std::min(a_.chunk, a_.words - n * a_.chunk);
     all = 1;
     if (!a_.log_keep) return;
-    T* sums = gates_.data();
-    T sum = 0;
-    for (Size i = 0; i < words; ++i) sums[i] = sum += a_.log_keep[first_ + i];
-    T* kept = sums + a_.chunk;
-    T* rest = kept + a_.chunk;
-    sweep<T>(words, [=](Size i, auto part) {
-      const Lanes<T> g = load(static_cast<const T*>(sums) + i, part);
-      store(kept + i, exp(g), part);
-      store(rest + i, exp(Lanes<T>(sum) - g), part);
-    });
-    all = std::exp(sum);
+    T *keep = gates_.data(), *kept = keep + a_.chunk, *rest = kept + a_.chunk;
+    const T* log_keep = of(a_.log_keep, 1);
+    sweep<T>(words, [=](Size i, auto part) { store(keep + i, exp(load(log_keep + i, part)), part); });
+    for (Size i = 0; i < words; ++i) kept[i] = all = normal(all * keep[i]);
+    T last = 1;
+    for (Size i = words; i-- > 0; last = normal(last * keep[i])) rest[i] = last;
   }
 
   Size words = 0;
@@ -109,27 +135,44 @@ class LinearChunk {
 
   /// m (words, words) becomes m_ij D_ij for j < i, and for j = i where `diagonal`; above it is 0.
   void weigh(T* m, bool diagonal) const {
+    const T* keep = gates_.data();
+    T* ratios = gates_.data() + 3 * a_.chunk;  // D_ij of a row, from that of the row above
+    const Lanes<T> smallest(std::numeric_limits<T>::min()), none(T(0));
     for (Size i = 0; i < words; ++i) {
       T* row = m + i * words;
-      const Size end = diagonal ? i + 1 : i;
-      if (const T* sums = gates_.data())
-        sweep<T>(end, [=](Size j, auto part) {
-          const Lanes<T> ratio = exp(Lanes<T>(sums[i]) - load(sums + j, part));
-          store(row + j, load(static_cast<const T*>(row) + j, part) * ratio, part);
+      if (keep) {
+        sweep<T>(i, [=](Size j, auto part) {
+          const Lanes<T> ratio = load(static_cast<const T*>(ratios) + j, part) * Lanes<T>(keep[i]);
+          const Lanes<T> kept = select(ratio < smallest, none, ratio);
+          store(ratios + j, kept, part);
+          store(row + j, load(static_cast<const T*>(row) + j, part) * kept, part);
         });
+        ratios[i] = T(1);
+      }
+      const Size end = diagonal ? i + 1 : i;
       std::fill(row + end, row + words, T(0));
     }
   }
-  /// D_ij (x_i · k_j), as weigh() has it: with q P, with k the A of the delta rule but for its β.
-  void pairs(T* m, Matrix<T> x, bool diagonal) const {
-    product(m, words, words, a_.d, x, k().transposed());
-    weigh(m, diagonal);
+  /// P_ij = D_ij (q_i · k_j) for j ≤ i.
+  void pairs(T* m) const {
+    product(m, words, words, a_.d, q(), k().transposed());
+    weigh(m, true);
+  }
+  /// −A of the delta rule.
+  void overlaps(T* m) const {
+    product(m, words, words, a_.d, k(), k().transposed());
+    weigh(m, false);
+    for (Size i = 0; i < words; ++i)
+      scaled_row(m + i * words, m + i * words, strength() ? -strength()[i] : T(-1), i);
   }
 
  private:
+  /// 0 for what is smaller than the normal numbers: there processors of Intel's take some hundred cycles a product.
+  static T normal(T x) { return x < std::numeric_limits<T>::min() ? T(0) : x; }
+
   const LinearAttention<T>& a_;
   Size first_ = 0;
-  Scratch<T> gates_;  // g, γ and γ_C / γ
+  Scratch<T> gates_;  // α, γ, γ_C / γ, and a row of D
   Scratch<T> scaled_;
 };
 

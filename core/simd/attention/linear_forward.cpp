@@ -6,15 +6,6 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
-/// x ← (I + A)⁻¹ x, row after row: A is β_i · below_ij for j < i.
-template <class T>
-void solve(T* x, const T* below, const T* strength, Size rows, Size width) {
-  for (Size i = 1; i < rows; ++i)
-    for (Size j = 0; j < i; ++j)
-      add_scaled_row(x + i * width, x + j * width, -(strength ? strength[i] : T(1)) * below[i * rows + j],
-                     width);
-}
-
 /// Each body(chunk, row, n) once, with a LinearChunk that is put there.
 template <class T, class F>
 void each_chunk(const LinearAttention<T>& a, const F& body) {
@@ -51,9 +42,9 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y) {
       scaled_row(written + i * e, chunk.v() + i * e, strong, e);
       scaled_row(through + i * d, chunk.k().data + i * d, kept ? -strong * kept[i] : -strong, d);
     }
-    chunk.pairs(pairs, chunk.k(), false);
-    solve(written, pairs, beta, words, e);
-    solve(through, pairs, beta, words, d);
+    chunk.overlaps(pairs);
+    solve(written, pairs, words, e);
+    solve(through, pairs, words, d);
   });
 
   parallel_for(a.batch, [&](Size row) {
@@ -77,7 +68,7 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y) {
   each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, T* pairs, T* values) {
     const Size words = chunk.words;
     T* read = y + (row * (a.words + d) + n * a.chunk) * e;
-    chunk.pairs(pairs, chunk.q(), true);
+    chunk.pairs(pairs);
     product(read, words, e, words, {pairs, words}, chunk.written(values));
     product(read, words, e, d, chunk.scaled(chunk.q().data, chunk.kept(), d), {a.state(row, n), e}, true);
   });
