@@ -50,14 +50,16 @@ class Guide:
         """(the page's HTML, [(level, title, anchor)])."""
         self.base = posixpath.dirname(file.split("#")[0])
         found = self.markdown.parse(self.text(file))
-        headings = []
+        headings, terms = [], set()
         for i, token in enumerate(found):
             if token.type == "heading_open":
                 title = found[i + 1].content.replace("`", "").replace("**", "")
                 token.attrSet("id", anchor(title))
                 headings.append((int(token.tag[1]), title, anchor(title)))
             if token.type == "tr_open" and file == "lessons/glossary.md" and found[i + 1].type == "td_open":
-                token.attrSet("id", anchor(found[i + 2].content))  # the term
+                term = anchor(found[i + 2].content)
+                token.attrSet("id", f"{term}-2" if term in terms else term)  # one that has two meanings
+                terms.add(term)
             for child in token.children or []:
                 if child.type == "link_open":
                     child.attrSet("href", self.href(child.attrGet("href")))
