@@ -27,8 +27,10 @@ def main(arguments):
         from press import serve
         return serve.serve(ROOT, out)
     shutil.rmtree(out, ignore_errors=True)
-    index = Book(ROOT, out).make()
-    print(f"The book: {os.path.relpath(index)}", flush=True)
+    book = Book(ROOT, out)
+    print(f"The book: {os.path.relpath(book.make())}", flush=True)
+    if not book.reference:
+        print("It has no reference of the library: there is no Doxygen here", flush=True)
     if command == "--check":
         from press import check
         return check.check(out)

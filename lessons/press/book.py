@@ -6,16 +6,18 @@ from pathlib import Path
 
 import jinja2
 
-from press import fonts, guide, names, plays, svg
+from press import fonts, guide, names, plays, reference, svg
 from press.code import Code
 from press.figures import SHADES, Figures
 from press.lesson_page import LessonPage
 from press.pencil import Pencil
 from press.prose import Prose
+from press.reference_pages import ReferencePages
 
 PARTS = re.compile(r"^\| \*\*([IVX]+)\*\* \| \*\*(.+?)\*\* \|", re.M)
 DARK_HEAT = [(32, 37, 44), (30, 60, 88), (34, 92, 138), (58, 134, 186), (122, 184, 222), (214, 236, 250)]
 DARK_SIGNED = [(255, 205, 150), (222, 140, 60), (128, 76, 28), (32, 37, 44), (34, 92, 138), (88, 160, 210), (214, 236, 250)]
+STYLES = ("type.css", "page.css", "code.css", "figure.css", "reference.css")
 HERE = Path(__file__).resolve().parent
 
 
@@ -24,6 +26,9 @@ class Book:
         self.root, self.out = root, out
         self.runs_folder, self.assets_folder = HERE / "runs", HERE / "assets"
         self.names = names.declared(root)
+        self.reference = reference.of(root)
+        if self.reference:
+            self.names |= self.reference.names(self.names)
         self.sources = set()  # files that are shown because something links to them
         self.code = Code(self.names)
         self.figures = Figures()
@@ -33,6 +38,7 @@ class Book:
         self.by_number = {folder.name[:2]: folder for folder in self.folders}
         self.templates = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=False,
                                             trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+        self.templates.globals["has_reference"] = self.reference is not None
         self.templates.filters["attribute"] = lambda text: re.sub(r"<[^>]+>", "", text).replace('"', "&quot;")
         self.search = []
 
@@ -66,6 +72,8 @@ class Book:
         if only is None:
             self.front()
             self.guides()
+            if self.reference:
+                ReferencePages(self, self.reference).write()
             self.search_index()
         self.source_pages(only is None)
         self.assets()
@@ -167,7 +175,7 @@ class Book:
             shutil.copy(zone, target / "zone.svg")
         prose, code = self.characters()
         faces = fonts.write(target / "fonts", self.root / "build/book/fonts", prose, code)
-        css = "".join((self.assets_folder / name).read_text() for name in ("type.css", "page.css", "code.css", "figure.css"))
+        css = "".join((self.assets_folder / name).read_text() for name in STYLES)
         (target / "book.css").write_text(faces + "\n" + css + shades())
 
     def characters(self):

@@ -101,3 +101,14 @@ def check(out):
     count = len(list(out.rglob("*.html")))
     print(f"{count} pages looked at, {len(faults)} faults")
     return 1 if faults else 0
+
+
+def comments(reference):
+    """Public declarations have to say what they are."""
+    lacking = reference.missing() if reference else []
+    for place in lacking:
+        print(f"FAILED: no comment: {place}")
+    if reference:
+        count = sum(len(header.declarations) for header in reference.headers)
+        print(f"{count} public declarations looked at, {len(lacking)} without a comment")
+    return 1 if lacking else 0

@@ -58,8 +58,8 @@ class Prose:
         return f"<code>{escape(text)}</code>"
 
     def coded(self, text):
-        word = re.match(r"[\w:]*", text).group().split("::")[-1]
-        place = self.names.get(word)
+        name = re.match(r"[\w:]*", text).group()
+        place = self.names.get(name) or self.names.get(name.split("::")[-1])
         code = f"<code>{escape(text)}</code>"
         return f'<a class="name" href="{place.href}">{code}</a>' if place else code
 

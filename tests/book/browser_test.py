@@ -8,6 +8,7 @@ from press import serve
 from press.pdf import BROWSER, FLAGS
 
 from book.answers import Answers
+from book.lookup import Lookup
 from book.pages import Pages
 from book.tester import Trial
 
@@ -20,9 +21,9 @@ def run(root, out, rest):
     with sync_playwright() as player:
         browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
-        answers, pages = Answers(*about), Pages(*about)
+        answers, pages, lookup = Answers(*about), Pages(*about), Lookup(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, answers.keyboard,
-                 answers.without_scripts, answers.from_a_file, pages.every_page]
+                 answers.without_scripts, answers.from_a_file, lookup.reference, pages.every_page]
         wanted = [name for name in rest if name != "--all"]
         for part in parts + [pages.printed] * everything:
             if wanted and part.__name__ not in wanted:

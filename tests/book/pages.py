@@ -9,11 +9,13 @@ from book.tester import NARROW, SCHEMES, WIDE, Tester
 
 class Pages(Tester):
     def pages(self):
-        """All but the source pages, which are alike: of these some, or all with --all."""
+        """All but those of the source and of the reference, which are alike: of these some, or all with --all."""
         found = [path.relative_to(self.out).as_posix() for path in sorted(self.out.rglob("*.html"))]
-        source = [href for href in found if href.startswith("source/")]
-        shown = source if self.everything else source[:: max(1, len(source) // 4)]
-        return [href for href in found if href not in source] + shown
+        shown = [href for href in found if not href.startswith(("source/", "reference/"))]
+        for folder in ("source/", "reference/"):
+            alike = [href for href in found if href.startswith(folder)]
+            shown += alike if self.everything else alike[:: max(1, len(alike) // 3)]
+        return shown
 
     def every_page(self):
         """Each page once; what it is at another width and in the other scheme is looked at in the same page."""
@@ -43,7 +45,7 @@ class Pages(Tester):
 
     def accessible(self, page, href, scheme):
         """Programs look alike: their colours are looked at on a few pages, or everywhere with --all."""
-        few = self.everything or re.search(r"0[1-3]_|source/|guide/", href)
+        few = self.everything or re.search(r"0[1-3]_|source/|guide/|reference/", href)
         found = self.axe.run(page, context=None if few else {"exclude": [["pre.code"]]},
                              options={"resultTypes": ["violations"]}).response["violations"]
         bad = [f"{v['id']}: {v['nodes'][0]['html'][:120]} ({len(v['nodes'])} places)" for v in found

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build/book/browser/bin/python"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
-    "generator": ["-m", "unittest", "book.generator_test"],
+    "generator": ["-m", "unittest", "book.generator_test", "book.reference_test"],
     "browser": ["-m", "press", "--test"],
     "runs": ["-m", "press", "--compare", "--smoke"],
     "compare": ["-m", "press", "--compare"],

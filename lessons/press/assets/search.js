@@ -15,7 +15,7 @@
     script.src = up + "assets/search-index.js";
     script.onload = () => {
       entries = window.BOOK_INDEX.map(([href, page, heading, text]) => ({
-        href, page, heading, text, title: plain(page + " " + heading), body: plain(text),
+        href, page, heading, text, title: plain(page + " " + heading), body: plain(text), names: plain(heading).split(/, |::/),
       }));
       show();
     };
@@ -23,6 +23,7 @@
   }
 
   // Every word has to be there; a word in a heading counts ten times one in the text, and so do words side by side.
+  // The reference has every word many times: it comes first for a whole name, and after the rest otherwise.
   function find(query) {
     const words = plain(query).split(/\s+/).filter(Boolean);
     if (!words.length) return [];
@@ -38,6 +39,9 @@
         }
         const phrase = words.join(" ");
         if (words.length > 1 && (entry.title + " " + entry.body).includes(phrase)) score += 20;
+        if (entry.href.startsWith("reference/")) {
+          return { entry, score: words.every((word) => entry.names.includes(word)) ? score + 40 : score / 100 };
+        }
         return { entry, score: entry.title.endsWith(phrase) ? score + 10 : score };
       })
       .filter(Boolean)
