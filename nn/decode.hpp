@@ -15,6 +15,7 @@ class StepModel {
  public:
   virtual ~StepModel() = default;
 
+  /// What one step gives.
   struct Step {
     /// (rows, vocabulary), before any softmax
     Tensor logits;

@@ -18,6 +18,7 @@ class Dropout : public Module {
   Tensor operator()(const Tensor& x, CallSite at = {}) const {
     return training() && rate_ > 0 ? dropout(x, rate_, at) : x;
   }
+  /// The rate, as given.
   double rate() const { return rate_; }
 
  private:

@@ -18,9 +18,9 @@ class FirstValues {
   FirstValues(std::span<double> values_in, const Dims& shape_in, const Stream& stream_in)
       : values(values_in), shape(shape_in), stream(stream_in) {}
 
-  std::span<double> values;
-  const Dims& shape;
-  const Stream& stream;
+  std::span<double> values;  // to be filled
+  const Dims& shape;         // of the parameter
+  const Stream& stream;      // its own random numbers
 
   /// Inputs that one unit of a weight (out, in, …) sums over; all elements for a vector.
   Size fan_in() const;
@@ -41,6 +41,7 @@ class Initialiser {
   std::function<void(const FirstValues&)> fill_;
 };
 
+/// zeros, ones: every element 0, or 1.
 void zeros(const FirstValues& first);
 void ones(const FirstValues& first);
 /// Uniform on ±√(6 / (fan in + fan out)) (Glorot & Bengio 2010, equation 16).

@@ -21,7 +21,7 @@ class Linear : public Module {
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const { return linear(x, weight, bias, at); }
 
-  /// The bias is an empty handle if there is none.
+  /// weight (out, in) and bias (out), which is an empty handle if there is none.
   Parameter weight, bias;
 };
 

@@ -11,7 +11,7 @@ namespace tapestry {
 /// asked:
 ///     CrossEntropyLoss loss{{.smoothing = 0.1, .ignore = 0}};
 struct CrossEntropyLoss {
-  CrossEntropy options;
+  CrossEntropy options;  // of cross_entropy()
 
   Tensor operator()(const Tensor& logits, const Indices& targets, CallSite at = {}) const {
     return cross_entropy(logits, targets, options, at);

@@ -39,8 +39,8 @@ struct Place {
   Place() = default;
   Place(Module& parent_in, std::string name_in) : parent(&parent_in), name(std::move(name_in)) {}
 
-  Module* parent = nullptr;
-  std::string name;
+  Module* parent = nullptr;  // none: the root of a model
+  std::string name;          // under the parent
 };
 
 /// A part of a model. Modules neither copy nor move; clone() makes a second one.
@@ -68,7 +68,8 @@ class Module {
   /// depend on the order, and are the same in f32 (rounded) and f64.
   void initialise(std::uint64_t seed, DType dtype = DType::f32);
 
-  /// Frozen parameters are constants. `part` names a parameter or module in here ("encoder"); empty: all.
+  /// freeze() makes constants of parameters, unfreeze() lets them learn again. `part` names a parameter or
+  /// module in here ("encoder"); empty: all.
   void freeze(std::string_view part = {}) { set_frozen_part(part, true); }
   void unfreeze(std::string_view part = {}) { set_frozen_part(part, false); }
 
@@ -76,6 +77,7 @@ class Module {
   void train() { set_training(true); }
   /// For use: dropout does nothing.
   void eval() { set_training(false); }
+  /// Whether it is in training mode.
   bool training() const { return training_; }
   /// Throws if this module or any in here is in training mode; `what` names the model in the message.
   void require_eval(const char* what) const;
@@ -88,9 +90,10 @@ class Module {
 
   /// A registered child: exactly one of the two is set.
   struct Child {
-    Module* module = nullptr;
-    Parameter* parameter = nullptr;
+    Module* module = nullptr;        // a layer
+    Parameter* parameter = nullptr;  // a weight
   };
+  /// Its layers and parameters, in the order in which they registered.
   const std::vector<Child>& children() const { return children_; }
   /// The own name under the parent.
   const std::string& name() const { return name_; }

@@ -23,7 +23,7 @@ class LayerNorm : public Module {
     return layer_norm(x, weight, bias, epsilon_, at);
   }
 
-  Parameter weight, bias;
+  Parameter weight, bias;  // (width) each
 
  private:
   double epsilon_;
@@ -44,7 +44,7 @@ class RMSNorm : public Module {
     return x / sqrt(mean(x * x, {-1}, Keep::yes) + epsilon_) * weight;
   }
 
-  Parameter weight;
+  Parameter weight;  // (width)
 
  private:
   double epsilon_;

@@ -32,6 +32,7 @@ class Owned {
   Owned(Owned&&) noexcept = default;
   Owned& operator=(const Owned&) = delete;
 
+  /// Whether it holds one, as a bool; * and -> give the module that it holds.
   explicit operator bool() const { return static_cast<bool>(module_); }
   M& operator*() { return *module_; }
   M* operator->() { return module_.get(); }

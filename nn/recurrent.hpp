@@ -26,8 +26,8 @@ struct RecurrentState {
   RecurrentState(Tensor hidden_in, Tensor cell_in = {})
       : hidden(std::move(hidden_in)), cell(std::move(cell_in)) {}
 
-  Tensor hidden;
-  Tensor cell;
+  Tensor hidden;  // (B, H)
+  Tensor cell;    // (B, H), of an LSTM only
 };
 
 /// One step at a time. Weights in PyTorch's layout: (gates · H, in) and (gates · H, H), the gates in the
@@ -42,6 +42,7 @@ class RecurrentCell : public Module {
   RecurrentState from_gates(const Tensor& gates, const RecurrentState& state, CallSite at = {}) const;
   /// All steps of a sequence of gates (B, T, gates · H) → hidden states (B, T, H).
   Tensor states_from_gates(const Tensor& gates, const RecurrentState& initial = {}, CallSite at = {}) const;
+  /// Its kind() and its hidden() units.
   CellKind kind() const { return kind_; }
   Size hidden() const { return weight_hh.shape()[1]; }
 
@@ -49,17 +50,21 @@ class RecurrentCell : public Module {
   CellKind kind_;
 
  public:
+  /// (gates · H, in), (gates · H, H), and (gates · H) each.
   Parameter weight_ih, weight_hh, bias_ih, bias_hh;
 };
 
+/// A RecurrentCell of kind rnn.
 struct RNNCell : RecurrentCell {
   RNNCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::rnn, in, hidden) {}
   RNNCell(Size in, Size hidden) : RNNCell(Place{}, in, hidden) {}
 };
+/// A RecurrentCell of kind gru.
 struct GRUCell : RecurrentCell {
   GRUCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::gru, in, hidden) {}
   GRUCell(Size in, Size hidden) : GRUCell(Place{}, in, hidden) {}
 };
+/// A RecurrentCell of kind lstm.
 struct LSTMCell : RecurrentCell {
   LSTMCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::lstm, in, hidden) {}
   LSTMCell(Size in, Size hidden) : LSTMCell(Place{}, in, hidden) {}
@@ -98,6 +103,7 @@ class Recurrent : public Module {
     return (*this)(x, lengths, std::span(initial.begin(), initial.size()), at);
   }
 
+  /// Its kind() and hidden() units, and its directions(): 1 or 2.
   CellKind kind() const { return kind_; }
   Size hidden() const { return hidden_; }
   int directions() const { return options_.both_directions ? 2 : 1; }
@@ -115,16 +121,19 @@ class Recurrent : public Module {
   std::deque<Weights> weights_;
 };
 
+/// A Recurrent layer of kind rnn.
 struct RNN : Recurrent {
   RNN(Place place, Size in, Size hidden, RecurrentOptions options = {})
       : Recurrent(std::move(place), CellKind::rnn, in, hidden, options) {}
   RNN(Size in, Size hidden, RecurrentOptions options = {}) : RNN(Place{}, in, hidden, options) {}
 };
+/// A Recurrent layer of kind gru.
 struct GRU : Recurrent {
   GRU(Place place, Size in, Size hidden, RecurrentOptions options = {})
       : Recurrent(std::move(place), CellKind::gru, in, hidden, options) {}
   GRU(Size in, Size hidden, RecurrentOptions options = {}) : GRU(Place{}, in, hidden, options) {}
 };
+/// A Recurrent layer of kind lstm.
 struct LSTM : Recurrent {
   LSTM(Place place, Size in, Size hidden, RecurrentOptions options = {})
       : Recurrent(std::move(place), CellKind::lstm, in, hidden, options) {}

@@ -9,7 +9,7 @@
 namespace tapestry {
 
 struct SamplingOptions {
-  /// As in SearchOptions.
+  /// `begin` or `first`, `end` and `max_length` as in SearchOptions.
   std::int64_t begin = 0;
   std::vector<std::int64_t> first = {};
   std::int64_t end = -1;

@@ -31,6 +31,7 @@ class Adam : public Optimiser {
   void add_group(std::vector<Tensor> weights, const AdamOptions& options);
   /// May be changed between steps.
   AdamOptions& group(std::size_t index = 0) { return groups_.at(index); }
+  /// The number of groups.
   std::size_t groups() const { return groups_.size(); }
 
  protected:
@@ -47,11 +48,11 @@ class Adam : public Optimiser {
 };
 
 struct AdamWOptions {
-  double learning_rate = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 1e-2;
+  double learning_rate = 1e-3;  // η
+  double beta1 = 0.9;           // of the mean
+  double beta2 = 0.999;         // of the mean square
+  double epsilon = 1e-8;        // ε
+  double weight_decay = 1e-2;   // λ, shrinks the weights
 };
 
 /// Adam with decoupled weight decay: w ← (1 − η λ) w, then Adam's step.
@@ -61,6 +62,7 @@ class AdamW : public Adam {
   explicit AdamW(std::vector<Tensor> weights, const AdamWOptions& options = {}) : Adam(true) {
     add_group(std::move(weights), options);
   }
+  /// Throws if an option is out of range.
   void add_group(std::vector<Tensor> weights, const AdamWOptions& o) {
     Adam::add_group(std::move(weights), {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay});
   }

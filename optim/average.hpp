@@ -28,6 +28,7 @@ class WeightAverage {
 
   /// Takes in the present weights; the first time, copies them.
   void update();
+  /// How many updates there were.
   Size updates() const { return updates_; }
 
   /// The averages by the same names: to be saved, and to be written into; zeros before the first update.

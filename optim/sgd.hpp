@@ -9,10 +9,10 @@
 namespace tapestry {
 
 struct SGDOptions {
-  double learning_rate = 1e-2;
-  double momentum = 0;      // μ
-  double weight_decay = 0;  // λ
-  bool nesterov = false;
+  double learning_rate = 1e-2;  // η
+  double momentum = 0;          // μ
+  double weight_decay = 0;      // λ
+  bool nesterov = false;        // step from where momentum leads to
 };
 
 /// d = g + λ w;  b ← μ b + d;  w ← w − η b, with Nesterov w ← w − η (d + μ b). PyTorch's conventions.
@@ -27,6 +27,7 @@ class SGD : public Optimiser {
   void add_group(std::vector<Tensor> weights, const SGDOptions& options);
   /// May be changed between steps; whether there is momentum may not.
   SGDOptions& group(std::size_t index = 0) { return groups_.at(index); }
+  /// The number of groups.
   std::size_t groups() const { return groups_.size(); }
 
  private:

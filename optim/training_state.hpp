@@ -32,17 +32,20 @@ class TrainingState {
   /// By section, whose name holds no "/". Living tensors may stand here; save() reads them.
   std::map<std::string, State> sections;
 
+  /// set_whole(), set_number(), set_text() and set_random() put a value under a name, in place of one that
+  /// has it.
   void set_whole(const std::string& name, std::uint64_t value);
   void set_number(const std::string& name, double value);
   void set_text(const std::string& name, std::string value);
   void set_random(const std::string& name, const RandomState& value);
 
-  /// These give back exactly what was set. They throw Error, naming the file, if there is no such value or it
-  /// has another form.
+  /// whole(), number(), text() and random() give back exactly what was set. They throw Error, naming the
+  /// file, if there is no such value or it has another form.
   std::uint64_t whole(const std::string& name) const;
   double number(const std::string& name) const;
   const std::string& text(const std::string& name) const;
   RandomState random(const std::string& name) const;
+  /// Whether there is a value of that name.
   bool has(const std::string& name) const { return values_.count(name) != 0; }
 
   /// Replaces the file at once or not at all.

@@ -27,6 +27,7 @@ class Sink {
   /// With a learned score, (heads) or one for all, (). Written learned(scores).
   Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
 
+  /// Whether there is one.
   bool on() const { return on_; }
   /// Undefined where the score is 0.
   const Tensor& scores() const { return scores_; }

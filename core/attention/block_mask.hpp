@@ -15,6 +15,8 @@ namespace tapestry {
 
 using simd::QueryKey;  // b, h, i, j: batch row, head, query and key
 
+/// Which pairs of query and key count, in tiles; without a value: all of them. A handle: copies share the
+/// tiles.
 class BlockMask {
  public:
   /// No mask: all pairs count.
@@ -35,13 +37,15 @@ class BlockMask {
   static BlockMask causal(Size queries, Size keys);
   static BlockMask window(Size queries, Size keys, Size before, Size after);
 
-  /// Both must allow, either may allow, and the opposite, of the same queries and keys; a batch or heads of 1
-  /// are repeated. Without a mask everything is allowed, and `!` of none throws.
+  /// a & b: both must allow; a | b: either may allow; !a: the opposite. Of the same queries and keys; a batch
+  /// or heads of 1 are repeated. Without a mask everything is allowed, and !a of none throws.
   friend BlockMask operator&(const BlockMask& a, const BlockMask& b);
   friend BlockMask operator|(const BlockMask& a, const BlockMask& b);
   friend BlockMask operator!(const BlockMask& a);
 
+  /// Whether some pairs may be left out; without a mask all count.
   bool defined() const { return tiles_ != nullptr; }
+  /// batch() and heads() are 1 where one answer serves all; queries() and keys() are 0 without a mask.
   Size batch() const;
   Size heads() const;
   Size queries() const;
@@ -79,6 +83,7 @@ class AttendMask {
   AttendMask(Mask mask) : mask_(std::move(mask)) {}
   AttendMask(ValidLengths lengths) : lengths_(std::move(lengths)) {}
 
+  /// Whether some pairs may be left out; without a mask all count.
   bool defined() const { return mask_.defined() || lengths_.defined() || tiles_.defined(); }
   /// Whether it was said in tiles.
   bool in_tiles() const { return tiles_.defined(); }

@@ -10,8 +10,10 @@ namespace tapestry {
 
 /// A tensor that a score learns: it gets an exact gradient, the same bits on any number of threads.
 struct Learned {
-  Tensor tensor;
+  Tensor tensor;  // what is to be learned
 };
+/// Marks what score_mod(), pair_score() or a Sink is to learn. Indices do not compile: they cannot be
+/// learned.
 inline Learned learned(const Tensor& tensor) { return {tensor}; }
 template <std::same_as<Indices> I>
 Learned learned(const I&) {

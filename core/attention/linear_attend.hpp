@@ -15,10 +15,11 @@
 
 namespace tapestry {
 
+/// What a word writes at its key: its value on top of what is there, or in its place.
 enum class WriteRule { sum, delta };
 
 struct LinearAttendOptions {
-  WriteRule rule = WriteRule::sum;
+  WriteRule rule = WriteRule::sum;  // u_t
   /// ln α (…, T), 0 or less, −∞ to forget all; none: nothing is forgotten. Above 0 the state grows, and nobody
   /// checks that.
   Tensor log_keep = {};
@@ -29,6 +30,7 @@ struct LinearAttendOptions {
   Tensor state = {};
 };
 
+/// What linear attention gives.
 struct Remembered {
   Tensor read;   ///< y (…, T, e)
   Tensor state;  ///< S (…, d, e) after the last word

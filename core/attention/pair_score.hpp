@@ -12,8 +12,10 @@
 
 namespace tapestry {
 
+/// A score of query and key with learned weights; pair_score() makes one. Copies share them.
 class PairScore {
  public:
+  /// What a kind of score has to do.
   struct Form {
     virtual ~Form() = default;
     /// From the weights, each (U) or (heads, U), dense and of the right type.
@@ -32,7 +34,9 @@ class PairScore {
   PairScore(std::shared_ptr<const Form> form, std::vector<Tensor> learned)
       : form_(std::move(form)), learned_(std::move(learned)) {}
 
+  /// Whether there is one; without it the score is scale·q·k.
   bool defined() const { return form_ != nullptr; }
+  /// Its form(), which has to be there, and its learned() weights in the order in which they were given.
   const Form& form() const { return *form_; }
   const std::vector<Tensor>& learned() const { return learned_; }
 

@@ -218,11 +218,11 @@ class LambdaPairScore final : public PairScore::Form {
 
 /// A score from a lambda (s, at, readers…) → new score. at.b and at.h are the numbers of the batch row and
 /// the head, at.i and at.j of query and key. Each further argument becomes a reader, called with one index
-/// for each axis: a Learned (from wrt) is trained; a Tensor or Indices is constant, and a Tensor that asks
-/// for a gradient throws. What a lambda captures is constant, too, and nobody can see it: a number read from
-/// a weight, as by w.at({0}), is not trained. An index outside a table or between whole numbers throws when
-/// it runs, for a pair that counts, in a branch that select() does not take, too; what else is promised, see
-/// attend().
+/// for each axis: a Learned, made by learned(), is trained; a Tensor or Indices is constant, and a Tensor
+/// that asks for a gradient throws. What a lambda captures is constant, too, and nobody can see it: a number
+/// read from a weight, as by w.at({0}), is not trained. An index outside a table or between whole numbers
+/// throws when it runs, for a pair that counts, in a branch that select() does not take, too; what else is
+/// promised, see attend().
 template <class F, class... Args>
 requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
           std::same_as<Args, Indices>)&&...) ScoreMod score_mod(F f, const Args&... args) {

@@ -31,6 +31,8 @@ A refuse_tensor(const A& a, const B&) {
 
 }  // namespace detail
 
+/// a + b, a - b, a * b, a / b and a % b of a score's number and a tensor that the lambda captured do not
+/// compile: the message says to hand the tensor to score_mod().
 template <class A, class B>
 requires detail::ScoreAndTensor<A, B>
 auto operator+(const A& a, const B& b) { return detail::refuse_tensor(a, b); }

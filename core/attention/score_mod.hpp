@@ -13,11 +13,13 @@
 
 namespace tapestry {
 
+/// What is done to scores before the softmax; score_mod() makes one. Copies share the tensors.
 class ScoreMod {
  public:
   /// What a kind of score has to do. Sources are the tensors that it reads; the learned ones come first.
   struct Form {
     virtual ~Form() = default;
+    /// For the tiles of a kernel in f32 or f64, from the sources, which are dense and of that type.
     virtual std::unique_ptr<simd::TileScore<float>> on_tiles(float,
                                                              const std::vector<Tensor>& sources) const = 0;
     virtual std::unique_ptr<simd::TileScore<double>> on_tiles(double,
@@ -33,7 +35,10 @@ class ScoreMod {
   ScoreMod(std::shared_ptr<const Form> form, std::vector<Tensor> learned, std::vector<Tensor> constants)
       : form_(std::move(form)), learned_(std::move(learned)), constants_(std::move(constants)) {}
 
+  /// Whether there is one; without it scores stay as they are.
   bool defined() const { return form_ != nullptr; }
+  /// Its form(), which has to be there, and the tensors that it reads: those that are learned(), and the
+  /// constants().
   const Form& form() const { return *form_; }
   const std::vector<Tensor>& learned() const { return learned_; }
   const std::vector<Tensor>& constants() const { return constants_; }

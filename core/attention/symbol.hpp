@@ -20,6 +20,8 @@
 
 namespace tapestry {
 
+/// One number of a formula, for all pairs at once: made from tensors and plain numbers, and computed by
+/// evaluate().
 class Symbol {
  public:
   /// A plain number, which takes the type of what stands beside it.
@@ -34,8 +36,10 @@ class Symbol {
   Tensor evaluate(const Mask& live) const;
   /// The same off the tape, everywhere.
   Tensor value() const;
+  /// Whether it is made of plain numbers alone.
   bool is_number() const;
 
+  /// a + b, a - b, a * b, a / b and -a, element by element; shapes broadcast.
   friend Symbol operator+(const Symbol& a, const Symbol& b) {
     return both(a, b, Guard::none, [](const Tensor& x, const Tensor& y) { return add(x, y); });
   }
@@ -52,11 +56,13 @@ class Symbol {
     return one(a, [](const Tensor& x) { return neg(x); });
   }
 
+  /// a += b, a -= b, a *= b and a /= b: a becomes the result.
   Symbol& operator+=(const Symbol& other) { return *this = *this + other; }
   Symbol& operator-=(const Symbol& other) { return *this = *this - other; }
   Symbol& operator*=(const Symbol& other) { return *this = *this * other; }
   Symbol& operator/=(const Symbol& other) { return *this = *this / other; }
 
+  /// a < b, a > b, a <= b, a >= b, a == b and a != b of their values, as masks; no gradient.
   friend Mask operator<(const Symbol& a, const Symbol& b);
   friend Mask operator>(const Symbol& a, const Symbol& b) { return b < a; }
   friend Mask operator<=(const Symbol& a, const Symbol& b) { return !(b < a); }
@@ -64,8 +70,11 @@ class Symbol {
   friend Mask operator==(const Symbol& a, const Symbol& b) { return (a <= b) & (b <= a); }
   friend Mask operator!=(const Symbol& a, const Symbol& b) { return !(a == b); }
 
+  /// `yes` where the condition is true, `no` elsewhere. What is not taken has no gradient, and may be NaN.
   friend Symbol select(const Mask& condition, const Symbol& yes, const Symbol& no);
   friend Symbol select(bool condition, const Symbol& yes, const Symbol& no) { return condition ? yes : no; }
+  /// min, max, abs, exp, log, sqrt, tanh, sigmoid, sin, cos, floor, fmod (written % too) and pow: those of
+  /// core/ops, element by element, with their rules at ties. a % b is fmod(a, b).
   friend Symbol min(const Symbol& a, const Symbol& b) {
     return both(a, b, Guard::jointly, [](const Tensor& x, const Tensor& y) { return minimum(x, y); });
   }

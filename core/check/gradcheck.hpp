@@ -27,7 +27,7 @@ struct GradcheckOptions {
   std::uint64_t seed = 1;
   /// Arguments of up to this many elements are checked one by one, larger ones along random directions.
   Size elements = 200;
-  int projections = 4;
+  int projections = 4;  // so many directions
   /// A gradient that is zero everywhere proves nothing and fails, unless it is what you expect.
   bool expect_zero = false;
   /// What is being checked, for the report; empty: the ops that ran.
@@ -36,16 +36,17 @@ struct GradcheckOptions {
 
 /// A place where the rule and the differences do not agree.
 struct GradcheckPlace {
-  std::string argument;  // "argument 1", or a leaf's name
-  Dims shape;
-  std::vector<Size> index;
+  std::string argument;              // "argument 1", or a leaf's name
+  Dims shape;                        // of the argument
+  std::vector<Size> index;           // of its worst element; empty where it was checked along directions
   double analytic = 0, numeric = 0;  // what the rule gives, and the differences
-  double epsilon = 0;
-  std::string look_at;  // what may be wrong
+  double epsilon = 0;                // the step of the differences there
+  std::string look_at;               // what may be wrong
 };
 
+/// What a check has found.
 struct GradcheckResult {
-  std::string name;
+  std::string name;  // what was checked, as in the options; or the ops that ran
   /// One for each argument with a wrong gradient, at its worst element.
   std::vector<GradcheckPlace> failures;
   /// Places where f has no derivative: the slopes from the left and from the right differ, and the rule's
@@ -54,6 +55,7 @@ struct GradcheckResult {
   /// How many elements and directions were compared.
   std::size_t compared = 0;
 
+  /// ok(), and the same as a bool: no gradient is wrong.
   bool ok() const { return failures.empty(); }
   explicit operator bool() const { return ok(); }
   /// What was compared, what differs, and what to look at.
@@ -67,7 +69,7 @@ struct GradcheckInputs {
   GradcheckInputs(std::initializer_list<Tensor> xs) : list(xs) {}
   GradcheckInputs(std::vector<Tensor> xs) : list(std::move(xs)) {}
 
-  std::vector<Tensor> list;
+  std::vector<Tensor> list;  // in the order of f's arguments
 };
 
 namespace detail {

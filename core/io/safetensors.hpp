@@ -24,7 +24,8 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;  // "__metadata__"
   std::string where;                            // the path, for messages
 
-  /// The tensor of that name; throws Error, naming the file and some names it has, when there is none.
+  /// at(): the tensor of that name; indices_at(): the whole numbers. Both throw Error, naming the file and
+  /// some names it has, when there are none.
   const Tensor& at(std::string_view name) const;
   const Indices& indices_at(std::string_view name) const;
 };

@@ -11,6 +11,7 @@ namespace tapestry {
 /// at most U+10FFFF); 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
+/// Whether `text` consists of such characters; so does an empty one.
 bool is_utf8(std::string_view text);
 
 /// `text` for a message: control characters, line ends and bytes that are no UTF-8 become \xNN, and what

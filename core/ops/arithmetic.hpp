@@ -7,10 +7,13 @@
 
 namespace tapestry {
 
+/// add, sub, mul and div: a + b, a − b, a × b and a / b, element by element. Shapes broadcast; those that do
+/// not, and tensors of two types, throw Error.
 Tensor add(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor sub(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor mul(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor div(const Tensor& a, const Tensor& b, CallSite at = {});
+/// −x
 Tensor neg(const Tensor& a, CallSite at = {});
 
 /// sum += x, for a dense `sum` that nobody else holds: gradients add up with it, no op records it.
@@ -22,11 +25,13 @@ struct Operand {
   Operand(const Tensor& tensor_in, CallSite at_in = {}) : tensor(&tensor_in), at(at_in) {}
   Operand(double number_in, CallSite at_in = {}) : number(number_in), at(at_in) {}
 
-  const Tensor* tensor = nullptr;
-  double number = 0;
-  CallSite at;
+  const Tensor* tensor = nullptr;  // none: it is the number
+  double number = 0;               // if it is no tensor
+  CallSite at;                     // where it was written
 };
 
+/// a + b, a - b, a * b, a / b and -a: add(), sub(), mul(), div() and neg() of tensors, or of a tensor and a
+/// number.
 Tensor operator+(const Operand& a, const Operand& b);
 Tensor operator-(const Operand& a, const Operand& b);
 Tensor operator*(const Operand& a, const Operand& b);

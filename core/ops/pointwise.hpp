@@ -6,13 +6,15 @@
 
 namespace tapestry {
 
+/// exp, log and sqrt: eˣ, the natural logarithm, and √x.
 Tensor exp(const Tensor& x, CallSite at = {});
 Tensor log(const Tensor& x, CallSite at = {});
 Tensor sqrt(const Tensor& x, CallSite at = {});
 /// The derivative at 0 is taken as 0.
 Tensor abs(const Tensor& x, CallSite at = {});
+/// (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ)
 Tensor tanh(const Tensor& x, CallSite at = {});
-/// Of angles in radians.
+/// sin and cos of angles in radians.
 Tensor sin(const Tensor& x, CallSite at = {});
 Tensor cos(const Tensor& x, CallSite at = {});
 /// The largest whole number that is not above x; its derivative is 0.
@@ -33,6 +35,7 @@ Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {
 
 /// Element-wise a < b, as a mask; no gradient. Broadcasts.
 Mask less(const Tensor& a, const Tensor& b, CallSite at = {});
+/// Where a is this value, as a mask.
 Mask equal(const Indices& a, std::int64_t value);
 
 /// a raised to a number.
@@ -42,7 +45,8 @@ Tensor pow(const Tensor& a, double exponent, CallSite at = {});
 Tensor pow(const Tensor& a, const Tensor& b, CallSite at = {});
 /// a − b·trunc(a / b), exactly, with the sign of a, as C's fmod and % have it.
 Tensor fmod(const Tensor& a, const Tensor& b, CallSite at = {});
-/// The larger (smaller) of two elements; a tie gives each half of the gradient.
+/// maximum, minimum: the larger, the smaller of two elements; a tie gives each half of the gradient.
+/// Broadcasts.
 Tensor maximum(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor minimum(const Tensor& a, const Tensor& b, CallSite at = {});
 /// Elements outside [low, high] are moved to the nearer end and get no gradient; one

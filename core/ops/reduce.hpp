@@ -10,9 +10,12 @@ namespace tapestry {
 /// Whether reduced axes stay, with size 1.
 enum class Keep { no, yes };
 
+/// sum and mean over `axes` (none given: all of them). Throws Error where an axis is named twice, or is not
+/// there.
 Tensor sum(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor mean(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
-/// The largest (smallest) element; equal ones share the gradient equally. An empty axis is an error.
+/// max and min: the largest, the smallest element; equal ones share the gradient equally. An empty axis is an
+/// error.
 Tensor max(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor min(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 /// Mean squared distance from the mean, divided by n − correction (0: population, 1: sample).

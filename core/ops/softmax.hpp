@@ -8,6 +8,7 @@
 
 namespace tapestry {
 
+/// softmax: eˣ / Σ eˣ along an axis, without overflow; log_softmax: its logarithm, x − log Σ eˣ.
 Tensor softmax(const Tensor& x, int axis, CallSite at = {});
 Tensor log_softmax(const Tensor& x, int axis, CallSite at = {});
 /// Softmax over the last axis of the places where the mask (broadcast to x's shape) is true; the others get

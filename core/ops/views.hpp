@@ -19,7 +19,7 @@ Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step = 1, Cal
 Tensor select(const Tensor& x, int axis, Size index, CallSite at = {});
 /// Repeats axes of size 1, and adds axes in front, up to `shape`.
 Tensor expand(const Tensor& x, const Dims& shape, CallSite at = {});
-/// Takes out an axis of size 1, or puts one in before `axis`.
+/// squeeze takes out an axis of size 1, unsqueeze puts one in before `axis`.
 Tensor squeeze(const Tensor& x, int axis, CallSite at = {});
 Tensor unsqueeze(const Tensor& x, int axis, CallSite at = {});
 /// Parts of `size` along an axis; the last may be shorter.

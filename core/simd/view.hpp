@@ -37,10 +37,13 @@ class alignas(16) Dims {
     return dims;
   }
 
+  /// The number of axes.
   constexpr int rank() const { return rank_; }
+  /// Whether there is no axis, as in the shape of a scalar.
   constexpr bool empty() const { return rank_ == 0; }
   constexpr Size operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
   constexpr Size& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
+  /// The last one, which has to be there.
   constexpr Size back() const { return (*this)[rank_ - 1]; }
   constexpr Size& back() { return (*this)[rank_ - 1]; }
   constexpr const Size* begin() const { return values_.data(); }
@@ -48,6 +51,8 @@ class alignas(16) Dims {
   constexpr Size* begin() { return values_.data(); }
   constexpr Size* end() { return values_.data() + rank_; }
 
+  /// push_back() adds one behind the others, insert() one before `axis`: beyond kMaxRank they throw Error.
+  /// erase() takes out that of `axis`.
   constexpr void push_back(Size value) {
     if (rank_ == kMaxRank) refuse_rank(kMaxRank + 1);
     values_[static_cast<std::size_t>(rank_++)] = value;
@@ -127,10 +132,11 @@ constexpr Size offset_of(Size place, const Dims& shape, const Dims& stride) {
 /// Elements of type T at data[Σ index·stride]; a stride of 0 repeats an element (broadcast).
 template <class T>
 struct View {
-  T* data = nullptr;
-  Dims shape;
-  Dims stride;
+  T* data = nullptr;  // the first element
+  Dims shape;         // a size for each axis
+  Dims stride;        // in elements
 
+  /// The same as a View<const T>, to be read only.
   operator View<const T>() const { return {data, shape, stride}; }
 };
 

@@ -9,7 +9,7 @@ struct CallSite {
   constexpr CallSite(const char* caller_file = __builtin_FILE(), int caller_line = __builtin_LINE())
       : file(caller_file), line(caller_line) {}
 
-  const char* file;
+  const char* file;  // as the compiler was given it
   long line;  // as wide as the register it is passed in: four bytes stored and eight read would wait for
               // memory
 };

@@ -8,6 +8,7 @@
 
 namespace tapestry {
 
+/// A function of one tensor, made of ops.
 using TensorFunction = std::function<Tensor(const Tensor&)>;
 
 /// vᵀ J, where J = ∂f/∂x: one backward sweep. v has the shape of f(x); the result that of x.

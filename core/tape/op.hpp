@@ -36,7 +36,7 @@ namespace tapestry {
 template <std::size_t N>
 struct FixedString {
   constexpr FixedString(const char (&text_in)[N]) { std::copy_n(text_in, N, text); }
-  char text[N]{};
+  char text[N]{};  // with its 0 at the end
 };
 
 namespace detail {
@@ -68,10 +68,13 @@ auto inputs_of(const Parts&... parts) {
 /// One argument and its rule.
 template <class F, class A = std::nullptr_t>
 struct Wrt {
-  const Tensor& target;
-  const F& rule;
-  const A& add;
+  const Tensor& target;  // the argument
+  const F& rule;         // (dy) or (dy, y) → ∂loss/∂target
+  const A& add;          // (sum, dy), the short cut; nullptr: there is none
 
+  /// What op() asks of each of its parts: how many arguments it has, kTargets (or detail::kRunTime) and
+  /// size(); inputs() writes where they are, record() gives their rules to the tape; `first` is the number of
+  /// its first argument.
   static constexpr std::size_t kTargets = 1;
   constexpr std::size_t size() const { return 1; }
   void inputs(const Tensor**& out) const { *out++ = &target; }
@@ -101,9 +104,10 @@ Wrt<F, A> wrt(const Tensor& x, const F& rule, const A& add) {
 /// A list of arguments: rule_of(i) is the rule of xs[i].
 template <class F>
 struct WrtEach {
-  std::span<const Tensor> targets;
-  const F& rule_of;
+  std::span<const Tensor> targets;  // the list
+  const F& rule_of;                 // (i) → the rule of targets[i]
 
+  /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = detail::kRunTime;
   std::size_t size() const { return targets.size(); }
   void inputs(const Tensor**& out) const {
@@ -118,6 +122,7 @@ struct WrtEach {
     }
   }
 };
+/// The derivatives with respect to a list: rule_of(i) is made, and kept, for the xs[i] that need one.
 template <class F>
 WrtEach<F> wrt_each(std::span<const Tensor> xs, const F& rule_of) {
   return {xs, rule_of};
@@ -126,9 +131,10 @@ WrtEach<F> wrt_each(std::span<const Tensor> xs, const F& rule_of) {
 /// Several arguments whose gradients one kernel computes together.
 template <class Targets, class F>
 struct WrtAll {
-  const Targets& targets;
-  const F& rule;
+  const Targets& targets;  // pointers to the arguments
+  const F& rule;           // (dy) or (dy, y) → a gradient for each
 
+  /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = detail::kCountOf<Targets>;
   std::size_t size() const { return targets.size(); }
   void inputs(const Tensor**& out) const { out = std::copy(targets.begin(), targets.end(), out); }
@@ -155,13 +161,15 @@ WrtAll<PoolVector<const Tensor*>, F> wrt_all(const PoolVector<const Tensor*>& ta
 /// The same value from plain ops, `make()`: what second derivatives of a fused op go through.
 template <class F>
 struct Twin {
-  const F& make;
+  const F& make;  // () → the value
 
+  /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = 0;
   constexpr std::size_t size() const { return 0; }
   void inputs(const Tensor**&) const {}
   void record(detail::Recorder& recorder, std::size_t) const { recorder.replay(make); }
 };
+/// Tells op() how to make its value from plain ops.
 template <class F>
 Twin<F> twin(const F& make) {
   return {make};

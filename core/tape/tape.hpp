@@ -40,10 +40,10 @@ struct GradientOptions {
 
 /// One recorded op, as seen from outside.
 struct NodeInfo {
-  const char* op;
-  CallSite at;
-  Dims shape;
-  DType dtype;
+  const char* op;                      // its name
+  CallSite at;                         // where it was called
+  Dims shape;                          // of its result
+  DType dtype;                         // of its result
   std::size_t saved_bytes;             // of the buffers that its rules captured
   std::vector<std::ptrdiff_t> inputs;  // ≥ 0: a node; < 0: leaf number -1 - input
 };
@@ -78,6 +78,8 @@ class Tape {
   /// Runs after each op that is recorded; of a checkpoint it sees the ops when backward runs them again.
   void on_value(std::function<void(const NodeInfo&, const Tensor&)> hook);
 
+  /// size(): how many nodes were recorded; node(i): the i-th of them, from 0; leaves(): those that they depend on,
+  /// in the order in which the nodes' inputs number them.
   std::size_t size() const;
   NodeInfo node(std::size_t index) const;
   const std::vector<Tensor>& leaves() const;

@@ -9,7 +9,7 @@ namespace tapestry {
 
 /// What two shapes broadcast to.
 struct JointShape {
-  Dims shape;
+  Dims shape;     // where they clash, with a's size
   int clash = 0;  // the last axis, counted from the back, whose sizes differ and are not 1; 0 if they fit
 };
 

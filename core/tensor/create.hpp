@@ -10,6 +10,7 @@
 
 namespace tapestry {
 
+/// full, zeros and ones: every element is `value`, 0 or 1. Throws as check_shape() does.
 Tensor full(const Dims& shape, double value, DType dtype = DType::f32);
 Tensor zeros(const Dims& shape, DType dtype = DType::f32);
 Tensor ones(const Dims& shape, DType dtype = DType::f32);
@@ -28,6 +29,7 @@ class NestedList {
   NestedList(double number) : values_{number} {}
   NestedList(std::initializer_list<NestedList> parts);
 
+  /// Its shape(), a size for each level of braces, and its values() in row-major order.
   const Dims& shape() const { return shape_; }
   const std::vector<double>& values() const { return values_; }
 

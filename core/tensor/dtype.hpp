@@ -13,8 +13,10 @@ enum class DType : std::uint8_t { f32, f64 };
 /// Bytes of one element.
 constexpr std::size_t bytes_of(DType dtype) { return dtype == DType::f32 ? sizeof(float) : sizeof(double); }
 
+/// "f32" or "f64"
 constexpr const char* name_of(DType dtype) { return dtype == DType::f32 ? "f32" : "f64"; }
 
+/// The DType of float, or of double.
 template <class T>
 inline constexpr DType kDType = std::is_same_v<T, float> ? DType::f32 : DType::f64;
 

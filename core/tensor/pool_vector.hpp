@@ -7,6 +7,7 @@
 
 namespace tapestry {
 
+/// A std::vector whose memory is the pool's (core/simd/runtime/memory.hpp).
 template <class T>
 using PoolVector = std::vector<T, simd::PoolAllocator<T>>;
 

@@ -77,6 +77,8 @@ class Tensor {
   /// with shape and bytes where the system gives no memory.
   static Tensor uninitialised(const Dims& shape, DType dtype);
 
+  /// Whether it is a tensor at all; dtype(), shape(), strides() (in elements) and rank() of an empty handle
+  /// throw Error.
   bool defined() const { return static_cast<bool>(body_); }
   DType dtype() const { return body().dtype; }
   const Dims& shape() const { return body().shape; }
@@ -84,7 +86,9 @@ class Tensor {
   int rank() const { return shape().rank(); }
   /// Size of an axis; a negative axis counts from the last.
   Size size(int axis) const;
+  /// The number of elements.
   Size count() const { return body().count; }
+  /// Whether the elements lie one after the other in row-major order; true without any.
   bool is_contiguous() const { return body().dense; }
 
   /// First element; throws if T is not the tensor's type or if there are no values yet.
@@ -92,6 +96,8 @@ class Tensor {
   [[gnu::always_inline]] const T* data() const {
     return reinterpret_cast<const T*>(bytes(kDType<T>));
   }
+  /// The elements with their places, for kernels; throws as data() does. mutable_view() is for a tensor that
+  /// is being filled.
   template <class T>
   View<const T> view() const {
     return {data<T>(), shape(), strides()};
@@ -101,6 +107,7 @@ class Tensor {
   T* mutable_data() {
     return const_cast<T*>(data<T>());
   }
+  /// As view(), and may be written.
   template <class T>
   View<T> mutable_view() {
     return {mutable_data<T>(), shape(), strides()};
@@ -120,13 +127,17 @@ class Tensor {
 
   /// True for leaves that ask for a gradient (and are not frozen).
   bool requires_grad() const;
+  /// Whether backward has left a gradient here.
   bool has_grad() const;
   /// The gradient that backward left here; throws when there is none.
   const Tensor& grad() const;
+  /// Drops the gradient, if there is one.
   void clear_grad() const;
   /// The name given to variable(), or empty.
   const std::string& name() const;
 
+  /// For the library itself: what the handle points to, body(), which throws Error where there is nothing,
+  /// and as a counted ref(); from_body() makes a handle of it.
   detail::Body& body() const {
     if (!body_) [[unlikely]]
       fail("an empty Tensor handle was used: give it a value first");
@@ -141,8 +152,8 @@ class Tensor {
 
   /// What the copies made while a derivative rule is being stored have captured.
   struct Saved {
-    detail::Buffer* buffer;
-    std::uint32_t version;
+    detail::Buffer* buffer;  // of a tensor that was captured
+    std::uint32_t version;   // of the buffer at that time
   };
   class Collect;
 

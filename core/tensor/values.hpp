@@ -64,6 +64,7 @@ class Indices : public detail::Array<std::int64_t> {
   Indices(std::initializer_list<std::int64_t> values)
       : Array(std::span(values.begin(), values.size()), {static_cast<Size>(values.size())}) {}
 
+  /// The same ids under a shape of as many elements; others throw Error.
   Indices reshape(const Dims& shape) const;
   /// The same in row-major order, in memory without gaps; no copy if they lie so already.
   Indices contiguous() const { return reshape(shape_); }
@@ -94,6 +95,7 @@ class Mask : public detail::Array<bool> {
   /// are such keys: a window that slides along, and ends where causal() ends. window(n, n, 2, 0): itself and
   /// two before.
   static Mask window(Size queries, Size keys, Size before, Size after);
+  /// Does not compile: a mask has many answers, a bool has one.
   template <std::same_as<bool> Bool>
   explicit operator Bool() const {
     static_assert(sizeof(Bool) == 0,
@@ -101,6 +103,8 @@ class Mask : public detail::Array<bool> {
                   "select(condition, a, b), & and |");
     return false;
   }
+  /// reshape(): under a shape of as many elements; unsqueeze(): with an axis of size 1 before `axis`. Views;
+  /// what does not fit throws Error.
   Mask reshape(const Dims& shape) const;
   Mask unsqueeze(int axis) const;
   /// x as a view of `shape`, with stride 0 where it repeats; throws if it does not broadcast to it.
@@ -114,7 +118,8 @@ class Mask : public detail::Array<bool> {
   /// The same as a mask: a view, without a copy.
   Mask expand(const Dims& shape, const char* op = __builtin_FUNCTION()) const;
 
-  /// Both must allow, either may allow (they broadcast), and the opposite; `!` of no mask at all throws.
+  /// a & b: both must allow; a | b: either may allow; they broadcast. !a: the opposite; of no mask at all it
+  /// throws.
   friend Mask operator&(const Mask& a, const Mask& b);
   friend Mask operator|(const Mask& a, const Mask& b);
   friend Mask operator!(const Mask& a);
@@ -128,10 +133,13 @@ class ValidLengths {
   ValidLengths(std::initializer_list<Size> lengths) : ValidLengths(std::vector<Size>(lengths)) {}
   ValidLengths(std::initializer_list<std::initializer_list<Size>> per_query);
 
+  /// Whether lengths were given; without them all keys are valid.
   bool defined() const { return !lengths_.empty() || shape_.rank() > 0; }
+  /// Whether there is one for each query; the shape() is then (B, Tq), and (B) otherwise.
   bool per_query() const { return shape_.rank() == 2; }
   const Dims& shape() const { return shape_; }
   Size operator[](Size i) const { return lengths_[static_cast<std::size_t>(i)]; }
+  /// The largest of them; 0 without any.
   Size longest() const;
 
   /// (B, 1, keys), or (B, Tq, keys) for lengths per query: true for keys j < length. Lengths above `keys`

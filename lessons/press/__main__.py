@@ -33,7 +33,7 @@ def main(arguments):
         print("It has no reference of the library: there is no Doxygen here", flush=True)
     if command == "--check":
         from press import check
-        return check.check(out)
+        return max(check.check(out), check.comments(book.reference))
     if command == "--pdf":
         from press import pdf
         return pdf.write(out)

@@ -75,6 +75,7 @@ class ConcatScore : public Score {
   Size query_width_;
 };
 
+/// additive(): an AdditiveScore; normed_additive(): a NormedAdditiveScore, of these widths.
 ScoreMaker additive(Size query_width, Size key_width, Size hidden, Coverage coverage = Coverage::no);
 ScoreMaker normed_additive(Size query_width, Size key_width, Size hidden);
 /// Named apart from the op concat(), which joins tensors.

@@ -36,7 +36,7 @@ namespace tapestry {
 struct AttentionOptions {
   /// Applied to each score after the positions; empty: scores stay as they are.
   ScoreProgram score_mod = {};
-  Normaliser normalise = softmax_weights;
+  Normaliser normalise = softmax_weights;  // makes weights of scores
   /// Of weights, in training.
   double dropout = 0;
   /// A query with nothing to attend to, by the mask or since no key is left in its window, is an error,
@@ -44,8 +44,8 @@ struct AttentionOptions {
   bool strict = false;
   /// Look only at the keys near a position: local_m(D) or local_p(D, query_width, hidden).
   std::optional<Local> local = {};
-  /// Position information for each pair, such as alibi(), and the heads that it is for. What is added to the
-  /// words, such as sinusoidal(), is the model's to add: here it throws.
+  /// Position information for each pair, such as alibi(), and for what heads, `pair_shape`, it is made. What
+  /// is added to the words, such as sinusoidal(), is the model's to add: here it throws.
   PositionScheme positions = {};
   PairShape pair_shape = {};
 };
@@ -66,6 +66,7 @@ struct AttentionMemory {
 /// Row i of the result is row rows[i] of the memory: hypotheses of a search fork, finished ones leave.
 AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Size>& rows);
 
+/// What attention gives.
 struct Attended {
   /// (…, Tq, d_v)
   Tensor context;
@@ -93,6 +94,7 @@ class Attention : public Module {
   /// places `first`, `first` + 1, …
   AttentionMemory prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
                                Size first = 0) const;
+  /// The same with the number of valid keys of each batch row, or of each query.
   AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores and windows
@@ -114,6 +116,7 @@ class Attention : public Module {
     return (*this)(query, prepare(keys, values, lengths));
   }
 
+  /// The score that compares queries and keys.
   const Score& score() const { return *score_; }
   /// The layer's position information, if it has any.
   Owned<PairPositions>& positions() { return positions_; }
@@ -159,6 +162,7 @@ class WeightRecorder {
   const std::vector<Tensor>& weights() const { return weights_; }
   /// One p_t (…, Tq) for each call of a layer with a window, off the tape.
   const std::vector<Tensor>& positions() const { return positions_; }
+  /// Forgets what it has kept so far.
   void clear();
 
  private:

@@ -8,6 +8,7 @@ namespace tapestry {
 
 /// Where the window [p_t − D, p_t + D] stands. Positions count from 0.
 struct Local {
+  /// How p_t is found.
   enum class Kind {
     /// p_t = t, the number of the query (local-m); inside the window nothing is weighed down.
     monotonic,
@@ -15,13 +16,14 @@ struct Local {
     /// are multiplied by exp(−(j − p_t)² / 2σ²), σ = D/2, and not normalised again.
     predictive
   };
-  Kind kind = Kind::monotonic;
+  Kind kind = Kind::monotonic;  // local_m() or local_p()
   /// D: how many keys to either side.
   Size reach = 1;
   /// W_p is (hidden, query_width); local-p only.
   Size query_width = 0, hidden = 0;
 };
 
+/// local_m(): a window at the query's own number; local_p(): at a place that is predicted from the query.
 /// Making the layer throws for reach < 0, and in local-p for reach 0.
 Local local_m(Size reach);
 Local local_p(Size reach, Size query_width, Size hidden);
@@ -35,6 +37,7 @@ struct Window {
   /// The factor (…, Tq, Tk) of each weight; none: 1.
   Tensor gaussian = {};
 
+  /// weights (…, Tq, Tk) times `gaussian`.
   Tensor fade(const Tensor& weights) const;
 };
 

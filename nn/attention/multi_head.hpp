@@ -19,10 +19,10 @@ struct MultiHeadOptions {
   Size key_width = 0, value_width = 0;
   /// d_k and d_v of one head; 0: width / heads, and d_k.
   Size head_width = 0, value_head_width = 0;
-  Bias bias = Bias::yes;
+  Bias bias = Bias::yes;  // of all four projections
   /// No query sees a later key. Only told to `attend.positions`: the mask is the caller's.
   bool causal = false;
-  ScoreMaker score = scaled_dot();
+  ScoreMaker score = scaled_dot();  // compares the queries and keys of a head
   /// Normaliser, dropout of weights, strictness, positions.
   AttentionOptions attend = {};
 };

@@ -33,7 +33,8 @@ Tensor sigmoid_weights(const Tensor& scores, const Mask& mask = {});
 Tensor sink_weights(const Tensor& scores, const Mask& mask = {});
 /// Softmax of c tanh(s / c): no score beyond ±c (Bello et al. 2017; Gemma 2, 2024).
 Normaliser soft_capped(double cap);
-/// sparsemax and entmax-1.5 (core/ops/sparse.hpp): exactly 0 for all but a few keys.
+/// sparsemax_weights, entmax15_weights: sparsemax and entmax-1.5 (core/ops/sparse.hpp), exactly 0 for all but
+/// a few keys.
 Tensor sparsemax_weights(const Tensor& scores, const Mask& mask = {});
 Tensor entmax15_weights(const Tensor& scores, const Mask& mask = {});
 /// α_j = s_j: no normalising at all, as in linear attention.

@@ -30,7 +30,8 @@ class FullyConnectedScore : public Score {
   Parameter weight;
 };
 
-/// `longest`: T_max, the keys of the longest source there will be.
+/// location(): a LocationScore; fully_connected(): a FullyConnectedScore. `longest`: T_max, the keys of the
+/// longest source there will be.
 ScoreMaker location(Size query_width, Size longest);
 ScoreMaker fully_connected(Size embedding_width, Size query_width, Size longest);
 

@@ -44,6 +44,7 @@ class Score : public Module {
 /// A callable (Q, K) → (…, Tq, Tk) as a score: nothing to prepare, nothing to learn.
 class FunctionScore : public Score {
  public:
+  /// query (…, Tq, d_q) and keys (…, Tk, d_k) → scores (…, Tq, Tk)
   using Function = std::function<Tensor(const Tensor& query, const Tensor& keys)>;
   FunctionScore(Place place, Function function) : Score(std::move(place)), function_(std::move(function)) {}
 

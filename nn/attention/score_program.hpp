@@ -14,9 +14,9 @@ namespace tapestry {
 
 /// One parameter of a program; every layer has its own.
 struct ProgramParameter {
-  std::string name;
-  Dims shape;
-  Initialiser first;
+  std::string name;   // under the layer's
+  Dims shape;         // of the parameter
+  Initialiser first;  // its first values
 };
 
 /// Makes the score for so many queries and keys from the parameters, in the order in which they were given. The
@@ -29,8 +29,8 @@ using MakeScoreMod = std::function<ScoreMod(const std::vector<Tensor>& parameter
 ///                     return score_mod([](auto s, auto at, auto decay) {…}, learned(p[0]));
 ///                   }}
 struct ScoreProgram {
-  std::vector<ProgramParameter> parameters = {};
-  MakeScoreMod make = {};
+  std::vector<ProgramParameter> parameters = {};  // each layer makes its own
+  MakeScoreMod make = {};                         // none: scores stay as they are
 };
 
 /// A layer's own parameters for a program.

@@ -75,6 +75,7 @@ class CosineScore : public Score {
 
 /// σ > 0: the width, or the first value of a learned one.
 ScoreMaker nadaraya_watson(double sigma = 1, Sigma kind = Sigma::fixed);
+/// dot(): a DotScore; scaled_dot(): a ScaledDotScore; general(): a GeneralScore.
 ScoreMaker dot();
 ScoreMaker scaled_dot();
 ScoreMaker general(Size query_width, Size key_width);

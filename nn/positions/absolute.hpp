@@ -9,6 +9,7 @@ namespace tapestry {
 /// the places first … first + count − 1, (count, width). Any width, also an odd one.
 Tensor sinusoids(Size first, Size count, Size width, DType dtype = DType::f32);
 
+/// sinusoids() added to the words; nothing is learned.
 class SinusoidalPositions : public InputPositions {
  public:
   explicit SinusoidalPositions(Place place) : InputPositions(std::move(place)) {}
@@ -28,6 +29,7 @@ class LearnedPositions : public InputPositions {
   Parameter weight;
 };
 
+/// SinusoidalPositions, as a scheme.
 PositionScheme sinusoidal();
 /// For sequences of up to `longest` words; first values are normal with this standard deviation.
 PositionScheme learned_positions(Size longest, double deviation = 1);

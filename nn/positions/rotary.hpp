@@ -19,6 +19,7 @@ class RotaryPositions : public PairPositions {
   double base_;
 };
 
+/// RotaryPositions, as a scheme.
 PositionScheme rotary(double base = 10000);
 
 }  // namespace tapestry

@@ -59,8 +59,8 @@ struct PairShape {
 ///       }};
 ///     }
 struct PositionScheme {
-  std::function<Owned<InputPositions>(Place, Size width)> input = {};
-  std::function<Owned<PairPositions>(Place, const PairShape&)> pairs = {};
+  std::function<Owned<InputPositions>(Place, Size width)> input = {};       // added to words
+  std::function<Owned<PairPositions>(Place, const PairShape&)> pairs = {};  // told to attention
 };
 
 /// Order is not told at all.

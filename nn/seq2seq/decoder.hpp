@@ -15,21 +15,21 @@ namespace tapestry {
 enum class ReadoutKind { tanh, maxout };
 
 struct DecoderOptions {
-  Size vocabulary = 0;
-  Size embedding = 256;
-  Size hidden = 256;
+  Size vocabulary = 0;   // words that it may write
+  Size embedding = 256;  // width of a word's vector
+  Size hidden = 256;     // units of the cell
   /// Hidden units of the additive score; ignored if `score` is given.
   Size attention = 256;
   /// Width of the layer before the vocabulary.
   Size readout = 256;
   /// Of embeddings and of the readout, in training.
   double dropout = 0;
-  std::optional<std::int64_t> padding = 0;
+  std::optional<std::int64_t> padding = 0;  // as in Embedding
   /// Another score than the decoder's own: `.score = scaled_dot()`.
   std::optional<ScoreMaker> score = {};
   /// Normaliser, dropout of weights, window of local attention.
   AttentionOptions attend = {};
-  CellKind cell = CellKind::gru;
+  CellKind cell = CellKind::gru;  // of what it steps with
   /// One matrix for the words that go in and those that come out (Press & Wolf 2017);
   /// wants readout == embedding.
   bool tied = false;
@@ -51,7 +51,7 @@ struct DecoderState {
   RecurrentState recurrent;
   /// What is fed back in (B, readout): Luong's attention vector; or no tensor.
   Tensor fed;
-  ScoreState attention;
+  ScoreState attention;  // what its score carries
 };
 
 /// Writes one word after another, having read a source. The words that go in are embedded; how a step uses
@@ -60,6 +60,7 @@ class Decoder : public Module {
  public:
   /// The source made ready, once for the whole sequence: keys projected, padding masked.
   virtual AttentionMemory prepare(const Encoded& source) const = 0;
+  /// The state before the first word.
   virtual DecoderState start(const Encoded& source) const = 0;
   /// One word for each row, (B) → logits (B, V) and where the rows looked, (B, T_source), if they look. Moves
   /// the state on.

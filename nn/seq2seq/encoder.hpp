@@ -12,15 +12,15 @@
 namespace tapestry {
 
 struct EncoderOptions {
-  Size vocabulary = 0;
-  Size embedding = 256;
+  Size vocabulary = 0;   // words that it may read
+  Size embedding = 256;  // width of a word's vector
   /// Hidden units of each direction.
   Size hidden = 256;
-  CellKind cell = CellKind::gru;
-  RecurrentOptions recurrent = {.both_directions = true};
+  CellKind cell = CellKind::gru;                           // of the recurrent layer
+  RecurrentOptions recurrent = {.both_directions = true};  // its layers and directions
   /// Of embeddings, in training.
   double dropout = 0;
-  std::optional<std::int64_t> padding = 0;
+  std::optional<std::int64_t> padding = 0;  // as in Embedding
 };
 
 /// What an encoder has read.
@@ -29,7 +29,7 @@ struct Encoded {
   Tensor states;
   /// As in RecurrentOutput; the last one is the last layer's last direction.
   PoolVector<RecurrentState> final;
-  ValidLengths lengths;
+  ValidLengths lengths;  // of the rows, as given
 
   /// The whole source in one vector, [→h_T; ←h_1] of the last layer: (B, width of states).
   Tensor code() const;
@@ -46,6 +46,7 @@ struct EncodedWidths {
 /// Embedding, then a recurrent layer in both directions: h_j = [→h_j; ←h_j].
 class Encoder : public Module {
  public:
+  /// As Seq2Seq asks for them.
   using Options = EncoderOptions;
   Encoder(Place place, const EncoderOptions& options);
   explicit Encoder(const EncoderOptions& options) : Encoder(Place{}, options) {}
@@ -55,6 +56,7 @@ class Encoder : public Module {
   Encoded operator()(const Indices& source, const ValidLengths& lengths = {}) const {
     return encode(source, lengths);
   }
+  /// What a decoder behind it has to know.
   EncodedWidths widths() const { return {rnn.directions() * rnn.hidden(), rnn.hidden()}; }
 
   Embedding embedding;

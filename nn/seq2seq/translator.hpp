@@ -12,9 +12,10 @@ namespace tapestry {
 
 template <class E>
 struct Seq2SeqOptions {
-  typename E::Options encoder;
-  DecoderOptions decoder;
+  typename E::Options encoder;  // of the part that reads
+  DecoderOptions decoder;       // of the part that writes
 };
+/// Those of a recurrent encoder.
 using TranslatorOptions = Seq2SeqOptions<Encoder>;
 
 /// Anything that reads one sequence and writes another.
@@ -53,6 +54,7 @@ class Seq2Seq : public SequenceModel {
     return detail::begin_search(*this, decoder, encoder.encode(source, lengths));
   }
 
+  /// The encoder, which reads, and the decoder, which writes.
   E encoder;
   D decoder;
 };

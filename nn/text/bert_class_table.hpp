@@ -6,12 +6,14 @@
 
 namespace tapestry {
 
+/// Code points of one class.
 struct BertRange {
-  char32_t first, last;
-  BertClass kind;
+  char32_t first, last;  // both are of it
+  BertClass kind;        // never `kept`
 };
 
 // clang-format off
+/// In the order of the code points.
 inline constexpr BertRange kBertRanges[] = {
   {0x0, 0x8, BertClass::dropped}, {0x9, 0xA, BertClass::space}, {0xB, 0xC, BertClass::dropped},
   {0xD, 0xD, BertClass::space}, {0xE, 0x1F, BertClass::dropped}, {0x20, 0x20, BertClass::space},

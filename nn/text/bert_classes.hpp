@@ -3,6 +3,7 @@
 
 namespace tapestry {
 
+/// What BERT's clean-up and its split into words take a code point for.
 enum class BertClass {
   kept,
   dropped,      ///< controls, formats, private use, U+0000 and U+FFFD

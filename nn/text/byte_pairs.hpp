@@ -23,7 +23,7 @@ struct BytePairOptions {
   Size merges = 8000;
   /// Pairs that occur less often are left alone.
   Size at_least = 2;
-  MarkedPiece marked = MarkedPiece::last;
+  MarkedPiece marked = MarkedPiece::last;  // which piece of a word has the marker
   /// A few characters that occur in no word; not empty, without white space.
   std::string marker = "</w>";
 };
@@ -47,9 +47,10 @@ class BytePairs {
   Size size() const { return static_cast<Size>(merges_.size()); }
   /// The two pieces of a merge, counted from 0 in the order of learning.
   struct Merge {
-    std::string left, right;
+    std::string left, right;  // as pieces, marker included
     bool operator==(const Merge&) const = default;
   };
+  /// All merges(), in the order of learning; marked() and marker() as in the options.
   const std::vector<Merge>& merges() const { return merges_; }
   MarkedPiece marked() const { return marked_; }
   const std::string& marker() const { return marker_; }
@@ -59,6 +60,7 @@ class BytePairs {
   std::string text() const;
   /// Throws Error, with `origin` and the line, for whatever text() cannot have written.
   static BytePairs from_text(std::string_view text, std::string_view origin);
+  /// save() writes text() to a file, at once or not at all; load() reads it. Both throw Error with the path.
   void save(const std::filesystem::path& path) const;
   static BytePairs load(const std::filesystem::path& path);
 

@@ -23,6 +23,7 @@ class Characters {
   Size size() const { return static_cast<Size>(points_.size()); }
   /// All characters, in the order of their ids, as UTF-8: what to save.
   std::string alphabet() const;
+  /// Whether the alphabet has this character.
   bool contains(char32_t point) const { return ids_.count(point) != 0; }
 
   /// An id for each character. Throws Error for one that the alphabet lacks, with its place, and if the text

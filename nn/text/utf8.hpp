@@ -12,6 +12,7 @@ std::u32string code_points_of(std::string_view text, std::string_view what = "th
 
 /// Appends one code point to `out` as UTF-8.
 void append_utf8(std::string& out, char32_t point);
+/// All of them as UTF-8.
 std::string utf8_of(std::u32string_view points);
 
 }  // namespace tapestry

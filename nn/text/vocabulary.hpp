@@ -15,7 +15,8 @@
 
 namespace tapestry {
 
-/// The first ids of every vocabulary: padding, a word that is not known, the start and the end of a sentence.
+/// The first ids of every vocabulary: padding (kPad), a word that is not known (kUnk), the start (kStart) and
+/// the end (kEnd) of a sentence.
 inline constexpr std::int64_t kPad = 0;
 inline constexpr std::int64_t kUnk = 1;
 inline constexpr std::int64_t kStart = 2;
@@ -35,14 +36,16 @@ class Vocabulary {
   static Vocabulary of(const Words& words);
 
   Size size() const { return static_cast<Size>(words_.size()); }
+  /// Whether the word has an id of its own; specials count as unknown.
   bool contains(std::string_view word) const { return id(word) != kUnk; }
   /// The word's id, or kUnk.
   std::int64_t id(std::string_view word) const;
   /// The word, specials too ("<unk>"). Throws Error that names the id and the size.
   const std::string& word(std::int64_t id) const;
 
+  /// The words' ids; kUnk for those that it lacks.
   Ids encode(const Words& words) const;
-  /// encode with <end> after it, or between <start> and <end>.
+  /// encode_source(): encode with <end> after it; encode_target(): between <start> and <end>.
   Ids encode_source(const Words& words) const;
   Ids encode_target(const Words& words) const;
   /// The words up to the first <end>, without <start> and <pad>.
@@ -52,6 +55,7 @@ class Vocabulary {
   std::string text() const;
   /// Throws Error, with `origin` and the line, for whatever text() cannot have written.
   static Vocabulary from_text(std::string_view text, std::string_view origin);
+  /// save() writes text() to a file, at once or not at all; load() reads it. Both throw Error with the path.
   void save(const std::filesystem::path& path) const;
   static Vocabulary load(const std::filesystem::path& path);
 

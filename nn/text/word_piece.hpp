@@ -18,7 +18,7 @@
 namespace tapestry {
 
 struct WordPieceOptions {
-  BertTextOptions text = {};
+  BertTextOptions text = {};  // the clean-up
   /// Ids of one text at most, [CLS] and [SEP] included; what is longer loses its end. At least 2.
   Size max_length = 512;
   /// A word of more characters, after the clean-up, is [UNK].
@@ -51,10 +51,11 @@ class WordPiece {
   /// Nothing for a piece that the vocabulary lacks.
   std::optional<std::int64_t> id(std::string_view piece) const;
 
-  std::int64_t pad() const { return pad_; }
-  std::int64_t unknown() const { return unknown_; }
-  std::int64_t begin() const { return begin_; }  ///< [CLS]
-  std::int64_t end() const { return end_; }      ///< [SEP]
+  std::int64_t pad() const { return pad_; }          ///< [PAD]
+  std::int64_t unknown() const { return unknown_; }  ///< [UNK]
+  std::int64_t begin() const { return begin_; }      ///< [CLS]
+  std::int64_t end() const { return end_; }          ///< [SEP]
+  /// As given.
   const WordPieceOptions& options() const { return options_; }
 
  private:

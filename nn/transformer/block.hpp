@@ -15,27 +15,28 @@ namespace tapestry {
 ///     post    norm(x + part(x))     Vaswani et al. 2017
 ///     none    x + part(x)
 enum class NormPlace { pre, post, none };
+/// LayerNorm or RMSNorm.
 enum class NormKind { layer_norm, rms_norm };
 
 struct BlockOptions {
-  Size width = 128;
-  Size heads = 4;
+  Size width = 128;  // d_model
+  Size heads = 4;    // of queries
   /// As in MultiHeadOptions: 0 is as many as heads.
   Size key_heads = 0;
   /// Units of the feed-forward; 0: four times the width.
   Size hidden = 0;
-  NormPlace norm_place = NormPlace::pre;
-  NormKind norm = NormKind::layer_norm;
-  double epsilon = 1e-5;
-  Activation activation = Activation::gelu;
-  Bias bias = Bias::yes;
+  NormPlace norm_place = NormPlace::pre;     // beside the residual
+  NormKind norm = NormKind::layer_norm;      // which one
+  double epsilon = 1e-5;                     // ε of the norms
+  Activation activation = Activation::gelu;  // of the feed-forward
+  Bias bias = Bias::yes;                     // of all its linear layers
   /// In training: of what each part adds, of attention's weights, of the feed-forward's units.
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
   /// How queries and keys are compared and scores become weights, in all of its attention.
   ScoreMaker score = scaled_dot();
   /// What is done to each score of its self-attention; every block has parameters of its own.
   ScoreProgram score_mod = {};
-  Normaliser normalise = softmax_weights;
+  Normaliser normalise = softmax_weights;  // makes weights of scores
   /// Parts that can be left out, to see what they do.
   bool feed_forward = true, residual = true;
 };
@@ -62,6 +63,8 @@ struct BlockKind {
   PositionScheme positions = {};
 };
 
+/// Self-attention, attention to another sequence where there is one, feed-forward: each with its norm and
+/// residual.
 class TransformerBlock : public Module {
  public:
   TransformerBlock(Place place, const BlockOptions& options, const BlockKind& kind);

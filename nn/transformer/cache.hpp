@@ -25,7 +25,7 @@ class KeyValueCache {
   /// Writes keys (B, heads…, T, d_k) and values (B, heads…, T, d_v) behind the others. Another batch or
   /// width than before throws.
   void append(const Tensor& keys, const Tensor& values);
-  /// All so far: (B, heads…, length, d), views of this cache's memory.
+  /// All keys() and values() so far: (B, heads…, length, d), views of this cache's memory.
   Tensor keys() const;
   Tensor values() const;
   /// From now on row i is what row rows[i] was: hypotheses of a search fork, finished ones leave.

@@ -10,6 +10,7 @@ namespace tapestry {
 /// 2019).
 class TransformerEncoder : public Module {
  public:
+  /// As Seq2Seq asks for them.
   using Options = TransformerOptions;
   TransformerEncoder(Place place, const TransformerOptions& options);
   explicit TransformerEncoder(const TransformerOptions& options) : TransformerEncoder(Place{}, options) {}
@@ -19,6 +20,7 @@ class TransformerEncoder : public Module {
   /// As a recurrent encoder gives it, for the decoders of nn/seq2seq. The final state is the mean of the
   /// states.
   Encoded encode(const Indices& ids, const ValidLengths& lengths = {}) const;
+  /// What a decoder behind it has to know.
   EncodedWidths widths() const { return {input.words.weight.size(1), input.words.weight.size(1)}; }
 
   TransformerInput input;

@@ -11,10 +11,10 @@
 namespace tapestry {
 
 struct TransformerOptions {
-  Size vocabulary = 0;
-  Size layers = 2;
-  BlockOptions block = {};
-  PositionScheme positions = sinusoidal();
+  Size vocabulary = 0;                      // words that there are
+  Size layers = 2;                          // blocks
+  BlockOptions block = {};                  // of each of them
+  PositionScheme positions = sinusoidal();  // added to words, or told to attention
   /// A word enters as √width times its vector, whose first values have the deviation 1/√width: small enough
   /// for an output that is tied to it, and as large as a sinusoid (Vaswani et al. 2017, section 3.4).
   bool scale_words = true;

@@ -12,8 +12,9 @@ namespace tapestry {
 /// What a stack of causal blocks remembers of the words so far. A copy has memory of its own, as
 /// KeyValueCache's.
 struct StackCache {
-  std::vector<KeyValueCache> layers;
+  std::vector<KeyValueCache> layers;  // one for each block
 
+  /// length(): words so far; keep_rows(): as KeyValueCache has it, for every layer.
   Size length() const { return layers.empty() ? 0 : layers.front().length(); }
   void keep_rows(const std::vector<Size>& rows);
 };

@@ -7,7 +7,7 @@
 namespace tapestry {
 
 struct TransformerTranslatorOptions {
-  TransformerOptions encoder, decoder;
+  TransformerOptions encoder, decoder;  // of the two stacks
   /// One matrix for the words of both languages; wants one vocabulary.
   bool shared_words = false;
 };

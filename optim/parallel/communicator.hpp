@@ -28,7 +28,7 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   virtual ~Communicator() = default;
 
-  /// From 0 to size() − 1.
+  /// Its own number, rank(), from 0 to size() − 1.
   int rank() const { return rank_; }
   int size() const { return size_; }
 
@@ -48,7 +48,7 @@ class Communicator {
   /// is as before, where there is none. For comparison with ring_all_reduce().
   virtual bool native_all_reduce(std::span<float> x);
 
-  /// What this rank has handed over so far.
+  /// What this rank has handed over so far: bytes_sent(), in messages_sent().
   std::uint64_t bytes_sent() const { return bytes_; }
   std::uint64_t messages_sent() const { return messages_; }
 

@@ -25,7 +25,7 @@ namespace tapestry {
 
 /// One of `of` pieces of a global batch.
 struct Part {
-  int index = 0, of = 1;
+  int index = 0, of = 1;  // index from 0 to of − 1
   /// Its rows among so many: [begin, end). Parts differ by a row at most.
   Size begin(Size rows) const { return rows * index / of; }
   Size end(Size rows) const { return rows * (index + 1) / of; }
@@ -34,17 +34,18 @@ struct Part {
 /// A part's mean loss, and over how many things that is a mean: answers that count, not rows, where rows differ. An
 /// empty tensor, or a count of 0: there is nothing in this part.
 struct PartLoss {
-  Tensor mean;
-  double count = 0;
+  Tensor mean;       // of one element
+  double count = 0;  // of what it is the mean
 };
 
 struct DataParallelOptions {
   /// Into how many parts a global batch is cut; 0: one for each rank. With a fixed number the run is the same for
   /// any number of ranks, dropout too, but for the rounding of sums; each rank works through its parts in turn.
   int parts = 0;
-  GradientSumOptions sum = {};
+  GradientSumOptions sum = {};  // how gradients are sent
 };
 
+/// Cuts a global batch into parts, and adds what the ranks make of theirs.
 class DataParallel {
  public:
   /// `weights` as GradientSum has them. Throws if there are fewer parts than ranks.
@@ -61,6 +62,7 @@ class DataParallel {
   /// The parts of this rank: [first_part, end_part).
   int first_part() const { return parts_ * ranks_.rank() / ranks_.size(); }
   int end_part() const { return parts_ * (ranks_.rank() + 1) / ranks_.size(); }
+  /// What adds the gradients, with its times.
   const GradientSum& sum() const { return sum_; }
 
  private:

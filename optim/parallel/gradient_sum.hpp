@@ -39,8 +39,9 @@ class GradientSum {
   /// then gone.
   double finish(double own_share);
 
+  /// How many buckets the weights fill.
   Size buckets() const;
-  /// Seconds, in the last step: the ranks' talk, and how much of it the caller had to wait for.
+  /// Seconds, in the last step: the ranks talked(), and the caller waited() for it.
   double talked() const;
   double waited() const;
 

@@ -10,8 +10,9 @@
 
 namespace tapestry {
 
+/// How many threads play ranks, and over what wire.
 struct ThreadRanks {
-  int ranks = 2;
+  int ranks = 2;  // 1 to 64
   /// Seconds that a rank waits for another.
   double patience = 60;
   /// The wire: each message takes `latency` seconds and `per_byte` for each of its bytes. 0: as fast as it goes.

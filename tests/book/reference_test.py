@@ -69,6 +69,9 @@ def found_in(text):
 
 @unittest.skipUnless(doxygen.there(), "there is no Doxygen")
 class Comments(unittest.TestCase):
+    def test_every_public_declaration_has_its_comment(self):
+        self.assertEqual(whole().missing(), [])
+
     def test_what_lacks_one(self):
         lines = HEADER.split("\n")
         lacking = [(place.split(": ")[1], lines[int(place.split(":")[1]) - 1].strip()) for place in found_in(HEADER).missing()]

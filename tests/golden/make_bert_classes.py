@@ -14,12 +14,14 @@ HEAD = """\
 
 namespace tapestry {
 
+/// Code points of one class.
 struct BertRange {
-  char32_t first, last;
-  BertClass kind;
+  char32_t first, last;  // both are of it
+  BertClass kind;        // never `kept`
 };
 
 // clang-format off
+/// In the order of the code points.
 inline constexpr BertRange kBertRanges[] = {
 """
 TAIL = """\

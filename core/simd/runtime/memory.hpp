@@ -33,22 +33,26 @@ struct PoolStats {
   Size in_use;         ///< bytes of blocks handed out, rounding included
   Size system_allocs;  ///< how often the system was asked for memory
 };
+/// The pool's numbers at present.
 PoolStats pool_stats();
 
 /// The pool as an allocator for std::vector.
 template <class T>
 struct PoolAllocator {
+  /// As std::allocator_traits asks for it.
   using value_type = T;
 
   PoolAllocator() = default;
   template <class U>
   PoolAllocator(const PoolAllocator<U>&) noexcept {}
 
+  /// Memory for so many, aligned to kBlockAlignment. Throws std::bad_alloc.
   [[nodiscard]] T* allocate(std::size_t count) {
     static_assert(alignof(T) <= kBlockAlignment);
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(pool_allocate(count * sizeof(T)));
   }
+  /// Takes back what allocate(count) gave.
   void deallocate(T* block, std::size_t count) noexcept { pool_release(block, count * sizeof(T)); }
 
   template <class U>

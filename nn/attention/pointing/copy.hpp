@@ -26,10 +26,11 @@ Tensor copy_mixture(const CopyScores& scores, const Indices& source);
 /// The likeliest word of each step (B, T), by its id in the open vocabulary.
 Indices likeliest_word(const Tensor& mixture, const Indices& source);
 
+/// Options of copy_loss().
 struct CopyLoss {
   /// Targets with this id have loss 0 and no gradient, and the mean does not count them.
   std::int64_t ignore = -1;
-  Reduce reduce = Reduce::mean;
+  Reduce reduce = Reduce::mean;  // of the targets' losses
 };
 /// −ln P(target), targets (B, T) of the open vocabulary, without the other words' P. It is finite: where a word can
 /// only be copied, what points at it counts as 1e-30 at least. A target that is neither known nor in its row of the

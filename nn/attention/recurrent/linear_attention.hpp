@@ -20,13 +20,13 @@ enum class Gate { no, yes };
 struct LinearAttentionOptions {
   /// d_model: of words and of the result.
   Size width = 0;
-  Size heads = 1;
+  Size heads = 1;  // each with a memory of its own
   /// d and e of one head; 0: width / heads, and d.
   Size head_width = 0, value_head_width = 0;
-  WriteRule rule = WriteRule::sum;
-  KeyFeatures features = KeyFeatures::positive;
-  Gate gate = Gate::no;
-  Bias bias = Bias::yes;
+  WriteRule rule = WriteRule::sum;               // what a word writes
+  KeyFeatures features = KeyFeatures::positive;  // what is made of queries and keys
+  Gate gate = Gate::no;                          // whether it forgets
+  Bias bias = Bias::yes;                         // of its projections
   /// Words of a chunk; see linear_attend().
   Size chunk = 32;
 };

@@ -16,12 +16,13 @@ struct LSTMNState {
   Tensor blend;  ///< (B, H): h̃ of the last step
 };
 
+/// What an LSTMN gives.
 struct LSTMNOutput {
   /// (B, T, H)
   Tensor states;
   /// Of each step over all steps before it, (B, 1, t); of the very first (B, 1, 0).
   std::vector<Tensor> weights;
-  LSTMNState last;
+  LSTMNState last;  // to go on from
 };
 
 /// At step t, with states 1 … t − 1 behind it:

@@ -21,13 +21,14 @@ struct NeuralTuringMachineOptions {
   Size hidden = 32;
   /// N and W of the memory.
   Size slots = 32, width = 16;
-  Size readers = 1, writers = 1;
+  Size readers = 1, writers = 1;  // heads that read, and heads that write
   /// r: shifts go from −r to r.
   Size reach = 1;
-  HeadMoves moves = HeadMoves::by_both;
-  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::step_on;
+  HeadMoves moves = HeadMoves::by_both;                                           // of all heads
+  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::step_on;  // of either kind
 };
 
+/// All that a machine has been so far.
 struct NeuralTuringMachineState {
   Tensor memory;  ///< (B, N, W)
   Tensor heads;   ///< (B, readers + writers, N): where they stand, readers first
@@ -35,10 +36,11 @@ struct NeuralTuringMachineState {
   Tensor hidden;  ///< (B, hidden)
 };
 
+/// What a machine gives.
 struct NeuralTuringMachineOutput {
-  Tensor states;  ///< (B, T, output_width()): the controller's state and what was read
-  Tensor heads;   ///< (B, T, readers + writers, N)
-  NeuralTuringMachineState last;
+  Tensor states;                  ///< (B, T, output_width()): the controller's state and what was read
+  Tensor heads;                   ///< (B, T, readers + writers, N)
+  NeuralTuringMachineState last;  // to go on from
 };
 
 /// At each step the controller sees [x_t; what was read], and says for each head a key k, strength softplus,
@@ -58,6 +60,7 @@ class NeuralTuringMachine : public Module {
   /// heads on slot 0, zeros for the rest.
   NeuralTuringMachineOutput operator()(const Tensor& x, const NeuralTuringMachineState& state = {}) const;
 
+  /// Its options(), as given, and the output_width() of its states: hidden + readers · width.
   const NeuralTuringMachineOptions& options() const { return options_; }
   Size output_width() const { return options_.hidden + options_.readers * options_.width; }
 

@@ -17,6 +17,7 @@ bool built_with_mpi();
 /// Whether mpirun has started this process, and as which rank; −1: it has not. Needs no MPI.
 int rank_under_mpi();
 
+/// How ranks that mpirun started wait for each other.
 struct MpiRanks {
   /// Seconds that a rank waits for another.
   double patience = 60;
