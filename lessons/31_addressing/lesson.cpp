@@ -80,7 +80,7 @@ void pencil(kit::Report& report) {
 Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, in); one head of each kind
   const Size slots = net.options().slots, width = net.options().width;
   Tensor memory = expand(net.blank, {slots, width}), read = zeros({1, width}, x.dtype()), h;
-  Tensor heads = pad(ones({2, 1}, x.dtype()), 1, 0, slots - 1);  // both on slot 0
+  Tensor heads = pad(ones({2, 1}, x.dtype()), 1, 0, slots - 1);  // row 0 reads, 1 writes; both on slot 0
   std::vector<Tensor> out;
   for (Size t = 0; t < x.size(0); ++t) {
     h = net.controller(concat({slice(x, 0, t, t + 1), read}, 1), h).hidden;
@@ -104,8 +104,7 @@ Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, 
 
 // ---- 3. Copy, longer than trained -------------------------------------------------------------------------
 // One to ten letters, "end", then as often "say"; at first strings are short. Nobody tells the heads what to do.
-// But they start with a *habit*, by biases: the writer steps on, the reader stays, both sharply. (--start undecided
-// shows what your seed does without it.)
+// But biases give them a *habit*: the writer steps on, the reader stays, both sharply (--start undecided: none).
 
 Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
   const kit::Question twice = report.ask(

@@ -35,11 +35,12 @@ constexpr DType f64 = DType::f64;
 //
 // Take a pencil. Two words meet three, and the table is e = ((ln 3, 0, 0), (0, 0, ln 2)):
 //
-//              e^e              by rows                     by columns
+//            exp(e)             by rows                     by columns
 //     a_1    3   1   1        0.6    0.2    0.2           0.75    0.5    0.333
 //     a_2    1   1   2        0.25   0.25   0.5           0.25    0.5    0.667
 //
-// b_2 has no counterpart: its column is undecided, and rows give it little. The table need not be symmetric.
+// b_2 has no counterpart: its scores are equal, so its column is undecided, and rows give it little. The
+// table need not be symmetric.
 
 struct Aligned {
   Tensor beta, alpha;  // (B, n, d), (B, m, d)
@@ -120,7 +121,7 @@ void compare(std::uint64_t seed, kit::Report& report) {
 // Sentences have the form of "red dog pushes car"; adjectives may be missing. Words come in groups: dog, cat,
 // horse and cow are animals, and so for nouns, verbs and adjectives. To say less (a general word, no
 // adjective) is entailed. To say more is neutral. A dog is no cat and no car: contradicted. One in five
-// pairs of adjective and noun never stand together in training, and each tested pair of sentences has one.
+// pairs of adjective and noun never stand together in training; each pair in the column held out has one.
 // Beside the whole model stand three that lack a part: one that does not know the places of words; one whose
 // weights are all equal; and one that adds up words and leaves all else to H, here with 256 units a layer.
 
@@ -134,6 +135,9 @@ std::vector<Right> follow(Size hidden, const kit::Options& options, kit::Report&
                 "thousands of sums. Pairs of words, which G sees, are few.");
   return all;
 }
+
+// In both pictures "red" has no counterpart, and yet it points sharply, to the first noun: only equal scores
+// spread, and learned ones need not be equal.
 
 // ---- 4. Who pushes whom -----------------------------------------------------------------------------------
 // "Dog pushes cat", "cat pushes dog": the same words, another story. Nothing in F, G, sums and softmax knows

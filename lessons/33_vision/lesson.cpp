@@ -92,7 +92,7 @@ void channels(kit::Report& report) {
 
 // ---- 3. Which place, for this word ------------------------------------------------------------------------
 // That is lesson 11: the decoder's state s asks, places are keys and values (Xu and others 2015). The first
-// state is the same for all pictures, so all that the decoder knows of one it has looked at.
+// state is the same for all pictures, so the decoder knows nothing of one but what it has looked at.
 //
 //     h = gated(relu(W patch + b)), and where it stood added          α = softmax of v · tanh(W_q s + W_k h_j)
 
