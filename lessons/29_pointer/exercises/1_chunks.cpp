@@ -30,7 +30,7 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 // hint: Add up over k: slice(alpha, 1, k, k + 1) times softmax(slice(u, 1, first, ____), 1), where first =
 //   max(0, ____).
 // hint: pad(x, 1, before, after) puts zeros before and after: first, and keys − k − 1.
-//
+
 // wrong: The chunk ends with the key that it stopped at. Yours begins there: the reader would have to wait for keys that
 //   have not come yet.
 // - const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
@@ -79,11 +79,11 @@ void compare(Judge& judge, const Tensor& alpha, const Tensor& u, Size w) {
 
 void judge(Judge& judge) {
   judge.claim("looks at the two keys that end with a sure stop", [&] {
-    judge.example("it stops at key 2 of 0 … 4, w = 2, u = (0.5, 1, −1, 0, 2)");
+    judge.example("a sure stop at key 2 of 0 … 4, w = 2, u = (0.5, 1, −1, 0, 2)");
     compare(judge, tensor({{0, 0, 1, 0, 0}}, DType::f64), tensor({{0.5, 1, -1, 0, 2}}, DType::f64), 2);
   });
   judge.claim("adds up over stops", [&] {
-    judge.example("stops at keys 1 and 3 with the chances 0.25 and 0.5, w = 3");
+    judge.example("stops at keys 1 and 3, their chances 0.25 and 0.5, w = 3");
     compare(judge, tensor({{0, 0.25, 0, 0.5, 0}}, DType::f64), tensor({{0.5, 1, -1, 0, 2}}, DType::f64), 3);
   });
   judge.claim("does so for any sizes", [&] {
@@ -92,7 +92,7 @@ void judge(Judge& judge) {
     });
   });
   judge.claim("lets gradients through", [&] {
-    judge.example("two rows, four keys, w = 2");
+    judge.example("two rows, four keys, w = 2; input 1 is α, input 2 is u");
     judge.gradients([](const Tensor& alpha, const Tensor& u) { return chunkwise(alpha, u, 2); },
                     {judge.uniform({2, 4}, 0.05, 0.3), judge.normal({2, 4})});
   });

@@ -34,13 +34,19 @@ Pulls pulls(const Tensor& gate, const Tensor& logits, const Tensor& scores, cons
 // hint: For the gate: −(a − c) p (1 − p) / P. For the logits: ∂a/∂logits_v = softmax_v (right_v − ____).
 // hint: With r = p a / P, the share of P that was written, the gradients are p − r, then r · softmax(logits) −
 //   p · right · softmax(logits) / P, and the same for the scores with 1 − r, 1 − p and here.
-//
+
 // wrong: The sign: where all of P was written, the gate must rise, so its gradient is negative.
 // - return {p - wrote / all,                                              // the share that it wrote is what p should be
 // + return {wrote / all - p,
 // wrong: The gate goes through a sigmoid: ∂p by the gate is p (1 − p).
 // - return {p - wrote / all,                                              // the share that it wrote is what p should be
 // + return {(copied / (1.0 - p) - wrote / p) / all,
+// wrong: That is the gradient of −P. The loss is −ln P, so all three are divided by P.
+// - return {p - wrote / all,  // the share that it wrote is what p should be
+// - wrote / all * vocabulary - p * right * vocabulary / all,     // cross-entropy's, by that share
+// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// + return {p * all - wrote, wrote * vocabulary - p * right * vocabulary,
+// +         copied * weights - (1.0 - p) * here * weights};
 // wrong: You took the gate for one that should have written. How much of P was written is known only from both parts.
 // - return {p - wrote / all,                                              // the share that it wrote is what p should be
 // + return {p - 1.0,
