@@ -55,7 +55,7 @@ double noisy_weight() {
 // hint: Variance: the mean of the squares, minus the square of the mean. Which estimates do the draws give
 //   with b = 1?
 // hint: The mean of n draws has the variance ____ / n, and the standard error is its root. It shall be 0.5.
-//
+
 // wrong: The sign: a larger first score lowers the expected loss, since the first cell's loss is the smaller
 //   one.
 // - return -0.5;

@@ -48,7 +48,7 @@ double mass_among_many() {
 //   ____ below their score.
 // hint: Softmax's odds are (mass of the others) / (mass of the two). How many others were there, and how many
 //   are there now?
-//
+
 // wrong: You stopped after two keys. The level of {2, 1.4} is 1.2, and the second 1.4 stands above it.
 // - return 2 - 3.8 / 3;
 // + return 0.8;

@@ -49,7 +49,7 @@ double scores_at_most() {
 // hint: For the second stop: where can the reader stand before it, and with what chances? α₁ = (0.5, ____).
 // hint: Each symbol begins with the key where the one before stopped, and never goes back: how many keys are scored once
 //   more than the others?
-//
+
 // wrong: You counted one of the two places. Both are "Bo".
 // - return 0.25 * 0.4 + 0.75 * (0.1 + 0.2);
 // + return 0.25 * 0.4 + 0.75 * 0.1;

@@ -41,13 +41,18 @@ struct Copier : Module {
 // hint: Write down what the score sees at the second "the" of a text, and at the first. What differs?
 // hint: Coverage::yes tells the score what has been looked at. Then make kWidth and kHidden smaller, one after the other.
 // hint: A word has kWidth weights, and a hidden unit kWidth + (2 kWidth + 1) + 2. Which of the two sizes costs more?
-//
+
 // start: At a word that comes again, query and keys are what they were the first time, so the reader goes where it went.
 //   What could the score be told?
-//
+
 // wrong: Without coverage in the score the reader goes in circles, whatever the loss asks for.
 // - constexpr Coverage kCoverage = Coverage::yes;
 // + constexpr Coverage kCoverage = Coverage::no;
+// wrong: The loss asks the reader not to look twice at a place, louder now, but the score still cannot know where it was.
+// - constexpr Coverage kCoverage = Coverage::yes;
+// - constexpr double kCoverageLoss = 0, kLearningRate = 0.02;
+// + constexpr Coverage kCoverage = Coverage::no;
+// + constexpr double kCoverageLoss = 10, kLearningRate = 0.02;
 // wrong: These sizes are more than twenty words need.
 // - constexpr Size kWidth = 8, kHidden = 12;
 // + constexpr Size kWidth = 32, kHidden = 48;

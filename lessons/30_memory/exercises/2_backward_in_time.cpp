@@ -34,7 +34,7 @@ KeyValue backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
 // hint: In both sums q_t and G_t stand together, for all t ≥ j. Which outer product sums them, whatever j is?
 // hint: R = Σ_{t ≥ j} q_t G_tᵀ is (d, e). ∂L/∂v_j = Rᵀ k_j; ∂L/∂k_j = R times ____.
 // hint: r = r + matmul(transpose(row(q, t)), row(g, t)) comes first, since t = j counts. A row times r is Rᵀ times it.
-//
+
 // wrong: A word reads itself, too: t = j is in the sum. You read R before word j's own q and G were written.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // - of_k[j] = matmul(row(v, t), transpose(r));

@@ -55,7 +55,7 @@ double words_of_equal_room() {
 // hint: The key (0.6, 0.8) reads 0.6 · 10 = 6 where 0 is wanted, so it writes −6 times itself. What is the first
 //   number of (10, 0) − 6 (0.6, 0.8)?
 // hint: Each of 64 other pairs adds (k_i · k_j)², on average 1/__. A word has a key and a value: ___ numbers.
-//
+
 // wrong: The sum adds to what stands there: nothing replaces the 5.
 // - return 6;
 // + return 1;
