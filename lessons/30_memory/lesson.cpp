@@ -134,7 +134,7 @@ void time_and_memory(const kit::Options& options, kit::Report& report) {
 // So it must forget. Nothing is trained here: P pairs, keys drawn at random, of length 1, values one of 64 codes.
 // All are written, then each key reads, and the nearest code counts. Key i reads its value and Σ_{j ≠ i}
 // (k_i · k_j) v_j, noise: random keys have (k_i · k_j)² = 1/d on average, so its square is (P − 1) / d. With
-// 32 pairs and d = 32 that is 0.97, as large as the value itself.
+// 32 pairs and d = 32 that is 0.97, as large as the value, but in 64 directions: the nearest code is mostly right.
 
 void capacity(const kit::Options& options, kit::Report& report) {
   const kit::Question repairs = report.ask(
@@ -145,7 +145,7 @@ void capacity(const kit::Options& options, kit::Report& report) {
   report.answer(repairs, 'b', at_32.delta + 5 < at_32.sum,
                 "Each write takes out of S what stood along its key: the oldest fade.");
 }
-// Past P = d both fall, the delta rule sooner. Softmax does not: its exponential silences all keys but one.
+// The sum falls past P = d, the delta rule past d/2. Softmax does not: its exponential silences all keys but one.
 
 // ---- 5. Written again, and forgotten ----------------------------------------------------------------------
 // What is the delta rule for, then? Two tasks, trained with nn/'s layer, d = 16 (--rows). *Updates*: names get
