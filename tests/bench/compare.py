@@ -18,7 +18,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from measure import cases, limits, ours, peers, picture, processes, products, scaling, steps, table
+from measure import cases, lengths, limits, ours, peers, picture, processes, products, scaling, steps, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -48,6 +48,7 @@ def parse():
     add("--markdown", help="a file for the table as Markdown")
     add("--ours", action="store_true", help="measure ours only")
     add("--scaling", action="store_true", help="instead of all that: how our cost grows with length, width, vocabulary")
+    add("--lengths", action="store_true", help="instead of all that: linear attention beside attend(), by the length")
     add("--list", action="store_true", help="show the cases' names")
     options = parser.parse_args()
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.threads):
@@ -111,6 +112,17 @@ def grow(options, build, mine):
     return 0 if all(scaling.holds(*one) for one in found) else 1
 
 
+def compare_lengths(options, build, mine):
+    """Linear attention and exact attention at growing lengths."""
+    if not mine.has("lengths"):
+        raise processes.Failure(f"no bench_lengths in {build}: build first, or give --build FOLDER")
+    peer = f", PyTorch {options.torch}" if options.torch else ""
+    print(f"{datetime.date.today().isoformat()}, {processor()}{peer}, best median of {options.rounds}")
+    for line in lengths.table(mine, options):
+        print(line, flush=True)
+    return 0
+
+
 def run(options):
     build = pathlib.Path(options.build)
     mine = ours.Ours(build)
@@ -119,6 +131,8 @@ def run(options):
     if options.scaling:
         return grow(options, build, mine)
     options.torch = None if options.ours else peers.version(options.python)
+    if options.lengths:
+        return compare_lengths(options, build, mine)
     today = datetime.date.today().isoformat()
     peer = f"PyTorch {options.torch}" if options.torch else "no PyTorch"
     title = f"{today}, {processor()}, {peer}, best median of {options.rounds}"

@@ -1,7 +1,8 @@
 // Memory: the peak of a piece of work above its inputs, and what a training step asks the system for.
 //
 //     bench_memory peak NAME          MiB, of attention_T4096_full or _causal, programmed_… (T = 2048; the
-//                                     names of programmed.hpp), or a training step
+//                                     names of programmed.hpp), length_WAY_N (N words; the ways of lengths.hpp), or
+//                                     a training step
 //     bench_memory allocations NAME   calls of operator new and of mmap, and blocks that the pool did not
 //                                     have, a training step, once its shapes have been seen
 #include "core/simd/runtime/memory.hpp"
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "core/attention/attend.hpp"
+#include "tests/bench/lengths.hpp"
 #include "tests/bench/peak.hpp"
 #include "tests/bench/programmed.hpp"
 #include "tests/bench/steps.hpp"
@@ -58,6 +60,15 @@ double attention_peak(Size heads, Size time, const AttendOptions& options) {
   });
 }
 
+double length_peak(const std::string& way, Size words) {
+  const LengthCase attention(way, words);
+  const Tensor dy = random(attention.query.shape(), 4);
+  return peak_of([&] {
+    Tape tape;
+    tape.backward(attention(), dy);
+  });
+}
+
 double peak(const std::string& name) {
   // The first, short one: what is set up at first use.
   for (const bool causal : {false, true}) {
@@ -67,6 +78,12 @@ double peak(const std::string& name) {
     };
     attention_peak(1, 32, options(32));
     return attention_peak(8, 4096, options(4096));
+  }
+  if (name.starts_with("length_")) {
+    const std::size_t end = name.rfind('_');
+    const std::string way = name.substr(7, end - 7);
+    length_peak(way, 65);
+    return length_peak(way, std::stoll(name.substr(end + 1)));
   }
   const std::string prefix = "programmed_";
   if (name.starts_with(prefix)) {

@@ -31,6 +31,11 @@ GROWING = """#!/bin/sh
 size=$(echo "$1" | sed 's|.*/\\([0-9]*\\)(.*|\\1|')
 echo '{"benchmarks": [{"run_name": "x", "aggregate_name": "median", "real_time": '$((GROWN))', "time_unit": "us"}]}'
 """
+# Exact attention's time grows with the square of the words, linear attention's in step with them; level at 256 words.
+LENGTHS = GROWING.replace("#!/bin/sh\n", "#!/bin/sh\ntimes=256\n").replace("echo '{", """case "$1" in
+  *attend*) times=$size ;;
+esac
+echo '{""", 1).replace("GROWN", "size * times")
 # PyTorch: a version, and for each measurement 8 ms with the default allocator and 6 ms with the tuned one.
 TORCH = """#!/bin/sh
 case "$*" in
@@ -264,6 +269,20 @@ class Command(unittest.TestCase):
         done = self.run_it("--scaling")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no bench_scaling", done.stderr)
+
+    def test_lengths(self):
+        """Linear attention beside exact attention: all ways, both passes, memory, where they are level."""
+        self.script("bench_lengths", LENGTHS)
+        done = self.run_it("--lengths", "--threads", "1", "--python", self.torch)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("as long as attend() at 256 words; 64 times as fast at 16384"), 6)
+        self.assertEqual(done.stdout.count("    PyTorch"), 12)
+        self.assertIn("forward and backward, ms, threads 1", done.stdout)
+        self.assertIn("memory above the inputs", done.stdout)
+        (self.build / "tests" / "bench_lengths").unlink()
+        done = self.run_it("--lengths")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no bench_lengths", done.stderr)
 
     def test_memory_and_allocations(self):
         done = self.run_it("--python", self.torch, "--filter", "memory_attention_T4096_full|allocations_babygpt",

@@ -23,7 +23,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-MODULES = ("kernels", "attention", "recurrent", "blocks", "translators", "generation", "programmed", "flex")
+MODULES = ("kernels", "attention", "recurrent", "blocks", "translators", "generation", "programmed", "flex", "lengths")
 TUNED = {
     "MALLOC_MMAP_THRESHOLD_": "8589934592",
     "MALLOC_TRIM_THRESHOLD_": "8589934592",

@@ -6,6 +6,7 @@ import torch
 from attention import hidden_pairs, plain
 from blocks import BABYGPT, TRANSFORMER, Decoder, EncoderDecoder
 from common import adam, leaf, training_step
+from lengths import SIZES, WAYS, inputs_of, ways
 from programmed import TIME, bias_of, biased, hidden_of, masked
 from recurrent import Translator
 
@@ -35,12 +36,23 @@ def attention(time, causal):
     return run(time)
 
 
-def programmed(ways, way, inputs_of):
+def length(way, time):
+    def run(time):
+        inputs = inputs_of(way, time)
+        call = list(ways(way).values())[-1]  # the longest chunks keep the fewest states
+        cotangent = torch.randn(inputs[0].shape)
+        return peak(lambda: call(*inputs).backward(cotangent))
+
+    run(64)
+    return run(time)
+
+
+def programmed(kinds, way, hidden):
     """Of the ways that are in place, which take the least. Mask and bias count as inputs."""
 
     def run(heads, time):
         inputs = [leaf(1, heads, time, 64) for _ in range(3)]
-        call = ways(inputs_of()[..., :time, :time])[way]
+        call = kinds(hidden()[..., :time, :time])[way]
         cotangent = torch.randn(inputs[0].shape)
         return peak(lambda: call(*inputs).backward(cotangent))
 
@@ -61,6 +73,7 @@ CASES = {
     "attention_T4096_causal": lambda: attention(4096, True),
     "programmed_window": lambda: programmed(masked, "masked in place", lambda: hidden_of("window")),
     "programmed_alibi": lambda: programmed(biased, "bias added in place", lambda: bias_of("alibi")),
+    **{f"length_{way}_{time}": lambda w=way, t=time: length(w, t) for way in WAYS for time in SIZES},
     "babygpt_step": lambda: training(Decoder(*BABYGPT), 65, [(12, 64)]),
     "transformer_10k_step": lambda: training(EncoderDecoder(*TRANSFORMER), 10000, [(8, 64)] * 2),
     "seq2seq_10k_step": lambda: training(Translator(10000, 300, 500), 10000, [(32, 30)] * 2),
