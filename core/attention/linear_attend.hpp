@@ -39,8 +39,8 @@ struct Remembered {
 /// q and k (…, T, d), v (…, T, e), with the same axes in front (batch, heads) or none. Word t sees the words up
 /// to t. One kernel, in chunks of so many words (Yang et al. 2024): within a chunk as pairs, its past through S, so
 /// that time and memory grow as T, both ways: one S is kept for each chunk.
-/// Shapes that do not fit, mixed types and a chunk below 1 throw. It is no mask: a NaN at some word may reach
-/// the reads of others in its chunk.
+/// Shapes that do not fit, mixed types and a chunk below 1 throw. It is no mask: a NaN at some word reaches
+/// later ones and may reach others of its chunk, but no read of the chunks before it, and no other row.
 Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                          const LinearAttendOptions& options = {}, Size chunk = 32, CallSite at = {});
 /// The same word by word from plain ops, as the formulas stand: for decoding, where words come one at a time. On a

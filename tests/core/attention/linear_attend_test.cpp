@@ -236,6 +236,28 @@ TEST_CASE("a gate that shuts costs the words behind it no precision", "[linear]"
     }
 }
 
+TEST_CASE("what is not a number at some word reaches no chunk before it, and no other text", "[linear]") {
+  for (const int kind : {7, 15}) {
+    const Text x = draw(kind, 2, 3 * kChunk, 5, 4);
+    const Found clean = by_kernel(x, DType::f64);
+    for (const double odd : {std::numeric_limits<double>::quiet_NaN(), -kForgetsAll}) {
+      Text y = x;
+      const std::size_t word = 3 * kChunk + kChunk + 9;  // of the second text, in its second chunk
+      y.k[word * 5] = y.v[word * 4] = odd;
+      const Found found = by_kernel(y, DType::f64);
+      const auto same = [&](std::size_t words) {
+        return std::equal(found.read.begin(), found.read.begin() + static_cast<std::ptrdiff_t>(words * 4),
+                          clean.read.begin());
+      };
+      CAPTURE(kind, odd);
+      CHECK(same(3 * kChunk + kChunk));
+      CHECK(!std::isfinite(found.read[word * 4]));
+      for (std::size_t i = 0; i < 3 * kChunk * 5; ++i)
+        REQUIRE(found.gradients[0][i] == clean.gradients[0][i]);
+    }
+  }
+}
+
 TEST_CASE("either result of linear_attend has its gradients without the other", "[linear]") {
   for (const int kind : {7, 15})
     for (const bool of_read : {true, false}) {
