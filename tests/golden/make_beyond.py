@@ -6,7 +6,8 @@ from recorder import Golden
 
 
 def sparse():
-    golden = Golden("sparse", "max(s - tau, 0) and max(s / 2 - tau, 0)^2 with tau such that they sum to 1, by bisection")
+    weights = "max(s - tau, 0) and max(s / 2 - tau, 0)^2"
+    golden = Golden("sparse", weights + " with tau such that they sum to 1, by bisection")
     golden.note("gradient", "by the implicit function: tau takes one Newton step whose value is 0")
     for case, power, mask in (
         ("sparsemax", 1, False),

@@ -51,7 +51,8 @@ def linear_attend():
 
 def linear_attention():
     golden = Golden("linear_attention", "a layer of linear attention: heads, features, recurrence, output")
-    golden.note("features", "positive: elu + 1, and y is divided by q . sum of k, plus 1e-6; unit: x / sqrt(x . x + 1e-12)")
+    features = "positive: elu + 1, and y is divided by q . sum of k, plus 1e-6"
+    golden.note("features", features + "; unit: x / sqrt(x . x + 1e-12)")
     for case, positive, gate, delta in (
         ("positive", True, False, False),
         ("positive_gate", True, True, False),
@@ -97,7 +98,8 @@ def linear_attention():
 
 
 def lstmn():
-    golden = Golden("lstmn", "a_i = v . tanh(from_past h_i + from_input x + from_blend h~); LSTM of the blends of h and c")
+    score = "a_i = v . tanh(from_past h_i + from_input x + from_blend h~)"
+    golden = Golden("lstmn", score + "; LSTM of the blends of h and c")
     for case, batch, words in (("plain", 2, 5), ("one_word", 3, 1)):
         width, hidden, units = 3, 4, 6
         draw = golden.draw(case)
@@ -114,7 +116,7 @@ def lstmn():
             "v": draw.normal(units),
         }
         # What no word takes part in has no gradient: there is one word, and nothing behind it.
-        unused = ("from_input.weight", "from_input.bias", "from_past.weight", "from_blend.weight", "v", "cell.weight_hh")
+        unused = [name for name in inputs if name.startswith("from_") or name in ("v", "cell.weight_hh")]
         constants = {name: inputs.pop(name) for name in unused} if words == 1 else {}
 
         def run(leaves, constants=constants):
@@ -145,9 +147,11 @@ def lstmn():
 
 
 def addressing():
-    golden = Golden("addressing", "a neural Turing machine's heads: content, gate, shift, sharpness; then erase and add")
-    golden.note("weights", "w: softmax of beta cos(k, M); g w + (1 - g) before; sum_j s_j w_{n-j}; w^gamma / sum w^gamma")
-    golden.note("constants", "1e-8 is added to the squares of a vector below its root, and to weights before the power")
+    golden = Golden("addressing", "a neural Turing machine's heads: content, gate, shift, sharpness; erase and add")
+    content = "w: softmax of beta cos(k, M); g w + (1 - g) before"
+    golden.note("weights", content + "; sum_j s_j w_{n-j}; w^gamma / sum w^gamma")
+    below = "1e-8 is added to the squares of a vector below its root"
+    golden.note("constants", below + ", and to weights before the power")
     for case, heads, shifts in (("one_head", 1, 3), ("two_heads", 2, 5)):
         batch, slots, width = 2, 7, 4
         draw = golden.draw(case)
