@@ -8,14 +8,22 @@ from press.book import Book
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out/book"  # or --out FOLDER
+MODULES = ROOT / "build/wasm/lessons"  # or --modules FOLDER; made by "lessons/book --live"
+
+
+def folder(arguments, option, usual):
+    """What `option` names, and is then no longer among the arguments."""
+    if option not in arguments:
+        return usual
+    at = arguments.index(option)
+    named = Path(arguments[at + 1]).resolve()
+    del arguments[at:at + 2]
+    return named
 
 
 def main(arguments):
-    out = OUT
-    if "--out" in arguments:
-        at = arguments.index("--out")
-        out = Path(arguments[at + 1]).resolve()
-        del arguments[at:at + 2]
+    out = folder(arguments, "--out", OUT)
+    modules = folder(arguments, "--modules", MODULES)
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if command == "--record":
         from press import record
@@ -25,10 +33,11 @@ def main(arguments):
         return record.compare(ROOT, rest)
     if command == "--serve":
         from press import serve
-        return serve.serve(ROOT, out)
+        return serve.serve(ROOT, out, modules)
     shutil.rmtree(out, ignore_errors=True)
-    book = Book(ROOT, out)
-    print(f"The book: {os.path.relpath(book.make())}", flush=True)
+    book = Book(ROOT, out, modules)
+    index = book.make()
+    print(f"The book: {os.path.relpath(index)}{book.live.summary(len(book.pages))}", flush=True)
     if not book.reference:
         print("It has no reference of the library: there is no Doxygen here", flush=True)
     if command == "--check":

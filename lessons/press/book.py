@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from press import fonts, guide, names, plays, reference, svg
+from press import fonts, guide, live, names, plays, reference, svg
 from press.code import Code
 from press.figures import SHADES, Figures
 from press.lesson_page import LessonPage
@@ -17,13 +17,13 @@ from press.reference_pages import ReferencePages
 PARTS = re.compile(r"^\| \*\*([IVX]+)\*\* \| \*\*(.+?)\*\* \|", re.M)
 DARK_HEAT = [(32, 37, 44), (30, 60, 88), (34, 92, 138), (58, 134, 186), (122, 184, 222), (214, 236, 250)]
 DARK_SIGNED = [(255, 205, 150), (222, 140, 60), (128, 76, 28), (32, 37, 44), (34, 92, 138), (88, 160, 210), (214, 236, 250)]
-STYLES = ("type.css", "page.css", "code.css", "figure.css", "reference.css")
+STYLES = ("type.css", "page.css", "code.css", "figure.css", "reference.css", "live.css")
 HERE = Path(__file__).resolve().parent
 
 
 class Book:
-    def __init__(self, root, out):
-        self.root, self.out = root, out
+    def __init__(self, root, out, modules):
+        self.root, self.out, self.modules = root, out, modules
         self.runs_folder, self.assets_folder = HERE / "runs", HERE / "assets"
         self.names = names.declared(root)
         self.reference = reference.of(root)
@@ -40,6 +40,7 @@ class Book:
                                             trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
         self.templates.globals["has_reference"] = self.reference is not None
         self.templates.filters["attribute"] = lambda text: re.sub(r"<[^>]+>", "", text).replace('"', "&quot;")
+        self.templates.filters["capitalised"] = lambda text: text[:1].upper() + text[1:]
         self.search = []
 
     # ---- links
@@ -64,6 +65,7 @@ class Book:
 
     def make(self, only=None):
         """Writes every page, or the lessons whose folders `only` names (for --serve)."""
+        self.live = live.Live(self.root, self.modules)
         self.pages = [LessonPage(self, folder) for folder in self.folders]
         self.out.mkdir(parents=True, exist_ok=True)
         for i, page in enumerate(self.pages):
@@ -168,8 +170,9 @@ class Book:
         target = self.out / "assets"
         target.mkdir(exist_ok=True)
         for path in self.assets_folder.iterdir():
-            if path.suffix in (".js", ".svg"):
+            if path.suffix in (".js", ".mjs", ".svg"):
                 shutil.copy(path, target / path.name)
+        self.live.copy([page.live for page in self.pages if page.live], self.out)
         zone = self.root / "lessons/15_translate/zone.svg"
         if zone.exists():
             shutil.copy(zone, target / "zone.svg")

@@ -1,9 +1,11 @@
 """Looks at the finished pages without a browser: links, anchors, sizes, and that nothing comes from elsewhere."""
+import gzip
 import re
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
 LARGEST = 500 * 1024  # bytes of a page with all that it loads at once
+LARGEST_MODULE = 500 * 1024  # of a lesson's module that runs in its page, compressed
 VOID = {"meta", "link", "input", "img", "br", "hr", "path", "rect", "circle", "line", "polyline", "mspace", "i"}
 ADDRESSES = {"a": "href", "link": "href", "script": "src", "img": "src"}
 
@@ -24,6 +26,8 @@ class Page(HTMLParser):
             self.ids.add(values["id"])
         if "style" in values or any(name.startswith("on") for name in values):
             self.faults.append(f"<{tag}> has a style or a handler of its own, which the policy forbids")
+        if "data-script" in values:
+            self.links.append(values["data-script"])
         address = values.get(ADDRESSES.get(tag, ""))
         if address is not None:
             (self.links if tag == "a" else self.loads).append(address)
@@ -69,6 +73,10 @@ def faults_of(out):
         size += sum((folder / load).stat().st_size for load in set(page.loads) if (folder / load).is_file())
         if size > LARGEST:
             found.append(f"{name}: {size / 1024:.0f} kB with what it loads, at most {LARGEST // 1024} are allowed")
+    for module in sorted(out.glob("live/*/lesson.wasm")):
+        size = len(gzip.compress(module.read_bytes()))
+        if size > LARGEST_MODULE:
+            found.append(f"{module.parent.name}: its module has {size / 1024:.0f} kB, compressed; at most {LARGEST_MODULE // 1024} are allowed")
     return found + forgotten(pages, out)
 
 

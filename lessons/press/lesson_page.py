@@ -20,6 +20,7 @@ class LessonPage:
         self.local = cpp.declared_here(self.program)
         kept = book.runs_folder / folder.name
         self.run = runs.Run(kept) if (kept / "output.txt").exists() else None
+        self.live = book.live.of(folder)
         self.play = plays.html(self.lesson.number, self.run)
         self.questions = 0
 

@@ -6,7 +6,7 @@ import time
 
 from press.book import Book
 
-SOURCES = {".cpp", ".hpp", ".md", ".py", ".html", ".css", ".js", ".json", ".svg", ".txt"}
+SOURCES = {".cpp", ".hpp", ".md", ".py", ".html", ".css", ".js", ".mjs", ".json", ".svg", ".txt"}
 
 
 def stamp(root):
@@ -20,7 +20,7 @@ def stamp(root):
     return found
 
 
-def watch(root, out):
+def watch(root, out, modules):
     before = stamp(root)
     while True:
         time.sleep(1)
@@ -32,7 +32,7 @@ def watch(root, out):
         folders = {path.relative_to(root).parts[1] if len(path.relative_to(root).parts) > 2 else "" for path in changed}
         only = folders if all(name[:2].isdigit() for name in folders) else None
         try:
-            Book(root, out).make(only)
+            Book(root, out, modules).make(only)
             print("made again: " + (", ".join(sorted(only)) if only else "everything"), flush=True)
         except Exception as error:  # noqa: BLE001  (a source that is half written is no reason to stop)
             print(f"not made: {error}", flush=True)
@@ -58,9 +58,9 @@ def server(out, port=0):
     return Server(("127.0.0.1", port), functools.partial(Quiet, directory=str(out)))
 
 
-def serve(root, out):
-    Book(root, out).make()
-    threading.Thread(target=watch, args=(root, out), daemon=True).start()
+def serve(root, out, modules):
+    Book(root, out, modules).make()
+    threading.Thread(target=watch, args=(root, out, modules), daemon=True).start()
     try:
         show = server(out, 8000)
     except OSError:

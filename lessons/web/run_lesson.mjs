@@ -22,7 +22,8 @@ export function runLesson({script, options = {}, onMessage = () => {}}) {
     if (message.type === 'failure') settle.reject(new Error(message.message));
     if (message.type === 'end' || message.type === 'failure') worker.terminate();
   };
-  const fail = (error) => settle.reject(error instanceof Error ? error : new Error(error.message));
+  const fail = (error) =>
+      settle.reject(error instanceof Error ? error : new Error(error.message || 'the worker could not be loaded'));
   if (inNode) {
     worker.on('message', receive);
     worker.on('error', fail);

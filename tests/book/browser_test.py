@@ -8,25 +8,26 @@ from press import serve
 from press.pdf import BROWSER, FLAGS
 
 from book.answers import Answers
+from book.live import LiveLessons
 from book.lookup import Lookup
 from book.pages import Pages
 from book.tester import Trial
 
 
 def run(root, out, rest):
-    """All parts, or those that `rest` names: loom, every_page; --all with both schemes and the PDF."""
+    """All parts, or those that `rest` names: loom, every_page; --all with both schemes, the PDF and the live lessons."""
     server = serve.server(out)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     trial, everything = Trial(), "--all" in rest
     with sync_playwright() as player:
         browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
-        answers, pages, lookup = Answers(*about), Pages(*about), Lookup(*about)
+        answers, pages, lookup, live = Answers(*about), Pages(*about), Lookup(*about), LiveLessons(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, answers.keyboard,
-                 answers.without_scripts, answers.from_a_file, lookup.reference, pages.every_page]
+                 answers.without_scripts, answers.from_a_file, lookup.reference, live.live_page, pages.every_page]
         wanted = [name for name in rest if name != "--all"]
-        for part in parts + [pages.printed] * everything:
-            if wanted and part.__name__ not in wanted:
+        for part in parts + [pages.printed, live.live_lessons]:
+            if part.__name__ not in wanted if wanted else part not in parts and not everything:
                 continue
             started = time.monotonic()
             try:

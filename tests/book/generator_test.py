@@ -1,9 +1,12 @@
 """The parts of the book's generator, each on the smallest thing that it could get wrong."""
+import os
 import re
+import shutil
+import tempfile
 import unittest
 from pathlib import Path
 
-from press import check, exercises, names, runs, source, svg
+from press import check, exercises, live, names, runs, source, svg
 from press.code import Code, split
 from press.formula import formula
 from press.pencil import Pencil, is_formula
@@ -155,6 +158,46 @@ class Pages(unittest.TestCase):
     def test_faults_are_seen(self):
         page = check.Page('<p id="a"><b id="a"></p><i style="x"></i>')
         self.assertEqual(len(page.faults), 3, page.faults)
+
+
+class LiveLessons(unittest.TestCase):
+    def of(self, number):
+        return next((ROOT / "lessons").glob(f"{number}_*/lesson.cpp")).read_text()
+
+    def test_options(self):
+        """The options that a page offers are those that the lesson adds to its command line."""
+        told = {number: [(k.name, k.start, k.least, k.most, k.choices, k.whole) for k in live.knobs(self.of(number))]
+                for number in ("05", "21", "27", "30", "31")}
+        self.assertEqual(told["05"], [])
+        self.assertEqual(told["21"], [("task", "repeat", "", "", ("repeat", "bigram", "pairs", "gcd"), False)])
+        self.assertEqual(told["27"], [("temperature", "1", "0.01", "100", (), False), ("added", "30", "0.1", "10000", (), False)])
+        self.assertEqual(told["30"], [("rows", "16", "1", "512", (), True)])
+        self.assertEqual(told["31"], [("hidden", "32", "1", "1024", (), True), ("start", "habit", "", "", ("habit", "undecided"), False)])
+
+    def test_steps(self):
+        self.assertEqual([live.steps(self.of(number)) for number in ("03", "05", "02", "25")], [4000, 300, 0, 0])
+
+    def test_listed(self):
+        for slug in live.listed(ROOT):
+            self.assertTrue((ROOT / "lessons" / slug / "lesson.cpp").exists(), slug)
+
+    def test_modules(self):
+        """No module, half a module, or one that is older than its lesson: then the page has no button."""
+        with tempfile.TemporaryDirectory() as folder:
+            modules, lesson = Path(folder), ROOT / "lessons/05_pooling"
+            have = lambda: live.Live(ROOT, modules).of(lesson)
+            self.assertIsNone(have())
+            (modules / "05_pooling").mkdir()
+            (modules / "05_pooling/lesson.js").write_text("")
+            self.assertIsNone(have())
+            (modules / "05_pooling/lesson.wasm").write_bytes(b"0" * 900_000)
+            self.assertEqual((have().steps, have().size()), (300, "0.9 MB"))
+            shutil.copytree(modules / "05_pooling", modules / "24_pretrained")
+            self.assertIsNone(live.Live(ROOT, modules).of(ROOT / "lessons/24_pretrained"))
+            os.utime(modules / "05_pooling/lesson.wasm", (0, 0))
+            book = live.Live(ROOT, modules)
+            self.assertIsNone(book.of(lesson))
+            self.assertIn("of 05 the program is older", book.summary(33))
 
 
 if __name__ == "__main__":

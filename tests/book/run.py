@@ -6,22 +6,28 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "lessons"), str(ROOT / "tests")]
+from book import stand_ins  # noqa: E402
 PYTHON = ROOT / "build/book/browser/bin/python"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "generator": ["-m", "unittest", "book.generator_test", "book.reference_test"],
     "browser": ["-m", "press", "--test"],
+    "live": ["-m", "press", "--test", "live_lessons"],
     "runs": ["-m", "press", "--compare", "--smoke"],
     "compare": ["-m", "press", "--compare"],
 }
 
 
 def main(part, build, *rest):
-    if not PYTHON.exists() or part == "browser" and not any(map(shutil.which, BROWSERS)):
+    if not PYTHON.exists() or part in ("browser", "live") and not any(map(shutil.which, BROWSERS)):
         print(f"skipped: there is no {PYTHON.parent if not PYTHON.exists() else BROWSERS[0]}")
         return
     build = Path(build).resolve()
-    out = ["--out", str(build / "book")] if part == "browser" else []
+    out = []
+    if part in ("browser", "live"):  # with the lessons' own modules, or, since this asks for no compiler, others
+        modules = build / "lessons" if part == "live" else stand_ins.make(ROOT, build / "stand_ins")
+        out = ["--out", str(build / "book"), "--modules", str(modules)]
     environment = os.environ | {"PYTHONPATH": f"{ROOT}/lessons:{ROOT}/tests", "TAPESTRY_PROGRAMS": str(build / "lessons")}
     os.chdir(ROOT)
     os.execve(PYTHON, [str(PYTHON), "-B", *PARTS[part], *out, *rest], environment)

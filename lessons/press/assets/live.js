@@ -1,0 +1,200 @@
+// The lesson runs in the page: a worker that starts when one asks for it, with the options that stand there.
+(function () {
+  const here = document.getElementById("here");
+  if (!here) return;
+  const at = document.currentScript.src;
+  const find = (selector) => here.querySelector(selector);
+  const [start, stop, state, going, bar, numbers, losses, outcome, told] =
+    [".go", ".stop", ".state", ".going", "progress", ".numbers", ".losses", ".outcome", ".told"].map(find);
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const SVG = "http://www.w3.org/2000/svg";
+  let running = null;
+
+  if (location.protocol === "file:") {  // where browsers start no worker
+    find(".choices").remove();
+    find(".doing").textContent = "From a folder browsers start no programs. On a machine with the project, lessons/book --serve shows these pages so that this one runs.";
+    return;
+  }
+
+  const seconds = (from) => (performance.now() - from) / 1000;
+  const time = (s) => (s < 9.95 ? `${s.toFixed(1)} s` : s < 60 ? `${Math.round(s)} s` : `${Math.floor(s / 60)} min ${String(Math.round(s % 60)).padStart(2, "0")} s`);
+  const whole = (value) => Math.round(value).toLocaleString("en");
+  const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))).replace("-", "−") : "not a number");
+
+  function paragraph(text, className) {
+    const p = document.createElement("p");
+    p.textContent = text;
+    if (className) p.className = className;
+    outcome.append(p);
+  }
+
+  // ---- options
+
+  /// {seed: 1, …} of what differs from the lesson's own; null where a number is none that it takes.
+  function chosen() {
+    const options = { seed: find("[name=seed]").value };
+    for (const input of here.querySelectorAll(".choices input, .choices select")) {
+      const fine = input.checkValidity() && input.value !== "";
+      input.toggleAttribute("aria-invalid", !fine);
+      if (!fine) {
+        const name = input.closest("label").firstChild.textContent.trim();
+        state.textContent = `${name}: a number from ${input.min} to ${input.max} is needed.`;
+        input.focus();
+        return null;
+      }
+      const own = input.tagName === "SELECT" ? [...input.options].find((o) => o.defaultSelected) : null;
+      if (input.value !== (own ? own.value : input.defaultValue)) options[input.name] = input.value;
+    }
+    return options;
+  }
+
+  // ---- a run
+
+  function prepare() {
+    outcome.textContent = "";
+    losses.textContent = "";
+    going.hidden = true;
+    start.hidden = true;
+    stop.hidden = false;
+    here.classList.add("runs");
+    here.dataset.state = "running";
+    state.textContent = "Loading …";
+    stop.focus();
+  }
+
+  function over(name) {
+    clearInterval(running.clock);
+    running = null;
+    const focused = document.activeElement === stop;
+    stop.hidden = true;
+    start.hidden = false;
+    start.textContent = "Run again";
+    going.hidden = true;
+    here.classList.remove("runs");
+    here.dataset.state = name;
+    if (focused) start.focus();
+  }
+
+  async function run() {
+    const options = chosen();
+    if (!options || running) return;
+    const mine = running = { from: performance.now(), said: false, figures: [], last: "", section: "" };
+    prepare();
+    const current = () => running === mine;
+    const broken = (why) => {
+      if (!current()) return;
+      const after = time(seconds(mine.from));
+      if (mine.worker) mine.worker.stop();
+      if (mine.transcript) mine.transcript.end();
+      over("failed");
+      state.textContent = `${why} (After ${after}.)`;
+    };
+    mine.clock = setInterval(() => {
+      if (!mine.said && seconds(mine.from) > Number(here.dataset.patience))
+        broken("The lesson's program did not answer: the run that is recorded below is what it does.");
+      else if (mine.said && !mine.progress) numbersSay(mine);
+    }, 250);
+    try {
+      const [{ runLesson }, { Transcript }] = await Promise.all(["run_lesson.mjs", "transcript.mjs"].map((name) => import(new URL(name, at).href)));
+      if (!current()) return;
+      const transcript = mine.transcript = new Transcript(told, (title) => {
+        mine.section = title;
+        mine.progress = null;
+        state.textContent = `Running: ${title}`;
+      });
+      mine.worker = runLesson({ script: here.dataset.script, options, onMessage: (message) => current() && receive(mine, transcript, message) });
+      const code = await mine.worker.code;
+      if (current() && code !== null) ended(mine, transcript, code, options);
+    } catch (error) {
+      broken(mine.said ? `The lesson's program stopped with an error: ${error.message.replace(/\.+$/, "")}.`
+        : "The lesson's program could not be loaded: the run that is recorded below is what it does.");
+    }
+  }
+
+  function receive(mine, transcript, message) {
+    if (!mine.said && message.type !== "failure") {
+      mine.said = true;
+      going.hidden = false;
+      state.textContent = "Running";
+    }
+    if (message.type === "text" && message.stream === "out") transcript.line(message.line);
+    if (message.type === "text" && message.stream === "err") mine.last = message.line.trim();
+    if (message.type === "picture") transcript.picture(message.name, message.svg);
+    if (message.type === "figure" && message.target) mine.figures.push(message);
+    if (message.type === "progress") progress(mine, message);
+  }
+
+  function numbersSay(mine) {
+    bar.removeAttribute("value");
+    numbers.textContent = `computing, ${time(seconds(mine.from))}`;
+  }
+
+  function progress(mine, message) {
+    const fresh = !mine.progress || message.total !== mine.progress.total || message.done < mine.progress.done;
+    mine.progress = message;
+    bar.max = message.total;
+    bar.value = message.done;
+    numbers.textContent = `step ${whole(message.done)} of ${whole(message.total)}, loss ${figure(message.loss)}, ${time(seconds(mine.from))}`;
+    if (fresh) mine.curve = [];
+    mine.curve.push([message.done / message.total, message.loss]);
+    if (!calm.matches || message.done === message.total) draw(mine.curve);
+  }
+
+  /// The loss of the training that goes on, from its first step to its last.
+  function draw(curve) {
+    const finite = curve.filter(([, loss]) => Number.isFinite(loss));
+    if (!finite.length) return;
+    const values = finite.map(([, loss]) => loss), least = Math.min(0, ...values), most = Math.max(...values);
+    const line = losses.querySelector("polyline") || losses.appendChild(document.createElementNS(SVG, "polyline"));
+    line.setAttribute("points", finite.map(([x, loss]) => `${(300 * x).toFixed(1)},${(57 - (54 * (loss - least)) / (most - least || 1)).toFixed(1)}`).join(" "));
+  }
+
+  // ---- its end
+
+  function ended(mine, transcript, code, options) {
+    const took = time(seconds(mine.from));
+    transcript.end();
+    over(code === 0 ? "met" : code === 1 ? "missed" : "failed");
+    const judged = mine.figures.filter(({ verdict }) => verdict === "ok" || verdict === "MISSED");
+    const missed = judged.filter(({ verdict }) => verdict === "MISSED");
+    const count = judged.length === 1 ? "Its target is met" : `All its ${judged.length} targets are met`;
+    if (code === 0) {
+      state.textContent = `Done in ${took}.`;
+      paragraph(judged.length ? `${count}, after ${took} on one thread of this device.` : `All its checks hold, after ${took} on one thread of this device.`, "good");
+    } else if (code === 1) {
+      state.textContent = `Done in ${took}.`;
+      paragraph(missed.length ? `${missed.length} of its ${judged.length} targets ${missed.length === 1 ? "is" : "are"} missed, after ${took}.` : `A check does not hold, after ${took}; the last lines say which.`, "bad");
+      const fewer = options.steps && Number(options.steps) < Number(find("[name=steps]").defaultValue);
+      const others = Object.keys(options).filter((name) => name !== "seed").length;
+      if (fewer) paragraph("With fewer steps than its own a lesson is not expected to reach them.");
+      else if (others) paragraph("With other options than its own a lesson need not reach them.");
+    } else {
+      state.textContent = mine.last ? `The lesson stopped: ${mine.last.replace(/^\w+: /, "")}.` : `The lesson stopped with code ${code}.`;
+    }
+    if (judged.length) list(judged);
+  }
+
+  function list(judged) {
+    const all = document.createElement("ul");
+    for (const { what, value, unit, target, verdict } of judged) {
+      const item = document.createElement("li");
+      item.textContent = `${what}: ${figure(value)}${unit ? " " + unit : ""}, wanted ${target}: ${verdict === "ok" ? "met" : "missed"}`;
+      if (verdict !== "ok") item.className = "bad";
+      all.append(item);
+    }
+    outcome.append(all);
+  }
+
+  start.addEventListener("click", run);
+  stop.addEventListener("click", () => {
+    if (!running) return;
+    const mine = running, after = time(seconds(mine.from));
+    if (mine.worker) mine.worker.stop();
+    if (mine.transcript) mine.transcript.end();
+    over("stopped");
+    state.textContent = `Stopped after ${after}.`;
+  });
+  find(".choices").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.tagName === "INPUT") run();
+  });
+})();

@@ -1,0 +1,184 @@
+// A running lesson's lines as blocks of a page: sections, text, pictures, and questions that hold back what follows
+// until they are answered. The program does not wait for that: it goes on behind them.
+const SECTION = /^\d+\. (.+)$/, QUESTION = /^  \? (.+)$/, CHOICE = /^    ([a-e])  (.+)$/;
+const ANSWER = /^  \? ([^:]+?): ([a-e]), (.+)$/, PICTURE = /^  picture: (?:.*\/)?([\w.-]+\.svg)$/;
+const HEATMAP_KEY = 48;  // boxes of its scale, each ten wide
+
+const make = (parent, tag, attributes, text) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  parent.append(element);
+  return element;
+};
+
+export class Transcript {
+  /// `place` gets the blocks; `onSection(title)` is told where the lesson is.
+  constructor(place, onSection = () => {}) {
+    this.place = place;
+    this.onSection = onSection;
+    this.pictures = new Map();  // name: SVG
+    this.shown = new Map();     // name: figure on the page
+    this.questions = [];
+    this.into = place;          // where blocks go: `place`, or what a question holds back
+    this.lines = null;          // of the block of text that is open
+    this.first = true;
+    place.textContent = '';
+  }
+
+  line(text) {
+    if (this.first) {  // the title, which the page has
+      this.first = false;
+      return;
+    }
+    const section = SECTION.exec(text), picture = PICTURE.exec(text), answer = ANSWER.exec(text);
+    const choice = CHOICE.exec(text), question = QUESTION.exec(text);
+    if (section) {
+      this.close();
+      make(this.into, 'h3', {}, section[1]);
+      this.onSection(section[1]);
+    } else if (picture) {
+      this.drawn(picture[1]);
+    } else if (answer && this.answered(answer)) {
+      this.close();
+    } else if (question) {
+      this.close();
+      this.ask(question[1]);
+    } else if (choice && this.asking && this.asking.open) {
+      this.choice(choice[1], choice[2]);
+    } else {
+      this.text(text);
+    }
+  }
+
+  // ---- text
+
+  text(line) {
+    if (!this.lines && !line.trim()) return;
+    if (this.asking) this.asking.open = false;
+    if (!this.lines) {
+      this.lines = [];
+      this.block = make(this.into, 'pre', {class: 'printed', tabindex: '0'});
+    }
+    this.lines.push(line);
+    this.block.textContent = dedent(this.lines);
+  }
+
+  close() {
+    if (this.lines && !this.lines.some((line) => line.trim())) this.block.remove();
+    this.lines = this.block = null;
+  }
+
+  // ---- pictures
+
+  picture(name, svg) {
+    this.pictures.set(name.split('/').pop(), svg);
+    const there = this.shown.get(name.split('/').pop());
+    if (there) paint(there, svg);  // it was drawn again
+  }
+
+  drawn(name) {
+    const svg = this.pictures.get(name);
+    if (svg && this.lines) {  // its drawing in characters goes, from its title on
+      const title = new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('title');
+      const at = this.lines.findLastIndex((line) => title && line.trim() === title.textContent.trim());
+      if (at >= 0) this.lines.length = at;
+      this.block.textContent = dedent(this.lines);
+    }
+    this.close();
+    const figure = make(this.into, 'figure', {'data-picture': name});
+    this.shown.set(name, figure);
+    if (svg) paint(figure, svg);
+  }
+
+  // ---- questions
+
+  ask(text) {
+    // Questions that follow one another hold back together what comes after the last of them.
+    const together = this.asking && !this.asking.held.hasChildNodes() ? this.asking.held : null;
+    const box = make(this.into, 'section', {class: 'question', 'aria-label': 'Question'});
+    if (together) together.before(box);
+    make(box, 'p', {class: 'asks'}, text);
+    const list = make(box, 'ol'), why = make(box, 'div', {class: 'why', 'aria-live': 'polite'});
+    const held = together || make(this.into, 'div', {class: 'held', hidden: ''});
+    const asking = {box, list, why, held, choices: [], open: true, said: null, answer: null};
+    const skip = make(make(box, 'p', {class: 'open'}), 'button', {type: 'button', class: 'quiet'}, 'Show without answering');
+    skip.addEventListener('click', () => this.say(asking, '-'));
+    this.questions.push(asking);
+    this.asking = asking;
+  }
+
+  choice(letter, text) {
+    const asking = this.asking;
+    asking.choices.push(text);
+    const button = make(make(asking.list, 'li'), 'button', {type: 'button', 'data-letter': letter, 'aria-pressed': 'false'});
+    make(button, 'b', {}, letter);
+    make(button, 'span', {}, text);
+    button.addEventListener('click', () => this.say(asking, letter));
+    this.into = asking.held;
+  }
+
+  say(asking, letter) {
+    asking.said = letter;
+    for (const button of asking.list.querySelectorAll('[data-letter]')) {
+      button.setAttribute('aria-pressed', String(button.dataset.letter === letter));
+      button.classList.toggle('said', button.dataset.letter === letter);
+    }
+    asking.box.querySelector('.open').hidden = true;
+    const group = this.questions.filter((other) => other.held === asking.held);
+    if (group.every((other) => other.said)) asking.held.hidden = false;
+    this.verdict(asking);
+  }
+
+  answered([, name, letter, rest]) {
+    const place = letter.charCodeAt(0) - 97;
+    const asking = this.questions.find((q) => !q.answer && q.choices[place] && rest.startsWith(q.choices[place] + '.'));
+    if (!asking) return false;
+    asking.answer = {letter, why: rest.slice(asking.choices[place].length + 1).trim()};
+    asking.box.setAttribute('aria-label', `Question: ${name}`);
+    this.verdict(asking);
+    return true;
+  }
+
+  /// Shown when both are there: what the reader said, and what the run found.
+  verdict({box, list, why, said, answer}) {
+    why.textContent = '';
+    if (!said) return;
+    if (!answer) {
+      make(why, 'p', {}, this.over ? 'This run ended before it came to the answer.' : 'The run answers when it gets there.');
+      return;
+    }
+    const {letter} = answer;
+    list.querySelector(`[data-letter="${letter}"]`).classList.add('right');
+    const words = said === '-' ? `It is ${letter}.` : said === letter ? `${letter}, as you said.` : `You said ${said}; it is ${letter}.`;
+    make(why, 'p', {class: said === letter ? 'verdict good' : 'verdict'}, words);
+    make(why, 'p', {}, answer.why);
+    box.dataset.right = letter;
+  }
+
+  /// The run is over: questions that it did not answer say so.
+  end() {
+    this.close();
+    this.over = true;
+    for (const asking of this.questions) this.verdict(asking);
+  }
+}
+
+function dedent(lines) {
+  const margin = Math.min(...lines.filter((line) => line.trim()).map((line) => line.search(/\S/)));
+  return lines.map((line) => line.slice(Number.isFinite(margin) ? margin : 0)).join('\n').trimEnd();
+}
+
+/// A heatmap stays on white in the dark, too: its numbers are written for that.
+function paint(figure, text) {
+  const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
+  if (svg.nodeName !== 'svg') return;
+  const width = Number(svg.getAttribute('width'));
+  const heat = svg.querySelectorAll('rect[width="10"]').length >= HEATMAP_KEY;
+  figure.className = (heat ? 'on-paper' : 'drawing') + (width > 560 ? ' wide-drawing' : ' small-drawing');
+  const title = svg.querySelector('title');
+  figure.textContent = '';
+  const scroll = make(figure, 'div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': title ? title.textContent : 'A picture'});
+  if (title) svg.setAttribute('aria-label', title.textContent);
+  scroll.append(document.importNode(svg, true));
+}

@@ -1,0 +1,116 @@
+"""Lessons that run in the page: which, from which module, and what a reader may choose."""
+import re
+import shutil
+from dataclasses import dataclass
+
+ADD = re.compile(r'\.add\("--([\w-]+)", ([\w.]+),\s*"([^"]+)",?\s*([^;]*?)\);', re.S)
+FLAG = re.compile(r'\.add_flag\("--([\w-]+)", [\w.]+,\s*"([^"]+)"\)')
+STEPS = re.compile(r"\.steps\(([\d']+),")
+FEWEST = 10  # a number of steps that is smaller counts something else
+
+
+@dataclass
+class Knob:
+    name: str  # of the option, without its dashes
+    says: str
+    start: str
+    least: str = ""
+    most: str = ""
+    choices: tuple = ()
+    whole: bool = False
+
+
+@dataclass
+class LiveLesson:
+    slug: str
+    seconds: int  # of a run to the targets, as measured
+    steps: int    # 0: there are none to choose
+    knobs: list
+    bytes: int
+
+    @property
+    def script(self):
+        return f"live/{self.slug}/lesson.js"
+
+    def size(self):
+        return f"{self.bytes / 1e6:.1f} MB"
+
+    def time(self):
+        """'about 20 seconds'."""
+        if self.seconds <= 2:
+            return "a second or two"
+        if self.seconds < 90:
+            return f"about {round(self.seconds, -1) if self.seconds > 15 else self.seconds} seconds"
+        return f"about {round(self.seconds / 60)} minutes"
+
+
+def listed(root):
+    """{slug: seconds} of the lessons that are to run in their pages."""
+    lines = (root / "lessons/web/live.txt").read_text().split("\n")
+    return {slug: int(seconds) for slug, seconds in (line.split() for line in lines if line and line[0] != "#")}
+
+
+class Live:
+    """The lessons of lessons/web/live.txt whose modules have been built; none where they have not."""
+
+    def __init__(self, root, modules):
+        self.root, self.modules = root, modules
+        self.listed = listed(root)
+        self.here, self.stale = [], []
+
+    def of(self, folder):
+        """A lesson's, or None: a module that is older than its lesson would not be what the page shows."""
+        slug = folder.name
+        files = [self.modules / slug / name for name in ("lesson.js", "lesson.wasm")]
+        if slug not in self.listed or not all(file.exists() for file in files):
+            return None
+        sources = [path.stat().st_mtime for path in folder.iterdir() if path.suffix in (".cpp", ".hpp")]
+        if files[1].stat().st_mtime < max(sources):
+            self.stale.append(slug)
+            return None
+        self.here.append(slug)
+        program = (folder / "lesson.cpp").read_text()
+        return LiveLesson(slug, self.listed[slug], steps(program), knobs(program), sum(f.stat().st_size for f in files))
+
+    def summary(self, pages):
+        """What the command says of it, behind the book's place."""
+        if not self.here and not self.stale:
+            return ""
+        old = ", ".join(slug[:2] for slug in self.stale)
+        told = f" ({len(self.here)} of {pages} lessons run in their pages"
+        return told + (f"; of {old} the program is older than the source: lessons/book --live makes it anew)" if old else ")")
+
+    def copy(self, lessons, out):
+        """Their modules, and what runs them, into the book; what an earlier book had goes."""
+        shutil.rmtree(out / "live", ignore_errors=True)
+        for lesson in lessons:
+            target = out / "live" / lesson.slug
+            target.mkdir(parents=True)
+            for name in ("lesson.js", "lesson.wasm"):
+                shutil.copy(self.modules / lesson.slug / name, target / name)
+        if lessons:
+            for name in ("worker.js", "run_lesson.mjs"):
+                shutil.copy(self.root / "lessons/web" / name, out / "assets" / name)
+
+
+def steps(program):
+    match = STEPS.search(program)
+    number = int(match.group(1).replace("'", "")) if match else 0
+    return number if number >= FEWEST else 0
+
+
+def knobs(program):
+    """The options that a lesson has of its own, with their ranges: as it offers them to its command line."""
+    found, program = [], program[program.index("int main"):]
+    for name, variable, says, rest in ADD.findall(program):
+        start = re.search(rf"\b{variable.split('.')[-1]} = \"?([\w.]+)", program)
+        if not start:
+            continue
+        words = re.findall(r'"(\w+)"', rest)
+        limits = [limit.replace("'", "") for limit in re.split(r",\s*", rest) if limit]
+        if words:
+            found.append(Knob(name, says, start.group(1), choices=tuple(words)))
+        elif len(limits) == 2:
+            whole = bool(re.search(rf"(?:Size|int64_t) [^;]*\b{variable} =|\.{variable.split('.')[-1]} = ", program))
+            found.append(Knob(name, says, start.group(1), *limits, whole=whole))
+    return found
