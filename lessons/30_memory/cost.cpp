@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/attention/attend.hpp"
+#include "core/attention/linear_attend.hpp"
 #include "core/core.hpp"
 #include "core/simd/runtime/memory.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
-#include "core/attention/linear_attend.hpp"
 
 namespace tapestry::lesson30 {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/attention/linear_attend.hpp"
 #include "core/core.hpp"
 #include "lessons/kit/kit.hpp"
-#include "core/attention/linear_attend.hpp"
 
 namespace tapestry::lesson30 {
 

@@ -10,10 +10,10 @@
 #include <array>
 #include <vector>
 
+#include "core/attention/linear_attend.hpp"
 #include "core/check/gradcheck.hpp"
 #include "core/core.hpp"
 #include "lessons/kit/check/agreement.hpp"
-#include "core/attention/linear_attend.hpp"
 
 namespace tapestry::lesson30 {
 namespace {

@@ -1,4 +1,5 @@
 // The rules of the tape: what is recorded, what is refused, how gradients add up, what survives an exception.
+#include "core/tape/checkpoint.hpp"
 #include "core/tape/tape.hpp"
 
 #include <thread>
