@@ -1,11 +1,11 @@
 // The rules of the tape: what is recorded, what is refused, how gradients add up, what survives an exception.
-#include "core/tape/checkpoint.hpp"
 #include "core/tape/tape.hpp"
 
 #include <thread>
 
 #include "core/ops/ops.hpp"
 #include "core/simd/runtime/memory.hpp"
+#include "core/tape/checkpoint.hpp"
 #include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
