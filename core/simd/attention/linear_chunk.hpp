@@ -136,7 +136,7 @@ class LinearChunk {
   /// m (words, words) becomes m_ij D_ij for j < i, and for j = i where `diagonal`; above it is 0.
   void weigh(T* m, bool diagonal) const {
     const T* keep = gates_.data();
-    T* ratios = gates_.data() + 3 * a_.chunk;  // D_ij of a row, from that of the row above
+    T* ratios = keep ? gates_.data() + 3 * a_.chunk : nullptr;  // D_ij of a row, from that of the row above
     const Lanes<T> smallest(std::numeric_limits<T>::min()), none(T(0));
     for (Size i = 0; i < words; ++i) {
       T* row = m + i * words;
