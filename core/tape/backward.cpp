@@ -22,8 +22,7 @@ void Sweep::run(std::size_t begin, std::size_t end) {
   for (std::size_t i = end; i-- > begin;) {
     if (Tensor dy = std::move(records.slots[i]); dy.defined()) visit(i, dy);
     if (!keep) release(i);
-    if (!due.empty()) [[unlikely]]
-      run_due(i);
+    if (!due.empty()) run_due(i);
   }
 }
 

@@ -71,7 +71,6 @@ struct Wrt {
   const Tensor& target;  // the argument
   const F& rule;         // (dy) or (dy, y) → ∂loss/∂target
   const A& add;          // (sum, dy), the short cut; nullptr: there is none
-
   /// What op() asks of each of its parts: how many arguments it has, kTargets (or detail::kRunTime) and
   /// size(); inputs() writes where they are, record() gives their rules to the tape; `first` is the number of
   /// its first argument.
@@ -106,7 +105,6 @@ template <class F>
 struct WrtEach {
   std::span<const Tensor> targets;  // the list
   const F& rule_of;                 // (i) → the rule of targets[i]
-
   /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = detail::kRunTime;
   std::size_t size() const { return targets.size(); }
@@ -133,7 +131,6 @@ template <class Targets, class F>
 struct WrtAll {
   const Targets& targets;  // pointers to the arguments
   const F& rule;           // (dy) or (dy, y) → a gradient for each
-
   /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = detail::kCountOf<Targets>;
   std::size_t size() const { return targets.size(); }
@@ -162,7 +159,6 @@ WrtAll<PoolVector<const Tensor*>, F> wrt_all(const PoolVector<const Tensor*>& ta
 template <class F>
 struct Twin {
   const F& make;  // () → the value
-
   /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = 0;
   constexpr std::size_t size() const { return 0; }
