@@ -24,7 +24,7 @@ class LiveLessons(Tester):
         here.locator(".go").click()
         return here
 
-    def end(self, page, seconds=20):
+    def end(self, page, seconds=60):
         page.wait_for_selector(", ".join(f"#here[data-state={name}]" for name in ENDS), timeout=seconds * 1000)
         return page.get_attribute("#here", "data-state")
 
@@ -93,7 +93,7 @@ class LiveLessons(Tester):
         self.trial.check("it says how far it is", " of 50, loss " in here.locator(".numbers").inner_text(), here.locator(".numbers").inner_text())
         self.trial.same("the keyboard is on Stop", page.evaluate("document.activeElement.className"), "stop")
         page.keyboard.press("Enter")
-        self.trial.same("Stop stops", self.end(page, 3), "stopped")
+        self.trial.same("Stop stops", self.end(page), "stopped")
         before = here.locator(".told").inner_text()
         page.wait_for_timeout(900)
         for _ in range(50):  # browsers give a busy worker two seconds
@@ -131,7 +131,7 @@ class LiveLessons(Tester):
         page = self.open(context, href)
         page.evaluate("document.getElementById('here').dataset.patience = 1")
         here = self.start(page)
-        self.trial.same("a worker that never answers", self.end(page, 5), "failed")
+        self.trial.same("a worker that never answers", self.end(page), "failed")
         self.trial.check("is given up, and told", "did not answer" in here.locator(".state").inner_text())
         context.close()
 
@@ -141,7 +141,7 @@ class LiveLessons(Tester):
             context.route(f"**/{what}", lambda route: route.fulfill(status=404, body="none"))
             page = self.open(context, href)
             here = self.start(page)
-            self.trial.same(f"without {what}", self.end(page, 5), "failed")
+            self.trial.same(f"without {what}", self.end(page), "failed")
             self.trial.check("it says what stands in its place", "could not be loaded: the run that is recorded below" in here.locator(".state").inner_text(),
                              here.locator(".state").inner_text())
             context.close()
@@ -164,11 +164,12 @@ class LiveLessons(Tester):
                     print(f"{slug}: not begun, after {PATIENCE // 60} minutes")
                     continue
                 page = self.open(context, f"lessons/{slug}.html")
+                page.set_default_timeout(120_000)  # beside the lessons that run
                 self.start(page)
                 running[slug] = page, time.monotonic()
             for slug, (page, since) in list(running.items()):
                 state, took = page.get_attribute("#here", "data-state"), time.monotonic() - since
-                if state == "running" and took < 60 + 10 * seconds[slug]:
+                if state == "running" and took < 300 + 20 * seconds[slug]:
                     continue
                 del running[slug]
                 reached += state == "met"
