@@ -92,8 +92,8 @@ void Sweep::find_due(std::size_t end) {
   }
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     const auto target = -1 - static_cast<std::int32_t>(leaf);
-    if (records.gradient_hooks.count(target) && first[leaf] < end)
-      due.emplace_back(std::min(first[leaf], first_checkpoint), target);
+    const std::size_t earliest = std::min(first[leaf], first_checkpoint);
+    if (records.gradient_hooks.count(target)) due.emplace_back(earliest < end ? earliest : 0, target);
   }
   std::sort(due.begin(), due.end());
 }

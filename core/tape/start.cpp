@@ -63,13 +63,8 @@ void Tape::run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep) {
     if (sweep.wanted) sweep.wanted->mark(*records_, end);
     sweep.slot(on_tape ? body.node : -1 - body.leaf->number) = dy;
     if (!records_->gradient_hooks.empty()) sweep.find_due(end);
-    std::vector<char> on_the_way(records_->leaves.size());  // of a leaf: whether its hooks run in the sweep
-    for (const auto& [node, leaf] : sweep.due) on_the_way[static_cast<std::size_t>(-1 - leaf)] = 1;
     sweep.run(0, end);
-    on_the_way.resize(records_->leaf_slots.size());
-    for (std::size_t i = 0; i < records_->leaf_slots.size(); ++i)
-      if (records_->leaf_slots[i].defined() && !on_the_way[i])
-        sweep.run_hooks(-1 - static_cast<std::int32_t>(i), records_->leaf_slots[i]);
+    sweep.run_due(0);  // y may be a leaf, on a tape without nodes
   } catch (...) {
     start_over();
     throw;

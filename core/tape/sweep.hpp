@@ -31,12 +31,14 @@ struct Sweep {
   bool create_graph = false;    // record what the rules do
   Wanted* wanted = nullptr;     // none: all leaves
   bool mutated = is_mutated();  // a test falsifies gradients (mutator.hpp)
-  /// Leaves that have hooks, each with the earliest node that uses it: once that node was visited, the leaf's
-  /// gradient is complete. The last one is due first.
+  /// Leaves that have hooks, each with the earliest node that uses it (no node: 0): once that node was visited, the
+  /// leaf's gradient is complete. The last one is due first.
   std::vector<std::pair<std::size_t, std::int32_t>> due = {};
 
   /// Fills `due` for the nodes [0, end).
   void find_due(std::size_t end);
+  /// Runs the hooks of leaves whose earliest node is this one.
+  void run_due(std::size_t node);
   void run(std::size_t begin, std::size_t end);
   void add(std::int32_t target, Tensor&& gradient);
   void run_hooks(std::int32_t target, Tensor& gradient) const;
@@ -66,8 +68,6 @@ struct Sweep {
   void release(std::size_t index);
 
   // higher_order.cpp
-  /// Runs the hooks of leaves whose earliest node is this one.
-  void run_due(std::size_t node);
   static bool is_mutated();
   void run_recorded(std::size_t index, const Tensor& dy);
   void replay(std::size_t index, const Tensor& dy);

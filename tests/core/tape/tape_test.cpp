@@ -352,6 +352,18 @@ TEST_CASE("a leaf's hooks run as soon as its gradient is complete") {
     CHECK(std::count(order.begin(), order.end(), "late") == 1);
     CHECK(seen == Values{2 * 2 * 5 + 1, 2 * 3 * 7 + 1});
   }
+  SECTION("what only a checkpoint uses, and what nothing uses but backward itself") {
+    Tape tape;
+    watch(tape, both, "both");
+    const std::vector<Tensor> itself{both};
+    tape.gradients(both, tensor({1, 1}), itself);
+    CHECK(order == std::vector<std::string>{"both"});
+    const Tensor a = checkpoint([&](const Tensor& x) { return x * late; }, first);
+    watch(tape, late, "late");
+    tape.backward(sum(a));
+    CHECK(order == std::vector<std::string>{"both", "late"});
+    CHECK(late.grad().to_vector() == Values{2, 3});
+  }
   SECTION("a hook that replaces it, and a graph of derivatives") {
     Tape tape;
     const Tensor y = sum(both * both * both);
