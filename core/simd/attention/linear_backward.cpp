@@ -29,35 +29,14 @@ class Backward {
 
   void run() {
     each_chunk(
-        [this](const LinearChunk<T>& chunk, Size row, Size n, Room room) { read(chunk, row, n, room); });
+        a_, [this](const LinearChunk<T>& chunk, Size row, Size n, Room room) { read(chunk, row, n, room); });
     parallel_for(a_.batch, [this](Size row) { back_in_time(row); });
     each_chunk(
-        [this](const LinearChunk<T>& chunk, Size row, Size n, Room room) { rows(chunk, row, n, room); });
+        a_, [this](const LinearChunk<T>& chunk, Size row, Size n, Room room) { rows(chunk, row, n, room); });
   }
 
  private:
-  /// Of one thread.
-  struct Room {
-    T* pairs;   // (chunk, chunk)
-    T* values;  // (chunk, e)
-    T* more;    // (chunk, e)
-    T* asks;    // (chunk, d)
-  };
-
-  template <class F>
-  void each_chunk(const F& body) {
-    parallel_ranges(a_.batch * chunks_, a_.grain(), [&](Size begin, Size end) {
-      LinearChunk<T> chunk(a_);
-      const Size c = a_.chunk;
-      const Scratch<T> room(c * (c + 2 * a_.e + a_.d));
-      T* at = room.data();
-      const Room parts{at, at + c * c, at + c * (c + a_.e), at + c * (c + 2 * a_.e)};
-      for (Size i = begin; i < end; ++i) {
-        chunk.at(i / chunks_, i % chunks_);
-        body(chunk, i / chunks_, i % chunks_, parts);
-      }
-    });
-  }
+  using Room = ChunkRoom<T>;
 
   T* dstate(Size row, Size n) const { return dstates_.data() + (row * (chunks_ + 1) + n) * a_.d * a_.e; }
   Matrix<T> dy(Size row, Size n) const {

@@ -176,4 +176,28 @@ class LinearChunk {
   Scratch<T> scaled_;
 };
 
+/// One thread's memory for what it makes of a chunk.
+template <class T>
+struct ChunkRoom {
+  T* pairs;          // (chunk, chunk)
+  T *values, *more;  // (chunk, e)
+  T* asks;           // (chunk, d)
+};
+
+/// body(chunk, row, n, room) once for each chunk of each row, with a LinearChunk that is put there.
+template <class T, class F>
+void each_chunk(const LinearAttention<T>& a, const F& body) {
+  const Size chunks = a.chunks(), c = a.chunk;
+  parallel_ranges(a.batch * chunks, a.grain(), [&](Size begin, Size end) {
+    LinearChunk<T> chunk(a);
+    const Scratch<T> memory(c * (c + 2 * a.e + a.d));
+    T* at = memory.data();
+    const ChunkRoom<T> room{at, at + c * c, at + c * (c + a.e), at + c * (c + 2 * a.e)};
+    for (Size i = begin; i < end; ++i) {
+      chunk.at(i / chunks, i % chunks);
+      body(chunk, i / chunks, i % chunks, room);
+    }
+  });
+}
+
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

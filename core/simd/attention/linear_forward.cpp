@@ -4,33 +4,15 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-namespace {
-
-/// Each body(chunk, row, n) once, with a LinearChunk that is put there.
-template <class T, class F>
-void each_chunk(const LinearAttention<T>& a, const F& body) {
-  const Size chunks = a.chunks();
-  parallel_ranges(a.batch * chunks, a.grain(), [&](Size begin, Size end) {
-    LinearChunk<T> chunk(a);
-    const Scratch<T> pairs(a.chunk * a.chunk), values(a.chunk * a.e);
-    for (Size i = begin; i < end; ++i) {
-      chunk.at(i / chunks, i % chunks);
-      body(chunk, i / chunks, i % chunks, pairs.data(), values.data());
-    }
-  });
-}
-
-}  // namespace
-
 template <class T>
 void linear_attention_forward(const LinearAttention<T>& a, T* y) {
   const Size d = a.d, e = a.e, chunks = a.chunks();
   // U = written + through · S in the delta rule, (I + A)⁻¹ β V and −(I + A)⁻¹ β γ K.
   const Scratch<T> through_all(a.delta ? a.batch * a.words * d : 0);
-  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, T* pairs, T* values) {
+  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, ChunkRoom<T> room) {
     const Size words = chunk.words;
     if (!a.delta) {
-      const Matrix<T> u = chunk.written(values);
+      const Matrix<T> u = chunk.written(room.values);
       product(a.state(row, n + 1), d, e, words, chunk.scaled(chunk.k().data, chunk.rest(), d).transposed(),
               u);
       return;
@@ -42,9 +24,9 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y) {
       scaled_row(written + i * e, chunk.v() + i * e, strong, e);
       scaled_row(through + i * d, chunk.k().data + i * d, kept ? -strong * kept[i] : -strong, d);
     }
-    chunk.overlaps(pairs);
-    solve(written, pairs, words, e);
-    solve(through, pairs, words, d);
+    chunk.overlaps(room.pairs);
+    solve(written, room.pairs, words, e);
+    solve(through, room.pairs, words, d);
   });
 
   parallel_for(a.batch, [&](Size row) {
@@ -65,11 +47,11 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y) {
     std::copy_n(a.state(row, chunks), d * e, y + (row * (a.words + d) + a.words) * e);
   });
 
-  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, T* pairs, T* values) {
+  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, ChunkRoom<T> room) {
     const Size words = chunk.words;
     T* read = y + (row * (a.words + d) + n * a.chunk) * e;
-    chunk.pairs(pairs);
-    product(read, words, e, words, {pairs, words}, chunk.written(values));
+    chunk.pairs(room.pairs);
+    product(read, words, e, words, {room.pairs, words}, chunk.written(room.values));
     product(read, words, e, d, chunk.scaled(chunk.q().data, chunk.kept(), d), {a.state(row, n), e}, true);
   });
 }
