@@ -2,176 +2,20 @@
 // lengths around its chunks, widths around registers, gates that shut, memory in any order, any number of threads.
 #include "core/attention/linear_attend.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "core/ops/ops.hpp"
 #include "core/simd/runtime/threads.hpp"
-#include "core/tape/tape.hpp"
-#include "core/tensor/create.hpp"
-#include "core/tensor/random.hpp"
-#include "tests/catch.hpp"
+#include "tests/core/attention/recurrence.hpp"
 
 using namespace tapestry;
+using namespace tapestry::recurrence;
 
 namespace {
 
-constexpr Size kChunk = 64;  // words of a chunk, where nothing is said
+constexpr Size kChunk = 32;  // words of a chunk, where nothing is said
 constexpr double kForgetsAll = -std::numeric_limits<double>::infinity();
-
-using Numbers = std::vector<double>;
-
-/// A batch of texts; what is not there is empty.
-struct Text {
-  Size batch = 1, words = 1, d = 1, e = 1;
-  bool delta = false;
-  Numbers q = {}, k = {}, v = {}, log_keep = {}, strength = {}, state = {};
-  Numbers d_read = {}, d_last = {};  // cotangents of what is read and of the last state
-};
-
-/// What comes out, and the gradient of each input in the order q, k, v, log_keep, strength, state.
-struct Found {
-  Numbers read, last;
-  std::vector<Numbers> gradients;
-};
-
-Found on_paper(const Text& x) {
-  Found out;
-  const auto n = [](Size size) { return static_cast<std::size_t>(size); };
-  const std::size_t words = n(x.words), d = n(x.d), e = n(x.e);
-  Numbers dq(x.q.size()), dk(x.k.size()), dv(x.v.size()), d_keep(x.log_keep.size()),
-      d_beta(x.strength.size()), d_first;
-  for (std::size_t b = 0; b < n(x.batch); ++b) {
-    std::vector<Numbers> states{
-        x.state.empty() ? Numbers(d * e)
-                        : Numbers(x.state.begin() + static_cast<std::ptrdiff_t>(b * d * e),
-                                  x.state.begin() + static_cast<std::ptrdiff_t>((b + 1) * d * e))};
-    std::vector<Numbers> kept, missing, written;  // α S before the word; v less what stood there; u
-    const auto alpha = [&](std::size_t w) { return x.log_keep.empty() ? 1 : std::exp(x.log_keep[w]); };
-    const auto beta = [&](std::size_t w) { return x.strength.empty() ? 1 : x.strength[w]; };
-    for (std::size_t w = b * words; w < (b + 1) * words; ++w) {
-      Numbers s = states.back(), rest(e), u(e);
-      for (double& number : s) number *= alpha(w);
-      kept.push_back(s);
-      for (std::size_t j = 0; j < e; ++j) {
-        rest[j] = x.v[w * e + j];
-        for (std::size_t i = 0; x.delta && i < d; ++i) rest[j] -= s[i * e + j] * x.k[w * d + i];
-        u[j] = beta(w) * rest[j];
-        double y = 0;
-        for (std::size_t i = 0; i < d; ++i) y += (s[i * e + j] += x.k[w * d + i] * u[j]) * x.q[w * d + i];
-        out.read.push_back(y);
-      }
-      states.push_back(s), missing.push_back(rest), written.push_back(u);
-    }
-    out.last.insert(out.last.end(), states.back().begin(), states.back().end());
-    Numbers ds(x.d_last.begin() + static_cast<std::ptrdiff_t>(b * d * e),
-               x.d_last.begin() + static_cast<std::ptrdiff_t>((b + 1) * d * e));
-    for (std::size_t t = words; t-- > 0;) {
-      const std::size_t w = b * words + t;
-      const Numbers &after = states[t + 1], &before = states[t], &faded = kept[t];
-      double d_alpha = 0;
-      for (std::size_t j = 0; j < e; ++j) {
-        const double dy = x.d_read[w * e + j];
-        double du = 0;
-        for (std::size_t i = 0; i < d; ++i) {
-          dq[w * d + i] += after[i * e + j] * dy;
-          ds[i * e + j] += x.q[w * d + i] * dy;
-          du += ds[i * e + j] * x.k[w * d + i];
-          dk[w * d + i] += ds[i * e + j] * written[t][j];
-        }
-        if (!x.strength.empty()) d_beta[w] += du * missing[t][j];
-        const double d_rest = beta(w) * du;
-        dv[w * e + j] = d_rest;
-        for (std::size_t i = 0; i < d; ++i) {
-          if (x.delta) dk[w * d + i] -= faded[i * e + j] * d_rest;
-          if (x.delta) ds[i * e + j] -= x.k[w * d + i] * d_rest;
-          d_alpha += ds[i * e + j] * before[i * e + j];
-          ds[i * e + j] *= alpha(w);
-        }
-      }
-      if (!x.log_keep.empty()) d_keep[w] = d_alpha * alpha(w);
-    }
-    d_first.insert(d_first.end(), ds.begin(), ds.end());
-  }
-  out.gradients = {dq, dk, dv};
-  if (!x.log_keep.empty()) out.gradients.push_back(d_keep);
-  if (!x.strength.empty()) out.gradients.push_back(d_beta);
-  if (!x.state.empty()) out.gradients.push_back(d_first);
-  return out;
-}
-
-/// kinds: bit 0 gates, bit 1 strengths, bit 2 a first state, bit 3 the delta rule
-Text draw(int kind, Size batch, Size words, Size d, Size e) {
-  const auto normal = [](Size count, std::uint64_t seed) {
-    return random_normal({count}, seed, DType::f64).to_vector();
-  };
-  const auto uniform = [](Size count, std::uint64_t seed, double low, double high) {
-    return random_uniform({count}, seed, low, high, DType::f64).to_vector();
-  };
-  Text x{batch, words, d, e, (kind & 8) != 0};
-  const Size all = batch * words;
-  x.q = normal(all * d, 1), x.k = normal(all * d, 2), x.v = normal(all * e, 3);
-  for (double& number : x.k) number /= std::sqrt(2.0 * static_cast<double>(d));
-  if (kind & 1) x.log_keep = uniform(all, 4, -0.7, 0);
-  if (kind & 2) x.strength = uniform(all, 5, 0.1, 1.2);
-  if (kind & 4) x.state = normal(batch * d * e, 6);
-  x.d_read = normal(all * e, 7), x.d_last = normal(batch * d * e, 8);
-  return x;
-}
-
-/// `turned`: every axis but the last in the opposite order in memory, behind other numbers.
-Found by_kernel(const Text& x, DType dtype, Size chunk = 0, bool turned = false) {
-  const auto as = [&](const Numbers& numbers, const Dims& shape) {
-    if (numbers.empty() && shape.count() > 0) return Tensor();
-    const Tensor dense = tensor(numbers, shape, dtype);
-    if (!turned) return variable(dense);
-    const Tensor wider =
-        concat({transpose(dense, 0, 1), full({shape[1], shape[0], shape[2]}, 1e30, dtype)}, 2);
-    return variable(slice(transpose(contiguous(wider), 0, 1), 2, 0, shape[2]).detach());
-  };
-  const auto of_words = [&](const Numbers& numbers) {
-    return numbers.empty() ? Tensor() : variable(tensor(numbers, {x.batch, x.words}, dtype));
-  };
-  const Tensor q = as(x.q, {x.batch, x.words, x.d}), k = as(x.k, {x.batch, x.words, x.d}),
-               v = as(x.v, {x.batch, x.words, x.e});
-  const LinearAttendOptions options{x.delta ? WriteRule::delta : WriteRule::sum, of_words(x.log_keep),
-                                    of_words(x.strength),
-                                    x.state.empty() ? Tensor() : as(x.state, {x.batch, x.d, x.e})};
-  std::vector<Tensor> leaves{q, k, v};
-  for (const Tensor& more : {options.log_keep, options.strength, options.state})
-    if (more.defined()) leaves.push_back(more);
-  Tape tape;
-  const Remembered found =
-      chunk == 0 ? linear_attend(q, k, v, options) : linear_attend(q, k, v, options, chunk);
-  const Tensor loss = sum(found.read * tensor(x.d_read, found.read.shape(), dtype)) +
-                      sum(found.state * tensor(x.d_last, found.state.shape(), dtype));
-  Found out{found.read.to_vector(), found.state.to_vector(), {}};
-  for (const Tensor& gradient : tape.gradients(loss, leaves, {.zero_if_unused = true}))
-    out.gradients.push_back(gradient.to_vector());
-  return out;
-}
-
-/// The largest difference as a share of the largest number, or of 1; NaN where there is one.
-double apart(const Numbers& a, const Numbers& b) {
-  REQUIRE(a.size() == b.size());
-  double largest = 1, off = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::abs(b[i]));
-    if (!(std::abs(a[i] - b[i]) <= off)) off = std::abs(a[i] - b[i]);
-  }
-  return off / largest;
-}
-
-void check_near(const Found& found, const Found& expected, double tolerance) {
-  CHECK(apart(found.read, expected.read) <= tolerance);
-  CHECK(apart(found.last, expected.last) <= tolerance);
-  REQUIRE(found.gradients.size() == expected.gradients.size());
-  for (std::size_t i = 0; i < found.gradients.size(); ++i) {
-    CAPTURE(i);
-    CHECK(apart(found.gradients[i], expected.gradients[i]) <= tolerance);
-  }
-}
 
 constexpr double kF64 = 1e-12, kF32 = 1e-5;
 

@@ -1,7 +1,8 @@
-// The row of core/attention/linear_attend: the recurrence written out, word by word, in loops.
+// The row of core/attention/linear_attend: against the recurrence in loops.
 #include <cmath>
 
 #include "core/attention/linear_attend.hpp"
+#include "tests/core/attention/recurrence.hpp"
 #include "tests/core/ops/op_table.hpp"
 
 namespace tapestry::table {
@@ -22,36 +23,22 @@ Dims dims(const Dims& leading, std::initializer_list<Size> rest) {
   return shape;
 }
 
-/// S ← α S, u = β (v − Sᵀ k) or β v, S ← S + k uᵀ, y = Sᵀ q; the state stands behind the reads.
+/// The recurrence, word by word; the state stands behind the reads.
 Plain on_paper(const Case& c, const Plains& p) {
-  Plain result{dims(c.leading, {c.words + c.d, c.e}), {}};
+  recurrence::Text x{c.leading.count(),          c.words, c.d,    c.e,
+                     c.rule == WriteRule::delta, p[0].v,  p[1].v, p[2].v};
   std::size_t next = 3;
-  const Plain* gate = c.gate ? &p[next++] : nullptr;
-  const Plain* strength = c.strength ? &p[next++] : nullptr;
-  const Plain* first = c.state ? &p[next++] : nullptr;
-  const auto words = static_cast<std::size_t>(c.words), d = static_cast<std::size_t>(c.d),
-             e = static_cast<std::size_t>(c.e), rows = static_cast<std::size_t>(c.leading.count());
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::vector<double> s(d * e, 0.0);
-    if (first != nullptr)
-      for (std::size_t i = 0; i < d * e; ++i) s[i] = first->v[row * d * e + i];
-    for (std::size_t t = row * words; t < (row + 1) * words; ++t) {
-      if (gate != nullptr)
-        for (double& x : s) x *= std::exp(gate->v[t]);
-      for (std::size_t j = 0; j < e; ++j) {
-        double u = p[2].v[t * e + j];
-        for (std::size_t i = 0; i < d && c.rule == WriteRule::delta; ++i)
-          u -= s[i * e + j] * p[1].v[t * d + i];
-        if (strength != nullptr) u *= strength->v[t];
-        double y = 0;
-        for (std::size_t i = 0; i < d; ++i) {
-          s[i * e + j] += p[1].v[t * d + i] * u;
-          y += s[i * e + j] * p[0].v[t * d + i];
-        }
-        result.v.push_back(y);
-      }
-    }
-    result.v.insert(result.v.end(), s.begin(), s.end());
+  if (c.gate) x.log_keep = p[next++].v;
+  if (c.strength) x.strength = p[next++].v;
+  if (c.state) x.state = p[next++].v;
+  const recurrence::Found found = recurrence::read(x);
+  Plain result{dims(c.leading, {c.words + c.d, c.e}), {}};
+  for (Size row = 0; row < x.batch; ++row) {
+    const auto add = [&](const std::vector<double>& all, Size count) {
+      result.v.insert(result.v.end(), all.begin() + row * count, all.begin() + (row + 1) * count);
+    };
+    add(found.read, c.words * c.e);
+    add(found.last, c.d * c.e);
   }
   return result;
 }
