@@ -1,14 +1,16 @@
 #include "core/tensor/buffer.hpp"
 
+#include <limits>
 #include <new>
 
 #include "core/simd/runtime/memory.hpp"
 
 namespace tapestry::detail {
 
-Ref<Buffer> Buffer::make(std::size_t bytes) {
-  auto* buffer = new (simd::pool_allocate(sizeof(Buffer) + bytes)) Buffer;
-  buffer->bytes = bytes;
+Ref<Buffer> Buffer::make(std::uint64_t bytes) {
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();  // WebAssembly: 2 GB
+  auto* buffer = new (simd::pool_allocate(sizeof(Buffer) + static_cast<std::size_t>(bytes))) Buffer;
+  buffer->bytes = static_cast<std::size_t>(bytes);
   return Ref<Buffer>::adopt(buffer);
 }
 

@@ -96,8 +96,8 @@ struct alignas(64) Buffer {
 
   std::byte* data() { return reinterpret_cast<std::byte*>(this) + sizeof(Buffer); }
 
-  /// Uninitialised memory.
-  static Ref<Buffer> make(std::size_t bytes);
+  /// Uninitialised memory. Throws std::bad_alloc, also where addresses have fewer bits than `bytes`.
+  static Ref<Buffer> make(std::uint64_t bytes);
   static void destroy(Buffer* buffer) noexcept;
 
   /// Any thread may keep something, and look through what was kept so far.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -28,7 +29,7 @@ void copy_values(const View<To>& out, const View<const From>& in) {
 
 /// Memory for `count` elements of a tensor of this shape.
 detail::Ref<detail::Buffer> buffer_for(const Dims& shape, Size count, DType dtype) {
-  const std::size_t bytes = static_cast<std::size_t>(count) * bytes_of(dtype);
+  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * bytes_of(dtype);
   try {
     return detail::Buffer::make(bytes);
   } catch (const std::bad_alloc&) {

@@ -1,6 +1,7 @@
 #include "core/tensor/values.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "core/tensor/broadcast.hpp"
@@ -21,7 +22,7 @@ T* Array<T>::allocate(const Dims& shape) {
   shape_ = shape;
   stride_ = dense_strides(shape);
   offset_ = 0;
-  buffer_ = Buffer::make(static_cast<std::size_t>(shape.count()) * sizeof(T));
+  buffer_ = Buffer::make(static_cast<std::uint64_t>(shape.count()) * sizeof(T));
   return reinterpret_cast<T*>(buffer_->data());
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("file: what was left beside it by a process that was killed is taken o
   CHECK_FALSE(std::filesystem::exists(folder / "a.new"));
 }
 
-TEST_CASE("file: what is no file is neither waited for nor replaced") {
+TEST_CASE("file: what is no file is neither waited for nor replaced", "[system]") {
   const test::TemporaryFolder folder;
   const auto writing = [](const std::filesystem::path& path) {
     return message_of([&] { write_file(path, bytes_of("x")); });
@@ -78,7 +78,7 @@ TEST_CASE("file: what is no file is neither waited for nor replaced") {
   CHECK(std::filesystem::is_fifo(folder / "pipe"));
 }
 
-TEST_CASE("file: a link stays a link, and its target is replaced at once") {
+TEST_CASE("file: a link stays a link, and its target is replaced at once", "[system]") {
   const test::TemporaryFolder folder;
   std::filesystem::create_directories(folder / "disk/deep");
   write_file(folder / "disk/real", bytes_of("old"));
@@ -100,7 +100,7 @@ TEST_CASE("file: a link stays a link, and its target is replaced at once") {
              ContainsSubstring("/loop'") && ContainsSubstring("symbolic links"));
 }
 
-TEST_CASE("file: two writers of one path never mix") {
+TEST_CASE("file: two writers of one path never mix", "[threads]") {
   const test::TemporaryFolder folder;
   const std::string a(300'000, 'a'), b(200'000, 'b');
   const auto writer = [&](const std::string& text) {
@@ -113,7 +113,7 @@ TEST_CASE("file: two writers of one path never mix") {
   CHECK((got == a || got == b));
 }
 
-TEST_CASE("file: what cannot be read or written is named with its path and the reason") {
+TEST_CASE("file: what cannot be read or written is named with its path and the reason", "[system]") {
   const test::TemporaryFolder folder;
   const auto reading = [](const std::filesystem::path& path) { return message_of([&] { read_file(path); }); };
   const auto writing = [](const std::filesystem::path& path) {
