@@ -104,7 +104,7 @@ def pointing():
     return golden
 
 
-def convolve(x, weight, size, stride=1, padding=0, bias=None):
+def convolve(x, weight, size, stride, padding, bias):
     """x (B, H, W, in), weight (out, size * size * in), in the order row, column, channel."""
     kernel = weight.reshape(weight.shape[0], size, size, -1).permute(0, 3, 1, 2)
     return F.conv2d(x.permute(0, 3, 1, 2), kernel, bias, stride, padding).permute(0, 2, 3, 1)
@@ -114,30 +114,28 @@ def vision():
     golden = Golden("vision", "pictures (B, H, W, C): conv2d, patches, squeeze and excite, CBAM")
     golden.note("weight", "of a convolution (out, size * size * in): row, column, channel")
     batch, height, width, channels, out = 2, 6, 8, 3, 4
-    for case, size, bias in (("convolution", 3, True), ("convolution_5", 5, False), ("convolution_1", 1, True)):
+    for case, size, stride, bias in (
+        ("convolution", 3, None, True),
+        ("convolution_5", 5, None, False),
+        ("convolution_1", 1, None, True),
+        ("windows", 3, 2, False),
+        ("windows_overlap", 2, 1, False),
+        ("windows_apart", 2, 3, False),
+    ):
         draw = golden.draw(case)
         inputs = {
             "input": draw.normal(batch, height, width, channels),
             "weight": draw.normal(out, size * size * channels, scale=0.3),
             **({"bias": draw.normal(out)} if bias else {}),
         }
+        padding = size // 2 if stride is None else 0  # a convolution keeps the picture's size
         golden.record(
             case,
             inputs,
-            lambda x, size=size: convolve(x["input"], x["weight"], size, 1, size // 2, x.get("bias")),
-            {"size": size},
-        )
-    for case, size, stride in (("windows", 3, 2), ("windows_overlap", 2, 1), ("windows_apart", 2, 3)):
-        draw = golden.draw(case)
-        inputs = {
-            "input": draw.normal(batch, height, width, channels),
-            "weight": draw.normal(out, size * size * channels, scale=0.3),
-        }
-        golden.record(
-            case,
-            inputs,
-            lambda x, size=size, stride=stride: convolve(x["input"], x["weight"], size, stride),
-            {"size": size, "stride": stride},
+            lambda x, n=size, stride=stride or 1, padding=padding: convolve(
+                x["input"], x["weight"], n, stride, padding, x.get("bias")
+            ),
+            {"size": size, **({"stride": stride} if stride else {})},
         )
 
     def patches(x):
