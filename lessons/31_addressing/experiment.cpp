@@ -97,7 +97,9 @@ void draw_head(const Reader& reader, const Task& task, Size length, Size head, c
     map.rows.push_back(fmt::format("{}", n));
     for (Size t = 0; t < heads.size(1); ++t) map.values.push_back(heads.at({0, t, head, n}));
   }
-  map.column_axis = "what comes in (| end, . say)", map.row_axis = "slot";
+  map.column_axis =
+      task.draw == draw_go_on ? "what comes in (a? go on after a, . say)" : "what comes in (| end, . say)";
+  map.row_axis = "slot";
   kit::show(map, options.out / file);
 }
 

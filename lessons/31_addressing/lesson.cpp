@@ -62,7 +62,8 @@ void pencil(kit::Report& report) {
   check_row(report, "shift", place(0.5, {0, 0.2, 0.8}, 1), {0.117, 0.217, 0.183, 0.483});
   check_row(report, "sharpen", place(0.5, {0, 0.2, 0.8}, 2), {0.042, 0.143, 0.103, 0.713});
   const kit::Question blur = report.ask(
-      "twenty steps", "Twenty times s = (0, 0.1, 0.9), g = 0, γ = 1. How much stands on the right slot then?",
+      "twenty steps",
+      "From one of many slots, twenty times s = (0, 0.1, 0.9), g = 0, γ = 1. How much is on the right slot?",
       {"0.9", "about a half", "about an eighth"});
   report.quoted("on the right slot, γ = 1", walked(1), 0.12, 0.02);
   report.quoted("on the right slot, γ = 2", walked(2), 0.98, 0.01);

@@ -126,9 +126,10 @@ void compare(std::uint64_t seed, kit::Report& report) {
 // weights are all equal; and one that adds up words and leaves all else to H, here with 256 units a layer.
 
 std::vector<Right> follow(Size hidden, const kit::Options& options, kit::Report& report) {
-  const kit::Question bag = report.ask(
-      "a bag of words", "The last has more than twice the weights. How many of its answers are right?",
-      {"nearly all: no word is lost in a sum", "about four of five", "about half"});
+  const kit::Question bag =
+      report.ask("a bag of words",
+                 "The bag of words has more than twice the weights. How many of its answers are right?",
+                 {"nearly all: no word is lost in a sum", "about four of five", "about half"});
   const std::vector<Right> all = train_each(hidden, options, report);
   report.answer(bag, 'b', all[3].held_out > 70 && all[3].held_out < 90,
                 "H gets one vector for a sentence, and must find out which word stands to which. There are "

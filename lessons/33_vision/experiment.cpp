@@ -72,6 +72,7 @@ Captioners::Captioners(double darkest, const kit::Options& options) : darkest_(d
     fmt::print("  {:<20}{:>14.1f} %\n", kPlan[i].first, right_[i]);
     bars.bars.push_back({kPlan[i].first, right_[i]});
   }
+  fmt::print("  (mean first: the first state is made from the mean of all places)\n");
   kit::show(bars, options.out / "right.svg");
 }
 

@@ -128,7 +128,7 @@ void captioner(std::uint64_t seed, kit::Report& report) {
 
 Captioners train(double darkest, const kit::Options& options, kit::Report& report) {
   const kit::Question ungated = report.ask(
-      "no gate", "The decoder may look at the frame, too. How many captions are right without a gate?",
+      "no gate", "No gate, and the first state knows nothing of the picture. How many captions are right?",
       {"nearly all: it looks at the frame first", "more than half", "hardly any"});
   Captioners all(darkest, options);
   const double both = all.right(kBoth), places = all.right(kPlacesAlone);
