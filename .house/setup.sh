@@ -15,6 +15,7 @@ packages_book="python3 python3-venv fonts-texgyre fonts-texgyre-math fonts-jetbr
 packages_reference="doxygen"
 packages_browser="$packages_book $packages_reference chromium"
 packages_wasm="emscripten"
+packages_network="iproute2"
 packages_ci="$packages_clang clang-format-14 libbenchmark-dev $packages_counts python3 git"
 cores=$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 
