@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/tensor/error.hpp"
+#include "lessons/kit/program/progress.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 
 namespace tapestry::grader {
@@ -96,7 +97,7 @@ std::string Desk::list(const kit::Terminal& terminal) const {
     const char* mark = !record.solved.empty() ? "✓" : shelf_.current() == exercise.id.text() ? "→" : " ";
     out += fmt::format(" {} {:<5} {:<10} {:>3} min  {}{}\n", mark, exercise.id.text(), exercise.kind,
                        exercise.minutes, exercise.title,
-                       record.best ? fmt::format(" (best so far {:.4g})", *record.best) : "");
+                       record.best ? fmt::format(" (best so far {})", kit::short_number(*record.best)) : "");
   }
   return out + fmt::format("{} of {} are solved.\n", solved, exercises_.size());
 }
@@ -186,7 +187,8 @@ Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& termina
   if (verdict.passed() && verdict.finding.score) {
     const double score = *verdict.finding.score;
     if (record.best && *record.best <= score)
-      checked.text += fmt::format("Your best so far: {:.4g} {}\n", *record.best, verdict.finding.unit);
+      checked.text +=
+          fmt::format("Your best so far: {} {}\n", kit::short_number(*record.best), verdict.finding.unit);
     else
       record.best = score;
   }

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "lessons/kit/program/progress.hpp"
+
 namespace tapestry::grader {
 
 namespace {
@@ -74,7 +76,8 @@ std::string text(const Verdict& verdict, const Exercise& exercise, const std::fi
       out += "\n" + paint(terminal, kit::kGreen, fmt::format("Exercise {} is solved.", exercise.id.text())) +
              "\n";
       if (verdict.finding.score)
-        out += fmt::format("Your result: {:.4g} {}\n", *verdict.finding.score, verdict.finding.unit);
+        out += fmt::format("Your result: {} {}\n", kit::short_number(*verdict.finding.score),
+                           verdict.finding.unit);
       break;
     case Verdict::Kind::wrong:
       out += fault_text(*verdict.finding.fault, verdict.reason, terminal);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Makes the golden data of this folder with PyTorch in f64; README.md says what the files hold. Needs PyTorch.
-"""Usage: make.py [FOLDER]      writes every file into FOLDER, by default the one this script stands in."""
+"""Writes every file of golden numbers into FOLDER."""
+import argparse
 import pathlib
-import sys
 
 import torch
 
@@ -18,10 +18,13 @@ import recorder
 
 
 def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("folder", nargs="?", type=pathlib.Path, metavar="FOLDER", default=recorder.FOLDER,
+                         help="default: data/ beside this script")
+    folder = options.parse_args().folder
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else recorder.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     total = 0
     subjects = (make_ops, make_recurrent, make_attention, make_decoders, make_transformer, make_optim)

@@ -1,0 +1,29 @@
+// What the grader prints of a right answer.
+#include "lessons/grader/verdict.hpp"
+
+#include "tests/catch.hpp"
+
+namespace tapestry::grader {
+namespace {
+
+std::string right_answer(double score, const std::string& unit) {
+  Exercise exercise;
+  exercise.id = {27, 5};
+  Verdict verdict;
+  verdict.kind = Verdict::Kind::right;
+  verdict.finding.right = {"keeps to the budget of glances"};
+  verdict.finding.score = score;
+  verdict.finding.unit = unit;
+  return text(verdict, exercise, "mine.cpp", "", kit::Terminal{});
+}
+
+}  // namespace
+
+TEST_CASE("a result is written as people write it", "[grader]") {
+  CHECK(right_answer(19'200, "glances") ==
+        "✓ keeps to the budget of glances\n\nExercise 27.5 is solved.\nYour result: 19,200 glances\n");
+  CHECK_THAT(right_answer(0.3125, "of the time"), Catch::Contains("Your result: 0.312 of the time\n"));
+  CHECK_THAT(right_answer(4, "weights"), Catch::Contains("Your result: 4 weights\n"));
+}
+
+}  // namespace tapestry::grader
