@@ -17,6 +17,7 @@
 #include "lessons/20_gpt/text.hpp"
 #include "lessons/kit/check/pencil.hpp"
 #include "lessons/kit/kit.hpp"
+#include "optim/parallel/mpi/mpi.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson20;
@@ -157,9 +158,7 @@ void real_text(const TextSettings& settings, const kit::Options& options, kit::R
   report.figure("the same, GPT", losses.gpt, "nats");
   report.at_least("so much better is the GPT", losses.pairs - losses.gpt, 0.4, "nats");
   report.answer(heart, 'a', losses.gpt < losses.pairs, "Words recur, and few steps learn no text by heart.");
-  report.note("\n  temperature 0:");
   const double stuck = write_course(settings, options, 0, 0);
-  report.note("\n  temperature 0.8, top-k 10:");
   const double free = write_course(settings, options, 0.8, 10);
   report.at_least("temperature 0: runs of 12 characters written before", stuck, 50, "%");
   report.at_most("temperature 0.8, top-k 10: the same", free, 20, "%");
@@ -175,25 +174,27 @@ void real_text(const TextSettings& settings, const kit::Options& options, kit::R
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("20_gpt", "predict the next token");
-  program.steps(2000, 2);
-  TextSettings text;
-  offer(program, text);
-  return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
-    follow(program, options, text);
-    if (program.given("--prompt")) return write_on(text, options, text.prompt);
-    report.section("A table of pairs");
-    pencil(report);
-    report.section("A GPT from plain ops");
-    check_gpt(gpt_by_hand, options.seed, report);
-    if (!options.data.empty()) return learn_text(text, options, report);
-    report.section("Part by part");
-    part_by_part(options, report);
-    report.section("Remember keys and values");
-    check_cache(head, head_with_cache, options, report);
-    report.section("Choosing from what it predicts");
-    report.at_most("largest difference of a share", count_draws(choose_from, options), 0.02);
-    report.section("A real text");
-    real_text(text, options, report);
+  return run_under_mpi({.patience = 120}, [&](Communicator& ranks) {
+    kit::Lesson program("20_gpt", "predict the next token");
+    program.runs_on(ranks);
+    program.steps(2000, 2);
+    TextSettings text;
+    offer(program, text);
+    return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
+      if (only_writes(program, options, text)) return;
+      report.section("A table of pairs");
+      pencil(report);
+      report.section("A GPT from plain ops");
+      check_gpt(gpt_by_hand, options.seed, report);
+      if (!options.data.empty()) return learn_text(text, options, report);
+      report.section("Part by part");
+      part_by_part(options, report);
+      report.section("Remember keys and values");
+      check_cache(head, head_with_cache, options, report);
+      report.section("Choosing from what it predicts");
+      report.at_most("largest difference of a share", count_draws(choose_from, options), 0.02);
+      report.section("A real text");
+      real_text(text, options, report);
+    });
   });
 }

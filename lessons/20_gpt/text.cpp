@@ -94,6 +94,7 @@ void offer(kit::Lesson& program, TextSettings& settings) {
               {"small", "usual", "large"});
   kit::offer(program, settings.recipe, kUsual, kLarge, "with --preset large");
   program.add_flag("--fresh", settings.fresh, "with --data: forget the checkpoint and start anew");
+  program.takes_parts();
   program.add("--prompt", settings.prompt,
               "go on from these words with the trained model, and train nothing");
   program.add("--length", settings.length, "characters to write", 1, 1'000'000);
@@ -103,13 +104,17 @@ void offer(kit::Lesson& program, TextSettings& settings) {
   program.add("--top-p", settings.sampling.top_p, "draw among the fewest whose shares reach this", 1e-6, 1);
 }
 
-void follow(const kit::Lesson& program, const kit::Options& options, TextSettings& settings) {
-  if (options.data.empty() && !program.given("--prompt")) settings.preset = "small";
+bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSettings& settings) {
+  const bool writes = program.given("--prompt");
+  if (writes) program.alone_for("--prompt");
+  if (options.data.empty() && !writes) settings.preset = "small";
   const bool small = settings.preset == "small", large = settings.preset == "large";
   kit::follow(program, small ? kSmall : large ? kLarge : kUsual, settings.recipe);
   if (program.given("--steps") || options.smoke) settings.recipe.steps = options.steps;
   settings.sampling.seed = options.seed;
   settings.fresh = settings.fresh || options.smoke;  // a smoke run is never worth going on with
+  if (writes) write_on(settings, options, settings.prompt);
+  return writes;
 }
 
 void learn_text(const TextSettings& settings, const kit::Options& options, kit::Report& report) {
@@ -121,8 +126,12 @@ void learn_text(const TextSettings& settings, const kit::Options& options, kit::
   fmt::print("  {} characters to train on, {} to validate with, {} different; {} weights\n",
              corpus.train.size(), corpus.valid.size(), corpus.characters.size(), kit::weights_of(gpt));
   kit::train_language_model(gpt, corpus,
-                            {recipe, folder_of(settings, options), settings.fresh, options.seed,
-                             std::max<Size>(1, recipe.steps / 20)});
+                            {.recipe = recipe,
+                             .out = folder_of(settings, options),
+                             .fresh = settings.fresh,
+                             .seed = options.seed,
+                             .steps_per_look = std::max<Size>(1, recipe.steps / 20),
+                             .ranks = options.ranks});
   const double loss = kit::loss_per_character(gpt, corpus.valid, recipe.context, options.smoke ? 100 : 1);
   constexpr const char* kWhat = "validation loss per character";
   if (corpus.hash == kTinyShakespeare && settings.preset != "small") {
@@ -149,10 +158,13 @@ CourseLosses learn_course(const TextSettings& settings, const kit::Options& opti
   gpt.initialise(options.seed);
   fmt::print("  {} characters to train on, {} held out; {} weights\n", corpus.train.size(),
              corpus.valid.size(), kit::weights_of(gpt));
-  constexpr bool kAnew = true;
-  kit::train_language_model(
-      gpt, corpus,
-      {recipe, folder_of(settings, options), kAnew, options.seed, std::max<Size>(1, recipe.steps / 5)});
+  kit::train_language_model(gpt, corpus,
+                            {.recipe = recipe,
+                             .out = folder_of(settings, options),
+                             .fresh = true,
+                             .seed = options.seed,
+                             .steps_per_look = std::max<Size>(1, recipe.steps / 5),
+                             .ranks = options.ranks});
   return {kit::loss_of_pairs(corpus),
           kit::loss_per_character(gpt, corpus.valid, recipe.context, options.smoke ? 20 : 1)};
 }
@@ -160,6 +172,7 @@ CourseLosses learn_course(const TextSettings& settings, const kit::Options& opti
 double write_course(const TextSettings& settings, const kit::Options& options, double temperature,
                     Size top_k) {
   constexpr Size kWritten = 400, kShown = 240, kPiece = 12;
+  fmt::print("  \n  temperature {}{}:\n", temperature, top_k > 0 ? fmt::format(", top-k {}", top_k) : "");
   const kit::SavedLanguageModel saved =
       kit::load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
   SamplingOptions how = settings.sampling;

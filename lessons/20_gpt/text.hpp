@@ -18,8 +18,9 @@ struct TextSettings {
 
 /// Adds the options for texts, --data first.
 void offer(kit::Lesson& program, TextSettings& settings);
-/// Takes from the preset what the command line did not give. Without --data and --prompt the preset is small.
-void follow(const kit::Lesson& program, const kit::Options& options, TextSettings& settings);
+/// Takes from the preset what the command line did not give. Without --data and --prompt the preset is small. With
+/// --prompt it writes on, and returns true: that is all.
+bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSettings& settings);
 
 /// Trains, or goes on training, on options.data; reports the loss on the validation part; writes.
 void learn_text(const TextSettings& settings, const kit::Options& options, kit::Report& report);

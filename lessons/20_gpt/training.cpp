@@ -15,11 +15,13 @@
 #include "lessons/kit/program/peak_memory.hpp"
 #include "lessons/kit/program/progress.hpp"
 #include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/tensors.hpp"
 #include "lessons/kit/train/log.hpp"
 #include "lessons/kit/train/recipe_numbers.hpp"
 #include "nn/positions/positions.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
+#include "optim/parallel/data_parallel.hpp"
 #include "optim/schedule.hpp"
 
 namespace tapestry::kit {
@@ -46,14 +48,13 @@ Schedule schedule(Size steps) {
   return then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, steps - rise), kLowestRate));
 }
 
-/// One step: windows go in, their loss comes out, and every weight moves a little.
-double train_step(const LanguageModel& model, AdamW& adam, const Windows& windows, double rate) {
-  Tape tape;
-  const Tensor loss = cross_entropy(model(windows.inputs), windows.targets);
-  tape.backward(loss);
-  clip_gradients(model.parameters(), 1.0);
-  adam.step(rate);
-  return loss.item();
+/// The loss of a part of these windows, and how many characters it is the mean of.
+PartLoss loss_of(const LanguageModel& model, const Windows& windows, const Part& part) {
+  const Size rows = windows.inputs.shape()[0], begin = part.begin(rows), end = part.end(rows);
+  if (begin == end) return {};
+  const Indices targets = rows_of(windows.targets, begin, end);
+  return {cross_entropy(model(rows_of(windows.inputs, begin, end)), targets),
+          static_cast<double>(targets.count())};
 }
 
 }  // namespace
@@ -100,6 +101,8 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   adam.add_group(matrices, {.learning_rate = recipe.rate, .beta2 = 0.99, .weight_decay = kDecay});
   adam.add_group(vectors, {.learning_rate = recipe.rate, .beta2 = 0.99, .weight_decay = 0});
   const Schedule rate = schedule(recipe.steps);
+  DataParallel ranks(how.ranks.communicator(), model.parameters(),
+                     {.parts = static_cast<int>(how.ranks.parts)});
 
   draw_windows(corpus.train, Random(how.seed, 0), 1, recipe.context);  // a text too short: before any file
   make_writable_folder(how.out);
@@ -107,6 +110,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   const std::string name = fmt::format("{}, seed {}, {}, {} positions, {} steps", name_of_text(corpus.hash),
                                        how.seed, text_of(kNumbers, recipe), recipe.positions, recipe.steps);
   Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
+  checkpoints.ranks = how.ranks;
   if (how.fresh) checkpoints.forget();
   checkpoints.texts = sizes_as_texts(kNumbers, recipe);
   checkpoints.texts["alphabet"] = corpus.characters.alphabet();
@@ -124,9 +128,11 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   auto started = Clock::now();
   while (place.step < recipe.steps) {
     const auto step = static_cast<std::uint64_t>(++place.step);
-    set_random(how.seed, step);
     const Windows windows = draw_windows(corpus.train, Random(how.seed, step), recipe.batch, recipe.context);
-    const double loss = train_step(model, adam, windows, rate(place.step));
+    const double loss =
+        ranks.gradients(how.seed, step, [&](const Part& part) { return loss_of(model, windows, part); });
+    clip_gradients(model.parameters(), 1.0);
+    adam.step(rate(place.step));
     place.words += characters;
     progress.step(loss, characters);
 

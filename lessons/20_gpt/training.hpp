@@ -47,11 +47,13 @@ struct LanguageTraining {
   Size steps_per_look = 0;
   /// Stop after this step, with a checkpoint to go on from; 0: go to the end.
   Size stop_after = 0;
+  /// Who trains it together. One rank alone makes what no rank makes.
+  Ranks ranks = {};
 };
 
 /// Trains with AdamW (matrices shrink, vectors do not), or goes on from the checkpoint of this very run.
-/// Batch and dropout depend on the seed and the step alone, so a run that was killed ends with the same
-/// weights, bit for bit, as one that was not. Prints what it cost, and returns where it ended: steps,
+/// Batch and dropout depend on the seed, the step and the part of a batch alone, so a run that was killed ends with the
+/// same weights, bit for bit, as one that was not, on as many ranks; any number may go on. Prints what it cost, and returns where it ended: steps,
 /// characters (as words), seconds.
 RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, const LanguageTraining& how);
 

@@ -15,6 +15,7 @@
 #include "lessons/22_transformer/translator.hpp"
 #include "lessons/22_transformer/warm_up.hpp"
 #include "lessons/kit/check/pencil.hpp"
+#include "optim/parallel/mpi/mpi.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson22;
@@ -34,11 +35,10 @@ namespace {
 void one_word(kit::Report& report) {
   const Tensor y = tensor({{1, 0}}, DType::f64), x = tensor({{2, 0}, {0, 1}}, DType::f64);
   const Tensor scores = matmul(y, transpose(x)) / std::sqrt(2.0), weights = softmax(scores, -1);
-  const double score = scores.at({0, 0}), e = std::exp(score), weight = weights.at({0, 0});
+  const double score = scores.at({0, 0}), e = std::exp(score), w = weights.at({0, 0});
   const double one = matmul(weights, x).at({0, 0}), two = matmul(weights, x).at({0, 1});
-  kit::check_pencil(
-      report, "a word",
-      {{score, 1.414}, {e, 4.113}, {e + 1, 5.113}, {weight, 0.804}, {one, 1.609}, {two, 0.196}});
+  kit::check_pencil(report, "a word",
+                    {{score, 1.414}, {e, 4.113}, {e + 1, 5.113}, {w, 0.804}, {one, 1.609}, {two, 0.196}});
 }
 
 // ---- 2. Both blocks from ops ------------------------------------------------------------------------------
@@ -171,27 +171,30 @@ void names(const kit::TransformerPlan& plan, const kit::Options& options, kit::R
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("22_transformer", "two stacks joined by cross-attention");
-  program.steps(1400, 6);
-  Settings settings;
-  offer(program, settings);
-  return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
-    if (translates(program, options, settings)) return;
-    report.section("A word that asks another sentence");
-    one_word(report);
-    report.section("Both blocks from ops");
-    build(options.seed, report);
-    report.section("Label smoothing");
-    report.quoted("probability where the smoothed loss is least", draw_smoothing(0.1, options), 0.901, 0.002);
-    report.section("Warm-up");
-    warm_up(options, report);
-    report.section("A translator, and another decoder");
-    const Outcome outcome = (options.data.empty() ? two_decoders : train_and_test)(options, settings, report);
-    if (options.data.empty()) {
-      report.section("Names that must be kept");
-      names(settings.plan, options, report);
-    }
-    report.section("Every head of every layer");
-    show_heads(outcome, report);
+  return run_under_mpi({.patience = 120}, [&](Communicator& ranks) {
+    kit::Lesson program("22_transformer", "two stacks joined by cross-attention");
+    program.runs_on(ranks);
+    program.steps(1400, 6);
+    Settings settings;
+    offer(program, settings);
+    return program.run(argc, argv, [&](const kit::Options& in, kit::Report& report) {
+      if (translates(program, in, settings)) return;
+      report.section("A word that asks another sentence");
+      one_word(report);
+      report.section("Both blocks from ops");
+      build(in.seed, report);
+      report.section("Label smoothing");
+      report.quoted("probability where the smoothed loss is least", draw_smoothing(0.1, in), 0.901, 0.002);
+      report.section("Warm-up");
+      warm_up(in, report);
+      report.section("A translator, and another decoder");
+      const Outcome outcome = (in.data.empty() ? two_decoders : train_and_test)(in, settings, report);
+      if (in.data.empty()) {
+        report.section("Names that must be kept");
+        names(settings.plan, in, report);
+      }
+      report.section("Every head of every layer");
+      show_heads(outcome, report);
+    });
   });
 }

@@ -214,7 +214,6 @@ double agreement(const TransformerTranslator& model, const Corpus& corpus) {
 }  // namespace
 
 void offer(kit::Lesson& program, Settings& settings) {
-  program.takes_data("folder with Multi30k: train, val, test_2016_flickr, each with .en and .fr");
   program.add("--preset", settings.preset,
               "with --data: the recipe; usual takes 17 minutes on two cores, long 75 minutes, and then "
               "searches with a length power of 2",

@@ -176,8 +176,8 @@ void lost(const kit::Options& options, kit::Report& report) {
 
 int main(int argc, char** argv) {
   return run_under_mpi({.patience = 30}, [&](Communicator& ranks) {
-    if (ranks.rank() > 0) only_rank_0_speaks();
     kit::Lesson program("34_many_machines", "the same step on many machines");
+    program.runs_on(ranks);
     program.steps(600, 4);
     double latency = 0, bandwidth = 0;
     program.add("--latency", latency, "of your network, in µs, for the figure; 0: as measured here", 0, 1e6);

@@ -13,6 +13,7 @@
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/program/progress.hpp"
 #include "lessons/kit/tasks/sorting.hpp"
+#include "lessons/kit/tensors.hpp"
 #include "nn/loss.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
@@ -29,13 +30,6 @@ using kit::kFewestDigits, kit::kMostDigits;
 constexpr std::uint64_t kFewSteps = 4;
 constexpr double kRate = 0.1;     // of plain gradient descent
 constexpr Size kSmallWidth = 16;  // where only numbers are compared
-
-Indices rows(const Indices& ids, Size begin, Size end) {
-  const std::vector<std::int64_t> all = ids.to_vector();
-  const Size wide = ids.shape()[1];
-  return Indices(std::vector<std::int64_t>(all.begin() + begin * wide, all.begin() + end * wide),
-                 {end - begin, wide});
-}
 
 double counted(const Indices& targets) {
   double count = 0;
@@ -121,8 +115,8 @@ PartLoss loss_of(const LanguageModel& model, std::uint64_t seed, std::uint64_t s
   const kit::NextTokens batch =
       kit::draw_sorting(kit::Random(seed, step), kBatch, kFewestDigits, kMostDigits, false);
   const Size begin = part.begin(kBatch), end = part.end(kBatch);
-  const Indices targets = rows(batch.targets, begin, end);
-  return {cross_entropy(model(rows(batch.inputs, begin, end)), targets), counted(targets)};
+  const Indices targets = kit::rows_of(batch.targets, begin, end);
+  return {cross_entropy(model(kit::rows_of(batch.inputs, begin, end)), targets), counted(targets)};
 }
 
 double percent_sorted(LanguageModel& model, const kit::Options& options) {

@@ -137,20 +137,15 @@ double waited_share(bool overlap, const kit::Options& options) {
         for (const Tensor& weight : model->parameters()) weight.clear_grad();
         if (ranks.rank() != 0 || i == 0) continue;  // the first is slow
         seconds += took / (steps - 1);
-        talked += all.sum().talked();
-        waited += all.sum().waited();
+        talked += all.sum()->talked();
+        waited += all.sum()->waited();
       }
-      if (ranks.rank() == 0) buckets = all.sum().buckets();
+      if (ranks.rank() == 0) buckets = all.sum()->buckets();
     });
   };
   run(0, options.smoke ? 2 : 5);
   run(seconds / 2 / static_cast<double>(2 * buckets), options.smoke ? 2 : 13);
   return waited / talked;
-}
-
-void only_rank_0_speaks() {
-  for (const char* name : {"TAPESTRY_PASSED", "TAPESTRY_ANSWERS"}) unsetenv(name);
-  if (!std::freopen("/dev/null", "w", stdout)) fail("/dev/null cannot be opened");
 }
 
 void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options,

@@ -41,7 +41,4 @@ double waited_share(bool overlap, const kit::Options& options);
 /// The lesson as mpirun runs it: the ring beside MPI's, and training over it.
 void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options, kit::Report& report);
 
-/// Of several processes one prints, and keeps what was passed and answered.
-void only_rank_0_speaks();
-
 }  // namespace tapestry::lesson34

@@ -48,6 +48,9 @@ class Communicator {
   /// is as before, where there is none. For comparison with ring_all_reduce().
   virtual bool native_all_reduce(std::span<float> x);
 
+  /// Whether this rank is the one that tells why the run ends: true once a run, for the first that asks on its machine.
+  virtual bool may_speak() { return true; }
+
   /// What this rank has handed over so far: bytes_sent(), in messages_sent().
   std::uint64_t bytes_sent() const { return bytes_; }
   std::uint64_t messages_sent() const { return messages_; }

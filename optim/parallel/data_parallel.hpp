@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/io/state.hpp"
@@ -56,19 +57,20 @@ class DataParallel {
 
   /// Leaves in the weights the gradient of the global batch's mean loss, the same bits on every rank, and returns that
   /// loss. loss(part) is called once for each part of this rank; before, the random state is set by seed, step and
-  /// part (with one part: set_random(seed, step)). Throws LostRank.
+  /// part (with one part: set_random(seed, step)). One rank with one part makes exactly what tape.backward(loss) makes.
+  /// Throws LostRank.
   double gradients(std::uint64_t seed, std::uint64_t step, const std::function<PartLoss(const Part&)>& loss);
 
   /// The parts of this rank: [first_part, end_part).
   int first_part() const { return parts_ * ranks_.rank() / ranks_.size(); }
   int end_part() const { return parts_ * (ranks_.rank() + 1) / ranks_.size(); }
-  /// What adds the gradients, with its times.
-  const GradientSum& sum() const { return sum_; }
+  /// What adds the gradients, with its times; null where there is nothing to add: one rank, one part.
+  const GradientSum* sum() const { return sum_ ? &*sum_ : nullptr; }
 
  private:
   Communicator& ranks_;
   int parts_;
-  GradientSum sum_;
+  std::optional<GradientSum> sum_;
 };
 
 }  // namespace tapestry

@@ -30,13 +30,6 @@ constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr int kLongestComplaint = 1000;        // in characters; a path may have 500
 constexpr std::size_t kLongestQuotation = 60;  // of what was given in place of a number
 
-int complain(const std::string& slug, std::string_view what, int code) {
-  std::fflush(stdout);
-  std::cout.flush();
-  std::cerr << slug << ": " << cut_to(printable(what), kLongestComplaint) << '\n' << std::flush;
-  return code;
-}
-
 /// The whole of `text` as a decimal number.
 template <typename Number>
 bool parse(const std::string& text, Number& value) {
@@ -118,6 +111,24 @@ void Lesson::steps(std::int64_t usual, std::int64_t smoke) {
 
 void Lesson::takes_data(const std::string& help) { add("--data", options_.data, help); }
 
+void Lesson::takes_parts() {
+  add("--parts", options_.ranks.parts,
+      "under mpirun: cut each batch into so many parts (0: one for each rank); runs with as many agree, on any number "
+      "of ranks, but for rounding",
+      0, 1024);
+}
+
+void Lesson::runs_on(Communicator& ranks) {
+  options_.ranks.wire = &ranks;
+  if (options_.ranks.is_first()) return;
+  back_room_.emplace();
+}
+
+void Lesson::alone_for(const std::string& what) const {
+  if (options_.ranks.several())
+    throw UsageError(fmt::format("{} is work for one process: leave mpirun away", what));
+}
+
 void Lesson::add(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
                  std::int64_t most) {
   add_number(parser_->app, name, value, help, least, most);
@@ -155,12 +166,24 @@ void Lesson::add_filter(const std::string& name, std::filesystem::path& value, c
 
 bool Lesson::given(const std::string& name) const { return parser_->app.count(name) > 0; }
 
+int Lesson::complain(std::string_view what, int code) const {
+  std::fflush(stdout);
+  std::cout.flush();
+  const std::string line = fmt::format("{}: {}\n", slug_, cut_to(printable(what), kLongestComplaint));
+  if (!options_.ranks.communicator().may_speak()) return code;
+  if (back_room_)
+    fmt::print(stderr, "{}", line);  // std::cerr drops what it gets there
+  else
+    std::cerr << line << std::flush;
+  return code;
+}
+
 int Lesson::run(int argc, const char* const* argv, const Body& body) {
   Output output;
   CLI::App& app = parser_->app;
   // Something of standard output is lost: nobody may take the run for a good one.
   const auto complain_of_loss = [&](const std::string& why, const std::string& rest) {
-    return complain(slug_, fmt::format("cannot write to standard output: {}{}", why, rest), kUsage);
+    return complain(fmt::format("cannot write to standard output: {}{}", why, rest), kUsage);
   };
   try {
     app.parse(argc, argv);
@@ -169,8 +192,9 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     if (const auto lost = output.lost()) return complain_of_loss(*lost, "");
     return kMet;
   } catch (const CLI::Error& error) {
-    return complain(slug_, fault_of(error), kUsage);
+    return complain(fault_of(error), kUsage);
   }
+  if (back_room_) options_.out = back_room_->folder();
   if (!given("--steps")) options_.steps = options_.smoke ? smoke_steps_ : usual_steps_;
 
   try {
@@ -194,11 +218,14 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     if (report.passed() && !mark.empty()) write_atomically(mark, "");
     return report.exit_code();
   } catch (const std::logic_error& error) {
-    return complain(slug_, fmt::format("internal error, please report it: {}", error.what()), kInternal);
+    return complain(fmt::format("internal error, please report it: {}", error.what()), kInternal);
   } catch (const std::bad_alloc&) {
-    return complain(slug_, "out of memory: try smaller sizes", kUsage);
+    return complain("out of memory: try smaller sizes", kUsage);
+  } catch (const LostRank& lost) {
+    return complain(fmt::format("{}; start it again, and it goes on from its last checkpoint", lost.what()),
+                    kUsage);
   } catch (const std::exception& error) {
-    return complain(slug_, error.what(), kUsage);
+    return complain(error.what(), kUsage);
   }
 }
 

@@ -5,9 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lessons/kit/program/ranks.hpp"
 #include "lessons/kit/program/report.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 
@@ -21,6 +24,7 @@ struct Options {
   bool smoke = false;          ///< seconds only; targets are printed but not judged
   bool no_questions = false;   ///< questions are shown with their answers, and nothing waits
   std::filesystem::path data;  ///< empty unless --data was given
+  Ranks ranks = {};  ///< who trains together: this process alone, but where a lesson runs_on() ranks
 
   /// The name of a folder in `out` for what is trained on a task. A smoke run has one of its own, so that
   /// nobody uses its model for a trained one, and it takes nothing from one that is.
@@ -62,6 +66,13 @@ class Lesson {
   void steps(std::int64_t usual, std::int64_t smoke);
   /// Offers --data; without this call it is a bad option.
   void takes_data(const std::string& help);
+  /// Offers --parts, for what trains with Options::ranks.
+  void takes_parts();
+  /// This process is one of these ranks, which must outlive run(). The first one prints, asks, and keeps what is made;
+  /// the others work in a BackRoom. Of trouble that several have one rank of a machine tells.
+  void runs_on(Communicator& ranks);
+  /// Throws UsageError if this process is one of several ranks: `what`, "--translate", is done by one.
+  void alone_for(const std::string& what) const;
 
   /// The lesson's own options. `value` holds the default, gets what was given, and must outlive run().
   /// A number outside [least, most], or a word that is none of `choices`, is a bad option.
@@ -89,10 +100,14 @@ class Lesson {
 
  private:
   struct Parser;  // CLI11, kept out of the lessons' compile time
+  /// Says on standard error, as one line, why the run ends; returns `code`.
+  int complain(std::string_view what, int code) const;
+
   std::unique_ptr<Parser> parser_;
   std::string slug_;
   std::string idea_;
   std::vector<std::string> filters_;
+  std::optional<BackRoom> back_room_;
   Options options_;
   std::int64_t usual_steps_ = 1;
   std::int64_t smoke_steps_ = 1;

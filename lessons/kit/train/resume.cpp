@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <type_traits>
+
 #include "lessons/kit/program/usage_error.hpp"
+#include "optim/parallel/collectives.hpp"
 
 namespace tapestry::kit {
 
@@ -37,6 +41,16 @@ std::map<std::string, State> Checkpoints::sections() const {
 }
 
 bool Checkpoints::resume(RunPlace& place) {
+  Communicator& all = ranks.communicator();
+  const bool found = broadcast(all, ranks.is_first() && read(place) ? 1 : 0) == 1;
+  static_assert(std::is_trivially_copyable_v<RunPlace>);
+  broadcast(all, std::as_writable_bytes(std::span(&place, 1)));
+  if (ranks.several())
+    for (const auto& [name, state] : sections()) broadcast(all, state);
+  return found;
+}
+
+bool Checkpoints::read(RunPlace& place) {
   if (!std::filesystem::exists(file_)) return false;
   const TrainingState saved = load_checkpoint(file_);
   if (saved.text("run") != run_)
@@ -61,7 +75,7 @@ void Checkpoints::forget() const {
 
 void Checkpoints::save(const RunPlace& place, bool always) {
   const auto now = std::chrono::steady_clock::now();
-  if (!always && now - last_ < kBetween) return;
+  if (!always && (now - last_ < kBetween || !ranks.is_first())) return;
   last_ = now;
   TrainingState state;
   state.sections = sections();

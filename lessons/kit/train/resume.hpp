@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lessons/kit/program/files.hpp"
+#include "lessons/kit/program/ranks.hpp"
 #include "lessons/kit/translation/batches.hpp"
 #include "nn/module.hpp"
 #include "optim/optimiser.hpp"
@@ -34,23 +35,27 @@ class Checkpoints {
   /// The file's folder is this run's alone while this lives (FolderLock).
   Checkpoints(std::filesystem::path file, std::string run, Module& model, Optimiser& optimiser);
 
-  /// Restores model, optimiser and place from the file, if there is one; false: there is none. Throws
-  /// UsageError for a damaged file, and for one of another run.
+  /// Restores model, optimiser and place from the file, if there is one; false: there is none. Several ranks all call
+  /// it, and get what the first one has, its own values where there is no file. Throws UsageError for a damaged file,
+  /// and for one of another run.
   bool resume(RunPlace& place);
   /// Removes the file, if there is one; a symbolic link to it stays.
   void forget() const;
-  /// Saves if a minute (or `always`) has passed since the last time.
+  /// Saves if a minute (or `always`) has passed since the last time; of several ranks the first alone, but `always`.
   void save(const RunPlace& place, bool always = false);
 
   const std::filesystem::path& file() const { return file_; }
 
   /// Texts that travel with the checkpoint (vocabularies).
   std::map<std::string, std::string> texts;
+  /// Who trains the model together.
+  Ranks ranks;
   /// Other living tensors of the run, by section (an average of weights): saved and restored as the model is.
   std::map<std::string, State> more;
 
  private:
   std::map<std::string, State> sections() const;
+  bool read(RunPlace& place);
 
   std::filesystem::path file_;
   FolderLock lock_;

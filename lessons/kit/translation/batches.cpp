@@ -117,6 +117,19 @@ void Batches::arrange() {
   random.shuffle(order_);
 }
 
+Batch rows_of(const Batch& batch, Size begin, Size end) {
+  const auto part_of = [&](const Padded& all) {
+    std::vector<Ids> rows;
+    for (Size row = begin; row < end; ++row) {
+      const auto first = all.ids.begin() + row * all.columns;
+      rows.emplace_back(first, first + all.lengths[static_cast<std::size_t>(row)]);
+    }
+    return pad(rows);
+  };
+  return {part_of(batch.source), part_of(batch.target),
+          std::vector<Size>(batch.pairs.begin() + begin, batch.pairs.begin() + end)};
+}
+
 Batch Batches::next() {
   Batch batch = gather(pairs_, order_[static_cast<std::size_t>(place_.index)]);
   if (++place_.index == length(order_)) {

@@ -51,6 +51,8 @@ struct Batch {
   Padded target;
   std::vector<Size> pairs;  ///< which pair each row is
 };
+/// Its rows from `begin` to before `end`, padded to the longest of these.
+Batch rows_of(const Batch& batch, Size begin, Size end);
 
 /// Where in the data a training run stands: the next batch is number `index` of `epoch`.
 struct Place {

@@ -9,6 +9,7 @@
 namespace tapestry::kit {
 
 void offer(Lesson& program, TranslationSettings& settings) {
+  program.takes_data("folder with Multi30k: train, val, test_2016_flickr, each with .en and .fr");
   program.add("--translate", settings.sentence,
               "translate this sentence with the trained model instead of training");
   offer(program, settings.file);
@@ -23,6 +24,7 @@ void offer(Lesson& program, TranslationSettings& settings) {
               "sentences pay for each word",
               0, 3);
   program.add_flag("--fresh", settings.fresh, "forget the checkpoint and start anew");
+  program.takes_parts();
 }
 
 bool only_translates(const Lesson& program) {
@@ -31,6 +33,7 @@ bool only_translates(const Lesson& program) {
     throw UsageError("--translate takes a sentence and --translate-file a file: give one of them");
   for (const char* name : {"--output", "--references"})
     if (!file && program.given(name)) throw UsageError(fmt::format("{} goes with --translate-file", name));
+  if (file || sentence) program.alone_for(file ? "--translate-file" : "--translate");
   return file || sentence;
 }
 

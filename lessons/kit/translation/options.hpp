@@ -28,7 +28,7 @@ struct TranslationSettings {
   std::string to() const { return direction.substr(3); }
 };
 
-/// Adds --translate, those of a FileTranslation, --direction, --at-least, --beam, --length-power and --fresh
+/// Adds --data, --translate, those of a FileTranslation, --direction, --at-least, --beam, --length-power, --fresh and --parts
 /// to the program.
 void offer(Lesson& program, TranslationSettings& settings);
 
@@ -52,6 +52,7 @@ TranslatorTraining training_by(const Options& options, const TranslationSettings
   TranslatorTraining how;
   how.fresh = settings.fresh || options.smoke;  // a smoke run is never worth going on with
   how.seed = options.seed;
+  how.ranks = options.ranks;
   how.steps = in_epochs && !settings.steps_given ? recipe.epochs * per_epoch : options.steps;
   how.steps_per_look = in_epochs ? per_epoch : options.smoke ? how.steps : std::max<Size>(1, how.steps / 4);
   how.batch = recipe.batch;

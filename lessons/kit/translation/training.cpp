@@ -7,8 +7,6 @@
 #include <limits>
 #include <optional>
 
-#include "core/tape/tape.hpp"
-#include "core/tensor/random.hpp"
 #include "lessons/kit/program/files.hpp"
 #include "lessons/kit/program/peak_memory.hpp"
 #include "lessons/kit/program/progress.hpp"
@@ -19,6 +17,7 @@
 #include "optim/adam.hpp"
 #include "optim/average.hpp"
 #include "optim/clip.hpp"
+#include "optim/parallel/data_parallel.hpp"
 #include "optim/schedule.hpp"
 
 namespace tapestry::kit {
@@ -37,17 +36,14 @@ Schedule schedule(const TranslatorTraining& how) {
   return then(warm_up(rise), rise, then(constant_rate(), hold, fall));
 }
 
-/// One step: a batch goes in, its loss comes out, and every weight moves a little.
-double train_step(SequenceModel& model, Adam& adam, const Batch& batch, const Forcing& forcing,
-                  double smoothing, double rate) {
-  Tape tape;
-  const Tensor logits = model(indices(batch.source), valid_lengths(batch.source), indices(forcing.input));
-  const Tensor loss =
-      cross_entropy(logits, indices(forcing.output), {.smoothing = smoothing, .ignore = kPad});
-  tape.backward(loss);
-  clip_gradients(model.parameters(), 1.0);
-  adam.step(rate);
-  return loss.item();
+/// The loss of a part of a batch, and how many words it is the mean of.
+PartLoss loss_of(SequenceModel& model, const Batch& batch, const Part& part, double smoothing) {
+  const Batch rows = rows_of(batch, part.begin(batch.source.rows), part.end(batch.source.rows));
+  if (rows.pairs.empty()) return {};
+  const Forcing forcing = teacher_forcing(rows.target);
+  const Tensor logits = model(indices(rows.source), valid_lengths(rows.source), indices(forcing.input));
+  return {cross_entropy(logits, indices(forcing.output), {.smoothing = smoothing, .ignore = kPad}),
+          static_cast<double>(forcing.words)};
 }
 
 double greedy_bleu(SequenceModel& model, const Corpus& corpus, const ParallelText& text) {
@@ -83,6 +79,8 @@ const State& trained_weights(const TrainingState& saved) {
 RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const TranslatorTraining& how) {
   using Clock = std::chrono::steady_clock;
   Adam adam(model.parameters(), {.learning_rate = how.rate, .beta2 = how.beta2});
+  DataParallel ranks(how.ranks.communicator(), model.parameters(),
+                     {.parts = static_cast<int>(how.ranks.parts)});
   Batches batches(corpus.train, {.size = how.batch, .seed = how.seed});
   const Schedule rate = schedule(how);
   std::optional<WeightAverage> average;
@@ -91,6 +89,7 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
   make_writable_folder(how.out);
   Checkpoints checkpoints(how.out / "checkpoint.safetensors",
                           fmt::format("{}, {}", name_of_text(hash_of(corpus)), how.name), model, adam);
+  checkpoints.ranks = how.ranks;
   if (how.fresh) checkpoints.forget();
   checkpoints.texts = how.texts;
   corpus.source.put(checkpoints.texts, "source");
@@ -110,14 +109,16 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
   auto started = Clock::now();
   while (place.step < how.steps) {
     const Batch batch = batches.next();
-    const Forcing forcing = teacher_forcing(batch.target);
-    ++place.step;
-    set_random(how.seed, static_cast<std::uint64_t>(place.step));
-    const double loss = train_step(model, adam, batch, forcing, how.smoothing, rate(place.step));
+    const double loss =
+        ranks.gradients(how.seed, static_cast<std::uint64_t>(++place.step),
+                        [&](const Part& part) { return loss_of(model, batch, part, how.smoothing); });
+    clip_gradients(model.parameters(), 1.0);
+    adam.step(rate(place.step));
     if (average && place.step % kAverageEvery == 0) average->update();
-    place.words += static_cast<double>(forcing.words);
+    const auto words = static_cast<double>(teacher_forcing(batch.target).words);
+    place.words += words;
     place.data = batches.place();
-    progress.step(loss, static_cast<double>(forcing.words));
+    progress.step(loss, words);
 
     const bool last = place.step == how.steps, look = last || place.step % how.steps_per_look == 0;
     const auto now = Clock::now();

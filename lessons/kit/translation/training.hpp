@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "lessons/kit/program/ranks.hpp"
 #include "lessons/kit/train/resume.hpp"
 #include "lessons/kit/translation/corpus.hpp"
 #include "optim/training_state.hpp"
@@ -33,14 +34,16 @@ struct TranslatorTraining {
   double rise = 0.025, hold = 0;
   /// Of the average of weights that is taken every eighth step; 0: none. Looks and the end use the average.
   double average = 0;
+  /// Who trains it together. One rank alone makes what no rank makes.
+  Ranks ranks = {};
   /// Texts for the checkpoint beside the lexicons: what it takes to build the model again.
   std::map<std::string, std::string> texts = {};
 };
 
-/// Trains, or goes on from the checkpoint of this very run. Everything random depends on the seed and the
-/// step alone, so a run that was killed ends with the same weights, bit for bit, as one that was not. At the
-/// end the model holds the averaged weights, if averages are taken. Prints what it cost, and returns where it
-/// ended: steps, words, seconds.
+/// Trains, or goes on from the checkpoint of this very run. Everything random depends on the seed, the step and the
+/// part of a batch alone, so a run that was killed ends with the same weights, bit for bit, as one that was not, on as
+/// many ranks; any number may go on. At the end the model holds the averaged weights, if averages are taken. Prints
+/// what it cost, and returns where it ended: steps, words, seconds.
 RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const TranslatorTraining& how);
 
 /// The weights of a checkpoint that are for use: the averages, if there are any.

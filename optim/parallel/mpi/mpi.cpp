@@ -50,6 +50,12 @@ constexpr int kEnded = 2;            // the exit code of a rank that ends all
 /// Another rank has said why the run is over.
 struct Told {};
 
+// What the signal's handler may look at.
+volatile std::sig_atomic_t quiet = 0;
+int* spoken = nullptr;  // in memory that all ranks of this machine share
+
+bool first_to_speak() { return std::atomic_ref(*spoken).exchange(1) == 0; }
+
 /// Yields at first, since most messages are near; then sleeps, so that a long wait costs no core.
 class Patience {
  public:
@@ -81,6 +87,8 @@ class MpiRank : public Communicator {
     wait(request, "the ranks' all-reduce has not ended");
     return true;
   }
+
+  bool may_speak() override { return first_to_speak(); }
 
   /// Tells all others that the run is over, if they listen.
   void tell() {
@@ -129,16 +137,11 @@ class MpiRank : public Communicator {
   double patience_;
 };
 
-// What the signal's handler may look at.
-volatile std::sig_atomic_t quiet = 0;
-int* spoken = nullptr;  // in memory that all ranks of this machine share
-
 /// mpirun ends all ranks when one has died. The first that hears of it says so.
 void ended_by_mpirun(int) {
   constexpr std::string_view sentence =
       "tapestry: a rank has died, so mpirun ended this run; start it again, and it goes on from its last checkpoint\n";
-  if (!quiet && std::atomic_ref(*spoken).exchange(1) == 0 && write(2, sentence.data(), sentence.size()) < 0)
-    _exit(kEnded);
+  if (!quiet && first_to_speak() && write(2, sentence.data(), sentence.size()) < 0) _exit(kEnded);
   _exit(kEnded);
 }
 
@@ -197,7 +200,7 @@ int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& 
     } catch (const Told&) {
       end_all(kEnded);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "tapestry: %s\n", error.what());
+      if (ranks.may_speak()) std::fprintf(stderr, "tapestry: %s\n", error.what());
     }
     if (code != 0) {
       quiet = 1;

@@ -1,0 +1,84 @@
+// A language model trained by several ranks that stop, and go on as others.
+#include "core/core.hpp"
+#include "lessons/20_gpt/training.hpp"
+#include "optim/parallel/thread_ranks.hpp"
+#include "tests/catch.hpp"
+#include "tests/lessons/kit/scratch.hpp"
+
+using namespace tapestry;
+
+namespace {
+
+using Values = std::vector<double>;
+
+struct Run {
+  int ranks = 1;
+  std::string folder;
+  Size stop_after = 0;
+  double dropout = 0;
+};
+
+/// Rank 0's weights; the other ranks' folders are gone afterwards, as on machines of their own.
+Values run(const kit::Scratch& scratch, const Run& how) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "to be, or not to be?\n";
+  const kit::CharCorpus corpus = kit::read_characters(scratch.write("text.txt", text));
+  Values weights;
+  run_on_threads({.ranks = how.ranks}, [&](Communicator& ranks) {
+    kit::LanguageTraining training;
+    training.recipe = {.layers = 1,
+                       .heads = 2,
+                       .width = 8,
+                       .context = 6,
+                       .batch = 5,
+                       .steps = 9,
+                       .dropout = how.dropout,
+                       .rate = 1e-2,
+                       .positions = "rotary"};
+    training.out = scratch.folder() / how.folder / std::to_string(ranks.rank());
+    training.steps_per_look = 4;
+    training.stop_after = how.stop_after;
+    training.ranks = {&ranks};
+    LanguageModel model(kit::language_model_options(training.recipe, corpus.characters.size()));
+    model.initialise(
+        static_cast<std::uint64_t>(ranks.rank()));  // the first one's are taken, as a checkpoint's are
+    kit::train_language_model(model, corpus, training);
+    if (ranks.rank() != 0) {
+      std::filesystem::remove_all(training.out);
+      return;
+    }
+    for (const Tensor& weight : model.parameters())
+      for (const double value : weight.to_vector()) weights.push_back(value);
+  });
+  return weights;
+}
+
+double apart(const Values& a, const Values& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that stopped go on to the same bits, and other numbers of ranks to the same weights") {
+  const kit::Scratch scratch;
+  const Values alone = run(scratch, {1, "alone"}), three = run(scratch, {3, "three"});
+  CHECK(apart(alone, three) < 1e-5);
+  for (const int ranks : {3, 1, 2, 7}) {  // with seven two have nothing to do
+    CAPTURE(ranks);
+    const std::string folder = "from three to " + std::to_string(ranks);
+    const Values stopped = run(scratch, {3, folder, 4});
+    CHECK(apart(stopped, three) > 1e-3);
+    const Values whole = run(scratch, {ranks, folder});
+    CHECK(apart(whole, three) < 1e-5);
+    CHECK((ranks != 3 || whole == three));
+  }
+}
+
+TEST_CASE("ranks drop other places than each other") {
+  const kit::Scratch scratch;
+  CHECK(run(scratch, {2, "once", 0, 0.3}) == run(scratch, {2, "again", 0, 0.3}));
+  CHECK(apart(run(scratch, {1, "alone", 0, 0.3}), run(scratch, {2, "both", 0, 0.3})) > 1e-3);
+}
