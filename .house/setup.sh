@@ -55,6 +55,9 @@ fit() {
   done
 }
 
+# as_seen_from_here: the project's folder, short, for messages; in full where realpath is not GNU's.
+as_seen_from_here() { realpath --relative-to=. "$root" 2>/dev/null || printf %s "$root"; }
+
 # One at a time: a second run waits until the first has built. (Where there is no flock, ninja alone looks after that.)
 lock() {
   mkdir -p build && exec 9>build/.lock || die "cannot write to $root/build"
@@ -70,6 +73,10 @@ how_to_install() {
     echo "dnf install gcc-c++ cmake ninja-build fmt-devel xsimd-devel cli11-devel json-devel utf8proc-devel catch-devel"
   elif command -v pacman >/dev/null; then
     echo "pacman -S base-devel cmake ninja fmt xsimd cli11 nlohmann-json utf8proc catch2"
+  elif command -v zypper >/dev/null; then
+    echo "zypper install gcc-c++ cmake ninja git, and TAPESTRY_OPTIONS=-DTAPESTRY_FETCH=ON, which downloads the rest"
+  elif command -v apk >/dev/null; then
+    echo "apk add g++ cmake samurai git, and TAPESTRY_OPTIONS=-DTAPESTRY_FETCH=ON, which downloads the rest"
   elif command -v brew >/dev/null; then
     echo "brew install cmake ninja fmt xsimd cli11 nlohmann-json utf8proc catch2"
   elif [ "$(uname)" = Darwin ]; then

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""The shell scripts: on systems without apt-get they say what to install, and nothing in them needs more than bash 3.2
+(macOS has no newer one) or GNU's own options."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# (what it is, how it looks, one that is found, one that is not)
+NEWER_THAN_BASH_3_2 = [
+    ("arrays by name, or references", r"\b(?:declare|local|typeset)\s+-\w*[Angul]", "declare -gA a", "local -a a"),
+    ("mapfile", r"\b(?:mapfile|readarray)\b", "mapfile -t a", "map file"),
+    ("case of letters", r"\$\{\w+(?:\[[^]]*\])?(?:,|\^)", "${x,,}", "${x:-,}"),
+    ("${x@Q}", r"\$\{\w+(?:\[[^]]*\])?@[A-Za-z]\}", "${x@Q}", "${x[@]}"),
+    ("|&", r"\|&", "make |& tee", "a | b &"),
+    ("&>>", r"&>>", "a &>>b", "a >>b 2>&1"),
+    (";& and ;;&", r";&", ";;&", ";; # &"),
+    ("coproc", r"\bcoproc\b", "coproc cat", "processes"),
+    ("wait -n", r"\bwait\s+-\w*[np]", "wait -n", "wait $!"),
+    ("[ -v name ]", r"\[\s+-v\s", "[ -v x ]", "tool -v x"),
+    ("a negative index or length", r"\[-\d+\]\}|\$\{\w+:[^}:]*:-", "${a[-1]}", "${x:-1}"),
+    ("{fd}>", r"\{\w+\}[<>]", "exec {log}>x", "${log}"),
+    ("printf's %(…)T", r"%\([^)]*\)T", "printf '%(%s)T'", "printf '(%s)'"),
+    ("a variable of newer ones", r"\b(?:BASHPID|EPOCHSECONDS|EPOCHREALTIME|SRANDOM)\b", "$BASHPID", "$$"),
+    ("a shopt of newer ones", r"\bshopt\b.*\b(?:globstar|lastpipe|inherit_errexit)\b", "shopt -s globstar",
+     "shopt -s nullglob"),
+    ("zeros in a range", r"\{0\d+\.\.\d+\}", "{01..10}", "{1..10}"),
+    ("brackets in =~ (in a variable they are right)", r"=~\s+[^\s$]*\(", "[[ $x =~ ^(a|b) ]]", "[[ $x =~ $form ]]"),
+    ("read's fractions and -N", r"\bread\b[^;|]*\s-(?:N|t\s*\d*\.)", "read -t 0.5 x", "read -t 5 x"),
+]
+# Fine where something else is done without them, on the same line or after asking for the tool. (readlink -f is on
+# macOS, too, from 12.3 on.)
+GNU_ONLY = [
+    ("nproc", r"\bnproc\b", "n=$(nproc)", "enproc=1"),
+    ("flock", r"\bflock\s", "flock 9", "lock 9"),
+    ("realpath's options", r"\brealpath\s+--\w", "realpath --relative-to=. a", "realpath a"),
+    ("sed -i or -r", r"\bsed\s+(?:-\w+\s+)*-(?:i\b|\w*r)", "sed -i s/a/b/ x", "sed -n s/a-i/b/ x"),
+    ("\\| in a pattern of sed's or grep's", r"\b(?:sed|grep)\s[^|;]*\\\|", r"sed 's/a\|b//'", "grep -E 'a|b'"),
+    ("date -d or %N", r"\bdate\s+(?:-d|--date|.*%\d?N)", "date +%s%N", "date +%Y%m%d"),
+    ("stat -c", r"\bstat\s+(?:-c|--)", "stat -c %s x", "status -c"),
+    ("setarch", r"\bsetarch\b", "setarch x86_64 -R a", "arch"),
+    ("grep -P", r"\bgrep\s+-\w*P", "grep -oP a", "grep -o P"),
+    ("xargs -d or -r", r"\bxargs\s+(?:-\w+\s+)*-(?:d|r)\b", "xargs -d '\\n' a", "xargs -0 a"),
+    ("tac, shuf, timeout or numfmt", r"(?:^|[|;&(]\s*|\s)(?:tac|shuf|timeout|numfmt)\s", "timeout 5 a", "-timeout=20"),
+    ("find -printf", r"\bfind\b.*-printf", "find . -printf %p", "find . -print"),
+    ("head -n -N", r"\bhead\s+-(?:n|c)\s*-", "head -n -1 a", "head -n 1 a"),
+    ("paste without its operand", r"\bpaste\s+-\w+\s+'[^']*'\s*(?:$|[;)])", "paste -sd '|')", "paste -sd '|' -)"),
+    ("sort -V", r"\bsort\s+-\w*V", "sort -V", "sort -u"),
+    ("/proc", r"/proc/", "cat /proc/cpuinfo", "out/process"),
+]
+SOMETHING_ELSE = re.compile(r"2>/dev/null\)?\s*(?:\|\||&&)")
+
+
+def scripts():
+    """Every script that bash or sh reads: the hidden folders' and the others' alike."""
+    listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.split() or [str(path.relative_to(ROOT)) for folder in (".house", ".ci", "lessons", "tests")
+                                      for path in (ROOT / folder).rglob("*")]
+    found = []
+    for path in map(ROOT.joinpath, names):
+        if path.is_file() and not path.is_symlink():
+            with open(path, "rb") as file:
+                first = file.readline()
+            if re.match(rb"#!.*\b(?:ba)?sh\b", first) or path.suffix == ".sh":
+                found.append(path)
+    return found
+
+
+def lines(text):
+    """(number, line) of a script, without comments."""
+    return [(number, re.sub(r"(?:^|\s)#\s.*", "", line)) for number, line in enumerate(text.split("\n"), 1)]
+
+
+def gnu_only(text):
+    found = []
+    for number, line in lines(text):
+        for what, form, *_ in GNU_ONLY:
+            match = re.search(form, line)
+            if match and not SOMETHING_ELSE.search(line) and f"command -v {match.group().split()[0]}" not in text:
+                found.append((number, what))
+    return found
+
+
+def newer(text):
+    return [(number, what) for number, line in lines(text) for what, form, *_ in NEWER_THAN_BASH_3_2
+            if re.search(form, line)]
+
+
+class Words(unittest.TestCase):
+    def test_forms_find_what_they_are_for_and_nothing_beside_it(self):
+        for what, form, wrong, right in NEWER_THAN_BASH_3_2 + GNU_ONLY:
+            self.assertTrue(re.search(form, wrong), what)
+            self.assertFalse(re.search(form, right), what)
+        self.assertEqual(gnu_only("n=$(nproc)"), [(1, "nproc")])
+        self.assertEqual(gnu_only("n=$(nproc 2>/dev/null || echo 1)"), [])
+        self.assertEqual(gnu_only("command -v flock >/dev/null || return 0\nflock 9"), [])
+        self.assertEqual(newer("# mapfile\na=1 # of ${x,,}"), [])
+
+    def test_scripts_that_learners_start_are_among_those_that_are_read(self):
+        names = {str(path.relative_to(ROOT)) for path in scripts()}
+        self.assertLessEqual({"lessons/run", "lessons/practise", "lessons/book", "tests/run", ".house/setup.sh"}, names)
+
+    def test_nothing_needs_a_newer_bash_or_gnu(self):
+        for path in scripts():
+            text = path.read_text()
+            for number, what in newer(text):
+                self.fail(f"{path.relative_to(ROOT)}:{number}: bash 3.2 has no {what}")
+            for number, what in gnu_only(text):
+                self.fail(f"{path.relative_to(ROOT)}:{number}: only GNU has {what}, and nothing else is tried")
+
+
+class Systems(unittest.TestCase):
+    """.house/setup.sh with nothing on its way but what is put there."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tapestry-scripts-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        (self.folder / ".house").mkdir()
+        (self.folder / "build").mkdir()
+        shutil.copy(ROOT / ".house/setup.sh", self.folder / ".house")
+        self.bin = self.folder / "bin"
+        self.bin.mkdir()
+        for tool in ("bash", "dirname", "awk", "env", "tail", "cat", "mkdir"):
+            os.symlink(shutil.which(tool), self.bin / tool)
+        self.has("uname", "echo Linux")
+
+    def has(self, tool, text="exit 0"):
+        path = self.bin / tool
+        path.write_text(f"#!{self.bin}/bash\n{text}\n")
+        path.chmod(0o755)
+
+    def need(self, *packages):
+        script = f'program=test; source .house/setup.sh; need {" ".join(packages)}; echo "went on"'
+        return subprocess.run([str(self.bin / "bash"), "-c", script], cwd=self.folder, capture_output=True, text=True,
+                              env={"PATH": str(self.bin)}, timeout=60)
+
+    def stops(self, said):
+        done = self.need("g++", "cmake")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        said_there = [line for line in done.stderr.splitlines() if "setlocale" not in line]  # a Mac's locale, here
+        self.assertEqual(len(said_there), 1, done.stderr)
+        self.assertIn(said, said_there[0])
+
+    def test_each_package_manager_is_told_its_own_names(self):
+        for tool, said in (("dnf", "dnf install gcc-c++ cmake ninja-build "), ("pacman", "pacman -S base-devel cmake ninja "),
+                           ("zypper", "zypper install gcc-c++ cmake ninja "), ("apk", "apk add g++ cmake samurai "),
+                           ("brew", "brew install cmake ninja ")):
+            with self.subTest(tool):
+                self.has(tool)
+                self.stops(said)
+                (self.bin / tool).unlink()
+
+    def test_a_mac_without_homebrew_is_told_where_to_start(self):
+        self.has("uname", "echo Darwin")
+        self.stops("xcode-select --install")
+
+    def test_an_unknown_system_is_told_debians_names(self):
+        self.stops("install what Debian calls g++ cmake and start again")
+
+    def test_tools_that_are_there_are_enough(self):
+        for tool in ("cmake", "ninja"):
+            self.has(tool)
+        self.stops("a compiler, CMake or Ninja is missing")
+        self.has("c++")
+        done = self.need("g++")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "went on\n", ""))
+
+    def debian(self, user):
+        self.has("apt-get", f'echo "$*" >>{self.folder}/apt.log')
+        self.has("dpkg-query", "echo 'cmake installed'")
+        self.has("id", f"echo {user}")
+
+    def test_debian_gets_what_it_lacks(self):
+        self.debian(0)
+        done = self.need("g++", "cmake", "ninja-build")
+        self.assertEqual((done.returncode, done.stdout), (0, "installing with apt-get: g++ ninja-build\nwent on\n"), done)
+        self.assertIn("install -q -y --no-install-recommends g++ ninja-build", (self.folder / "apt.log").read_text())
+
+    def test_a_user_goes_through_sudo_or_is_told_what_root_has_to_do(self):
+        self.debian(1000)
+        self.stops('run "apt-get install g++" as root')
+        self.has("sudo", 'echo sudo "$@" >>' + f'{self.folder}/sudo.log; exec "$@"')
+        done = self.need("g++", "cmake")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual((self.folder / "sudo.log").read_text().count("apt-get"), 2)
+
+    def test_an_install_that_fails_is_told_with_its_last_lines(self):
+        self.debian(0)
+        self.has("apt-get", "echo no such package >&2; exit 100")
+        done = self.need("g++")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no such package\n", done.stderr)
+        self.assertIn("apt-get could not install g++", done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
