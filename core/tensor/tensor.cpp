@@ -41,11 +41,16 @@ detail::Ref<detail::Buffer> buffer_for(const Dims& shape, Size count, DType dtyp
 /// Whether two elements may lie at one place: an expanded view. From the smallest stride on, each must step
 /// over all that the ones before it reach.
 bool overlaps_itself(const Dims& shape, const Dims& stride) {
-  std::array<std::pair<Size, Size>, kMaxRank> steps{};  // strides, and sizes
+  std::array<std::pair<Size, Size>, kMaxRank> steps{};  // strides, and sizes, in order
   auto end = steps.begin();
-  for (int axis = 0; axis < shape.rank(); ++axis)
-    if (shape[axis] > 1) *end++ = {std::abs(stride[axis]), shape[axis]};
-  std::sort(steps.begin(), end);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] <= 1) continue;
+    // Put into its place: std::sort has a part for long arrays, in which GCC 14 sees overflows.
+    const std::pair<Size, Size> step{std::abs(stride[axis]), shape[axis]};
+    auto place = end++;
+    for (; place != steps.begin() && step < *(place - 1); --place) *place = *(place - 1);
+    *place = step;
+  }
   Size reach = 0;
   for (auto step = steps.begin(); step != end; ++step) {
     if (step->first <= reach) return true;

@@ -239,6 +239,9 @@ TEST_CASE("assign refuses a target whose elements share memory") {
   Tensor square = zeros({3, 3}), turned = permute(slice(square, 1, 0, 2), {1, 0});
   assign(turned, tensor({{1, 2, 3}, {4, 5, 6}}));
   CHECK(square.to_vector() == Values{1, 4, 0, 2, 5, 0, 3, 6, 0});
+  Tensor block = zeros({2, 3, 5}), mixed = permute(slice(block, 2, 0, 4), {2, 0, 1});  // strides 1, 15 and 5
+  assign(mixed, ones({4, 2, 3}));
+  CHECK(sum(block).item() == 24);
 }
 
 TEST_CASE("memory that cannot be had is an error with the shape and the bytes") {
