@@ -37,6 +37,10 @@ find_package(Threads REQUIRED)
 tapestry_package(fmt fmt::fmt libfmt-dev https://github.com/fmtlib/fmt.git 9.1.0)
 if(TAPESTRY_REGISTERS)
   tapestry_package(xsimd xsimd libxsimd-dev https://github.com/xtensor-stack/xsimd.git 8.1.0)
+  if(xsimd_VERSION AND xsimd_VERSION VERSION_LESS 8)  # Ubuntu 22.04's
+    message(FATAL_ERROR "xsimd ${xsimd_VERSION} is too old (8.1 or newer is wanted): configure with "
+                        "-DTAPESTRY_PORTABLE_SIMD=ON, which needs none.")
+  endif()
 endif()
 tapestry_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev
                  https://github.com/nlohmann/json.git v3.11.2)
