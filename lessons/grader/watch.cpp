@@ -43,7 +43,12 @@ using Saved = std::tuple<ino_t, off_t, time_t, long>;
 Saved saved(const std::filesystem::path& file) {
   struct stat at = {};
   if (stat(file.c_str(), &at) != 0) return {};
-  return {at.st_ino, at.st_size, at.st_mtim.tv_sec, at.st_mtim.tv_nsec};
+#ifdef __APPLE__
+  const timespec& time = at.st_mtimespec;
+#else
+  const timespec& time = at.st_mtim;
+#endif
+  return {at.st_ino, at.st_size, time.tv_sec, time.tv_nsec};
 }
 
 constexpr char kNothing = 0, kEnd = 4;
