@@ -10,6 +10,7 @@
 
 #include "core/core.hpp"
 #include "lessons/26_programmable/gallery.hpp"
+#include "lessons/26_programmable/gallery_maps.hpp"
 #include "lessons/26_programmable/mine.hpp"
 #include "lessons/26_programmable/tasks.hpp"
 #include "lessons/26_programmable/train_mine.hpp"
@@ -189,6 +190,7 @@ void show_gallery(const kit::Options& options, kit::Report& report, bool picture
     }
   }
   report.check("all of them run, and none of their weights is NaN", all);
+  save_gallery(options.out / "gallery.json", options.seed);
   if (!pictures) return;
   kit::show(place, options.out / "gallery_place.svg");
   kit::show(both, options.out / "gallery.svg");

@@ -42,7 +42,8 @@ struct Solved {
 /// Nothing where it fails its check or is no causal score.
 std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& report);
 
-/// A line for each mechanism, and where pictures are wanted maps of their weights (gallery.svg, gallery_place.svg).
+/// A line for each mechanism, save_gallery() to gallery.json, and where pictures are wanted maps of their weights
+/// (gallery.svg, gallery_place.svg).
 void show_gallery(const kit::Options& options, kit::Report& report, bool pictures);
 
 }  // namespace lesson26

@@ -1,16 +1,17 @@
-// The gallery: each function is one mechanism, whole. Look for the one that is nearest to yours, and change
-// it.
+// The gallery: its list, and the mechanisms by ops or of their own score; those by element are in
+// gallery_element.cpp. Each function is one mechanism, whole. Look for the one that is nearest to yours, and
+// change it.
 //
 // The last query stands at the last key's place. Where there are fewer queries than keys, as with a cache of
 // keys, query i is therefore at place i + keys − queries, and all that asks for a place says so.
 #include "lessons/26_programmable/gallery.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
+#include "lessons/26_programmable/gallery_element.hpp"
 #include "nn/attention/visibility.hpp"
 #include "nn/positions/absolute.hpp"
 
@@ -23,166 +24,6 @@ using Learned = std::vector<Tensor>;
 namespace {
 
 constexpr Size kHeads = 4, kWidth = 16;
-
-/// Where query 0 stands among the keys, as a number for scores.
-double first_place(Size queries, Size keys) { return static_cast<double>(keys - queries); }
-
-// ---- By element: which pairs ----
-
-Mechanism causal() {
-  return {.name = "causal", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys,
-                                    [first = keys - queries](auto p) { return p.j <= p.i + first; });
-          }};
-}
-
-Mechanism sliding_window() {
-  return {.name = "sliding window", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
-              const Size distance = p.i + first - p.j;
-              return distance >= 0 && distance < 6;
-            });
-          }};
-}
-
-Mechanism dilated() {
-  return {.name = "dilated", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
-              const Size distance = p.i + first - p.j;
-              return distance >= 0 && distance % 3 == 0;
-            });
-          }};
-}
-
-Mechanism prefix() {
-  return {.name = "prefix-LM", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(
-                queries, keys, [first = keys - queries](auto p) { return p.j <= p.i + first || p.j < 7; });
-          }};
-}
-
-Mechanism documents() {
-  return {.name = "document", .mask = [](Size queries, Size keys) {
-            const std::array<Size, 3> ends = {5, 9, 16};  // the rest is a document too
-            const auto document = [&](Size t) { return std::upper_bound(ends.begin(), ends.end(), t); };
-            return BlockMask::where(queries, keys, [&, first = keys - queries](auto p) {
-              return p.j <= p.i + first && document(p.i + first) == document(p.j);
-            });
-          }};
-}
-
-Mechanism block_diagonal() {
-  return {.name = "block-diagonal", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(
-                queries, keys, [first = keys - queries](auto p) { return (p.i + first) / 6 == p.j / 6; });
-          }};
-}
-
-Mechanism global_and_window() {
-  return {.name = "global + window", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
-              const Size i = p.i + first;
-              return i < 2 || p.j < 2 || std::abs(i - p.j) <= 3;
-            });
-          }};
-}
-
-Mechanism tree() {
-  return {.name = "tree mask", .mask = [](Size queries, Size keys) {
-            return BlockMask::where(queries, keys, [first = keys - queries](auto p) {
-              Size node = p.i + first;
-              while (node > p.j) node = (node - 1) / 2;  // up to the parent: node i has 2 i + 1 and 2 i + 2
-              return node == p.j;
-            });
-          }};
-}
-
-// ---- By element: what is done to the score ----
-
-Mechanism alibi_bias() {
-  return {.name = "ALiBi",
-          .score =
-              [](const Learned&, Size queries, Size keys) {
-                return score_mod(
-                    [first = first_place(queries, keys)](auto s, auto at, auto slope) {
-                      return s - slope(at.h) * abs(at.i + first - at.j);
-                    },
-                    tensor({1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256}));
-              },
-          .mask = BlockMask::causal};
-}
-
-Mechanism relative_bias() {
-  return {.name = "relative bias",
-          .learned = {{"bias", {kHeads, 17}, normal(1)}},
-          .score = [](const Learned& p, Size queries, Size keys) {
-            return score_mod(
-                [first = first_place(queries, keys)](auto s, auto at, auto bias) {
-                  return s + bias(at.h, max(min(at.j - at.i - first, 8), -8) + 8);
-                },
-                learned(p[0]));
-          }};
-}
-
-Mechanism buckets() {
-  return {.name = "T5 buckets",
-          .learned = {{"bias", {kHeads, 16}, normal(1)}},
-          .score =
-              [](const Learned& p, Size queries, Size keys) {
-                std::vector<double> bucket;  // one each for 0 … 7, then as log(far)
-                for (double far = 0; far < static_cast<double>(keys); ++far)
-                  bucket.push_back(far < 8 ? far : std::min(15.0, std::floor(2 * std::log2(far) + 2)));
-                const auto score = [first = first_place(queries, keys)](auto s, auto at, auto bias, auto of) {
-                  return s + bias(at.h, of(at.i + first - at.j));
-                };
-                return score_mod(score, learned(p[0]), tensor(bucket, {keys}));
-              },
-          .mask = BlockMask::causal};
-}
-
-Mechanism soft_cap() {
-  return {.name = "soft-cap", .score = [](const Learned&, Size, Size) {
-            return score_mod([](auto s, auto) { return 2 * tanh(s / 2); });
-          }};
-}
-
-Mechanism distance_decay() {
-  return {.name = "distance decay",
-          .learned = {{"amount", {kHeads}, constant(1)}, {"rate", {kHeads}, constant(1)}},
-          .score =
-              [](const Learned& p, Size queries, Size keys) {
-                return score_mod(
-                    [first = first_place(queries, keys)](auto s, auto at, auto amount, auto rate) {
-                      return s - amount(at.h) * log(1 + rate(at.h) * abs(at.i + first - at.j));
-                    },
-                    learned(p[0]), learned(p[1]));
-              },
-          .mask = BlockMask::causal};
-}
-
-Mechanism learned_temperature() {
-  return {.name = "learned temperature",
-          .learned = {{"temperature", {kHeads}, constant(0.5)}},
-          .score = [](const Learned& p, Size, Size) {
-            return score_mod([](auto s, auto at, auto t) { return s / t(at.h); }, learned(p[0]));
-          }};
-}
-
-// Gates f for each head and 16 places, again and again. In the paper a word makes its own.
-Mechanism forgetting() {
-  return {.name = "forgetting",
-          .learned = {{"gate", {kHeads, 16}, normal(1)}},
-          .score =
-              [](const Learned& p, Size queries, Size keys) {
-                const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), p[0]);
-                const Tensor logs = neg(softplus(neg(concat(again, 1))));  // log f = log σ(gate)
-                const auto score = [first = first_place(queries, keys)](auto s, auto at, auto kept) {
-                  return s + kept(at.h, at.i + first) - kept(at.h, at.j);
-                };
-                return score_mod(score, learned(cumulative_sum(logs, 1)));
-              },
-          .mask = BlockMask::causal};
-}
 
 // ---- By ops around tiles, or by mechanism ----
 
@@ -284,8 +125,6 @@ Mechanism sigmoid_attention() {
       }};
 }
 
-Mechanism sink() { return {.name = "sink", .mask = BlockMask::causal, .sink = true}; }
-
 }  // namespace
 
 const std::vector<GalleryEntry>& gallery() {
@@ -293,16 +132,16 @@ const std::vector<GalleryEntry>& gallery() {
       {causal(), "element", "nobody looks ahead", "Vaswani et al. 2017", 6},
       {sliding_window(), "element", "the last six", "Beltagy et al. 2020", 8},
       {dilated(), "element", "every third", "Child et al. 2019", 8},
-      {prefix(), "element", "the prompt sees itself whole", "Raffel et al. 2020", 6},
+      {prefix(), "element", "the prompt sees itself whole", "Raffel et al. 2020", 7},
       {documents(), "element", "several texts in one row", "Krell et al. 2021", 9},
-      {block_diagonal(), "element", "blocks of six", "Qiu et al. 2020", 6},
+      {block_diagonal(), "element", "blocks of six", "Qiu et al. 2020", 7},
       {global_and_window(), "element", "neighbours, and two for all", "Beltagy et al. 2020", 8},
       {tree(), "element", "only one's ancestors", "Cai et al. 2024", 9},
       {alibi_bias(), "element", "far keys count less", "Press et al. 2022", 12},
       {relative_bias(), "element", "a number for each distance", "Liu et al. 2021", 11},
       {buckets(), "element", "far distances share a number", "Raffel et al. 2020", 15},
       {soft_cap(), "element", "no score beyond a cap", "Gemma 2, 2024", 5},
-      {distance_decay(), "element", "falls as the log of the distance", "Chi et al. 2022", 13},
+      {distance_decay(), "element", "falls as the log of the distance", "Chi et al. 2022", 14},
       {learned_temperature(), "element", "each head as sharp as it likes", "Lin et al. 2018", 7},
       {forgetting(), "element", "the past fades, place by place", "Lin et al. 2025", 14},
       {rotary(), "ops", "turn by place, then compare", "Su et al. 2021", 12},

@@ -1,0 +1,220 @@
+// The gallery's mechanisms by element: masks say which pairs count, scores are changed one by one. In the
+// formulas i is a query's place, j a key's, h a head from 0, s_ij the score as usual.
+//
+// The last query stands at the last key's place. Where there are fewer queries than keys, as with a cache of
+// keys, query i is therefore at place i + keys − queries, and all that asks for a place says so.
+#include "lessons/26_programmable/gallery_element.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/attention/score_lambda.hpp"
+#include "core/core.hpp"
+
+namespace lesson26 {
+
+using namespace tapestry;
+using Learned = std::vector<Tensor>;
+
+namespace {
+
+constexpr Size kHeads = 4;
+
+/// Where query 0 stands among the keys, as a number for scores.
+double first_place(Size queries, Size keys) { return static_cast<double>(keys - queries); }
+
+}  // namespace
+
+// ---- Which pairs ----
+
+//     j ≤ i
+Mechanism causal() {
+  return {.name = "causal", .mask = [](Size queries, Size keys) {
+            return BlockMask::where(queries, keys,
+                                    [first = keys - queries](auto p) { return p.j <= p.i + first; });
+          }};
+}
+
+// The last few places, oneself with them.
+//     i − window < j ≤ i
+Mechanism sliding_window(Size window) {
+  return {.name = "sliding window", .mask = [=](Size queries, Size keys) {
+            return BlockMask::where(queries, keys, [=, first = keys - queries](auto p) {
+              const Size distance = p.i + first - p.j;
+              return distance >= 0 && distance < window;
+            });
+          }};
+}
+
+// Every third, or so.
+//     j ≤ i     (i − j) mod step = 0
+Mechanism dilated(Size step) {
+  return {.name = "dilated", .mask = [=](Size queries, Size keys) {
+            return BlockMask::where(queries, keys, [=, first = keys - queries](auto p) {
+              const Size distance = p.i + first - p.j;
+              return distance >= 0 && distance % step == 0;
+            });
+          }};
+}
+
+//     j ≤ i     or     j < prompt
+Mechanism prefix(Size prompt) {
+  return {.name = "prefix-LM", .mask = [=](Size queries, Size keys) {
+            return BlockMask::where(queries, keys, [=, first = keys - queries](auto p) {
+              return p.j <= p.i + first || p.j < prompt;
+            });
+          }};
+}
+
+// Texts in one row: each sees itself alone.
+//     j ≤ i     text(j) = text(i)
+Mechanism documents(Size one, Size two, Size three) {
+  return {.name = "document", .mask = [=](Size queries, Size keys) {
+            const std::array<Size, 3> ends = {one, one + two, one + two + three};  // the rest is one, too
+            const auto document = [&](Size t) { return std::upper_bound(ends.begin(), ends.end(), t); };
+            return BlockMask::where(queries, keys, [&, first = keys - queries](auto p) {
+              return p.j <= p.i + first && document(p.i + first) == document(p.j);
+            });
+          }};
+}
+
+// Blocks that see themselves alone.
+//     ⌊i / block⌋ = ⌊j / block⌋
+Mechanism block_diagonal(Size block) {
+  return {.name = "block-diagonal", .mask = [=](Size queries, Size keys) {
+            return BlockMask::where(queries, keys, [=, first = keys - queries](auto p) {
+              return (p.i + first) / block == p.j / block;
+            });
+          }};
+}
+
+// A few places see all and are seen by all.
+//     |i − j| ≤ reach     or     i < global     or     j < global
+Mechanism global_and_window(Size global, Size reach) {
+  return {.name = "global + window", .mask = [=](Size queries, Size keys) {
+            return BlockMask::where(queries, keys, [=, first = keys - queries](auto p) {
+              const Size i = p.i + first;
+              return i < global || p.j < global || std::abs(i - p.j) <= reach;
+            });
+          }};
+}
+
+// Node n has children · n + 1, children · n + 2, … for its children.
+//     j = i, or j is an ancestor of i
+Mechanism tree(Size children) {
+  return {.name = "tree mask", .mask = [=](Size queries, Size keys) {
+            return BlockMask::where(queries, keys, [=, first = keys - queries](auto p) {
+              Size node = p.i + first;
+              while (node > p.j) node = (node - 1) / children;  // up to the parent
+              return node == p.j;
+            });
+          }};
+}
+
+// ---- What is done to the score ----
+
+// Each head has a slope of its own.
+//     s_ij − slope_h · |i − j|     slope_h = steepest / 4^h
+Mechanism alibi_bias(double steepest) {
+  return {.name = "ALiBi",
+          .score =
+              [=](const Learned&, Size queries, Size keys) {
+                return score_mod(
+                    [first = first_place(queries, keys)](auto s, auto at, auto slope) {
+                      return s - slope(at.h) * abs(at.i + first - at.j);
+                    },
+                    steepest * tensor({1, 1.0 / 4, 1.0 / 16, 1.0 / 64}));
+              },
+          .mask = BlockMask::causal};
+}
+
+// A learned number for each head and distance.
+//     s_ij + bias_h(max(min(j − i, farthest), −farthest))
+Mechanism relative_bias(Size farthest) {
+  return {.name = "relative bias",
+          .learned = {{"bias", {kHeads, 17}, normal(1)}},
+          .score = [far = static_cast<double>(farthest)](const Learned& p, Size queries, Size keys) {
+            return score_mod(
+                [far, first = first_place(queries, keys)](auto s, auto at, auto bias) {
+                  return s + bias(at.h, max(min(at.j - at.i - first, far), -far) + 8);
+                },
+                learned(p[0]));
+          }};
+}
+
+// A learned number for each head and bucket of distances: one each up to 7, then wider and wider.
+//     s_ij + bias_h(bucket(i − j))
+Mechanism buckets() {
+  return {.name = "T5 buckets",
+          .learned = {{"bias", {kHeads, 16}, normal(1)}},
+          .score =
+              [](const Learned& p, Size queries, Size keys) {
+                std::vector<double> bucket;  // one each for 0 … 7, then as log(far)
+                for (double far = 0; far < static_cast<double>(keys); ++far)
+                  bucket.push_back(far < 8 ? far : std::min(15.0, std::floor(2 * std::log2(far) + 2)));
+                const auto score = [first = first_place(queries, keys)](auto s, auto at, auto bias, auto of) {
+                  return s + bias(at.h, of(at.i + first - at.j));
+                };
+                return score_mod(score, learned(p[0]), tensor(bucket, {keys}));
+              },
+          .mask = BlockMask::causal};
+}
+
+// Small scores stay, large ones come near the cap.
+//     cap · tanh(s_ij / cap)
+Mechanism soft_cap(double cap) {
+  return {.name = "soft-cap", .score = [=](const Learned&, Size, Size) {
+            return score_mod([=](auto s, auto) { return cap * tanh(s / cap); });
+          }};
+}
+
+// Less by the logarithm of the distance.
+//     s_ij − amount · log(1 + rate · |i − j|)
+Mechanism distance_decay(double amount_at_first, double rate_at_first) {
+  return {.name = "distance decay",
+          .learned = {{"amount", {kHeads}, constant(amount_at_first)},
+                      {"rate", {kHeads}, constant(rate_at_first)}},
+          .score =
+              [](const Learned& p, Size queries, Size keys) {
+                return score_mod(
+                    [first = first_place(queries, keys)](auto s, auto at, auto amount, auto rate) {
+                      return s - amount(at.h) * log(1 + rate(at.h) * abs(at.i + first - at.j));
+                    },
+                    learned(p[0]), learned(p[1]));
+              },
+          .mask = BlockMask::causal};
+}
+
+// A head as sharp as it likes.
+//     s_ij / t
+Mechanism learned_temperature(double at_first) {
+  return {.name = "learned temperature",
+          .learned = {{"temperature", {kHeads}, constant(at_first)}},
+          .score = [](const Learned& p, Size, Size) {
+            return score_mod([](auto s, auto at, auto t) { return s / t(at.h); }, learned(p[0]));
+          }};
+}
+
+// Gates f for each head and 16 places, again and again. In the paper a word makes its own.
+//     s_ij + Σ_{j < l ≤ i} log f_l
+Mechanism forgetting() {
+  return {.name = "forgetting",
+          .learned = {{"gate", {kHeads, 16}, normal(1)}},
+          .score =
+              [](const Learned& p, Size queries, Size keys) {
+                const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), p[0]);
+                const Tensor logs = neg(softplus(neg(concat(again, 1))));  // log f = log σ(gate)
+                const auto score = [first = first_place(queries, keys)](auto s, auto at, auto kept) {
+                  return s + kept(at.h, at.i + first) - kept(at.h, at.j);
+                };
+                return score_mod(score, learned(cumulative_sum(logs, 1)));
+              },
+          .mask = BlockMask::causal};
+}
+
+// With a sink each row's sum has e⁰ more, which goes to nobody.
+//     α_ij = e^{s_ij} / (1 + Σ_l e^{s_il})
+Mechanism sink() { return {.name = "sink", .mask = BlockMask::causal, .sink = true}; }
+
+}  // namespace lesson26

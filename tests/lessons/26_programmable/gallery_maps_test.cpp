@@ -1,0 +1,77 @@
+// What lesson 26 writes for the gallery's page: each mechanism by element can be turned, its usual numbers are
+// the list's, and its maps are those of the mechanism with the numbers that stand beside them.
+#include "lessons/26_programmable/gallery_maps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/core.hpp"
+#include "lessons/26_programmable/gallery.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "tests/catch.hpp"
+#include "tests/lessons/kit/scratch.hpp"
+
+using namespace tapestry;
+
+namespace {
+
+Tensor weights(const kit::Mechanism& mechanism) {
+  const Dims shape{1, mechanism.heads, 20, mechanism.width};
+  return kit::weights_of(mechanism, random_normal(shape, 1, DType::f64), random_normal(shape, 2, DType::f64),
+                         kit::first_values(mechanism, 3, DType::f64));
+}
+
+}  // namespace
+
+TEST_CASE("the usual numbers of what can be turned are the gallery's, and others give other maps",
+          "[gallery]") {
+  std::set<std::string> turned;
+  for (const lesson26::Turnable& turnable : lesson26::turnables()) {
+    const kit::Mechanism usual = turnable.make(turnable.usual());
+    CAPTURE(usual.name);
+    turned.insert(usual.name);
+    const auto& all = lesson26::gallery();
+    const auto entry =
+        std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.mechanism.name == usual.name; });
+    REQUIRE(entry != all.end());
+    CHECK(kit::largest(weights(usual) - weights(entry->mechanism)) == 0);
+    for (std::size_t k = 0; k < turnable.knobs.size(); ++k) {
+      const lesson26::Knob& knob = turnable.knobs[k];
+      CAPTURE(knob.name);
+      for (const double other : {knob.least, knob.most}) {
+        std::vector<double> numbers = turnable.usual();
+        numbers[k] = other;
+        const double apart = kit::largest(weights(turnable.make(numbers)) - weights(usual));
+        CHECK(std::isfinite(apart));
+        CHECK((apart > 1e-3 || other == knob.usual));
+      }
+    }
+  }
+  for (const lesson26::GalleryEntry& entry : lesson26::gallery()) {
+    CAPTURE(entry.mechanism.name, entry.level);
+    CHECK(turned.count(entry.mechanism.name) ==
+          (entry.mechanism.ops || entry.mechanism.pairs || entry.mechanism.normalise ? 0 : 1));
+  }
+}
+
+TEST_CASE("the gallery's file has maps of a window of 6 and of 12", "[gallery]") {
+  const kit::Scratch scratch;
+  lesson26::save_gallery(scratch.path("gallery.json"), 1);
+  std::ifstream in(scratch.path("gallery.json"));
+  const auto all = nlohmann::json::parse(in);
+  const auto& entry = all["entries"][1];
+  REQUIRE(entry["name"] == "sliding window");
+  REQUIRE(entry["maps"].size() == 3);
+  const auto seen = [&](std::size_t map) {
+    const auto& row = entry["maps"][map]["weights"][19];
+    return std::count_if(row.begin(), row.end(), [](const auto& weight) { return weight != 0; });
+  };
+  CHECK(entry["maps"][1]["random"] == false);
+  CHECK(entry["maps"][1]["weights"][19][19] == 1667);  // a sixth
+  CHECK(seen(0) == 6);
+  CHECK(entry["maps"][2]["numbers"][0] == 12);
+  CHECK(seen(2) == 12);
+}
