@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "core/core.hpp"
+#include "lessons/21_induction/maps.hpp"
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/text/vocabulary.hpp"
 #include "lessons/kit/train/loop.hpp"
@@ -93,32 +94,6 @@ double share_said(const Ids& said, const Ids& targets) {
   return 100 * right / asked;
 }
 
-std::string name_of(Size head) {
-  return fmt::format("{} {}", head < kHeads ? "lower" : "upper", head % kHeads + 1);
-}
-
-/// The weights of a head on the first 40 places of a sequence, to NAME.svg.
-void show_map(const Trained& trained, Size head, const std::string& name, const kit::Options& options) {
-  constexpr Size kShown = 40;
-  const Sequences some = draw_repeats(kit::Random(options.seed, 2 * kTestStream), 30);
-  const auto shortest = std::min_element(some.periods.begin(), some.periods.end()) - some.periods.begin();
-  const WeightRecorder recorder(trained.two.layers[head / kHeads].attention);
-  trained.two(some.inputs);
-  const Tensor weights = select(select(recorder.weights().front(), 0, shortest), 0, head % kHeads);
-  kit::Heatmap map;
-  map.title = fmt::format("Where head {} looks; period {}", name_of(head),
-                          some.periods[static_cast<std::size_t>(shortest)]);
-  map.column_axis = "looked at", map.row_axis = "present symbol";
-  const Ids ids = some.inputs.to_vector();
-  for (Size t = 0; t < kShown; ++t) {
-    const std::int64_t id = ids[static_cast<std::size_t>(shortest * (kLength - 1) + t)];
-    map.columns.push_back(std::string(1, static_cast<char>(id < 26 ? 'a' + id : 'A' + id - 26)));
-  }
-  map.rows = map.columns;
-  map.values = slice(slice(weights, 0, 0, kShown), 1, 0, kShown).to_vector();
-  kit::show(map, options.out / (name + ".svg"));
-}
-
 }  // namespace
 
 AttentionOnly::AttentionOnly(Size depth)
@@ -175,7 +150,9 @@ void train_both(Trained& trained, const kit::Options& options) {
   heads = {{"lower layer: previous token, strongest head"}};
   trained.heads.levels = {{score_of_even_weights(test).previous, "even"}};
   for (Size h = 0; h < kHeads; ++h) heads.push_back({fmt::format("upper layer: induction, head {}", h + 1)});
+  Filmed filmed(options);
   train(trained.two, "two layers", draw_repeats, options, [&](Size step) {
+    filmed.after(step, trained.two);
     if (step % every != 0) return;
     watch(trained.two, 1, step);
     const std::vector<HeadScore> scores = scores_of(trained.two, test);
@@ -192,6 +169,7 @@ void train_both(Trained& trained, const kit::Options& options) {
   });
   trained.loss_of_one = loss_of(trained.one(test.inputs), test);
   trained.loss_of_two = loss_of(trained.two(test.inputs), test);
+  trained.maps = filmed.series();
   kit::show(loss, options.out / "loss.svg");
 }
 
@@ -202,6 +180,7 @@ Looked show_heads(const Trained& trained, const kit::Options& options) {
   for (Size head = kHeads; head < 2 * kHeads; ++head)
     if (const double score = looked.scores[static_cast<std::size_t>(head)].induction; score > looked.most)
       looked.most = score, strongest = head;
+  kit::save(trained.maps, options.out / "heads_over_training.json");
   show_map(trained, strongest, "stripes", options);
   return looked;
 }

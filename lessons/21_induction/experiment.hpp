@@ -9,6 +9,7 @@
 
 #include "lessons/21_induction/tasks.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/picture/map_series.hpp"
 #include "nn/attention/multi_head.hpp"
 #include "nn/embedding.hpp"
 
@@ -52,6 +53,7 @@ struct Trained {
   Sequences test;
   double loss_of_one = 0, loss_of_two = 0;  ///< on the repeat of the test
   kit::Chart heads;                         ///< scores of the two-layer model over its training
+  kit::MapSeries maps;                      ///< what its heads looked at meanwhile
 };
 
 /// Trains one layer and two; draws the loss of both over the training to loss.svg.
@@ -63,7 +65,7 @@ struct Looked {
   double most = 0;                ///< the largest induction score of the upper layer
 };
 /// Draws the scores over the training to heads.svg, and the map of the head with the largest induction score
-/// to stripes.svg.
+/// to stripes.svg; writes the maps over the training to heads_over_training.json.
 Looked show_heads(const Trained& trained, const kit::Options& options);
 
 /// Losses on the repeat with heads taken out.
