@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from press import fonts, guide, live, names, plays, reference, svg
+from press import fonts, gallery, guide, live, names, plays, reference, svg
 from press.code import Code
 from press.figures import SHADES, Figures
 from press.lesson_page import LessonPage
@@ -66,6 +66,8 @@ class Book:
     def make(self, only=None):
         """Writes every page, or the lessons whose folders `only` names (for --serve)."""
         self.live = live.Live(self.root, self.modules)
+        self.gallery = gallery.Gallery(self)
+        self.templates.globals["has_gallery"] = self.gallery.data is not None
         self.pages = [LessonPage(self, folder) for folder in self.folders]
         self.out.mkdir(parents=True, exist_ok=True)
         for i, page in enumerate(self.pages):
@@ -74,6 +76,8 @@ class Book:
         if only is None:
             self.front()
             self.guides()
+            if self.gallery.data:
+                self.gallery.write()
             if self.reference:
                 ReferencePages(self, self.reference).write()
             self.search_index()
@@ -90,7 +94,7 @@ class Book:
         target.write_text(html)
 
     def lesson(self, page, previous, following):
-        values = dict(page=page, lesson=page.lesson, head=page.head(), parts=page.parts(), previous=previous,
+        values = dict(page=page, lesson=page.lesson, gallery=self.gallery, head=page.head(), parts=page.parts(), previous=previous,
                       following=following, exercises=page.exercises(), files=page.files(),
                       remember=page.prose(page.lesson.remember), idea=page.prose(page.lesson.idea),
                       needs=[(n, self.by_number[n]) for n in page.lesson.needs if n in self.by_number],

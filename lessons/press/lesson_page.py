@@ -3,7 +3,7 @@ import re
 from html import escape
 
 from press import code as cpp
-from press import exercises, plays, runs, source
+from press import exercises, plays, runs, series, source
 
 TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets">{}<tbody>{}</tbody>'
            "</table></div>")
@@ -136,6 +136,13 @@ class LessonPage:
 
     def picture(self, piece):
         return self.book.figures.html(piece.name, self.run.picture(piece.name))
+
+    def maps(self, piece):
+        return series.html(piece.name, self.run.data(piece.name), self.book.figures)
+
+    @property
+    def has_series(self):
+        return bool(self.run) and any(piece.kind == "maps" for _, found in self.run.sections for piece in found)
 
     # ---- the rest of the page
 

@@ -25,7 +25,7 @@ def folders(root, numbers):
 
 
 def run(root, folder, work, smoke=False):
-    """(output, progress, pictures, seconds) of one run on one thread."""
+    """(output, progress, pictures, data, seconds) of one run on one thread."""
     out = work / folder.name
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
@@ -41,14 +41,14 @@ def run(root, folder, work, smoke=False):
         lines = (done.stderr + done.stdout).strip().split("\n")[-3:]
         raise RuntimeError(f"{folder.name} ended with code {done.returncode}: " + " ".join(lines))
     output = done.stdout.replace(str(out / "out"), "out")
-    return output, done.stderr, sorted((out / "out").rglob("*.svg")), seconds
+    return output, done.stderr, sorted((out / "out").rglob("*.svg")), sorted((out / "out").glob("*.json")), seconds
 
 
 def record(root, numbers):
     for folder in folders(root, numbers):
-        output, progress, pictures, seconds = run(root, folder, root / "build/book/runs")
-        runs.keep(KEPT / folder.name, output, progress, pictures, seconds)
-        size = sum(path.stat().st_size for path in (KEPT / folder.name).iterdir())
+        output, progress, pictures, data, seconds = run(root, folder, root / "build/book/runs")
+        runs.keep(KEPT / folder.name, output, progress, pictures, data, seconds)
+        size = sum(path.stat().st_size for path in (KEPT / folder.name).rglob("*") if path.is_file())
         print(f"{folder.name}: {seconds:.0f} s, {size / 1024:.0f} kB", flush=True)
     return 0
 
@@ -75,10 +75,10 @@ def compare(root, rest):
 def differences(root, folder, smoke):
     if not (KEPT / folder.name / "output.txt").exists():
         return ["no run of it is kept"]
-    output, progress, pictures, seconds = run(root, folder, root / "build/book/compared", smoke)
+    output, progress, pictures, data, seconds = run(root, folder, root / "build/book/compared", smoke)
     kept = runs.Run(KEPT / folder.name)
     work = root / "build/book/compared" / folder.name / "kept"
-    runs.keep(work, output, progress, pictures, seconds)
+    runs.keep(work, output, progress, pictures, data, seconds)
     came = runs.Run(work)
     if smoke:
         return [line for line in skeleton(kept, came, smoke) if not undrawn(line, folder)] + reasons(kept, folder)
@@ -122,9 +122,11 @@ def names_of(run, smoke):
                 found.append(f"answer to \"{piece.name}\": {piece.right}, {piece.why}")
             elif piece.kind == "target":
                 found.append(f"target \"{piece.name}\", {piece.text}")
+            elif piece.kind == "maps":
+                found.append(f"maps {piece.name}")
             elif piece.kind == "picture":
                 found.append(f"picture {piece.name} \"{without_numbers(title_of(run.picture(piece.name)))}\"")
-    return found
+    return found + [f"data {path.name}" for path in sorted(run.folder.glob("data/*.json"))]
 
 
 def without_numbers(title):
@@ -171,7 +173,32 @@ def figures(kept, came):
         a, b = (float(re.match(r"-?[\d.]+(?:e[+-]?\d+)?|nan", p.why).group()) for p in (piece, other))
         if max(abs(a), abs(b)) > 1e-4 and not close(a, b, VALUE_SHARE):
             found.append(f"\"{piece.name}\" is {other.why}, {piece.why} was kept")
-    return found + maps(kept, came)
+    return found + maps(kept, came) + data(kept, came)
+
+
+def data(kept, came):
+    """What lessons wrote for their pages: the same shape and words, and numbers nearly all within a quarter of their scale."""
+    found = []
+    for path in sorted(kept.folder.glob("data/*.json")):
+        a, b = leaves(kept.data(path.stem)), leaves(came.data(path.stem))
+        words = lambda all_: [(place, v) for place, v in all_ if isinstance(v, str)]
+        if [place for place, _ in a] != [place for place, _ in b] or words(a) != words(b):
+            found.append(f"the data {path.stem} have another shape, or other words")
+            continue
+        pairs = [(x, y) for (_, x), (_, y) in zip(a, b) if not isinstance(x, str)]
+        scale = max((abs(x) for x, _ in pairs), default=0)
+        far = sum(abs(x - y) > 0.25 * scale for x, y in pairs)
+        if far > 0.1 * len(pairs):
+            found.append(f"{far} of {len(pairs)} numbers in the data {path.stem} are others")
+    return found
+
+
+def leaves(value, place=""):
+    """[(place, what stands there)], for lists and tables in one another."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if inside is None:
+        return [(place, value)]
+    return [leaf for key, one in inside for leaf in leaves(one, f"{place}/{key}")]
 
 
 def maps(kept, came):

@@ -1,11 +1,13 @@
 """Recorded runs of the lessons: how one is kept, and what it says, piece by piece."""
 import json
 import re
+import shutil
 from dataclasses import dataclass, field
 
 from press import svg
 
 PICTURE = re.compile(r"^  picture: (?:.*/)?([\w.-]+)\.svg$")
+MAPS = re.compile(r"^  maps: (?:.*/)?([\w.-]+)\.json$")
 SECTION = re.compile(r"^(\d+)\. (.+)$")
 TARGET = re.compile(r"^ {2,4}(\S.*?) {2,}(\S.*?) \((target [≥≤] .+?|the text says .+?)\)  (ok|MISSED|not judged)$")
 CHECK = re.compile(r"^ {2,4}(\S.*?) {2,}(ok|FAILED)$")
@@ -17,7 +19,7 @@ LOSS = re.compile(r"^\s*(\d+)/(\d+)\s+\d+ %\s+(?:.*?\b)?loss (-?[\d.]+)")
 
 @dataclass
 class Piece:
-    kind: str  # "text", "question", "answer", "picture" or "target"
+    kind: str  # "text", "question", "answer", "picture", "maps" or "target"
     text: str = ""
     name: str = ""
     choices: list = field(default_factory=list)
@@ -37,6 +39,7 @@ def without_drawings(text, titles):
             if start is not None:
                 del out[start:]
             line = f"  picture: {match.group(1)}.svg"
+        line = MAPS.sub(r"  maps: \1.json", line)
         out.append(line.rstrip())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n") + "\n"
 
@@ -54,11 +57,13 @@ def losses(progress):
     return [entry[:3] for entry in found]
 
 
-def keep(folder, output, progress, pictures, seconds):
-    """Writes a finished run down: output, and each picture as data (a heatmap) or as a small SVG."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
+def keep(folder, output, progress, pictures, data, seconds):
+    """Writes a finished run down: output, each picture as data (a heatmap) or as a small SVG, and the lesson's own data."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for path in data:
+        (folder / "data").mkdir(exist_ok=True)
+        shutil.copy(path, folder / "data" / path.name)
     titles = {}
     for path in sorted(pictures):
         tree = svg.read(path.read_text())
@@ -90,6 +95,10 @@ class Run:
         file = self.folder / f"{name}.svg"
         return file.read_text() if file.exists() else None
 
+    def data(self, name):
+        """What the lesson wrote for its page."""
+        return json.loads((self.folder / f"data/{name}.json").read_text())
+
     def targets(self):
         return [piece for _, found in self.sections for piece in found if piece.kind == "target"]
 
@@ -110,7 +119,7 @@ def pieces(text):
 
     while at < len(lines):
         line = lines[at]
-        section, picture, answer, question = (p.match(line) for p in (SECTION, PICTURE, ANSWER, QUESTION))
+        section, picture, maps, answer, question = (p.match(line) for p in (SECTION, PICTURE, MAPS, ANSWER, QUESTION))
         if section and not line.startswith(" "):
             close()
             here = []
@@ -118,6 +127,9 @@ def pieces(text):
         elif picture:
             close()
             here.append(Piece("picture", name=picture.group(1)))
+        elif maps:
+            close()
+            here.append(Piece("maps", name=maps.group(1)))
         elif question and at + 1 < len(lines) and CHOICE.match(lines[at + 1]):
             close()
             choices = []

@@ -11,6 +11,7 @@ from book.answers import Answers
 from book.live import LiveLessons
 from book.lookup import Lookup
 from book.pages import Pages
+from book.picked import Picked
 from book.tester import Trial
 
 
@@ -22,9 +23,11 @@ def run(root, out, rest):
     with sync_playwright() as player:
         browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
-        answers, pages, lookup, live = Answers(*about), Pages(*about), Lookup(*about), LiveLessons(*about)
-        parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, answers.keyboard,
-                 answers.without_scripts, answers.from_a_file, lookup.reference, live.live_page, pages.every_page]
+        answers, pages, picked = Answers(*about), Pages(*about), Picked(*about)
+        lookup, live = Lookup(*about), LiveLessons(*about)
+        parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
+                 picked.series, answers.keyboard, answers.without_scripts, answers.from_a_file,
+                 lookup.reference, live.live_page, pages.every_page]
         wanted = [name for name in rest if name != "--all"]
         for part in parts + [pages.printed, live.live_lessons]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:

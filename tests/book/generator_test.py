@@ -1,4 +1,5 @@
 """The parts of the book's generator, each on the smallest thing that it could get wrong."""
+import json
 import os
 import re
 import shutil
@@ -6,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from press import check, exercises, live, names, runs, source, svg
+from press import check, exercises, gallery, live, names, record, runs, series, source, svg
 from press.code import Code, split
 from press.formula import formula
 from press.pencil import Pencil, is_formula
@@ -152,6 +153,65 @@ class Runs(unittest.TestCase):
         for shares, stops in ((svg.HEAT_SHARES, svg.HEAT), (svg.SIGNED_SHARES, svg.SIGNED)):
             for i in range(101):
                 self.assertAlmostEqual(svg.share_of(svg.mixed(stops, i / 100), shares), i / 100, delta=0.004)
+
+
+class Picked(unittest.TestCase):
+    def test_functions_of_the_gallery(self):
+        """A function whole, with the comment that stands right above it."""
+        text = ('// ---- A part ----\n\n// Words.\n//     j ≤ i\nMechanism a(Size n) {\n  return {.name = "A", .x = [] {\n  }};\n}\n'
+                '\nMechanism b() { return {.name = "B"}; }\nint c() {\n}\n')
+        found = gallery.functions(text)
+        self.assertEqual(list(found), ["A", "B"])
+        self.assertEqual(found["A"][0], [" Words.", "     j ≤ i"])
+        self.assertTrue(found["A"][1].startswith("Mechanism a") and found["A"][1].endswith("}};\n}"))
+        self.assertEqual(found["B"], ([], 'Mechanism b() { return {.name = "B"}; }'))
+
+    def test_the_gallerys_source(self):
+        """Every mechanism of the list is found in the source; those with sliders have a formula."""
+        found = {}
+        for file in gallery.FILES:
+            found |= gallery.functions((ROOT / "lessons" / gallery.LESSON / file).read_text())
+        for entry in runs.Run(ROOT / "lessons/press/runs" / gallery.LESSON).data("gallery")["entries"]:
+            self.assertIn(entry["name"], found)
+            if entry["computed"]:
+                self.assertTrue(any(row.startswith("     ") for row in found[entry["name"]][0]), entry["name"])
+
+    def test_which_map(self):
+        choices = [{"of": ["10", "20", "30"], "grows": True}, {"of": ["lower", "upper"], "grows": False}]
+        self.assertEqual(series.last(choices), [2, 0])
+        self.assertEqual([series.index(choices, [a, b]) for a in range(3) for b in range(2)], list(range(6)))
+
+    def test_what_to_see_in_lesson_21(self):
+        """The upper heads' weight one place right of an earlier copy: none at first, then all, then one."""
+        data = runs.Run(ROOT / "lessons/press/runs/21_induction").data("heads_over_training")
+        self.assertIn("heads_over_training", series.SEE)
+        n, period = len(data["columns"]), int(data["title"].split()[-1])
+        def stripes(step, head):
+            cells = data["maps"][series.index(data["choices"], [step, 1, head])]
+            rows = range(period + 1, n)
+            return sum(cells[i * n + j] for i in rows for j in range(i) if (i - j) % period == period - 1) / 100 / len(rows)
+        shares = [[stripes(step, head) for head in range(4)] for step in range(len(data["choices"][0]["of"]))]
+        self.assertLess(max(shares[0]), 0.3)
+        self.assertTrue(any(min(step) > 0.3 for step in shares), shares)
+        self.assertEqual([share > 0.5 for share in sorted(shares[-1])], [False, False, False, True])
+
+    def test_data_are_compared(self):
+        """Other words, another shape, or numbers that are far from those kept."""
+        def run(value):
+            folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+            runs.keep(folder / "run", "t\n\n1. One\n\n  maps: /x/maps.json\n", "", [], [self.file(folder, value)], 1)
+            return runs.Run(folder / "run")
+        kept = run({"name": "a", "of": [100, 0, 0, 0]})
+        self.assertEqual([piece.name for piece in kept.sections[0][1]], ["maps"])
+        self.assertEqual(record.data(kept, run({"name": "a", "of": [90, 9, 0, 0]})), [])
+        for other in ({"name": "b", "of": [100, 0, 0, 0]}, {"name": "a", "of": [100, 0, 0]}, {"name": "a", "of": [0, 100, 0, 0]}):
+            self.assertEqual(len(record.data(kept, run(other))), 1, other)
+
+    @staticmethod
+    def file(folder, value):
+        path = folder / "maps.json"
+        path.write_text(json.dumps(value))
+        return path
 
 
 class Pages(unittest.TestCase):

@@ -50,5 +50,6 @@
       });
     });
     light(rows[0]);
+    figure.addEventListener("redrawn", () => light(rows.find((row) => row.classList.contains("lit"))));  // another map
   }
 })();

@@ -2,6 +2,7 @@
 // until they are answered. The program does not wait for that: it goes on behind them.
 const SECTION = /^\d+\. (.+)$/, QUESTION = /^  \? (.+)$/, CHOICE = /^    ([a-e])  (.+)$/;
 const ANSWER = /^  \? ([^:]+?): ([a-e]), (.+)$/, PICTURE = /^  picture: (?:.*\/)?([\w.-]+\.svg)$/;
+const MAPS = /^  maps: /;  // a file that the page knows from the recorded run
 const HEATMAP_KEY = 48;  // boxes of its scale, each ten wide
 
 const make = (parent, tag, attributes, text) => {
@@ -39,6 +40,8 @@ export class Transcript {
       this.onSection(section[1]);
     } else if (picture) {
       this.drawn(picture[1]);
+    } else if (MAPS.test(text)) {
+      this.close();
     } else if (answer && this.answered(answer)) {
       this.close();
     } else if (question) {

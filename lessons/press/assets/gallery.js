@@ -1,0 +1,103 @@
+// The gallery: a map for each mechanism, computed again as its numbers are turned; a row says what it sees.
+(function () {
+  const { make, html, number, slider } = window.Drawing;
+  const data = JSON.parse(document.getElementById("gallery-data").textContent);
+  const n = data.places, unit = data.unit, shades = 20, deepest = 3, cell = 15, edge = 26;
+  const places = Array.from({ length: n }, (_, i) => i);
+  const shown = [];
+  let random = false;
+
+  function weightsOf(entry, formula, state) {
+    if (!formula) return entry.weights.map((row) => row.map((weight) => weight * unit));
+    const learned = (name, head, at) => entry.learned[name][head][at] * unit;
+    return places.map((i) => {
+      const scores = places.map((j) => {
+        if (formula.sees && !formula.sees(i, j, state.numbers)) return -Infinity;
+        const s = random || formula.random ? data.scores[i][j] * unit : 0;
+        return formula.score ? formula.score(s, { i, j, h: state.head }, state.numbers, learned) : s;
+      });
+      const powers = scores.map(Math.exp);
+      const sum = powers.reduce((a, b) => a + b, formula.sink ? 1 : 0);
+      return powers.map((power) => (sum ? power / sum : 0));
+    });
+  }
+
+  // A group of buttons of which one is chosen.
+  function choice(parent, legend, name, options, chosen, onChoice) {
+    const group = html(parent, "fieldset", { class: "choice" });
+    html(group, "legend", {}, legend);
+    options.forEach((option, i) => {
+      const label = html(group, "label");
+      const input = html(label, "input", { type: "radio", name, value: i });
+      input.checked = i === chosen;
+      label.append(" " + option);
+      input.addEventListener("change", () => onChoice(i));
+    });
+  }
+
+  function mechanism(place, entry, index) {
+    const formula = window.GalleryFormulas[entry.name], into = place.querySelector(".shown");
+    const state = { numbers: entry.knobs.map((knob) => knob.usual), head: 0, row: Math.floor(n / 2), weights: [] };
+    const side = edge + n * cell + 2;
+    const map = html(into, "div", { class: "weights", role: "slider", tabindex: 0, "aria-label": `${entry.name}: the query whose row is read`,
+      "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": n - 1 });
+    const svg = make(map, "svg", { viewBox: `0 0 ${side} ${side}`, "aria-hidden": "true" });
+    for (let i = 0; i < n; i += 5) {
+      make(svg, "text", { x: edge + (i + 0.5) * cell, y: edge - 8, "text-anchor": "middle" }, i);
+      make(svg, "text", { x: edge - 6, y: edge + (i + 0.5) * cell + 4, "text-anchor": "end" }, i);
+    }
+    const layers = Array.from({ length: shades + 1 }, (_, shade) => make(svg, "path", { class: `h${shade}` }));
+    const frame = make(svg, "rect", { class: "lit", x: edge - 1, width: n * cell + 1, height: cell + 1 });
+    const says = html(into, "p", { class: "weights-says", "aria-live": "polite" });
+    const controls = entry.knobs.map((knob, k) => slider(into, knob.name, knob.least, knob.most, knob.step, knob.usual, (value) => {
+      state.numbers[k] = value;
+      draw();
+    }));
+    if (formula && formula.byHead) choice(into, "Head", `head-${index}`, places.slice(0, entry.heads), 0, (head) => { state.head = head; draw(); });
+
+    const seen = (row) => row.filter((weight) => weight !== 0).length;
+    function draw() {
+      state.weights = weightsOf(entry, formula, state);
+      const parts = layers.map(() => "");
+      state.weights.forEach((row, i) => row.forEach((weight, j) => {
+        const share = Math.min(Math.max((weight * seen(row)) / deepest, 0), 1);
+        parts[Math.round(share * shades)] += `M${edge + j * cell} ${edge + i * cell}h${cell - 1}v${cell - 1}h${1 - cell}z`;
+      }));
+      layers.forEach((layer, shade) => layer.setAttribute("d", parts[shade]));
+      controls.forEach(({ says: out }, k) => { out.textContent = number(state.numbers[k], entry.knobs[k].step < 1 ? 2 : 0); });
+      place.dataset.weights = JSON.stringify(state.weights.map((row) => row.map((weight) => Math.round(weight / unit))));
+      light(state.row);
+    }
+    function light(i) {
+      state.row = Math.min(n - 1, Math.max(0, i));
+      const row = state.weights[state.row];
+      const top = places.filter((j) => row[j] !== 0).sort((a, b) => Math.abs(row[b]) - Math.abs(row[a])).slice(0, 3);
+      const sum = row.reduce((a, b) => a + b, 0);
+      const text = `Query ${state.row} sees ${seen(row)} of ${n} keys: `
+        + top.map((j) => `${number(row[j], 2)} on ${j}`).join(", ") + (seen(row) > 3 ? ", …" : "")
+        + (Math.abs(sum - 1) > 0.005 ? `; its weights add up to ${number(sum, 2)}` : "");
+      frame.setAttribute("y", edge + state.row * cell - 1);
+      map.setAttribute("aria-valuenow", state.row);
+      map.setAttribute("aria-valuetext", text);
+      says.textContent = text.endsWith("…") ? text : text + ".";
+    }
+    const from = (event) => {
+      const box = svg.getBoundingClientRect();
+      light(Math.floor((((event.clientY - box.top) / box.height) * side - edge) / cell));
+    };
+    map.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") from(event); });
+    map.addEventListener("pointerdown", from);
+    map.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 5, PageUp: -5, Home: -n, End: n }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      light(state.row + step);
+    });
+    shown.push(draw);
+    draw();
+  }
+
+  choice(document.querySelector(".before-scores"), "Scores before the mechanism", "scores", ["all 0: place alone tells", "of random queries and keys"], 0,
+    (which) => { random = which === 1; for (const draw of shown) draw(); });
+  document.querySelectorAll(".mechanism").forEach((place, index) => mechanism(place, data.entries[index], index));
+})();

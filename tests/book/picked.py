@@ -1,0 +1,127 @@
+"""What a page computes or picks (the gallery, a map of a series), beside what the lessons' C++ gave."""
+import json
+from collections import Counter
+
+from press import gallery, runs
+
+from book.tester import Tester
+
+# Sets a mechanism's sliders and head as a reader does, and says what its map then has.
+TURN = """([name, numbers, head]) => {
+  const place = [...document.querySelectorAll(".mechanism")].find((one) => one.dataset.name === name);
+  [...place.querySelectorAll("input[type=range]")].forEach((input, k) => {
+    input.value = numbers[k];
+    input.dispatchEvent(new Event("input"));
+  });
+  const heads = place.querySelectorAll("input[type=radio]");
+  if (heads.length) heads[head].click();
+  const cells = [...place.querySelectorAll("path")].map((path) => (path.getAttribute("d").match(/M/g) || []).length);
+  return { weights: JSON.parse(place.dataset.weights), cells };
+}"""
+
+
+class Picked(Tester):
+    def gallery(self):
+        """The page's numbers are those of the C++, for each mechanism, with the usual numbers and with others."""
+        recorded = runs.Run(self.root / "lessons/press/runs" / gallery.LESSON).data("gallery")
+        context = self.context()
+        page = self.open(context, gallery.HREF)
+        names = page.evaluate("[...document.querySelectorAll('.mechanism')].map(place => place.dataset.name)")
+        self.trial.same("the gallery has every mechanism", names, [entry["name"] for entry in recorded["entries"]])
+        compared = Counter()
+        for button, random in ((1, True), (0, False)):
+            page.locator(".before-scores input").nth(button).click()
+            always = page.evaluate("Object.entries(GalleryFormulas).filter(([, f]) => f.random).map(([name]) => name)")
+            for entry in recorded["entries"]:
+                for kept in entry["maps"]:
+                    if kept["random"] != random or entry["name"] in always and not random:
+                        continue
+                    came = page.evaluate(TURN, [entry["name"], kept["numbers"], kept["head"]])
+                    pairs = [(a, b) for row, other in zip(kept["weights"], came["weights"]) for a, b in zip(row, other)]
+                    far = max(abs(a - b) for a, b in pairs)
+                    what = f"{entry['name']}, {kept['numbers']}, head {kept['head']}, {'random' if random else 'no'} scores"
+                    self.trial.check(f"{what}: the weights of the C++", len(pairs) == 400 and far <= 3, f"{far} ten-thousandths apart")
+                    compared[entry["name"]] += 1
+                    if entry["learned"]:
+                        continue  # a weight may be recorded as 0 and yet be one that the row sees
+                    shades = Counter(self.shade(row, value) for row in kept["weights"] for value in row)
+                    off = sum(abs(shades[i] - count) for i, count in enumerate(came["cells"]))
+                    self.trial.check(f"{what}: its colours", sum(came["cells"]) == 400 and off <= 12, f"{off} cells")
+        expected = {e["name"]: 1 if not e["computed"] else 1 + (e["name"] not in always) + bool(e["knobs"]) for e in recorded["entries"]}
+        self.trial.same("each mechanism was compared", dict(compared), expected)
+        self.by_hand(page, "sliding-window")
+        context.close()
+
+    @staticmethod
+    def shade(row, value):
+        seen = sum(v != 0 for v in row)
+        return int(min(max(value * 1e-4 * seen / 3, 0), 1) * 20 + 0.5)
+
+    def by_hand(self, page, anchor):
+        """By keys alone: a slider, and the rows of a map; pointing finds a row, too."""
+        place = page.locator(f".mechanism:has(#{anchor})")
+        knob, rows = place.get_by_label("window", exact=True), place.get_by_role("slider").first
+        knob.fill("6")
+        knob.focus()
+        page.keyboard.press("ArrowRight")
+        rows.focus()
+        page.keyboard.press("End")
+        self.trial.check("a key widens the window, End goes to the last row",
+                         place.locator(".weights-says").inner_text() == "Query 19 sees 7 of 20 keys: 0.14 on 13, 0.14 on 14, 0.14 on 15, …",
+                         place.locator(".weights-says").inner_text())
+        page.keyboard.press("ArrowUp")
+        self.trial.check("a row is told in words", rows.get_attribute("aria-valuetext").startswith("Query 18 sees 7"),
+                         rows.get_attribute("aria-valuetext"))
+        rows.scroll_into_view_if_needed()
+        box = rows.locator("svg").bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * (26 + 2.5 * 15) / 328)
+        self.trial.same("pointing reads a row", rows.get_attribute("aria-valuenow"), "2")
+
+    def series(self):
+        """Every map of a series can be picked, and is the recorded one; a row that is lit says the new map's values."""
+        context = self.context()
+        for path in sorted((self.root / "lessons/press/runs").glob("*/data/*.json")):
+            data = json.loads(path.read_text())
+            if "maps" not in data:
+                continue
+            slug, choices = path.parent.parent.name, data["choices"]
+            page = self.open(context, f"lessons/{slug}.html")
+            page.evaluate("document.querySelectorAll('.question .open button').forEach(button => button.click())")
+            place = page.locator(f"#series-{path.stem}")
+            came = lambda: place.evaluate("s => [...s.querySelectorAll('td[data-v]')].map(c => Number(c.dataset.v))")
+            combinations = [[]]
+            for choice in choices:
+                combinations = [c + [i] for c in combinations for i in range(len(choice["of"]))]
+            self.trial.same(f"{slug}: a map for each combination", len(data["maps"]), len(combinations))
+            first = [len(c["of"]) - 1 if c["grows"] else 0 for c in choices]
+            self.trial.check(f"{slug}: begins at the end of training", came() == [v / 100 for v in data["maps"][combinations.index(first)]])
+            for picked, kept in zip(combinations, data["maps"]):
+                self.pick(place, choices, picked)
+                self.trial.check(f"{slug}: {picked} shows the recorded map", came() == [v / 100 for v in kept])
+            grows = next(i for i, c in enumerate(choices) if c["grows"])
+            slider = place.locator("input[type=range]")
+            self.trial.same(f"{slug}: the slider says the step", slider.get_attribute("aria-valuetext"),
+                            f"{choices[grows]['name']} {choices[grows]['of'][-1]}")
+            heads = place.locator("tbody th")
+            heads.last.focus()
+            slider.focus()
+            slider.press("Home")
+            shown = data["maps"][combinations.index([0 if i == grows else c for i, c in enumerate(combinations[-1])])]
+            self.trial.check(f"{slug}: Home goes to the first step, and the row says it",
+                             came() == [v / 100 for v in shown] and
+                             f"{max(shown[-len(data['columns']):]) / 100:.2f}" in place.locator(".says").inner_text(),
+                             place.locator(".says").inner_text())
+        context.close()
+
+    @staticmethod
+    def pick(place, choices, picked):
+        place.evaluate("""(place, [picked, grows]) => {
+          const groups = [...place.querySelectorAll("fieldset")], slider = place.querySelector("input[type=range]");
+          picked.forEach((which, c) => {
+            if (grows[c]) {
+              slider.value = which;
+              slider.dispatchEvent(new Event("input"));
+            } else {
+              groups.shift().querySelectorAll("input")[which].click();
+            }
+          }); }""", [picked, [choice["grows"] for choice in choices]])
