@@ -16,6 +16,9 @@ PLAYS = {
     "06": ("1", "query", "Drag the query",
            "The query is the red arrow. Turn it towards a key, and that key's weight grows; make it longer, and the "
            "weights become one-sided. What is read always lies between the two values."),
+    "07": ("2", "paint", "Paint a mask",
+           "Every query scores the six keys with 1, 0, 3, 1, 0, 3. Click a pair, or draw over several, to let it attend or not: what a "
+           "hidden key had is shared among those that are left. A query without any key has weights of 0."),
     "08": ("2", "width", "Wider and wider",
            "Ten keys and a query of d random numbers. Without √d a single weight takes nearly everything as d "
            "grows, and what the softmax lets through, ‖J‖, mostly goes to nothing. Divided by √d the weights look alike at every d."),
@@ -50,11 +53,21 @@ def medians(text):
     return {width: [float(dot), float(scaled)] for width, dot, scaled in found}
 
 
+def masks(picture):
+    """[name, rows of 0 and 1] of each mask that lesson 07 drew side by side."""
+    names = picture["title"].split("): ")[1].split(" | ")
+    side = len(picture["rows"])
+    return [[name, [[round(v) for v in row[m * (side + 1):m * (side + 1) + side]] for row in picture["values"]]]
+            for m, name in enumerate(names)]
+
+
 def data(number, run):
     if number == "01":
         return {"lines": tape(run.text)}
     if number == "05":
         return {"points": points(run.picture("fit")), "sigma": learned_sigma(run.text)}
+    if number == "07":
+        return {"masks": masks(run.picture("masks"))}
     return {"medians": medians(run.text)} if number == "08" else {}
 
 

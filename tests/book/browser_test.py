@@ -26,7 +26,7 @@ def run(root, out, rest):
         answers, pages, picked = Answers(*about), Pages(*about), Picked(*about)
         lookup, live = Lookup(*about), LiveLessons(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
-                 picked.series, answers.keyboard, answers.without_scripts, answers.from_a_file,
+                 picked.series, picked.paint, answers.keyboard, answers.without_scripts, answers.from_a_file,
                  lookup.reference, live.live_page, pages.every_page]
         wanted = [name for name in rest if name != "--all"]
         for part in parts + [pages.printed, live.live_lessons]:

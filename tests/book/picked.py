@@ -1,8 +1,9 @@
-"""What a page computes or picks (the gallery, a map of a series), beside what the lessons' C++ gave."""
+"""What a page computes or picks (the gallery, a painted mask, a map of a series), beside what the lessons' C++ gave."""
 import json
+import math
 from collections import Counter
 
-from press import gallery, runs
+from press import gallery, plays, runs
 
 from book.tester import Tester
 
@@ -76,6 +77,50 @@ class Picked(Tester):
         box = rows.locator("svg").bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * (26 + 2.5 * 15) / 328)
         self.trial.same("pointing reads a row", rows.get_attribute("aria-valuenow"), "2")
+
+    def paint(self):
+        """Lesson 07's masks: the lesson's own to begin with, then cells by keys and by the mouse; weights by the formula."""
+        masks = dict(plays.masks(runs.Run(self.root / "lessons/press/runs/07_masks").picture("masks")))
+        self.trial.same("five masks were drawn", list(masks), ["length 4", "causal", "both, by &", "window of 3", "prefix of 3"])
+        self.trial.same("the window is one", masks["window of 3"], [[int(i - 3 < j <= i) for j in range(6)] for i in range(6)])
+        context = self.context()
+        page = self.open(context, "lessons/07_masks.html")
+        place = page.locator("#play-07")
+
+        def holds(what, mask):
+            powers = [[m * math.exp(s) for m, s in zip(row, (1, 0, 3, 1, 0, 3))] for row in mask]
+            expected = [p / (sum(row) or 1) for row in powers for p in row]
+            came = [v for row in json.loads(place.get_attribute("data-weights")) for v in row]
+            pressed = place.locator(".paint button").evaluate_all("all => all.map(b => Number(b.ariaPressed === 'true'))")
+            self.trial.check(what, pressed == [m for row in mask for m in row] and max(abs(a - b) for a, b in zip(came, expected)) < 1e-9, came)
+
+        for name, mask in masks.items():
+            place.get_by_role("button", name=name, exact=True).click()
+            holds(f"07: {name}", mask)
+        mask = [row[:] for row in masks["prefix of 3"]]
+        cell = lambda i, j: place.get_by_label(f"query {i + 1} may see key {j + 1}", exact=True)
+        cell(0, 0).focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Space")
+        mask[0][2] = 0
+        holds("07: keys hide the third key", mask)
+        self.trial.same("07: and the weights are those by hand", place.locator(".paint-says").inner_text(),
+                        "Query 1 sees keys 1, 2, with scores 1, 0: weights 0.731, 0.269.")
+        place.locator(".paint").scroll_into_view_if_needed()
+        for j in range(6):
+            box = cell(5, j).bounding_box()
+            page.mouse.move(box["x"] + 9, box["y"] + 9)
+            if j == 0:
+                page.mouse.down()
+        page.mouse.up()
+        mask[5] = [0] * 6
+        holds("07: the mouse draws over a row", mask)
+        self.trial.check("07: a row without a key is told", "0, not 0/0" in place.locator(".paint-says").inner_text())
+        cell(3, 5).click()
+        mask[3][5] = 1
+        holds("07: a click lets a pair attend", mask)
+        context.close()
 
     def series(self):
         """Every map of a series can be picked, and is the recorded one; a row that is lit says the new map's values."""
