@@ -16,7 +16,8 @@ from book.tester import Trial
 
 
 def run(root, out, rest):
-    """All parts, or those that `rest` names: loom, every_page; --all with both schemes, the PDF and the live lessons."""
+    """All parts, or those that `rest` names: loom, every_page, live_lessons 05 11; --all with both schemes, the PDF and
+    the live lessons."""
     server = serve.server(out)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     trial, everything = Trial(), "--all" in rest
@@ -28,7 +29,8 @@ def run(root, out, rest):
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
                  picked.series, picked.paint, answers.keyboard, answers.without_scripts, answers.from_a_file,
                  lookup.reference, live.live_page, pages.every_page]
-        wanted = [name for name in rest if name != "--all"]
+        wanted = [name for name in rest if name != "--all" and not name.isdigit()]
+        live.numbers = [name for name in rest if name.isdigit()]
         for part in parts + [pages.printed, live.live_lessons]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:
                 continue
