@@ -1,6 +1,7 @@
 #include "lessons/kit/program/ranks.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>  // mkdtemp on a Mac
 
 #include <cstdio>
 #include <cstdlib>
