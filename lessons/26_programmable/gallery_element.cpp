@@ -1,5 +1,6 @@
 // The gallery's mechanisms by element: masks say which pairs count, scores are changed one by one. In the
-// formulas i is a query's place, j a key's, h a head from 0, s_ij the score as usual.
+// formulas i is a query's place, j a key's, h a head from 0, s_ij the score as usual, z_ij
+// what becomes of it.
 //
 // The last query stands at the last key's place. Where there are fewer queries than keys, as with a cache of
 // keys, query i is therefore at place i + keys − queries, and all that asks for a place says so.
@@ -115,7 +116,7 @@ Mechanism tree(Size children) {
 // ---- What is done to the score ----
 
 // Each head has a slope of its own.
-//     s_ij − slope_h · |i − j|     slope_h = steepest / 4^h
+//     z_ij = s_ij − m_h · |i − j|     m_h = steepest / 4^h
 Mechanism alibi_bias(double steepest) {
   return {.name = "ALiBi",
           .score =
@@ -130,7 +131,7 @@ Mechanism alibi_bias(double steepest) {
 }
 
 // A learned number for each head and distance.
-//     s_ij + bias_h(max(min(j − i, farthest), −farthest))
+//     z_ij = s_ij + b_h(max(min(j − i, farthest), −farthest))
 Mechanism relative_bias(Size farthest) {
   return {.name = "relative bias",
           .learned = {{"bias", {kHeads, 17}, normal(1)}},
@@ -144,7 +145,7 @@ Mechanism relative_bias(Size farthest) {
 }
 
 // A learned number for each head and bucket of distances: one each up to 7, then wider and wider.
-//     s_ij + bias_h(bucket(i − j))
+//     z_ij = s_ij + b_h(bucket(i − j))
 Mechanism buckets() {
   return {.name = "T5 buckets",
           .learned = {{"bias", {kHeads, 16}, normal(1)}},
@@ -162,7 +163,7 @@ Mechanism buckets() {
 }
 
 // Small scores stay, large ones come near the cap.
-//     cap · tanh(s_ij / cap)
+//     z_ij = cap · tanh(s_ij / cap)
 Mechanism soft_cap(double cap) {
   return {.name = "soft-cap", .score = [=](const Learned&, Size, Size) {
             return score_mod([=](auto s, auto) { return cap * tanh(s / cap); });
@@ -170,7 +171,7 @@ Mechanism soft_cap(double cap) {
 }
 
 // Less by the logarithm of the distance.
-//     s_ij − amount · log(1 + rate · |i − j|)
+//     z_ij = s_ij − amount · log(1 + rate · |i − j|)
 Mechanism distance_decay(double amount_at_first, double rate_at_first) {
   return {.name = "distance decay",
           .learned = {{"amount", {kHeads}, constant(amount_at_first)},
@@ -187,7 +188,7 @@ Mechanism distance_decay(double amount_at_first, double rate_at_first) {
 }
 
 // A head as sharp as it likes.
-//     s_ij / t
+//     z_ij = s_ij / t
 Mechanism learned_temperature(double at_first) {
   return {.name = "learned temperature",
           .learned = {{"temperature", {kHeads}, constant(at_first)}},
@@ -197,7 +198,7 @@ Mechanism learned_temperature(double at_first) {
 }
 
 // Gates f for each head and 16 places, again and again. In the paper a word makes its own.
-//     s_ij + Σ_{j < l ≤ i} log f_l
+//     z_ij = s_ij + Σ_{j < l ≤ i} log f_l
 Mechanism forgetting() {
   return {.name = "forgetting",
           .learned = {{"gate", {kHeads, 16}, normal(1)}},
