@@ -28,8 +28,8 @@ class Ranks(unittest.TestCase):
                               env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False)
         return done, time.monotonic() - begun
 
-    def trained(self, ranks):
-        done, _ = self.start(ranks)
+    def trained(self, ranks, *words):
+        done, _ = self.start(ranks, *words)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         said = re.fullmatch(r"(\d+) ranks, from step (\d+): loss (\S+), weights (\S+), bits (\w+)\n", done.stdout)
         self.assertTrue(said, done.stdout)
@@ -55,6 +55,11 @@ class Ranks(unittest.TestCase):
                 if ranks == 3:
                     self.file.unlink()
                     self.assertEqual(self.trained(ranks), run)
+
+    def test_what_is_too_long_for_one_message_goes_in_several(self):
+        whole = self.trained(2)
+        self.file.unlink()
+        self.assertEqual(self.trained(2, "pieces", "1001"), whole)  # no piece ends where a number does
 
     def test_a_rank_dies_and_the_run_goes_on(self):
         whole = self.trained(2)

@@ -1,10 +1,16 @@
 // One rank of several under mpirun, for mpi_test.py: trains a small net, or is lost on the way.
 //
 //     rank FILE STEPS [die|stop|fail RANK STEP] [quick PATIENCE]
+//     rank FILE STEPS pieces BYTES
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
 #include <fmt/format.h>
+#include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -19,6 +25,19 @@
 #include "optim/training_state.hpp"
 
 using namespace tapestry;
+
+namespace {
+
+std::atomic<int> longest = 0;  // bytes of a message
+
+}  // namespace
+
+/// What the program calls in place of MPI's own, by MPI's profiling interface.
+extern "C" int MPI_Isend(const void* bytes, int count, MPI_Datatype type, int to, int tag, MPI_Comm ranks,
+                         MPI_Request* request) {
+  longest = std::max(longest.load(), count);
+  return PMPI_Isend(bytes, count, type, to, tag, ranks, request);
+}
 
 namespace {
 
@@ -110,9 +129,13 @@ int train(Communicator& ranks, int count, char** words) {
 
 int main(int count, char** words) {
   if (count < 3) return 2;
-  const double patience = count > 7 ? std::atof(words[7]) : 20;
-  return run_under_mpi({.patience = patience}, [&](Communicator& ranks) {
+  MpiRanks how{.patience = count > 7 ? std::atof(words[7]) : 20};
+  const bool pieces = count == 5 && std::strcmp(words[3], "pieces") == 0;
+  if (pieces) how.piece = std::strtoull(words[4], nullptr, 10);
+  return run_under_mpi(how, [&](Communicator& ranks) {
     compare(ranks);
+    if (pieces && static_cast<std::size_t>(longest) != how.piece)
+      fail("the longest message has {} bytes", longest.load());
     return train(ranks, count, words);
   });
 }

@@ -1,5 +1,6 @@
 #include "optim/parallel/mpi/mpi.hpp"
 
+#include <climits>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -21,6 +23,15 @@
 
 namespace tapestry {
 
+namespace {
+
+void check(const MpiRanks& how) {
+  if (how.piece < sizeof(float) || how.piece > INT_MAX)
+    fail("pieces of {} bytes are outside {} to {}", how.piece, sizeof(float), INT_MAX);
+}
+
+}  // namespace
+
 int rank_under_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
     if (const char* value = std::getenv(name)) return std::atoi(value);
@@ -31,7 +42,8 @@ int rank_under_mpi() {
 
 bool built_with_mpi() { return false; }
 
-int run_under_mpi(const MpiRanks&, const std::function<int(Communicator&)>& body) {
+int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& body) {
+  check(how);
   OneRank alone;
   return body(alone);
 }
@@ -75,16 +87,26 @@ class Patience {
   int looks_ = 0;
 };
 
+/// send(begin, count) for each piece of so many things; both ends cut in the same places.
+template <class F>
+void in_pieces(std::size_t things, std::size_t most, const F& send) {
+  for (std::size_t begin = 0; begin < things; begin += most)
+    send(begin, static_cast<int>(std::min(most, things - begin)));
+}
+
 class MpiRank : public Communicator {
  public:
-  MpiRank(int rank, int size, double patience) : Communicator(rank, size), patience_(patience) {}
+  MpiRank(int rank, int size, const MpiRanks& how)
+      : Communicator(rank, size), patience_(how.patience), piece_(how.piece) {}
 
   bool native_all_reduce(std::span<float> x) override {
     std::vector<float> mine(x.begin(), x.end());
-    std::vector<MPI_Request> request(1);
-    MPI_Iallreduce(mine.data(), x.data(), static_cast<int>(x.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
-                   request.data());
-    wait(request, "the ranks' all-reduce has not ended");
+    std::vector<MPI_Request> requests;
+    in_pieces(x.size(), piece_ / sizeof(float), [&](std::size_t begin, int count) {
+      MPI_Iallreduce(mine.data() + begin, x.data() + begin, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                     &requests.emplace_back());
+    });
+    wait(requests, "the ranks' all-reduce has not ended");
     return true;
   }
 
@@ -109,12 +131,12 @@ class MpiRank : public Communicator {
  private:
   void hand_over(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
     std::vector<MPI_Request> requests;
-    if (!in.empty())
-      MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, from, kData, MPI_COMM_WORLD,
-                &requests.emplace_back());
-    if (!out.empty())
-      MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, to, kData, MPI_COMM_WORLD,
-                &requests.emplace_back());
+    in_pieces(in.size(), piece_, [&](std::size_t begin, int count) {
+      MPI_Irecv(in.data() + begin, count, MPI_BYTE, from, kData, MPI_COMM_WORLD, &requests.emplace_back());
+    });
+    in_pieces(out.size(), piece_, [&](std::size_t begin, int count) {
+      MPI_Isend(out.data() + begin, count, MPI_BYTE, to, kData, MPI_COMM_WORLD, &requests.emplace_back());
+    });
     wait(requests, in.empty() ? fmt::format("rank {} has not taken what was sent", to)
                               : fmt::format("it has heard nothing from rank {}", from));
   }
@@ -135,6 +157,7 @@ class MpiRank : public Communicator {
   }
 
   double patience_;
+  std::size_t piece_;
 };
 
 /// mpirun ends all ranks when one has died. The first that hears of it says so.
@@ -182,6 +205,7 @@ class SharedByMachine {
 }  // namespace
 
 int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& body) {
+  check(how);
   if (rank_under_mpi() < 0) {
     OneRank alone;
     return body(alone);
@@ -193,7 +217,7 @@ int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& 
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   {
     const SharedByMachine shared;
-    MpiRank ranks(rank, size, how.patience);
+    MpiRank ranks(rank, size, how);
     int code = kEnded;
     try {
       code = body(ranks);

@@ -5,6 +5,7 @@
 // Built where CMake finds MPI (Debian: libopenmpi-dev, openmpi-bin); elsewhere mpi_ranks() gives one rank.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -21,13 +22,16 @@ int rank_under_mpi();
 struct MpiRanks {
   /// Seconds that a rank waits for another.
   double patience = 60;
+  /// Bytes in one message of MPI at most, 4 to 2³¹ − 1 and the same on all ranks: MPI counts in int. What is longer
+  /// goes in several messages.
+  std::size_t piece = std::size_t{1} << 30;
 };
 
 /// Runs body(communicator) as one rank of those that mpirun started; as the only one where it started none. Returns
 /// the exit code for main: 0, or what body returns. An exception becomes one sentence on standard error, and ends all
 /// ranks: those that wait hear of it at once and end without another sentence. So does a rank that dies; the others
 /// are told by mpirun, and one of them says so (with mpirun -q that is all that is said). Throws what body throws
-/// where there is one rank alone.
+/// where there is one rank alone, and if `piece` is out of its range.
 int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& body);
 
 }  // namespace tapestry

@@ -156,3 +156,9 @@ TEST_CASE("without mpirun there is one rank", "[threads]") {
   CHECK(run_under_mpi(
             {}, [](Communicator& ranks) { return ranks.size() == 1 && ranks.rank() == 0 ? 7 : 1; }) == 7);
 }
+
+TEST_CASE("a message of MPI is a number at least, and what MPI can count at most", "[threads]") {
+  for (const std::size_t piece : {std::size_t{3}, std::size_t{1} << 31})
+    CHECK_THAT(message_of([&] { run_under_mpi({.piece = piece}, [](Communicator&) { return 0; }); }),
+               ContainsSubstring(fmt::format("pieces of {} bytes are outside 4 to 2147483647", piece)));
+}
