@@ -9,6 +9,7 @@
 
 #include "core/core.hpp"
 #include "lessons/34_many_machines/ranks.hpp"
+#include "lessons/34_many_machines/speed.hpp"
 #include "lessons/34_many_machines/wire.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/pencil.hpp"
@@ -59,7 +60,7 @@ void around(const kit::Options& options, kit::Report& report) {
 }
 
 // Ranks are threads of this program here. Between machines one uses MPI: on Debian, with libopenmpi-dev and
-// openmpi-bin there before the build, mpirun -q -n 2 lessons/run 34 runs the same code over it, beside MPI's own.
+// openmpi-bin there before the build, mpirun -q -n 2 lessons/run 34 runs and times the same code over it.
 
 // ---- 2. The step ------------------------------------------------------------------------------------------
 // Every rank has all weights and a share of the batch (*data parallelism*): the mean loss L_r of its c_r answers.
@@ -146,10 +147,10 @@ void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
   const Wire used = measured_or(given, seconds_of_ring, options);
   report.figure("α, a message", 1e6 * used.latency, "µs");
   report.figure("1/β", 1e-9 / used.per_byte, "GB/s");
-  const StepCost step = cost_of_step(options);
-  draw_speed(used, step, seconds_of_ring, options);
+  const Speeds speeds = speeds_on_threads(2, options);
+  draw_speeds(used, speeds, seconds_of_ring, options);
   const bool as_measured = given.latency + given.per_byte == 0,
-             messages = 1024 * used.latency > step.bytes * used.per_byte;
+             messages = 1024 * used.latency > speeds.bytes * used.per_byte;
   report.answer(first, 'b', messages || !as_measured,
                 "2,046 messages wait for each other. Trees need 2 log R; larger batches need fewer rings.");
   const double after = waited_share(false, options), during = waited_share(true, options);

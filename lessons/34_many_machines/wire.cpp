@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "lessons/34_many_machines/speed.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
 #include "optim/parallel/collectives.hpp"
@@ -83,42 +84,6 @@ void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& op
   kit::show(chart, options.out / "ring.svg");
 }
 
-StepCost cost_of_step(const kit::Options& options) {
-  const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);
-  OneRank alone;
-  DataParallel all(alone, model->parameters());
-  const double seconds = kit::fastest(options.smoke ? 2 : 9, [&] {
-    all.gradients(options.seed, 1, [&](const Part& part) { return loss_of(*model, options.seed, 1, part); });
-  });
-  for (const Tensor& weight : model->parameters()) weight.clear_grad();
-  return {seconds, 4.0 * static_cast<double>(kit::weights_of(*model))};
-}
-
-void draw_speed(const Wire& wire, const StepCost& step, Cost cost, const kit::Options& options) {
-  kit::Chart chart{"How many times as fast", "ranks", "times one rank", {}, {}};
-  chart.x_scale = chart.y_scale = kit::Scale::log;
-  chart.series = {{"if talk cost nothing", {}, {}},
-                  {"a batch for each rank, overlapped", {}, {}},
-                  {"the same, talk after backward", {}, {}},
-                  {"one batch for all, overlapped", {}, {}}};
-  fmt::print("  ranks    ring, ms    times as fast: a batch for each   one batch for all\n");
-  for (int ranks = 1; ranks <= 1024; ranks *= 2) {
-    const double talk = cost(wire, ranks, step.bytes), all = ranks;
-    // A third of a step is the way forward: nothing is to be sent then.
-    const auto overlapped = [&](double own) { return std::max(own, own / 3 + talk); };
-    const double speeds[] = {all, all * step.seconds / overlapped(step.seconds),
-                             all * step.seconds / (step.seconds + talk),
-                             step.seconds / overlapped(step.seconds / all)};
-    for (std::size_t i = 0; i < 4; ++i) {
-      chart.series[i].x.push_back(all);
-      chart.series[i].y.push_back(speeds[i]);
-    }
-    if (ranks == 1 || ranks == 8 || ranks == 64 || ranks == 1024)
-      fmt::print("  {:>5}  {:>10.3f}  {:>34.1f}  {:>18.1f}\n", ranks, 1000 * talk, speeds[1], speeds[3]);
-  }
-  kit::show(chart, options.out / "ranks.svg");
-}
-
 double waited_share(bool overlap, const kit::Options& options) {
   double seconds = 0, talked = 0, waited = 0;
   Size buckets = 1;
@@ -175,7 +140,19 @@ void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& 
                  1e6 * native.seconds[i]);
     report.figure("a message takes", 1e6 * ring.wire.latency, "µs");
     report.figure("bytes", 1e-9 / ring.wire.per_byte, "GB/s");
-    if (ranks.rank() == 0) draw(ring, cost, ranks.size(), options);
+    const Speeds speeds = measure_speeds(ranks, options);
+    if (ranks.rank() == 0) {
+      draw(ring, cost, ranks.size(), options);
+      draw_speeds(ring.wire, speeds, cost, options);
+      bool same = true;
+      double farthest = 0;
+      for (const Speed& speed : speeds.measured) {
+        same = same && speed.same_bits;
+        farthest = std::max(farthest, speed.farthest);
+      }
+      report.check("measured on each number of ranks: all have the same weights", same);
+      report.at_most("and differ from one rank's by", farthest, kRounding);
+    }
   }
   const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);
   const std::filesystem::path file = options.smoke ? "" : options.out / "checkpoint.safetensors";

@@ -25,15 +25,6 @@ Wire measured_or(Wire given, Cost cost, const kit::Options& options);
 /// Draws times and what the two numbers say to ring.svg.
 void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& options);
 
-/// How long a step on one rank takes, and how many bytes its gradients have.
-struct StepCost {
-  double seconds = 0, bytes = 0;
-};
-StepCost cost_of_step(const kit::Options& options);
-
-/// Draws how many times as fast 1 to 1,024 ranks are to ranks.svg, and prints some rows.
-void draw_speed(const Wire& wire, const StepCost& step, Cost cost, const kit::Options& options);
-
 /// How much of the talk two ranks have to wait for, 1: all of it, on a wire so slow that talk takes half as long as a
 /// step.
 double waited_share(bool overlap, const kit::Options& options);
