@@ -122,13 +122,16 @@ Exercise read_exercise(const fs::path& root, const fs::path& source) {
   exercise.source = source;
   exercise.folder = source.parent_path().parent_path().filename();
   read_head(in, exercise);
-  bool open = false;
+  bool open = false, noted = false;
   int holes = 0;
   while (in.more() && in.peek() != "//= judge") {
     if (is_note(in.peek())) {
       read_note(in, exercise);
+      noted = true;
       continue;
     }
+    if (noted && !in.peek().empty() && in.peek() != "//")  // the learner would get it with the program
+      in.refuse("behind the first hint stand hints and wrong answers alone, each with its own lines");
     const std::string line = trimmed(in.peek());
     if (starts(line, "//[") || line == "//]") {
       if (open == starts(line, "//["))
@@ -136,7 +139,10 @@ Exercise read_exercise(const fs::path& root, const fs::path& source) {
       open = !open;
       holes += open ? 1 : 0;
     }
-    exercise.body_ += in.next() + "\n";
+    if (noted)
+      in.next();  // a blank between two notes
+    else
+      exercise.body_ += in.next() + "\n";
   }
   if (open) in.refuse("a hole does not end: \"//]\" is missing");
   if (holes == 0) in.refuse("there is no hole: \"//[ what is asked for\"");

@@ -44,6 +44,18 @@ Move move_of(int rank, int ranks, int step) {
 // wrong: The chunks go round the wrong way: the rank that gets a chunk has to send it on in the next step.
 // - const int first = rank - 1 - step;
 // + const int first = rank - 1 + step;
+// wrong: The first round is turned, the second is the lesson's: it has to begin with chunk r, which you have whole.
+// - const int first = rank - 1 - step;
+// + const int first = rank - (step < ranks - 1 ? 1 : 0) - step;
+// wrong: That is a ring the other way. You send to the right: what comes from the left is one chunk lower than yours,
+//   and you send it on in the next step.
+// - const int first = rank - 1 - step;
+// - return {wrap(first), wrap(first - 1), step < ranks - 1};
+// + const int first = rank + 1 + step;
+// + return {wrap(first), wrap(first + 1), step < ranks - 1};
+// wrong: R added once is too little: in the second round chunks fall below −R. Take % first, add R, and take % again.
+// - const auto wrap = [&](int chunk) { return (chunk % ranks + ranks) % ranks; };
+// + const auto wrap = [&](int chunk) { return (chunk + ranks) % ranks; };
 
 //= judge
 #include <fmt/format.h>

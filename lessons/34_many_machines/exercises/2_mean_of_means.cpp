@@ -2,10 +2,10 @@
 // debug, 15 minutes
 //
 // Each rank has the mean loss of its rows, over `count` answers, and its gradient g, a row (P). `sum` adds a row of
-// numbers over all ranks, as an all-reduce does, and all ranks call it equally often. The program is to give each
-// rank the gradient of the mean over all answers of the batch. With equal counts it does; ranks whose texts are longer
-// or shorter pull too little or too much, and a rank without any answer (count 0, g has no meaning then, it may be
-// NaN) spoils all. Mend it.
+// numbers over all ranks, as an all-reduce does; each rank calls it once, and waits for the others. The program is to
+// give each rank the gradient of the mean over all answers of the batch. With equal counts it does; ranks whose texts
+// are longer or shorter pull too little or too much, and a rank without any answer (count 0, g has no meaning then, it
+// may be NaN or ∞) spoils all. Mend it. A NaN on a rank that has answers must still reach all.
 #include "lessons/grader/answer.hpp"
 
 using Sum = std::function<std::vector<double>(const std::vector<double>&)>;
@@ -46,6 +46,18 @@ std::vector<double> global_gradient(const std::vector<double>& g, double count, 
 // wrong: 0 · NaN is NaN: a rank without answers has to hand over zeros.
 // - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
 // + for (const double one : g) row.push_back(count * one);
+// wrong: A rank without answers may have ∞ as well, and 0 · ∞ is NaN: ask for the count, not for NaN.
+// - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
+// + for (const double one : g) row.push_back(std::isnan(one) ? 0 : count * one);
+// wrong: A NaN on a rank that has answers is hidden: training is broken, and nobody is told. Ask for the count.
+// - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
+// + for (const double one : g) row.push_back(std::isfinite(one) ? count * one : 0);
+// wrong: A rank without answers has to call sum, too: the others would wait for it for ever.
+// - std::vector<double> row;
+// + if (count == 0) return g;
+// + std::vector<double> row;
+// wrong: The sum of the counts still stands behind the gradient: take it off.
+// - all.pop_back();
 // wrong: What is divided by is this rank's own count, not that of all.
 // - const double answers = all.back();
 // + const double answers = count;
@@ -57,19 +69,25 @@ std::vector<double> global_gradient(const std::vector<double>& g, double count, 
 
 namespace {
 
-/// Plays the ranks one after the other: first what each hands over, then what each makes of the sum.
-void play(Judge& judge, const std::vector<double>& counts, Size numbers) {
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
+                 kInfinity = std::numeric_limits<double>::infinity();
+
+/// Plays the ranks one after the other: first what each hands over, then what each makes of the sum. A rank without
+/// answers has `nothing` for its gradient; `broken`: the first rank's begins with NaN.
+void play(Judge& judge, const std::vector<double>& counts, Size numbers, double nothing = kNaN,
+          bool broken = false) {
   const auto size = static_cast<std::size_t>(numbers);
   std::vector<std::vector<double>> g(counts.size()), rows(counts.size());
   std::vector<double> expected(size);
   double answers = 0;
   for (std::size_t r = 0; r < counts.size(); ++r) {
     g[r] = judge.normal({numbers}).to_vector();
+    if (broken && r == 0) g[r][0] = kNaN;
     for (std::size_t i = 0; i < size; ++i)
       if (counts[r] > 0)
         expected[i] += counts[r] * g[r][i];
       else
-        g[r][i] = std::numeric_limits<double>::quiet_NaN();
+        g[r][i] = nothing;
     answers += counts[r];
   }
   for (double& one : expected) one /= answers;
@@ -80,30 +98,48 @@ void play(Judge& judge, const std::vector<double>& counts, Size numbers) {
         rows[r] = row;
         throw Handed{};
       });
-      judge.that(false, "a rank never asks for the sum", {});
+      judge.that(false, "a rank never asks for the sum, and the others wait for it for ever", {});
     } catch (const Handed&) {
       sums.resize(rows[r].size());
       for (std::size_t i = 0; i < rows[r].size(); ++i) sums[i] += rows[r][i];
     }
   for (std::size_t r = 0; r < counts.size(); ++r) {
-    int calls = 0;
-    const std::vector<double> came = global_gradient(g[r], counts[r], [&](const std::vector<double>&) {
-      ++calls;
-      return sums;
-    });
-    judge.that(calls == 1, "one sum is enough: put all that is to be added into one row",
-               {static_cast<double>(calls)});
+    const std::vector<double> came =
+        global_gradient(g[r], counts[r], [&](const std::vector<double>&) { return sums; });
     judge.same(came, expected,
-               fmt::format("with counts {:g}, the gradient on rank {}", fmt::join(counts, ", "), r));
+               fmt::format("the gradient on rank {}, with counts {:g}", r, fmt::join(counts, ", ")));
   }
+}
+
+/// One rank alone: each sum is what it hands over.
+void count_calls(Judge& judge, double count) {
+  int calls = 0;
+  global_gradient(judge.normal({2}).to_vector(), count, [&](const std::vector<double>& row) {
+    ++calls;
+    return row;
+  });
+  judge.that(
+      calls != 0,
+      fmt::format("a rank with {:g} answers never calls sum, and the others wait for it for ever", count),
+      {count});
+  judge.that(calls == 1,
+             fmt::format("call sum once on each rank, with all that is to be added in one row: it is called "
+                         "{} times",
+                         calls),
+             {static_cast<double>(calls)});
 }
 
 }  // namespace
 
 void judge(Judge& judge) {
+  judge.claim("calls sum once on each rank", [&] {
+    for (const double count : {1.0, 0.0}) count_calls(judge, count);
+  });
   judge.claim("is right with equal counts", [&] { play(judge, {1, 1}, 2); });
   judge.claim("weighs ranks by their answers", [&] { play(judge, {1, 3}, 1); });
   judge.claim("takes a rank without answers", [&] { play(judge, {2, 0}, 1); });
+  judge.claim("takes one whose gradient is ∞, too", [&] { play(judge, {2, 0}, 1, kInfinity); });
+  judge.claim("hides no NaN of a rank that has answers", [&] { play(judge, {2, 1}, 2, kNaN, true); });
   judge.claim("is right for any counts", [&] {
     judge.each_size({{"ranks", 1, 5}, {"numbers", 1, 4}}, [&](const Sizes& n) {
       std::vector<double> counts{static_cast<double>(judge.random().between(1, 9))};

@@ -41,6 +41,12 @@ Prediction prediction() {
 // wrong: The messages' own time is missing: 200 times α.
 // - const double ring = 2 * 100 * (0.02 + 1e8 / 101 * 1e-7);
 // + const double ring = 2 * 100 * (1e8 / 101 * 1e-7);
+// wrong: A number in f32 has four bytes: 25 million are 100 MB.
+// - const double ring = 2 * 100 * (0.02 + 1e8 / 101 * 1e-7);
+// + const double ring = 2 * 100 * (0.02 + 25e6 / 101 * 1e-7);
+// wrong: The bytes take next to nothing: 0.1 ns are 1e-10 s, but 1e-7 ms.
+// - const double ring = 2 * 100 * (0.02 + 1e8 / 101 * 1e-7);
+// + const double ring = 2 * 100 * (0.02 + 1e8 / 101 * 1e-10);
 // wrong: That is the speed of one step: 101 ranks do 101 times as much in it.
 // - const double after = 101 * 120 / (120 + ring);
 // + const double after = 120 / (120 + ring);
@@ -50,6 +56,9 @@ Prediction prediction() {
 // wrong: A ring that is longer than backward is not hidden: the step has to wait for the rest of it.
 // - const double shared = 120 / (40.0 / 101 + std::max(80.0 / 101, ring));
 // + const double shared = 101;
+// wrong: The ring runs while backward does: only what is longer than backward is waited for.
+// - const double shared = 120 / (40.0 / 101 + std::max(80.0 / 101, ring));
+// + const double shared = 120 / (120.0 / 101 + ring);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

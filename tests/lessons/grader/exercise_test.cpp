@@ -29,6 +29,7 @@ double half(double x) {
 // hint: what is
 //   two halves?
 // hint: x / __
+//
 // wrong: Twice, not half.
 // - return x / two;
 // + return x * two;
@@ -81,7 +82,7 @@ TEST_CASE("an exercise's source is read, every part of it", "[grader]") {
   REQUIRE(exercise.wrong.size() == 2);
   CHECK(exercise.wrong[1].sentence == "Nothing happens.");
   CHECK(exercise.judge == "void judge(Judge&) {}\n");
-  CHECK(exercise.judge_line == 29);
+  CHECK(exercise.judge_line == 30);
   CHECK(exercise.folder == "03_training");
   CHECK(exercise.holes() == "  const double two = 2;  // exact\n  return x / two;\n");
   CHECK(exercise.is_of_lesson("3"));
@@ -130,6 +131,8 @@ TEST_CASE("a source of another form is refused with its line", "[grader]") {
               "exactly once"));
   CHECK(holds(course.refusal("// - return x / two;\n// + return x * two;\n", ""),
               "a wrong answer is followed by"));
+  CHECK(holds(course.refusal("// + return x * two;\n", "// + return x * two;\n// - return y;\n"),
+              "behind the first hint stand"));
   CHECK(holds(course.refusal("3.2", "3.4"), "is kept in lesson 03 as exercises/4_half.cpp"));
   CHECK(holds(course.refusal("3.2", "4.2"), "is kept in lesson 04"));
 }
