@@ -53,10 +53,18 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + static_cast<void>(b);
 // + return unsqueeze(losses, -1) * slope;
-// wrong: Every row got the mean of all losses. Each question has its own loss: what it drew is judged by
-//   that.
+// wrong: The baseline is taken off the loss, before the product: (L − b) times the slope. Taken off at the end it
+//   pulls all scores alike, whatever was drawn.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
-// + return (mean(losses) - b) * slope;
+// + return unsqueeze(losses, -1) * slope - b;
+// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
+// + const Tensor s = variable(scores.detach());
+// + Tape tape;
+// + Tensor total = scalar(0, scores.dtype());
+// + for (const Indices& a : drawn) total = total + sum(log_softmax(s, -1) * one_hot(a, s.size(-1), s.dtype()), {-1});
+// + tape.backward(sum((losses - b) * total));
+// + return s.grad() + 0 * slope;
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -99,8 +107,11 @@ void compare(Judge& judge, Size batch, Size keys, Size draws, bool differ = fals
       wanted.push_back((losses.at({row}) - b) * (up - down) / (2 * kStep));
     }
   }
-  judge.same(estimate(scores, drawn, losses, b), tensor(wanted, {batch, keys}, DType::f64), "the estimate",
-             1e-7);
+  const auto came = [&] {
+    const Tape none;  // open already, so that an answer cannot open one
+    return estimate(scores, drawn, losses, b);
+  }();
+  judge.same(came, tensor(wanted, {batch, keys}, DType::f64), "the estimate", 1e-7);
 }
 
 }  // namespace

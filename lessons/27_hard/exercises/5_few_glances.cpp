@@ -61,6 +61,15 @@ Tensor weigh(const Tensor& losses, const Tensor& log_p) {
 // wrong: With a rate of 0.0001 the scores have hardly begun to move.
 // - constexpr double kLearningRate = 0.03;
 // + constexpr double kLearningRate = 0.0001;
+// wrong: weigh() returns a number for each glance, (B, m): the mean is taken afterwards.
+// - return score_function_loss(losses, log_p, before);
+// + return mean(score_function_loss(losses, log_p, before));
+// wrong: The sign is turned round: a glance with a larger loss than usual becomes likelier.
+// - return score_function_loss(losses, log_p, before);
+// + return losses - (losses.detach() - before) * log_p;
+// wrong: L itself is left out, so what says the symbol gets no gradient, and learns nothing.
+// - return score_function_loss(losses, log_p, before);
+// + return (losses.detach() - before) * log_p;
 
 //= judge
 #include <fmt/format.h>
@@ -133,7 +142,9 @@ void judge(Judge& judge) {
           cross_entropy(reader.answers(table, choice.weights), table.answer, {.reduce = Reduce::none}) + 10);
       log_p.push_back(choice.log_probability);
     }
-    const Tensor weighed = mean(weigh(stack(losses, 1), stack(log_p, 1)));
+    const Tensor each = weigh(stack(losses, 1), stack(log_p, 1));
+    judge.same(each.shape(), {kTables, kGlances}, "what weigh() returns");
+    const Tensor weighed = mean(each);
     judge.that(std::isfinite(weighed.item()),
                fmt::format("weigh() gives a loss that is no number, with {} glances a table", kGlances));
     return weighed;
@@ -146,10 +157,9 @@ void judge(Judge& judge) {
   judge.claim("says the right symbol", [&] {
     judge.that(
         right >= 90,
-        fmt::format(
-            "after {} glances {:.1f} % of the answers are right, of which 90 % are wanted; the loss is "
-            "{:.3f}",
-            glances, right, loss),
+        fmt::format("after {} glances {:.1f} % of the answers are right, of which 90 % are wanted; the loss, "
+                    "without the 10, is {:.3f}",
+                    glances, right, loss),
         {right, loss});
     fmt::print("After {} glances {:.1f} % of the answers are right.\n", glances, right);
     judge.score(glances, "glances");

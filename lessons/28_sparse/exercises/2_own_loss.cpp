@@ -60,6 +60,15 @@ Tensor gradient_of(const Tensor& scores, const Indices& answers) {
 //   largest.
 // - return sum(w * scores - w * w / 2 - right * scores, {-1}) + 0.5;
 // + return sum(w * scores - w * w - right * scores, {-1}) + 0.5;
+// wrong: That is the gradient of the mean over rows. It is asked for by the sum of the losses.
+// - return sparsemax(scores) - right;
+// + return (sparsemax(scores) - right) / static_cast<double>(scores.size(0));
+// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// - return sparsemax(scores) - right;
+// + const Tensor s = variable(scores.detach());
+// + Tape tape;
+// + tape.backward(sum(loss_of(s, answers)));
+// + return s.grad() + 0 * right;
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -111,7 +120,11 @@ Tensor by_differences(const Tensor& scores, const Indices& answers) {
 
 void compare(Judge& judge, const Tensor& scores, const Indices& answers) {
   judge.same(loss_of(scores, answers).to_vector(), losses(scores, answers), "the loss");
-  judge.same(gradient_of(scores, answers), by_differences(scores, answers), "the gradient", 1e-6);
+  const auto gradient = [&] {
+    const Tape none;  // open already, so that an answer cannot open one
+    return gradient_of(scores, answers);
+  }();
+  judge.same(gradient, by_differences(scores, answers), "the gradient", 1e-6);
 }
 
 }  // namespace

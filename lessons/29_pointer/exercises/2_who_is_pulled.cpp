@@ -57,6 +57,22 @@ Pulls pulls(const Tensor& gate, const Tensor& logits, const Tensor& scores, cons
 // wrong: The weights sum to 1: where one rises, the others fall. The term of all weights is missing.
 // - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
 // + 0.0 - (1.0 - p) * here * weights / all};
+// wrong: 1 / P is missing in the logits' gradient: what was written is a share of P, p a / P, and not p.
+// - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
+// + p * (vocabulary - right),
+// wrong: The scores' gradient has p in it. What was copied is weighed by 1 − p.
+// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// + copied / all * weights - p * here * weights / all};
+// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// - return {p - wrote / all,                                              // the share that it wrote is what p should be
+// - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
+// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// + static_cast<void>(copied);
+// + const Tensor x = variable(gate.detach()), y = variable(logits.detach()), z = variable(scores.detach());
+// + Tape tape;
+// + const Tensor a = sum(right * softmax(y, -1), {-1}, Keep::yes), c = sum(here * softmax(z, -1), {-1}, Keep::yes);
+// + tape.backward(0.0 - sum(log(sigmoid(x) * a + (1.0 - sigmoid(x)) * c)));
+// + return {x.grad(), y.grad(), z.grad()};
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -95,7 +111,10 @@ Tensor differences(const Tensor& x, F loss) {
 
 void compare(Judge& judge, const Tensor& gate, const Tensor& logits, const Tensor& scores,
              const Tensor& right, const Tensor& here) {
-  const Pulls came = pulls(gate, logits, scores, right, here);
+  const auto came = [&] {
+    const Tape none;  // open already, so that an answer cannot open one
+    return pulls(gate, logits, scores, right, here);
+  }();
   judge.same(came.gate,
              differences(gate, [&](const Tensor& x) { return loss_of(x, logits, scores, right, here); }),
              "the gate's gradient", 1e-6);

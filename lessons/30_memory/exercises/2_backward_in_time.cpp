@@ -3,16 +3,18 @@
 //
 // A memory without gates reads y_t = Σ_{j ≤ t} (q_t · k_j) v_j, q and k (T, d), v (T, e). Given G (T, e), the loss's
 // gradient with respect to y, return those with respect to k and to v, without the tape and without T² pairs: let a
-// matrix R (d, e) run from the last word to the first. Word j's key and value are read at j and at every later t:
+// matrix R (d, e), which is returned as it is at last, run from the last word to the first. Word j's key and value are
+// read at j and at every later t:
 //
 //     ∂L/∂k_j = Σ_{t ≥ j} (G_t · v_j) q_t          ∂L/∂v_j = Σ_{t ≥ j} (q_t · k_j) G_t
 #include "lessons/grader/answer.hpp"
 
-struct KeyValue {
+struct Backward {
   Tensor k, v;  // (T, d), (T, e)
+  Tensor r;     // (d, e), after the first word
 };
 
-KeyValue backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& g) {
+Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& g) {
   const Size words = q.size(0);
   std::vector<Tensor> of_k(static_cast<std::size_t>(words)),
       of_v(static_cast<std::size_t>(words));  // (1, d), (1, e)
@@ -28,7 +30,7 @@ KeyValue backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
     of_v[j] = matmul(row(k, t), r);                   // Rᵀ k_j
     //]
   }
-  return {concat(of_k, 0), concat(of_v, 0)};
+  return {concat(of_k, 0), concat(of_v, 0), r};
 }
 
 // hint: In both sums q_t and G_t stand together, for all t ≥ j. Which outer product sums them, whatever j is?
@@ -57,28 +59,50 @@ KeyValue backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
 // wrong: The gradient of the values is read at q_j; word j was written at k_j.
 // - of_v[j] = matmul(row(k, t), r);
 // + of_v[j] = matmul(row(q, t), r);
+// wrong: The sign of R: a read grows with its q and G, and nothing in the two sums is subtracted.
+// - r = r + matmul(transpose(row(q, t)), row(g, t));
+// + r = r - matmul(transpose(row(q, t)), row(g, t));
+// wrong: Both gradients are right, but R is not the sum of all q_t G_tᵀ: do they come from the pairs? Word j can read
+//   in R what all later words wrote there, at once.
+// - r = r + matmul(transpose(row(q, t)), row(g, t));
+// - of_k[j] = matmul(row(v, t), transpose(r));
+// - of_v[j] = matmul(row(k, t), r);
+// + of_k[j] = zeros({1, q.size(1)}, DType::f64), of_v[j] = zeros({1, v.size(1)}, DType::f64);
+// + for (Size later = t; later < words; ++later) {
+// +   of_k[j] = of_k[j] + sum(row(g, later) * row(v, t)) * row(q, later);
+// +   of_v[j] = of_v[j] + sum(row(q, later) * row(k, t)) * row(g, later);
+// + }
+// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// - r = r + matmul(transpose(row(q, t)), row(g, t));
+// + const Tensor s = variable(k.detach());
+// + Tape tape;
+// + r = r + matmul(transpose(row(q, t)), row(g, t));
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
 
 namespace {
 
-/// By the tape, from all pairs.
-KeyValue by_tape(const Tensor& q, const Tensor& k_in, const Tensor& v_in, const Tensor& g) {
+/// By the tape, from all pairs; R from all words at once.
+Backward by_tape(const Tensor& q, const Tensor& k_in, const Tensor& v_in, const Tensor& g) {
   const Tensor k = variable(k_in.detach()), v = variable(v_in.detach());
   Tape tape;
   const Tensor scores =
       where(Mask::causal(q.size(0), q.size(0)), matmul(q, transpose(k)), scalar(0, DType::f64));
   const std::vector<Tensor> found = tape.gradients(sum(matmul(scores, v) * g), {k, v});
-  return {found[0], found[1]};
+  return {found[0], found[1], matmul(transpose(q), g)};
 }
 
 void compare(Judge& judge, Size words, Size d, Size e) {
   const Tensor q = judge.normal({words, d}), k = judge.normal({words, d}), v = judge.normal({words, e}),
                g = judge.normal({words, e});
-  const KeyValue came = backward_in_time(q, k, v, g), expected = by_tape(q, k, v, g);
+  const Backward expected = by_tape(q, k, v, g), came = [&] {
+    const Tape none;  // open already, so that an answer cannot open one
+    return backward_in_time(q, k, v, g);
+  }();
   judge.same(came.v, expected.v, "the gradient of the values");
   judge.same(came.k, expected.k, "the gradient of the keys");
+  judge.same(came.r, expected.r, "R after the first word");
 }
 
 }  // namespace
