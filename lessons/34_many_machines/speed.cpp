@@ -43,6 +43,7 @@ class OneThread {
 
 struct Trained {
   double seconds = 0;  // of a step
+  double answers = 0;  // of all ranks in the last step
   bool same_bits = false;
   std::vector<Tensor> weights;
 };
@@ -52,12 +53,16 @@ Trained train_some(Communicator& ranks, bool shared, const kit::Options& options
   AdamW adam(model->parameters(), {.learning_rate = 1e-3});
   DataParallel all(ranks, model->parameters(), {.sum = {.bucket = 20'000}});
   std::uint64_t step = 0;
+  Trained trained;
   const auto train = [&](int steps) {
     for (const std::uint64_t end = step + static_cast<std::uint64_t>(steps); step < end;) {
       ++step;
       all.gradients(options.seed, step, [&](const Part& part) {
-        return shared ? loss_of(*model, options.seed, step, part)
-                      : loss_of(*model, options.seed + static_cast<std::uint64_t>(part.index), step, {});
+        const PartLoss mine =
+            shared ? loss_of(*model, options.seed, step, part)
+                   : loss_of(*model, options.seed + static_cast<std::uint64_t>(part.index), step, {});
+        trained.answers = mine.count;
+        return mine;
       });
       clip_gradients(model->parameters(), 1.0);
       adam.step();
@@ -65,12 +70,12 @@ Trained train_some(Communicator& ranks, bool shared, const kit::Options& options
   };
   train(1);  // the first is slow
   const int steps = options.smoke ? 1 : 5;
-  Trained trained;
   for (int round = 0; round < (options.smoke ? 1 : 8); ++round) {
     barrier(ranks);
     const double seconds = kit::seconds([&] { train(steps); }) / steps;
     if (round == 0 || seconds < trained.seconds) trained.seconds = seconds;
   }
+  ring_all_reduce(ranks, std::span(&trained.answers, 1));
   trained.same_bits = same_on_all_ranks(ranks, model->state());
   for (const Tensor& weight : model->parameters()) trained.weights.push_back(weight.detach());
   return trained;
@@ -88,7 +93,7 @@ Speeds measure_speeds(Communicator& ranks, const kit::Options& options) {
       const Trained each = count > 1 ? train_some(some, false, options) : one;  // for one rank it is the same
       if (count == 1) alone = one.weights;
       if (ranks.rank() == 0)
-        speeds.measured.push_back({count, kBatch / one.seconds, count * kBatch / each.seconds,
+        speeds.measured.push_back({count, kBatch / one.seconds, count * kBatch / each.seconds, one.answers,
                                    kit::farthest(one.weights, alone), one.same_bits && each.same_bits});
     }
     barrier(ranks);

@@ -15,6 +15,7 @@ struct Speed {
   int ranks = 1;
   double one_batch = 0;    ///< they share kBatch strings
   double each_batch = 0;   ///< each has as many of its own
+  double answers = 0;      ///< in the last shared batch, of all ranks: as many as one rank has
   double farthest = 0;     ///< of the weights after the shared batches, from those that one rank makes
   bool same_bits = false;  ///< on all of these ranks, after either
 };

@@ -55,9 +55,11 @@ TEST_CASE("speeds are measured on 1, 2, 4, … ranks and on all, and drawn", "[l
       CHECK(speed.one_batch > 0);
       CHECK(speed.each_batch > 0);
       CHECK(speed.same_bits);
+      CHECK(speed.answers == speeds.measured[0].answers);
       CHECK(speed.farthest <= kRounding);
       CHECK((speed.farthest == 0) == (speed.ranks == 1));  // other sums, but nearly the same
     }
+    CHECK(speeds.measured[0].answers > kBatch);
     CHECK(counts == (ranks == 1 ? std::vector{1} : std::vector{1, 2, 4, 5}));
     CHECK(speeds.bytes == 4.0 * 100'672);
     draw_speeds({1e-6, 1e-9}, speeds, cost_of, options);
