@@ -54,6 +54,9 @@ Tensor find_the_place(const Tensor& memory, const Tensor& before, const Tensor& 
 // - const Tensor content = softmax(strength * cosine, -1);
 // + static_cast<void>(strength);
 // + const Tensor content = softmax(cosine, -1);
+// wrong: The softmax runs over the heads: of one head all slots then get 1. It runs over the slots, the last axis.
+// - const Tensor content = softmax(strength * cosine, -1);
+// + const Tensor content = softmax(strength * cosine, 0);
 // wrong: The gate is the wrong way round: g = 1 goes where the content is, g = 0 stays.
 // - const Tensor gated = gate * content + (1 - gate) * before;
 // + const Tensor gated = gate * before + (1 - gate) * content;
@@ -63,6 +66,25 @@ Tensor find_the_place(const Tensor& memory, const Tensor& before, const Tensor& 
 // wrong: The head moves from where it was before, not from where the gate has put it.
 // - const Tensor back = s(0) * roll(gated, -1), on = s(2) * roll(gated, 1);
 // + const Tensor back = s(0) * roll(before, -1), on = s(2) * roll(before, 1);
+// wrong: The content was shifted, then the gate: the gate comes first, and where a head stays is shifted, too.
+// - const Tensor gated = gate * content + (1 - gate) * before;
+// - const Tensor back = s(0) * roll(gated, -1), on = s(2) * roll(gated, 1);
+// - const Tensor moved = back + s(1) * gated + on;
+// + const Tensor back = s(0) * roll(content, -1), on = s(2) * roll(content, 1);
+// + const Tensor moved = gate * (back + s(1) * content + on) + (1 - gate) * before;
+// wrong: It was sharpened before the shift, whose blur then stays: γ comes last.
+// - const Tensor back = s(0) * roll(gated, -1), on = s(2) * roll(gated, 1);
+// - const Tensor moved = back + s(1) * gated + on;
+// - const Tensor powers = exp(sharpness * log(moved + 1e-8));
+// + const Tensor sharp = exp(sharpness * log(gated + 1e-8));
+// + const Tensor powers = s(0) * roll(sharp, -1) + s(1) * sharp + s(2) * roll(sharp, 1);
+// wrong: γ is left out: the shift's blur is not taken away again.
+// - const Tensor powers = exp(sharpness * log(moved + 1e-8));
+// + static_cast<void>(sharpness);
+// + const Tensor powers = moved + 1e-8;
+// wrong: That is e to the power of γ w'', not w'' to the power of γ: the logarithm is missing.
+// - const Tensor powers = exp(sharpness * log(moved + 1e-8));
+// + const Tensor powers = exp(sharpness * moved);
 // wrong: Without 10⁻⁸ a slot of weight 0 has the logarithm −∞: the power still comes out as 0, but gradients are NaN.
 // - const Tensor powers = exp(sharpness * log(moved + 1e-8));
 // + const Tensor powers = exp(sharpness * log(moved));

@@ -5,7 +5,8 @@
 // by content, where of five slots one has the cosine 1 with the key and four have 0, and β = ln 6; what is read where a
 // head stands half on a slot with 10 and half on one with 6; what stands in a slot with 8 after a head with weight 0.5
 // there has erased with e = 1 and added 6; how much weight is on the right slot after two steps with the shift
-// (0, 0.2, 0.8), γ = 1; and with how many slots at least a head that writes one letter a slot can copy 20 letters.
+// (0, 0.2, 0.8), γ = 1; and with how many slots at least a head can copy 20 letters that writes one letter a slot, and
+// nothing else: not "end", nor "say".
 #include "lessons/grader/answer.hpp"
 
 double slot_after_three() {
@@ -85,6 +86,9 @@ double slots_for_twenty() {
 // wrong: The memory is a ring: a slot for each letter is enough, wherever the first one stands.
 // - return 20;
 // + return 21;
+// wrong: While it says the letters it only reads: a slot for each letter is enough.
+// - return 20;
+// + return 41;
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

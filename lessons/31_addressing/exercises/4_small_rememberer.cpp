@@ -34,7 +34,7 @@ struct Rememberer : Module {
 
 // hint: The first letters reach "end" through the states of the LSTMN. Which of the sizes is that of a state?
 // hint: Most weights are in the LSTM: 4 · kHidden · (kWidth + ______). How much must one state hold?
-// hint: kHidden = 16 is enough, and so is a third of the given kWidth; kUnits may be smaller still.
+// hint: Halve a size as long as it still learns: kHidden first, then kWidth; kUnits may be the smallest.
 //
 // start: The sizes are those of a larger task. How many numbers does a state need that holds one letter of eight?
 //
@@ -47,6 +47,9 @@ struct Rememberer : Module {
 // wrong: With a rate of 0.0001 hardly anything is learned in 200 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
+// wrong: With a rate of 0.5 each step leaps over what it looks for, and nothing is learned.
+// - constexpr double kLearningRate = 0.01;
+// + constexpr double kLearningRate = 0.5;
 
 //= judge
 #include <fmt/format.h>
@@ -105,8 +108,8 @@ void judge(Judge& judge) {
         right >= 95,
         fmt::format(
             "{:.0f} weights name {:.1f} % of the marked letters, of which 95 % are wanted; the loss of a "
-            "letter is {:.3f}",
-            weights, right, loss),
+            "letter is {:.3f}{}",
+            weights, right, loss, kLearningRate < 0.1 ? "" : ". Your learning rate is very large"),
         {right, loss});
     fmt::print("{:.0f} weights name {:.1f} % of the marked letters.\n", weights, right);
     judge.score(weights, "weights");

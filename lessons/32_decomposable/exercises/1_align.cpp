@@ -36,6 +36,11 @@ Aligned align(const Tensor& e, const Tensor& a, const Tensor& b, const Mask& is_
 // wrong: The two directions are exchanged: β must be made of words of the hypothesis.
 // - return {matmul(rows, b), matmul(columns, a)};
 // + return {matmul(columns, a), matmul(rows, b)};
+// wrong: The masks are exchanged: β's softmax runs over the hypothesis, whose words is_b marks.
+// - const Tensor rows = masked_softmax(e, is_b);
+// - const Tensor columns = masked_softmax(transpose(e), is_a);
+// + const Tensor rows = masked_softmax(e, is_a);
+// + const Tensor columns = masked_softmax(transpose(e), is_b);
 // wrong: Padding gets weight: the masks are not used.
 // - const Tensor rows = masked_softmax(e, is_b);
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
@@ -52,6 +57,12 @@ Aligned align(const Tensor& e, const Tensor& a, const Tensor& b, const Mask& is_
 // + const Tensor zero = scalar(0, e.dtype());
 // + const Tensor rows = where(is_b, softmax(e, -1), zero);
 // + const Tensor columns = where(is_a, softmax(transpose(e), -1), zero);
+// wrong: A score of −100 is no mask: where words score lower still, padding gets the weight.
+// - const Tensor rows = masked_softmax(e, is_b);
+// - const Tensor columns = masked_softmax(transpose(e), is_a);
+// + const Tensor low = scalar(-100, e.dtype());
+// + const Tensor rows = softmax(where(is_b, e, low), -1);
+// + const Tensor columns = softmax(where(is_a, transpose(e), low), -1);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -100,6 +111,11 @@ void judge(Judge& judge) {
     judge.example(
         "two pairs of 4 and 5 places, of which 2 and 4 are words in the premises, 3 and 5 in the others");
     compare(judge, judge.normal({2, 4, 5}), judge.normal({2, 4, 3}), judge.normal({2, 5, 3}), {2, 4}, {3, 5});
+  });
+  judge.claim("gives it none where all scores are low, either", [&] {
+    judge.example("scores near −300, one pair of 3 and 3 places, of which 2 are words");
+    compare(judge, judge.normal({1, 3, 3}) - 300.0, judge.normal({1, 3, 2}), judge.normal({1, 3, 2}), {2},
+            {2});
   });
   judge.claim("does so for any sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"premise", 1, 4}, {"hypothesis", 1, 5}}, [&](const Sizes& n) {

@@ -38,6 +38,14 @@ Tensor compare(const Tensor& a, const Tensor& beta, const Mask& is_a, const Net&
 // wrong: A mean over all places: padding now makes the answer smaller, by how much depends on the neighbours.
 // - return sum(where(rows, v, zero), {1});
 // + return mean(where(rows, v, zero), {1});
+// wrong: The mask is the wrong way round: that is the sum over the padding.
+// - return sum(where(rows, v, zero), {1});
+// + return sum(where(rows, zero, v), {1});
+// wrong: What G makes of zeros is still there, and a mean makes it depend on the neighbours: mask after G, and add up.
+// - const Tensor v = g(concat({a, beta}, -1));
+// - return sum(where(rows, v, zero), {1});
+// + const Tensor words = where(rows, a, zero), others = where(rows, beta, zero);
+// + return mean(g(concat({words, others}, -1)), {1});
 // wrong: A mean over the words is not what stands in the formula: how many words were found to differ is lost.
 // - return sum(where(rows, v, zero), {1});
 // + const Tensor one = scalar(1, a.dtype());

@@ -3,7 +3,7 @@
 //
 // A model as in the chapter, without places. Predict: how many vectors does it take F of for a premise of 12
 // and a hypothesis of 8 words; how many scores has its table then; what weight a word of the premise gives to
-// each of 8 words of the hypothesis if it is new to all of them, with equal scores; by what factor Σ_i v_i
+// each of 8 words of the hypothesis if its scores with all 8 are equal; by what factor Σ_i v_i
 // grows if the hypothesis stays and every word of the premise stands there twice; and by what factor Σ_i v_i
 // grows if the premise stays and every word of the hypothesis stands there twice.
 #include "lessons/grader/answer.hpp"
@@ -54,6 +54,9 @@ double twice_the_hypothesis() {
 // wrong: Each of the two sentences has words: F runs for both.
 // - return 20;  // once for each word
 // + return 12;
+// wrong: Both directions read one table, and F's 20 vectors are all it takes.
+// - return 20;  // once for each word
+// + return 40;
 // wrong: The table is needed once: the other direction reads the same numbers by columns.
 // - return 96;  // one for each pair
 // + return 192;

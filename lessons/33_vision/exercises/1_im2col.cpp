@@ -7,7 +7,7 @@
 //     H' = (H − k) / stride + 1, rounded down, and W' likewise
 //
 // In a row the pixels stand line after line, the C numbers of a pixel side by side. Gradients must flow back
-// to x. slice(x, axis, begin, end, step) takes begin, begin + step, … below end.
+// to x. slice(x, axis, begin, end, step) takes begin, begin + step, … below end, which may not exceed the size.
 #include "lessons/grader/answer.hpp"
 
 Tensor im2col(const Tensor& x, Size k, Size stride) {
@@ -40,6 +40,28 @@ Tensor im2col(const Tensor& x, Size k, Size stride) {
 // - pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1, stride));
 // + const Tensor lines = slice(x, 0, i, i + rows);
 // + pixels.push_back(slice(lines, 1, j, j + columns));
+// wrong: The first pixel of each window is followed by its neighbours: the slice has to go on by `stride`, its last
+//   argument.
+// - const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1, stride);
+// - pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1, stride));
+// + const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1);
+// + pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1));
+// wrong: There are as many pixels (i, j) as windows, H' W', not k · k.
+// - const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1, stride);
+// - pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1, stride));
+// + const Tensor lines = slice(x, 0, i, i + (k - 1) * stride + 1, stride);
+// + pixels.push_back(slice(lines, 1, j, j + (k - 1) * stride + 1, stride));
+// wrong: The slices go on to the picture's end, and are not equally long: of each pixel (i, j) there are H' W'.
+// - const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1, stride);
+// - pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1, stride));
+// + const Tensor lines = slice(x, 0, i, x.size(0), stride);
+// + pixels.push_back(slice(lines, 1, j, x.size(1), stride));
+// wrong: The last slice ends beyond the picture. The last pixel stands (rows − 1) · stride behind the first, and end is
+//   one more.
+// - const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1, stride);
+// - pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1, stride));
+// + const Tensor lines = slice(x, 0, i, i + rows * stride, stride);
+// + pixels.push_back(slice(lines, 1, j, j + columns * stride, stride));
 // wrong: Each window got its neighbours' pixels: the slice began at i · stride. Within a window pixels are 1 apart,
 //   whatever the stride.
 // - const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1, stride);

@@ -42,6 +42,15 @@ Tensor gradient_of_x(const Tensor& x, const Tensor& w, const Tensor& g, const Te
 // wrong: The sigmoid's derivative is missing between g and W z.
 // - const Tensor inside = of_g * g * (1.0 - g);
 // + const Tensor inside = of_g;
+// wrong: Of the sigmoid's derivative, g (1 − g), the factor g is missing.
+// - const Tensor inside = of_g * g * (1.0 - g);
+// + const Tensor inside = of_g * (1.0 - g);
+// wrong: The direct way is missing: at its own place x is multiplied by g.
+// - return d * g + of_z / places;
+// + return expand(of_z / places, x.shape());
+// wrong: A gate multiplied all places: its gradient is the sum of d ⊙ x over them.
+// - const Tensor of_g = sum(d * x, {0}, Keep::yes);
+// + const Tensor of_g = d * x;
 // wrong: A gate's gradient is the sum over places: it multiplied each of them.
 // - const Tensor of_g = sum(d * x, {0}, Keep::yes);
 // + const Tensor of_g = mean(d * x, {0}, Keep::yes);

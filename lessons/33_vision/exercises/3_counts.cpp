@@ -89,6 +89,12 @@ double gate_of_zeros() {
 // wrong: That is one of the two layers: from 4 numbers it goes back to 64 gates.
 // - return 580;  // 64 · 4 + 4, and 4 · 64 + 64
 // + return 260;
+// wrong: The second layer has biases, too: one for each of the 64 numbers that come out.
+// - return 580;  // 64 · 4 + 4, and 4 · 64 + 64
+// + return 516;
+// wrong: The first layer has biases, too: one for each of the 4 hidden units.
+// - return 580;  // 64 · 4 + 4, and 4 · 64 + 64
+// + return 576;
 // wrong: sigmoid(0) is not 0: it lies in the middle between shut and open.
 // - return 0.5;  // sigmoid(0)
 // + return 0;
