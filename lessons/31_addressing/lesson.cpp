@@ -76,7 +76,7 @@ void pencil(kit::Report& report) {
 //     M_n ← M_n ⊙ (1 − w_n e) + w_n a          r = Σ_n w_n M_n
 //
 // A *controller*, here a GRU, sees the input and what was last read. A linear layer, the *interface*, makes of its
-// state all that the heads are told.
+// state all that the heads are told. Every slot begins with the same numbers, which are learned (blank).
 
 Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, in); one head of each kind
   const Size slots = net.options().slots, width = net.options().width;
@@ -105,7 +105,7 @@ Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, 
 
 // ---- 3. Copy, longer than trained -------------------------------------------------------------------------
 // One to ten letters, "end", then as often "say"; at first strings are short. Nobody tells the heads what to do.
-// But biases give them a *habit*: the writer steps on, the reader stays, both sharply (--start undecided: none).
+// But biases give them a *habit*: the writer steps on, the reader stays, γ is large (--start undecided: none).
 
 Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
   const kit::Question twice = report.ask(

@@ -121,9 +121,10 @@ void compare(std::uint64_t seed, kit::Report& report) {
 // Sentences have the form of "red dog pushes car"; adjectives may be missing. Words come in groups: dog, cat,
 // horse and cow are animals, and so for nouns, verbs and adjectives. To say less (a general word, no
 // adjective) is entailed. To say more is neutral. A dog is no cat and no car: contradicted. One in five
-// pairs of adjective and noun never stand together in training; each pair in the column held out has one.
-// Beside the whole model stand three that lack a part: one that does not know the places of words; one whose
-// weights are all equal; and one that adds up words and leaves all else to H, here with 256 units a layer.
+// pairs of adjective and noun never stand together in training; in the column held out all sentences' pairs have
+// one; part 4 explains twins. Beside the whole model stand three that lack a part: one that does not know the
+// places of words, which the whole is told (part 4); one whose weights are all equal; and one that adds up words
+// and leaves all else to H, here with 256 units a layer.
 
 std::vector<Right> follow(Size hidden, const kit::Options& options, kit::Report& report) {
   const kit::Question bag =

@@ -136,7 +136,7 @@ Captioners train(double darkest, const kit::Options& options, kit::Report& repor
   report.at_least("both: captions right", both, 95, "%");
   report.at_least("both, more than channels alone, in points", both - channels, 50);
   report.at_most("channels alone, more than neither, in points", channels - all.right(kNeither), 10);
-  report.at_least("places, more with the mean in the first state, in points", told - places, 10);
+  report.at_least("places alone: gain of a first state made from the mean, in points", told - places, 10);
   report.answer(
       ungated, 'b', places > 50 && places <= 85,
       "It could look at the frame and keep the light in mind, but it has to learn both at once: a look "
@@ -155,10 +155,10 @@ void watch(const Captioners& all, kit::Report& report) {
   const kit::Question covered =
       report.ask("the frame covered", "The frame is covered. How many captions are still right, with both?",
                  {"as many as before", "as many as without a gate", "hardly any"});
-  const kit::Question above =
-      report.ask("left, above",
-                 "Two places decide about \"left\" or \"above\". How much weight is on the first thing then?",
-                 {"about half", "nearly all", "little or none"});
+  const kit::Question above = report.ask(
+      "left, above",
+      "Two places decide about \"left\" or \"above\". How much weight is on the first thing at that word?",
+      {"about half", "nearly all", "little or none"});
   const Captioners::Watched both = all.watch(kBoth);
   report.at_least("colours and shapes: weight on the thing", both.named, 90, "%");
   report.figure("colours: weight on the frame", both.frame, "%");

@@ -60,7 +60,7 @@ void around(const kit::Options& options, kit::Report& report) {
 }
 
 // Ranks are threads of this program here. Between machines one uses MPI: on Debian, with libopenmpi-dev and
-// openmpi-bin there before the build, mpirun -q -n 2 lessons/run 34 runs and times the same code over it.
+// openmpi-bin there before the build, mpirun -q -n 2 lessons/run 34 (not as root) runs and times the same code.
 
 // ---- 2. The step ------------------------------------------------------------------------------------------
 // Every rank has all weights and a share of the batch (*data parallelism*): the mean loss L_r of its c_r answers.
@@ -130,8 +130,8 @@ void once(const kit::Options& options, kit::Report& report) {
 //
 //     t(R) = 2 (R − 1) α + 2 (R − 1)/R · bytes · β
 //
-// A pencil: 4 MB, α = 10 µs, β = 1 ns (a gigabyte a second): 6.06 ms with 4 ranks, 28.452 ms with 1,024. Of these
-// bytes take 8, and hardly more with more ranks. The part of the messages grows with them.
+// A pencil: 4 MB, α = 10 µs, β = 1 ns (1 GB/s): 6.06 ms with 4 ranks, 28.452 ms with 1,024. Of these bytes take 8 ms,
+// and hardly more with more ranks; the messages' part grows. In the table ranks have a batch each, or share one.
 
 double seconds_of_ring(const Wire& wire, int ranks, double bytes) {
   return 2.0 * (ranks - 1) * (wire.latency + bytes / ranks * wire.per_byte);
