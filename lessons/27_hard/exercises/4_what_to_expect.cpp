@@ -75,7 +75,7 @@ double noisy_weight() {
 // wrong: Adding 10 leaves the mean, and not the variance: the estimates are now 5 and −6.
 // - return 30.25;
 // + return 0.25;
-// wrong: Only the spread of the losses was left as it is. Their size stands in the estimate, times +½ or −½.
+// wrong: That is the mean of the squares of 5 and −6. The square of the mean has to be taken off.
 // - return 30.25;
 // + return 30.5;
 // wrong: The error shrinks with the root of n: √(30.25 / n) = 0.5, and so n = 30.25 / 0.5².
@@ -136,6 +136,7 @@ void judge(Judge& judge) {
   });
   judge.claim("foretells a weight of Gumbel-softmax", [&] {
     const Tensor noisy = tensor({0.7, 0.2}, DType::f64);
-    judge.predicted(noisy_weight(), softmax_with_temperature(0.5)(noisy, {}).at({0}), "the weight");
+    judge.predicted(std::round(100 * noisy_weight()) / 100, softmax_with_temperature(0.5)(noisy, {}).at({0}),
+                    "the weight");
   });
 }

@@ -96,7 +96,8 @@ double mass_among_many() {
 void judge(Judge& judge) {
   const Tensor scores = tensor({{2, 1.4, 1.4, 0}}, DType::f64);
   judge.claim("foretells the largest weight", [&] {
-    judge.predicted(largest_weight(), max(sparsemax(scores)).item(), "the largest weight");
+    judge.predicted(std::round(100 * largest_weight()) / 100, max(sparsemax(scores)).item(),
+                    "the largest weight");
   });
   judge.claim("foretells the support of larger scores", [&] {
     double count = 0;
@@ -109,7 +110,7 @@ void judge(Judge& judge) {
     };
     double low = 0, high = 10;
     for (int step = 0; step < 50; ++step) (drowned((low + high) / 2) ? high : low) = (low + high) / 2;
-    judge.predicted(gap_of_five(), high, "the gap");
+    judge.predicted(std::round(100 * gap_of_five()) / 100, high, "the gap");
   });
   judge.claim("foretells a gradient", [&] {
     const Tensor s = variable(tensor({{0.5, 0.3, 0.2, -1, -1}}, DType::f64));

@@ -6,7 +6,7 @@
 // (0.6, 0.4, 0), (0.1, 0.5, 0.4), (0.2, 0.3, 0.5); the chance that a monotonic reader comes to the end with its first
 // query, if there are four keys and all p = 0.2; the chance that its second query stops at key 2 of two keys, if the
 // first had p = (0.5, 0.5) and the second has p = (0, 0.8); and how many scores it computes at most in use, for 100
-// keys and 40 symbols.
+// keys and 40 symbols: all symbols score the key they begin with, and the reader moves on 99 times at most.
 #include "lessons/grader/answer.hpp"
 
 double chance_of_bo() {
@@ -74,7 +74,8 @@ double scores_at_most() {
 // wrong: You forgot that it may stand at key 2 already, and stay.
 // - return 0.8 * (0.5 + 0.25);  // from key 1, which it passes, and from key 2, where it is: 0.25
 // + return 0.8 * 0.5;
-// wrong: You let it stop at key 2 for certain. The first query stops there only if it passed key 1: 0.5 · 0.5.
+// wrong: You let it come to key 2 for certain. It comes there from key 1, 0.5, or stands there, 0.25; in the other
+//   quarter the first query went past the end.
 // - return 0.8 * (0.5 + 0.25);  // from key 1, which it passes, and from key 2, where it is: 0.25
 // + return 0.8 * (0.5 + 0.5);
 // wrong: A softmax scores all pairs. This one begins where it stopped, and does not look behind the next stop.
@@ -105,7 +106,7 @@ void judge(Judge& judge) {
   });
   judge.claim("foretells who comes to the end", [&] {
     const Tensor weights = monotonic_weights(full({1, 4}, logit(0.2), DType::f64));
-    judge.predicted(comes_to_the_end(), 1 - sum(weights).item(), "the chance");
+    judge.predicted(std::round(100 * comes_to_the_end()) / 100, 1 - sum(weights).item(), "the chance");
   });
   judge.claim("foretells a second stop", [&] {
     const Tensor weights = monotonic_weights(tensor({{0, 0}, {-80, logit(0.8)}}, DType::f64));

@@ -107,6 +107,8 @@ void judge(Judge& judge) {
   judge.claim("a gate", [&] {
     judge.predicted(after_three_gates(), 8 * 0.5 * 0.5 * 0.5, "the read after three gates");
   });
-  judge.claim("noise", [&] { judge.predicted(square_of_the_noise(), 64.0 / 16, "the square of the noise"); });
+  judge.claim("noise", [&] {
+    judge.predicted(std::round(100 * square_of_the_noise()) / 100, 64.0 / 16, "the square of the noise");
+  });
   judge.claim("room", [&] { judge.predicted(words_of_equal_room(), 64.0 * 64 / (2 * 64), "the words"); });
 }
