@@ -54,6 +54,9 @@ Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
 // wrong: The factor is L − b: a loss above what was expected must make its draw less likely.
 // - return losses + (fixed - b) * log_p;
 // + return losses + (b - fixed) * log_p;
+// wrong: b is made of losses, too: detach it. As it is, a gradient flows through the baseline.
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// + const Tensor b = (sum(losses, {-1}, Keep::yes) - losses) / others;
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

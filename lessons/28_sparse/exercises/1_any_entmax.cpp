@@ -60,6 +60,15 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
 // - return above(low);
 // + const Tensor first = max(z, {-1}, Keep::yes) - 1.0;
 // + return above(first) / sum(above(first), {-1}, Keep::yes);
+// wrong: The last power is missing: the weights are what stands above the level, to the power of 1 / (α − 1).
+// - return above(low);
+// + return relu(z - low);
+// wrong: You compare the sum of the whole batch with 1. Each row's weights sum to 1: {-1}, Keep::yes.
+// - const Mask much = less(scalar(1, z.dtype()), sum(above(middle), {-1}, Keep::yes));
+// + const Mask much = less(scalar(1, z.dtype()), sum(above(middle)));
+// wrong: The level is sought around the largest score. It is a level of z: between its largest less 1 and its largest.
+// - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
+// + Tensor high = max(scores, {-1}, Keep::yes), low = high - 1.0;
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

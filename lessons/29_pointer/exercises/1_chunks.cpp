@@ -51,6 +51,24 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 //   chunk.
 // - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
 // + const Tensor share = slice(alpha, 1, first, k + 1) * chunk;
+// wrong: The first w − 1 stops are left out. Their chunks are shorter, and begin with the first key.
+// - for (Size k = 0; k < keys; ++k) {
+// + for (Size k = w - 1; k < keys; ++k) {
+// wrong: The chunk ends with the key that it stopped at, and yours ends before it: slice() leaves out its last number.
+// - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
+// - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
+// - beta = beta + pad(share, 1, first, keys - k - 1);
+// + if (k == 0) continue;
+// + const Tensor chunk = softmax(slice(u, 1, first, k), 1);
+// + const Tensor share = slice(alpha, 1, k, k + 1) * chunk;
+// + beta = beta + pad(share, 1, first, keys - k);
+// wrong: The softmax is over the keys of a chunk, along axis 1. Along axis 0 it is over the rows of the batch.
+// - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
+// + const Tensor chunk = softmax(slice(u, 1, first, k + 1), 0);
+// wrong: That is one softmax over all keys, times the stops. There are as many softmaxes as stops, each over the chunk
+//   that ends there, and all of its keys are weighed with the chance of that stop.
+// - return beta;
+// + return alpha * softmax(u, 1);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

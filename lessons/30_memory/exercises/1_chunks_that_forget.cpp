@@ -75,9 +75,9 @@ Remembered chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v,
 // wrong: The last chunk may have fewer words: the old state fades by αⁿ with its n words, not with `size`.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + state = std::pow(alpha, size) * state + matmul(transpose(ks * rest), vs);
-// wrong: Words read keys that come after them: a pair counts where j ≤ i only.
+// wrong: Words read keys that come after them, and nothing fades: a pair counts where j ≤ i only, and with α^{i−j}.
 // - const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(alpha, n);
-// + const Tensor pairs = matmul(qs, transpose(ks)) * powers(alpha, 0, n) / transpose(powers(alpha, 0, n));
+// + const Tensor pairs = matmul(qs, transpose(ks));
 // wrong: S is the state before the chunk. You wrote the chunk's own words into it first, so they are read twice.
 // - const Tensor past = powers(alpha, 1, n) * matmul(qs, state);  // αⁱ, i = 1 … n
 // + state = std::pow(alpha, n) * state + matmul(transpose(ks * flip(powers(alpha, 0, n), 0)), vs);
