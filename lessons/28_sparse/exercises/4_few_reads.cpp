@@ -58,9 +58,14 @@ struct Clerk : Module {
 // + constexpr Size kWidth = 8;
 // + constexpr double kLearningRate = 0.01;
 // + constexpr double kDeviation = 1;
-// wrong: Softmax has no zeros, however it begins.
+// wrong: entmax-1.5 has exact zeros, but three keys of equal score drown the others only from a gap of 1.155, and by
+//   sparsemax from a third. More receipts than those wanted stay above the level.
 // - const Normaliser kNormalise = sparsemax_weights;
-// + const Normaliser kNormalise = softmax_weights;
+// - constexpr Size kWidth = 6;
+// - constexpr double kLearningRate = 0.02;
+// + const Normaliser kNormalise = entmax15_weights;
+// + constexpr Size kWidth = 8;
+// + constexpr double kLearningRate = 0.01;
 // wrong: Sixteen customers do not need sixteen numbers each.
 // - constexpr Size kWidth = 6;
 // + constexpr Size kWidth = 16;
@@ -124,6 +129,9 @@ void judge(Judge& judge) {
   for (const double weight : read.weights.to_vector()) reads += weight > 0 ? 1.0 / 200 : 0;
   for (const double off : abs(read.context - test.average).to_vector()) right += kYours * off < 0.5 ? 0.5 : 0;
   judge.claim("reads few receipts", [&] {
+    judge.that(
+        kNormalise(tensor({{0, 30}}, DType::f64), {}).at({0, 0}) == 0,
+        "all 1,024 receipts are read, where 40 may be: even a score 30 below the largest keeps a weight");
     judge.that(
         reads <= 40,
         fmt::format("{:.1f} of 1,024 receipts are read, where 40 may be; {:.1f} % of the answers are right",
