@@ -58,11 +58,12 @@ fit() {
 # as_seen_from_here: the project's folder, short, for messages; in full where realpath is not GNU's.
 as_seen_from_here() { realpath --relative-to=. "$root" 2>/dev/null || printf %s "$root"; }
 
-# One at a time: a second run waits until the first has built. (Where there is no flock, ninja alone looks after that.)
+# lock [seconds]: one at a time: a second run waits until the first has built, and says so after so long. (Where there
+# is no flock, ninja alone looks after that.)
 lock() {
   mkdir -p build && exec 9>build/.lock || die "cannot write to $root/build"
   command -v flock >/dev/null || return 0
-  flock -n 9 || { say "another run is building; waiting for it" && flock 9; }
+  flock -n 9 || flock -w "${1:-0}" 9 || { say "another run is building; waiting for it" && flock 9; }
 }
 unlock() { exec 9>&-; }
 

@@ -67,7 +67,7 @@ class Ranks(unittest.TestCase):
             with self.subTest(rank=rank):
                 self.file.unlink()
                 sentence, seconds = self.lost(2, "die", rank, "25")
-                self.assertIn("a rank has died, so mpirun ended this run", sentence)
+                self.assertIn("mpirun has ended this run: a rank has died", sentence)
                 self.assertLess(seconds, 10)
                 rest = self.trained(2)
                 self.assertEqual(rest[0], 20)

@@ -163,7 +163,8 @@ class MpiRank : public Communicator {
 /// mpirun ends all ranks when one has died. The first that hears of it says so.
 void ended_by_mpirun(int) {
   constexpr std::string_view sentence =
-      "tapestry: a rank has died, so mpirun ended this run; start it again, and it goes on from its last checkpoint\n";
+      "tapestry: mpirun has ended this run: a rank has died, or you stopped it; the same command goes on from the last "
+      "checkpoint, where there is one\n";
   if (!quiet && first_to_speak() && write(2, sentence.data(), sentence.size()) < 0) _exit(kEnded);
   _exit(kEnded);
 }
