@@ -2,12 +2,11 @@
 //
 //     mpirun -q -n 4 program
 //
-// Built where CMake finds MPI (Debian: libopenmpi-dev, openmpi-bin); elsewhere mpi_ranks() gives one rank.
+// Built where CMake finds MPI (Debian: libopenmpi-dev, openmpi-bin); elsewhere run_under_mpi() gives one rank.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 #include "optim/parallel/communicator.hpp"
 

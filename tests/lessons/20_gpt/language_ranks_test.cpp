@@ -1,6 +1,7 @@
 // A language model trained by several ranks that stop, and go on as others.
 #include "core/core.hpp"
 #include "lessons/20_gpt/training.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "optim/parallel/thread_ranks.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/scratch.hpp"
@@ -9,7 +10,7 @@ using namespace tapestry;
 
 namespace {
 
-using Values = std::vector<double>;
+using Weights = std::vector<Tensor>;
 
 struct Run {
   int ranks = 1;
@@ -19,11 +20,11 @@ struct Run {
 };
 
 /// Rank 0's weights; the other ranks' folders are gone afterwards, as on machines of their own.
-Values run(const kit::Scratch& scratch, const Run& how) {
+Weights run(const kit::Scratch& scratch, const Run& how) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "to be, or not to be?\n";
   const kit::CharCorpus corpus = kit::read_characters(scratch.write("text.txt", text));
-  Values weights;
+  Weights weights;
   run_on_threads({.ranks = how.ranks}, [&](Communicator& ranks) {
     kit::LanguageTraining training;
     training.recipe = {.layers = 1,
@@ -43,42 +44,33 @@ Values run(const kit::Scratch& scratch, const Run& how) {
     model.initialise(
         static_cast<std::uint64_t>(ranks.rank()));  // the first one's are taken, as a checkpoint's are
     kit::train_language_model(model, corpus, training);
-    if (ranks.rank() != 0) {
+    if (ranks.rank() == 0)
+      weights = model.parameters();
+    else
       std::filesystem::remove_all(training.out);
-      return;
-    }
-    for (const Tensor& weight : model.parameters())
-      for (const double value : weight.to_vector()) weights.push_back(value);
   });
   return weights;
-}
-
-double apart(const Values& a, const Values& b) {
-  REQUIRE(a.size() == b.size());
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
 }
 
 }  // namespace
 
 TEST_CASE("ranks that stopped go on to the same bits, and other numbers of ranks to the same weights") {
   const kit::Scratch scratch;
-  const Values alone = run(scratch, {1, "alone"}), three = run(scratch, {3, "three"});
-  CHECK(apart(alone, three) < 1e-5);
+  const Weights alone = run(scratch, {1, "alone"}), three = run(scratch, {3, "three"});
+  CHECK(kit::farthest(alone, three) < 1e-5);
   for (const int ranks : {3, 1, 2, 7}) {  // with seven two have nothing to do
     CAPTURE(ranks);
     const std::string folder = "from three to " + std::to_string(ranks);
-    const Values stopped = run(scratch, {3, folder, 4});
-    CHECK(apart(stopped, three) > 1e-3);
-    const Values whole = run(scratch, {ranks, folder});
-    CHECK(apart(whole, three) < 1e-5);
-    CHECK((ranks != 3 || whole == three));
+    const Weights stopped = run(scratch, {3, folder, 4});
+    CHECK(kit::farthest(stopped, three) > 1e-3);
+    const Weights whole = run(scratch, {ranks, folder});
+    CHECK(kit::farthest(whole, three) < 1e-5);
+    CHECK((ranks != 3 || kit::farthest(whole, three) == 0));
   }
 }
 
 TEST_CASE("ranks drop other places than each other") {
   const kit::Scratch scratch;
-  CHECK(run(scratch, {2, "once", 0, 0.3}) == run(scratch, {2, "again", 0, 0.3}));
-  CHECK(apart(run(scratch, {1, "alone", 0, 0.3}), run(scratch, {2, "both", 0, 0.3})) > 1e-3);
+  CHECK(kit::farthest(run(scratch, {2, "once", 0, 0.3}), run(scratch, {2, "again", 0, 0.3})) == 0);
+  CHECK(kit::farthest(run(scratch, {1, "alone", 0, 0.3}), run(scratch, {2, "both", 0, 0.3})) > 1e-3);
 }

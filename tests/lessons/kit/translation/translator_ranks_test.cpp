@@ -1,4 +1,5 @@
 // Translators trained by several ranks: what they share, and what each must not do on its own.
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/random.hpp"
 #include "lessons/kit/translation/recurrent_plan.hpp"
 #include "lessons/kit/translation/training.hpp"
@@ -9,7 +10,7 @@
 namespace tapestry::kit {
 namespace {
 
-using Values = std::vector<double>;
+using Weights = std::vector<Tensor>;
 
 /// 20 sentences of 1 to 9 words: parts of a batch have other numbers of words. The last batch of an epoch is short.
 Corpus corpus() {
@@ -38,10 +39,10 @@ struct Run {
 };
 
 /// Rank 0's weights, in f64, after nine steps: three epochs and average twice.
-Values trained(const Run& run) {
+Weights trained(const Run& run) {
   const Scratch scratch;
   const Corpus text = corpus();
-  Values weights;
+  Weights weights;
   run_on_threads({.ranks = run.ranks}, [&](Communicator& ranks) {
     TranslatorPlan plan;
     plan.embedding = 3;
@@ -58,36 +59,27 @@ Values trained(const Run& run) {
     how.average = 0.5;
     how.ranks = {&ranks, run.parts};
     train_translator(*model, text, how);
-    if (ranks.rank() != 0) return;
-    for (const Tensor& weight : model->parameters())
-      for (const double value : weight.to_vector()) weights.push_back(value);
+    if (ranks.rank() == 0) weights = model->parameters();
   });
   return weights;
-}
-
-double apart(const Values& a, const Values& b) {
-  REQUIRE(a.size() == b.size());
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
 }
 
 }  // namespace
 
 TEST_CASE("translators that ranks train together are those of one process", "[kit]") {
-  const Values alone = trained({});
+  const Weights alone = trained({});
   for (const int ranks : {2, 3, 8}) {  // with eight some have no sentence in a batch
     CAPTURE(ranks);
-    CHECK(apart(trained({.ranks = ranks}), alone) < 1e-12);
+    CHECK(farthest(trained({.ranks = ranks}), alone) < 1e-12);
   }
-  CHECK(trained({.ranks = 3}) == trained({.ranks = 3}));
+  CHECK(farthest(trained({.ranks = 3}), trained({.ranks = 3})) == 0);
 }
 
 TEST_CASE("with as many parts, dropout is the same on any number of ranks", "[kit]") {
-  const Values alone = trained({.parts = 6, .dropout = 0.3});
-  for (const int ranks : {2, 3, 6}) CHECK(apart(trained({ranks, 6, 0.3}), alone) < 1e-12);
-  CHECK(apart(trained({.dropout = 0.3}), alone) > 1e-3);
-  CHECK(apart(trained({.ranks = 2, .dropout = 0.3}), alone) > 1e-3);
+  const Weights alone = trained({.parts = 6, .dropout = 0.3});
+  for (const int ranks : {2, 3, 6}) CHECK(farthest(trained({ranks, 6, 0.3}), alone) < 1e-12);
+  CHECK(farthest(trained({.dropout = 0.3}), alone) > 1e-3);
+  CHECK(farthest(trained({.ranks = 2, .dropout = 0.3}), alone) > 1e-3);
 }
 
 TEST_CASE("rows of a batch keep their words, and have padding for the longest of them", "[kit]") {
