@@ -11,6 +11,8 @@
 namespace tapestry::lesson21 {
 namespace {
 
+constexpr Size kFilmed = 20;  // places of each map over the training
+
 /// The sequence with the shortest round of thirty.
 struct Example {
   Indices inputs;  // (1, T)
@@ -57,10 +59,6 @@ void show_map(const Trained& trained, Size head, const std::string& name, const 
   map.rows = map.columns = first(example.symbols, kShown);
   map.values = corner(recorder.weights().front(), head % kHeads, kShown);
   kit::show(map, options.out / (name + ".svg"));
-}
-
-namespace {
-constexpr Size kFilmed = 20;
 }
 
 Filmed::Filmed(const kit::Options& options) {

@@ -132,7 +132,8 @@ Exercise read_exercise(const fs::path& root, const fs::path& source) {
     }
     if (noted && !in.peek().empty() && in.peek() != "//")  // the learner would get it with the program
       in.refuse(
-          "behind the first hint stand hints and wrong answers alone, each with its own lines; or the judge is missing: \"//= judge\"");
+          "behind the first hint stand hints and wrong answers alone, each with its own lines; or the judge is "
+          "missing: \"//= judge\"");
     const std::string line = trimmed(in.peek());
     if (starts(line, "//[") || line == "//]") {
       if (open == starts(line, "//["))

@@ -16,10 +16,12 @@
 #include "optim/sgd.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 using test::message_of;
+using test::Threads;
 
 namespace {
 
@@ -28,12 +30,6 @@ Tensor weight(const Dims& shape, std::uint64_t seed, std::string name = {}, DTyp
 }
 
 void give(const Tensor& leaf, const Tensor& gradient) { leaf.body().leaf->grad = gradient; }
-
-struct Threads {
-  explicit Threads(int count) { simd::set_thread_count(count); }
-  ~Threads() { simd::set_thread_count(before); }
-  int before = simd::thread_count();
-};
 
 }  // namespace
 

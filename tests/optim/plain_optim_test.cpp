@@ -14,18 +14,14 @@
 #include "optim/clip.hpp"
 #include "optim/sgd.hpp"
 #include "tests/catch.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
+using test::Threads;
 
 namespace {
 
 using List = std::vector<double>;
-
-struct Threads {
-  explicit Threads(int count) { simd::set_thread_count(count); }
-  ~Threads() { simd::set_thread_count(before); }
-  int before = simd::thread_count();
-};
 
 /// Around the stretches of 16,384, several of them, and many small ones.
 const std::vector<Size> kSizes{1, 63, 16'383, 5, 16'385, 0, 21'001, 100'007, 9};

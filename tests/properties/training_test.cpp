@@ -10,6 +10,7 @@
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "tests/catch.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
 
@@ -45,7 +46,7 @@ void train_step(Translator& model, Adam& adam, std::uint64_t step) {
 }
 
 std::vector<double> train(int threads, int steps) {
-  simd::set_thread_count(threads);
+  const test::Threads scope(threads);
   Translator model(small_translator());
   model.initialise(1);
   Adam adam(model.parameters());
@@ -61,14 +62,12 @@ std::vector<double> train(int threads, int steps) {
 }  // namespace
 
 TEST_CASE("training gives the same bits on 1, 2 and 4 threads", "[threads]") {
-  const int before = simd::thread_count();
   const std::vector<double> one = train(1, 3);
   for (const int threads : {2, 4}) {
     const std::vector<double> more = train(threads, 3);
     REQUIRE(more.size() == one.size());
     CHECK(std::memcmp(more.data(), one.data(), one.size() * sizeof(double)) == 0);
   }
-  simd::set_thread_count(before);
 }
 
 TEST_CASE("a training loop of fixed shapes takes no memory from the system after its first steps") {

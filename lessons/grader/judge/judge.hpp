@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/check/gradcheck.hpp"
+#include "core/tape/tape.hpp"
 #include "core/tensor/tensor.hpp"
 #include "core/tensor/values.hpp"
 #include "lessons/grader/judge/finding.hpp"
@@ -84,6 +85,13 @@ class Judge {
                  GradcheckOptions options = {}) {
     options.seed = random_.next();
     judged(gradcheck(std::move(f), inputs, leaves, options));
+  }
+  /// What the call of an answer returns that is asked for without a tape: one is open already, so that it cannot
+  /// open another.
+  template <class F>
+  auto without_tape(F call) {
+    const Tape open;
+    return call();
   }
   /// The answer throws an Error, as it is asked to.
   void refuses(const std::function<void()>& call, const std::string& what);

@@ -115,7 +115,8 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
     clip_gradients(model.parameters(), 1.0);
     adam.step(rate(place.step));
     if (average && place.step % kAverageEvery == 0) average->update();
-    const auto words = static_cast<double>(teacher_forcing(batch.target).words);
+    double words = 0;  // to predict: all but <start>
+    for (const Size length : batch.target.lengths) words += static_cast<double>(length - 1);
     place.words += words;
     place.data = batches.place();
     progress.step(loss, words);

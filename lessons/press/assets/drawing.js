@@ -50,9 +50,22 @@ window.Drawing = (function () {
     return { input, says };
   }
 
+  // A group of buttons of which one is chosen: onChoice gets its place.
+  function choice(parent, legend, name, options, chosen, onChoice) {
+    const group = html(parent, "fieldset", { class: "choice" });
+    html(group, "legend", {}, legend);
+    options.forEach((option, i) => {
+      const label = html(group, "label");
+      const input = html(label, "input", { type: "radio", name, value: i });
+      input.checked = i === chosen;
+      label.append(" " + option);
+      input.addEventListener("change", () => onChoice(i));
+    });
+  }
+
   const plays = (kind) => [...document.querySelectorAll(`[data-play="${kind}"]`)].map((place) => ({
     place, data: JSON.parse(place.querySelector('script[type="application/json"]').textContent || "{}"),
   }));
 
-  return { make, html, number, softmax, normal, slider, plays };
+  return { make, html, number, softmax, normal, slider, choice, plays };
 })();

@@ -1,6 +1,6 @@
 // The gallery: a map for each mechanism, computed again as its numbers are turned; a row says what it sees.
 (function () {
-  const { make, html, number, slider } = window.Drawing;
+  const { make, html, number, slider, choice } = window.Drawing;
   const data = JSON.parse(document.getElementById("gallery-data").textContent);
   const n = data.places, unit = data.unit, shades = 20, deepest = 3, cell = 15, edge = 26;
   const places = Array.from({ length: n }, (_, i) => i);
@@ -19,19 +19,6 @@
       const powers = scores.map(Math.exp);
       const sum = powers.reduce((a, b) => a + b, formula.sink ? 1 : 0);
       return powers.map((power) => (sum ? power / sum : 0));
-    });
-  }
-
-  // A group of buttons of which one is chosen.
-  function choice(parent, legend, name, options, chosen, onChoice) {
-    const group = html(parent, "fieldset", { class: "choice" });
-    html(group, "legend", {}, legend);
-    options.forEach((option, i) => {
-      const label = html(group, "label");
-      const input = html(label, "input", { type: "radio", name, value: i });
-      input.checked = i === chosen;
-      label.append(" " + option);
-      input.addEventListener("change", () => onChoice(i));
     });
   }
 

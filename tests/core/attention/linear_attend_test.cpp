@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/simd/runtime/threads.hpp"
 #include "tests/core/attention/recurrence.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
 using namespace tapestry::recurrence;
@@ -113,19 +113,19 @@ TEST_CASE("either result of linear_attend has its gradients without the other", 
 }
 
 TEST_CASE("linear_attend has the same bits on any number of threads", "[linear][threads]") {
-  const int before = simd::thread_count();
+  const auto on = [](int threads, const Text& x) {
+    const test::Threads scope(threads);
+    return by_kernel(x, DType::f32);
+  };
   for (const int kind : {0, 7, 8, 15}) {
     const Text x = draw(kind, 3, 5 * kChunk + 3, 33, 40);
-    simd::set_thread_count(1);
-    const Found one = by_kernel(x, DType::f32);
+    const Found one = on(1, x);
     for (const int threads : {2, 3}) {
-      simd::set_thread_count(threads);
-      const Found more = by_kernel(x, DType::f32);
+      const Found more = on(threads, x);
       CAPTURE(kind, threads);
       CHECK(more.read == one.read);
       CHECK(more.last == one.last);
       CHECK(more.gradients == one.gradients);
     }
   }
-  simd::set_thread_count(before);
 }

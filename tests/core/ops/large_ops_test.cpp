@@ -10,9 +10,11 @@
 #include "core/simd/runtime/threads.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/ops/op_runs.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
 using namespace tapestry::table;
+using test::Threads;
 
 namespace {
 
@@ -20,12 +22,6 @@ constexpr double kStep = 1e-6;  // of the differences
 constexpr double kTolerance =
     2e-5;  // relative to the gradient's length, of which one element in 10⁶ is a thousandth
 constexpr double kF32Tolerance = 20;  // times a row's own: sums are longer
-
-struct Threads {
-  explicit Threads(int count) { simd::set_thread_count(count); }
-  ~Threads() { simd::set_thread_count(before); }
-  int before = simd::thread_count();
-};
 
 template <class F>
 void each_large(const F& f) {

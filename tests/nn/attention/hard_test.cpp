@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "core/simd/runtime/threads.hpp"
 #include "nn/attention/attention.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
@@ -321,18 +321,15 @@ TEST_CASE("what stands outside the mask touches neither draws nor gradients", "[
 }
 
 TEST_CASE("draws follow the seed and the step, not the threads, and the next one is another", "[hard]") {
-  const auto run = [](std::uint64_t seed, std::uint64_t step) {
+  const auto run = [](std::uint64_t seed, std::uint64_t step, int threads = 4) {
+    const test::Threads scope(threads);
     set_random(seed, step);
     const Tensor x = random_normal({64, 300}, 1);
     const Tensor first = choose(x).weights, second = choose(x).weights;
     return concat({first, second, gumbel_softmax(0.5)(x, {})}, 0);
   };
-  const int threads = simd::thread_count();
-  simd::set_thread_count(1);
-  const Tensor alone = run(3, 4);
-  simd::set_thread_count(4);
+  const Tensor alone = run(3, 4, 1);
   CHECK(equal_bits(run(3, 4), alone));
-  simd::set_thread_count(threads);
   CHECK_FALSE(equal_bits(run(3, 5), alone));
   CHECK_FALSE(equal_bits(run(4, 4), alone));
   CHECK_FALSE(equal_bits(slice(alone, 0, 0, 64), slice(alone, 0, 64, 128)));

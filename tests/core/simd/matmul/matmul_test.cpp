@@ -15,9 +15,11 @@
 #include "core/simd/runtime/threads.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/simd/guarded.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;
+using test::Threads;
 
 namespace {
 
@@ -132,12 +134,6 @@ void check(const Case& x) {
 
 constexpr std::array<Lie, 3> kLies = {Lie::kRows, Lie::kColumns, Lie::kScattered};
 constexpr std::array<From, 3> kStarts = {From::kZero, From::kBias, From::kOld};
-
-struct Threads {
-  explicit Threads(int threads) : before(thread_count()) { set_thread_count(threads); }
-  ~Threads() { set_thread_count(before); }
-  int before;
-};
 
 }  // namespace
 

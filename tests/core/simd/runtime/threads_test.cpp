@@ -19,18 +19,13 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/threads.hpp"
 
 using namespace tapestry;
 using namespace tapestry::simd;
+using test::Threads;
 
 namespace {
-
-/// Sets the number of threads for one test and puts the old one back.
-struct Threads {
-  explicit Threads(int threads) : before(thread_count()) { set_thread_count(threads); }
-  ~Threads() { set_thread_count(before); }
-  int before;
-};
 
 std::vector<int> visits(Size chunks) {
   std::vector<std::atomic<int>> counts(static_cast<std::size_t>(chunks));
