@@ -434,28 +434,3 @@ TEST_CASE("what a pair score gives at hidden pairs touches nothing, in any deriv
   for (const auto& list : got)
     CHECK(std::none_of(list.begin(), list.end(), [](double x) { return std::isnan(x); }));
 }
-
-TEST_CASE("what a score learns keeps its digits over a long text") {
-  // One number for all queries has the gradient of one number each, added up: only adding can differ.
-  constexpr Size kLong = 2048;
-  const std::vector<Tensor> x{random_normal({1, 2, kLong, 8}, 1), random_normal({1, 2, kLong, 8}, 2),
-                              random_normal({1, 2, kLong, 4}, 3)};
-  const auto gradient = [&](const Tensor& w, auto f) {
-    return run(
-        [&](const auto& t) {
-          return attend(x[0], x[1], x[2],
-                        {.mask = BlockMask::causal(kLong, kLong), .score = score_mod(f, learned(t[0]))});
-        },
-        {w})[1];
-  };
-  const double whole = gradient(full({}, 1.5), [](auto s, auto, auto u) { return s * u(); })[0];
-  double sum = 0, squares = 0;
-  for (const double one :
-       gradient(full({2, kLong}, 1.5), [](auto s, auto at, auto u) { return s * u(at.h, at.i); })) {
-    sum += one;
-    squares += one * one;
-  }
-  const double error = std::abs(whole - sum) / std::sqrt(squares);
-  UNSCOPED_INFO("error " << error);
-  CHECK(error < 3e-7);
-}
