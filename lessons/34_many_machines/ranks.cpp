@@ -81,10 +81,15 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
   const Size rise = std::max<Size>(1, options.steps / 25);
   const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, options.steps - rise)));
   std::optional<kit::Progress> progress;
-  if (tell)
+  if (tell) {
     progress.emplace(options.steps, kit::Progress::Settings{static_cast<std::int64_t>(step), "strings"});
+    progress->note(how.apart ? how.own_start ? "each rank alone, from a start of its own; rank 0's loss:"
+                                             : "each rank alone, from one start; rank 0's loss:"
+                             : "gradients shared at every step:");
+  }
   while (++step <= steps) {
-    if (step == how.dies_at && ranks.rank() + 1 == ranks.size()) throw LostRank("the last rank has died");
+    if (step == how.dies_at && ranks.rank() + 1 == ranks.size())
+      throw LostRank(fmt::format("rank {} has died", ranks.rank()));
     const double loss = all.gradients(options.seed, step, [&](const Part& part) {
       return loss_of(model, options.seed, step, how.apart ? Part{ranks.rank(), ranks.size()} : part);
     });
