@@ -82,6 +82,7 @@ std::vector<Decoded> sample(StepModel& model, const SamplingOptions& options) {
       result.ended = id == options.end;
       if (result.ended) continue;
       result.ids.push_back(id);
+      if (options.on_word) options.on_word(static_cast<Size>(sentence), id);
       if (step.alignment.defined()) result.alignment.push_back(select(step.alignment, 0, row).to_vector());
       going_on.push_back(sentence);
       rows.push_back(row);

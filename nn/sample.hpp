@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "nn/decode.hpp"
@@ -22,6 +23,8 @@ struct SamplingOptions {
   double top_p = 1;
   /// A row's draws depend on the seed, its number and the step alone.
   std::uint64_t seed = 1;
+  /// Called with a sentence's row and each of its words as soon as that is chosen; not with `end`.
+  std::function<void(Size row, std::int64_t word)> on_word = {};
 };
 
 /// One sentence for each row, all rows at once. log_probability is the model's own, before temperature and

@@ -17,6 +17,7 @@
 #include <set>
 
 #include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/program/page.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::lesson20 {
@@ -69,6 +70,11 @@ kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOpti
     how.first = {text.back()};
     how.max_length = std::min(whole - size, context - seen + 1);
     how.seed += 1;
+    Size kept = seen - 1;  // keys and values in the cache
+    how.on_word = [&](Size, std::int64_t id) {
+      kit::tell_written(saved.characters.decode(kit::Ids{id}), static_cast<double>(++kept),
+                        static_cast<double>(context));
+    };
     const auto model = saved.model->begin(prompt, context);
     const kit::Ids more = sample(*model, how).front().ids;
     text.insert(text.end(), more.begin(), more.end());

@@ -34,6 +34,9 @@ def main(arguments):
     if command == "--serve":
         from press import serve
         return serve.serve(ROOT, out, modules)
+    if command == "--live":
+        from press import trained
+        trained.train(ROOT, modules)
     shutil.rmtree(out, ignore_errors=True)
     book = Book(ROOT, out, modules)
     index = book.make()

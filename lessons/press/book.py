@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from press import fonts, gallery, guide, live, names, plays, reference, svg
+from press import fonts, gallery, guide, live, names, plays, reference, svg, trained
 from press.code import Code
 from press.figures import SHADES, Figures
 from press.lesson_page import LessonPage
@@ -177,6 +177,7 @@ class Book:
             if path.suffix in (".js", ".mjs", ".svg"):
                 shutil.copy(path, target / path.name)
         self.live.copy([page.live for page in self.pages if page.live], self.out)
+        trained.copy([page.trained for page in self.pages if page.trained], self.modules, self.out)
         zone = self.root / "lessons/15_translate/zone.svg"
         if zone.exists():
             shutil.copy(zone, target / "zone.svg")

@@ -3,7 +3,7 @@ import re
 from html import escape
 
 from press import code as cpp
-from press import exercises, plays, runs, series, source
+from press import exercises, plays, runs, series, source, trained
 
 TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets">{}<tbody>{}</tbody>'
            "</table></div>")
@@ -21,6 +21,7 @@ class LessonPage:
         kept = book.runs_folder / folder.name
         self.run = runs.Run(kept) if (kept / "output.txt").exists() else None
         self.live = book.live.of(folder)
+        self.trained = trained.of(folder, book.modules, self.live)
         self.play = plays.html(self.lesson.number, self.run)
         self.questions = 0
 

@@ -1,4 +1,4 @@
-// runLesson({script, options, onMessage}): a lesson in a worker, its messages to you, its exit code as a promise.
+// runLesson({script, options, files, onMessage}): a lesson in a worker, its messages to you, its exit code as a promise.
 //
 //     const lesson = runLesson({script: 'lessons/05_pooling/lesson.js', options: {steps: 300},
 //                               onMessage: (message) => { … }});
@@ -11,7 +11,7 @@
 const inNode = typeof process === 'object' && typeof window === 'undefined' && typeof self === 'undefined';
 const worker_threads = inNode ? await import('node:worker_threads') : null;
 
-export function runLesson({script, options = {}, onMessage = () => {}}) {
+export function runLesson({script, options = {}, files = {}, onMessage = () => {}}) {
   const file = new URL('worker.js', import.meta.url);
   const worker = inNode ? new worker_threads.Worker(file) : new Worker(file);
   let settle;
@@ -31,7 +31,7 @@ export function runLesson({script, options = {}, onMessage = () => {}}) {
     worker.onmessage = (event) => receive(event.data);
     worker.onerror = fail;
   }
-  worker.postMessage({script: inNode ? script : new URL(script, location.href).href, options});
+  worker.postMessage({script: inNode ? script : new URL(script, location.href).href, options, files});
   return {
     code,
     stop() {

@@ -1,12 +1,14 @@
 // A lesson in a worker of its own, in a browser or in Node: run_lesson.mjs starts it.
 //
-// It waits for one message, {script, options}: where the lesson's lesson.js is, and its command line, {steps: 300,
-// smoke: true} for "--steps 300 --smoke". What it posts:
+// It waits for one message, {script, options, files}: where the lesson's lesson.js is, its command line, {steps: 300,
+// smoke: true} for "--steps 300 --smoke", and files that it finds, {'/out/small/checkpoint.safetensors': bytes}. What
+// it posts:
 //
 //     {type: 'text', stream: 'out' or 'err', line}                 as the lesson prints them
 //     {type: 'progress', done, total, loss, speed, unit}           ten times a second at most
 //     {type: 'figure', what, value, unit, target, verdict}         target and verdict are '' where there is none
 //     {type: 'picture', name, svg}                                 when the file was written, each time
+//     {type: 'written', text, kept, room}                          characters of a language model, as it chooses them
 //     {type: 'end', code}                                          0: all targets met; as on a command line
 //     {type: 'failure', message}                                   the module could not be loaded, or died
 'use strict';
@@ -43,7 +45,14 @@ function pictures(FS, folder, seen) {
   }
 }
 
-async function run({script, options = {}}) {
+function place(FS, files) {
+  for (const [path, bytes] of Object.entries(files)) {
+    FS.mkdirTree(path.slice(0, path.lastIndexOf('/')));
+    FS.writeFile(path, bytes);
+  }
+}
+
+async function run({script, options = {}, files = {}}) {
   let lesson;
   if (inNode) {
     lesson = require(script);
@@ -68,10 +77,12 @@ async function run({script, options = {}}) {
     printErr: line('err'),
     onProgress: (state) => post({type: 'progress', ...state}),
     onFigure: (figure) => post({type: 'figure', ...figure}),
+    onWritten: (written) => post({type: 'written', ...written}),
     onExit: (status) => { code = status; },
     quit: (status) => { code = status; },
     preRun: [(m) => { m.ENV.TERM = 'dumb'; }],  // lines, not a bar that is redrawn
   });
+  place(module.FS, files);
   const status = module.callMain([...commandLine(options), '--out', '/out']);
   if (typeof status === 'number' && status !== 0) code = status;
   pictures(module.FS, '/out', seen);

@@ -13,6 +13,7 @@ from book.lookup import Lookup
 from book.pages import Pages
 from book.picked import Picked
 from book.tester import Trial
+from book.trained import Trained
 
 
 def run(root, out, rest):
@@ -25,13 +26,13 @@ def run(root, out, rest):
         browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
         answers, pages, picked = Answers(*about), Pages(*about), Picked(*about)
-        lookup, live = Lookup(*about), LiveLessons(*about)
+        lookup, live, models = Lookup(*about), LiveLessons(*about), Trained(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
                  picked.series, picked.paint, answers.keyboard, answers.without_scripts, answers.from_a_file,
-                 lookup.reference, live.live_page, pages.every_page]
+                 lookup.reference, live.live_page, models.trained_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
-        for part in parts + [pages.printed, live.live_lessons]:
+        for part in parts + [pages.printed, models.trained_models, live.live_lessons]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:
                 continue
             started = time.monotonic()

@@ -7,11 +7,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from press import check, exercises, gallery, live, names, record, runs, series, source, svg
+from press import check, exercises, gallery, live, names, record, runs, series, source, svg, trained
 from press.code import Code, split
 from press.formula import formula
 from press.pencil import Pencil, is_formula
 from press.prose import Prose
+
+from book import stand_ins
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -260,6 +262,27 @@ class LiveLessons(unittest.TestCase):
             book = live.Live(ROOT, modules)
             self.assertIsNone(book.of(lesson))
             self.assertIn("of 05 the program is older", book.summary(33))
+
+    def test_trained_models(self):
+        """Weights without what only training needs; no model without a module, or without weights."""
+        header, data = trained.split(trained.without_optimiser(stand_ins.weights()))
+        self.assertEqual(header["__metadata__"]["value.step"], "7")
+        self.assertEqual([(name, t["data_offsets"]) for name, t in header.items() if name != "__metadata__"], [("model/w", [0, 4])])
+        self.assertEqual(data, b"\0\0\x80\x3f")
+        for number, answers in trained.ANSWERS.items():
+            folder = next(path for path in (ROOT / "lessons").iterdir() if path.name.startswith(number))
+            program = "".join(path.read_text() for path in folder.glob("*.cpp"))
+            self.assertIn(f"// ---- {answers.part}. ", program)
+            self.assertIn(folder.name, live.listed(ROOT))
+            with tempfile.TemporaryDirectory() as work:
+                modules = Path(work)
+                module = live.LiveLesson(folder.name, 1, 1, [], 900_000)
+                self.assertIsNone(trained.of(folder, modules, module))
+                (modules / folder.name).mkdir()
+                (modules / folder.name / trained.NAME).write_bytes(stand_ins.weights())
+                self.assertIsNone(trained.of(folder, modules, None))
+                self.assertEqual(trained.of(folder, modules, module).words, list(stand_ins.WORDS))
+        self.assertIsNone(trained.of(ROOT / "lessons/05_pooling", modules, module))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "generator": ["-m", "unittest", "book.generator_test", "book.reference_test"],
     "browser": ["-m", "press", "--test"],
-    "live": ["-m", "press", "--test", "live_lessons"],
+    "live": ["-m", "press", "--test", "trained_models", "live_lessons"],
     "runs": ["-m", "press", "--compare", "--smoke"],
     "compare": ["-m", "press", "--compare"],
 }

@@ -2,7 +2,7 @@
 // WebAssembly. The seed says what it does; see tests/book/live.py.
 self.lesson = async (module) => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="600" height="60"><title>A line</title><path d="M0 0L600 60" stroke="#52606d"/></svg>';
-  const files = new Map();
+  const files = new Map(), given = new Map();
   const FS = {
     analyzePath: () => ({exists: files.size > 0}),
     readdir: () => ['.', ...files.keys()],
@@ -10,6 +10,8 @@ self.lesson = async (module) => {
     isDir: () => false,
     lookupPath: () => ({node: {id: 1}}),
     readFile: () => svg,
+    mkdirTree: () => {},
+    writeFile: (path, bytes) => given.set(path, bytes.length),
   };
   if (module.preRun) module.preRun[0]({ENV: {}});
   const print = (text) => text.split('\n').forEach((line) => module.print(line));
@@ -17,6 +19,8 @@ self.lesson = async (module) => {
 
   function callMain(words) {
     const after = (name) => words[words.indexOf(name) + 1];
+    if (words.includes('--translate')) return translate(after('--translate'), after('--beam'));
+    if (words.includes('--prompt')) return write(after);
     const seed = after('--seed');
     if (words.includes('--steps') && after('--steps') === '7') {
       module.printErr("stand-in: '7' is not a whole number that it takes");
@@ -38,6 +42,32 @@ self.lesson = async (module) => {
     module.onFigure({what: 'said by the way', value: 3, unit: '', target: '', verdict: ''});
     print(met ? '\nAll targets are met.' : '\nMissed: answers right');
     return met ? 0 : 1;
+  }
+
+  // What a trained model's program does (tests/book/trained.py): a translation is the sentence backwards.
+  function translate(sentence, beam) {
+    if (!given.get('/out/grammar/checkpoint.safetensors')) throw new Error('no weights came');
+    if (!sentence.trim()) {
+      module.printErr('lesson: --translate wants a sentence');
+      return 2;
+    }
+    const backwards = sentence.split(' ').reverse().join(' ');
+    print(`stand-in: a title\n  "marie" is not in the dictionary: it is read as <unk>\n  ${sentence}\n  → ${backwards}\n  → ${beam} ${backwards}  (unknown words copied)`);
+    files.set('translated.svg', svg);
+    print('  picture: /out/grammar/translated.svg');
+    return 0;
+  }
+  function write(after) {
+    if (!given.get('/out/small/checkpoint.safetensors')) throw new Error('no weights came');
+    if (after('--preset') !== 'small' || after('--prompt').includes('Ж')) {
+      module.printErr("lesson: character 1 of the text, 'Ж', is not among the alphabet's");
+      return 2;
+    }
+    for (let i = 0; i < Number(after('--length')); ++i) {
+      if (after('--temperature') === '2') busy(30);
+      module.onWritten({text: '0123456789'[i % 10], kept: after('--prompt').length + (i % 20), room: 64});
+    }
+    return 0;
   }
   return {FS, callMain};
 };

@@ -21,6 +21,9 @@ EM_JS(void, tapestry_page_figure,
             verdict : UTF8ToString(verdict)
           });
       })
+EM_JS(void, tapestry_page_written, (const char* text, double kept, double room), {
+  if (Module['onWritten']) Module['onWritten']({text : UTF8ToString(text), kept, room});
+})
 #endif
 
 namespace tapestry::kit {
@@ -37,10 +40,15 @@ void tell_figure(std::string_view what, double value, std::string_view unit, std
                        std::string(target).c_str(), std::string(verdict).c_str());
 }
 
+void tell_written(std::string_view text, double kept, double room) {
+  tapestry_page_written(std::string(text).c_str(), kept, room);
+}
+
 #else
 
 void tell_progress(double, double, double, double, std::string_view) {}
 void tell_figure(std::string_view, double, std::string_view, std::string_view, std::string_view) {}
+void tell_written(std::string_view, double, double) {}
 
 #endif
 

@@ -20,4 +20,8 @@ void tell_progress(double done, double total, double loss, double speed, std::st
 void tell_figure(std::string_view what, double value, std::string_view unit, std::string_view target,
                  std::string_view verdict);
 
+/// These characters have just been written by a language model, which keeps keys and values of `kept` characters, of
+/// at most `room`.
+void tell_written(std::string_view text, double kept, double room);
+
 }  // namespace tapestry::kit

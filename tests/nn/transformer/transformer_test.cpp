@@ -346,6 +346,15 @@ TEST_CASE("samples follow the model's probabilities, temperature and cuts") {
   CHECK(shares({.seed = 3}) == shares({.seed = 3}));
   CHECK(shares({.seed = 3}) != shares({.seed = 4}));
 
+  // Words are told as they are chosen, each with its row; the one that ends a sentence is not.
+  std::vector<std::vector<std::int64_t>> told(3);
+  Dice three(3);
+  const auto heard = sample(three, {.end = 1, .on_word = [&](Size row, std::int64_t word) {
+                                      told[static_cast<std::size_t>(row)].push_back(word);
+                                    }});
+  for (std::size_t row = 0; row < 3; ++row) CHECK(told[row] == heard[row].ids);
+  CHECK((heard[0].ids != heard[1].ids && heard[0].ended));
+
   Dice two(2), many(5);
   const auto a = sample(two, {.max_length = 20, .seed = 3}), b = sample(many, {.max_length = 20, .seed = 3});
   CHECK(a[1].ids == b[1].ids);

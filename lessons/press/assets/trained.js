@@ -1,0 +1,165 @@
+// A trained model answers in its lesson's page: each answer is a run of the lesson's own program, with the weights as
+// the checkpoint that it looks for.
+(function () {
+  const place = document.getElementById("trained");
+  if (!place) return;
+  const at = document.currentScript.src;
+  const find = (selector) => place.querySelector(selector);
+  const form = find(".asked"), state = find(".state"), answer = find(".answer");
+  const { html } = window.Drawing;
+  let running = null, weights = null;
+
+  if (location.protocol === "file:") {  // where browsers start no worker
+    form.remove();
+    find(".about").textContent = "From a folder browsers start no programs. On a machine with the project, lessons/book --serve shows these pages so that the model answers.";
+    return;
+  }
+
+  async function load() {
+    const got = await fetch(place.dataset.weights);
+    if (!got.ok) throw new Error(`the weights could not be loaded (${got.status})`);
+    return new Uint8Array(await got.arrayBuffer());
+  }
+
+  /// Runs the program with these options, in place of what still runs; true if it answered.
+  async function ask(options, onMessage) {
+    stop();
+    const mine = running = { last: "" };
+    place.dataset.state = "running";
+    state.textContent = weights ? "" : "Loading …";
+    try {
+      const [{ runLesson }, bytes] = await Promise.all([import(new URL("run_lesson.mjs", at).href), weights || load()]);
+      weights = bytes;
+      if (running !== mine) return false;
+      mine.worker = runLesson({
+        script: place.dataset.script, options, files: { [place.dataset.file]: weights },
+        onMessage(message) {
+          if (running !== mine) return;
+          state.textContent = "";
+          if (message.type === "text" && message.stream === "err") mine.last = message.line.trim().replace(/^\w+: /, "");
+          onMessage(message);
+        },
+      });
+      const code = await mine.worker.code;
+      if (running !== mine) return false;
+      running = null;
+      if (code !== 0) state.textContent = mine.last || `The program stopped with code ${code}.`;
+      place.dataset.state = code === 0 ? "answered" : "refused";
+      return code === 0;
+    } catch (error) {
+      if (running !== mine) return false;
+      running = null;
+      place.dataset.state = "failed";
+      state.textContent = `It could not answer: ${error.message.replace(/\.+$/, "")}.`;
+      return false;
+    }
+  }
+
+  function stop() {
+    if (running && running.worker) running.worker.stop();
+    running = null;
+  }
+
+  /// What the form has, by name; null where a number is none.
+  function chosen() {
+    if (!form.reportValidity()) return null;
+    return Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value]));
+  }
+
+  // ---- translations
+
+  function translator() {
+    async function translate() {
+      const options = chosen();
+      if (!options) return;
+      answer.textContent = "";
+      let said = 0;
+      await ask(options, (message) => {
+        if (message.type === "picture") picture(message.svg);
+        if (message.type !== "text" || message.stream !== "out") return;
+        const [, written] = /^  → (.*)$/.exec(message.line) || [];
+        if (written !== undefined) html(answer, "p", { class: said++ ? "written copied" : "written", lang: "fr" }, written);
+        else if (/ is not in the dictionary/.test(message.line)) html(answer, "p", { class: "note" }, message.line.trim() + ".");
+      });
+    }
+    function picture(svg) {
+      const figure = html(answer, "figure", { class: "drawing on-paper", "data-picture": "translated" });
+      const scroll = html(figure, "div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Where each word looked" });
+      scroll.innerHTML = svg;
+    }
+    form.addEventListener("submit", (event) => { event.preventDefault(); translate(); });
+  }
+
+  // ---- a text that is written on
+
+  function writer() {
+    const halt = find(".stop"), sliders = [...form.querySelectorAll("input[type=range]")];
+    let seed = 0, waiting = null;
+
+    async function write(again) {
+      const options = chosen();
+      if (!options) return;
+      if (!again) seed += 1;
+      answer.textContent = "";
+      const text = html(answer, "p", { class: "text" }), chosenNow = [];
+      html(text, "b", {}, options.prompt);
+      const cache = html(answer, "p", { class: "cache" });
+      const bar = html(cache, "meter", { min: 0, max: 1, value: 0, "aria-label": "Keys and values in the cache" });
+      const count = html(cache, "span");
+      const show = ({ kept, room }) => {
+        bar.max = room;
+        bar.value = kept;
+        count.textContent = `cache: keys and values of ${kept} characters, of ${room} at most`;
+      };
+      halt.hidden = false;
+      const whole = await ask({ ...options, seed, length: 300 }, (message) => {
+        if (message.type !== "written") return;
+        chosenNow.push(message);
+        html(text, "span", {}, message.text);
+        show(message);
+      });
+      halt.hidden = true;
+      if (whole) look(text, [...options.prompt].length, chosenNow, show);
+    }
+
+    /// A slider over what was written: which characters each one was chosen from.
+    function look(text, before, all, show) {
+      const prompt = text.querySelector("b"), letters = [...prompt.textContent];
+      prompt.textContent = "";
+      letters.forEach((letter) => html(prompt, "span", {}, letter));
+      const spans = [...text.querySelectorAll("span")];
+      const { input, says } = window.Drawing.slider(answer, "Look at character", 1, all.length, 1, all.length, mark);
+      function mark(which) {
+        const { text: letter, kept } = all[which - 1], here = before + which - 1;
+        spans.forEach((span, i) => {
+          span.classList.toggle("seen", i >= here - kept && i < here);
+          span.classList.toggle("chosen", i === here);
+        });
+        says.textContent = String(which);
+        input.setAttribute("aria-valuetext", `${which}, “${letter}”, chosen from ${kept} characters`);
+        place.dataset.seen = spans.filter((span) => span.classList.contains("seen")).length;
+        show(all[which - 1]);
+      }
+      mark(all.length);
+    }
+
+    sliders.forEach((input) => {
+      const says = input.parentElement.querySelector("output");
+      input.addEventListener("input", () => {
+        says.textContent = input.name === "top-k" && input.value === "0" ? "all" : input.value;
+        if (!answer.firstChild) return;
+        clearTimeout(waiting);
+        waiting = setTimeout(() => write(true), 200);
+      });
+    });
+    halt.addEventListener("click", () => {
+      stop();
+      halt.hidden = true;
+      place.dataset.state = "stopped";
+      find(".go").focus();
+    });
+    form.addEventListener("submit", (event) => { event.preventDefault(); write(false); });
+  }
+
+  (place.dataset.kind === "translator" ? translator : writer)();
+})();
