@@ -87,7 +87,7 @@ void Axis::make_linear(int wanted) {
     most_ += room;
   }
   const double step = round_step((most_ - least_) / wanted);
-  const double first = std::floor(least_ / step + 1e-9), last = std::ceil(most_ / step - 1e-9);
+  const double first = std::floor(least_ / step + 1e-6), last = std::ceil(most_ / step - 1e-6);
   const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
   for (double index = first; index <= last; ++index) {
     ticks_.push_back({index * step, axis_number(index * step, decimals)});

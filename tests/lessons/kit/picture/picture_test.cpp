@@ -215,6 +215,8 @@ TEST_CASE("ticks are round numbers", "[kit]") {
   using Labels = std::vector<std::string>;
   CHECK(labels(Scale::linear, {0.3, 97}, 5) == Labels{"0", "20", "40", "60", "80", "100"});
   CHECK(labels(Scale::linear, {-0.2, 0.31}, 3) == Labels{"−0.2", "0", "0.2", "0.4"});
+  CHECK(labels(Scale::linear, {0.4, 1.0000001}, 4) == Labels{"0.4", "0.6", "0.8", "1.0"});  // f32's sum of weights
+  CHECK(labels(Scale::linear, {0.4, 1.001}, 4).back() == "1.2");
   CHECK(labels(Scale::linear, {0, 4999}, 5) == Labels{"0", "1,000", "2,000", "3,000", "4,000", "5,000"});
   CHECK(labels(Scale::log, {1e-6, 1}, 3) == Labels{"10⁻⁶", "10⁻⁴", "10⁻²", "10⁰"});
   CHECK(labels(Scale::log, {20, 900}, 5) == Labels{"20", "50", "100", "200", "500", "1,000"});
