@@ -185,12 +185,19 @@ def data(kept, came):
         if [place for place, _ in a] != [place for place, _ in b] or words(a) != words(b):
             found.append(f"the data {path.stem} have another shape, or other words")
             continue
-        pairs = [(x, y) for (_, x), (_, y) in zip(a, b) if not isinstance(x, str)]
-        scale = max((abs(x) for x, _ in pairs), default=0)
-        far = sum(abs(x - y) > 0.25 * scale for x, y in pairs)
+        pairs = [(place, x, y) for (place, x), (_, y) in zip(a, b) if not isinstance(x, str)]
+        scale = {}
+        for place, x, _ in pairs:
+            scale[kind(place)] = max(scale.get(kind(place), 0), abs(x))
+        far = sum(abs(x - y) > 0.25 * scale[kind(place)] for place, x, y in pairs)
         if far > 0.1 * len(pairs):
             found.append(f"{far} of {len(pairs)} numbers in the data {path.stem} are others")
     return found
+
+
+def kind(place):
+    """What stands in lists at such places has one scale."""
+    return re.sub(r"/\d+", "/", place)
 
 
 def leaves(value, place=""):

@@ -208,6 +208,8 @@ class Picked(unittest.TestCase):
         self.assertEqual(record.data(kept, run({"name": "a", "of": [90, 9, 0, 0]})), [])
         for other in ({"name": "b", "of": [100, 0, 0, 0]}, {"name": "a", "of": [100, 0, 0]}, {"name": "a", "of": [0, 100, 0, 0]}):
             self.assertEqual(len(record.data(kept, run(other))), 1, other)
+        fine = run({"coarse": [100, 100], "fine": [1, 0, 1, 0]})
+        self.assertEqual(len(record.data(fine, run({"coarse": [100, 100], "fine": [0, 1, 1, 0]}))), 1, "each list has its own scale")
 
     @staticmethod
     def file(folder, value):
