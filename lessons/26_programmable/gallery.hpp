@@ -12,7 +12,7 @@ struct GalleryEntry {
   const char* level;  ///< "element", "mechanism" or "ops"
   const char* does;
   const char* source;
-  int lines;  ///< of its function in gallery.cpp or gallery_element.cpp
+  int lines;  ///< of its function in gallery_element.cpp or gallery_ops.cpp
 };
 
 const std::vector<GalleryEntry>& gallery();

@@ -146,14 +146,15 @@ Mechanism relative_bias(Size farthest) {
 
 // A learned number for each head and bucket of distances: one each up to 7, then wider and wider.
 //     z_ij = s_ij + b_h(bucket(i − j))
-Mechanism buckets() {
+//     bucket(n) = n if n < 8, else min(15, ⌊8 + 8 · log(n / 8) / log(farthest / 8)⌋)
+Mechanism buckets(double farthest) {
   return {.name = "T5 buckets",
           .learned = {{"bias", {kHeads, 16}, normal(1)}},
           .score =
-              [](const Learned& p, Size queries, Size keys) {
+              [grow = 8 / std::log2(farthest / 8)](const Learned& p, Size queries, Size keys) {
                 std::vector<double> bucket;  // one each for 0 … 7, then as log(far)
                 for (double far = 0; far < static_cast<double>(keys); ++far)
-                  bucket.push_back(far < 8 ? far : std::min(15.0, std::floor(2 * std::log2(far) + 2)));
+                  bucket.push_back(far < 8 ? far : std::min(15.0, std::floor(8 + grow * std::log2(far / 8))));
                 const auto score = [first = first_place(queries, keys)](auto s, auto at, auto bias, auto of) {
                   return s + bias(at.h, of(at.i + first - at.j));
                 };
@@ -198,14 +199,14 @@ Mechanism learned_temperature(double at_first) {
 }
 
 // Gates f for each head and 16 places, again and again. In the paper a word makes its own.
-//     z_ij = s_ij + Σ_{j < l ≤ i} log f_l
-Mechanism forgetting() {
+//     z_ij = s_ij + Σ_{j < l ≤ i} log f_l     f_l = σ(gate_l + open)
+Mechanism forgetting(double open) {
   return {.name = "forgetting",
           .learned = {{"gate", {kHeads, 16}, normal(1)}},
           .score =
-              [](const Learned& p, Size queries, Size keys) {
+              [=](const Learned& p, Size queries, Size keys) {
                 const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), p[0]);
-                const Tensor logs = neg(softplus(neg(concat(again, 1))));  // log f = log σ(gate)
+                const Tensor logs = neg(softplus(neg(concat(again, 1) + open)));  // log f
                 const auto score = [first = first_place(queries, keys)](auto s, auto at, auto kept) {
                   return s + kept(at.h, at.i + first) - kept(at.h, at.j);
                 };
@@ -214,8 +215,9 @@ Mechanism forgetting() {
           .mask = BlockMask::causal};
 }
 
-// With a sink each row's sum has e⁰ more, which goes to nobody.
-//     α_ij = e^{s_ij} / (1 + Σ_l e^{s_il})
+// With a sink each row's sum has e^c more, which goes to nobody. Here c = 0; any other is had by a score_mod that
+// takes c off each score.
+//     α_ij = e^{s_ij} / (e^c + Σ_{l ≤ i} e^{s_il}),     j ≤ i
 Mechanism sink() { return {.name = "sink", .mask = BlockMask::causal, .sink = true}; }
 
 }  // namespace lesson26

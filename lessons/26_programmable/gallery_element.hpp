@@ -23,11 +23,13 @@ Mechanism tree(Size children = 2);
 Mechanism alibi_bias(double steepest = 0.25);
 /// `farthest` is 8 at most.
 Mechanism relative_bias(Size farthest = 8);
-Mechanism buckets();
+/// `farthest`, more than 8, is the first distance of which all that lies beyond has the last number.
+Mechanism buckets(double farthest = 128);
 Mechanism soft_cap(double cap = 2);
 Mechanism distance_decay(double amount_at_first = 1, double rate_at_first = 1);
 Mechanism learned_temperature(double at_first = 0.5);
-Mechanism forgetting();
+/// The larger `open`, the less is forgotten.
+Mechanism forgetting(double open = 0);
 Mechanism sink();
 
 }  // namespace lesson26

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
 #include "lessons/26_programmable/gallery.hpp"
 #include "lessons/26_programmable/gallery_element.hpp"
+#include "lessons/26_programmable/gallery_ops.hpp"
 #include "lessons/kit/program/files.hpp"
 
 namespace lesson26 {
@@ -20,18 +22,18 @@ namespace {
 
 constexpr Size kPlaces = 20;
 
-constexpr double kUnit = 1e-4;
+constexpr double kUnit = 1e-4, kFine = 1e-6;  // of weights, and of what they are computed from
 
 Size whole(double number) { return static_cast<Size>(std::lround(number)); }
 
-/// In kUnit, rounded; a list of rows.
-Json table(const Tensor& values) {
+/// In units, rounded; a list of rows.
+Json table(const Tensor& values, double unit) {
   const Size columns = values.size(-1);
   const std::vector<double> all = values.to_vector();
   Json rows = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i % static_cast<std::size_t>(columns) == 0) rows.push_back(Json::array());
-    rows.back().push_back(std::llround(all[i] / kUnit));
+    rows.back().push_back(std::llround(all[i] / unit));
   }
   return rows;
 }
@@ -46,58 +48,75 @@ Numbers others(const Turnable& turnable) {
   return numbers;
 }
 
-/// Queries and keys (1, heads, places, width): all heads have the first one's.
+/// Queries and keys (1, heads, places, width).
 struct Words {
   Tensor query, key;
 };
 
-Words random_words(const Mechanism& mechanism, std::uint64_t seed) {
+Words random_words(std::uint64_t seed) {
+  const Mechanism usual;
   const auto draw = [&](std::uint64_t stream) {
-    return expand(random_normal({1, 1, kPlaces, mechanism.width}, 10 * seed + stream, DType::f64),
-                  {1, mechanism.heads, kPlaces, mechanism.width});
+    return random_normal({1, usual.heads, kPlaces, usual.width}, 10 * seed + stream, DType::f64);
   };
   return {draw(1), draw(2)};
 }
 
+/// Random words, the same for all heads, or each head its own.
+Words words_for(const Turnable& turnable, std::uint64_t seed) {
+  const Words all = random_words(seed);
+  const auto first = [&](const Tensor& x) { return expand(slice(x, 1, 0, 1), x.shape()); };
+  return turnable.own_words ? all : Words{first(all.query), first(all.key)};
+}
+
+/// Words that tell places alone. Alike are all of them the first query.
+Words blank_words(Blank blank, const Words& words) {
+  if (blank == Blank::zeros) return {0 * words.query, 0 * words.key};
+  const Tensor alike = expand(slice(words.query, 2, 0, 1), words.query.shape());
+  return {alike, alike};
+}
+
 Json map_of(const Mechanism& mechanism, const Numbers& numbers, const Words& words, bool random, Size head,
             std::uint64_t seed) {
-  const double share = random ? 1 : 0;
-  const Tensor weights = kit::weights_of(mechanism, share * words.query, share * words.key,
-                                         kit::first_values(mechanism, seed, DType::f64));
+  const Tensor weights =
+      kit::weights_of(mechanism, words.query, words.key, kit::first_values(mechanism, seed, DType::f64));
   return {{"numbers", numbers},
           {"random", random},
           {"head", head},
-          {"weights", table(select(select(weights, 0, 0), 0, head))}};
+          {"weights", table(select(select(weights, 0, 0), 0, head), kUnit)}};
 }
 
 Json entry_of(const GalleryEntry& entry, std::uint64_t seed) {
   const Mechanism& usual = entry.mechanism;
+  const auto& all = turnables();
+  const Turnable& turnable = *std::find_if(
+      all.begin(), all.end(), [&](const Turnable& t) { return t.make(t.usual()).name == usual.name; });
   Json knobs = Json::array(), learned = Json::object(), maps = Json::array();
   const Learned first = kit::first_values(usual, seed, DType::f64);
-  for (std::size_t i = 0; i < first.size(); ++i) learned[usual.learned[i].name] = table(first[i]);
-  const Words words = random_words(usual, seed);
-  const auto& all = turnables();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Turnable& t) { return t.make(t.usual()).name == usual.name; });
-  if (found == all.end()) {
-    maps.push_back(map_of(usual, {}, words, true, 0, seed));
-  } else {
-    for (const Knob& knob : found->knobs)
-      knobs.push_back({{"name", knob.name},
-                       {"least", knob.least},
-                       {"most", knob.most},
-                       {"step", knob.step},
-                       {"usual", knob.usual}});
-    const Numbers turned = others(*found);
-    maps.push_back(map_of(usual, found->usual(), words, true, 0, seed));
-    maps.push_back(map_of(usual, found->usual(), words, false, 2, seed));
-    if (!turned.empty()) maps.push_back(map_of(found->make(turned), turned, words, true, 3, seed));
-  }
-  return {{"name", usual.name},   {"level", entry.level},
-          {"does", entry.does},   {"source", entry.source},
-          {"lines", entry.lines}, {"computed", found != all.end()},
-          {"heads", usual.heads}, {"knobs", knobs},
-          {"learned", learned},   {"maps", maps}};
+  for (std::size_t i = 0; i < first.size(); ++i) learned[usual.learned[i].name] = table(first[i], kFine);
+  for (const Knob& knob : turnable.knobs)
+    knobs.push_back({{"name", knob.name},
+                     {"least", knob.least},
+                     {"most", knob.most},
+                     {"step", knob.step},
+                     {"usual", knob.usual}});
+  const Words words = words_for(turnable, seed);
+  const Numbers turned = others(turnable);
+  maps.push_back(map_of(usual, turnable.usual(), words, true, 0, seed));
+  if (turnable.blank != Blank::none)
+    maps.push_back(map_of(usual, turnable.usual(), blank_words(turnable.blank, words), false, 2, seed));
+  if (!turned.empty()) maps.push_back(map_of(turnable.make(turned), turned, words, true, 3, seed));
+  return {{"name", usual.name},     {"level", entry.level}, {"does", entry.does},
+          {"source", entry.source}, {"lines", entry.lines}, {"heads", usual.heads},
+          {"knobs", knobs},         {"learned", learned},   {"maps", maps}};
+}
+
+/// The gallery's sink is e⁰: with c taken off each score it is e^c among the scores as they were.
+Mechanism sink_of(double c) {
+  Mechanism mechanism = sink();
+  mechanism.score = [c](const Learned&, Size, Size) {
+    return score_mod([c](auto s, auto) { return s - c; });
+  };
+  return mechanism;
 }
 
 }  // namespace
@@ -123,21 +142,36 @@ const std::vector<Turnable>& turnables() {
       {{{"children", 1, 5, 1, 2}}, [](N n) { return tree(whole(n[0])); }},
       {{{"steepest", 0.05, 2, 0.05, 0.25}}, [](N n) { return alibi_bias(n[0]); }},
       {{{"farthest", 1, 8, 1, 8}}, [](N n) { return relative_bias(whole(n[0])); }},
-      {{}, [](N) { return buckets(); }},
-      {{{"cap", 0.25, 8, 0.25, 2}}, [](N n) { return soft_cap(n[0]); }},
+      {{{"farthest", 16, 128, 16, 128}}, [](N n) { return buckets(n[0]); }},
+      {{{"cap", 0.25, 8, 0.25, 2}}, [](N n) { return soft_cap(n[0]); }, Blank::none},
       {{{"amount", 0, 4, 0.1, 1}, {"rate", 0.1, 4, 0.1, 1}}, [](N n) { return distance_decay(n[0], n[1]); }},
-      {{{"t", 0.1, 3, 0.1, 0.5}}, [](N n) { return learned_temperature(n[0]); }},
-      {{}, [](N) { return forgetting(); }},
-      {{}, [](N) { return sink(); }}};
+      {{{"t", 0.1, 3, 0.1, 0.5}}, [](N n) { return learned_temperature(n[0]); }, Blank::none},
+      {{{"open", -4, 8, 0.5, 0}}, [](N n) { return forgetting(n[0]); }},
+      {{{"log₁₀ base", 0, 5, 0.25, 4}}, [](N n) { return rotary(std::pow(10, n[0])); }, Blank::alike},
+      {{{"gain", 0, 20, 0.5, 5}}, [](N n) { return cosine(n[0]); }, Blank::none},
+      {{{"gain", 0, 10, 0.25, 2}}, [](N n) { return normed_additive(n[0]); }, Blank::none},
+      {{{"spread", 0, 3, 0.1, 1}}, [](N n) { return coverage(n[0]); }, Blank::none},
+      {{{"deviation", 0.5, 10, 0.5, 2}}, [](N n) { return local_p(n[0]); }},
+      {{{"λ", 0, 1, 0.05, 0.5}}, [](N n) { return differential(n[0]); }},
+      {{{"mix", 0, 1, 0.05, 0.5}}, [](N n) { return talking_heads(n[0]); }, Blank::none, true},
+      {{{"bias", -4, 4, 0.25, 0}}, [](N n) { return sigmoid_attention(n[0]); }},
+      {{{"c", -4, 4, 0.25, 0}}, [](N n) { return sink_of(n[0]); }}};
   return all;
 }
 
 void save_gallery(const std::filesystem::path& file, std::uint64_t seed) {
-  const Words words = random_words(Mechanism{}, seed);
-  const Tensor scores = matmul(select(words.query, 1, 0), transpose(select(words.key, 1, 0)));
-  const auto width = static_cast<double>(words.query.size(-1));
-  Json out = {
-      {"places", kPlaces}, {"unit", kUnit}, {"scores", table(select(scores / std::sqrt(width), 0, 0))}};
+  const auto by_head = [](const Tensor& x) {
+    Json heads = Json::array();
+    for (Size head = 0; head < x.size(1); ++head)
+      heads.push_back(table(select(select(x, 0, 0), 0, head), kFine));
+    return heads;
+  };
+  const Words words = random_words(seed);
+  Json out = {{"places", kPlaces},
+              {"unit", kUnit},
+              {"fine", kFine},
+              {"query", by_head(words.query)},
+              {"key", by_head(words.key)}};
   for (const GalleryEntry& entry : gallery()) out["entries"].push_back(entry_of(entry, seed));
   kit::write_atomically(file, out.dump() + "\n");
 }

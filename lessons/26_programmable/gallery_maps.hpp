@@ -17,19 +17,24 @@ struct Knob {
   double least = 0, most = 1, step = 1, usual = 1;
 };
 
-/// A mechanism by element with all its numbers. make() takes one for each knob, in their order.
+/// What shows a mechanism's places alone: queries and keys of 0, or all alike, or nothing does.
+enum class Blank { zeros, alike, none };
+
+/// A mechanism of gallery() with all its numbers. make() takes one for each knob, in their order.
 struct Turnable {
   std::vector<Knob> knobs;
   std::function<tapestry::kit::Mechanism(const std::vector<double>&)> make;
+  Blank blank = Blank::zeros;
+  bool own_words = false;  ///< whether each head has queries and keys of its own
 
   std::vector<double> usual() const;
 };
 const std::vector<Turnable>& turnables();
 
-/// Writes for 20 places, as JSON: scores of random queries and keys (head 0's, for all heads); of each mechanism
-/// of gallery() what the list says, its knobs, what it learns, and maps of its weights: by element of the usual
-/// numbers, and of others, with random scores and with scores of 0, for one head each; otherwise one map of
-/// random queries and keys. Weights are in ten-thousandths. UsageError if it cannot be written.
+/// Writes for 20 places, as JSON: queries and keys of each head at random; of each mechanism of gallery() what the
+/// list says, its knobs, what it learns, and maps of its weights: of the usual numbers, and of others, with random
+/// queries and keys, and with those of its `blank`, for one head each. All heads have head 0's queries and keys,
+/// unless `own_words`. Weights are in ten-thousandths, all else in millionths. UsageError if it cannot be written.
 void save_gallery(const std::filesystem::path& file, std::uint64_t seed);
 
 }  // namespace lesson26

@@ -8,7 +8,7 @@
 // to write with tensors, but then the matrix of all pairs is there again, which lesson 25 avoided. So here
 // the line goes into the tiles. How can a kernel run a formula, and its derivative, that it has never seen?
 //
-// The files: mine.cpp is yours to change; gallery.cpp and gallery_element.cpp have mechanisms to start from;
+// The files: mine.cpp is yours to change; gallery_element.cpp and gallery_ops.cpp have mechanisms to start from;
 // tasks.cpp the texts.
 
 #include <fmt/format.h>

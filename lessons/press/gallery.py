@@ -6,7 +6,7 @@ from html import escape
 from press import source
 
 LESSON = "26_programmable"
-FILES = ("gallery_element.cpp", "gallery.cpp")
+FILES = ("gallery_element.cpp", "gallery_ops.cpp")
 HREF = "gallery/index.html"
 
 
@@ -53,7 +53,7 @@ class Gallery:
             href = self.book.link_file(f"lessons/{LESSON}/{file}", "")
             shown.append({"name": entry["name"], "anchor": anchor(entry["name"]), "does": self.book.prose.inline(entry["does"]),
                           "source": escape(entry["source"]), "about": self.about(comment), "file": file, "href": href,
-                          "code": self.book.code.block(function), "computed": entry["computed"]})
+                          "code": self.book.code.block(function)})
         return shown
 
     def about(self, comment):
@@ -62,10 +62,8 @@ class Gallery:
                        else f"<p>{self.book.prose.inline(block.text, f'lessons/{LESSON}')}</p>" for block in blocks)
 
     def page_data(self):
-        """What the script needs: maps only of those that it does not compute."""
-        entries = [{key: entry[key] for key in ("name", "heads", "knobs", "learned")}
-                   | ({} if entry["computed"] else {"weights": entry["maps"][0]["weights"]})
-                   for entry in self.data["entries"]]
+        """What the script computes with: all but the maps, and what the page says in words."""
+        entries = [{key: entry[key] for key in ("name", "heads", "knobs", "learned")} for entry in self.data["entries"]]
         return json.dumps(self.data | {"entries": entries}, ensure_ascii=False, separators=(",", ":"))
 
     def write(self):

@@ -7,24 +7,32 @@
   const shown = [];
   let random = false;
 
+  // Each head's queries and keys: by chance, all 0, or all the same word, for what compares words alone.
+  const decoded = (table) => table.map((row) => row.map((value) => value * data.fine));
+  const chance = data.query.map((query, h) => ({ query: decoded(query), key: decoded(data.key[h]) }));
+  const every = (word) => chance.map(() => ({ query: places.map(() => word), key: places.map(() => word) }));
+  const blank = every(chance[0].query[0].map(() => 0)), alike = every(chance[0].query[0]);
+
   function weightsOf(entry, formula, state) {
-    if (!formula) return entry.weights.map((row) => row.map((weight) => weight * unit));
-    const learned = (name, head, at) => entry.learned[name][head][at] * unit;
+    const heads = random || formula.random ? chance : formula.alike ? alike : blank, { query, key } = heads[0];
+    const learned = (name) => state.learned[name];
+    if (formula.weights) return formula.weights({ query, key, heads, h: state.head }, state.numbers, learned);
     return places.map((i) => {
       const scores = places.map((j) => {
         if (formula.sees && !formula.sees(i, j, state.numbers)) return -Infinity;
-        const s = random || formula.random ? data.scores[i][j] * unit : 0;
+        const s = query[i].reduce((sum, x, u) => sum + x * key[j][u], 0) / Math.sqrt(query[i].length);
         return formula.score ? formula.score(s, { i, j, h: state.head }, state.numbers, learned) : s;
       });
       const powers = scores.map(Math.exp);
-      const sum = powers.reduce((a, b) => a + b, formula.sink ? 1 : 0);
+      const sum = powers.reduce((a, b) => a + b, formula.sink ? formula.sink(state.numbers) : 0);
       return powers.map((power) => (sum ? power / sum : 0));
     });
   }
 
   function mechanism(place, entry, index) {
     const formula = window.GalleryFormulas[entry.name], into = place.querySelector(".shown");
-    const state = { numbers: entry.knobs.map((knob) => knob.usual), head: 0, row: Math.floor(n / 2), weights: [] };
+    const state = { numbers: entry.knobs.map((knob) => knob.usual), head: 0, row: Math.floor(n / 2), weights: [],
+      learned: Object.fromEntries(Object.entries(entry.learned).map(([name, table]) => [name, decoded(table)])) };
     const side = edge + n * cell + 2;
     const map = html(into, "div", { class: "weights", role: "slider", tabindex: 0, "aria-label": `${entry.name}: the query whose row is read`,
       "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": n - 1 });
@@ -40,7 +48,7 @@
       state.numbers[k] = value;
       draw();
     }));
-    if (formula && formula.byHead) choice(into, "Head", `head-${index}`, places.slice(0, entry.heads), 0, (head) => { state.head = head; draw(); });
+    if (formula.byHead) choice(into, "Head", `head-${index}`, places.slice(0, entry.heads), 0, (head) => { state.head = head; draw(); });
 
     const seen = (row) => row.filter((weight) => weight !== 0).length;
     function draw() {
@@ -84,7 +92,7 @@
     draw();
   }
 
-  choice(document.querySelector(".before-scores"), "Scores before the mechanism", "scores", ["all 0: place alone tells", "of random queries and keys"], 0,
+  choice(document.querySelector(".before-scores"), "Scores before the mechanism", "scores", ["all 0 (in rotary all alike): place alone tells", "of random queries and keys"], 0,
     (which) => { random = which === 1; for (const draw of shown) draw(); });
   document.querySelectorAll(".mechanism").forEach((place, index) => mechanism(place, data.entries[index], index));
 })();

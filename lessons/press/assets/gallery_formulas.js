@@ -11,7 +11,7 @@ window.GalleryFormulas = (function () {
     while (i > j) i = Math.floor((i - 1) / children);
     return i === j;
   };
-  const bucket = (far) => (far < 8 ? far : Math.min(15, Math.floor(2 * Math.log2(far) + 2)));
+  const bucket = (far, farthest) => (far < 8 ? far : Math.min(15, Math.floor(8 + (8 / Math.log2(farthest / 8)) * Math.log2(far / 8))));
   const logSigmoid = (x) => -Math.log1p(Math.exp(-x));
 
   return {
@@ -25,15 +25,15 @@ window.GalleryFormulas = (function () {
     "tree mask": { sees: (i, j, [children]) => ancestor(i, j, children) },
     "ALiBi": { sees: causal, byHead: true, score: (s, { i, j, h }, [steepest]) => s - (steepest / 4 ** h) * Math.abs(i - j) },
     "relative bias": { byHead: true, score: (s, { i, j, h }, [farthest], learned) =>
-      s + learned("bias", h, Math.max(Math.min(j - i, farthest), -farthest) + 8) },
-    "T5 buckets": { sees: causal, byHead: true, score: (s, { i, j, h }, _, learned) => s + learned("bias", h, bucket(i - j)) },
+      s + learned("bias")[h][Math.max(Math.min(j - i, farthest), -farthest) + 8] },
+    "T5 buckets": { sees: causal, byHead: true, score: (s, { i, j, h }, [farthest], learned) => s + learned("bias")[h][bucket(i - j, farthest)] },
     "soft-cap": { random: true, score: (s, _, [cap]) => cap * Math.tanh(s / cap) },
     "distance decay": { sees: causal, score: (s, { i, j }, [amount, rate]) => s - amount * Math.log(1 + rate * Math.abs(i - j)) },
     "learned temperature": { random: true, score: (s, _, [t]) => s / t },
-    "forgetting": { sees: causal, byHead: true, score: (s, { i, j, h }, _, learned) => {
-      for (let l = j + 1; l <= i; ++l) s += logSigmoid(learned("gate", h, l % 16));
+    "forgetting": { sees: causal, byHead: true, score: (s, { i, j, h }, [open], learned) => {
+      for (let l = j + 1; l <= i; ++l) s += logSigmoid(learned("gate")[h][l % 16] + open);
       return s;
     } },
-    "sink": { sees: causal, sink: true },
+    "sink": { sees: causal, sink: ([c]) => Math.exp(c) },
   };
 })();

@@ -1,0 +1,151 @@
+// The gallery's mechanisms by ops around tiles, or of their own score. Each function is one mechanism, whole. In
+// the formulas i is a query's place, j a key's, h a head from 0, s_ij the score as usual, α_ij the weight.
+//
+// The last query stands at the last key's place. Where there are fewer queries than keys, as with a cache of
+// keys, query i is therefore at place i + keys − queries, and all that asks for a place says so.
+#include "lessons/26_programmable/gallery_ops.hpp"
+
+#include <cmath>
+
+#include "core/attention/score_lambda.hpp"
+#include "core/core.hpp"
+#include "nn/attention/visibility.hpp"
+
+namespace lesson26 {
+
+using namespace tapestry;
+using Learned = std::vector<Tensor>;
+
+namespace {
+
+constexpr Size kHeads = 4, kWidth = 16;
+
+/// first, first + 1, …: so many.
+Tensor places(Size first, Size count, DType dtype) {
+  return arange(static_cast<double>(first), static_cast<double>(first + count), 1, dtype);
+}
+
+/// (1 − mix) on the diagonal, and mix / heads everywhere.
+void fill_mixed(const FirstValues& first, double mix) {
+  for (std::size_t i = 0; i < first.values.size(); ++i)
+    first.values[i] = mix / kHeads + (i % (kHeads + 1) == 0 ? 1 - mix : 0);
+}
+
+}  // namespace
+
+// R_i turns each pair of numbers, one of either half, by an angle that grows with the place i: θ_im for pair m.
+// The same two words then score by how far apart they are.
+//     z_ij = (R_i q_i) · (R_j k_j) / √d     θ_im = i / base^{2m/d}
+Mechanism rotary(double base) {
+  return {.name = "rotary", .ops = [=](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
+            const auto turn = [=](const Tensor& x, Size first) {
+              constexpr Size half = kWidth / 2;
+              const Tensor pace = exp(places(0, half, x.dtype()) * (-std::log(base) / half));
+              const Tensor angle = unsqueeze(places(first, x.size(-2), x.dtype()), 1) * pace;
+              const Tensor a = slice(x, -1, 0, half), b = slice(x, -1, half, 2 * half);
+              return concat({a * cos(angle) - b * sin(angle), a * sin(angle) + b * cos(angle)}, -1);
+            };
+            return attend(turn(q, k.size(-2) - q.size(-2)), turn(k, 0), v);
+          }};
+}
+
+// How long queries and keys are does not count.
+//     z_ij = gain · q_i · k_j / (|q_i| |k_j|)
+Mechanism cosine(double gain) {
+  return {.name = "cosine",
+          .learned = {{"gain", {1}, constant(gain)}},
+          .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
+            const auto direction = [](const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes)); };
+            return attend(learned[0] * direction(q), direction(k), v, {.scale = 1});
+          }};
+}
+
+// The layer of lesson 11, whose v has a length of its own: gain.
+//     z_ij = gain · v · tanh(q_i + k_j + b) / |v|
+Mechanism normed_additive(double gain) {
+  return {.name = "normed additive",
+          .learned = {{"v", {kWidth}, normal(1)}, {"gain", {1}, constant(gain)}, {"b", {kWidth}, zeros}},
+          .pairs = [](const Learned& p) {
+            const Tensor v = p[1] * p[0] / sqrt(sum(p[0] * p[0]));
+            return pair_score([](auto q, auto k, auto of_unit, auto b) { return of_unit * tanh(q + k + b); },
+                              learned(v), learned(p[2]));
+          }};
+}
+
+// What was read before must be known: it is for all queries of a text at once.
+//     z_ij = v · tanh(q_i + k_j + c_ij u)     c_ij = Σ_{l < i} α_lj
+Mechanism coverage(double spread) {
+  return {.name = "coverage",
+          .learned = {{"v", {kWidth}, normal(1)}, {"u", {kWidth}, normal(spread)}},
+          .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
+            Tensor past = zeros({q.size(0), q.size(1), k.size(2)}, q.dtype());  // so far
+            std::vector<Tensor> rows;
+            for (Size i = 0; i < q.size(2); ++i) {
+              const Tensor units = tanh(slice(q, 2, i, i + 1) + k + unsqueeze(past, -1) * learned[1]);
+              const Tensor weights = softmax(sum(units * learned[0], {-1}), -1);
+              past = past + weights;
+              rows.push_back(matmul(unsqueeze(weights, 2), v));
+            }
+            return concat(rows, 2);
+          }};
+}
+
+// A query says where it wants to read, p; what is far from there loses.
+//     α_ij = softmax_j(s_ij) · e^{−(j − p_i)² / (2 deviation²)}
+//     p_i = n · σ(v · tanh(W q_i))
+Mechanism local_p(double deviation) {
+  return {.name = "local-p",
+          .learned = {{"W", {kWidth, kWidth}, normal(0.5)}, {"v", {kWidth, 1}, normal(1)}},
+          .ops = [=](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
+            const auto keys = static_cast<double>(k.size(2));
+            const Tensor p = keys * sigmoid(matmul(tanh(matmul(q, learned[0])), learned[1]));  // (…, Tq, 1)
+            const Tensor far = places(0, k.size(2), q.dtype()) - p;
+            const Tensor weights =
+                softmax(matmul(q, transpose(k)) / std::sqrt(static_cast<double>(kWidth)), -1);
+            return matmul(weights * exp(far * far / (-2 * deviation * deviation)), v);
+          }};
+}
+
+// Each half of the numbers is an attention; what both see is taken away.
+//     α = softmax(Q₁ K₁ᵀ / √(d/2)) − λ softmax(Q₂ K₂ᵀ / √(d/2)),     j ≤ i
+Mechanism differential(double lambda) {
+  return {.name = "differential",
+          .learned = {{"lambda", {1}, constant(lambda)}},
+          .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
+            const Size half = q.size(-1) / 2;
+            const AttendOptions options{.mask = BlockMask::causal(q.size(-2), k.size(-2))};
+            const auto one = [&](Size from) {
+              return attend(slice(q, -1, from, from + half), slice(k, -1, from, from + half), v, options);
+            };
+            return one(0) - learned[0] * one(half);
+          }};
+}
+
+// Heads hear each other, before the softmax and after it: A and B say how much.
+//     α_h = Σ_g B_hg softmax(Σ_l A_gl s_l)     at first A = B = (1 − mix) I + mix / heads
+Mechanism talking_heads(double mix) {
+  const auto first = [=](const FirstValues& values) { fill_mixed(values, mix); };
+  return {.name = "talking heads",
+          .learned = {{"scores", {kHeads, kHeads}, first}, {"weights", {kHeads, kHeads}, first}},
+          .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
+            const auto mix = [](const Tensor& heads, const Tensor& x) {  // x (B, H, Tq, Tk)
+              const Tensor flat = reshape(x, {x.size(0), x.size(1), x.size(2) * x.size(3)});
+              return reshape(matmul(heads, flat), x.shape());
+            };
+            const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(kWidth));
+            return matmul(mix(learned[1], softmax(mix(learned[0], scores), -1)), v);
+          }};
+}
+
+// Kept twice: inside so that no masked score meets a derivative, outside since σ(0) is a half. n is the number
+// of keys.
+//     α_ij = σ(s_ij + bias − log n),     j ≤ i
+Mechanism sigmoid_attention(double bias) {
+  return {
+      .name = "sigmoid", .mask = BlockMask::causal, .normalise = [=](const Tensor& scores, const Mask& mask) {
+        const double shift = bias - std::log(static_cast<double>(scores.size(-1)));
+        return keep(mask, sigmoid(keep(mask, scores) + shift));
+      }};
+}
+
+}  // namespace lesson26

@@ -1,0 +1,61 @@
+// The gallery's mechanisms by ops and of their own score: the weights of a head as a whole, from its queries and keys.
+// Then come the numbers under the sliders, and a reader of what is learned.
+(function () {
+  const { softmax } = window.Drawing;
+  const dot = (a, b) => a.reduce((sum, x, u) => sum + x * b[u], 0);
+  const length = (a) => Math.sqrt(dot(a, a));
+  const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+  const pairs = (query, key, score) => query.map((q) => key.map((k) => score(q, k)));
+  const scaled = (query, key) => pairs(query, key, (q, k) => dot(q, k) / Math.sqrt(q.length));
+  const rows = (scores) => scores.map(softmax);
+  const causal = (scores) => rows(scores.map((row, i) => row.map((s, j) => (j <= i ? s : -Infinity))));
+  const part = (words, from, to) => words.map((word) => word.slice(from, to));
+
+  function turned(words, base) {
+    const half = words[0].length / 2;
+    return words.map((word, place) => word.map((x, u) => {
+      const angle = place * base ** (-(u % half) / half);
+      return u < half ? x * Math.cos(angle) - word[u + half] * Math.sin(angle) : word[u - half] * Math.sin(angle) + x * Math.cos(angle);
+    }));
+  }
+  function covering(query, key, v, u) {
+    const past = key.map(() => 0);
+    return query.map((q) => {
+      const weights = softmax(key.map((k, j) => v.reduce((sum, x, m) => sum + x * Math.tanh(q[m] + k[m] + past[j] * u[m]), 0)));
+      weights.forEach((weight, j) => { past[j] += weight; });
+      return weights;
+    });
+  }
+  // What the heads become when each keeps 1 − share of its own: tables (heads, n, n).
+  const mixed = (heads, share) => heads.map((own) => own.map((row, i) => row.map((value, j) =>
+    (1 - share) * value + share * heads.reduce((sum, head) => sum + head[i][j], 0) / heads.length)));
+
+  Object.assign(window.GalleryFormulas, {
+    "rotary": { alike: true, weights: ({ query, key }, [power]) => rows(scaled(turned(query, 10 ** power), turned(key, 10 ** power))) },
+    "cosine": { random: true, weights: ({ query, key }, [gain]) =>
+      rows(pairs(query, key, (q, k) => (gain * dot(q, k)) / (length(q) * length(k)))) },
+    "normed additive": { random: true, weights: ({ query, key }, [gain], learned) => {
+      const v = learned("v")[0], b = learned("b")[0];
+      return rows(pairs(query, key, (q, k) => (gain * v.reduce((sum, x, u) => sum + x * Math.tanh(q[u] + k[u] + b[u]), 0)) / length(v)));
+    } },
+    "coverage": { random: true, weights: ({ query, key }, [spread], learned) =>
+      covering(query, key, learned("v")[0], learned("u")[0].map((x) => spread * x)) },
+    "local-p": { weights: ({ query, key }, [deviation], learned) => {
+      const W = learned("W"), v = learned("v");
+      return rows(scaled(query, key)).map((weights, i) => {
+        const units = W[0].map((_, m) => Math.tanh(query[i].reduce((sum, x, u) => sum + x * W[u][m], 0)));
+        const p = key.length * sigmoid(units.reduce((sum, x, m) => sum + x * v[m][0], 0));
+        return weights.map((weight, j) => weight * Math.exp(-((j - p) ** 2) / (2 * deviation * deviation)));
+      });
+    } },
+    "differential": { weights: ({ query, key }, [lambda]) => {
+      const half = query[0].length / 2;
+      const [first, second] = [0, half].map((from) => causal(scaled(part(query, from, from + half), part(key, from, from + half))));
+      return first.map((row, i) => row.map((weight, j) => weight - lambda * second[i][j]));
+    } },
+    "talking heads": { random: true, byHead: true, weights: ({ heads, h }, [share]) =>
+      mixed(mixed(heads.map(({ query, key }) => scaled(query, key)), share).map(rows), share)[h] },
+    "sigmoid": { weights: ({ query, key }, [bias]) => scaled(query, key).map((scores, i) =>
+      scores.map((s, j) => (j <= i ? sigmoid(s + bias - Math.log(key.length)) : 0))) },
+  });
+})();
