@@ -97,6 +97,7 @@ class LessonPage:
                 covered, asked = False, asked + 1
                 continue
             if piece.kind == "answer":
+                out.append(self.play_after(piece.name))
                 asked -= 1
                 if covered and asked == 0:
                     out.append("</div>")
@@ -105,9 +106,13 @@ class LessonPage:
             if asked and not covered:
                 out.append('<div class="after">')
                 covered = True
-            out.append(getattr(self, piece.kind)(piece))
+            out.append(getattr(self, piece.kind)(piece) + self.play_after(piece.name))
         flush()
         return "".join(out) + ("</div>" if covered else "")
+
+    def play_after(self, name):
+        """The picture that answers, if it follows this piece of the run; what a question asks for it does not tell before."""
+        return self.play[1] if self.play and name and self.play[0] == name else ""
 
     def question(self, piece):
         self.questions += 1
