@@ -3,9 +3,12 @@ import json
 import re
 from html import escape
 
+from press import counted
+from press.charts import points
 from press.figures import written
 
-# number: (part it follows, script, heading, what to see)
+# number: (what it follows: a part's prose, or the picture or answer of the run that has this name; script, heading,
+# what to see)
 PLAYS = {
     "01": ("1", "tape", "The tape, forward and back",
            "Step on: first each line gets its value, then the walk goes back, and each line hands its gradient, times "
@@ -22,21 +25,20 @@ PLAYS = {
     "08": ("2", "width", "Wider and wider",
            "Ten keys and a query of d random numbers. Without √d a single weight takes nearly everything as d "
            "grows, and what the softmax lets through, ‖J‖, mostly goes to nothing. Divided by √d the weights look alike at every d."),
+    "10": ("lengths", "lengths", "Longer and longer strings",
+           "Make the strings longer: whole strings fail first where the code is narrow, and each doubling of it puts that "
+           "off by a few letters. Single letters fade more slowly, and look best when the decoder is fed the right ones."),
+    "12": ("scores", "finders", "Where each score looks",
+           "Pick a score, and make the lists longer. Those that see the keys look mostly at the pair that is asked for; those "
+           "that point at places look at nearly the same ones in every row, and get worse as the list grows."),
+    "17": ("1", "hands", "Places as hands of a clock",
+           "Move the place: all hands turn, the fast ones far, the slow ones hardly. Its bars move along and keep their "
+           "shape, since the product of two places depends on how far apart they are, and on nothing else."),
+    "19": ("gradients", "ledger", "Take a part out",
+           "Take out one part after another. With two blocks all recipes but one follow both pointers; with eight only those do "
+           "that have a residual, and a norm before each part. The gradients show why: without residuals they fade, without "
+           "norms they are huge."),
 }
-
-
-def points(svg):
-    """The dots of a chart in its axes' units."""
-    ticks = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*text-anchor="(middle|end)">(−?[\d.]+)</text>', svg)
-    value = lambda text: float(text.replace("−", "-"))
-    across = [(float(x), value(t)) for x, y, anchor, t in ticks if anchor == "middle"]
-    upwards = [(float(y) - 4, value(t)) for x, y, anchor, t in ticks if anchor == "end"]
-    (x0, a), (x1, b) = across[0], across[-1]
-    (y0, c), (y1, d) = upwards[0], upwards[-1]
-    dots = re.findall(r'<path d="((?:M[\d.]+ [\d.]+h0)+)" stroke="#(?!ffffff)', svg)
-    found = re.findall(r"M([\d.]+) ([\d.]+)h0", max(dots, key=len))
-    placed = [(a + (float(x) - x0) / (x1 - x0) * (b - a), c + (float(y) - y0) / (y1 - y0) * (d - c)) for x, y in found]
-    return [[round(x, 3), round(y, 3)] for x, y in placed if a - 0.05 <= x <= b + 0.05 and y >= min(c, d) - 1]
 
 
 def tape(text):
@@ -62,6 +64,8 @@ def masks(picture):
 
 
 def data(number, run):
+    if number in counted.OF:
+        return counted.OF[number](run)
     if number == "01":
         return {"lines": tape(run.text)}
     if number == "05":

@@ -8,6 +8,7 @@ from press import serve
 from press.pdf import BROWSER, FLAGS
 
 from book.answers import Answers
+from book.counts import Counts
 from book.live import LiveLessons
 from book.lookup import Lookup
 from book.pages import Pages
@@ -25,10 +26,10 @@ def run(root, out, rest):
     with sync_playwright() as player:
         browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
-        answers, pages, picked = Answers(*about), Pages(*about), Picked(*about)
+        answers, pages, picked, counts = Answers(*about), Pages(*about), Picked(*about), Counts(*about)
         lookup, live, models = Lookup(*about), LiveLessons(*about), Trained(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
-                 picked.series, picked.paint, answers.keyboard, answers.without_scripts, answers.from_a_file,
+                 picked.series, picked.paint, counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts, answers.from_a_file,
                  lookup.reference, live.live_page, models.trained_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]

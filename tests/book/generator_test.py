@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from press import check, exercises, gallery, live, names, record, runs, series, source, svg, trained
+from press import check, counted, exercises, gallery, live, names, record, runs, series, source, svg, trained
 from press.code import Code, split
 from press.formula import formula
 from press.pencil import Pencil, is_formula
@@ -195,6 +195,33 @@ class Picked(unittest.TestCase):
         self.assertLess(max(shares[0]), 0.3)
         self.assertTrue(any(min(step) > 0.3 for step in shares), shares)
         self.assertEqual([share > 0.5 for share in sorted(shares[-1])], [False, False, False, True])
+
+    def test_what_to_see_in_counts(self):
+        """What the pictures of lessons 10, 12 and 19 say of their runs."""
+        kept = lambda slug: runs.Run(ROOT / "lessons/press/runs" / slug)
+        found = counted.lengths(kept("10_bottleneck"))
+        strings, letters = ([[y for _, y in dots] for _, dots in found[key]] for key in ("strings", "letters"))
+        for narrow, wide in zip(strings, strings[1:]):
+            self.assertTrue(all(a <= b for a, b in zip(narrow, wide)))
+            gained = sum(y >= 50 for y in wide) - sum(y >= 50 for y in narrow)
+            self.assertTrue(2 <= gained <= 5, gained)
+        self.assertTrue(all(forced >= free >= whole for forced, free, whole in zip(*letters, strings[1])))
+        for name, file, dots in counted.finders(kept("12_luong"))["scores"]:
+            drawn = kept("12_luong").picture(file)
+            letters = [drawn["columns"].index(label[0]) for label in drawn["rows"]]
+            pairs = [sum(row[at:at + 2]) for at, row in zip(letters, drawn["values"])]
+            if name in ("location", "fully connected"):
+                most = [row.index(max(row)) for row in drawn["values"]]
+                self.assertGreaterEqual(max(map(most.count, most)), len(most) - 1, name)
+                self.assertTrue(all(a[1] > b[1] for a, b in zip(dots, dots[1:])), name)
+            else:
+                self.assertGreater(min(pairs), 0.5, name)
+        ledger = counted.parts(kept("19_block"))
+        follow = lambda blocks: [recipe[0] for recipe in ledger["recipes"] if min(recipe[blocks][1:3]) > 90]
+        self.assertEqual(len(ledger["recipes"]) - len(follow(1)), 1)
+        self.assertEqual(follow(2), ["+ norm", "+ feed-forward (whole)"])
+        self.assertLess(ledger["gradients"]["no residual"][-1], 1e-9)
+        self.assertGreater(min(ledger["gradients"]["no norm"]), 50)
 
     def test_data_are_compared(self):
         """Other words, another shape, or numbers that are far from those kept."""

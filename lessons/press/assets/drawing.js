@@ -63,9 +63,26 @@ window.Drawing = (function () {
     });
   }
 
+  // Bars of percents, each with its name; the answer sets one of them, and may light it.
+  function bars(parent, caption, names) {
+    const table = html(parent, "table", { class: "bars" });
+    html(table, "caption", {}, caption);
+    const rows = names.map((name) => {
+      const row = html(table, "tr");
+      html(row, "th", { scope: "row" }, name);
+      const bar = html(html(row, "td", { class: "track" }), "span");
+      return { row, bar, says: html(row, "td") };
+    });
+    return (i, percent, lit = false) => {
+      rows[i].bar.style.width = `${percent}%`;
+      rows[i].says.textContent = `${number(percent, percent > 0 && percent < 10 ? 1 : 0)} %`;
+      rows[i].row.classList.toggle("lit", lit);
+    };
+  }
+
   const plays = (kind) => [...document.querySelectorAll(`[data-play="${kind}"]`)].map((place) => ({
     place, data: JSON.parse(place.querySelector('script[type="application/json"]').textContent || "{}"),
   }));
 
-  return { make, html, number, softmax, normal, slider, choice, plays };
+  return { make, html, number, softmax, normal, slider, choice, bars, plays };
 })();
