@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/core.hpp"
+#include "lessons/03_training/film.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/picture/contour.hpp"
@@ -199,6 +200,9 @@ Trained train(Kind kind, const Points& points, const Points& held_out, const kit
     trained.held_out.x.push_back(static_cast<double>(step));
     trained.held_out.y.push_back(percent_right(network, held_out));
     total = 0;
+    const Size hundredth = step / stretch;
+    if ((hundredth > 1 && (hundredth & (hundredth - 1)) == 0) || step == options.steps)
+      trained.film.after(step, network);
   }
   progress.finish();
   return trained;
@@ -213,6 +217,7 @@ std::array<Trained, 3> train_all(const Points& points, const kit::Options& optio
   print(all);
   show_curves(all, options);
   show_border(*adam.network, points, options);
+  save_film(all, points, options);
   report.at_least("momentum: held-out points right", momentum.last(), 99, "%");
   report.at_least("Adam: held-out points right", adam.last(), 99, "%");
   report.at_least("SGD's last loss ÷ Adam's", sgd.loss.y.back() / adam.loss.y.back(), 10);

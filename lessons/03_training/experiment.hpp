@@ -56,10 +56,19 @@ double learn_by_heart(const kit::Points& points, std::uint64_t seed, bool labels
 /// largest difference between their weights after `steps`.
 double farthest(const std::array<StepByHand, 3>& by_hand, std::uint64_t seed, Size steps);
 
+/// What a network made of a grid of places, at some steps of its training.
+struct Film {
+  std::vector<Size> steps;
+  std::vector<std::vector<double>> log_odds;  ///< z₂ − z₁ at each place: the border is where it is 0
+
+  void after(Size step, const Network& network);
+};
+
 struct Trained {
   kit::Series loss;      ///< over the steps, each point the mean of about a hundredth of them
   kit::Series held_out;  ///< per cent of the held-out points on the right spiral, at the same steps
   std::unique_ptr<Network> network;
+  Film film = {};  ///< after 2, 4, 8, … hundredths of the steps, and at the end
 
   double last() const { return held_out.y.back(); }
   /// The first step of held_out from which on it is 99 or more to the end; 0: at the end it is less.
@@ -70,7 +79,7 @@ struct Trained {
 Trained train(Kind optimiser, const kit::Points& points, const kit::Points& held_out,
               const kit::Options& options, double unit = 1);
 /// All three kinds, from the same start on the same batches, judged on 2,000 held-out points: prints a table, and
-/// draws losses.svg, held_out.svg and Adam's border, to border.svg.
+/// draws losses.svg, held_out.svg and Adam's border, to border.svg; saves the film of all three borders.
 std::array<Trained, 3> train_all(const kit::Points& points, const kit::Options& options, kit::Report& report);
 
 /// Whether steps_to_99() of `one` is `times` that of `other` or more, or never, where `other` gets there.

@@ -13,6 +13,9 @@ PLAYS = {
     "01": ("1", "tape", "The tape, forward and back",
            "Step on: first each line gets its value, then the walk goes back, and each line hands its gradient, times "
            "the local derivative, to its inputs. Watch line 6: it is used twice, and gets two shares."),
+    "03": ("border", "border", "The border as it is learned",
+           "Go through the steps with each optimiser: deep colour is where the network is nine to one sure. All three "
+           "start with the same weights and see the same batches. Adam winds the border into the middle first."),
     "05": ("4", "loom", "How far does it look?",
            "Move the question along the line, and change σ. With a small σ the answer follows the nearest point and "
            "its error; with a large one all questions get nearly the same answer."),
@@ -63,9 +66,15 @@ def masks(picture):
             for m, name in enumerate(names)]
 
 
+# What a lesson wrote for its picture, by name.
+WRITTEN = {"03": "border_over_training"}
+
+
 def data(number, run):
     if number in counted.OF:
         return counted.OF[number](run)
+    if number in WRITTEN:
+        return run.data(WRITTEN[number])
     if number == "01":
         return {"lines": tape(run.text)}
     if number == "05":
@@ -81,15 +90,16 @@ def learned_sigma(text):
 
 
 def html(number, run):
-    """(the part's number, the picture's frame, its script) or None."""
+    """(what it follows, the picture's frame, its script) or None."""
     if number not in PLAYS or run is None:
         return None
-    part, script, heading, see = PLAYS[number]
-    inside = loom(data(number, run)["sigma"]) if script == "loom" else ""
+    place, script, heading, see = PLAYS[number]
+    shown = data(number, run)
+    inside = loom(shown["sigma"]) if script == "loom" else ""
     frame = (f'<section class="play" id="play-{number}" data-play="{script}" aria-labelledby="play-{number}-title">'
              f'<h3 id="play-{number}-title">{escape(heading)}</h3>{inside}<p class="see">{escape(see)}</p>'
-             f'<script type="application/json">{json.dumps(data(number, run), ensure_ascii=False)}</script></section>')
-    return part, frame, script
+             f'<script type="application/json">{json.dumps(shown, ensure_ascii=False, separators=(",", ":"))}</script></section>')
+    return place, frame, script
 
 
 def loom(sigma=0.3):

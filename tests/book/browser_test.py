@@ -13,6 +13,7 @@ from book.live import LiveLessons
 from book.lookup import Lookup
 from book.pages import Pages
 from book.picked import Picked
+from book.recorded import Recorded
 from book.tester import Trial
 from book.trained import Trained
 
@@ -27,9 +28,9 @@ def run(root, out, rest):
         browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
         answers, pages, picked, counts = Answers(*about), Pages(*about), Picked(*about), Counts(*about)
-        lookup, live, models = Lookup(*about), LiveLessons(*about), Trained(*about)
+        lookup, live, models, recorded = Lookup(*about), LiveLessons(*about), Trained(*about), Recorded(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
-                 picked.series, picked.paint, counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts, answers.from_a_file,
+                 picked.series, picked.paint, recorded.border, counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts, answers.from_a_file,
                  lookup.reference, live.live_page, models.trained_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
