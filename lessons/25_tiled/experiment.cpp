@@ -9,6 +9,7 @@
 
 #include "core/attention/attend.hpp"
 #include "core/check/gradcheck.hpp"
+#include "lessons/25_tiled/visits.hpp"
 #include "lessons/25_tiled/watch.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
@@ -106,15 +107,16 @@ void check_attend(std::uint64_t seed, kit::Report& report) {
   }
 }
 
-void count_tiles(Size words, std::uint64_t seed, kit::Report& report) {
+void count_tiles(Size words, const kit::Options& options, kit::Report& report) {
   const BlockMask mask = BlockMask::causal(words, words);
-  const Inputs x = draw({words, 8}, {words, 8}, seed, DType::f32);
+  const Inputs x = draw({words, 8}, {words, 8}, options.seed, DType::f32);
   Watch all, some;
   attend(x.q, x.k, x.v, {.score = watched(all)});
   attend(x.q, x.k, x.v, {.mask = mask, .score = watched(some)});
-  fmt::print("  causal, {} words: the kernel did {} tiles of {}\n", words, some.tiles, all.tiles);
+  fmt::print("  causal, {} words: the kernel did {} tiles of {}\n", words, some.tiles(), all.tiles());
   report.check("as many as the mask says",
-               some.tiles == std::llround(mask.share() * static_cast<double>(all.tiles)));
+               some.tiles() == std::llround(mask.share() * static_cast<double>(all.tiles())));
+  save_visits(options);
 }
 
 namespace {
@@ -140,7 +142,7 @@ void add_costs(Way& way, const Attends& attends, Size length, const kit::Options
   for (kit::Series* one : {&way.memory, &way.time, &way.tiles}) one->x.push_back(static_cast<double>(length));
   way.memory.y.push_back(watch.mebibytes());
   way.time.y.push_back(1e6 * seconds);
-  way.tiles.y.push_back(static_cast<double>(counting.tiles));
+  way.tiles.y.push_back(static_cast<double>(counting.tiles()));
 }
 
 }  // namespace

@@ -58,8 +58,9 @@ bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const 
                  std::uint64_t seed, kit::Report& report);
 /// attend() beside plain(), both ways, f32 and f64, full and causal.
 void check_attend(std::uint64_t seed, kit::Report& report);
-/// The tiles that attend() computes of `words` words under a causal mask, as many as the mask says.
-void count_tiles(Size words, std::uint64_t seed, kit::Report& report);
+/// The tiles that attend() computes of `words` words under a causal mask, as many as the mask says; saves the order
+/// in which it comes to them, visits.json.
+void count_tiles(Size words, const kit::Options& options, kit::Report& report);
 
 /// One way to attend, over the lengths 64, 128 … 4096.
 struct Way {

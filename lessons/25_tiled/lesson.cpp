@@ -148,7 +148,7 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
   report.quoted("tiles left by a causal mask at 4096", causal, 51.2, 0.01, "%");
   const double window = 100 * BlockMask::window(4096, 4096, 255, 0).share();
   report.quoted("tiles left by a window of 256", window, 9, 0.01, "%");
-  count_tiles(300, options.seed, report);
+  count_tiles(300, options, report);
   report.answer(left, 'c', causal > 50 && causal < 55,
                 "Tiles on the diagonal are cut through and count whole. A window of 256 words leaves 9 %.");
 }

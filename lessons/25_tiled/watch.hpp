@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace tapestry::lesson25 {
 /// Counts from its construction on. For one thread.
 struct Watch {
   Size before = simd::pool_stats().in_use, most = before;
-  Size tiles = 0;  ///< that attend() did forward
+  std::vector<std::array<Size, 2>>
+      visited;  ///< the first query and key of each tile that attend() did forward
+
+  Size tiles() const { return static_cast<Size>(visited.size()); }
 
   void look() { most = std::max(most, simd::pool_stats().in_use); }
   /// The most that was held beyond what was held before.
@@ -36,7 +40,10 @@ struct Watch {
 template <class T>
 struct WatchedTiles : simd::TileScore<T> {
   explicit WatchedTiles(Watch& watch_in) : watch(watch_in) {}
-  void forward(const simd::ScoreTile<T>&) const override { ++watch.tiles, watch.look(); }
+  void forward(const simd::ScoreTile<T>& tile) const override {
+    watch.visited.push_back({tile.first_query, tile.first_key});
+    watch.look();
+  }
   void forward(const simd::ScoreTile<T>& tile, T* slopes) const override {
     std::fill_n(slopes, tile.queries * simd::kKeyTile, T(1));
     watch.look();

@@ -41,6 +41,10 @@ PLAYS = {
            "Take out one part after another. With two blocks all recipes but one follow both pointers; with eight only those do "
            "that have a residual, and a norm before each part. The gradients show why: without residuals they fade, without "
            "norms they are huge."),
+    "25": ("a causal mask", "tiles", "Tile after tile",
+           "On one thread: eight tiles of queries look at the first tile of keys, one after the other, then all at the next; "
+           "then come eight more. With a causal mask the tiles right of the diagonal never come, and those on it count whole. "
+           "At every moment a query's top and sum are right for the keys that it has seen."),
 }
 
 
@@ -67,7 +71,7 @@ def masks(picture):
 
 
 # What a lesson wrote for its picture, by name.
-WRITTEN = {"03": "border_over_training"}
+WRITTEN = {"03": "border_over_training", "25": "visits"}
 
 
 def data(number, run):

@@ -32,6 +32,8 @@ def run(root, out, rest):
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
                  picked.series, picked.paint, recorded.border, counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts, answers.from_a_file,
                  lookup.reference, live.live_page, models.trained_page, pages.every_page]
+                 picked.series, picked.paint, recorded.border, recorded.tiles,
+                 answers.keyboard, answers.without_scripts, answers.from_a_file, lookup.reference, live.live_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
         for part in parts + [pages.printed, models.trained_models, live.live_lessons]:

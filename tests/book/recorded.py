@@ -1,4 +1,4 @@
-"""Pictures made of what lesson 03 wrote for them: what they show, beside the same formulas in Python."""
+"""Pictures made of what lessons 03 and 25 wrote for them: what they show, beside the same formulas in Python."""
 import json
 import math
 import re
@@ -56,6 +56,71 @@ class Recorded(Tester):
         self.trial.same("03: Home goes to the first step", slider.get_attribute("aria-valuetext"), f"step {trained[0]['steps'][0]}")
         context.close()
 
+    # ---- 25
+
+    def tiles(self):
+        """Order and skipped tiles are those that the kernel gave, and so is each query's log-sum-exp; on the way there
+        top and sum are those of the scores seen so far."""
+        data = self.kept("25_tiled", "visits")
+        context = self.context()
+        page, place = self.opened(context, "25_tiled")
+        by = lambda name: place.get_by_label(name, exact=True)
+        got = lambda name: json.loads(place.get_attribute(f"data-{name}"))
+
+        def turn(queries, keys, causal):
+            by("Queries").fill(str(queries))
+            by("Keys").fill(str(keys))
+            by("causal" if causal else "none").check()
+
+        for run in data["runs"]:
+            turn(run["queries"], run["keys"], run["causal"])
+            what = f"25: {run['queries']} queries, {run['keys']} keys{', causal' if run['causal'] else ''}"
+            self.trial.same(f"{what}: the kernel's order", got("visits"), run["order"])
+            all_ = math.ceil(run["queries"] / data["query_tile"]) * math.ceil(run["keys"] / data["key_tile"])
+            self.trial.same(f"{what}: the others are skipped", got("skipped"), all_ - len(run["order"]))
+            by("Tiles done").fill(str(len(run["order"])))
+            off = max(abs(a - b / 1000) for a, b in zip(got("logs"), run["log_sum_exp"]))
+            self.trial.check(f"{what}: the kernel's log-sum-exp", len(got("logs")) == run["queries"] and off < 6e-4, off)
+        self.trial.check("25: a causal mask leaves 16 of 28 tiles of 300 words, as the run says",
+                         [len(run["order"]) for run in data["runs"][2:4]] == [28, 16])
+
+        turn(300, 480, True)
+        by("Queries in a tile").fill("36")
+        by("Keys in a tile").fill("60")
+        by("A query to follow").fill("100")
+        order = got("visits")
+        for step in range(len(order) + 1):
+            by("Tiles done").fill(str(step))
+            seen = [score(data, 100, j) for query, key in order[:step] if query <= 100 < query + 36
+                    for j in range(key, min(key + 60, 480)) if j <= 100 + 180]
+            top, total = got("query") if seen else [None, 0]
+            expected = (max(seen), sum(math.exp(s - max(seen)) for s in seen)) if seen else (None, 0)
+            self.trial.check(f"25: after {step} tiles: top and sum", top == expected[0] or abs(top - expected[0]) < 1e-9 and
+                             abs(total / expected[1] - 1) < 1e-9, f"{top}, {total}: {expected}")
+        self.trial.same("25: in the end it has seen all that it may", len(seen), 281)
+        turn(300, 120, True)
+        self.trial.same("25: with fewer keys than queries the first queries see nothing",
+                        sum(query + 36 <= 180 for query, _ in got("visits")), 0)
+        by("Tiles done").focus()
+        page.keyboard.press("ArrowRight")
+        page.get_by_role("button", name="On", exact=True).click()
+        self.trial.same("25: keys and a button go on", by("Tiles done").input_value(), "2")
+        self.trial.check("25: nothing moves by itself where it is not wanted", not place.get_by_role("button", name="Play").is_visible())
+        context.close()
+        self.plays_by_itself()
+
+    def plays_by_itself(self):
+        context = self.browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="no-preference")
+        page, place = self.opened(context, "25_tiled")
+        for name, most in (("Queries", "96"), ("Keys", "192")):
+            place.get_by_label(name, exact=True).fill(most)
+        place.get_by_role("button", name="Play").click()
+        place.get_by_role("button", name="Stop").wait_for()
+        place.get_by_role("button", name="Play").wait_for()
+        done = place.get_by_label("Tiles done", exact=True)
+        self.trial.check("25: Play goes to the last tile, and ends", done.input_value() == done.get_attribute("max"), done.input_value())
+        context.close()
+
 
 def crossings(values, side):
     """Where the sign changes along the edges of all cells, in the picture's units: an inner edge is two cells'."""
@@ -84,3 +149,8 @@ def share_right(data, values):
             right += (z > 0) == bool(label)
             count += 1
     return 100 * right / count
+
+
+def score(data, i, j):
+    width = data["width"]
+    return sum(data["q"][i * width + c] * data["k"][j * width + c] for c in range(width)) * 1e-4 / math.sqrt(width)

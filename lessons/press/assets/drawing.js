@@ -50,6 +50,17 @@ window.Drawing = (function () {
     return { input, says };
   }
 
+  // Buttons that move a slider by one, back and on; says where they stand, for more of them.
+  function steps(parent, { input }, onStep) {
+    const line = html(parent, "p", { class: "control" });
+    for (const [name, by] of [["Back", -1], ["On", 1]])
+      html(line, "button", { type: "button", class: "quiet" }, name).addEventListener("click", () => {
+        input.value = String(Number(input.value) + by);
+        onStep(Number(input.value));
+      });
+    return line;
+  }
+
   // A group of buttons of which one is chosen: onChoice gets its place.
   function choice(parent, legend, name, options, chosen, onChoice) {
     const group = html(parent, "fieldset", { class: "choice" });
@@ -85,4 +96,5 @@ window.Drawing = (function () {
   }));
 
   return { make, html, number, softmax, normal, slider, choice, bars, plays };
+  return { make, html, number, softmax, normal, slider, steps, choice, plays };
 })();

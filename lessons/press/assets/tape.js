@@ -1,6 +1,6 @@
 // Lesson 01's tape, line by line: forward it fills values, backward it hands gradients to inputs.
 (function () {
-  const { html, number, slider, plays } = window.Drawing;
+  const { html, number, slider, steps, plays } = window.Drawing;
   const plain = (value) => number(value, 0);
 
   for (const { place, data } of plays("tape")) {
@@ -22,14 +22,7 @@
     });
     const says = html(place, "p", { class: "tape-says", "aria-live": "polite" });
     const control = slider(place, "Step", 0, all, 1, 0, draw);
-    const buttons = html(place, "p", { class: "control" });
-    for (const [name, step] of [["Back", -1], ["On", 1]]) {
-      const button = html(buttons, "button", { type: "button", class: "quiet" }, name);
-      button.addEventListener("click", () => {
-        control.input.value = String(Number(control.input.value) + step);
-        draw(Number(control.input.value));
-      });
-    }
+    steps(place, control, draw);
     place.append(see);
 
     // After so many steps back: the last line has 1, and each line visited has handed on its share.
