@@ -11,9 +11,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/core.hpp"
+#include "lessons/13_local/window_data.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/text/vocabulary.hpp"
 #include "lessons/kit/train/loop.hpp"
@@ -59,13 +62,19 @@ struct Reader : Module {
       : letters{{*this, "letters"}, kVocabulary, kEmbedding, {}, normal(0.4)},
         decoder{{*this, "decoder"}, {.states = kEmbedding, .final = kEmbedding}, options(local)} {}
 
-  static DecoderOptions options(std::optional<Local> local) {
+  DecoderOptions options(std::optional<Local> local) const {
+    AttentionOptions attend{.local = local};
+    if (local)
+      attend.normalise = [kept = scores](const Tensor& given, const Mask& mask) {
+        *kept = given.detach();
+        return softmax_weights(given, mask);
+      };
     return {.vocabulary = kVocabulary,
             .embedding = kEmbedding,
             .hidden = kHidden,
             .readout = 256,
             .score = general(kHidden, kEmbedding),
-            .attend = {.local = local},
+            .attend = std::move(attend),
             .input_feeding = false};
   }
   /// Keys and values are embeddings. In place of a last state the decoder is told how long the source is.
@@ -76,6 +85,8 @@ struct Reader : Module {
     return decoder(Indices(ticks, rows.answers.shape()), {letters(rows.source), {told}, {}});
   }
 
+  std::shared_ptr<Tensor> scores =
+      std::make_shared<Tensor>();  ///< of the last batch, where there is a window
   Embedding letters;
   LuongDecoder decoder;
 };
@@ -108,28 +119,40 @@ Counted count(const Reader& model, Draw draw, const kit::Options& options) {
   return counted;
 }
 
-/// A window: answers down, the source across, and nothing drawn where it does not reach. The rows also say
-/// where p_t is.
 constexpr Size kShown = 8;
 
-kit::Heatmap window_picture(const Reader& model, Draw draw, std::uint64_t seed, char first,
-                            const char* title) {
+/// A text of kShown answers, read by a model with a window; symbols count from the character `first`.
+SeenText read_text(const Reader& model, const Local& local, Draw draw, std::uint64_t seed, char first,
+                   std::string name) {
   const Rows rows = draw(kit::Random(seed, 2'000'000), 1, kShown);
-  const auto symbol = [&](std::int64_t id) {
-    return std::string(1, static_cast<char>(first + (id - kFirst)));
+  const auto symbols = [&](const Ids& ids) {
+    std::vector<std::string> all;
+    for (const std::int64_t id : ids) all.push_back(std::string(1, static_cast<char>(first + (id - kFirst))));
+    return all;
   };
   const WeightRecorder recorder(model.decoder.attention);  // keeps weights and positions while it lives
   const Ids written = argmax(model(rows)).to_vector();
-  const Tensor p = recorder.positions().front();  // (1, T)
+  return {std::move(name),
+          local.reach,
+          local.kind == Local::Kind::predictive,
+          symbols(rows.source.to_vector()),
+          symbols(written),
+          recorder.positions().front().to_vector(),
+          model.scores->to_vector(),
+          recorder.weights().front().to_vector()};
+}
+
+/// A window: answers down, the source across, and nothing drawn where it does not reach. The rows also say
+/// where p_t is.
+kit::Heatmap window_picture(const SeenText& text, const char* title) {
   kit::Heatmap map;
   map.title = title;
-  for (const std::int64_t id : rows.source.to_vector()) map.columns.push_back(symbol(id));
-  for (Size t = 0; t < kShown; ++t)
-    map.rows.push_back(
-        fmt::format("{} (p_t = {:.1f})", symbol(written[static_cast<std::size_t>(t)]), p.at({0, t})));
+  map.columns = text.source;
+  for (std::size_t t = 0; t < text.answers.size(); ++t)
+    map.rows.push_back(fmt::format("{} (p_t = {:.1f})", text.answers[t], text.p[t]));
   map.most = 0.5;
   map.column_axis = "source", map.row_axis = "answers";
-  map.values = recorder.weights().front().to_vector();
+  map.values = text.weights;
   for (double& weight : map.values)
     if (weight == 0) weight = std::numeric_limits<double>::quiet_NaN();  // outside the window
   return map;
@@ -172,7 +195,7 @@ std::vector<Counted> add_neighbours(const kit::Options& options) {
   };
   kit::Bars bars{"The sum of three neighbours, by window", "digits right in %", {}, {}};
   std::vector<Counted> counted;
-  std::optional<kit::Heatmap> map;
+  std::optional<SeenText> text;
   fmt::print("  window       digits right   whole rows right\n");
   for (const Setting& setting : {Setting{"D = 0", local_m(0)}, Setting{"D = 1", local_m(1)},
                                  Setting{"D = 2", local_m(2)}, Setting{"no window", {}}}) {
@@ -183,11 +206,12 @@ std::vector<Counted> add_neighbours(const kit::Options& options) {
                counted.back().rows);
     bars.bars.push_back({setting.name, counted.back().symbols});
     if (counted.size() == 2)
-      map = window_picture(model, draw_sums, options.seed, '0', "Adding neighbours, local-m with D = 1");
+      text = read_text(model, *setting.local, draw_sums, options.seed, '0', "local-m, adding neighbours");
   }
   bars.level = kit::Level{99, "target"};
   kit::show(bars, options.out / "neighbours.svg");
-  kit::show(*map, options.out / "local_m.svg");
+  kit::show(window_picture(*text, "Adding neighbours, local-m with D = 1"), options.out / "local_m.svg");
+  save(*text, options.out / "window_local_m.json");
   return counted;
 }
 
@@ -201,7 +225,8 @@ Doubled undo_doubling(const kit::Options& options) {
                result.rows);
     return result;
   };
-  Reader monotonic(local_m(kReach)), predictive(local_p(kReach, kHidden, kHidden));
+  const Local predicts = local_p(kReach, kHidden, kHidden);
+  Reader monotonic(local_m(kReach)), predictive(predicts);
   Doubled doubled{run(monotonic, "local-m"), run(predictive, "local-p"), 0};
   const std::vector<double> p = positions_of(predictive, kLongest, options.seed);
   kit::Series learned{"local-p", {}, p, kit::Mark::points}, wanted{"2t + ½", {}, {}}, m{"local-m: t", {}, {}};
@@ -216,9 +241,10 @@ Doubled undo_doubling(const kit::Options& options) {
       "Where the window stands: p_t against t", "t, letters written", "p_t, place in the source", {}, {}};
   chart.series = {wanted, m, learned};
   kit::show(chart, options.out / "positions.svg");
-  kit::show(
-      window_picture(predictive, draw_doubled, options.seed, 'a', "Undoing a doubling, local-p with D = 2"),
-      options.out / "local_p.svg");
+  const SeenText text =
+      read_text(predictive, predicts, draw_doubled, options.seed, 'a', "local-p, undoing a doubling");
+  kit::show(window_picture(text, "Undoing a doubling, local-p with D = 2"), options.out / "local_p.svg");
+  save(text, options.out / "window_local_p.json");
   return doubled;
 }
 

@@ -19,7 +19,7 @@ struct Counted {
 };
 
 /// The sum of three neighbours, with local-m: D = 0, 1, 2, and no window. Prints a row for each, and draws
-/// neighbours.svg, and for D = 1 local_m.svg.
+/// neighbours.svg, and for D = 1 local_m.svg and window_local_m.json.
 std::vector<Counted> add_neighbours(const kit::Options& options);
 
 /// A doubled text, D = 2.
@@ -27,7 +27,7 @@ struct Doubled {
   Counted monotonic, predictive;
   double furthest = 0;  ///< of all p_t of local-p from 2t + ½, in a text of 16 letters
 };
-/// Trains with local-m and with local-p, and draws positions.svg and local_p.svg.
+/// Trains with local-m and with local-p, and draws positions.svg, local_p.svg and window_local_p.json.
 Doubled undo_doubling(const kit::Options& options);
 
 }  // namespace tapestry::lesson13

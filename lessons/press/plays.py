@@ -41,6 +41,9 @@ PLAYS = {
            "Take out one part after another. With two blocks all recipes but one follow both pointers; with eight only those do "
            "that have a residual, and a norm before each part. The gradients show why: without residuals they fade, without "
            "norms they are huge."),
+    "13": ("local_p", "window", "Move the window",
+           "The scores are those that a trained model gave. Move p_t slowly over a whole number: a key enters on one side, "
+           "another leaves, and all weights jump. In local-p the Gaussian makes them add up to less than 1."),
     "25": ("a causal mask", "tiles", "Tile after tile",
            "On one thread: eight tiles of queries look at the first tile of keys, one after the other, then all at the next; "
            "then come eight more. With a causal mask the tiles right of the diagonal never come, and those on it count whole. "
@@ -79,6 +82,8 @@ def data(number, run):
         return counted.OF[number](run)
     if number in WRITTEN:
         return run.data(WRITTEN[number])
+    if number == "13":
+        return {"texts": [run.data("window_local_m"), run.data("window_local_p")]}
     if number == "01":
         return {"lines": tape(run.text)}
     if number == "05":

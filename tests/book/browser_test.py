@@ -33,6 +33,7 @@ def run(root, out, rest):
                  picked.series, picked.paint, recorded.border, counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts, answers.from_a_file,
                  lookup.reference, live.live_page, models.trained_page, pages.every_page]
                  picked.series, picked.paint, recorded.border, recorded.tiles,
+                 picked.series, picked.paint, recorded.border, recorded.window, recorded.tiles,
                  answers.keyboard, answers.without_scripts, answers.from_a_file, lookup.reference, live.live_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]

@@ -1,4 +1,4 @@
-"""Pictures made of what lessons 03 and 25 wrote for them: what they show, beside the same formulas in Python."""
+"""Pictures made of what lessons 03, 13 and 25 wrote for them: what they show, beside the same formulas in Python."""
 import json
 import math
 import re
@@ -54,6 +54,40 @@ class Recorded(Tester):
         slider.focus()
         page.keyboard.press("Home")
         self.trial.same("03: Home goes to the first step", slider.get_attribute("aria-valuetext"), f"step {trained[0]['steps'][0]}")
+        context.close()
+
+    # ---- 13
+
+    def window(self):
+        """As in the run the weights are the run's; elsewhere those of the lesson's weights_near()."""
+        texts = [self.kept("13_local", name) for name in ("window_local_m", "window_local_p")]
+        context = self.context()
+        page, place = self.opened(context, "13_local")
+        came = lambda: json.loads(place.get_attribute("data-weights"))
+        apart = lambda expected: max(abs(a - b) for a, b in zip(came(), expected)) if len(came()) == len(expected) else 9
+        by = lambda name: place.get_by_label(name, exact=True)
+        for which, text in enumerate(texts):
+            place.locator("input[type=radio]").nth(which).check()
+            for t, weights in enumerate(text["weights"]):
+                by("Answer t").fill(str(t))
+                self.trial.check(f"13: {text['name']}, answer {t}: the run's weights", apart(weights) < 2e-4, came())
+            for p, reach in ((2, 1), (3.5, 2), (0, 3), (5.2, 5), (4.95, 4)):
+                by("p_t").fill(str(p))
+                by("D").fill(str(reach))
+                self.trial.check(f"13: {text['name']}, p = {p}, D = {reach}",
+                                 apart(weights_near(text["scores"][-1], p, reach, text["fades"])) < 1e-9, came())
+            place.get_by_role("button", name="As in the run").click()
+            self.trial.check("13: and back to the run", apart(text["weights"][-1]) < 2e-4, came())
+        self.trial.check("13: local-p's weights add up to less than 1", all(sum(row) < 0.95 for row in texts[1]["weights"]))
+        by("p_t").focus()
+        page.keyboard.press("Home")
+        self.trial.check("13: Home moves the window to key 0", "p = 0.00" in place.locator(".window-says").inner_text())
+        svg = place.locator("svg")
+        svg.scroll_into_view_if_needed()
+        box = svg.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.trial.check("13: a click moves it to the middle", "p = 7.5" in place.locator(".window-says").inner_text(),
+                         place.locator(".window-says").inner_text())
         context.close()
 
     # ---- 25
@@ -149,6 +183,11 @@ def share_right(data, values):
             right += (z > 0) == bool(label)
             count += 1
     return 100 * right / count
+
+
+def weights_near(scores, p, reach, fades):
+    inside = [math.exp(s) if abs(j - p) <= reach else 0 for j, s in enumerate(scores)]
+    return [w / sum(inside) * (math.exp(-2 * (j - p) ** 2 / reach**2) if fades else 1) for j, w in enumerate(inside)]
 
 
 def score(data, i, j):
