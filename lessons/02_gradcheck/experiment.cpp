@@ -4,27 +4,32 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "lessons/02_gradcheck/error_parts.hpp"
 
 namespace tapestry::lesson02 {
 
 namespace {
 
 template <class T>
-Best error_curve(Difference<T> difference, const char* name, kit::Chart& chart) {
-  const double x = 0.7, truth = 1 - std::tanh(x) * std::tanh(x);
+Best error_curve(Difference<T> difference, ErrorParts& parts, kit::Chart& chart) {
+  const double x = kPlace, truth = 1 - std::tanh(x) * std::tanh(x);
   const auto f = [](T at) { return std::tanh(at); };
   Best best;
-  kit::Series series{name};
+  kit::Series series{parts.name};
   for (double power = -13; power <= -0.5; power += 0.25) {
     const double epsilon = std::pow(10.0, power);
     const double found = static_cast<double>(difference(f, static_cast<T>(x), static_cast<T>(epsilon)));
     const double error = std::abs(found - truth);
+    parts.epsilon.push_back(epsilon);
+    parts.error.push_back(found - truth);
     series.x.push_back(epsilon);
     series.y.push_back(std::max(error, 1e-17));
     if (error > 0 && error < best.error) best = {epsilon, error};
   }
   chart.series.push_back(std::move(series));
-  fmt::print("  {:<22} best at ε = {:.0e}, error {:.0e}\n", name, best.epsilon, best.error);
+  fmt::print("  {:<22} best at ε = {:.0e}, error {:.0e}\n", parts.name, best.epsilon, best.error);
   return best;
 }
 
@@ -35,10 +40,12 @@ Curves error_curves(Difference<double> central64, Difference<double> forward64, 
   kit::Chart chart{"Error of a difference against its step ε", "ε", "error"};
   chart.x_scale = chart.y_scale = kit::Scale::log;
   Curves curves;
-  curves.central64 = error_curve(central64, "central, f64", chart);
-  curves.forward64 = error_curve(forward64, "forward, f64", chart);
-  curves.central32 = error_curve(central32, "central, f32", chart);
+  std::vector<ErrorParts> parts{{"central, f64", true}, {"forward, f64", false}, {"central, f32", true}};
+  curves.central64 = error_curve(central64, parts[0], chart);
+  curves.forward64 = error_curve(forward64, parts[1], chart);
+  curves.central32 = error_curve(central32, parts[2], chart);
   kit::show(chart, options.out / "v_curve.svg");
+  save(parts, options);
   return curves;
 }
 

@@ -13,6 +13,10 @@ PLAYS = {
     "01": ("1", "tape", "The tape, forward and back",
            "Step on: first each line gets its value, then the walk goes back, and each line hands its gradient, times "
            "the local derivative, to its inputs. Watch line 6: it is used twice, and gets two shares."),
+    "02": ("v_curve", "vcurve", "ε under the finger",
+           "Move ε. Right of the lowest point the error is mostly truncation, the terms of the series that the "
+           "difference does not cancel; left of it, mostly rounding, divided by a smaller and smaller ε. At the bottom "
+           "of the V one takes over from the other."),
     "03": ("border", "border", "The border as it is learned",
            "Go through the steps with each optimiser: deep colour is where the network is nine to one sure. All three "
            "start with the same weights and see the same batches. Adam winds the border into the middle first."),
@@ -74,7 +78,7 @@ def masks(picture):
 
 
 # What a lesson wrote for its picture, by name.
-WRITTEN = {"03": "border_over_training", "25": "visits"}
+WRITTEN = {"02": "error_parts", "03": "border_over_training", "25": "visits"}
 
 
 def data(number, run):

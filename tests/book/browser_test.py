@@ -34,6 +34,7 @@ def run(root, out, rest):
                  lookup.reference, live.live_page, models.trained_page, pages.every_page]
                  picked.series, picked.paint, recorded.border, recorded.tiles,
                  picked.series, picked.paint, recorded.border, recorded.window, recorded.tiles,
+                 picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
                  answers.keyboard, answers.without_scripts, answers.from_a_file, lookup.reference, live.live_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]

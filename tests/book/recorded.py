@@ -1,11 +1,14 @@
-"""Pictures made of what lessons 03, 13 and 25 wrote for them: what they show, beside the same formulas in Python."""
+"""Pictures made of what lessons 02, 03, 13 and 25 wrote for them: what they show, beside the same formulas in Python."""
 import json
 import math
 import re
+from decimal import Decimal, getcontext
 
 from press import runs
 
 from book.tester import Tester
+
+getcontext().prec = 60
 
 
 class Recorded(Tester):
@@ -20,6 +23,42 @@ class Recorded(Tester):
         page.evaluate("document.querySelectorAll('.question .open button').forEach(button => button.click())")
         self.trial.check(f"{slug}: the picture is shown", place.is_visible())
         return page, place
+
+    # ---- 02
+
+    def vcurve(self):
+        """Each recorded error is truncation and rounding, and truncation is that of the real numbers."""
+        curves = self.kept("02_gradcheck", "error_parts")["curves"]
+        context = self.context()
+        page, place = self.opened(context, "02_gradcheck")
+        shown = lambda: json.loads(place.get_attribute("data-shown"))
+        slider = place.get_by_label("ε", exact=True)
+        for which, curve in enumerate(curves):
+            place.locator("input[type=radio]").nth(which).check()
+            rows = curve["rows"]
+            for at, row in enumerate(rows):
+                off = row[2] / float(truncation(Decimal(10) ** Decimal(-13 + at / 4), "central" in curve["name"])) - 1
+                self.trial.check(f"02: {curve['name']}, ε = {row[0]}: truncation", abs(off) < 1e-3, off)
+                self.trial.check(f"02: {curve['name']}, ε = {row[0]}: the parts make the error",
+                                 abs(row[2] + row[3] - row[1]) <= 2e-3 * max(map(abs, row[1:])), row)
+            best = min((abs(row[1]), at) for at, row in enumerate(rows) if row[1])[1]
+            sides = [abs(row[2]) > abs(row[3]) for row in rows]
+            self.trial.check(f"02: {curve['name']}: rounding left of the lowest point, truncation right of it",
+                             not any(sides[:best - 3]) and all(sides[best + 3:]), sides)
+            for at in (0, 17, len(rows) - 1):
+                slider.fill(str(at))
+                self.trial.same(f"02: {curve['name']}, row {at} is shown", shown(), rows[at])
+                self.trial.check("02: and what it mostly is", f"mostly {'truncation' if sides[at] else 'rounding'}." in
+                                 place.locator(".vcurve-says").inner_text(), place.locator(".vcurve-says").inner_text())
+        slider.focus()
+        page.keyboard.press("ArrowLeft")
+        self.trial.same("02: a key goes to the next ε", shown(), curves[2]["rows"][-2])
+        svg = place.locator("svg")
+        svg.scroll_into_view_if_needed()
+        box = svg.bounding_box()
+        page.mouse.click(box["x"] + box["width"] * 64 / 560, box["y"] + box["height"] / 2)
+        self.trial.same("02: a click goes to the ε there", shown()[0], 1e-13)
+        context.close()
 
     # ---- 03
 
@@ -154,6 +193,13 @@ class Recorded(Tester):
         done = place.get_by_label("Tiles done", exact=True)
         self.trial.check("25: Play goes to the last tile, and ends", done.input_value() == done.get_attribute("max"), done.input_value())
         context.close()
+
+
+def truncation(epsilon, central, x=Decimal("0.7")):
+    """What a difference of tanh is off by in numbers of 60 digits."""
+    tanh = lambda at: 1 - 2 / ((2 * at).exp() + 1)
+    found = (tanh(x + epsilon) - (tanh(x - epsilon) if central else tanh(x))) / (2 * epsilon if central else epsilon)
+    return found - (1 - tanh(x) ** 2)
 
 
 def crossings(values, side):
