@@ -38,6 +38,9 @@ PLAYS = {
     "12": ("scores", "finders", "Where each score looks",
            "Pick a score, and make the lists longer. Those that see the keys look mostly at the pair that is asked for; those "
            "that point at places look at nearly the same ones in every row, and get worse as the list grows."),
+    "13": ("local_p", "window", "Move the window",
+           "The scores are those that a trained model gave. Move p_t slowly over a whole number: a key enters on one side, "
+           "another leaves, and all weights jump. In local-p the Gaussian makes them add up to less than 1."),
     "17": ("1", "hands", "Places as hands of a clock",
            "Move the place: all hands turn, the fast ones far, the slow ones hardly. Its bars move along and keep their "
            "shape, since the product of two places depends on how far apart they are, and on nothing else."),
@@ -45,9 +48,6 @@ PLAYS = {
            "Take out one part after another. With two blocks all recipes but one follow both pointers; with eight only those do "
            "that have a residual, and a norm before each part. The gradients show why: without residuals they fade, without "
            "norms they are huge."),
-    "13": ("local_p", "window", "Move the window",
-           "The scores are those that a trained model gave. Move p_t slowly over a whole number: a key enters on one side, "
-           "another leaves, and all weights jump. In local-p the Gaussian makes them add up to less than 1."),
     "25": ("a causal mask", "tiles", "Tile after tile",
            "On one thread: eight tiles of queries look at the first tile of keys, one after the other, then all at the next; "
            "then come eight more. With a causal mask the tiles right of the diagonal never come, and those on it count whole. "

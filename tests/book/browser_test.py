@@ -30,12 +30,9 @@ def run(root, out, rest):
         answers, pages, picked, counts = Answers(*about), Pages(*about), Picked(*about), Counts(*about)
         lookup, live, models, recorded = Lookup(*about), LiveLessons(*about), Trained(*about), Recorded(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
-                 picked.series, picked.paint, recorded.border, counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts, answers.from_a_file,
-                 lookup.reference, live.live_page, models.trained_page, pages.every_page]
-                 picked.series, picked.paint, recorded.border, recorded.tiles,
-                 picked.series, picked.paint, recorded.border, recorded.window, recorded.tiles,
                  picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
-                 answers.keyboard, answers.without_scripts, answers.from_a_file, lookup.reference, live.live_page, pages.every_page]
+                 counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts,
+                 answers.from_a_file, lookup.reference, live.live_page, models.trained_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
         for part in parts + [pages.printed, models.trained_models, live.live_lessons]:

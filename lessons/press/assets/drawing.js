@@ -95,6 +95,5 @@ window.Drawing = (function () {
     place, data: JSON.parse(place.querySelector('script[type="application/json"]').textContent || "{}"),
   }));
 
-  return { make, html, number, softmax, normal, slider, choice, bars, plays };
-  return { make, html, number, softmax, normal, slider, steps, choice, plays };
+  return { make, html, number, softmax, normal, slider, steps, choice, bars, plays };
 })();
