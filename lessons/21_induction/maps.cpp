@@ -42,6 +42,18 @@ std::vector<double> corner(const Tensor& weights, Size head, Size places) {
   return slice(slice(own, 0, 0, places), 1, 0, places).to_vector();
 }
 
+/// Without its maps.
+kit::MapSeries series_of_heads(const Example& example) {
+  kit::MapSeries series{.title = fmt::format("Where each head looks; period {}", example.period),
+                        .columns = first(example.symbols, kFilmed),
+                        .rows = first(example.symbols, kFilmed),
+                        .column_axis = "looked at",
+                        .row_axis = "present symbol",
+                        .choices = {{"layer", {"lower", "upper"}}, {"head", {}}}};
+  for (Size head = 1; head <= kHeads; ++head) series.choices[1].of.push_back(std::to_string(head));
+  return series;
+}
+
 }  // namespace
 
 std::string name_of(Size head) {
@@ -61,29 +73,21 @@ void show_map(const Trained& trained, Size head, const std::string& name, const 
   kit::show(map, options.out / (name + ".svg"));
 }
 
-Filmed::Filmed(const kit::Options& options) {
-  for (const Size part : {100, 20, 10, 5, 2, 1}) {
-    const Size step = std::max<Size>(1, options.steps / part);
-    if (when_.empty() || when_.back() != step) when_.push_back(step);
-  }
-  const Example example(options.seed);
-  inputs_ = example.inputs;
-  series_.title = fmt::format("Where each head looks; period {}", example.period);
-  series_.column_axis = "looked at", series_.row_axis = "present symbol";
-  series_.rows = series_.columns = first(example.symbols, kFilmed);
-  series_.choices = {{"step", {}, true}, {"layer", {"lower", "upper"}}, {"head", {}}};
-  for (const Size step : when_) series_.choices[0].of.push_back(std::to_string(step));
-  for (Size head = 1; head <= kHeads; ++head) series_.choices[2].of.push_back(std::to_string(head));
-}
+Filmed::Filmed(const kit::Options& options)
+    : inputs_(Example(options.seed).inputs),
+      film_(series_of_heads(Example(options.seed)), options.steps, {0.01, 0.05, 0.1, 0.2, 0.5, 1}) {}
 
 void Filmed::after(Size step, const AttentionOnly& model) {
-  if (std::find(when_.begin(), when_.end(), step) == when_.end()) return;
-  std::deque<WeightRecorder> recorders;  // while they live, they keep the weights
-  for (const MultiHeadAttention& heads : model.layers) recorders.emplace_back(heads.attention);
-  model(inputs_);
-  for (const WeightRecorder& recorder : recorders)
-    for (Size head = 0; head < kHeads; ++head)
-      series_.maps.push_back(corner(recorder.weights().front(), head, kFilmed));
+  film_.after(step, [&] {
+    std::deque<WeightRecorder> recorders;  // while they live, they keep the weights
+    for (const MultiHeadAttention& heads : model.layers) recorders.emplace_back(heads.attention);
+    model(inputs_);
+    std::vector<std::vector<double>> maps;
+    for (const WeightRecorder& recorder : recorders)
+      for (Size head = 0; head < kHeads; ++head)
+        maps.push_back(corner(recorder.weights().front(), head, kFilmed));
+    return maps;
+  });
 }
 
 }  // namespace tapestry::lesson21

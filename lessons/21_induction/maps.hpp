@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "lessons/21_induction/experiment.hpp"
 
@@ -23,12 +22,11 @@ class Filmed {
   /// the end.
   void after(Size step, const AttentionOnly& model);
   /// Those that were kept, by step, layer and head.
-  const kit::MapSeries& series() const { return series_; }
+  kit::MapSeries series() const { return film_.series(); }
 
  private:
-  std::vector<Size> when_;
   Indices inputs_;
-  kit::MapSeries series_;
+  kit::Film film_;
 };
 
 }  // namespace tapestry::lesson21

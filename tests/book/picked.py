@@ -3,7 +3,7 @@ import json
 import math
 from collections import Counter
 
-from press import gallery, plays, runs
+from press import gallery, plays, runs, series
 
 from book.tester import Tester
 
@@ -31,7 +31,7 @@ PICK = """(place, [combinations, grows]) => combinations.map((picked) => {
       groups.shift().querySelectorAll("input")[which].click();
     }
   });
-  return [...place.querySelectorAll("td[data-v]")].map((cell) => Number(cell.dataset.v));
+  return [...place.querySelectorAll("figure:not([hidden]) td[data-v]")].map((cell) => Number(cell.dataset.v));
 })"""
 
 
@@ -148,11 +148,13 @@ class Picked(Tester):
             page = self.open(context, f"lessons/{slug}.html")
             page.evaluate("document.querySelectorAll('.question .open button').forEach(button => button.click())")
             place = page.locator(f"#series-{path.stem}")
-            came = lambda: place.evaluate("s => [...s.querySelectorAll('td[data-v]')].map(c => Number(c.dataset.v))")
+            came = lambda: place.evaluate("s => [...s.querySelectorAll('figure:not([hidden]) td[data-v]')].map(c => Number(c.dataset.v))")
             combinations = [[]]
             for choice in choices:
                 combinations = [c + [i] for c in combinations for i in range(len(choice["of"]))]
+            slug += f", {path.stem}"
             self.trial.same(f"{slug}: a map for each combination", len(data["maps"]), len(combinations))
+            self.trial.check(f"{slug}: it is said what to see", len(place.locator(".see").all()) == 1)
             first = [len(c["of"]) - 1 if c["grows"] else 0 for c in choices]
             self.trial.check(f"{slug}: begins at the end of training", came() == [v / 100 for v in data["maps"][combinations.index(first)]])
             shown = place.evaluate(PICK, [combinations, [choice["grows"] for choice in choices]])
@@ -162,13 +164,19 @@ class Picked(Tester):
             slider = place.locator("input[type=range]")
             self.trial.same(f"{slug}: the slider says the step", slider.get_attribute("aria-valuetext"),
                             f"{choices[grows]['name']} {choices[grows]['of'][-1]}")
-            heads = place.locator("tbody th")
+            of, axes = series.axes(data)
+            visible = place.locator("figure:visible")
+            self.trial.same(f"{slug}: one table is shown", visible.count(), 1)
+            for option, (rows, columns) in enumerate(axes if of is not None else []):
+                place.locator("fieldset").nth(0).locator("input").nth(option).click()
+                self.trial.same(f"{slug}: the names are those of option {option}", visible.locator("th").all_inner_texts(), columns + rows)
+            heads = visible.locator("tbody th")
             heads.last.focus()
             slider.focus()
             slider.press("Home")
             shown = data["maps"][combinations.index([0 if i == grows else c for i, c in enumerate(combinations[-1])])]
             self.trial.check(f"{slug}: Home goes to the first step, and the row says it",
                              came() == [v / 100 for v in shown] and
-                             f"{max(shown[-len(data['columns']):]) / 100:.2f}" in place.locator(".says").inner_text(),
-                             place.locator(".says").inner_text())
+                             f"{max(shown[-len(axes[-1][1]):]) / 100:.2f}" in visible.locator(".says").inner_text(),
+                             visible.locator(".says").inner_text())
         context.close()

@@ -3,22 +3,23 @@
   const { choice: pick, slider } = window.Drawing, shades = 20;
 
   for (const place of document.querySelectorAll(".series")) {
-    const { choices, maps } = JSON.parse(place.querySelector('script[type="application/json"]').textContent);
-    const figure = place.querySelector("figure.map"), picks = place.querySelector(".picks");
-    const cells = [...figure.querySelectorAll("td[data-v]")];
+    const { most, choices, maps, axes } = JSON.parse(place.querySelector('script[type="application/json"]').textContent);
+    const figures = [...place.querySelectorAll("figure.map")], picks = place.querySelector(".picks");
     const picked = choices.map((choice) => (choice.grows ? choice.of.length - 1 : 0));
 
     function show() {
       const at = picked.reduce((sum, which, c) => sum * choices[c].of.length + which, 0);
-      cells.forEach((cell, i) => {
+      const figure = figures[axes === null ? 0 : picked[axes]];  // a table for each pair of axes
+      figures.forEach((one) => { one.hidden = one !== figure; });
+      figure.querySelectorAll("td[data-v]").forEach((cell, i) => {
         const value = maps[at][i] / 100;
         cell.dataset.v = value;
-        cell.className = `h${Math.round(Math.min(Math.max(value, 0), 1) * shades)}`;
+        cell.className = `h${Math.round(Math.min(Math.max(value / most, 0), 1) * shades)}`;
       });
       figure.dispatchEvent(new Event("redrawn"));
     }
-    const rows = figure.querySelectorAll("tbody tr");
-    rows[rows.length - 1].dispatchEvent(new Event("pointerenter"));  // the last row has most to look at
+    for (const figure of figures)  // the last row has most to look at
+      [...figure.querySelectorAll("tbody tr")].at(-1).dispatchEvent(new Event("pointerenter"));
     const capital = (name) => name[0].toUpperCase() + name.slice(1);
 
     choices.forEach((choice, c) => {
@@ -37,5 +38,6 @@
       }
       pick(picks, capital(choice.name), `${place.id}-${c}`, choice.of, picked[c], (which) => { picked[c] = which; show(); });
     });
+    show();
   }
 })();

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/printed.hpp"
@@ -39,6 +40,53 @@ TEST_CASE("a series is written map by map, in hundredths, and said", "[picture]"
   CHECK(read["choices"][0]["grows"] == true);
   CHECK(read["choices"][1]["grows"] == false);
   CHECK(read["columns"].size() == 3);
+}
+
+TEST_CASE("maps of one choice may have rows and columns of their own", "[picture]") {
+  const Scratch scratch;
+  const auto file = scratch.path("maps.json");
+  MapSeries series{.title = "maps", .choices = {{"letters", {"1", "2"}}, {"step", {"0", "5"}, true}}};
+  series.choices[0].rows = {{"x"}, {"x", "y"}};
+  series.choices[0].columns = {{"a", "b"}, {"a", "b"}};
+  series.most = 0.5;
+  series.maps = {{0, 0}, {0, 0.5}, {0, 0, 0, 0}, {0, 0, 0, 0.5}};
+  {
+    const Printed printed(STDOUT_FILENO);
+    save(series, file);
+  }
+  std::ifstream in(file);
+  const auto read = nlohmann::json::parse(in);
+  CHECK(read["most"] == 0.5);
+  CHECK(read["choices"][0]["rows"] == nlohmann::json::parse(R"([["x"], ["x", "y"]])"));
+  CHECK_FALSE(read["choices"][1].contains("rows"));
+  CHECK(read["maps"][3] == nlohmann::json::parse("[0, 0, 0, 50]"));
+  std::swap(series.maps[1], series.maps[2]);
+  CHECK_THROWS_WITH(save(series, file), "series 'maps' has a map of 4 values for 2 cells");
+}
+
+TEST_CASE("a film keeps maps at shares of a training's steps, and those of one step together", "[picture]") {
+  Film film({.title = "maps", .columns = {"a"}, .rows = {"x"}, .choices = {{"model", {"one", "two"}}}}, 200,
+            {0, 0.05, 1});
+  std::vector<Size> asked;
+  for (const double model : {0.1, 0.2})
+    for (Size step = 0; step <= 200; ++step)
+      film.after(step, [&] {
+        asked.push_back(step);
+        return std::vector<std::vector<double>>{{model + static_cast<double>(step)}};
+      });
+  CHECK(asked == std::vector<Size>{0, 10, 200, 0, 10, 200});
+  const MapSeries series = film.series();
+  REQUIRE(series.choices.size() == 2);
+  CHECK(series.choices[0].name == "step");
+  CHECK(series.choices[0].of == std::vector<std::string>{"0", "10", "200"});
+  CHECK(series.choices[0].grows);
+  CHECK(series.choices[1].name == "model");
+  CHECK(series.maps == std::vector<std::vector<double>>{{0.1}, {0.2}, {10.1}, {10.2}, {200.1}, {200.2}});
+}
+
+TEST_CASE("a film of a short training has each step once, and its end", "[picture]") {
+  Film film({.title = "maps"}, 3, {0.01, 0.05, 0.5, 1});
+  CHECK(film.series().choices[0].of == std::vector<std::string>{"1", "2", "3"});
 }
 
 TEST_CASE("a series that lacks a map or a value is refused", "[picture]") {
