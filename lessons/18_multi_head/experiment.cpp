@@ -11,19 +11,13 @@
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/18_multi_head/maps.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/train/loop.hpp"
 #include "nn/transformer/cache.hpp"
 
 namespace tapestry::lesson18 {
 namespace {
-
-/// (B, H, 12)
-Tensor weights_for(const Answerer& model, const kit::TwoQuestions& asked) {
-  const WeightRecorder recorder(model.attention.attention);  // while it lives, it keeps the weights
-  model(asked);
-  return squeeze(recorder.weights().front(), 2);
-}
 
 kit::TwoQuestions test_questions(const kit::Options& options) {
   return kit::draw_two_questions(kit::Random(options.seed, 1'000'000), options.smoke ? 100 : 5000);
@@ -36,16 +30,24 @@ Right count(const Answerer& model, const kit::TwoQuestions& test) {
           kit::percent_rows_equal(written, test.answers)};
 }
 
-Right train(Answerer& model, const std::string& name, const kit::Options& options) {
+Right train(Answerer& model, const std::string& name, const kit::Options& options, Filmed* filmed = nullptr) {
   const Size batch = options.smoke ? 16 : 128;
   model.initialise(options.seed);
-  kit::train(
-      model,
-      {.name = name, .steps = options.steps, .batch = batch, .unit = "questions", .seed = options.seed},
-      [&](kit::Random random) {
-        const kit::TwoQuestions asked = kit::draw_two_questions(random, batch);
-        return cross_entropy(model(asked), asked.answers);
-      });
+  const auto look = [&](Size step) {
+    if (filmed) filmed->after(step, model);
+  };
+  look(0);
+  kit::train(model,
+             {.name = name,
+              .steps = options.steps,
+              .batch = batch,
+              .unit = "questions",
+              .seed = options.seed,
+              .after_step = look},
+             [&](kit::Random random) {
+               const kit::TwoQuestions asked = kit::draw_two_questions(random, batch);
+               return cross_entropy(model(asked), asked.answers);
+             });
   return count(model, test_questions(options));
 }
 
@@ -57,30 +59,6 @@ void print_looks(const Answerer& model, const kit::TwoQuestions& test) {
     fmt::print("  head {} of {}: {:5.1f} % on the first key, {:5.1f} % on the second, {:5.1f} % elsewhere\n",
                head + 1, on.size(0), first, second, 100 - first - second);
   }
-}
-
-void draw_looks(const Answerer& model, const kit::Options& options) {
-  const kit::TwoQuestions shown = kit::draw_two_questions(kit::Random(options.seed, 2'000'000), 3, true);
-  const Tensor weights = weights_for(model, shown);
-  const std::vector<std::int64_t> keys = shown.keys.to_vector(), digits = shown.digits.to_vector(),
-                                  first = shown.first.to_vector(), second = shown.second.to_vector();
-  kit::Heatmap map{"Where four heads looked: three questions, one list", {}, {}, {}};
-  map.column_axis = "the list: a key and its digit", map.row_axis = "the two keys asked for";
-  for (std::size_t i = 0; i < kit::kListPairs; ++i)
-    map.columns.push_back(fmt::format("{}{}", kit::key_letter(keys[i]), digits[i]));
-  for (std::size_t q = 0; q < first.size(); ++q) {
-    if (q > 0) {  // a gap
-      map.rows.emplace_back();
-      map.values.insert(map.values.end(), kit::kListPairs, std::nan(""));
-    }
-    for (Size head = 0; head < weights.size(1); ++head) {
-      map.rows.push_back(
-          fmt::format("{}, {}?  head {}", kit::key_letter(first[q]), kit::key_letter(second[q]), head + 1));
-      const std::vector<double> row = select(select(weights, 0, static_cast<Size>(q)), 0, head).to_vector();
-      map.values.insert(map.values.end(), row.begin(), row.end());
-    }
-  }
-  kit::show(map, options.out / "head_grid.svg");
 }
 
 Right without(const Answerer& model, Size head, const kit::TwoQuestions& test) {
@@ -142,11 +120,14 @@ Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::
   Compared compared;
   kit::Bars bars{"Both digits right, by the number of heads at equal cost", "% of questions", {}, {}};
   bars.level = {99, "target for 2 to 16 heads"};
+  Filmed filmed(options);
   for (const Size heads : {1, 2, 4, 8, 16, 64}) {
     Answerer& model =
         compared.models.try_emplace(heads, MultiHeadOptions{.width = kWidth, .heads = heads}).first->second;
-    compared.right[heads] = train(model, fmt::format("heads: {}", heads), options);
+    compared.right[heads] =
+        train(model, fmt::format("heads: {}", heads), options, heads <= 4 ? &filmed : nullptr);
   }
+  compared.maps = filmed.series();
   Answerer wrong({.width = kWidth, .heads = 4}, &by_hand);
   compared.reshaped = train(wrong, "heads: 4, split by a reshape", options);
 
@@ -176,6 +157,7 @@ void show_looks(const Compared& compared, const kit::Options& options) {
   const kit::TwoQuestions test = test_questions(options);
   for (const Size heads : {1, 2, 4}) print_looks(compared.models.at(heads), test);
   draw_looks(compared.models.at(4), options);
+  kit::save(compared.maps, options.out / "two_questions_over_training.json");
 }
 
 Left take_out(const Compared& compared, const kit::Options& options, kit::Report& report) {

@@ -8,6 +8,7 @@
 #include "lessons/18_multi_head/by_hand.hpp"
 #include "lessons/18_multi_head/two_questions.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/picture/map_series.hpp"
 #include "nn/attention/multi_head.hpp"
 #include "nn/embedding.hpp"
 #include "nn/linear.hpp"
@@ -37,14 +38,15 @@ struct Right {
 struct Compared {
   std::map<Size, Answerer> models;  ///< by the number of their heads, which have kWidth numbers in all
   std::map<Size, Right> right;
-  Right reshaped;  ///< four heads, parted by the reshape
+  Right reshaped;       ///< four heads, parted by the reshape
+  kit::MapSeries maps;  ///< where the heads of one, two and four looked meanwhile
 };
 
 /// 1, 2, 4, 8, 16 and 64 heads, and four that are parted wrongly: a table, targets, and bars in heads.svg.
 Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::Report& report);
 
 /// For each head of one, two and four its mean weight on the first key, on the second, and elsewhere; three
-/// questions about one list in head_grid.svg.
+/// questions about one list in head_grid.svg, and heads over the training in two_questions_over_training.json.
 void show_looks(const Compared& compared, const kit::Options& options);
 
 /// What is right without some head, in per cent.
