@@ -7,9 +7,11 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/core.hpp"
+#include "lessons/20_gpt/maps.hpp"
 #include "lessons/20_gpt/training.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
@@ -71,15 +73,17 @@ struct Losses {
   double early = 0, end = 0;  // per token of the test, after a tenth of the steps and after all
 };
 
+/// `after_step` runs after each step, and before the first, as step 0.
 template <class Model>
 Losses train(Model& model, const std::string& name, const Task& task, double rate,
-             const kit::Options& options) {
+             const kit::Options& options, const std::function<void(Size step)>& after_step = {}) {
   Losses losses;
   const auto test = [&] {
     const Evaluating evaluating(model);
     return cross_entropy(model(task.test.inputs), task.test.targets).item();
   };
   model.initialise(options.seed);
+  if (after_step) after_step(0);
   kit::train(model,
              {.name = name,
               .steps = options.steps,
@@ -89,6 +93,7 @@ Losses train(Model& model, const std::string& name, const Task& task, double rat
               .seed = options.seed,
               .after_step =
                   [&](Size step) {
+                    if (after_step) after_step(step);
                     if (step == std::max<Size>(1, options.steps / 10)) losses.early = test();
                   }},
              [&](kit::Random random) {
@@ -182,6 +187,7 @@ Ledger show_ledger(const kit::Options& options) {
   Bigram bigram(task.vocabulary);
   add("bigram", train(bigram, "bigram", task, 3e-2, options));
   std::unique_ptr<LanguageModel> gpt;
+  std::optional<Filmed> filmed;
   for (const Part& part : kParts) {
     TransformerOptions model = kit::language_model_options({.layers = part.layers,
                                                             .heads = part.heads,
@@ -192,17 +198,22 @@ Ledger show_ledger(const kit::Options& options) {
     model.block.residual = part.residual;
     model.block.norm_place = part.norm;
     gpt = std::make_unique<LanguageModel>(model);
-    add(part.name, train(*gpt, part.name, task, 2e-3, options));
+    filmed.emplace(*gpt, options);  // that of the last model stays
+    add(part.name,
+        train(*gpt, part.name, task, 2e-3, options, [&](Size step) { filmed->after(step, *gpt); }));
   }
   fmt::print("{}", table);
   kit::show(bars, options.out / "ledger.svg");
-  return {std::move(gpt), early["+ feed-forward"], early["three such blocks"], early["+ residuals"]};
+  return {std::move(gpt), filmed->series(), early["+ feed-forward"], early["three such blocks"],
+          early["+ residuals"]};
 }
 
-double sort_digits(LanguageModel& gpt, const kit::Options& options) {
+double sort_digits(const Ledger& ledger, const kit::Options& options) {
+  LanguageModel& gpt = *ledger.gpt;
   const Evaluating evaluating(gpt);
   const kit::NextTokens pi = kit::sorting({{3, 1, 4, 1, 5, 9, 2, 6}});
   fmt::print("  3 1 4 1 5 9 2 6 = {}\n", fmt::join(sort_freely(gpt, pi.inputs, 8).to_vector(), " "));
+  kit::save(ledger.maps, options.out / "sorting_over_training.json");
   constexpr Size kLengths = kMostDigits - kFewestDigits + 1;
   const Size rows = options.smoke ? 4 : 10'000 / kLengths;
   double right = 0;  // in per cent, summed over lengths

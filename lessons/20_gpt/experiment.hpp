@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/picture/map_series.hpp"
 #include "nn/sample.hpp"
 #include "nn/transformer/language_model.hpp"
 
@@ -29,14 +30,15 @@ void check_gpt(ByHand by_hand, std::uint64_t seed, kit::Report& report);
 /// Losses of a tenth of the training, by the names of ledger's rows.
 struct Ledger {
   std::unique_ptr<LanguageModel> gpt;  ///< the last row, trained to the end
+  kit::MapSeries maps;                 ///< what its heads looked at meanwhile
   double one_block = 0, three_blocks = 0, with_residuals = 0;
 };
 /// Trains a table of pairs, and models with one part more each, to sort digits; draws ledger.svg.
 Ledger show_ledger(const kit::Options& options);
 
-/// Prints one string sorted; returns the share of 10,000 strings with answers never seen that are right, in
-/// per cent, each digit that was written fed back.
-double sort_digits(LanguageModel& gpt, const kit::Options& options);
+/// Prints one string sorted, and keeps what heads looked at in sorting_over_training.json; returns the share of
+/// 10,000 strings with answers never seen that are right, in per cent, each digit that was written fed back.
+double sort_digits(const Ledger& ledger, const kit::Options& options);
 
 /// Token by token equals all at once; then one token more after longer and longer texts, to cache.svg.
 void check_cache(Head head, Head with_cache, const kit::Options& options, kit::Report& report);

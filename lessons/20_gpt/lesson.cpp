@@ -100,8 +100,8 @@ void part_by_part(const kit::Options& options, kit::Report& report) {
   report.at_least("the same, times that with residuals", ledger.three_blocks / ledger.with_residuals, 3);
   report.answer(bare, 'c', piled >= 1.5,
                 "Much lies between most weights and the loss, until residuals carry it past the blocks.");
-  report.at_least("10,000 strings with answers never seen: all digits right",
-                  sort_digits(*ledger.gpt, options), 99.9, "%");
+  report.at_least("10,000 strings with answers never seen: all digits right", sort_digits(ledger, options),
+                  99.9, "%");
 }
 
 // ---- 4. Remember keys and values --------------------------------------------------------------------------

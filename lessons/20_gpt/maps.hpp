@@ -1,0 +1,25 @@
+// Where the heads of lesson 20's sorting GPT look, as maps over the training.
+#pragma once
+
+#include "lessons/kit/kit.hpp"
+#include "lessons/kit/picture/map_series.hpp"
+#include "nn/transformer/language_model.hpp"
+
+namespace tapestry::lesson20 {
+
+/// Keeps what all heads look at where one string is to be answered, at several steps of the training.
+class Filmed {
+ public:
+  Filmed(const LanguageModel& model, const kit::Options& options);
+
+  /// Runs before the training (step 0) and after each step.
+  void after(Size step, const LanguageModel& model);
+  /// Those that were kept, by step, layer and head.
+  kit::MapSeries series() const { return film_.series(); }
+
+ private:
+  Indices inputs_;
+  kit::Film film_;
+};
+
+}  // namespace tapestry::lesson20
