@@ -1,4 +1,4 @@
-// Self-attention at work: nn/'s layer, a gap in a sentence, tokens that occur twice, and what it all costs.
+// Self-attention at work: nn/'s layer, tokens that occur twice, and what it all costs.
 #include "lessons/16_self_attention/experiment.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "lessons/16_self_attention/gap_sentences.hpp"
 #include "lessons/16_self_attention/twice.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
@@ -21,6 +20,7 @@ namespace {
 
 constexpr Size kWidth = 64, kReadout = 128;
 constexpr DType kDType = DType::f64;  // of checks
+using Maps = std::vector<std::vector<double>>;
 
 /// The rows of a (1, n, d) in another order.
 Tensor shuffled(const Tensor& a, const Indices& order) {
@@ -39,16 +39,6 @@ Tensor four_steps(const Tensor& a, Size i, const SelfAttention& layer) {
   for (Size j = 0; j < a.size(0); ++j) b = b + select(weights, 0, j) * role(*layer.value, j);
   return b;
 }
-
-/// The answer is a linear layer of what the gap has read.
-struct Filler : Module {
-  explicit Filler(Projected projected) : layer{{*this, "layer"}, 16, projected} {}
-  Tensor operator()(const Indices& ids) const { return out(select(layer(words(ids)).context, 1, kit::kGap)); }
-
-  Embedding words{{*this, "words"}, static_cast<Size>(kit::gap_vocabulary().size()), 16};
-  SelfAttention layer;
-  Linear out{{*this, "out"}, 16, 2};
-};
 
 /// A small network compares what a token is with what was read for it. All four have the same one.
 struct Marker : Module {
@@ -72,17 +62,20 @@ struct Marker : Module {
   Linear compare{{*this, "compare"}, 2 * kWidth, kReadout}, answer{{*this, "answer"}, kReadout, 2};
 };
 
+/// `after_step` runs after each step, and before the first, as step 0.
 double train_and_test(Marker& model, const char* name, const kit::MarkedTokens& test,
-                      const kit::Options& options) {
+                      const kit::Options& options, const std::function<void(Size step)>& after_step = {}) {
   constexpr Size kBatch = 64;
   model.initialise(options.seed);
+  if (after_step) after_step(0);
   kit::train(model,
              {.name = name,
               .steps = options.steps,
               .rate = 5e-3,
               .batch = kBatch,
               .unit = "sequences",
-              .seed = options.seed},
+              .seed = options.seed,
+              .after_step = after_step},
              [&](kit::Random random) {
                const kit::MarkedTokens batch = kit::draw_marked(random, kBatch);
                return cross_entropy(model(batch.tokens), batch.answers);
@@ -119,20 +112,41 @@ void measure_weights(const Marker& model, const Indices& tokens, Marked& marked,
             options.out / "like.svg");
 }
 
-/// Who looks at whom. Since order does not matter, tokens of a kind stand side by side here.
-void draw_map(const Marker& model, const kit::Options& options) {
-  const std::string letters = "aaaabbbccddefghijklmnopq";
-  std::vector<std::int64_t> ids;
+/// Since order does not matter to self-attention, tokens of a kind stand side by side here.
+const std::string kLetters = "aaaabbbccddefghijklmnopq";
+
+std::vector<std::string> names_of_letters() {
   std::vector<std::string> names;
-  for (const char letter : letters) {
-    ids.push_back(letter - 'a');
-    names.emplace_back(1, letter);
-  }
-  const Tensor weights = (*model.self)(model.kinds(Indices(ids, {1, kit::kTokens}))).weights;
-  kit::Heatmap map{"Weights of 24 tokens: four a, three b, two c, two d", names, names, weights.to_vector()};
+  for (const char letter : kLetters) names.emplace_back(1, letter);
+  return names;
+}
+
+std::vector<double> weights_of_letters(const Marker& model) {
+  std::vector<std::int64_t> ids;
+  for (const char letter : kLetters) ids.push_back(letter - 'a');
+  return (*model.self)(model.kinds(Indices(ids, {1, kit::kTokens}))).weights.to_vector();
+}
+
+kit::Film film_of_letters(const kit::Options& options) {
+  return {{.title = "Weights of 24 tokens, as they learn: four a, three b, two c, two d",
+           .columns = names_of_letters(),
+           .rows = names_of_letters(),
+           .column_axis = "the token that is looked at",
+           .row_axis = "the token that asks"},
+          options.steps,
+          {0, 0.05, 0.1, 0.2, 0.5, 1}};
+}
+
+/// Who looks at whom: the last map, and those of the film.
+void draw_maps(const kit::Film& film, const kit::Options& options) {
+  kit::MapSeries series = film.series();
+  kit::Heatmap map{"Weights of 24 tokens: four a, three b, two c, two d", series.columns, series.rows,
+                   series.maps.back()};
   map.most = *std::max_element(map.values.begin(), map.values.end());
-  map.row_axis = "the token that asks", map.column_axis = "the token that is looked at";
+  map.row_axis = series.row_axis, map.column_axis = series.column_axis;
   kit::show(map, options.out / "map.svg");
+  series.most = map.most;
+  kit::save(series, options.out / "like_over_training.json");
 }
 
 }  // namespace
@@ -170,31 +184,6 @@ void check_layers(const std::function<Tensor(const Tensor&, const SelfAttention&
       seed);
 }
 
-Filled learn_agreement(const char* name, Projected projected, const kit::Options& options) {
-  Filler model(projected);
-  model.initialise(options.seed);
-  const kit::GapSentences train = kit::gap_sentences(false), test = kit::gap_sentences(true);
-  kit::train(model,
-             {.name = name,
-              .steps = options.smoke ? 10 : 200,
-              .rate = 1e-2,
-              .batch = train.words.shape()[0],
-              .unit = "sentences",
-              .seed = options.seed},
-             [&](kit::Random) { return cross_entropy(model(train.words), train.answers); });
-  const Tensor weights = model.layer(model.words(test.words)).weights;
-  return {kit::percent_equal(argmax(model(test.words)), test.answers),
-          100 * mean(select(select(weights, 1, kit::kGap), 1, kit::kNoun)).item(), select(weights, 0, 0)};
-}
-
-void draw_agreement(const Filled& filled, const kit::Options& options) {
-  const std::vector<std::string> sentence = {"see", "_", "girl", "run"};
-  kit::Heatmap map{"Where each word looks", sentence, sentence, filled.weights.to_vector()};
-  map.numbers = true;
-  map.row_axis = "the word that asks", map.column_axis = "the word that is looked at";
-  kit::show(map, options.out / "agreement.svg");
-}
-
 void check_order(std::uint64_t seed, kit::Report& report) {
   constexpr Size kWide = 16, kCount = 12;
   SelfAttention layer(kWide, Projected::yes);
@@ -225,14 +214,17 @@ Marked mark_the_twice(const kit::Options& options) {
   Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20),
       wide(CellKind::gru, 64);
   marked.fair = std::min(kit::weights_of(rnn), kit::weights_of(gru)) >= kit::weights_of(self);
-  marked.self = train_and_test(self, "self-attention", test, options);
+  kit::Film film = film_of_letters(options);
+  marked.self = train_and_test(self, "self-attention", test, options, [&](Size step) {
+    film.after(step, [&] { return Maps{weights_of_letters(self)}; });
+  });
   train_and_test(bare, "self-attention, no projections", test, options);
   marked.rnn = train_and_test(rnn, "RNN in both directions", test, options);
   marked.gru = train_and_test(gru, "GRU in both directions", test, options);
   marked.wide = train_and_test(wide, "GRU with three times the units", test, options);
   fmt::print("\n");
   measure_weights(self, test.tokens, marked, options);
-  draw_map(self, options);
+  draw_maps(film, options);
   return marked;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/picture/map_series.hpp"
 #include "nn/attention/attention.hpp"
 #include "nn/linear.hpp"
 
@@ -38,9 +39,12 @@ struct Filled {
   Tensor weights;                 ///< (4, 4), of "see _ girl run"
 };
 
-Filled learn_agreement(const char* name, Projected projected, const kit::Options& options);
-/// Who looks at whom in "see _ girl run"; to agreement.svg.
-void draw_agreement(const Filled& filled, const kit::Options& options);
+/// Who looks at whom in "see _ girl run", at several steps of a training; for two models, with projections and
+/// without.
+kit::Film film_of_agreement(const kit::Options& options);
+Filled learn_agreement(const char* name, Projected projected, kit::Film& film, const kit::Options& options);
+/// Who looks at whom in "see _ girl run"; to agreement.svg, and the film to agreement_over_training.json.
+void draw_agreement(const Filled& filled, const kit::Film& film, const kit::Options& options);
 
 /// Judges "shuffled in, shuffled out" on twelve random words: true of self-attention, false of a GRU.
 void check_order(std::uint64_t seed, kit::Report& report);
@@ -55,7 +59,8 @@ struct Marked {
 };
 
 /// Trains self-attention with projections and without, an RNN, a GRU, and a wide GRU with three times the
-/// units, for options.steps each. Who looks at whom goes to like.svg and map.svg.
+/// units, for options.steps each. Who looks at whom goes to like.svg, map.svg and
+/// like_over_training.json.
 Marked mark_the_twice(const kit::Options& options);
 
 /// Milliseconds forward and backward for one sequence of width 64: self-attention, and a GRU; to time.svg.

@@ -95,8 +95,9 @@ void agreement(const kit::Options& options, kit::Report& report) {
       {"no: a gap that is always the same word cannot ask for a noun",
        "yes, and it looks at the noun as much as with projections",
        "yes, but it looks less at the noun than with projections"});
-  const Filled with = learn_agreement("with projections", Projected::yes, options);
-  const Filled without = learn_agreement("without projections", Projected::no, options);
+  kit::Film film = film_of_agreement(options);  // keeps who looks at whom meanwhile
+  const Filled with = learn_agreement("with projections", Projected::yes, film, options);
+  const Filled without = learn_agreement("without projections", Projected::no, film, options);
   report.at_least("with projections: right on new sentences", with.right, 99, "%");
   report.at_least("with projections: the gap's weight on the noun", with.on_noun, 50, "%");
   report.at_least("without projections: right on new sentences", without.right, 99, "%");
@@ -106,7 +107,7 @@ void agreement(const kit::Options& options, kit::Report& report) {
   report.answer(bare, 'c', without.right >= 99 && without.on_noun < with.on_noun,
                 "What a word is, asks, offers and gives is then one vector, and the embeddings alone must do "
                 "what three matrices can. Here the smaller weight on the noun is enough.");
-  draw_agreement(with, options);
+  draw_agreement(with, film, options);
 }
 
 // ---- 3. No order ------------------------------------------------------------------------------------------

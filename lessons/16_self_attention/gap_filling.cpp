@@ -1,0 +1,74 @@
+// Self-attention fills a gap in a sentence: lesson 16, part 2.
+#include <string>
+#include <vector>
+
+#include "lessons/16_self_attention/experiment.hpp"
+#include "lessons/16_self_attention/gap_sentences.hpp"
+#include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/tensors.hpp"
+#include "lessons/kit/train/loop.hpp"
+#include "nn/embedding.hpp"
+
+namespace tapestry::lesson16 {
+namespace {
+
+using Maps = std::vector<std::vector<double>>;
+const std::vector<std::string> kSentence = {"see", "_", "girl", "run"};  // the first of the test
+
+Size steps_of_agreement(const kit::Options& options) { return options.smoke ? 10 : 200; }
+
+/// The answer is a linear layer of what the gap has read.
+struct Filler : Module {
+  explicit Filler(Projected projected) : layer{{*this, "layer"}, 16, projected} {}
+  Tensor operator()(const Indices& ids) const { return out(select(layer(words(ids)).context, 1, kit::kGap)); }
+
+  Embedding words{{*this, "words"}, static_cast<Size>(kit::gap_vocabulary().size()), 16};
+  SelfAttention layer;
+  Linear out{{*this, "out"}, 16, 2};
+};
+
+}  // namespace
+
+kit::Film film_of_agreement(const kit::Options& options) {
+  return {{.title = "Where each word looks, as it learns",
+           .columns = kSentence,
+           .rows = kSentence,
+           .column_axis = "the word that is looked at",
+           .row_axis = "the word that asks",
+           .choices = {{"projections", {"with", "without"}}}},
+          steps_of_agreement(options),
+          {0, 0.05, 0.1, 0.2, 0.5, 1}};
+}
+
+Filled learn_agreement(const char* name, Projected projected, kit::Film& film, const kit::Options& options) {
+  Filler model(projected);
+  model.initialise(options.seed);
+  const kit::GapSentences train = kit::gap_sentences(false), test = kit::gap_sentences(true);
+  const Indices shown = kit::rows_of(test.words, 0, 1);
+  const auto look = [&](Size step) {
+    film.after(step, [&] { return Maps{model.layer(model.words(shown)).weights.to_vector()}; });
+  };
+  look(0);
+  kit::train(model,
+             {.name = name,
+              .steps = steps_of_agreement(options),
+              .rate = 1e-2,
+              .batch = train.words.shape()[0],
+              .unit = "sentences",
+              .seed = options.seed,
+              .after_step = look},
+             [&](kit::Random) { return cross_entropy(model(train.words), train.answers); });
+  const Tensor weights = model.layer(model.words(test.words)).weights;
+  return {kit::percent_equal(argmax(model(test.words)), test.answers),
+          100 * mean(select(select(weights, 1, kit::kGap), 1, kit::kNoun)).item(), select(weights, 0, 0)};
+}
+
+void draw_agreement(const Filled& filled, const kit::Film& film, const kit::Options& options) {
+  kit::Heatmap map{"Where each word looks", kSentence, kSentence, filled.weights.to_vector()};
+  map.numbers = true;
+  map.row_axis = "the word that asks", map.column_axis = "the word that is looked at";
+  kit::show(map, options.out / "agreement.svg");
+  kit::save(film.series(), options.out / "agreement_over_training.json");
+}
+
+}  // namespace tapestry::lesson16
