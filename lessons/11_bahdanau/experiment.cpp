@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/11_bahdanau/alignments.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/train/loop.hpp"
@@ -25,16 +26,22 @@ TranslatorOptions sizes() {
           {.vocabulary = vocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
 }
 
-void train(Reverser& model, const std::string& name, const kit::Options& options) {
+void train(Reverser& model, const std::string& name, Filmed* filmed, const kit::Options& options) {
   constexpr Size kBatch = 64;
   model.initialise(options.seed);
-  kit::train(model, {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed},
-             [&](kit::Random random) {
-               const kit::Strings strings = kit::draw_strings(random, kBatch);
-               const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
-               const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(strings.sources));
-               return cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
-             });
+  const auto look = [&](Size step) {
+    if (filmed) filmed->after(step, model);
+  };
+  look(0);
+  kit::train(
+      model,
+      {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed, .after_step = look},
+      [&](kit::Random random) {
+        const kit::Strings strings = kit::draw_strings(random, kBatch);
+        const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
+        const Tensor logits = model.decoder(kit::indices(forcing.input), model.read(strings.sources));
+        return cross_entropy(logits, kit::indices(forcing.output), {.ignore = kit::kPad});
+      });
 }
 
 /// Of `count` strings of one length, in free decoding, <end> at the right place included; in per cent.
@@ -71,8 +78,14 @@ Encoded Reverser::read(const kit::Padded& source) const {
 }
 
 Run train_and_test(Sees sees, const std::string& name, const kit::Options& options) {
-  Run run{std::make_unique<Reverser>(sees), {name, {}, {}}};
-  train(*run.model, name, options);
+  Run run{std::make_unique<Reverser>(sees), {name, {}, {}}, {}};
+  if (sees == Sees::all_states) {
+    Filmed filmed(options);
+    train(*run.model, name, &filmed, options);
+    run.alignments = filmed.series();
+  } else {
+    train(*run.model, name, nullptr, options);
+  }
   for (Size length = kit::kShortestString; length <= kit::kLongestString; ++length) {
     run.exact.x.push_back(static_cast<double>(length));
     run.exact.y.push_back(exact_match(*run.model, options.seed, length, options.smoke ? 20 : 1000));
@@ -89,16 +102,15 @@ void draw_lengths(const Run& looking, const Run& squeezed, const kit::Options& o
   kit::show(chart, options.out / "lengths.svg");
 }
 
-Looked watch(Reverser& model, const kit::Options& options) {
+Looked watch(const Run& run, const kit::Options& options) {
   constexpr Size kShown = 14;
   const kit::Vocabulary letters = kit::alphabet();
-  const kit::Strings strings =
-      kit::draw_strings(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 500, kShown, kShown);
+  const kit::Strings strings = shown_strings(options.smoke ? 20 : 500, kShown, options);
   std::vector<kit::Words> sources;
   for (auto row = strings.sources.ids.begin(); row != strings.sources.ids.end(); row += kShown + 1)
     sources.push_back(letters.decode(kit::Ids(row, row + kShown)));
   const std::vector<kit::Translation> written =
-      kit::translate(model, letters, letters, sources, {.max_length = kShown + 3});
+      kit::translate(*run.model, letters, letters, sources, {.max_length = kShown + 3});
   Looked looked;
   double count = 0;
   for (const kit::Translation& one : written)
@@ -118,6 +130,7 @@ Looked watch(Reverser& model, const kit::Options& options) {
   kit::Heatmap map = kit::alignment_picture(written.front(), "Where each letter looked");
   map.column_axis = "letters read", map.row_axis = "letters written";
   kit::show(map, options.out / "alignment.svg");
+  kit::save(run.alignments, options.out / "alignment_over_training.json");
   return looked;
 }
 

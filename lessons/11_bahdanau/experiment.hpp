@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lessons/kit/kit.hpp"
+#include "lessons/kit/picture/map_series.hpp"
 #include "lessons/kit/tasks/gru_step.hpp"
 #include "lessons/kit/tasks/reversal.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
@@ -43,6 +44,7 @@ struct Reverser : Translator {
 struct Run {
   std::unique_ptr<Reverser> model;
   kit::Series exact;  ///< per cent of strings written without a mistake, for each length that was trained
+  kit::MapSeries alignments;  ///< meanwhile, of three strings; of a model that sees all states
 
   double worst() const;  ///< of all lengths
 };
@@ -59,7 +61,8 @@ struct Looked {
   double weight_at = 0, weight_near = 0;  ///< the mean weight on the letter itself; its neighbours included
 };
 
-/// Prints one string, and draws its alignment to alignment.svg.
-Looked watch(Reverser& model, const kit::Options& options);
+/// Prints one string, and draws its alignment to alignment.svg; those of the training go to
+/// alignment_over_training.json.
+Looked watch(const Run& run, const kit::Options& options);
 
 }  // namespace tapestry::lesson11

@@ -154,7 +154,7 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
 // ---- 4. Where it looked -----------------------------------------------------------------------------------
 // The weights α of all steps, one row for each letter written, make the *alignment* of source and answer.
 
-void alignment(Reverser& model, const kit::Options& options, kit::Report& report) {
+void alignment(const Run& run, const kit::Options& options, kit::Report& report) {
   const kit::Question shape = report.ask(
       "the alignment",
       "A row for each letter written, downwards; a column for each letter read. Where are the large weights?",
@@ -163,7 +163,7 @@ void alignment(Reverser& model, const kit::Options& options, kit::Report& report
   const kit::Question exact = report.ask(
       "letter for letter", "Nearly every letter comes out right. Where does the weight of its row lie?",
       {"all on that letter", "a little everywhere", "on that letter and on one beside it"});
-  const Looked looked = watch(model, options);
+  const Looked looked = watch(run, options);
   report.at_least("largest weight on the letter or a neighbour", looked.near, 95, "%");
   report.answer(shape, 'b', looked.near >= 95,
                 "The first letter to write is the last one of the source. Nobody told the model so.");
@@ -189,7 +189,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("All states against one vector");
   const Run looking = all_against_one(options, report);
   report.section("Where it looked");
-  alignment(*looking.model, options, report);
+  alignment(looking, options, report);
 }
 }  // namespace
 
