@@ -182,20 +182,6 @@ class Picked(unittest.TestCase):
         self.assertEqual(series.last(choices), [2, 0])
         self.assertEqual([series.index(choices, [a, b]) for a in range(3) for b in range(2)], list(range(6)))
 
-    def test_what_to_see_in_lesson_21(self):
-        """The upper heads' weight one place right of an earlier copy: none at first, then all, then one."""
-        data = runs.Run(ROOT / "lessons/press/runs/21_induction").data("heads_over_training")
-        self.assertIn("heads_over_training", series.SEE)
-        n, period = len(data["columns"]), int(data["title"].split()[-1])
-        def stripes(step, head):
-            cells = data["maps"][series.index(data["choices"], [step, 1, head])]
-            rows = range(period + 1, n)
-            return sum(cells[i * n + j] for i in rows for j in range(i) if (i - j) % period == period - 1) / 100 / len(rows)
-        shares = [[stripes(step, head) for head in range(4)] for step in range(len(data["choices"][0]["of"]))]
-        self.assertLess(max(shares[0]), 0.3)
-        self.assertTrue(any(min(step) > 0.3 for step in shares), shares)
-        self.assertEqual([share > 0.5 for share in sorted(shares[-1])], [False, False, False, True])
-
     def test_what_to_see_in_counts(self):
         """What the pictures of lessons 10, 12 and 19 say of their runs."""
         kept = lambda slug: runs.Run(ROOT / "lessons/press/runs" / slug)

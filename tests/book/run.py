@@ -11,7 +11,7 @@ from book import stand_ins  # noqa: E402
 PYTHON = ROOT / "build/book/browser/bin/python"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
-    "generator": ["-m", "unittest", "book.generator_test", "book.reference_test"],
+    "generator": ["-m", "unittest", "book.generator_test", "book.reference_test", "book.see_test"],
     "browser": ["-m", "press", "--test"],
     "live": ["-m", "press", "--test", "trained_models", "live_lessons"],
     "runs": ["-m", "press", "--compare", "--smoke"],
