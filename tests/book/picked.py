@@ -161,6 +161,10 @@ class Picked(Tester):
             for picked, kept, values in zip(combinations, data["maps"], shown):
                 self.trial.check(f"{slug}: {picked} shows the recorded map", values == [v / 100 for v in kept])
             grows = next(i for i, c in enumerate(choices) if c["grows"])
+            shades = place.evaluate("s => [...s.querySelectorAll('figure:not([hidden]) td[data-v]')].map(c => c.className)")
+            expected = [f"h{int(min(v / 100 / data['most'], 1) * 20 + 0.5)}" for v in data["maps"][-1]]
+            off = sum(a != b for a, b in zip(shades, expected))
+            self.trial.check(f"{slug}: its colours", len(shades) == len(expected) and off == 0, f"{off} of {len(expected)}")
             slider = place.locator("input[type=range]")
             self.trial.same(f"{slug}: the slider says the step", slider.get_attribute("aria-valuetext"),
                             f"{choices[grows]['name']} {choices[grows]['of'][-1]}")
