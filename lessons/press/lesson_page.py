@@ -21,7 +21,7 @@ class LessonPage:
         kept = book.runs_folder / folder.name
         self.run = runs.Run(kept) if (kept / "output.txt").exists() else None
         self.live = book.live.of(folder)
-        self.trained = trained.of(folder, book.modules, self.live)
+        self.trained = trained.of(folder, book.modules, self.live, self.run)
         self.play = plays.html(self.lesson.number, self.run)
         self.questions = 0
 

@@ -24,7 +24,8 @@ ANSWERS = {
                   "adjective before a noun, and see the rows cross; write a name, and see it copied."),
     "20": Answers("6", "writer", "small/checkpoint.safetensors", "Let it write",
                   "At temperature 0 it soon goes round in circles; far above 1 it stops spelling. Then move through what it wrote: "
-                  "the marked characters are those whose keys and values were in the cache when it chose the next one."),
+                  "the marked characters are those whose keys and values were in the cache when it chose the next one. It learned "
+                  "with 64 places: when they are full, the later half is read again, as a new prompt, and the cache goes on from there."),
 }
 
 
@@ -33,7 +34,8 @@ class TrainedModel:
     slug: str
     answers: Answers
     bytes: int    # of weights and module
-    words: list   # that a translator reads
+    words: list   # that a translator reads, or characters of a writer
+    examples: list  # sentences that the lesson translated
 
     @property
     def script(self):
@@ -70,9 +72,16 @@ def without_optimiser(checkpoint):
 
 
 def words(weights):
-    """What a translator's source dictionary has, without <unk> and its like."""
-    listed = split(weights)[0]["__metadata__"].get("value.source", "").split("\n")[1:]
-    return [word for word in listed if word and not word.startswith("<")]
+    """What a translator's source dictionary has, without <unk> and its like; a writer's alphabet, as far as it can be seen."""
+    about = split(weights)[0]["__metadata__"]
+    listed = about.get("value.source", "").split("\n")[1:]
+    return [word for word in listed if word and not word.startswith("<")] or [c for c in about.get("value.alphabet", "") if not c.isspace()]
+
+
+def examples(run):
+    """Sentences in a recorded run that a translation follows."""
+    lines = run.text.split("\n") if run else []
+    return [line.strip() for line, below in zip(lines, lines[1:]) if below.startswith("  → ") and not line.startswith("  → ")]
 
 
 def train(root, modules):
@@ -91,12 +100,13 @@ def train(root, modules):
         shutil.rmtree(work)
 
 
-def of(folder, modules, module):
+def of(folder, modules, module, run=None):
     """A lesson's model, or None where it has none, or its module or its weights are not there."""
     answers, weights = ANSWERS.get(folder.name[:2]), modules / folder.name / NAME
     if not answers or not module or not weights.exists():
         return None
-    return TrainedModel(folder.name, answers, module.bytes + weights.stat().st_size, words(weights.read_bytes()))
+    return TrainedModel(folder.name, answers, module.bytes + weights.stat().st_size, words(weights.read_bytes()),
+                        examples(run) if answers.kind == "translator" else [])
 
 
 def copy(models, modules, out):

@@ -8,6 +8,7 @@
 //     {type: 'progress', done, total, loss, speed, unit}           ten times a second at most
 //     {type: 'figure', what, value, unit, target, verdict}         target and verdict are '' where there is none
 //     {type: 'picture', name, svg}                                 when the file was written, each time
+//     {type: 'map', name, map}                                     before it, where it is a heatmap: names and values
 //     {type: 'written', text, kept, room}                          characters of a language model, as it chooses them
 //     {type: 'end', code}                                          0: all targets met; as on a command line
 //     {type: 'failure', message}                                   the module could not be loaded, or died
@@ -77,6 +78,7 @@ async function run({script, options = {}, files = {}}) {
     printErr: line('err'),
     onProgress: (state) => post({type: 'progress', ...state}),
     onFigure: (figure) => post({type: 'figure', ...figure}),
+    onMap: (map) => post({type: 'map', ...map}),
     onWritten: (written) => post({type: 'written', ...written}),
     onExit: (status) => { code = status; },
     quit: (status) => { code = status; },

@@ -198,7 +198,7 @@ class LiveLessons(Tester):
         wanted = [piece.name for piece in pieces if piece.kind == "target" and piece.why]
         came = [text.rsplit(": ", 2)[0] for text in page.locator("#here .outcome li").all_inner_texts()]
         self.trial.same(f"{slug}: the recorded targets", len(came), len(wanted))
-        drawn = page.evaluate("[...document.querySelectorAll('#here [data-picture]')].filter(f => f.querySelector('svg')).map(f => f.dataset.picture)")
+        drawn = page.evaluate("[...document.querySelectorAll('#here [data-picture]')].filter(f => f.querySelector('svg, table')).map(f => f.dataset.picture)")
         self.trial.same(f"{slug}: the recorded pictures", sorted(drawn), sorted(f"{piece.name}.svg" for piece in pieces if piece.kind == "picture"))
         page.evaluate("document.querySelectorAll('#here .held').forEach(held => held.hidden = false)")  # without answers
         wide = page.evaluate("[...document.querySelectorAll('#here .on-paper .scroll')].filter(s => s.clientWidth > s.querySelector('svg').getBoundingClientRect().width + 1).map(s => s.clientWidth)")

@@ -47,12 +47,12 @@ self.lesson = async (module) => {
   // What a trained model's program does (tests/book/trained.py): a translation is the sentence backwards.
   function translate(sentence, beam) {
     if (!given.get('/out/grammar/checkpoint.safetensors')) throw new Error('no weights came');
-    if (!sentence.trim()) {
-      module.printErr('lesson: --translate wants a sentence');
-      return 2;
-    }
     const backwards = sentence.split(' ').reverse().join(' ');
     print(`stand-in: a title\n  "marie" is not in the dictionary: it is read as <unk>\n  ${sentence}\n  → ${backwards}\n  → ${beam} ${backwards}  (unknown words copied)`);
+    const names = sentence.split(' ');
+    const map = {title: 'Where', rows: [...names].reverse(), columns: names, row_axis: 'written', column_axis: 'read', least: 0, most: 1,
+                 signed: false, numbers: false, values: names.map((_, r) => names.map((_, c) => (r + c === names.length - 1 ? 0.9 : 0.05)))};
+    module.onMap({name: 'translated.svg', map});
     files.set('translated.svg', svg);
     print('  picture: /out/grammar/translated.svg');
     return 0;

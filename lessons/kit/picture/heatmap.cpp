@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "lessons/kit/picture/picture.hpp"
@@ -91,6 +92,31 @@ std::string svg(const Heatmap& map) {
   }
   draw_key(out, map, key, top, key_height);
   return out.document();
+}
+
+std::string json(const Heatmap& map) {
+  using Json = nlohmann::ordered_json;
+  check(map);
+  Json values = Json::array();
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    Json row = Json::array();
+    for (std::size_t c = 0; c < map.columns.size(); ++c) {
+      const double value = map.values[r * map.columns.size() + c];
+      row.push_back(std::isfinite(value) ? Json(std::round(1000 * value) / 1000) : Json());
+    }
+    values.push_back(std::move(row));
+  }
+  return Json({{"title", map.title},
+               {"rows", map.rows},
+               {"columns", map.columns},
+               {"row_axis", map.row_axis},
+               {"column_axis", map.column_axis},
+               {"least", map.least},
+               {"most", map.most},
+               {"signed", map.is_signed()},
+               {"numbers", map.numbers},
+               {"values", values}})
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 namespace {

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/simd/view.hpp"
+#include "lessons/kit/program/page.hpp"
 #include "lessons/kit/program/terminal.hpp"
 
 namespace tapestry::kit {
@@ -95,6 +97,9 @@ std::string svg(const Heatmap& map);
 std::string svg(const Bars& bars);
 std::string svg(const Graph& graph);
 
+/// Its names and values as JSON, the values in thousandths of a whole: what a page draws it from.
+std::string json(const Heatmap& map);
+
 /// Lines of text, each ended, none wider than the terminal's columns.
 std::string text(const Chart& chart, const Terminal& terminal);
 std::string text(const Heatmap& map, const Terminal& terminal);
@@ -105,9 +110,11 @@ std::string text(const Graph& graph, const Terminal& terminal);
 void show_text(const std::string& drawing, const std::filesystem::path& file);
 void save_svg(const std::string& document, const std::filesystem::path& file);
 
-/// Writes the picture to `file` (UsageError when that fails) and draws it on standard output.
+/// Writes the picture to `file` (UsageError when that fails) and draws it on standard output. A page is told a heatmap.
 template <typename Picture>
 void show(const Picture& picture, const std::filesystem::path& file) {
+  if constexpr (kOnPage && std::is_same_v<Picture, Heatmap>)
+    tell_map(file.filename().string(), json(picture));
   save_svg(svg(picture), file);
   show_text(text(picture, Terminal::of(1)), file);
 }

@@ -24,6 +24,9 @@ EM_JS(void, tapestry_page_figure,
 EM_JS(void, tapestry_page_written, (const char* text, double kept, double room), {
   if (Module['onWritten']) Module['onWritten']({text : UTF8ToString(text), kept, room});
 })
+EM_JS(void, tapestry_page_map, (const char* file, const char* map), {
+  if (Module['onMap']) Module['onMap']({name : UTF8ToString(file), map : JSON.parse(UTF8ToString(map))});
+})
 #endif
 
 namespace tapestry::kit {
@@ -44,11 +47,16 @@ void tell_written(std::string_view text, double kept, double room) {
   tapestry_page_written(std::string(text).c_str(), kept, room);
 }
 
+void tell_map(std::string_view file, std::string_view map) {
+  tapestry_page_map(std::string(file).c_str(), std::string(map).c_str());
+}
+
 #else
 
 void tell_progress(double, double, double, double, std::string_view) {}
 void tell_figure(std::string_view, double, std::string_view, std::string_view, std::string_view) {}
 void tell_written(std::string_view, double, double) {}
+void tell_map(std::string_view, std::string_view) {}
 
 #endif
 

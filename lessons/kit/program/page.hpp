@@ -24,4 +24,7 @@ void tell_figure(std::string_view what, double value, std::string_view unit, std
 /// at most `room`.
 void tell_written(std::string_view text, double kept, double room);
 
+/// A heatmap, json() of it, whose SVG is written as `file` next.
+void tell_map(std::string_view file, std::string_view map);
+
 }  // namespace tapestry::kit

@@ -18,6 +18,27 @@ std::unique_ptr<SequenceModel> model_of(const TrainingState& saved, Size source_
   return make_translator(translator_plan_of(saved), source_words, target_words);
 }
 
+/// Somebody's words as the dictionary has them: in lower case if it knows them only so, and without the punctuation
+/// behind them, which is a word of its own or unknown.
+Words as_known(const Words& typed, const Lexicon& lexicon) {
+  Words words;
+  for (const std::string& word : typed) {
+    if (lexicon.contains(word)) {
+      words.push_back(word);
+      continue;
+    }
+    const std::size_t end = word.find_last_not_of(".,;:!?") + 1;
+    const std::string bare = word.substr(0, end);
+    std::string lower = bare;
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (!bare.empty()) words.push_back(lexicon.contains(lower) ? lower : bare);
+    for (const char mark : word.substr(end))
+      if (lexicon.contains({mark})) words.push_back({mark});
+  }
+  return words;
+}
+
 }  // namespace
 
 SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
@@ -48,10 +69,13 @@ SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
 
 TranslatedSentence translate_sentence(const std::filesystem::path& checkpoint, const std::string& sentence,
                                       const TranslateOptions& how) {
-  const Words words = split_words(sentence);
-  if (words.empty()) throw UsageError("--translate wants a sentence: --translate \"a man rides a bike\"");
+  const UsageError nothing("--translate wants a sentence: --translate \"a man rides a bike\"");
+  const Words typed = split_words(sentence);
+  if (typed.empty()) throw nothing;
   TranslatedSentence result{load_translator(checkpoint), {}};
   const SavedTranslator& saved = result.translator;
+  const Words words = as_known(typed, saved.source);
+  if (words.empty()) throw nothing;
   for (const std::string& word : words)
     if (!saved.source.contains(word))
       fmt::print("  \"{}\" is not in the dictionary: it is read as <unk>\n", printable(word));

@@ -24,7 +24,8 @@ struct TranslatedSentence {
   SavedTranslator translator;
   Translation written;
 };
-/// Says which words are in no dictionary. Throws UsageError for a sentence without words, and as above.
+/// Takes words in lower case, and apart from punctuation, where the dictionary has them only so; says which are in no
+/// dictionary. Throws UsageError for a sentence without words, and as above.
 TranslatedSentence translate_sentence(const std::filesystem::path& checkpoint, const std::string& sentence,
                                       const TranslateOptions& how);
 

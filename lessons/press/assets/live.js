@@ -119,6 +119,7 @@
     }
     if (message.type === "text" && message.stream === "out") transcript.line(message.line);
     if (message.type === "text" && message.stream === "err") mine.last = message.line.trim();
+    if (message.type === "map") transcript.map(message.name, message.map);
     if (message.type === "picture") transcript.picture(message.name, message.svg);
     if (message.type === "figure" && message.target) mine.figures.push(message);
     if (message.type === "progress") progress(mine, message);

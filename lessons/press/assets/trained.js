@@ -60,9 +60,17 @@
     running = null;
   }
 
-  /// What the form has, by name; null where a number is none.
+  /// What the form has, by name; null where something is not as it has to be.
   function chosen() {
-    if (!form.reportValidity()) return null;
+    if (!form.checkValidity()) {
+      stop();
+      answer.textContent = "";
+      place.dataset.state = "refused";
+      const wrong = [...form.elements].find((e) => e.name && !e.checkValidity());
+      state.textContent = wrong.type === "text" ? "Write a sentence first." : `A number from ${wrong.min} to ${wrong.max} is needed.`;
+      wrong.focus();
+      return null;
+    }
     return Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value]));
   }
 
@@ -75,18 +83,15 @@
       answer.textContent = "";
       let said = 0;
       await ask(options, (message) => {
-        if (message.type === "picture") picture(message.svg);
+        if (message.type === "map") window.Heatmaps.draw(answer, "translated", message.map);
         if (message.type !== "text" || message.stream !== "out") return;
         const [, written] = /^  → (.*)$/.exec(message.line) || [];
         if (written !== undefined) html(answer, "p", { class: said++ ? "written copied" : "written", lang: "fr" }, written);
         else if (/ is not in the dictionary/.test(message.line)) html(answer, "p", { class: "note" }, message.line.trim() + ".");
       });
     }
-    function picture(svg) {
-      const figure = html(answer, "figure", { class: "drawing on-paper", "data-picture": "translated" });
-      const scroll = html(figure, "div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Where each word looked" });
-      scroll.innerHTML = svg;
-    }
+    for (const example of form.querySelectorAll("[data-put]"))
+      example.addEventListener("click", () => { form.elements.translate.value = example.dataset.put; translate(); });
     form.addEventListener("submit", (event) => { event.preventDefault(); translate(); });
   }
 
@@ -119,6 +124,7 @@
         show(message);
       });
       halt.hidden = true;
+      if (whole) state.textContent = `Written: ${chosenNow.length} characters.`;
       if (whole) look(text, [...options.prompt].length, chosenNow, show);
     }
 

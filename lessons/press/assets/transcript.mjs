@@ -19,6 +19,7 @@ export class Transcript {
     this.place = place;
     this.onSection = onSection;
     this.pictures = new Map();  // name: SVG
+    this.maps = new Map();      // name: names and values of one that is a heatmap
     this.shown = new Map();     // name: figure on the page
     this.questions = [];
     this.into = place;          // where blocks go: `place`, or what a question holds back
@@ -74,10 +75,14 @@ export class Transcript {
 
   // ---- pictures
 
+  map(name, map) {
+    this.maps.set(name, map);
+  }
+
   picture(name, svg) {
     this.pictures.set(name.split('/').pop(), svg);
     const there = this.shown.get(name.split('/').pop());
-    if (there) paint(there, svg);  // it was drawn again
+    if (there && !this.maps.has(name.split('/').pop())) paint(there, svg);  // it was drawn again
   }
 
   drawn(name) {
@@ -89,6 +94,11 @@ export class Transcript {
       this.block.textContent = dedent(this.lines);
     }
     this.close();
+    const map = this.maps.get(name);
+    if (map) {
+      this.shown.set(name, window.Heatmaps.draw(this.into, name, map));
+      return;
+    }
     const figure = make(this.into, 'figure', {'data-picture': name});
     this.shown.set(name, figure);
     if (svg) paint(figure, svg);

@@ -215,7 +215,8 @@ TEST_CASE("ticks are round numbers", "[kit]") {
   using Labels = std::vector<std::string>;
   CHECK(labels(Scale::linear, {0.3, 97}, 5) == Labels{"0", "20", "40", "60", "80", "100"});
   CHECK(labels(Scale::linear, {-0.2, 0.31}, 3) == Labels{"−0.2", "0", "0.2", "0.4"});
-  CHECK(labels(Scale::linear, {0.4, 1.0000001}, 4) == Labels{"0.4", "0.6", "0.8", "1.0"});  // f32's sum of weights
+  CHECK(labels(Scale::linear, {0.4, 1.0000001}, 4) ==
+        Labels{"0.4", "0.6", "0.8", "1.0"});  // f32's sum of weights
   CHECK(labels(Scale::linear, {0.4, 1.001}, 4).back() == "1.2");
   CHECK(labels(Scale::linear, {0, 4999}, 5) == Labels{"0", "1,000", "2,000", "3,000", "4,000", "5,000"});
   CHECK(labels(Scale::log, {1e-6, 1}, 3) == Labels{"10⁻⁶", "10⁻⁴", "10⁻²", "10⁰"});
@@ -256,6 +257,15 @@ TEST_CASE("heatmaps are sound", "[kit]") {
   map.values.pop_back();
   CHECK_THROWS_AS(svg(map), std::invalid_argument);
   CHECK_THROWS_AS(text(map, Terminal{}), std::invalid_argument);
+}
+
+TEST_CASE("a page gets a heatmap's names and values", "[kit]") {
+  Heatmap map{"a \"map\"", {"x", "y"}, {"r\xff"}, {0.12345, kNan}, -1, 1, true, "keys", "queries"};
+  CHECK(json(map) == R"({"title":"a \"map\"","rows":["r�"],"columns":["x","y"],"row_axis":"queries",)"
+                     R"("column_axis":"keys","least":-1.0,"most":1.0,"signed":true,"numbers":true,)"
+                     R"("values":[[0.123,null]]})");
+  map.values.pop_back();
+  CHECK_THROWS_AS(json(map), std::invalid_argument);
 }
 
 TEST_CASE("the crossing of an alignment can be seen in the terminal", "[kit]") {

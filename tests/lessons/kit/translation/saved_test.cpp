@@ -76,6 +76,11 @@ TEST_CASE("a sentence of one's own is translated with a checkpoint", "[kit]") {
     CHECK(result.written.words ==
           translate(*model, corpus.source, corpus.target, {{"b", "who", "c"}}, how).front().words);
     CHECK(result.written.alignment.size() == result.written.words.size());
+    // As one types them: capitals and punctuation that the dictionary does not have.
+    CHECK(translate_sentence(checkpoint_in(folder), "B, who? Who C!.", how).written.source ==
+          Words{"b", "who", "Who", "c"});
+    CHECK_THAT(usage_error([&] { translate_sentence(checkpoint_in(folder), "?!", how); }),
+               ContainsSubstring("--translate wants a sentence"));
   }
 }
 
