@@ -125,7 +125,7 @@ class LessonPage:
         right = f' data-right="{piece.right}"' if piece.right else ""
         return (f'<section class="question" id="{key}" data-key="{self.lesson.number} {escape(piece.name)}"{right} '
                 f'aria-label="Question: {escape(piece.name)}"><p class="asks">{self.prose(piece.text)}</p>'
-                f'<ol>{choices}</ol><div class="why" aria-live="polite" hidden><p class="verdict"></p>'
+                f'<ol>{choices}</ol><div class="why" aria-live="polite" tabindex="-1" hidden><p class="verdict"></p>'
                 f"<p>{self.prose(piece.why)}</p></div>"
                 f'<p class="open"><button type="button" class="quiet">Show without answering</button></p></section>')
 
@@ -149,6 +149,12 @@ class LessonPage:
     @property
     def has_series(self):
         return bool(self.run) and any(piece.kind == "maps" for _, found in self.run.sections for piece in found)
+
+    def tries(self):
+        """[(anchor, name)] of what answers on this page, beside its questions."""
+        found = [(f"play-{self.lesson.number}", self.play[3])] if self.play else []
+        found += [("trained", self.trained.answers.heading)] if self.trained else []
+        return found + ([("here", "run the whole lesson")] if self.live else [])
 
     # ---- the rest of the page
 

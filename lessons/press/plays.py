@@ -103,7 +103,7 @@ def learned_sigma(text):
 
 
 def html(number, run):
-    """(what it follows, the picture's frame, its script) or None."""
+    """(what it follows, the picture's frame, its script, its heading) or None."""
     if number not in PLAYS or run is None:
         return None
     place, script, heading, see = PLAYS[number]
@@ -112,7 +112,7 @@ def html(number, run):
     frame = (f'<section class="play" id="play-{number}" data-play="{script}" aria-labelledby="play-{number}-title">'
              f'<h3 id="play-{number}-title">{escape(heading)}</h3>{inside}<p class="see">{escape(see)}</p>'
              f'<script type="application/json">{json.dumps(shown, ensure_ascii=False, separators=(",", ":"))}</script></section>')
-    return place, frame, script
+    return place, frame, script, heading
 
 
 def loom(sigma=0.3):

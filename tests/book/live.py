@@ -56,7 +56,9 @@ class LiveLessons(Tester):
         self.trial.same("it reaches its targets", self.end(page), "met")
         says = here.locator(".outcome").inner_text()
         self.trial.check("it says so, and in what time", "All its 2 targets are met, after 0." in says, says)
-        self.trial.check("each against its target", "answers right: 99.5 %, wanted ≥ 99 %: met" in says and "by the way" not in says, says)
+        judged = here.locator(".judged").inner_text()
+        self.trial.check("each against its target", "answers right: 99.5 %, wanted ≥ 99 %: met" in judged and "by the way" not in judged, judged)
+        self.trial.check("it says that more follows", "after each of 2 questions is shown" in says, says)
         told = here.locator(".told")
         self.trial.check("the answer waits for the question", not told.get_by_text("what came").is_visible())
         first, second = told.locator(".question").nth(0), told.locator(".question").nth(1)
@@ -67,6 +69,8 @@ class LiveLessons(Tester):
         second.locator("[data-letter=a]").click()
         self.trial.same("a right answer", second.locator(".verdict").inner_text(), "a, as you said.")
         self.trial.check("then the rest is shown", told.get_by_text("what came").is_visible())
+        said = [page.get_attribute(f"#question-{i}", "data-said") for i in (1, 2, 3)]
+        self.trial.same("the page's own questions are answered with them", said, ["a", "a", None])
         self.trial.same("a picture takes the place of its drawing in characters", (told.locator("figure svg").count(), told.get_by_text("/\\/").count()), (1, 0))
         self.trial.same("sections are headings", told.locator("h3").all_inner_texts(), ["Questions", "Training"])
         live = page.evaluate("[...document.querySelectorAll('#here [aria-live], #here [role=status]')].some(e => e.contains(document.querySelector('.told h3')))")
@@ -76,7 +80,7 @@ class LiveLessons(Tester):
         here = self.start(page, 2)
         self.trial.same("a missed target", self.end(page), "missed")
         says = here.locator(".outcome").inner_text()
-        self.trial.check("is told", "1 of its 2 targets is missed" in says and "answers right: 41 %, wanted ≥ 99 %: missed" in says, says)
+        self.trial.check("is told", "1 of its 2 targets is missed" in says and "answers right: 41 %, wanted ≥ 99 %: missed" in here.locator(".judged").inner_text(), says)
         here = self.start(page, 4)
         self.trial.same("a program that dies", self.end(page), "failed")
         self.trial.check("is told in a sentence", "stopped with an error: unreachable" in here.locator(".state").inner_text())
@@ -104,8 +108,10 @@ class LiveLessons(Tester):
             page.wait_for_timeout(200)
         self.trial.same("its worker is gone", len(page.workers), 0)
         self.trial.check("and nothing comes after it", here.locator(".told").inner_text() == before and "Stopped after" in here.locator(".state").inner_text())
-        self.start(page, 1)
-        self.trial.same("it runs again", self.end(page), "met")
+        here.locator("[name=seed]").fill("1")
+        here.locator("[name=seed]").press("Enter")
+        self.trial.same("Enter in an option runs it again", self.end(page), "met")
+        self.trial.check("what was answered before is not asked again", here.locator(".told").get_by_text("what came").is_visible())
 
     def looks(self, page, href):
         """A run's page fits, and is accessible."""
@@ -196,7 +202,7 @@ class LiveLessons(Tester):
         from press import runs
         pieces = [piece for _, found in runs.Run(self.root / "lessons/press/runs" / slug).sections for piece in found]
         wanted = [piece.name for piece in pieces if piece.kind == "target" and piece.why]
-        came = [text.rsplit(": ", 2)[0] for text in page.locator("#here .outcome li").all_inner_texts()]
+        came = [text.rsplit(": ", 2)[0] for text in page.locator("#here .judged li").all_inner_texts()]
         self.trial.same(f"{slug}: the recorded targets", len(came), len(wanted))
         drawn = page.evaluate("[...document.querySelectorAll('#here [data-picture]')].filter(f => f.querySelector('svg, table')).map(f => f.dataset.picture)")
         self.trial.same(f"{slug}: the recorded pictures", sorted(drawn), sorted(f"{piece.name}.svg" for piece in pieces if piece.kind == "picture"))

@@ -26,7 +26,7 @@ self.lesson = async (module) => {
       module.printErr("stand-in: '7' is not a whole number that it takes");
       return 2;
     }
-    print('stand-in: a title\n\n1. Questions\n\n  ? Which?\n    a  this\n    b  that\n\n  ? And then?\n    a  more\n    b  less\n');
+    print('stand-in: a title\n\n1. Questions\n\n  ? Which?\n    a  this\n    b  that\n    c  none\n\n  ? And then?\n    a  more\n    b  less\n    c  neither\n');
     print('  what came      12\n');
     if (seed === '4') throw new WebAssembly.RuntimeError('unreachable');
     print('  ? which one: b, that. It is not this.\n\n  ? and: a, more. It grows.\n\n2. Training');

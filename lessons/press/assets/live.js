@@ -4,8 +4,8 @@
   if (!here) return;
   const at = document.currentScript.src;
   const find = (selector) => here.querySelector(selector);
-  const [start, stop, state, going, bar, numbers, losses, outcome, told] =
-    [".go", ".stop", ".state", ".going", "progress", ".numbers", ".losses", ".outcome", ".told"].map(find);
+  const [start, stop, state, going, bar, numbers, losses, outcome, told, judgedList] =
+    [".go", ".stop", ".state", ".going", "progress", ".numbers", ".losses", ".outcome", ".told", ".judged"].map(find);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const SVG = "http://www.w3.org/2000/svg";
   let running = null;
@@ -52,6 +52,7 @@
 
   function prepare() {
     outcome.textContent = "";
+    judgedList.textContent = "";
     losses.textContent = "";
     going.hidden = true;
     start.hidden = true;
@@ -173,6 +174,8 @@
       state.textContent = mine.last ? `The lesson stopped: ${mine.last.replace(/^\w+: /, "")}.` : `The lesson stopped with code ${code}.`;
     }
     if (judged.length) list(judged);
+    const open = told.querySelectorAll(".question:not([data-said])").length;
+    if (open) paragraph(`It printed more: what comes after ${open === 1 ? "a question" : `each of ${open} questions`} is shown when you have answered.`);
   }
 
   function list(judged) {
@@ -183,7 +186,7 @@
       if (verdict !== "ok") item.className = "bad";
       all.append(item);
     }
-    outcome.append(all);
+    judgedList.append(all);
   }
 
   start.addEventListener("click", run);
@@ -196,6 +199,8 @@
     state.textContent = `Stopped after ${after}.`;
   });
   find(".choices").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.target.tagName === "INPUT") run();
+    if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
+    event.preventDefault();  // the key is not meant for Stop, which gets the focus
+    run();
   });
 })();

@@ -40,7 +40,10 @@
   for (const question of document.querySelectorAll(".question[data-right]")) {
     for (const button of question.querySelectorAll("[data-letter]"))
       button.addEventListener("click", () => tell(question, button.dataset.letter, true));
-    question.querySelector(".open button").addEventListener("click", () => tell(question, "-", false));
+    question.querySelector(".open button").addEventListener("click", (event) => {
+      tell(question, "-", false);
+      if (event.isTrusted) question.querySelector(".why").focus();  // the button is gone
+    });
     const cover = coverOf(question);
     if (cover) cover.classList.add("covered");
   }

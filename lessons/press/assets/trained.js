@@ -102,6 +102,7 @@
     let seed = 0, waiting = null;
 
     async function write(again) {
+      clearTimeout(waiting);
       const options = chosen();
       if (!options) return;
       if (!again) seed += 1;

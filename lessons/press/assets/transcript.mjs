@@ -16,6 +16,8 @@ const make = (parent, tag, attributes, text) => {
 export class Transcript {
   /// `place` gets the blocks; `onSection(title)` is told where the lesson is.
   constructor(place, onSection = () => {}) {
+    // The page's own questions, in the order in which the lesson asks them: who has answered there has answered here.
+    this.twins = [...document.querySelectorAll('.question[data-right]')].filter((question) => !place.contains(question));
     this.place = place;
     this.onSection = onSection;
     this.pictures = new Map();  // name: SVG
@@ -112,11 +114,14 @@ export class Transcript {
     const box = make(this.into, 'section', {class: 'question', 'aria-label': 'Question'});
     if (together) together.before(box);
     make(box, 'p', {class: 'asks'}, text);
-    const list = make(box, 'ol'), why = make(box, 'div', {class: 'why', 'aria-live': 'polite'});
+    const list = make(box, 'ol'), why = make(box, 'div', {class: 'why', 'aria-live': 'polite', tabindex: '-1'});
     const held = together || make(this.into, 'div', {class: 'held', hidden: ''});
-    const asking = {box, list, why, held, choices: [], open: true, said: null, answer: null};
+    const asking = {box, list, why, held, choices: [], open: true, said: null, answer: null, twin: this.twins[this.questions.length]};
     const skip = make(make(box, 'p', {class: 'open'}), 'button', {type: 'button', class: 'quiet'}, 'Show without answering');
-    skip.addEventListener('click', () => this.say(asking, '-'));
+    skip.addEventListener('click', () => {
+      this.say(asking, '-');
+      why.focus();
+    });
     this.questions.push(asking);
     this.asking = asking;
   }
@@ -129,15 +134,19 @@ export class Transcript {
     make(button, 'span', {}, text);
     button.addEventListener('click', () => this.say(asking, letter));
     this.into = asking.held;
+    const said = asking.twin && asking.twin.dataset.said;
+    if (said && asking.twin.querySelectorAll('[data-letter]').length === asking.choices.length) this.say(asking, said);
   }
 
   say(asking, letter) {
-    asking.said = letter;
+    asking.said = asking.box.dataset.said = letter;
     for (const button of asking.list.querySelectorAll('[data-letter]')) {
       button.setAttribute('aria-pressed', String(button.dataset.letter === letter));
       button.classList.toggle('said', button.dataset.letter === letter);
     }
     asking.box.querySelector('.open').hidden = true;
+    if (asking.twin && !asking.twin.dataset.said && asking.twin.querySelectorAll('[data-letter]').length === asking.choices.length)
+      asking.twin.querySelector(letter === '-' ? '.open button' : `[data-letter="${letter}"]`).click();
     const group = this.questions.filter((other) => other.held === asking.held);
     if (group.every((other) => other.said)) asking.held.hidden = false;
     this.verdict(asking);
