@@ -17,7 +17,8 @@ TOKEN = re.compile(
     r"|(?P<sup>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿⁱᵀᵏᵗˢˣ]+)"
     r"|(?P<sub>[₀-₉]+)"
     r"|(?P<root>√)|(?P<under>_)|(?P<power>\^)"
-    r"|(?P<name>(?:(?![ᵀᵏᵗⁱⁿˢˣ₀-₉⁰¹²³⁴-⁹½¼¾⅓])[^\W\d_])+[\u0302\u0303\u0304]?['’]?)"
+    r"|(?P<snake>[a-z]{2,}_[a-z]{4,}(?![A-Za-z_]))"  # a function's name, which has no index: feed_forward
+    r"|(?P<name>(?:(?![ᵀᵏᵗⁱⁿˢˣ₀-₉⁰¹²³⁴-⁹½¼¾⅓])[^\W\d_])+[\u0302\u0303\u0304]?['’]{0,2})"
     r"|(?P<other>.)"
 )
 
@@ -55,7 +56,8 @@ def operator(symbol, attributes=""):
 
 
 def identifier(name):
-    base, prime = (name[:-1], "′") if name[-1] in "'’" else (name, "")
+    base = name.rstrip("'’")
+    prime = ("", "′", "″")[len(name) - len(base)]
     if base and base[-1] in MARKS:
         set_ = f"<mover>{leaf('mi', base[:-1])}{operator(MARKS[base[-1]], STIFF)}</mover>"
     elif len(base) == 1:
@@ -146,6 +148,8 @@ class Setter:
         set_ = self.atom()[0]
         if kind == "number" and self.peek()[0] == "name" and len(self.peek()[1]) == 1:
             set_ = f"<mrow>{set_}{self.atom()[0]}</mrow>"
+        if kind == "name" and len(value) == 1 and re.fullmatch(r"\d", self.peek()[1]):  # α_i1
+            set_ = f"<mrow>{set_}{self.atom()[0]}</mrow>"
         return set_
 
     def group(self, end, shown):
@@ -165,6 +169,8 @@ class Setter:
             return leaf("mn", value), "atom"
         if kind == "name":
             return identifier(value), "word" if is_word(value) else "atom"
+        if kind == "snake":
+            return leaf("mtext", value), "word"
         if kind == "root":
             if self.peek()[1] == "(":
                 inside = self.group(")", shown=False)

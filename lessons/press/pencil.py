@@ -4,13 +4,15 @@ from html import escape
 
 from press.formula import row as mathml
 
-DRAWN = re.compile(r"[│┌┐└┘├┤─═║╭╰▾]")
-APART = r"(?<![=+−]) {2,}(?![=+−] )"  # blanks that are not those around a sign
+DRAWN = re.compile(r"[│┌┐└┘├┤─═║╭╰▾]|-{3,}\+-{3,}")
+APART = r"(?<![=+− ]) {2,}(?! )(?![=+−] )"  # blanks that are not those around a sign
 CODE = re.compile(r"[;{}]\s*$")
 FUNCTION = {"softmax", "tanh", "score", "exp", "log", "max", "min", "mean", "norm", "relu", "gelu", "sigmoid", "cos",
-            "sin", "loss", "logits", "context", "weights", "answer", "weight", "scores", "whole", "scale", "result",
+            "sin", "loss", "slope", "logits", "context", "weights", "answer", "weight", "scores", "whole", "scale", "result",
             "head", "sum", "weighted", "vector", "word", "state", "attend", "feed", "part", "code", "forward", "central",
             "feed_forward", "queries", "keys", "speed", "peak", "intensity", "bandwidth", "BLEU", "GRU"}
+GAP = "\0"
+LONG = 36  # signs; a formula may then go on below
 NUMBER = re.compile(r"[−-]?[\d.,½¼¾⅓]+( ?%)?|[–…]|\([^)]*\)")
 
 
@@ -98,19 +100,31 @@ class Pencil:
             columns = rivers(rows)
             if len(columns) > 1 and sum(len(apart(row)) > 1 for row in rows) > 1:
                 return self.table(rows, columns)
-        return scrolled("".join(f'<p class="line">{self.pieces(row)}</p>' for row in rows), "formula")
+        return scrolled("".join(f'<p class="line">{self.pairs(row)}</p>' for row in rows), "formula")
 
     def pieces(self, text):
         """Things on one line that stand apart."""
         return "".join(f'<span class="piece">{self.cell(piece)}</span>' for piece in apart(text))
 
+    def piece(self, text):
+        """One that stands on a line of its own; in a table a formula keeps its column's width."""
+        return f'<span class="piece">{self.cell(text, on_a_line=True)}</span>'
+
+    def pairs(self, text):
+        """What is said of each thing stays beside it: q = W_Q x    what I ask    k = W_K x    what I offer."""
+        found = apart(text)
+        kinds = [is_formula(piece) for piece in found]
+        if len(found) < 4 or len(found) % 2 or all(kinds) or kinds[2:] != kinds[:-2]:
+            return "".join(map(self.piece, found))
+        return "".join(f'<span class="pair">{self.piece(a)}{self.piece(b)}</span>' for a, b in zip(found[::2], found[1::2]))
+
     def inside(self, cell):
         return self.pieces(cell) if len(apart(cell)) > 1 else self.cell(cell)
 
-    def cell(self, text):
+    def cell(self, text, on_a_line=False):
         text = text.strip()
         if is_formula(text):
-            return f"<math><mrow>{mathml(text)}</mrow></math>"
+            return "".join(map(math, links(text) if on_a_line else [text]))
         return self.prose.inline(text)
 
     def table(self, rows, columns):
@@ -145,7 +159,7 @@ class Pencil:
             rest = re.sub(r"\([^()]*\)", "", row)
             if not found or rest.strip() or any(start not in starts for start, _ in found):
                 return None
-        out, at = [], 0
+        out, at = [], 0  # GAP stands between formulas
         for start, inside in groups[0]:
             below = [text for found in groups[1:] for place, text in found if place == start]
             if not below:
@@ -153,13 +167,36 @@ class Pencil:
             out.append(spaced(rows[0][at:start]) + matrix([inside] + below))
             at = start + len(inside) + 2
         out.append(spaced(rows[0][at:]))
-        return scrolled(f'<p class="line"><math><mrow>{"".join(out)}</mrow></math></p>', "formula")
+        formulas = "".join(out).split(GAP)
+        pieces = "".join(f'<span class="piece"><math><mrow>{one}</mrow></math></span>' for one in formulas if one)
+        return scrolled(f'<p class="line">{pieces}</p>', "formula")
 
 
 def spaced(text):
     pieces = [mathml(piece) for piece in re.split(r" {3,}", text.strip()) if piece]
-    gap = '<mspace width="2em"/>'
-    return (gap if text.startswith("   ") else "") + gap.join(pieces)
+    return (GAP if text.startswith("   ") else "") + GAP.join(pieces)
+
+
+def links(text):
+    """A long formula in parts between which a line may end: before what it equals, a factor or a summand, behind a comma."""
+    text = " ".join(text.split())
+    if len(text) < LONG:
+        return [text]
+    parts, start, depth = [], 0, 0
+    for i, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        before = depth == 0 and text[i - 1:i] == " " and text[i + 1:i + 2] == " " and sign in "=≤≥←≈·+−"
+        behind = depth == 0 and text[i - 2:i] == ", "
+        if (before or behind) and i - start > 5:
+            parts.append(text[start:i].strip())
+            start = i
+    return parts + [text[start:].strip()]
+
+
+def math(text):
+    """A part that begins with a sign goes on from the one before: it is no minus of its own."""
+    inside = re.sub(r"^<mo>(?=[=≤≥←≈·+−]</mo>)", '<mo form="infix">', mathml(text)) if text[1:2] == " " else mathml(text)
+    return f"<math><mrow>{inside}</mrow></math>"
 
 
 def matrix(rows):

@@ -4,8 +4,8 @@ from html import escape
 
 from press.formula import SUBSCRIPTS, SUPERSCRIPTS, formula
 
-ATOM = r"(?:[A-Za-zα-ωΑ-Ω∂][\u0302\u0303\u0304]?|d[A-Za-z]|PE|GRU|softmax|score|weight|logits|head)"
-SCRIPT = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\([^()]*\)|[−-]?[¼½¾]|[−-]?\d+(?:\.\d+)?|[A-Za-zα-ω]{1,3}(?![A-Za-z_(])|max(?![A-Za-z_(])|combine(?!\w))"
+ATOM = r"(?:[A-Za-zα-ωΑ-Ω∂][\u0302\u0303\u0304]?|d[A-Za-z]|PE|GRU|softmax|score|weight|logits|head|id|read|said|slope|word)"
+SCRIPT = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\([^()]*\)|[−-]?[¼½¾]|[−-]?\d+(?:\.\d+)?|[a-z]\d\b|[−-][A-Za-zα-ω](?![A-Za-z_(])|[A-Za-zα-ω]{1,3}(?![A-Za-z(]|_[^−\d{])|max(?![A-Za-z_(])|combine(?!\w))"
 INLINE = re.compile(
     rf"(?P<code>`[^`]+`)"
     rf"|(?P<strong>\*\*[^*]+\*\*)"
@@ -13,9 +13,11 @@ INLINE = re.compile(
     rf"|(?P<file>(?<![\w/])(?:[\w]+/)*[\w.]+\.(?:hpp|cpp|md|svg|json|txt|py)\b)"
     rf"|(?P<lesson>\b[Ll]essons? \d\d\b(?:(?:, | and )\d\d\b(?!\s*%))*)"
     rf"|(?P<call>\b(?:\w+::)*[A-Za-z]\w*\((?:…|kInf)?\))"
-    rf"|(?P<snake>(?<![\w/])(?!d[A-Za-z]_\w{{1,2}}\b)(?:[a-z]+::)?[a-zA-Z]{{2,}}(?:_[a-z0-9]+)*_[a-z0-9]{{2,}}\b(?!\())"
+    rf"|(?P<snake>(?<![\w/])(?!d[A-Za-z]_\w{{1,2}}\b)(?:[a-z]+::)?[a-zA-Z]{{2,}}(?:_[a-z0-9]+)*_[a-z0-9]{{2,}}\b(?!\()|\bis_[a-z]\b|\blog_p\b)"
     rf"|(?P<option>(?<![\w-])--[a-z][a-z-]+)"
-    rf"|(?P<math>(?<![\w.]){ATOM}'?(?:[_^]{SCRIPT})+[ᵀ²³']?|\b\d+\^\{{[^{{}}]*\}}|‖[^‖ ]{{1,30}}‖²?|√(?:\w+|\([^()]*\)))"
+    rf"|(?P<math>(?<![\w.]){ATOM}'{{0,2}}(?:[_^]{SCRIPT})+[ᵀ²³']?|\b\d+\^\{{[^{{}}]*\}}|‖[^‖ ]{{1,30}}‖²?|√(?:\w+|\([^()]*\)))"
+    rf"|(?P<lowered>(?<=[)\]])_[a-z](?![A-Za-z_(]))"
+    rf"|(?P<raised>(?<=[)\]])\^{SCRIPT})"
     rf"|(?P<sup>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿⁱᵀᵏᵗˢˣ]+)|(?P<sub>[₀-₉]+)"
 )
 FORMULAS = re.compile(INLINE.pattern[INLINE.pattern.index("(?P<math>"):])
@@ -35,7 +37,7 @@ class Prose:
             out.append(getattr(self, match.lastgroup)(match.group(), base))
             at = match.end()
         out.append(escape(text[at:], quote=False))
-        return "".join(out)
+        return kept_together("".join(out))
 
     def formulas(self, text):
         """Formulas alone, where other marks have been read."""
@@ -43,7 +45,7 @@ class Prose:
         for match in FORMULAS.finditer(text):
             out += [escape(text[at:match.start()], quote=False), getattr(self, match.lastgroup)(match.group(), "")]
             at = match.end()
-        return "".join(out) + escape(text[at:], quote=False)
+        return kept_together("".join(out) + escape(text[at:], quote=False))
 
     def code(self, text, base):
         return self.coded(text.strip("`"))
@@ -55,7 +57,7 @@ class Prose:
         return formula(text) if text in KNOWN_SNAKE else self.coded(text)
 
     def option(self, text, base):
-        return f"<code>{escape(text)}</code>"
+        return f'<code class="option">{escape(text)}</code>'
 
     def coded(self, text):
         name = re.match(r"[\w:]*", text).group()
@@ -88,8 +90,27 @@ class Prose:
             return text
         return formula(text)
 
+    def raised(self, text, base):
+        return f"<sup>{escape(text[1:].strip('{}'), quote=False)}</sup>"
+
+    def lowered(self, text, base):
+        return f"<sub>{text[1:]}</sub>"
+
     def sup(self, text, base):
         return "<sup>" + "".join(SUPERSCRIPTS[c] for c in text) + "</sup>"
 
     def sub(self, text, base):
         return "<sub>" + "".join(SUBSCRIPTS[c] for c in text) + "</sub>"
+
+    def paragraph(self, text, base=""):
+        """<p>, or the item of a list whose neighbours are joined by `paragraphs`."""
+        if text.startswith("- "):
+            return f"<ul><li>{self.inline(text[2:], base)}</li></ul>"
+        return f"<p>{self.inline(text, base)}</p>"
+
+
+def kept_together(html):
+    """A formula on one line with the brackets and stops that touch it: beside a <math> alone a line may end anywhere."""
+    return re.sub(r"[(\[]*<math>(?:(?!</math>).)*</math>[,.;:?!)\]’']*",
+                  lambda m: m.group() if re.fullmatch(r"<math>.*</math>", m.group()) else f'<span class="held">{m.group()}</span>',
+                  html)
