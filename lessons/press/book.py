@@ -31,8 +31,8 @@ class Book:
             self.names |= self.reference.names(self.names)
         self.sources = set()  # files that are shown because something links to them
         self.code = Code(self.names)
-        self.figures = Figures()
         self.prose = Prose(self.names, self.link_file, self.link_lesson)
+        self.figures = Figures(self.prose)
         self.pencil = Pencil(self.prose, lambda text: self.code.block(text))
         self.folders = [path.parent for path in sorted((root / "lessons").glob("[0-9][0-9]_*/lesson.cpp"))]
         self.by_number = {folder.name[:2]: folder for folder in self.folders}

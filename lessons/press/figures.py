@@ -2,13 +2,17 @@
 import re
 from html import escape
 
+from press import svg
+
 SHADES = 20
+PHRASE = ' class="phrase"'  # words that go on below
+LETTER_INDEX = re.compile(r"\b([A-Za-z])_([a-z])\b")  # p_t
 TALL = 1200  # cells; a larger heatmap has no numbers to read and no words to point at
 
 
 class Figures:
-    def __init__(self):
-        self.count = 0
+    def __init__(self, prose):
+        self.prose, self.count = prose, 0
 
     def html(self, name, picture):
         if picture is None:
@@ -21,6 +25,7 @@ class Figures:
         self.count += 1
         key = f"picture-{self.count}"
         inside = text.replace("<title>", f'<title id="{key}">', 1).replace("<svg ", f'<svg aria-labelledby="{key}" ', 1)
+        inside = indexed(shaded(inside))
         wide = "wide-drawing" if width > 560 else "small-drawing"
         return f'<figure class="drawing {wide}" id="figure-{escape(name)}"><div class="scroll" tabindex="0" role="group" aria-labelledby="{key}">{inside}</div></figure>'
 
@@ -32,7 +37,7 @@ class Figures:
         self.count += 1
         key = f"map-{self.count}"
         kind = "dense" if dense else "words" if numbers or len(columns) <= 16 and len(rows) <= 12 else "small"
-        head = "".join(f'<th scope="col"><span>{escape(label)}</span></th>' if label else "<td></td>"
+        head = "".join(f'<th scope="col"{PHRASE if " " in label and len(label) > 12 else ""}><span>{escape(label)}</span></th>' if label else "<td></td>"
                        for label in columns)
         body = "".join(self.row(map_, r, numbers, dense) for r in range(len(rows)))
         axes = axis_line(map_)
@@ -40,7 +45,7 @@ class Figures:
         kind += "" if numbers else " plain"
         return (f'<figure class="map {kind}" id="figure-{escape(name)}" data-least="{map_["least"]}" '
                 f'data-most="{map_["most"]}"{" data-signed" if map_["signed"] else ""}>'
-                f'<figcaption id="{key}">{escape(map_["title"])}</figcaption>{axes}'
+                f'<figcaption id="{key}">{self.prose.formulas(map_["title"])}</figcaption>{axes}'
                 f'<div class="scroll" tabindex="0" role="group" aria-labelledby="{key}"><table aria-labelledby="{key}">'
                 f'<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>{scale}'
                 f'<p class="says" aria-live="polite"></p></figure>')
@@ -54,8 +59,26 @@ class Figures:
                 continue
             text = written(value)
             out.append(f'<td class="{shade(map_, value)}" data-v="{value:g}">{text if numbers else ""}</td>')
-        head = f'<th scope="row"><span>{escape(label) or "&nbsp;"}</span></th>'
+        name = LETTER_INDEX.sub(r"\1<sub>\2</sub>", escape(label))
+        head = f'<th scope="row"><span>{name or "&nbsp;"}</span></th>'
         return f"<tr>{head}{''.join(out)}</tr>"
+
+
+def shaded(svg_text):
+    """Cells of maps get the classes of the book's colours, which are others in the dark."""
+    def classed(match):
+        for letter, shares in (("h", svg.HEAT_SHARES), ("s", svg.SIGNED_SHARES)):
+            if match.group(1) in shares:
+                return f'class="{letter}{round(shares[match.group(1)] * SHADES)}"'
+        return match.group()
+    return re.sub(r'fill="(#[0-9a-f]{6})"', classed, svg_text)
+
+
+def indexed(svg_text):
+    """A letter's index in a picture's words, p_t, stands lower."""
+    def lowered(match):
+        return LETTER_INDEX.sub(r'\1<tspan dy="3" font-size="75%">\2</tspan><tspan dy="-3">&#8203;</tspan>', match.group())
+    return re.sub(r"(?<=>)[^<>]+(?=</text>)", lowered, svg_text)
 
 
 def shade(map_, value):

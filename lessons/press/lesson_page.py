@@ -22,7 +22,7 @@ class LessonPage:
         self.run = runs.Run(kept) if (kept / "output.txt").exists() else None
         self.live = book.live.of(folder)
         self.trained = trained.of(folder, book.modules, self.live, self.run)
-        self.play = plays.html(self.lesson.number, self.run)
+        self.play = plays.html(self.lesson.number, self.run, book.prose)
         self.questions = 0
 
     @property

@@ -102,7 +102,7 @@ def learned_sigma(text):
     return float(match.group(1)) if match else 0.3
 
 
-def html(number, run):
+def html(number, run, prose):
     """(what it follows, the picture's frame, its script, its heading) or None."""
     if number not in PLAYS or run is None:
         return None
@@ -110,7 +110,7 @@ def html(number, run):
     shown = data(number, run)
     inside = loom(shown["sigma"]) if script == "loom" else ""
     frame = (f'<section class="play" id="play-{number}" data-play="{script}" aria-labelledby="play-{number}-title">'
-             f'<h3 id="play-{number}-title">{escape(heading)}</h3>{inside}<p class="see">{escape(see)}</p>'
+             f'<h3 id="play-{number}-title">{escape(heading)}</h3>{inside}<p class="see">{prose.formulas(see)}</p>'
              f'<script type="application/json">{json.dumps(shown, ensure_ascii=False, separators=(",", ":"))}</script></section>')
     return place, frame, script, heading
 

@@ -22,14 +22,15 @@ window.Heatmaps = (function () {
     });
     figure.querySelector(".scroll").before(sentence);
 
-    const label = (row) => row.querySelector("th").textContent.trim();
+    const label = (row) => row.querySelector("th").firstElementChild.innerHTML.trim();  // it may have an index
     function light(row) {
       for (const other of rows) other.classList.toggle("lit", other === row);
       const cells = [...row.children].slice(1);
       const top = cells.filter((cell) => cell.dataset.v !== undefined)
         .map((cell) => ({ value: number(cell), name: columns[cells.indexOf(cell)] }))
         .sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 3);
-      says.textContent = `${label(row)}: ` + top.map((t) => `${t.name} ${written(t.value)}`).join(", ");
+      says.innerHTML = label(row);
+      says.append(": " + top.map((t) => `${t.name} ${written(t.value)}`).join(", "));
       sentence.querySelectorAll("span").forEach((word, i) => {
         word.className = cells[i] && cells[i].dataset.v !== undefined ? cells[i].className : "gap";
       });
