@@ -63,8 +63,14 @@ class Code:
         rows = text.split("\n")
         if len(rows) <= LONG and not reports(text):
             return self.block(text, local)
-        first = next(row for row in rows if row.strip() and not row.lstrip().startswith("//"))
-        return fold(first.rstrip(" {"), len(rows), self.block(text, local))
+        return fold(signature_of(rows), len(rows), self.block(text, local))
+
+
+def signature_of(rows):
+    """The first declaration, whole, without its body and comments."""
+    bare = [row.split("//")[0].strip() for row in rows if not row.lstrip().startswith("//")]
+    said = " ".join(filter(None, bare))
+    return re.split(r" ?\{| ?= ?\{|;", said, maxsplit=1)[0]
 
 
 def fold(first, count, inside):

@@ -10,6 +10,7 @@ TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><ta
 HEAD = ('<thead><tr><th scope="col">what</th><th scope="col">this run</th><th scope="col">target</th>'
         '<th scope="col"><span class="hidden">met</span></th></tr></thead>')
 VERDICTS = {"ok": "good", "MISSED": "bad", "FAILED": "bad"}
+TOLD = 130  # characters; a longer line is a text, not a table, and goes on below
 
 
 class LessonPage:
@@ -64,9 +65,13 @@ class LessonPage:
                 continue
             if not rows or rows[-1][1]:
                 rows.append(["", ""])
-            html = f"<p>{self.prose(block.text)}</p>" if block.kind == "prose" else self.book.pencil.html(block.text)
-            rows[-1][0] += html
+            rows[-1][0] = joined_lists(rows[-1][0] + self.block(block))
         return rows
+
+    def block(self, block):
+        if block.kind == "prose":
+            return self.book.prose.paragraph(block.text, self.base())
+        return self.book.pencil.html(block.text)
 
     def folded(self, block):
         return self.book.code.block(block.text, self.local)
@@ -85,7 +90,7 @@ class LessonPage:
             rows.clear()
 
         for piece in found:
-            if piece.kind == "target":
+            if piece.kind in ("target", "figure"):
                 if asked and not covered:
                     out.append('<div class="after">')
                     covered = True
@@ -130,15 +135,20 @@ class LessonPage:
                 f'<p class="open"><button type="button" class="quiet">Show without answering</button></p></section>')
 
     def text(self, piece):
-        return f'<pre class="printed" tabindex="0">{escape(dedent(piece.text))}</pre>'
+        text = dedent(piece.text)
+        told = " told" if max(map(len, text.split("\n"))) > TOLD else ""
+        return f'<pre class="printed{told}" tabindex="0">{escape(text)}</pre>'
 
     def target(self, piece):
+        if piece.kind == "figure":
+            return f'<tr><th scope="row">{self.prose(piece.name)}</th><td colspan="3">{escape(piece.why)}</td></tr>'
         name, goal = self.prose(piece.name), escape(piece.text.removeprefix("target "))
         verdict = "✓" if piece.verdict == "ok" else escape(piece.verdict)
         met = f'<td class="{VERDICTS.get(piece.verdict, "")}">{verdict}</td>'
+        quoted = f'<td class="quoted">{goal}</td>' if goal.startswith("the text says") else f"<td>{goal}</td>"
         if not piece.why:
             return f'<tr><th scope="row" colspan="3">{name}</th>{met}</tr>'
-        return f'<tr><th scope="row">{name}</th><td>{escape(piece.why)}</td><td>{goal}</td>{met}</tr>'
+        return f'<tr><th scope="row">{name}</th><td>{escape(piece.why)}</td>{quoted}{met}</tr>'
 
     def picture(self, piece):
         return self.book.figures.html(piece.name, self.run.picture(piece.name))
@@ -161,8 +171,7 @@ class LessonPage:
     def exercises(self):
         shown = []
         for exercise in exercises.of(self.folder, self.book.root):
-            task = "".join(f"<p>{self.prose(b.text)}</p>" if b.kind == "prose" else self.book.pencil.html(b.text)
-                           for b in exercise.task)
+            task = joined_lists("".join(map(self.block, exercise.task)))
             starter = self.book.code.block(exercise.starter, cpp.declared_here(exercise.starter))
             lines = exercise.starter.count("\n") + 1
             shown.append({"exercise": exercise, "title": self.prose(exercise.title), "task": task,
@@ -193,6 +202,10 @@ class LessonPage:
             entries.append((f"exercise-{exercise.number}", f"Exercise {exercise.number}: {exercise.title}",
                             " ".join([exercise.name.replace("_", " ")] + [b.text for b in exercise.task])))
         return entries
+
+
+def joined_lists(html):
+    return html.replace("</ul><ul>", "")
 
 
 def without_links(html):

@@ -11,6 +11,8 @@ MAPS = re.compile(r"^  maps: (?:.*/)?([\w.-]+)\.json$")
 SECTION = re.compile(r"^(\d+)\. (.+)$")
 TARGET = re.compile(r"^ {2,4}(\S.*?) {2,}(\S.*?) \((target [≥≤] .+?|the text says .+?)\)  (ok|MISSED|not judged)$")
 CHECK = re.compile(r"^ {2,4}(\S.*?) {2,}(ok|FAILED)$")
+# a name in its 44 columns, or a longer one, then a value
+FIGURE = re.compile(r"^  (?=.{44}  -?\d|(?:(?! {2}).){45,}  -?\d) {0,2}(\S+(?: \S+)*) {2,}(-?\d[\d.]*(?:e[+-]\d+)?(?: [^\d\s(].{0,20})?)$")
 QUESTION = re.compile(r"^  \? (.+)$")
 CHOICE = re.compile(r"^    ([a-e])  (.+)$")
 ANSWER = re.compile(r"^  \? ([^:]+?): ([a-e]), (.+)$")
@@ -19,7 +21,7 @@ LOSS = re.compile(r"^\s*(\d+)/(\d+)\s+\d+ %\s+(?:.*?\b)?loss (-?[\d.]+)")
 
 @dataclass
 class Piece:
-    kind: str  # "text", "question", "answer", "picture", "maps" or "target"
+    kind: str  # "text", "question", "answer", "picture", "maps", "figure" or "target"
     text: str = ""
     name: str = ""
     choices: list = field(default_factory=list)
@@ -143,7 +145,7 @@ def pieces(text):
             here.append(answered(open_, answer))
             open_ = [q for q in open_ if not q.right]
         else:
-            target, check = TARGET.match(line), CHECK.match(line)
+            target, check, figure = TARGET.match(line), CHECK.match(line), FIGURE.match(line)
             if target:
                 close()
                 name, value, goal, verdict = target.groups()
@@ -151,6 +153,9 @@ def pieces(text):
             elif check:
                 close()
                 here.append(Piece("target", name=check.group(1), verdict=check.group(2)))
+            elif figure:
+                close()
+                here.append(Piece("figure", name=figure.group(1), why=figure.group(2)))
             else:
                 rows.append(line)
         at += 1

@@ -65,7 +65,7 @@ def paragraphs(lines):
                 kind, start = "pencil", number
             rows.append(line)
         else:
-            if kind != "prose" or not rows:
+            if kind != "prose" or not rows or line.startswith(" - "):  # each item of a list by itself
                 close()
                 kind, start = "prose", number
             rows.append(line.strip())

@@ -8,9 +8,9 @@ import unittest
 from pathlib import Path
 
 from press import check, counted, exercises, gallery, live, names, record, runs, series, source, svg, trained
-from press.code import Code, split
+from press.code import Code, signature_of, split
 from press.formula import formula
-from press.pencil import Pencil, is_formula
+from press.pencil import Pencil, is_formula, links
 from press.prose import Prose
 
 from book import stand_ins
@@ -33,6 +33,21 @@ class Formulas(unittest.TestCase):
         self.assertIn("<munder><mo>Σ</mo><mi>j</mi></munder>", formula("Σ_j α"))
         self.assertIn("<msqrt><mi>d</mi></msqrt>", formula("√d"))
         self.assertIn("<mover><mi>h</mi>", formula("h̃_t"))
+        self.assertIn("<mrow><mi>i</mi><mn>1</mn></mrow>", formula("α_i1"))
+        self.assertIn("<mtext>feed_forward</mtext>", formula("x + feed_forward(x)"))
+        self.assertIn("<mo>″</mo>", formula("w''_n"))
+
+    def test_formulas_in_prose(self):
+        prose = Prose({}, lambda *_: None, lambda *_: None)
+        for text in ("e^−a", "a^V_{−1}", "read_t", "w''_n", "logits_t"):
+            self.assertEqual(prose.inline(text), formula(text))
+        self.assertEqual(prose.inline("((5 + n) / 6)^α, softmax(x)_c"), "((5 + n) / 6)<sup>α</sup>, softmax(x)<sub>c</sub>")
+        self.assertEqual(prose.inline("is_a, log_p"), "<code>is_a</code>, <code>log_p</code>")
+
+    def test_a_formula_and_its_brackets_are_on_one_line(self):
+        prose = Prose({}, lambda *_: None, lambda *_: None)
+        self.assertEqual(prose.inline("all (p_t), p_t"), f'all <span class="held">({formula("p_t")}),</span> {formula("p_t")}')
+        self.assertEqual(prose.inline("p_t."), f'<span class="held">{formula("p_t")}.</span>')
 
     def test_nothing_is_lost(self):
         for text in ("(a cos φ − b sin φ) / 2σ²", "‖J‖² = Σ_i (α_i − α_i²)² + (Σ α_i²)²", "w ← w − η g", "x' = {1, 0.8}"):
@@ -83,6 +98,14 @@ class Sources(unittest.TestCase):
         text = "int a() {\n  x;\n\n  y;\n}\n\nvoid ask(kit::Report& report) {\n  report.ask(1);\n}\n\nint b;"
         self.assertEqual([piece.split("\n")[0] for piece in split(text)], ["int a() {", "void ask(kit::Report& report) {", "int b;"])
 
+    def test_a_folded_function_shows_its_whole_signature(self):
+        rows = ["// why", "void ask(const A& a,  // what", "         kit::Report& report) {", "  report.ask(a);", "}"]
+        self.assertEqual(signature_of(rows), "void ask(const A& a, kit::Report& report)")
+
+    def test_a_list_keeps_its_items(self):
+        lines = list(enumerate([" Say:", "", " - one: a", "   and b", " - two: c"]))
+        self.assertEqual([block.text for block in source.paragraphs(lines)], ["Say:", "- one: a and b", "- two: c"])
+
 
 class Exercises(unittest.TestCase):
     def test_no_solution_is_shown(self):
@@ -127,6 +150,27 @@ class Tables(unittest.TestCase):
     def test_a_matrix(self):
         html = self.pencil.html("a = (1 2)   b = (5)\n    (3 4)       (6)")
         self.assertEqual((html.count("<mtable>"), html.count("<mtr>")), (2, 4))
+        self.assertEqual(html.count('class="piece"'), 2)
+
+    def test_a_sign_goes_on_from_what_stands_before(self):
+        self.assertEqual(plain(self.pencil.group(["c       = Σ_j α_j", "score_j = v · k_j"])).count("="), 2)
+        self.assertNotIn("piece", self.pencil.group(["c       = Σ_j α_j   the context", "score_j = v · k_j   of each key"]))
+
+    def test_what_is_said_of_each_stays_beside_it(self):
+        self.assertEqual(self.pencil.html("q = W_Q x    what I ask    k = W_K x    what I offer").count('class="pair"'), 2)
+        for alike in ("a = 1    b = 2    c = 3    d = 4", "a = 1    the first    b = 2    c = 3"):
+            self.assertNotIn("pair", self.pencil.html(alike))
+
+    def test_a_long_formula_may_go_on_below(self):
+        text = "y = (a + b) · c + (d · e) · f + g · (h + i) = 12"
+        found = links(text)
+        self.assertEqual(" ".join(found), text)
+        self.assertTrue(len(found) > 2 and all(part.count("(") == part.count(")") for part in found), found)
+        self.assertIn('<mo form="infix">', self.pencil.html(text))
+        self.assertNotIn('<mo form="infix">', self.pencil.cell(text))
+
+    def test_a_drawing_of_lines(self):
+        self.assertIn("drawing", self.pencil.html(" 0  1 |  2  3\n-------+-------\n 8  9 | 10 11"))
 
 
 class Runs(unittest.TestCase):
@@ -142,6 +186,14 @@ class Runs(unittest.TestCase):
                                   "\n  ? it: b, not so. Because.\n")
         question, target, answer = sections[0][1]
         self.assertEqual((question.right, question.why, target.name, target.verdict), ("b", "Because.", "loss", "ok"))
+
+    def test_figures(self):
+        """A figure of the report is one; a row of a table is not."""
+        short, long_ = f"  {'the share':44}  9.5 %", "  a name that is longer than its forty-four columns  0.25"
+        self.assertEqual(runs.FIGURE.match(short).groups(), ("the share", "9.5 %"))
+        self.assertEqual(runs.FIGURE.match(long_).groups(), ("a name that is longer than its forty-four columns", "0.25"))
+        for row in ("  always no: the base rate                         64.53 %", f"  {'one      1.5':44}  9.5 %"):
+            self.assertIsNone(runs.FIGURE.match(row), row)
 
     def test_losses(self):
         text = "  1/20   5 %  loss 2.5  3 x/s\n 20/20 100 %  loss 0.5\n  1/20   5 %  loss 1.5\n 20/20 100 %  loss 0.25\n"
