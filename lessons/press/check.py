@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 LARGEST = 500 * 1024  # bytes of a page with all that it loads at once
 LARGEST_MODULE = 640 * 1024  # of a module, compressed; but for those of models that answer, which load checkpoints, all are below 500
-VOID = {"meta", "link", "input", "img", "br", "hr", "path", "rect", "circle", "line", "polyline", "mspace", "i"}
+VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "path", "rect", "circle", "line", "polyline", "mspace", "i"}
 ADDRESSES = {"a": "href", "link": "href", "script": "src", "img": "src"}
 
 

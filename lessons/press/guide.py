@@ -25,6 +25,11 @@ def anchor(text):
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
 
 
+def breakable(code):
+    """Code in a narrow column may end a line behind its signs, not within a word."""
+    return re.sub(r"(?<=\w)([_.(,{]|::|=)(?=\w|&quot;|\{)", r"\1<wbr>", code.group())
+
+
 class Guide:
     def __init__(self, root, code, prose, link_file):
         self.root, self.code, self.link_file = root, code, link_file
@@ -70,6 +75,7 @@ class Guide:
         html = html.replace("<pre><code", '<pre class="code" tabindex="0"><code')
         html = re.sub(r"<table>(.*?)</table>", r'<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\1</table></div>',
                       html, flags=re.S)
+        html = re.sub(r"<td[^>]*>.*?</td>", lambda cell: re.sub(r"<code>.*?</code>", breakable, cell.group(), flags=re.S), html, flags=re.S)
         html = re.sub(r"<th[^>]*></th>", "<td></td>", html)
         return re.sub(r'<a href="#none">(.*?)</a>', r"\1", html), headings
 
