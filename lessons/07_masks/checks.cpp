@@ -181,7 +181,7 @@ Poisoned poison(const Reference& attention, std::uint64_t seed) {
 }
 
 void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options) {
-  kit::Heatmap picture{"Which check catches which (dark: caught)", caught.checks};
+  kit::Heatmap picture{"Which check catches which (filled: caught)", caught.checks};
   picture.column_axis = "checks", picture.row_axis = "attentions";
   for (std::size_t i = 0; i < patients.size(); ++i) {
     picture.rows.push_back(patients[i].name);

@@ -141,7 +141,7 @@ void longer(const kit::Options& options, kit::Report& report) {
 // favourite of the voice that speaks next? Who wants to know must gather all that this voice has said, 6, 13,
 // 20, 27 … places back, and nothing else. mine.cpp says it in a lambda: a number for each head and each
 // remainder of the distance by 7, which start at 0. Which remainder matters, training finds; the map shows
-// it (queries and keys are 0 there, and a pair is darker the more it gets than an even share of its row).
+// it (queries and keys are 0 there; a pair is the stronger in colour, the more it gets beyond an even share).
 
 void solve_puzzle(const kit::Options& options, kit::Report& report) {
   const kit::Question schemes =
