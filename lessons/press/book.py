@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from press import fonts, gallery, guide, live, names, plays, reference, svg, trained
+from press import fonts, gallery, guide, live, names, plays, reference, searched, svg, trained
 from press.code import Code
 from press.figures import SHADES, Figures
 from press.lesson_page import LessonPage
@@ -134,7 +134,7 @@ class Book:
             if term != "term":
                 self.entry(href, guide.anchor(term), title, term, meaning)
         pieces = re.split(r"^#{1,4} (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), flags=re.M)
-        self.entry(href, "", title, title, pieces[0])
+        self.entry(href, "", title, title, re.sub(r"^\|.*\n", "", pieces[0], flags=re.M) if "glossary" in href else pieces[0])
         for heading, body in zip(pieces[1::2], pieces[2::2]):
             self.entry(href, guide.anchor(heading.replace("`", "")), title, heading, body)
 
@@ -161,8 +161,8 @@ class Book:
     # ---- what all pages share
 
     def entry(self, href, anchor, page, heading, text):
-        plain = re.sub(r"[*`|\[\]]|\([^)]*\.(?:md|cpp|hpp)[^)]*\)|-{3,}", " ", text)
-        self.search.append([href + (f"#{anchor}" if anchor else ""), page, heading.replace("`", ""), " ".join(plain.split())])
+        place = href + (f"#{anchor}" if anchor else "")
+        self.search.append([place, page, heading.replace("`", ""), searched.words(text)])
 
     def search_index(self):
         target = self.out / "assets/search-index.js"

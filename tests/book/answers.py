@@ -1,11 +1,12 @@
 """What answers the reader: search, questions, maps, pictures, keys."""
 import json
 import math
+import re
 import statistics
 
 from press import plays, runs
 
-from book.tester import Tester
+from book.tester import NARROW, Tester
 
 
 class Answers(Tester):
@@ -23,12 +24,59 @@ class Answers(Tester):
             self.trial.check(f"\"{words}\" finds {place}", any(href.startswith(place) for href in found), found)
         page.fill("#search", "xyzzy")
         self.trial.check("nothing is found for xyzzy", "Nothing found" in page.inner_text("#found"))
+        firsts = {"what is a tensor?": "guide/glossary.html#tensor", "How do I add an op": "guide/", "what does softmax do": "guide/glossary.html#softmax",
+                  "rotary": "guide/glossary", "coverage": "guide/glossary.html#coverage", "differential": "gallery/index.html#differential",
+                  "exercise 11.2": "lessons/11_bahdanau.html#exercise-11.2", "how do I look back?": "lessons/11"}
+        for words, place in firsts.items():
+            page.fill("#search", words)
+            found = self.found(page)
+            self.trial.check(f"\"{words}\" finds {place} first", found and found[0].startswith(place), found[:3])
+        for words in ("softmax", "coverage", "sigmoid", "mask", "attention"):
+            page.fill("#search", words)
+            found = self.found(page)
+            titles = page.locator("#found b").all_inner_texts()
+            kinds = [self.kind(href) for href in found]
+            named = [i for i, title in enumerate(titles) if words in title.split(": ")[-1].lower() and kinds[i] < 3]
+            self.trial.same(f"{words}: what has it in its heading comes first", named, list(range(len(named))))
+            order = [kinds[i] for i in named]
+            self.trial.check(f"{words}: glossary and lessons, guide, gallery", order and order == sorted(order), found)
+            rest = kinds[len(named):]
+            while rest and rest[0] == 4:  # the name itself
+                rest.pop(0)
+            self.trial.check(f"{words}: then texts in this order, exercises, reference", rest == sorted(rest), found)
+        page.fill("#search", "then step first the old state asks")
+        told = page.locator("#found [data-href*='11_bahdanau.html#part-2'] span")
+        self.trial.check("what is found has its scripts set", told.locator("sub").count() > 1 and not re.search(r"[_^{}]", told.inner_text()),
+                         told.inner_text())
         page.fill("#search", "bottleneck")
         page.keyboard.press("ArrowDown")
         chosen = page.get_attribute("#found [aria-selected=true]", "data-href")
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/{chosen}")
         self.trial.check("Enter goes to what was chosen", page.url.endswith(chosen), page.url)
+        context.close()
+        self.search_on_a_phone()
+
+    @staticmethod
+    def found(page):
+        page.wait_for_selector("#found [data-href]")
+        return [item.get_attribute("data-href").removeprefix("../") for item in page.query_selector_all("#found [data-href]")]
+
+    @staticmethod
+    def kind(href):
+        return 3 if "#exercise" in href else next(
+            kind for kind, start in ((0, "guide/glossary"), (0, "lessons/"), (1, "guide/"), (1, "index"), (2, "gallery/"), (4, "reference/"))
+            if href.startswith(start))
+
+    def search_on_a_phone(self):
+        context = self.context(NARROW)
+        page = self.open(context, "lessons/06_queries_keys_values.html")
+        page.focus("#search")
+        page.fill("#search", "attention")
+        self.found(page)
+        box = page.locator("#found").bounding_box()
+        self.trial.check("on a phone what is found stands within the page", box["x"] >= 8 and box["x"] + box["width"] <= NARROW - 8 and
+                         box["width"] > 300, box)
         context.close()
 
     def questions(self):

@@ -7,8 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from press import check, counted, exercises, gallery, live, names, record, runs, series, source, svg, trained
 from press.code import Code, signature_of, split
+from press import check, counted, exercises, gallery, live, names, record, runs, searched, series, source, svg, trained
 from press.formula import formula
 from press.pencil import Pencil, is_formula, links
 from press.prose import Prose
@@ -280,6 +280,16 @@ class Picked(unittest.TestCase):
         path = folder / "maps.json"
         path.write_text(json.dumps(value))
         return path
+
+
+class Searched(unittest.TestCase):
+    def test_words(self):
+        """What the search shows: no Markdown, and scripts in braces that hold no space."""
+        for text, expected in (("c_t = GRU([e_t; c_t], s_{t − 1})", "c_{t} = GRU([e_{t}; c_{t}], s_{t\u00a0−\u00a01})"),
+                               ("e^{s_j}, `at_end()`, |q| and a * b", "e^{s_{j}}, at_end(), |q| and a * b"),
+                               ("*new words*, **stress**, [a page](a.md#b)", "new words, stress, a page"),
+                               ("| term | here |\n|---|---|\n| `dy` | x |", "term · here dy · x"), ("- one\n- two", "one two")):
+            self.assertEqual(searched.words(text), expected)
 
 
 class Pages(unittest.TestCase):

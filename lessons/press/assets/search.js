@@ -6,7 +6,18 @@
   let entries = null;
   let chosen = -1;
 
-  const plain = (text) => text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "");
+  const KINDS = [/^lessons\/[^#]*(#(?!exercise)|$)|^guide\/glossary/, /^guide\/|^index/, /^gallery\//, /#exercise/, /^reference\//];
+  const EXERCISE = 3, REFERENCE = 4;
+  const ASKS = /^(?:(?:what|which|who|where|when|why|how|do|does|did|is|are|can|could|should|may|i|we|you|to|a|an|the|meant|by)\s+)+/;
+  const script = /([_^])\{([^{}]*)\}/g;
+  const plain = (text) => text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "").replace(script, "$1$2").replace(script, "$1$2");
+
+  // The words of a question that say what it is about: "What is a tensor?" is about a tensor.
+  function about(query) {
+    const text = plain(query).replace(/[?!.,\s]+$/, "").trim(), left = text.replace(ASKS, "");
+    return (left === text ? text : left.replace(/\s+(?:means?|do|does|works?)$/, "")).split(/\s+/).filter(Boolean);
+  }
+  const starting = (word) => new RegExp("(^|[^\\p{L}\\p{N}])" + word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gu");
 
   function load() {
     if (entries) return;
@@ -15,53 +26,75 @@
     script.src = up + "assets/search-index.js";
     script.onload = () => {
       entries = window.BOOK_INDEX.map(([href, page, heading, text]) => ({
-        href, page, heading, text, title: plain(page + " " + heading), body: plain(text), names: plain(heading).split(/, |::/),
+        href, page, heading, text, kind: KINDS.findIndex((kind) => kind.test(href)), title: plain(page + " " + heading),
+        head: plain(heading), body: plain(text), names: plain(heading).split(/[,;] |::/),
+        own: plain(heading.replace(/^.*::/, "")).split(/, /),  // without the class that a member stands in
       }));
       show();
     };
     document.head.append(script);
   }
 
-  // Every word has to be there; a word in a heading counts ten times one in the text, and so do words side by side.
-  // The reference has every word many times: it comes first for a whole name, and after the rest otherwise.
+  // Every word has to be there. What has them in its heading comes first, and among this, as among the rest: lessons and
+  // glossary, guide, gallery, exercises, reference. An exercise's heading counts if exercises are asked for, and one of the
+  // reference, which has every word many times, if it is the name. Within a kind a word in a heading counts ten times one
+  // in the text, and so do words side by side.
   function find(query) {
-    const words = plain(query).split(/\s+/).filter(Boolean);
+    const words = about(query), starts = words.map(starting), phrase = words.join(" ");
     if (!words.length) return [];
-    return entries
+    const hits = entries
       .map((entry) => {
         let score = 0;
-        for (const word of words) {
-          const start = new RegExp("(^|[^\\p{L}\\p{N}])" + word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gu");
+        for (const start of starts) {
           const title = (entry.title.match(start) || []).length;
           const body = (entry.body.match(start) || []).length;
           if (title + body === 0) return null;
           score += 10 * title + Math.min(body, 5);
         }
-        const phrase = words.join(" ");
         if (words.length > 1 && (entry.title + " " + entry.body).includes(phrase)) score += 20;
-        if (entry.href.startsWith("reference/")) {
-          return { entry, score: words.every((word) => entry.names.includes(word)) ? score + 40 : score / 100 };
-        }
-        return { entry, score: entry.title.endsWith(phrase) ? score + 10 : score };
+        const whole = entry.names.includes(phrase) || entry.head === phrase;
+        return { entry, named: named(entry, words, starts), score: whole ? score + 40 : score };
       })
       .filter(Boolean)
-      .sort((a, b) => b.score - a.score)
-      .slice(0, 12)
-      .map((hit) => hit.entry);
+      .sort((a, b) => b.named - a.named || a.entry.kind - b.entry.kind || b.score - a.score);
+    let names = hits.length && hits[0].entry.kind !== REFERENCE ? 3 : 12;  // many classes have a member of that name
+    return hits.filter((hit) => !hit.named || hit.entry.kind !== REFERENCE || names-- > 0).slice(0, 12);
   }
 
-  function excerpt(entry) {
-    const word = plain(box.value).split(/\s+/).filter(Boolean)[0] || "";
-    const at = Math.max(0, entry.body.indexOf(word));
-    const start = Math.max(0, entry.text.lastIndexOf(" ", Math.max(0, at - 40)));
-    return (start > 0 ? "… " : "") + entry.text.slice(start, start + 130) + "…";
+  function named(entry, words, starts) {
+    if (entry.kind === REFERENCE)
+      return words.every((word) => entry.names.includes(word)) && words.some((word) => entry.own.includes(word));
+    if (entry.kind === EXERCISE && !words.some((word) => /^\d+\.\d+$|^exercise/.test(word))) return false;
+    return starts.every((start) => entry.title.match(start)) && starts.some((start) => entry.head.match(start));
+  }
+
+  // A named thing is told from its beginning, another from the place that has the first word. Scripts have no spaces to cut at.
+  function excerpt({ entry: { text, body }, named }) {
+    const at = named ? 0 : Math.max(0, body.search(starting(about(box.value)[0])));
+    const start = at < 40 ? 0 : text.lastIndexOf(" ", at - 40) + 1;
+    const space = text.indexOf(" ", start + 130), end = space < 0 ? text.length : space;
+    return (start > 0 ? "… " : "") + (end < text.length ? text.slice(start, end).replace(/[.,;:]$/, "") + "…" : text.slice(start));
+  }
+
+  // c_{t} and e^{s_{j}} with their scripts below and above.
+  function set(parent, text) {
+    for (let at = text.search(/[_^]\{/); at >= 0; at = text.search(/[_^]\{/)) {
+      let end = at + 2;
+      for (let depth = 1; depth > 0 && end < text.length; end += 1) depth += { "{": 1, "}": -1 }[text[end]] || 0;
+      const inside = document.createElement(text[at] === "_" ? "sub" : "sup");
+      set(inside, text.slice(at + 2, end - 1));
+      parent.append(text.slice(0, at), inside);
+      text = text.slice(end);
+    }
+    parent.append(text);
   }
 
   function show() {
     const found = find(box.value);
     list.replaceChildren();
     chosen = -1;
-    found.forEach((entry, i) => {
+    found.forEach((hit, i) => {
+      const entry = hit.entry;
       const item = document.createElement("li");
       item.id = "found-" + i;
       item.setAttribute("role", "option");
@@ -70,7 +103,7 @@
       const title = document.createElement("b");
       title.textContent = entry.page === entry.heading ? entry.page : entry.page + ": " + entry.heading;
       const text = document.createElement("span");
-      text.textContent = excerpt(entry);
+      set(text, excerpt(hit));
       item.append(title, text);
       item.addEventListener("mousedown", (event) => { event.preventDefault(); go(item); });
       list.append(item);
