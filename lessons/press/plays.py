@@ -21,8 +21,9 @@ PLAYS = {
            "Go through the steps with each optimiser: deep colour is where the network is nine to one sure. All three "
            "start with the same weights and see the same batches. Adam winds the border into the middle first."),
     "05": ("4", "loom", "How far does it look?",
-           "Move the question along the line, and change σ. With a small σ the answer follows the nearest point and "
-           "its error; with a large one all questions get nearly the same answer."),
+           "Drag the red line: it is your query, a place x that you ask about. The dots are the fifty measured points, a "
+           "place (key) and its value each; the thicker its thread, the more weight a value has. Then change σ. With a small σ the "
+           "answer follows the nearest point and its error; with a large one all queries get nearly the same answer."),
     "06": ("1", "query", "Drag the query",
            "The query is the red arrow. Turn it towards a key, and that key's weight grows; make it longer, and the "
            "weights become one-sided. What is read always lies between the two values."),
@@ -116,7 +117,7 @@ def html(number, run, prose):
 
 
 def loom(sigma=0.3):
-    return ('<div class="loom" role="slider" tabindex="0" aria-label="The place that asks, from 0 to 5" aria-valuemin="0" '
+    return ('<div class="loom" role="slider" tabindex="0" aria-label="Your query, a place from 0 to 5" aria-valuemin="0" '
             'aria-valuemax="5" aria-valuenow="2" aria-valuetext="2"><svg viewBox="0 0 560 400" aria-hidden="true"></svg></div>'
             '<p class="control"><label>How far it looks, σ <input type="range" class="sigma" min="3" max="200" step="1" '
             f'value="{round(sigma * 100)}"></label> <output class="sigma-says">{written(sigma)}</output></p>'

@@ -136,6 +136,55 @@ class Answers(Tester):
             page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             self.trial.check(f"{href}: pointing asks in the middle", abs(came() - answer(2.5, 1)) < 0.02, came())
             self.trial.check(f"{href}: it is told in words", "the answer is" in loom.get_attribute("aria-valuetext"))
+            self.loom_lines(page, href, answer)
+        context.close()
+        self.loom_by_finger()
+
+    def loom_lines(self, page, href, answer):
+        """The blue line is the answers, and no thread covers the points, however small σ is."""
+        loom = page.locator(".loom")
+        levels = [(float(t.get_attribute("y")), float(t.inner_html())) for t in loom.locator("text[text-anchor=end]").all()[:4]]
+        self.trial.same(f"{href}: what stands at the y axis", [value for _, value in levels], [0, 2, 4, 6])
+        (y0, v0), (y1, v1) = levels[0], levels[3]
+        value = lambda y: v0 + (y + 5 - y0) / (y1 - y0) * (v1 - v0)  # a number stands 5 lower than its line
+        for percent in (3, 10, 28, 200):
+            page.locator(".sigma").fill(str(percent))
+            path = [tuple(map(float, pair.split())) for pair in loom.locator("path.answers").first.get_attribute("d")[1:].split("L")]
+            left, right = path[0][0], path[-1][0]
+            off = 0.0
+            for x, y in path[:: max(1, len(path) // 300)]:
+                q, near = (x - left) / (right - left) * 5, 0.01 * 5 / (right - left)  # x was rounded to 0.01
+                low, high = sorted((answer(max(q - near, 0), percent / 100), answer(min(q + near, 5), percent / 100)))
+                off = max(off, low - value(y), value(y) - high)
+            middle = 0.0
+            for q in [0.0131 + 0.0197 * i for i in range(253)]:
+                x = left + q / 5 * (right - left)
+                j = next(j for j in range(1, len(path)) if path[j][0] >= x)
+                (xa, ya), (xb, yb) = path[j - 1:j + 1]
+                drawn = value(ya + (yb - ya) * (x - xa) / (xb - xa)) if xb > xa else value(ya)
+                if abs(answer(q + 0.002, percent / 100) - answer(q - 0.002, percent / 100)) < 0.3:  # not where it jumps
+                    middle = max(middle, abs(drawn - answer(q, percent / 100)))
+            self.trial.check(f"{href}: σ = {percent / 100}: the line is the answers", off < 0.006 and middle < 0.03, f"{off}, between {middle}")
+            thick = loom.locator(".thread").evaluate_all("all => Math.max(...all.map(t => parseFloat(t.style.strokeWidth)))")
+            self.trial.check(f"{href}: σ = {percent / 100}: threads stay thin", thick <= 12, thick)
+
+    def loom_by_finger(self):
+        """A finger that goes along moves the query; one that scrolls the page does not; a tap asks."""
+        context = self.context(NARROW, has_touch=True)
+        page = self.open(context, "index.html")
+        loom = page.locator(".loom")
+        loom.scroll_into_view_if_needed()
+        asks = lambda: float(loom.get_attribute("aria-valuenow"))
+        page.evaluate("scrollBy(0, 150)")
+        before, top = asks(), page.evaluate("scrollY")
+        self.swipe(page, loom.bounding_box(), 0, -200)
+        self.trial.check("a swipe over the picture scrolls", page.evaluate("scrollY") > top + 50, page.evaluate("scrollY") - top)
+        self.trial.same("and leaves the query", asks(), before)
+        self.swipe(page, loom.bounding_box(), 100, 0)
+        self.trial.check("a finger that goes along takes it with it", asks() > 3.5, asks())
+        box = loom.bounding_box()
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.trial.check("a tap asks there", abs(asks() - 2.43) < 0.1, asks())
         context.close()
 
     def other_plays(self):
@@ -200,6 +249,9 @@ class Answers(Tester):
         page.focus('li[data-number="11"] a')
         lit = page.eval_on_selector_all(".map-of-course li.lit", "all => all.map(i => i.dataset.number)")
         self.trial.same("the map shows what lesson 11 needs", lit, ["06", "07", "09", "10"])
+        grounds = page.evaluate("""() => ["11", "10", "12"].map((number) => getComputedStyle(document.querySelector(`li[data-number="${number}"]`)).backgroundColor)""")
+        pointed = page.eval_on_selector_all(".map-of-course li.pointed", "all => all.map(i => i.dataset.number)")
+        self.trial.check("lesson 11 itself is lit otherwise", pointed == ["11"] and len(set(grounds)) == 3, f"{pointed}, {grounds}")
         arcs = page.eval_on_selector_all(".arcs path.lit", "all => all.filter(a => a.dataset.to === '11').length")
         self.trial.same("with a thread from each", arcs, 4)
         context.close()

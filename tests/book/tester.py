@@ -41,6 +41,17 @@ class Tester:
         page.on("requestfailed", lambda r: self.faults.append(f"did not get {r.url}"))
         return page
 
+    @staticmethod
+    def swipe(page, box, dx, dy):
+        """A finger that begins in the middle of a box and goes on by so many pixels."""
+        touch = page.context.new_cdp_session(page)
+        at = lambda share: [{"x": box["x"] + box["width"] / 2 + share * dx, "y": box["y"] + box["height"] / 2 + share * dy}]
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": at(0)})
+        for step in range(1, 11):
+            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": at(step / 10)})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_timeout(100)
+
     def go(self, page, href):
         self.faults.clear()
         page.goto(f"{self.origin}/{href}", wait_until="load")

@@ -40,6 +40,18 @@ window.Drawing = (function () {
     return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
   }
 
+  // A pointer on a picture asks. A mouse does so at once, or, with `hovers`, wherever it is; a finger when it is lifted or,
+  // with `drags`, on its way along. A swipe that scrolls the page, which the browser takes over, leaves what was before:
+  // keep() gives a function that brings it back.
+  function point(place, ask, keep, { hovers = false, drags = true } = {}) {
+    let back = () => {};
+    const mouse = (event) => event.pointerType === "mouse";
+    place.addEventListener("pointerdown", (event) => { back = keep(); if (mouse(event)) ask(event); });
+    place.addEventListener("pointermove", (event) => { if (mouse(event) ? hovers || event.buttons : drags && event.buttons) ask(event); });
+    place.addEventListener("pointerup", (event) => { if (!mouse(event)) ask(event); });
+    place.addEventListener("pointercancel", () => back());
+  }
+
   // A slider with its name and its number.
   function slider(parent, name, least, most, step, value, onInput) {
     const line = html(parent, "p", { class: "control" });
@@ -95,5 +107,5 @@ window.Drawing = (function () {
     place, data: JSON.parse(place.querySelector('script[type="application/json"]').textContent || "{}"),
   }));
 
-  return { make, html, number, softmax, normal, slider, steps, choice, bars, plays };
+  return { make, html, number, softmax, normal, point, slider, steps, choice, bars, plays };
 })();

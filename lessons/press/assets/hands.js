@@ -1,6 +1,6 @@
 // Lesson 17's places as hands of clocks, and the product of one place with all others, by the lesson's formula.
 (function () {
-  const { make, html, number, slider, plays } = window.Drawing;
+  const { make, html, number, slider, point, plays } = window.Drawing;
 
   for (const { place, data } of plays("hands")) {
     const see = place.querySelector(".see"), { places: n, hands } = data;
@@ -46,13 +46,15 @@
       place.dataset.sines = JSON.stringify(speed.map((w) => Math.sin(here * w)));
       place.dataset.products = JSON.stringify(products);
     }
-    const point = (event) => {
+    const ask = (event) => {
       const rect = svg.getBoundingClientRect();
       state.other = Math.min(n - 1, Math.max(0, Math.floor(((event.clientX - rect.left) / rect.width) * n)));
       draw();
     };
-    svg.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse" || event.buttons) point(event); });
-    svg.addEventListener("pointerdown", point);
+    point(svg, ask, () => {
+      const before = state.other;
+      return () => { state.other = before; draw(); };
+    }, { hovers: true });
     draw();
   }
 })();

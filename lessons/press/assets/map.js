@@ -23,6 +23,7 @@
   function light(item) {
     const here = item && item.dataset.number;
     for (const path of arcs.children) path.classList.toggle("lit", here === path.dataset.to || here === path.dataset.from);
+    for (const other of items) other.classList.toggle("pointed", other === item);
     for (const other of items) other.classList.toggle("lit", Boolean(item) && needs(item).includes(other.dataset.number));
   }
   for (const item of items) {

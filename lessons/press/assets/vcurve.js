@@ -1,6 +1,6 @@
 // Lesson 02's V curve with ε under the finger: each recorded error, and what it is made of.
 (function () {
-  const { make, html, slider, choice, plays } = window.Drawing;
+  const { make, html, slider, choice, point, plays } = window.Drawing;
   const left = 62, right = 530, top = 16, bottom = 282, powers = { x: [-13, 0], y: [-17, 1] }, least = 1e-17;
   const raised = (value) => String(value).replace(/./g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
 
@@ -56,8 +56,10 @@
       state.at = far.indexOf(Math.min(...far));
       draw();
     };
-    svg.addEventListener("pointerdown", nearest);
-    svg.addEventListener("pointermove", (event) => { if (event.buttons) nearest(event); });
+    point(svg, nearest, () => {
+      const before = state.at;
+      return () => { state.at = before; draw(); };
+    });
     draw();
   }
 })();

@@ -1,6 +1,6 @@
 // Lesson 13's window over scores that a trained model gave: its place and width on sliders, and the weights that come out.
 (function () {
-  const { make, html, number, softmax, slider, choice, plays } = window.Drawing;
+  const { make, html, number, softmax, slider, choice, point, plays } = window.Drawing;
   const left = 20, right = 580, zero = 66, tall = 46, bottom = 280, high = 130;
 
   for (const { place, data } of plays("window")) {
@@ -86,8 +86,10 @@
       state.p = Math.round(Math.min(keys - 1, Math.max(0, at)) * 20) / 20;
       draw();
     };
-    svg.addEventListener("pointerdown", move);
-    svg.addEventListener("pointermove", (event) => { if (event.buttons) move(event); });
+    point(svg, move, () => {
+      const before = state.p;
+      return () => { state.p = before; draw(); };
+    });
     trained();
   }
 })();
