@@ -6,6 +6,9 @@ from html import escape
 from press import source
 
 LESSON = "26_programmable"
+NUMBERS = ("none one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+           "eighteen nineteen twenty").split()
+PLACES = ("no single second third fourth fifth sixth seventh eighth ninth tenth").split()
 FILES = ("gallery_element.cpp", "gallery_ops.cpp")
 HREF = "gallery/index.html"
 
@@ -31,6 +34,18 @@ def anchor(name):
     return re.sub(r"[^\w]+", "-", name.lower()).strip("-")
 
 
+def following(does, knobs):
+    """What a mechanism does, in HTML: a number in it that is a slider's becomes one that the page keeps right."""
+    turned = {}
+    for k, knob in enumerate(knobs):
+        least, most, step, usual = (float(knob[key]) for key in ("least", "most", "step", "usual"))
+        for words in (NUMBERS, PLACES):
+            if all(number.is_integer() for number in (least, most, step, usual)) and most < len(words):
+                told = " ".join(words[int(least):int(most) + 1:int(step)])
+                turned[words[int(usual)]] = f'<span class="turned" data-knob="{k}" data-words="{told}">'
+    return re.sub(r"\b[a-z]+\b", lambda m: f"{turned[m[0]]}{m[0]}</span>" if m[0] in turned else m[0], does)
+
+
 class Gallery:
     """None of it is there where no run of the lesson is kept."""
 
@@ -51,7 +66,7 @@ class Gallery:
         for entry in self.data["entries"]:
             file, comment, function = code[entry["name"]]
             href = self.book.link_file(f"lessons/{LESSON}/{file}", "")
-            shown.append({"name": entry["name"], "anchor": anchor(entry["name"]), "does": self.book.prose.inline(entry["does"]),
+            shown.append({"name": entry["name"], "anchor": anchor(entry["name"]), "does": following(self.book.prose.inline(entry["does"]), entry["knobs"]),
                           "source": escape(entry["source"]), "about": self.about(comment), "file": file, "href": href,
                           "code": self.book.code.block(function)})
         return shown

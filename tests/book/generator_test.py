@@ -220,6 +220,13 @@ class Picked(unittest.TestCase):
         self.assertTrue(found["A"][1].startswith("Mechanism a") and found["A"][1].endswith("}};\n}"))
         self.assertEqual(found["B"], ([], 'Mechanism b() { return {.name = "B"}; }'))
 
+    def test_a_number_that_a_slider_turns(self):
+        knob = lambda usual, least, most, step=1.0: {"usual": usual, "least": least, "most": most, "step": step}
+        self.assertEqual(gallery.following("the last six", [knob(6.0, 5.0, 7.0)]),
+                         'the last <span class="turned" data-knob="0" data-words="five six seven">six</span>')
+        self.assertIn('"single second third">third</span>', gallery.following("every third", [knob(3.0, 1.0, 3.0)]))
+        self.assertEqual(gallery.following("the last six", [knob(6.0, 0.5, 7.0), knob(5.0, 1.0, 9.0)]), "the last six")
+
     def test_the_gallerys_source(self):
         """Every mechanism of the list is found in the source, with a formula above it."""
         found = {}

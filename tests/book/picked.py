@@ -5,7 +5,7 @@ from collections import Counter
 
 from press import gallery, plays, runs, series
 
-from book.tester import Tester
+from book.tester import NARROW, Tester
 
 # Sets a mechanism's sliders and head as a reader does, and says what its map then has.
 TURN = """([name, numbers, head]) => {
@@ -59,19 +59,62 @@ class Picked(Tester):
                     compared[entry["name"]] += 1
                     if entry["learned"]:
                         continue  # a weight may be recorded as 0 and yet be one that the row sees
-                    shades = Counter(self.shade(row, value) for row in kept["weights"] for value in row)
+                    shades = Counter(self.shade(row, value, entry["name"] == "differential") for row in kept["weights"] for value in row)
                     off = sum(abs(shades[i] - count) for i, count in enumerate(came["cells"]))
                     self.trial.check(f"{what}: its colours", sum(came["cells"]) == 400 and off <= 12, f"{off} cells")
         expected = {e["name"]: 1 + (e["name"] not in always) + bool(e["knobs"]) for e in recorded["entries"]}
         self.trial.same("what has no number to turn", [e["name"] for e in recorded["entries"] if not e["knobs"]], ["causal"])
         self.trial.same("each mechanism was compared", dict(compared), expected)
         self.by_hand(page, "sliding-window")
+        self.in_words(page, always)
+        context.close()
+        self.by_finger()
+
+    def in_words(self, page, always):
+        """What a map uses in place of scores of 0; a number in what it does; signs; and the choice stays in reach."""
+        place = lambda anchor: page.locator(f".mechanism:has(#{anchor})")
+        differs = "[...document.querySelectorAll('.mechanism')].filter(p => !p.querySelector('.differs').hidden).map(p => p.dataset.name)"
+        self.trial.same("where scores are not 0 the map says so", sorted(page.evaluate(differs)), sorted(always + ["rotary"]))
+        for anchor, knob, value, expected in (("sliding-window", "window", 20, "the last twenty"), ("dilated", "step", 2, "every second"),
+                                              ("block-diagonal", "block", 7, "blocks of seven"), ("global-window", "global", 1, "one for all")):
+            place(anchor).get_by_label(knob, exact=True).fill(str(value))
+            told = place(anchor).locator(".does").inner_text()
+            self.trial.check(f"{anchor}: {knob} {value} is told in words", expected in told, told)
+        page.locator("#sink").scroll_into_view_if_needed()
+        radio = page.locator(".before-scores input").nth(1)
+        box = radio.bounding_box()
+        self.trial.check("the choice of scores stays in reach", 0 <= box["y"] < 100, box)
+        radio.click()
+        self.trial.same("with random scores no map differs", page.evaluate(differs), [])
+        kinds = page.evaluate("""() => Object.fromEntries([...document.querySelectorAll('.mechanism')].map((p) => {
+          const weights = JSON.parse(p.dataset.weights).flat();
+          return [p.dataset.name, [weights.some((w) => w < 0), p.querySelector('path').getAttribute('class'), p.querySelector('.scale').textContent]]; }))""")
+        wrong = {name: kind for name, kind in kinds.items() if kind[1:] != (["s0", "−3−113 even shares"] if kind[0] else ["h0", "013 even shares"])}
+        self.trial.check("weights below 0 have the colours with a sign", not wrong and kinds["differential"][0], wrong)
+
+    def by_finger(self):
+        """A tap reads a row; a swipe that scrolls does not."""
+        context = self.context(NARROW, has_touch=True)
+        page = self.open(context, gallery.HREF)
+        bar, last = page.locator(".before-scores").bounding_box(), page.locator(".before-scores label").last.bounding_box()
+        self.trial.check("the choice stands in one line", bar["height"] < 50 and last["x"] + last["width"] < NARROW - 8, last)
+        rows = page.locator(".mechanism:has(#causal) .weights")
+        rows.scroll_into_view_if_needed()
+        page.evaluate("scrollBy(0, 200)")
+        before, top = rows.get_attribute("aria-valuenow"), page.evaluate("scrollY")
+        self.swipe(page, rows.bounding_box() | {"height": 60}, 0, -200)
+        self.trial.check("a swipe over a map scrolls, and leaves the row", rows.get_attribute("aria-valuenow") == before and
+                         page.evaluate("scrollY") > top + 50, rows.get_attribute("aria-valuenow"))
+        rows.scroll_into_view_if_needed()
+        box = rows.bounding_box()
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] * (26 + 15.5 * 15) / 328)
+        self.trial.same("a tap reads a row", rows.get_attribute("aria-valuenow"), "15")
         context.close()
 
     @staticmethod
-    def shade(row, value):
-        seen = sum(v != 0 for v in row)
-        return int(min(max(value * 1e-4 * seen / 3, 0), 1) * 20 + 0.5)
+    def shade(row, value, signed):
+        share = value * 1e-4 * sum(v != 0 for v in row) / 3
+        return int(min(max((share + 1) / 2 if signed else share, 0), 1) * 20 + 0.5)
 
     def by_hand(self, page, anchor):
         """By keys alone: a slider, and the rows of a map; pointing finds a row, too."""

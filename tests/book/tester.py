@@ -49,6 +49,7 @@ class Tester:
         touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": at(0)})
         for step in range(1, 11):
             touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": at(step / 10)})
+        page.wait_for_timeout(150)  # so that the page does not go on by itself
         touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
         page.wait_for_timeout(100)
 

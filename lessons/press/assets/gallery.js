@@ -1,6 +1,6 @@
 // The gallery: a map for each mechanism, computed again as its numbers are turned; a row says what it sees.
 (function () {
-  const { make, html, number, slider, choice } = window.Drawing;
+  const { make, html, number, point, slider, choice } = window.Drawing;
   const data = JSON.parse(document.getElementById("gallery-data").textContent);
   const n = data.places, unit = data.unit, shades = 20, deepest = 3, cell = 15, edge = 26;
   const places = Array.from({ length: n }, (_, i) => i);
@@ -41,9 +41,22 @@
       make(svg, "text", { x: edge + (i + 0.5) * cell, y: edge - 8, "text-anchor": "middle" }, i);
       make(svg, "text", { x: edge - 6, y: edge + (i + 0.5) * cell + 4, "text-anchor": "end" }, i);
     }
-    const layers = Array.from({ length: shades + 1 }, (_, shade) => make(svg, "path", { class: `h${shade}` }));
+    const colour = (shade) => `${formula.signed ? "s" : "h"}${shade}`;
+    const layers = Array.from({ length: shades + 1 }, (_, shade) => make(svg, "path", { class: colour(shade) }));
     const frame = make(svg, "rect", { class: "lit", x: edge - 1, width: n * cell + 1, height: cell + 1 });
+    const scale = html(into, "p", { class: "scale", "aria-hidden": "true" }, formula.signed ? `−${deepest}` : "0");
+    const shareAt = (shade) => (formula.signed ? 2 * shade / shades - 1 : shade / shades) * deepest;
+    for (let shade = 0, strip = html(scale, "span"); shade <= shades; shade += 2) {
+      for (const even of [-1, 1]) if (shareAt(shade - 2) < even && even < shareAt(shade)) {
+        scale.append(number(even, 0));
+        strip = html(scale, "span");
+      }
+      html(strip, "i", { class: colour(shade) });
+    }
+    scale.append(`${deepest} even shares`);
     const says = html(into, "p", { class: "weights-says", "aria-live": "polite" });
+    const differs = html(into, "p", { class: "differs soft" }, formula.random || formula.alike);
+    const turned = [...place.querySelectorAll(".turned")];
     const controls = entry.knobs.map((knob, k) => slider(into, knob.name, knob.least, knob.most, knob.step, knob.usual, (value) => {
       state.numbers[k] = value;
       draw();
@@ -55,11 +68,17 @@
       state.weights = weightsOf(entry, formula, state);
       const parts = layers.map(() => "");
       state.weights.forEach((row, i) => row.forEach((weight, j) => {
-        const share = Math.min(Math.max((weight * seen(row)) / deepest, 0), 1);
+        const shares = Math.min(Math.max((weight * seen(row)) / deepest, -1), 1);  // of the strip
+        const share = formula.signed ? (shares + 1) / 2 : Math.max(shares, 0);
         parts[Math.round(share * shades)] += `M${edge + j * cell} ${edge + i * cell}h${cell - 1}v${cell - 1}h${1 - cell}z`;
       }));
       layers.forEach((layer, shade) => layer.setAttribute("d", parts[shade]));
       controls.forEach(({ says: out }, k) => { out.textContent = number(state.numbers[k], entry.knobs[k].step < 1 ? 2 : 0); });
+      for (const word of turned) {
+        const { least, step } = entry.knobs[word.dataset.knob];
+        word.textContent = word.dataset.words.split(" ")[Math.round((state.numbers[word.dataset.knob] - least) / step)];
+      }
+      differs.hidden = random || !differs.textContent;
       place.dataset.weights = JSON.stringify(state.weights.map((row) => row.map((weight) => Math.round(weight / unit))));
       light(state.row);
     }
@@ -80,8 +99,10 @@
       const box = svg.getBoundingClientRect();
       light(Math.floor((((event.clientY - box.top) / box.height) * side - edge) / cell));
     };
-    map.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") from(event); });
-    map.addEventListener("pointerdown", from);
+    point(map, from, () => {
+      const before = state.row;
+      return () => light(before);
+    }, { hovers: true, drags: false });
     map.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 5, PageUp: -5, Home: -n, End: n }[event.key];
       if (step === undefined) return;
@@ -92,7 +113,7 @@
     draw();
   }
 
-  choice(document.querySelector(".before-scores"), "Scores before the mechanism", "scores", ["all 0 (in rotary all alike): place alone tells", "of random queries and keys"], 0,
+  choice(document.querySelector(".before-scores"), "Scores before the mechanism", "scores", ["all 0", "random"], 0,
     (which) => { random = which === 1; for (const draw of shown) draw(); });
   document.querySelectorAll(".mechanism").forEach((place, index) => mechanism(place, data.entries[index], index));
 })();

@@ -12,6 +12,8 @@ window.GalleryFormulas = (function () {
     return i === j;
   };
   const bucket = (far, farthest) => (far < 8 ? far : Math.min(15, Math.floor(8 + (8 / Math.log2(farthest / 8)) * Math.log2(far / 8))));
+  // Why a map does not begin with scores of 0, in words.
+  const even = "Random queries and keys: with scores of 0 every key would get the same weight.";
   const logSigmoid = (x) => -Math.log1p(Math.exp(-x));
 
   return {
@@ -27,9 +29,9 @@ window.GalleryFormulas = (function () {
     "relative bias": { byHead: true, score: (s, { i, j, h }, [farthest], learned) =>
       s + learned("bias")[h][Math.max(Math.min(j - i, farthest), -farthest) + 8] },
     "T5 buckets": { sees: causal, byHead: true, score: (s, { i, j, h }, [farthest], learned) => s + learned("bias")[h][bucket(i - j, farthest)] },
-    "soft-cap": { random: true, score: (s, _, [cap]) => cap * Math.tanh(s / cap) },
+    "soft-cap": { random: even, score: (s, _, [cap]) => cap * Math.tanh(s / cap) },
     "distance decay": { sees: causal, score: (s, { i, j }, [amount, rate]) => s - amount * Math.log(1 + rate * Math.abs(i - j)) },
-    "learned temperature": { random: true, score: (s, _, [t]) => s / t },
+    "learned temperature": { random: even, score: (s, _, [t]) => s / t },
     "forgetting": { sees: causal, byHead: true, score: (s, { i, j, h }, [open], learned) => {
       for (let l = j + 1; l <= i; ++l) s += logSigmoid(learned("gate")[h][l % 16] + open);
       return s;

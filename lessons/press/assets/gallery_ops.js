@@ -2,6 +2,7 @@
 // Then come the numbers under the sliders, and a reader of what is learned.
 (function () {
   const { softmax } = window.Drawing;
+  const even = "Random queries and keys: were all of them 0, every key would get the same weight.";
   const dot = (a, b) => a.reduce((sum, x, u) => sum + x * b[u], 0);
   const length = (a) => Math.sqrt(dot(a, a));
   const sigmoid = (x) => 1 / (1 + Math.exp(-x));
@@ -31,14 +32,14 @@
     (1 - share) * value + share * heads.reduce((sum, head) => sum + head[i][j], 0) / heads.length)));
 
   Object.assign(window.GalleryFormulas, {
-    "rotary": { alike: true, weights: ({ query, key }, [power]) => rows(scaled(turned(query, 10 ** power), turned(key, 10 ** power))) },
-    "cosine": { random: true, weights: ({ query, key }, [gain]) =>
+    "rotary": { alike: "All queries and keys are the same word, not 0: so place alone tells.", weights: ({ query, key }, [power]) => rows(scaled(turned(query, 10 ** power), turned(key, 10 ** power))) },
+    "cosine": { random: "Random queries and keys: a query of 0 has no direction.", weights: ({ query, key }, [gain]) =>
       rows(pairs(query, key, (q, k) => (gain * dot(q, k)) / (length(q) * length(k)))) },
-    "normed additive": { random: true, weights: ({ query, key }, [gain], learned) => {
+    "normed additive": { random: even, weights: ({ query, key }, [gain], learned) => {
       const v = learned("v")[0], b = learned("b")[0];
       return rows(pairs(query, key, (q, k) => (gain * v.reduce((sum, x, u) => sum + x * Math.tanh(q[u] + k[u] + b[u]), 0)) / length(v)));
     } },
-    "coverage": { random: true, weights: ({ query, key }, [spread], learned) =>
+    "coverage": { random: even, weights: ({ query, key }, [spread], learned) =>
       covering(query, key, learned("v")[0], learned("u")[0].map((x) => spread * x)) },
     "local-p": { weights: ({ query, key }, [deviation], learned) => {
       const W = learned("W"), v = learned("v");
@@ -48,12 +49,12 @@
         return weights.map((weight, j) => weight * Math.exp(-((j - p) ** 2) / (2 * deviation * deviation)));
       });
     } },
-    "differential": { weights: ({ query, key }, [lambda]) => {
+    "differential": { signed: true, weights: ({ query, key }, [lambda]) => {
       const half = query[0].length / 2;
       const [first, second] = [0, half].map((from) => causal(scaled(part(query, from, from + half), part(key, from, from + half))));
       return first.map((row, i) => row.map((weight, j) => weight - lambda * second[i][j]));
     } },
-    "talking heads": { random: true, byHead: true, weights: ({ heads, h }, [share]) =>
+    "talking heads": { random: even, byHead: true, weights: ({ heads, h }, [share]) =>
       mixed(mixed(heads.map(({ query, key }) => scaled(query, key)), share).map(rows), share)[h] },
     "sigmoid": { weights: ({ query, key }, [bias]) => scaled(query, key).map((scores, i) =>
       scores.map((s, j) => (j <= i ? sigmoid(s + bias - Math.log(key.length)) : 0))) },
