@@ -239,6 +239,11 @@ class Answers(Tester):
         fold.locator("summary").focus()
         page.keyboard.press("Enter")
         self.trial.check("a fold opens by the keyboard", fold.evaluate("d => d.open"))
+        skip = page.locator(".question .open button").first
+        skip.focus()
+        page.keyboard.press("Enter")
+        self.trial.same("who does not want to answer is led to the answer", page.evaluate("document.activeElement.className"), "why")
+        self.search_by_keyboard(page)
         ground = lambda: page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor")
         before = ground()
         page.click("#scheme")
@@ -255,6 +260,20 @@ class Answers(Tester):
         arcs = page.eval_on_selector_all(".arcs path.lit", "all => all.filter(a => a.dataset.to === '11').length")
         self.trial.same("with a thread from each", arcs, 4)
         context.close()
+
+    def search_by_keyboard(self, page):
+        here = page.url
+        page.keyboard.press("/")
+        page.keyboard.type("softmax")
+        page.wait_for_selector("#found [data-href]")
+        for key in ("ArrowDown", "ArrowDown", "Escape", "ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(200)
+        self.trial.same("after Escape nothing is chosen", (page.url, page.input_value("#search")), (here, ""))
+        page.keyboard.type("softmax")
+        page.wait_for_selector("#found [data-href]")
+        page.keyboard.press("Tab")
+        self.trial.same("Tab leaves the search for what stands behind it", page.evaluate("document.activeElement.id"), "scheme")
 
     def without_scripts(self):
         context = self.context(java_script_enabled=False)

@@ -3,6 +3,7 @@
   const box = document.getElementById("search");
   const list = document.getElementById("found");
   const up = document.documentElement.dataset.up;
+  list.tabIndex = -1;  // browsers stop at whatever scrolls
   let entries = null;
   let chosen = -1;
 
@@ -121,10 +122,13 @@
   function open(yes) {
     list.hidden = !yes;
     box.setAttribute("aria-expanded", String(yes));
-    if (!yes) box.removeAttribute("aria-activedescendant");
+    if (yes) return;
+    box.removeAttribute("aria-activedescendant");
+    chosen = -1;
   }
 
   function choose(step) {
+    if (list.hidden) return;
     const items = [...list.querySelectorAll("[data-href]")];
     if (!items.length) return;
     chosen = (chosen + step + items.length) % items.length;
@@ -143,7 +147,7 @@
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       choose(event.key === "ArrowDown" ? 1 : -1);
-    } else if (event.key === "Enter" && items.length) {
+    } else if (event.key === "Enter" && items.length && !list.hidden) {
       go(items[Math.max(chosen, 0)]);
     } else if (event.key === "Escape") {
       box.value = "";
