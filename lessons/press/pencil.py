@@ -11,8 +11,7 @@ FUNCTION = {"softmax", "tanh", "score", "exp", "log", "max", "min", "mean", "nor
             "sin", "loss", "slope", "logits", "context", "weights", "answer", "weight", "scores", "whole", "scale", "result",
             "head", "sum", "weighted", "vector", "word", "state", "attend", "feed", "part", "code", "forward", "central",
             "feed_forward", "queries", "keys", "speed", "peak", "intensity", "bandwidth", "BLEU", "GRU"}
-GAP = "\0"
-LONG = 36  # signs; a formula may then go on below
+SHORT, LONG = 20, 32  # characters; a formula that is no longer is not broken at all, or not within a sum
 NUMBER = re.compile(r"[−-]?[\d.,½¼¾⅓]+( ?%)?|[–…]|\([^)]*\)")
 
 
@@ -50,6 +49,18 @@ def rivers(rows):
         else:
             joined.append((a, b))
     return joined
+
+
+def is_arrow(column):
+    return set(column) - {""} == {"→"}
+
+
+def is_grid(cells):
+    """Whether its cells mean something by their column, as numbers below numbers do; else each row can be read alone."""
+    rest = [[cell for cell in row[1:] if re.search(r"\w", cell)] for row in cells]
+    numbers = any(len(row) > 1 and all(NUMBER.fullmatch(cell) for cell in row) for row in rest)
+    short = [len(cell) < 16 and "=" not in cell for row in rest for cell in row]
+    return len(cells[0]) > 2 and (numbers or sum(short) > 0.8 * len(short))
 
 
 def apart(text):
@@ -104,11 +115,10 @@ class Pencil:
 
     def pieces(self, text):
         """Things on one line that stand apart."""
-        return "".join(f'<span class="piece">{self.cell(piece)}</span>' for piece in apart(text))
+        return "".join(map(self.piece, apart(text)))
 
     def piece(self, text):
-        """One that stands on a line of its own; in a table a formula keeps its column's width."""
-        return f'<span class="piece">{self.cell(text, on_a_line=True)}</span>'
+        return f'<span class="piece">{self.cell(text)}</span>'
 
     def pairs(self, text):
         """What is said of each thing stays beside it: q = W_Q x    what I ask    k = W_K x    what I offer."""
@@ -121,14 +131,16 @@ class Pencil:
     def inside(self, cell):
         return self.pieces(cell) if len(apart(cell)) > 1 else self.cell(cell)
 
-    def cell(self, text, on_a_line=False):
+    def cell(self, text):
         text = text.strip()
         if is_formula(text):
-            return "".join(map(math, links(text) if on_a_line else [text]))
+            return linked(text)
         return self.prose.inline(text)
 
     def table(self, rows, columns):
         cells = [[row[a:b].strip() for a, b in columns] for row in rows]
+        if any(is_arrow(column) for column in zip(*cells)) and not is_grid(cells):
+            return self.ways(cells)
         body = cells[1:]
         numeric = [len(body) > 0 and sum(bool(NUMBER.fullmatch(row[c]) or not row[c]) for row in body) > len(body) / 2
                    and any(row[c] for row in body) for c in range(len(columns))]
@@ -148,8 +160,23 @@ class Pencil:
                 out.append(f"<td{kind}>{self.inside(cell)}</td>")
             out.append("</tr>")
         out.append("</tbody>")
+        kind = "pencil" if has_head or is_grid(cells) else "pencil steps"
         role = "" if has_head else ' role="presentation"'
-        return scrolled(f'<table class="pencil"{role}>{"".join(out)}</table>')
+        return scrolled(f'<table class="{kind}"{role}>{"".join(out)}</table>')
+
+    def ways(self, cells):
+        """Rows whose steps lead from one to the next by arrows: each step in a line of its own."""
+        out = ""
+        for label, *steps in cells:
+            lines, arrow = "", ""
+            for step in steps:
+                if step == "→":
+                    arrow = "→ "
+                elif step:
+                    lines += f'<p class="step">{arrow}{self.inside(step)}</p>'
+                    arrow = ""
+            out += f'<tr><td class="short">{self.inside(label)}</td><td>{lines}</td></tr>'
+        return scrolled(f'<table class="pencil ways" role="presentation"><tbody>{out}</tbody></table>')
 
     def matrices(self, rows):
         """Brackets below brackets are the rows of a matrix: (1 2) over (3 4)."""
@@ -159,44 +186,42 @@ class Pencil:
             rest = re.sub(r"\([^()]*\)", "", row)
             if not found or rest.strip() or any(start not in starts for start, _ in found):
                 return None
-        out, at = [], 0  # GAP stands between formulas
+        text, at, set_ = "", 0, {}
         for start, inside in groups[0]:
             below = [text for found in groups[1:] for place, text in found if place == start]
             if not below:
                 continue
-            out.append(spaced(rows[0][at:start]) + matrix([inside] + below))
-            at = start + len(inside) + 2
-        out.append(spaced(rows[0][at:]))
-        formulas = "".join(out).split(GAP)
-        pieces = "".join(f'<span class="piece"><math><mrow>{one}</mrow></math></span>' for one in formulas if one)
-        return scrolled(f'<p class="line">{pieces}</p>', "formula")
+            sign = chr(0xE000 + len(set_))  # stands for the matrix until the line is set
+            set_[f"<mtext>{sign}</mtext>"] = matrix([inside] + below)
+            text, at = text + rows[0][at:start] + sign, start + len(inside) + 2
+        html = "".join(f'<span class="piece">{linked(piece)}</span>' for piece in apart(text + rows[0][at:]))
+        for sign, found in set_.items():
+            html = html.replace(sign, found)
+        return scrolled(f'<p class="line">{html}</p>', "formula")
 
 
-def spaced(text):
-    pieces = [mathml(piece) for piece in re.split(r" {3,}", text.strip()) if piece]
-    return (GAP if text.startswith("   ") else "") + GAP.join(pieces)
+def linked(text):
+    """A formula as its links: a line that is too narrow for all of them breaks before an equals sign, or a sum's."""
+    parts = links(text, "=←", SHORT)
+    parts = [piece for part in parts for piece in links(part, "+−·", LONG)]
+    inside = "".join(f"<math><mrow>{joined(mathml(part))}</mrow></math>" for part in parts)
+    return f'<span class="chain">{inside}</span>' if len(parts) > 1 else inside
 
 
-def links(text):
-    """A long formula in parts between which a line may end: before what it equals, a factor or a summand, behind a comma."""
-    text = " ".join(text.split())
-    if len(text) < LONG:
-        return [text]
-    parts, start, depth = [], 0, 0
+def links(text, signs, whole):
+    """What stands before the first of the signs that are in no brackets, and what begins with each; `whole` may stay."""
+    parts, depth, start = [], 0, 0
     for i, sign in enumerate(text):
         depth += (sign in "([{") - (sign in ")]}")
-        before = depth == 0 and text[i - 1:i] == " " and text[i + 1:i + 2] == " " and sign in "=≤≥←≈·+−"
-        behind = depth == 0 and text[i - 2:i] == ", "
-        if (before or behind) and i - start > 5:
+        if sign in signs and text[i - 1:i + 2] == f" {sign} " and depth == 0 and len(text) > whole and text[start:i].strip():
             parts.append(text[start:i].strip())
             start = i
     return parts + [text[start:].strip()]
 
 
-def math(text):
-    """A part that begins with a sign goes on from the one before: it is no minus of its own."""
-    inside = re.sub(r"^<mo>(?=[=≤≥←≈·+−]</mo>)", '<mo form="infix">', mathml(text)) if text[1:2] == " " else mathml(text)
-    return f"<math><mrow>{inside}</mrow></math>"
+def joined(math):
+    """A sign at the beginning still stands between two things."""
+    return re.sub(r"^<mo>([=←+−·])", r'<mo form="infix">\1', math)
 
 
 def matrix(rows):

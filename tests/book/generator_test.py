@@ -161,16 +161,24 @@ class Tables(unittest.TestCase):
         for alike in ("a = 1    b = 2    c = 3    d = 4", "a = 1    the first    b = 2    c = 3"):
             self.assertNotIn("pair", self.pencil.html(alike))
 
-    def test_a_long_formula_may_go_on_below(self):
-        text = "y = (a + b) · c + (d · e) · f + g · (h + i) = 12"
-        found = links(text)
-        self.assertEqual(" ".join(found), text)
-        self.assertTrue(len(found) > 2 and all(part.count("(") == part.count(")") for part in found), found)
-        self.assertIn('<mo form="infix">', self.pencil.html(text))
-        self.assertNotIn('<mo form="infix">', self.pencil.cell(text))
-
     def test_a_drawing_of_lines(self):
         self.assertIn("drawing", self.pencil.html(" 0  1 |  2  3\n-------+-------\n 8  9 | 10 11"))
+
+    def test_a_long_formula_may_break(self):
+        """Before what equals; inside brackets, in what is short, and in a sum that fits it stays whole."""
+        self.assertEqual(links("a_i = max(b = 1) = c", "=←", 10), ["a_i", "= max(b = 1)", "= c"])
+        self.assertEqual(links("−a − b", "−", 3), ["−a", "− b"])
+        self.assertEqual(links("a = b", "=", 10), ["a = b"])
+        html = self.pencil.html("∂h = 0.5 (1 − h₃²) = 0.484 · 0.434")
+        self.assertEqual((html.count("<math>"), html.count('<mo form="infix">=')), (3, 2))
+
+    def test_rows_or_columns(self):
+        """A table whose rows can be read alone is stacked on a phone; numbers below numbers are not."""
+        self.assertIn('"pencil steps"', self.pencil.html("s = q k     what is asked\nc = Σ s v   what is read"))
+        self.assertIn('"pencil"', self.pencil.html("j      0     1\nfade   0.3   0.8"))
+        self.assertIn('"pencil"', self.pencil.html("rank 0   1   →   11\nrank 1   2   →   12"))
+        html = self.pencil.html("greedy   a 0.6   →   a c 0.6 · 0.4 = 0.24\nbeam     b 0.4   →   b c 0.4 · 0.9 = 0.36")
+        self.assertEqual((html.count('<p class="step">'), html.count('<p class="step">→ ')), (4, 2))
 
 
 class Runs(unittest.TestCase):
