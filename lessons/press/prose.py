@@ -112,5 +112,5 @@ class Prose:
 def kept_together(html):
     """A formula on one line with the brackets and stops that touch it: beside a <math> alone a line may end anywhere."""
     return re.sub(r"[(\[]*<math>(?:(?!</math>).)*</math>[,.;:?!)\]’']*",
-                  lambda m: m.group() if re.fullmatch(r"<math>.*</math>", m.group()) else f'<span class="held">{m.group()}</span>',
+                  lambda m: m.group() if re.fullmatch(r"<math>.*</math>", m.group()) else f'<span class="one-line">{m.group()}</span>',
                   html)

@@ -46,8 +46,8 @@ class Formulas(unittest.TestCase):
 
     def test_a_formula_and_its_brackets_are_on_one_line(self):
         prose = Prose({}, lambda *_: None, lambda *_: None)
-        self.assertEqual(prose.inline("all (p_t), p_t"), f'all <span class="held">({formula("p_t")}),</span> {formula("p_t")}')
-        self.assertEqual(prose.inline("p_t."), f'<span class="held">{formula("p_t")}.</span>')
+        self.assertEqual(prose.inline("all (p_t), p_t"), f'all <span class="one-line">({formula("p_t")}),</span> {formula("p_t")}')
+        self.assertEqual(prose.inline("p_t."), f'<span class="one-line">{formula("p_t")}.</span>')
 
     def test_nothing_is_lost(self):
         for text in ("(a cos φ − b sin φ) / 2σ²", "‖J‖² = Σ_i (α_i − α_i²)² + (Σ α_i²)²", "w ← w − η g", "x' = {1, 0.8}"):
