@@ -7,7 +7,7 @@ from pathlib import Path
 import jinja2
 
 from press import fonts, gallery, guide, live, names, plays, reference, searched, svg, trained
-from press.code import Code
+from press.code import Code, indents
 from press.figures import SHADES, Figures
 from press.lesson_page import LessonPage
 from press.pencil import Pencil
@@ -184,7 +184,7 @@ class Book:
         prose, code = self.characters()
         faces = fonts.write(target / "fonts", self.root / "build/book/fonts", prose, code)
         css = "".join((self.assets_folder / name).read_text() for name in STYLES)
-        (target / "book.css").write_text(faces + "\n" + css + shades())
+        (target / "book.css").write_text(faces + "\n" + css + indents() + shades())
 
     def characters(self):
         """What the pages say, apart: in prose and in code."""

@@ -6,6 +6,7 @@ from pygments.lexers import CppLexer
 from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, Punctuation, String, Token
 
 LONG = 24  # lines; a piece that is longer is folded
+DEEP, DEEPEST = 10, 60  # blanks before a line: from where on a phone halves them, and how many are told apart
 CLASSES = [(Comment, "c"), (Keyword.Type, "t"), (Keyword, "k"), (String, "s"), (Number, "n"), (Literal, "n"),
            (Name.Class, "t"), (Comment.Preproc, "p")]
 LEXER = CppLexer(stripnl=False, stripall=False, ensurenl=False)
@@ -21,9 +22,9 @@ class Code:
     def __init__(self, names):
         self.names = names
 
-    def lines(self, text, local=(), up="../"):
-        """Each line's HTML, without its indentation."""
-        rows, row, before = [], [], ""
+    def lines(self, text, local=(), up="../", once=False):
+        """Each line's HTML, without its indentation; `once`: a name is linked where it stands first."""
+        rows, row, before, done = [], [], "", set()
         tokens = list(LEXER.get_tokens(text))
         for kind, value in tokens:
             for i, piece in enumerate(value.split("\n")):
@@ -31,17 +32,19 @@ class Code:
                     rows.append(row)
                     row = []
                 if piece:
-                    row.append(self.token(kind, piece, before, local, up))
+                    row.append(self.token(kind, piece, before, (*local, *done), up))
+                    if once and row[-1].find("<a href") >= 0:
+                        done.add(piece)
             if value.strip():
-                before = value
+                before = (before + value)[-8:]
         rows.append(row)
         return ["".join(row) for row in rows]
 
     def token(self, kind, value, before, local, up):
         name = class_of(kind)
         text = escape(value, quote=False)
-        if (kind in Name or kind in Keyword.Type) and value in self.names and value not in local:
-            if before not in (".", "->") and not before.endswith("."):
+        if (kind in Name or kind in Keyword.Type) and value in self.names and value not in local and len(value) > 1:
+            if not before.endswith((".", "->", "std::")):
                 place = self.names[value]
                 text = f'<a href="{up}{place.href[3:]}">{text}</a>'
         return f'<span class="{name}">{text}</span>' if name and not value.isspace() else text
@@ -49,10 +52,8 @@ class Code:
     def block(self, text, local=(), up="../", number=None):
         """<pre>: each line in a box of its own, so that a long one can hang over."""
         out = []
-        for i, (source, line) in enumerate(zip(text.split("\n"), self.lines(text, local, up))):
-            indent = min(len(source) - len(source.lstrip()), 30)
-            anchor = f' id="L{number + i}"' if number is not None else ""
-            out.append(f'<span class="l i{indent}"{anchor}>{line or " "}\n</span>')
+        for i, (source, line) in enumerate(zip(text.split("\n"), self.lines(text, local, up, once=number is None))):
+            out.append(hanging(source, line, f' id="L{number + i}"' if number is not None else ""))
         return f'<pre class="code" tabindex="0"><code>{"".join(out)}</code></pre>'
 
     def pieces(self, text, line, local=()):
@@ -71,6 +72,19 @@ def signature_of(rows):
     bare = [row.split("//")[0].strip() for row in rows if not row.lstrip().startswith("//")]
     said = " ".join(filter(None, bare))
     return re.split(r" ?\{| ?= ?\{|;", said, maxsplit=1)[0]
+
+
+def hanging(source, html, anchor=""):
+    """A line in a box of its own: what does not fit goes on to the right of where the line began."""
+    indent = len(source) - len(source.lstrip())
+    if indent > DEEP and html.startswith(" " * indent):  # such a line is aligned with another's middle
+        html = f'<span class="deep">{" " * indent}</span>{html[indent:]}'
+    return f'<span class="l i{min(indent, DEEPEST)}"{anchor}>{html or " "}\n</span>'
+
+
+def indents():
+    """The classes i1, i2, …: how far a line is indented, in characters."""
+    return "\n" + "".join(f".i{i}{{--i:{i}}}" for i in range(1, DEEPEST + 1)) + "\n"
 
 
 def fold(first, count, inside):
@@ -111,4 +125,5 @@ def reports(text):
 def declared_here(text):
     """Names that a lesson declares itself."""
     return set(re.findall(r"^(?:[\w:<>,&* ]+ |\[\[.*\]\] )[*&]?(\w+)\(", text, re.M)) | \
-        set(re.findall(r"^(?:struct|class|using) (\w+)", text, re.M))
+        set(re.findall(r"^(?:struct|class|using) (\w+)", text, re.M)) | \
+        set(re.findall(r"^ +(?:const )?(?:auto|bool|double|float|int|Size|std::size_t|Tensor)&? (\w+)(?: =|;|\{)", text, re.M))

@@ -49,8 +49,9 @@ class LessonPage:
         printed = {title: found for title, found in self.run.sections} if self.run else {}
         shown = []
         for part in self.lesson.parts:
+            first = printed.get(part.title, [])[:1]
             shown.append({"number": part.number, "title": self.prose(part.title), "anchor": f"part-{part.number}",
-                          "plain": part.title, "rows": self.rows(part), "output": self.output(printed.get(part.title, []))})
+                          "asks_first": bool(first) and first[0].kind == "question", "plain": part.title, "rows": self.rows(part), "output": self.output(printed.get(part.title, []))})
         return shown
 
     def rows(self, part):

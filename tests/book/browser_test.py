@@ -33,7 +33,7 @@ def run(root, out, rest):
         parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
                  picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
                  counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts,
-                 answers.from_a_file, lookup.reference, Reading(*about).reading, live.live_page, models.trained_page, pages.every_page]
+                 answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
         for part in parts + [pages.printed, models.trained_models, live.live_lessons]:

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from press.code import Code, signature_of, split
+from press.code import Code, declared_here, indents, signature_of, split
 from press import check, counted, exercises, gallery, live, names, record, runs, searched, series, source, svg, trained
 from press.formula import formula
 from press.pencil import Pencil, is_formula, links
@@ -136,6 +136,16 @@ class Names(unittest.TestCase):
         self.assertIn("<a ", code.block("softmax(x);"))
         self.assertNotIn("<a ", code.block("softmax(x);", {"softmax"}))
         self.assertNotIn("<a ", code.block("x.softmax();"))
+        self.assertNotIn("<a ", code.block("std::exp(e) + std::max(s, e);"))
+        self.assertEqual(code.block("softmax(softmax(x));").count("<a "), 1)
+        self.assertEqual(code.block("softmax(softmax(x));", number=1).count("<a "), 2)
+        self.assertIn("sum", declared_here("  double sum = 0;\n"))
+
+    def test_a_line_goes_on_to_the_right_of_its_beginning(self):
+        html = Code({}).block("f(\n    a);\n" + " " * 20 + "b")
+        self.assertIn('<span class="l i4">    a', html)
+        self.assertIn(f'<span class="l i20"><span class="deep">{" " * 20}</span>b', html)
+        self.assertIn(".i20{--i:20}", indents())
 
 
 class Tables(unittest.TestCase):

@@ -7,6 +7,25 @@ from press import pdf
 from book.tester import NARROW, SCHEMES, WIDE, Tester
 
 
+# The boxes whose edges do not say what is beyond them; they are asked when the page has come to rest.
+EDGES = """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+  const boxes = [...document.querySelectorAll(".wide, .scroll, .printed")].filter((box) => box.clientWidth);
+  const wrong = (box) => {
+    const more = box.scrollLeft + box.clientWidth < box.scrollWidth - 1, { maskImage, backgroundImage } = getComputedStyle(box);
+    return backgroundImage !== "none" || (maskImage !== "none") !== more;
+  };
+  done(boxes.filter(wrong).map((box) => `${box.className}: ${box.clientWidth} of ${box.scrollWidth}`));
+})))"""
+
+# Sliders that a finger misses, and numbers that do not stand beside theirs.
+SLIDERS = """() => [...document.querySelectorAll("input[type=range]")].filter((input) => input.getClientRects().length).map((input) => {
+  const says = input.closest(".control") && input.closest(".control").querySelector("output");
+  const box = input.getBoundingClientRect(), out = says && says.getBoundingClientRect();
+  return { name: input.parentElement.textContent.trim(), height: box.height,
+    beside: !out || out.left >= box.right && out.top < box.bottom && out.bottom > box.top && out.right <= innerWidth };
+})"""
+
+
 class Pages(Tester):
     def pages(self):
         """All but those of the source and of the reference, which are alike: of these some, or all with --all."""
@@ -39,9 +58,29 @@ class Pages(Tester):
             self.trial.check(f"{href}: no error, no request elsewhere", not self.faults, self.faults[:3])
         context.close()
 
+    def sliders(self):
+        """On a phone each is high enough for a finger, with its number beside it."""
+        context, seen = self.context(NARROW), 0
+        page = self.watched(context)
+        for href in self.pages():
+            if not re.search(r'class="play"|class="series"|gallery-data|id="threads"', (self.out / href).read_text()):
+                continue
+            self.go(page, href)
+            page.evaluate("document.querySelectorAll('.question .open button').forEach(button => button.click())")
+            found = page.evaluate(SLIDERS)
+            seen += len(found)
+            low = [slider for slider in found if slider["height"] < 24]
+            self.trial.check(f"{href}: a finger finds the sliders", not low, low)
+            alone = [slider["name"] for slider in found if not slider["beside"]]
+            self.trial.check(f"{href}: their numbers stand beside them", not alone, alone)
+        self.trial.check("there are many sliders", seen > 50, seen)
+        context.close()
+
     def fits(self, page, href, width):
         room = page.evaluate("document.documentElement.scrollWidth")
         self.trial.check(f"{href} at {width}: nothing is wider than the page", room <= width, f"{room} pixels")
+        wrong = page.evaluate(EDGES)
+        self.trial.check(f"{href} at {width}: boxes fade where there is more, and nowhere else", not wrong, wrong[:3])
 
     def accessible(self, page, href, scheme):
         """Programs look alike: their colours are looked at on a few pages, or everywhere with --all."""

@@ -1,4 +1,5 @@
-// What every page does: the choice of light or dark, and keys that lead along the course.
+// What every page does: the choice of light or dark, keys that lead along the course, and what is too wide fades where it
+// goes on.
 (function () {
   const root = document.documentElement;
   const button = document.getElementById("scheme");
@@ -22,6 +23,22 @@
       document.getElementById("search").focus();
     }
   });
+
+  // A box says on which sides there is more of what it holds; with a fraction of a pixel there is not.
+  const wide = ".wide, .scroll, .printed";
+  function edges(box) {
+    box.classList.toggle("more-left", box.scrollLeft > 1);
+    box.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  }
+  const sizes = new ResizeObserver((seen) => new Set(seen.map(({ target }) => target.closest(wide))).forEach((box) => box && edges(box)));
+  const watch = (part) => {
+    for (const box of [part, ...part.querySelectorAll(wide)].filter((one) => one.matches(wide)))
+      for (const one of [box, ...box.children]) sizes.observe(one);
+  };
+  watch(document.body);
+  new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach((node) => { if (node.matches) watch(node); })))
+    .observe(document.body, { childList: true, subtree: true });
+  document.addEventListener("scroll", ({ target }) => { if (target.matches && target.matches(wide)) edges(target); }, { capture: true, passive: true });
 
   // A part that a link points into is shown, folded or covered as it may be.
   function open() {
