@@ -128,12 +128,12 @@ Mechanism talking_heads(double mix) {
   return {.name = "talking heads",
           .learned = {{"scores", {kHeads, kHeads}, first}, {"weights", {kHeads, kHeads}, first}},
           .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
-            const auto mix = [](const Tensor& heads, const Tensor& x) {  // x (B, H, Tq, Tk)
+            const auto heard = [](const Tensor& heads, const Tensor& x) {  // x (B, H, Tq, Tk)
               const Tensor flat = reshape(x, {x.size(0), x.size(1), x.size(2) * x.size(3)});
               return reshape(matmul(heads, flat), x.shape());
             };
             const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(kWidth));
-            return matmul(mix(learned[1], softmax(mix(learned[0], scores), -1)), v);
+            return matmul(heard(learned[1], softmax(heard(learned[0], scores), -1)), v);
           }};
 }
 
