@@ -5,7 +5,7 @@ import time
 from press.live import listed
 
 from book.stand_ins import NAME
-from book.tester import NARROW, SCHEMES, WIDE, Tester
+from book.tester import Tester
 
 ENDS = ("met", "missed", "failed", "stopped")
 PATIENCE = 40 * 60     # seconds that the lessons have together
@@ -120,15 +120,7 @@ class LiveLessons(Tester):
         for button in page.locator("#here .question .open button").all():
             if button.is_visible():
                 button.click()
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme)
-            for width in (NARROW, WIDE):
-                page.set_viewport_size({"width": width, "height": 900})
-                room = page.evaluate("document.documentElement.scrollWidth")
-                self.trial.check(f"after a run, at {width}: nothing is wider than the page", room <= width, f"{room} pixels")
-            found = self.axe.run(page, context={"include": [["#here"]]}, options={"resultTypes": ["violations"]}).response["violations"]
-            bad = [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
-            self.trial.check(f"after a run, {scheme}: accessible", not bad, bad)
+        self.fits(page, "#here", "after a run")
         page.emulate_media(media="print")
         self.trial.check("print has no run", not page.locator("#here").is_visible())
         page.emulate_media(media="screen")

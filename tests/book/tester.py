@@ -61,3 +61,15 @@ class Tester:
         page = self.watched(context)
         self.go(page, href)
         return page
+
+    def fits(self, page, place, when):
+        """What was added to a page there is no wider than it, and accessible, in both schemes."""
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            for width in (NARROW, WIDE):
+                page.set_viewport_size({"width": width, "height": 900})
+                room = page.evaluate("document.documentElement.scrollWidth")
+                self.trial.check(f"{when}, at {width}: nothing is wider than the page", room <= width, f"{room} pixels")
+            found = self.axe.run(page, context={"include": [[place]]}, options={"resultTypes": ["violations"]}).response["violations"]
+            bad = [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
+            self.trial.check(f"{when}, {scheme}: accessible", not bad, bad)

@@ -5,7 +5,7 @@ import subprocess
 from press import trained
 
 from book.stand_ins import NAME, WORDS
-from book.tester import NARROW, SCHEMES, WIDE, Tester
+from book.tester import Tester
 
 ENDS = ("answered", "refused", "failed", "stopped")
 
@@ -56,7 +56,7 @@ class Trained(Tester):
         self.trial.same("an empty sentence", self.answer(page), "refused")
         self.trial.same("is told, and nothing old stands there", (place.locator(".state").inner_text(), place.locator(".answer").inner_text()), ("Write a sentence first.", ""))
         self.trial.check("no error, no request elsewhere", not self.faults, self.faults[:3])
-        self.looks(page)
+        self.fits(page, "#trained", "with an answer")
 
     def writer(self, context):
         page = self.open(context, "lessons/20_gpt.html")
@@ -73,7 +73,7 @@ class Trained(Tester):
         self.trial.check("the cache had as many", "of 9 characters, of 64 at most" in place.locator(".cache").inner_text(), place.locator(".cache").inner_text())
         slider.fill("21")
         self.trial.same("a cache that began anew holds less", len(text.locator("span.seen").all_inner_texts()), 4)
-        self.looks(page)
+        self.fits(page, "#trained", "with an answer")
         place.locator("[name=temperature]").fill("2")
         page.wait_for_selector("#trained[data-state=running]")
         place.locator(".stop").click()
@@ -82,17 +82,6 @@ class Trained(Tester):
         place.locator("[name=prompt]").fill("Ж")
         self.trial.same("a character that it does not know", self.answer(page), "refused")
         self.trial.check("is told in a sentence", "is not among the alphabet" in place.locator(".state").inner_text())
-
-    def looks(self, page):
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme)
-            for width in (NARROW, WIDE):
-                page.set_viewport_size({"width": width, "height": 900})
-                room = page.evaluate("document.documentElement.scrollWidth")
-                self.trial.check(f"with an answer, at {width}: nothing is wider than the page", room <= width, f"{room} pixels")
-            found = self.axe.run(page, context={"include": [["#trained"]]}, options={"resultTypes": ["violations"]}).response["violations"]
-            bad = [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
-            self.trial.check(f"with an answer, {scheme}: accessible", not bad, bad)
 
     def no_weights(self):
         context = self.context()
