@@ -3,14 +3,13 @@ import re
 from html import escape
 
 from press import code as cpp
-from press import exercises, plays, runs, series, source, trained
+from press import exercises, plays, printed, runs, series, source, trained
 
 TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets">{}<tbody>{}</tbody>'
            "</table></div>")
 HEAD = ('<thead><tr><th scope="col">what</th><th scope="col">this run</th><th scope="col">target</th>'
         '<th scope="col"><span class="hidden">met</span></th></tr></thead>')
 VERDICTS = {"ok": "good", "MISSED": "bad", "FAILED": "bad"}
-TOLD = 130  # characters; a longer line is a text, not a table, and goes on below
 
 
 class LessonPage:
@@ -46,12 +45,12 @@ class LessonPage:
 
     def parts(self):
         """[(number, title, anchor, rows, output)]; a row is (prose, code)."""
-        printed = {title: found for title, found in self.run.sections} if self.run else {}
+        sections = {title: found for title, found in self.run.sections} if self.run else {}
         shown = []
         for part in self.lesson.parts:
-            first = printed.get(part.title, [])[:1]
+            first = sections.get(part.title, [])[:1]
             shown.append({"number": part.number, "title": self.prose(part.title), "anchor": f"part-{part.number}",
-                          "asks_first": bool(first) and first[0].kind == "question", "plain": part.title, "rows": self.rows(part), "output": self.output(printed.get(part.title, []))})
+                          "asks_first": bool(first) and first[0].kind == "question", "plain": part.title, "rows": self.rows(part), "output": self.output(sections.get(part.title, []))})
         return shown
 
     def rows(self, part):
@@ -136,9 +135,7 @@ class LessonPage:
                 f'<p class="open"><button type="button" class="quiet">Show without answering</button></p></section>')
 
     def text(self, piece):
-        text = dedent(piece.text)
-        told = " told" if max(map(len, text.split("\n"))) > TOLD else ""
-        return f'<pre class="printed{told}" tabindex="0">{escape(text)}</pre>'
+        return printed.html(piece.text, self.prose)
 
     def target(self, piece):
         if piece.kind == "figure":
@@ -212,9 +209,3 @@ def joined_lists(html):
 def without_links(html):
     """What stands in a button cannot lead elsewhere."""
     return re.sub(r"</?a\b[^>]*>", "", html)
-
-
-def dedent(text):
-    rows = text.split("\n")
-    margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
-    return "\n".join(row[margin:] for row in rows)

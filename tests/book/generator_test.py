@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from press.code import Code, declared_here, indents, signature_of, split
-from press import check, counted, exercises, gallery, live, names, record, runs, searched, series, source, svg, trained
+from press import check, counted, exercises, gallery, live, names, printed, record, runs, searched, series, source, svg, trained
 from press.formula import formula
 from press.pencil import Pencil, is_formula, links
 from press.prose import Prose
@@ -189,6 +189,28 @@ class Tables(unittest.TestCase):
         self.assertIn('"pencil"', self.pencil.html("rank 0   1   →   11\nrank 1   2   →   12"))
         html = self.pencil.html("greedy   a 0.6   →   a c 0.6 · 0.4 = 0.24\nbeam     b 0.4   →   b c 0.4 · 0.9 = 0.36")
         self.assertEqual((html.count('<p class="step">'), html.count('<p class="step">→ ')), (4, 2))
+
+
+class Printed(unittest.TestCase):
+    def kinds(self, *rows):
+        return [kind for kind, _ in printed.kinds(list(rows))]
+
+    def test_what_stands_beside_what(self):
+        self.assertEqual(printed.kinds(["   1 chains    29.5 GFLOP/s"]), [("pairs", [["1 chains", "29.5 GFLOP/s"]])])
+        self.assertEqual(printed.kinds(["  central  1", "  forward  2", "  nn, opti 3"])[0][1][2], ["nn, opti", "3"])
+        self.assertEqual(printed.kinds([" " * 20 + "right", "  soft              86.5 %"])[0][1][0], ["", "right"])
+
+    def test_what_stays_as_it_stands(self):
+        """Tables with more columns, with what stands above them and rows that lack a figure; letters below letters; drawings."""
+        self.assertEqual(self.kinds("    d   mean   variance", "   16      1          2"), ["columns"])
+        self.assertEqual(self.kinds(" " * 30 + "bytes", "  heads   16   512   512", "  chance        512"), ["columns"])
+        self.assertEqual(self.kinds("  read     h e j g j f", "  wanted   d i i a g b"), ["columns"])
+        self.assertEqual(self.kinds("  ├─ a  1", "  └─ b  2"), ["columns"])
+
+    def test_what_is_beside_a_table(self):
+        self.assertEqual(self.kinds("  Per query:", "   d   dot   sum", "  16   0.2   2.8", "  It grows."), ["said", "columns", "said"])
+        html = printed.html("  One.\n\n  Two, which is long.\n\n  a   b   c\n\n  d   e   f", str)
+        self.assertEqual((html.count("<pre"), html.count('class="l')), (2, 3))
 
 
 class Runs(unittest.TestCase):

@@ -9,7 +9,7 @@
   // Questions that follow one another uncover together what comes after the last of them.
   function coverOf(question) {
     let next = question.nextElementSibling;
-    while (next && next.matches(".question, pre.printed")) next = next.nextElementSibling;
+    while (next && next.matches(".question, pre.printed, table.pairs")) next = next.nextElementSibling;
     return next && next.matches(".after") ? next : null;
   }
 
