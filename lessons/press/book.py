@@ -50,9 +50,11 @@ class Book:
         return f"../lessons/{folder.name}.html" if folder else None
 
     def link_file(self, file, base):
-        """The page of a source file, named from the top of the project or from a folder; None where there is none."""
+        """The page of a source file or of the guide, named from the top of the project or from a folder; else None."""
         for candidate in (file, f"{base}/{file}" if base else file):
             path = self.root / candidate
+            if candidate in guide.PAGE_OF and path.is_file():
+                return f"../guide/{guide.PAGE_OF[candidate]}.html"
             if path.is_file() and path.suffix in (".cpp", ".hpp", ".py"):
                 lesson = re.fullmatch(r"lessons/(\d\d_\w+)/lesson\.cpp", candidate)
                 if lesson:

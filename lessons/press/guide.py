@@ -19,6 +19,7 @@ PAGES = [  # file, page, title; the README from its section on
     ("lessons/grader/README.md", "write_an_exercise", "Writing an exercise"),
     ("lessons/press/README.md", "press", "How the book is made"),
 ]
+PAGE_OF = {file.split("#")[0]: name for file, name, _ in PAGES}
 
 
 def anchor(text):
@@ -36,7 +37,6 @@ class Guide:
         self.markdown = MarkdownIt("commonmark", {"highlight": self.highlight}).enable(["table", "strikethrough"])
         self.markdown.add_render_rule("text", lambda _, tokens, i, *rest: prose.formulas(tokens[i].content))
         self.pages = [page for page in PAGES if (root / page[0].split("#")[0]).exists()]
-        self.page_of = {file.split("#")[0]: name for file, name, _ in self.pages}
 
     def text(self, file):
         name, _, section = file.partition("#")
@@ -87,8 +87,8 @@ class Guide:
         if path == "README.md":
             return "../index.html" if part in ("", "the-lessons", "start") else f"tour.html#{part}"
         for candidate in (path, path + "/README.md"):
-            if candidate in self.page_of:
-                return f"{self.page_of[candidate]}.html" + (f"#{part}" if part else "")
+            if candidate in PAGE_OF and (self.root / candidate).exists():
+                return f"{PAGE_OF[candidate]}.html" + (f"#{part}" if part else "")
         return self.link_file(path, "") or "#none"
 
     def checked(self, link):

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from press.book import Book
 from press.code import Code, declared_here, indents, signature_of, split
 from press import check, counted, exercises, gallery, live, names, printed, record, runs, searched, series, source, svg, trained
 from press.formula import formula
@@ -39,7 +40,7 @@ class Formulas(unittest.TestCase):
 
     def test_formulas_in_prose(self):
         prose = Prose({}, lambda *_: None, lambda *_: None)
-        for text in ("e^−a", "a^V_{−1}", "read_t", "w''_n", "logits_t"):
+        for text in ("e^−a", "2^20", "a^V_{−1}", "read_t", "w''_n", "logits_t"):
             self.assertEqual(prose.inline(text), formula(text))
         self.assertEqual(prose.inline("((5 + n) / 6)^α, softmax(x)_c"), "((5 + n) / 6)<sup>α</sup>, softmax(x)<sub>c</sub>")
         self.assertEqual(prose.inline("is_a, log_p"), "<code>is_a</code>, <code>log_p</code>")
@@ -130,6 +131,17 @@ class Names(unittest.TestCase):
             place = found[name]
             self.assertEqual(place.file, file)
             self.assertIn(name, (ROOT / file).read_text().split("\n")[place.line - 1])
+
+    def test_where_a_file_leads(self):
+        """Into the guide, to a lesson, or to the source; named from the top, or from the folder that names it."""
+        book = Book.__new__(Book)
+        book.root, book.sources = ROOT, set()
+        for file, base, page in (("lessons/real_text.md", "lessons/15_translate", "guide/real_text"),
+                                 ("README.md", "nn/attention", "guide/tour"), ("debugging.md", "core", "guide/debugging"),
+                                 ("lessons/05_pooling/lesson.cpp", "", "lessons/05_pooling"),
+                                 ("experiment.cpp", "lessons/13_local", "source/lessons-13_local-experiment.cpp")):
+            self.assertEqual(book.link_file(file, base), f"../{page}.html")
+        self.assertIsNone(book.link_file("none.md", "lessons"))
 
     def test_a_lessons_own_names_are_not_linked(self):
         code = Code(names.declared(ROOT))
