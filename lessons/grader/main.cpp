@@ -85,6 +85,8 @@ int main(int argc, char** argv) {
   app.add_option("--wrong", verifying.wrong,
                  "verify: how many wrong answers each exercise is tried with, all by default")
       ->check(CLI::Range(0, 1000));
+  app.add_option("--turn", verifying.turn, "verify: with --wrong, which of them: others at each number")
+      ->check(CLI::Range(0, 1000000));
   app.add_option("--changes", verifying.changes,
                  "verify: how many changes of one word each solution is tried with")
       ->check(CLI::Range(0, 1000));

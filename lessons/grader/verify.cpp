@@ -73,13 +73,16 @@ class Trial {
     }
   }
 
-  /// The wrong answers that are tried: all, or as many as asked for, others as soon as the exercise changes. It then
-  /// has no others: to tell an answer from one, that one must be compiled.
+  /// The wrong answers that are tried: all, or as many as asked for, others at the next turn or as soon as the exercise
+  /// changes. It then has no others: to tell an answer from one, that one must be compiled.
   void keep_some_wrong() {
     std::vector<WrongAnswer>& all = exercise_.wrong;
-    if (options_.wrong < 0 || static_cast<std::size_t>(options_.wrong) >= all.size()) return;
+    const auto kept = static_cast<std::size_t>(options_.wrong);
+    if (options_.wrong < 0 || kept >= all.size()) return;
     kit::Random(std::hash<std::string>{}(exercise_.solution() + exercise_.judge)).shuffle(all);
-    all.resize(static_cast<std::size_t>(options_.wrong));
+    const std::size_t first = static_cast<std::size_t>(options_.turn) * kept % all.size();
+    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+    all.resize(kept);
     std::sort(all.begin(), all.end(),
               [](const WrongAnswer& a, const WrongAnswer& b) { return a.number < b.number; });
   }

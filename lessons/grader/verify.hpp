@@ -9,6 +9,7 @@ namespace tapestry::grader {
 struct VerifyOptions {
   int seeds = 2;
   int wrong = -1;  // how many wrong answers of each exercise; all where negative
+  int turn = 0;    // which so many of them: the next ones at each turn, until all have been
   int changes = 0;
 };
 
