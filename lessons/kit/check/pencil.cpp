@@ -3,18 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace tapestry::kit {
 namespace {
 
-/// How many decimals a figure was written with: 3 for 0.804, 0 for 12.
+/// How many decimals a figure was written with: 3 for 0.804, 0 for 12, 6 for 1.5e-05.
 int decimals(double written) {
   const std::string text = fmt::format("{}", written);
-  const std::size_t point = text.find('.');
-  return point == std::string::npos || text.find('e') != std::string::npos
-             ? 0
-             : static_cast<int>(text.size() - point - 1);
+  const std::size_t point = text.find('.'), power = std::min(text.find('e'), text.size());
+  const int behind_point = point == std::string::npos ? 0 : static_cast<int>(power - point - 1);
+  return power == text.size() ? behind_point : behind_point - std::stoi(text.substr(power + 1));
 }
 
 }  // namespace

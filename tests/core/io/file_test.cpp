@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "core/io/text.hpp"
 #include "core/tensor/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/core/io/failing_calls.hpp"
 #include "tests/message_of.hpp"
 #include "tests/temporary.hpp"
 
@@ -137,6 +139,45 @@ TEST_CASE("file: what cannot be read or written is named with its path and the r
   CHECK_THAT(message_of([&] { read_safetensors(folder / "none"); }), ContainsSubstring("No such file"));
   CHECK_THAT(message_of([&] { read_safetensors(folder.path()); }), ContainsSubstring("directory"));
 }
+
+#if defined(__linux__)
+TEST_CASE("file: a disk that fails in the middle of a read is said", "[system]") {
+  const test::TemporaryFolder folder;
+  write_file(folder / "a", bytes_of("whole"));
+  {
+    const test::FailingCall interrupted(test::Call::read, EINTR, 3);
+    CHECK(text_of(folder / "a") == "whole");
+    CHECK(interrupted.calls() == 4);
+  }
+  const test::FailingCall broken(test::Call::read, EIO);
+  CHECK_THAT(message_of([&] { read_file(folder / "a"); }), ContainsSubstring("cannot read '") &&
+                                                               ContainsSubstring("/a'") &&
+                                                               ContainsSubstring("Input/output error"));
+}
+
+TEST_CASE("file: a lock is waited for, done without where there are none, and missed otherwise", "[system]") {
+  const test::TemporaryFolder folder;
+  const auto writing = [&](const std::string& text) {
+    return message_of([&] { write_file(folder / "a", bytes_of(text)); });
+  };
+  {
+    const test::FailingCall interrupted(test::Call::flock, EINTR, 3);
+    CHECK(writing("first") == "(nothing thrown)");
+    CHECK(interrupted.calls() == 4);
+  }
+  for (const int none : {EOPNOTSUPP, ENOLCK}) {
+    const test::FailingCall without(test::Call::flock, none, 100);
+    CHECK(writing("second") == "(nothing thrown)");
+    CHECK(without.calls() == 1);
+  }
+  {
+    const test::FailingCall broken(test::Call::flock, EIO);
+    CHECK_THAT(writing("third"),
+               ContainsSubstring("cannot lock '") && ContainsSubstring("Input/output error"));
+  }
+  CHECK(text_of(folder / "a") == "second");
+}
+#endif
 
 TEST_CASE("text: UTF-8 is told from bytes that are none") {
   for (const char* good : {"", "plain", "é", "€", "𝄞", "\xF4\x8F\xBF\xBF"}) CHECK(is_utf8(good));

@@ -2,6 +2,8 @@
 // and files that are refused.
 #include "nn/text/word_piece.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -163,5 +165,9 @@ TEST_CASE("word piece: what is wrong with a text or a vocabulary is said", "[tex
   CHECK(WordPiece::load(folder / "vocab.txt").encode("a") == Ids{2, 4, 3});
   CHECK_THAT(test::message_of([&] { WordPiece::load(folder / "none"); }), ContainsSubstring("/none'"));
   CHECK_THAT(test::message_of([] { small({.max_length = 1}); }), ContainsSubstring("max_length is 1"));
-  CHECK_THAT(test::message_of([] { small().piece(99); }), ContainsSubstring("piece 99 is out of range"));
+  const std::int64_t size = small().size();
+  for (const std::int64_t id : {size, std::int64_t{99}, std::int64_t{-1}})
+    CHECK_THAT(
+        test::message_of([id] { small().piece(id); }),
+        ContainsSubstring(fmt::format("piece {} is out of range: the vocabulary has {} pieces", id, size)));
 }

@@ -171,6 +171,7 @@ TEMPLATE_TEST_CASE("matmul: more than one block in each direction", "[matmul]", 
     check<TestType>({.m = 70, .n = 1030, .k = 390, .a = Lie::kColumns, .gap = 1});
     check<TestType>({.m = 5, .n = 4200, .k = 40, .from = From::kBias});
     check<TestType>({.m = 30, .n = 4111, .k = 20, .b = Lie::kColumns, .from = From::kBias});
+    check<TestType>({.m = 30, .n = 4111, .k = 20, .from = From::kOld});
     check<TestType>({.m = 3000, .n = 9, .k = 50, .b = Lie::kColumns, .from = From::kBias});
     check<TestType>({.m = 3000, .n = 1, .k = 300, .a = Lie::kColumns});
     check<TestType>({.m = 128, .n = 512, .k = 128});  // strides that are multiples of 2 KiB

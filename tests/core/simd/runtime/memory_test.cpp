@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/simd/runtime/heap.hpp"
 #include "tests/catch.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -67,6 +68,21 @@ TEST_CASE("blocks are aligned, disjoint and keep their contents", "[memory]") {
   }
   for (const Block& block : blocks) pool_release(block.data, block.bytes);
   pool_release(nullptr, 64);
+}
+
+TEST_CASE("sizes are told apart in so many steps to a doubling", "[memory]") {
+  using detail::scale_floor;
+  for (int bits = 1; bits <= 3; ++bits) {
+    const std::size_t steps = std::size_t{1} << bits;
+    for (int log = bits + 1; log < 50; ++log) {
+      for (std::size_t step = 0; step < steps; ++step) {
+        const std::size_t bound = (steps + step) << (log - bits);
+        CAPTURE(bits, log, step);
+        CHECK(scale_floor(bound, bits) == static_cast<std::size_t>(log - bits + 1) * steps + step);
+        CHECK(scale_floor(bound - 1, bits) == scale_floor(bound, bits) - 1);
+      }
+    }
+  }
 }
 
 TEST_CASE("what is in use is counted and wastes at most a quarter", "[memory]") {

@@ -31,6 +31,14 @@ TEST_CASE("what lies outside of a canvas is ignored", "[kit]") {
   }
 }
 
+TEST_CASE("an accent with nothing before it is left out", "[kit]") {
+  Canvas canvas(4, 1);
+  canvas.put(0, 0, "\u0301x");  // the canvas begins here
+  canvas.put(2, 0, "y\u0301");
+  canvas.put(4, 0, "\u0301");  // behind an empty place
+  CHECK(canvas.text({}, 0) == "x y\u0301\n");
+}
+
 TEST_CASE("lines that meet are joined, and text lies over them", "[kit]") {
   Canvas canvas(7, 5);
   canvas.horizontal(0, 0, 4, 1);

@@ -29,6 +29,15 @@ TEST_CASE("lines come in groups", "[kit]") {
   CHECK(LineReader(scratch.write("text", "\xEF\xBB\xBF\n")).group(3) == Lines{""});
 }
 
+TEST_CASE("a file that the system cannot even look for says why", "[kit]") {
+  const Scratch scratch;
+  CHECK_THAT(usage_error([&] { LineReader{scratch.folder() / std::string(5000, 'a')}; }),
+             ContainsSubstring("cannot read '") && ContainsSubstring("File name too long"));
+  CHECK_THAT(usage_error([&] { LineReader{scratch.write("a", "x") / "b"}; }),
+             ContainsSubstring("no such file"));
+  CHECK_THAT(usage_error([&] { LineReader{scratch.folder()}; }), ContainsSubstring("it is a folder"));
+}
+
 TEST_CASE("what stands before a bad line comes first", "[kit]") {
   const StandardInput input("a\nb\nc\xFF\nd\n");
   LineReader reader("-");
