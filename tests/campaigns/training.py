@@ -89,7 +89,8 @@ def results(run, out):
             found[name] = "left over"
     said = run.out[run.out.rfind("  trained ") :].replace(str(out), "OUT").splitlines()[1:]
     found["said"] = [
-        re.sub(r"(\d\.\d\d) +\d+ +\d+\.\d$", r"\1", line)  # a table's speed and seconds
+        # One table's speed and seconds, and another's milliseconds of two models.
+        re.sub(r"(\d\.\d\d) +\d+ +\d+\.\d$|(?<=^ {15})( +\d+)( +\d+\.\d){2}$", r"\1\2", line)
         for line in said
         if not re.search(r"\d (s|ms|µs)\b|/s\b", line)
     ]
