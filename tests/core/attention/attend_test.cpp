@@ -156,6 +156,19 @@ TEST_CASE("attention in tiles is what loops say, with its sums and all gradients
   }
 }
 
+TEST_CASE("strips that see other keys meet in one register tile, whatever the number of queries") {
+  for (Size queries = 1; queries <= 48; ++queries) {
+    for (const bool down : {false, true}) {
+      const auto steps = [=](Size i, Size j) {
+        const Size first = (down ? 7 - i / 12 : i / 12) * 13;
+        return j >= first && j < first + 3;
+      };
+      check_against_loops(queries, 97, 4, 3,
+                          BlockMask::where(queries, 97, [&](QueryKey p) { return steps(p.i, p.j); }), steps);
+    }
+  }
+}
+
 TEST_CASE("attention in tiles is what plain ops say") {
   SECTION("heads, head sizes, and lengths of queries and keys") {
     for (const Size width : {1, 5, 16, 33}) {

@@ -273,6 +273,15 @@ TEST_CASE("kinks are reported as kinks") {
   CHECK(result.kinks[0].index == std::vector<Size>{1});
   CHECK_THAT(result.report(),
              ContainsSubstring("1 kinks, where f has no derivative") && ContainsSubstring("from the left"));
+  // Of many the first five are shown, and all are counted.
+  const auto of_seven =
+      gradcheck([](const Tensor& t) { return relu(t); }, tensor({0, 0, 1, 0, 0, 0, 0, 0, -1}, DType::f64));
+  REQUIRE(of_seven.kinks.size() == 7);
+  const std::string report = of_seven.report();
+  CHECK_THAT(report, ContainsSubstring("7 kinks, where f has no derivative"));
+  for (const char* shown : {"at [0]", "at [1]", "at [3]", "at [4]", "at [5]"})
+    CHECK_THAT(report, ContainsSubstring(shown));
+  CHECK_THAT(report, !ContainsSubstring("at [6]"));
   // Among many elements, too.
   Tensor many = draw({400}, 11);
   Tensor place = slice(many, 0, 123, 124);

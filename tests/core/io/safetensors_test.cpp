@@ -183,6 +183,13 @@ TEST_CASE("safetensors: whole numbers are Indices") {
   CHECK_THAT(message_of([&] { file.at("l"); }), ContainsSubstring("no tensor called \"l\""));
 }
 
+TEST_CASE("safetensors: of the names that a file has the first five are told") {
+  SafeTensors file;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) file.tensors.emplace(name, zeros({1}));
+  CHECK_THAT(message_of([&] { file.at("h"); }),
+             Catch::Matchers::EndsWith("of that kind it has 7, the first: a, b, c, d, e"));
+}
+
 TEST_CASE("safetensors: each type of whole numbers, at both of its ends") {
   const auto read = [](const std::string& type, const auto& values) {
     const auto data = std::as_bytes(std::span(values));

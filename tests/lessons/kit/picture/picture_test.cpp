@@ -9,6 +9,7 @@
 
 #include "lessons/kit/picture/axis.hpp"
 #include "lessons/kit/picture/graph_layout.hpp"
+#include "lessons/kit/picture/heatmap_grid.hpp"
 #include "lessons/kit/picture/svg.hpp"
 #include "lessons/kit/random.hpp"
 #include "lessons/kit/text/utf8.hpp"
@@ -169,6 +170,17 @@ TEST_CASE("without colour a line of two points can be seen", "[kit]") {
   CHECK(count(drawn({dense, dense}), "·") == 0);
 }
 
+TEST_CASE("a legend's names that fill a row exactly stand in one", "[kit]") {
+  const auto rows = [](int columns) {
+    const Series one{"twelve chars", {0, 1}, {0, 1}, Mark::line};
+    const std::string drawn = text(Chart{"", "", "", {one, one}}, Terminal{false, false, columns});
+    return std::count(drawn.begin(), drawn.end(), '\n');
+  };
+  // A blank, and of each name a mark, three blanks and its 12 columns.
+  CHECK(rows(1 + 2 * 16) == rows(60));
+  CHECK(rows(1 + 2 * 16 - 1) == rows(60) + 1);
+}
+
 TEST_CASE("charts of little or strange data are legal", "[kit]") {
   check_sound(Chart{});
   const auto data = GENERATE(std::vector<double>{}, std::vector<double>{0}, std::vector<double>{kNan, kNan},
@@ -257,6 +269,17 @@ TEST_CASE("heatmaps are sound", "[kit]") {
   map.values.pop_back();
   CHECK_THROWS_AS(svg(map), std::invalid_argument);
   CHECK_THROWS_AS(text(map, Terminal{}), std::invalid_argument);
+}
+
+TEST_CASE("a grid is as wide as its title", "[kit]") {
+  const Heatmap small{"", {"a"}, {"b"}, {0.5}};
+  const auto width = [&](const std::string& title) {
+    const std::string drawn = svg(HeatmapGrid{title, {small}, 1});
+    return std::stod(drawn.substr(drawn.find("width=\"") + 7));
+  };
+  const std::string title(60, 'm');
+  CHECK(width(title) >= 24 + text_width(title, 17));
+  CHECK(width("m") < width(title) / 2);
 }
 
 TEST_CASE("a page gets a heatmap's names and values", "[kit]") {

@@ -18,14 +18,16 @@ std::string wrapped(const std::string& text, int columns) {
 
 TEST_CASE("what fits passes unchanged", "[kit]") {
   for (const char* text :
-       {"", "\n", "  exactly 20 columns\n", "a  b \n  \n", "\r\x1b[K  ━━━━━━━━──  3/10", "naïve ─ 日本語\n",
+       {"0123456789 e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301\n", "", "\n",
+        "  exactly 20 columns\n", "a  b \n  \n", "\r\x1b[K  ━━━━━━━━──  3/10", "naïve ─ 日本語\n",
         "\x1b[48;5;25m    \x1b[0m\x1b[48;5;26m    \x1b[0m            \n", "bad \xff byte\n"})
     CHECK(wrapped(text, 20) == text);
 }
 
 TEST_CASE("a line that is too long goes on in rows that are further in", "[kit]") {
   CHECK(wrapped("one two three four five six\n", 12) == "one two\n  three four\n  five six\n");
-  CHECK(wrapped("  one two three\n", 10) == "  one two\n  three\n");           // no deeper than a quarter
+  CHECK(wrapped("0123456 a\tb\n", 10) == "0123456\n  a\tb\n");        // a tab takes a column at least
+  CHECK(wrapped("  one two three\n", 10) == "  one two\n  three\n");  // no deeper than a quarter
   CHECK(wrapped("  name            99.6 %\n", 20) == "  name\n    99.6 %\n");  // not the gap between
   CHECK(wrapped("a\nbb cc dd\ne f\n", 6) == "a\nbb cc\n dd\ne f\n");
   CHECK(wrapped("0123456789abcdef x\n", 10) == "0123456789\n  abcdef x\n");

@@ -1,6 +1,8 @@
 // The loop of the lessons on recurrent translators.
 #include "lessons/kit/train/loop.hpp"
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "core/core.hpp"
@@ -66,6 +68,27 @@ TEST_CASE("the loop says how far it is, with the loss and the speed", "[kit]") {
                        Catch::Matchers::ContainsSubstring(" texts/s") &&
                        Catch::Matchers::ContainsSubstring("  2/2 100 %  loss 2.5000  ") &&
                        Catch::Matchers::ContainsSubstring("  line: 2 steps in "));
+}
+
+TEST_CASE("the time of a training is that of all its steps, and not of what runs between them", "[kit]") {
+  Linear line(3, 1);
+  line.initialise(4, DType::f64);
+  const auto wait = [](int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  };
+  double whole = 0;
+  {
+    const Printed printed(STDERR_FILENO);
+    const auto began = std::chrono::steady_clock::now();
+    const double seconds =
+        train(line, {.name = "line", .steps = 5, .after_step = [&](Size) { wait(30); }}, [&](Random) {
+          wait(20);
+          return sum(line(full({1, 3}, 1, DType::f64)));
+        });
+    whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    CHECK(seconds >= 5 * 0.02);
+    CHECK(seconds <= whole - 5 * 0.03);
+  }
 }
 
 TEST_CASE("training shrinks every weight as its recipe says", "[kit]") {
