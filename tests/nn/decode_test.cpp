@@ -2,8 +2,11 @@
 // translator.
 #include "nn/decode.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "nn/seq2seq/seq2seq.hpp"
 #include "tests/nn/golden.hpp"
@@ -153,6 +156,21 @@ TEST_CASE("a model whose logits are NaN has no likeliest word: no search invents
   const auto told = ContainsSubstring("no word of sentence 1 a probability");
   CHECK_THROWS_WITH(greedy(model, options(1)), ContainsSubstring("[greedy]") && told);
   CHECK_THROWS_WITH(beam_search(model, options(2)), ContainsSubstring("[beam_search]") && told);
+}
+
+TEST_CASE("a search writes a word at least, and follows one sentence at least") {
+  Chain chain({kPlain});
+  using Catch::Matchers::ContainsSubstring;
+  for (const auto& [words, beam] : {std::pair<Size, Size>{0, 1}, {-1, 1}, {6, 0}, {6, -2}}) {
+    SearchOptions how = options(beam);
+    how.max_length = words;
+    const auto told = ContainsSubstring(fmt::format("1 or more, not {} and {}", words, beam));
+    CHECK_THROWS_WITH(greedy(chain, how), told);
+    CHECK_THROWS_WITH(beam_search(chain, how), told);
+  }
+  SearchOptions one = options(1);
+  one.max_length = 1;
+  CHECK(greedy(chain, one).front().ids.size() == 1);
 }
 
 TEST_CASE("a search refuses a tape and a model in training mode") {

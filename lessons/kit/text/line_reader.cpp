@@ -77,7 +77,7 @@ LineReader::~LineReader() {
   if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
 }
 
-bool LineReader::fill() {
+void LineReader::fill() {
   searched_ = unread_.size();
   buffer_.erase(0, buffer_.size() - unread_.size());
   const std::size_t kept = buffer_.size();
@@ -90,7 +90,6 @@ bool LineReader::fill() {
   unread_ = buffer_;
   if (count < 0) cannot_read(origin_, std::strerror(error));
   at_end_ = count == 0;
-  return !at_end_;
 }
 
 bool LineReader::ready() const {

@@ -44,8 +44,8 @@ class LineReader {
 
  private:
   bool has_line() const { return unread_.find('\n', searched_) != std::string_view::npos; }
-  /// Reads on; false at the end.
-  bool fill();
+  /// Reads on.
+  void fill();
   /// More can be had without waiting.
   bool ready() const;
 

@@ -223,14 +223,15 @@ TEST_CASE("one rank writes the checkpoint, and any number of ranks goes on from 
 
 TEST_CASE("gradients: what is absent, what was there, what is frozen, a part with nothing in it",
           "[threads]") {
-  run_on_threads({.ranks = 2}, [](Communicator& ranks) {
+  const Size bucket = GENERATE(Size{1}, Size{1} << 18);  // one for each weight, and one for all
+  run_on_threads({.ranks = 2}, [bucket](Communicator& ranks) {
     const double mine = ranks.rank() + 1;
     const Tensor used = variable(tensor({1, 2}, DType::f64), "used"),
                  unused = variable(scalar(3, DType::f64), "unused"),
                  sometimes = variable(scalar(5, DType::f64), "sometimes"),
                  frozen = variable(scalar(7, DType::f64));
     set_frozen(frozen, true);
-    DataParallel all(ranks, {used, unused, sometimes, frozen}, {.parts = 4, .sum = {.bucket = 1}});
+    DataParallel all(ranks, {used, unused, sometimes, frozen}, {.parts = 4, .sum = {.bucket = bucket}});
     for (int round = 0; round < 2; ++round) {
       const double loss = all.gradients(1, 1, [&](const Part& part) {
         if (part.index == 3) return PartLoss{};  // the last of rank 1

@@ -205,6 +205,25 @@ TEST_CASE("a missing value breaks a line", "[kit]") {
   CHECK(count(svg(chart), "<circle") == 4);
 }
 
+TEST_CASE("without colour a missing place or value breaks the dots of a line, on either side", "[kit]") {
+  const auto dots = [](const std::vector<double>& x, const std::vector<double>& y) {
+    const Series line{"line", x, y, Mark::line}, other{"too short for dots", {0, 0.1}, {4, 4}, Mark::line};
+    return count(text(Chart{"", "", "", {line, other}}, Terminal{false, false, 60}), "·");
+  };
+  const std::size_t whole = dots({0, 5, 10}, {0, 4, 0});
+  CHECK(whole > 20);
+  for (const std::vector<double>& x : {std::vector<double>{kNan, 5, 10}, {0, 5, kNan}}) {
+    CHECK(dots(x, {0, 4, 0}) < whole);
+    CHECK(dots(x, {0, 4, 0}) > 0);
+  }
+  for (const std::vector<double>& y : {std::vector<double>{kNan, 4, 0}, {0, 4, kNan}}) {
+    CHECK(dots({0, 5, 10}, y) < whole);
+    CHECK(dots({0, 5, 10}, y) > 0);
+  }
+  CHECK(dots({0, kNan, 10}, {0, 4, 0}) == 0);
+  CHECK(dots({0, 5, 10}, {0, kNan, 0}) == 0);
+}
+
 TEST_CASE("a long curve keeps its spikes and a small file", "[kit]") {
   Chart chart{"", "", "", {{"s", {}, {}, Mark::line}}, {}, Scale::linear, Scale::linear};
   for (int i = 0; i < 200'000; ++i) {

@@ -78,6 +78,9 @@ TEST_CASE("a character is held back until it is whole, and a byte that begins no
   for (const char* begun : {"\xC2", "\xDF", "\xE0", "\xE2\x94", "\xF0\x9F\x98", "\xF4\x8F"})
     CHECK(wrapped(begun, 20).empty());
   for (const char* none : {"\x80", "\xC1", "\xF5", "\xFF"}) CHECK(wrapped(none, 20) == none);
+  // Nor is one that is not gone on with as it should be.
+  for (const char* broken : {"\xC2x", "\xDFx", "\xE0xx", "\xE2xx", "\xF0xxx"})
+    CHECK(wrapped(broken, 20) == broken);
 }
 
 }  // namespace tapestry::kit

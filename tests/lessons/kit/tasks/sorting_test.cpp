@@ -16,6 +16,11 @@ TEST_CASE("the answer begins to be written at the equals sign") {
   CHECK_THROWS_AS(kit::sorting({{1, 2}, {}}), Error);
 }
 
+TEST_CASE("the equals sign is no digit") {
+  CHECK(kit::kEquals > 9);
+  CHECK(kit::kEquals < kit::kSortSymbols);
+}
+
 TEST_CASE("a shorter string is filled up with what counts nothing") {
   const kit::NextTokens rows = kit::sorting({{3, 1, 2}, {9, 4}});
   CHECK(rows.inputs.to_vector() ==
