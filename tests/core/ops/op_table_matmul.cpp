@@ -142,6 +142,18 @@ Row linear_row() {
                  },
                  "[linear]"},
                 {[] {
+                   linear(zeros({2, 3}), zeros({5, 3, 2}));
+                 },
+                 "[linear] x"},
+                {[] {
+                   linear(zeros({2, 3}), zeros({3}));
+                 },
+                 "[linear] x"},
+                {[] {
+                   linear(zeros({}), zeros({5, 3}));
+                 },
+                 "[linear] x"},
+                {[] {
                    linear(zeros({2, 3}), zeros({5, 3}), zeros({4}));
                  },
                  "[linear]"},
