@@ -27,7 +27,8 @@ class Trial {
   Trial(const Workshop& workshop, const Exercise& exercise, const VerifyOptions& options)
       : workshop_(workshop), examiner_(workshop), exercise_(exercise), options_(options) {
     if (exercise_.wrong.size() < 2) fault("has fewer than two wrong answers");
-    keep_some_wrong();
+    // It then has no others: to tell an answer from one, that one must be compiled.
+    exercise_.wrong = kept_wrong(exercise_, options_);
   }
 
   void run() {
@@ -71,20 +72,6 @@ class Trial {
       if (!verdict.passed())
         return fault(fmt::format("the solution fails at seed {}:\n{}", seed, what_it_says(verdict)));
     }
-  }
-
-  /// The wrong answers that are tried: all, or as many as asked for, others at the next turn or as soon as the exercise
-  /// changes. It then has no others: to tell an answer from one, that one must be compiled.
-  void keep_some_wrong() {
-    std::vector<WrongAnswer>& all = exercise_.wrong;
-    const auto kept = static_cast<std::size_t>(options_.wrong);
-    if (options_.wrong < 0 || kept >= all.size()) return;
-    kit::Random(std::hash<std::string>{}(exercise_.solution() + exercise_.judge)).shuffle(all);
-    const std::size_t first = static_cast<std::size_t>(options_.turn) * kept % all.size();
-    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
-    all.resize(kept);
-    std::sort(all.begin(), all.end(),
-              [](const WrongAnswer& a, const WrongAnswer& b) { return a.number < b.number; });
   }
 
   void wrong(const WrongAnswer& wrong) {
@@ -157,6 +144,19 @@ class Trial {
 };
 
 }  // namespace
+
+std::vector<WrongAnswer> kept_wrong(const Exercise& exercise, const VerifyOptions& options) {
+  std::vector<WrongAnswer> all = exercise.wrong;
+  const auto kept = static_cast<std::size_t>(options.wrong);
+  if (options.wrong < 0 || kept >= all.size()) return all;
+  kit::Random(std::hash<std::string>{}(exercise.solution() + exercise.judge)).shuffle(all);
+  const std::size_t first = static_cast<std::size_t>(options.turn) * kept % all.size();
+  std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+  all.resize(kept);
+  std::sort(all.begin(), all.end(),
+            [](const WrongAnswer& a, const WrongAnswer& b) { return a.number < b.number; });
+  return all;
+}
 
 bool verify(const Desk& desk, const std::vector<std::string>& which, const VerifyOptions& options) {
   for (const std::string& word : which) desk.find(word);  // says which there are

@@ -13,6 +13,10 @@ struct VerifyOptions {
   int changes = 0;
 };
 
+/// The wrong answers of an exercise that are tried, in their order: all, or as many as asked for, others at the next
+/// turn or as soon as the exercise changes; ⌈all / kept⌉ turns in a row try all.
+std::vector<WrongAnswer> kept_wrong(const Exercise& exercise, const VerifyOptions& options);
+
 /// Of the exercises ("11.2") and lessons ("11") that are named, or of all. Prints a line for each fault and a table at the end; true
 /// if there is no fault. Changes that pass are printed, and are no fault: somebody judges whether they change
 /// anything.
