@@ -72,6 +72,15 @@ TEST_CASE("argmax: the first of equals, the first NaN before all numbers, in eve
     }
 }
 
+TEST_CASE("embedding: no ids of a table without rows are a result without rows") {
+  const Tensor table = variable(zeros({0, 3}), "table");
+  Tape tape;
+  const Tensor y = embedding(table, Indices(std::vector<std::int64_t>{}, {0, 2}));
+  CHECK(y.shape() == Dims{0, 2, 3});
+  tape.backward(y, zeros({0, 2, 3}));
+  CHECK(table.grad().shape() == Dims{0, 3});
+}
+
 TEST_CASE("argmax of more rows than one thread takes") {
   for (const auto& [count, width] : std::vector<std::pair<Size, Size>>{{9001, 7}, {300, 211}, {3, 20'001}}) {
     const Tensor x = random_normal({count, width}, 3, DType::f64);

@@ -411,7 +411,10 @@ TEST_CASE("the tape says where an op was called") {
   CHECK(tape.node(0).inputs == std::vector<std::ptrdiff_t>{-1});
   CHECK(tape.node(1).inputs == std::vector<std::ptrdiff_t>{0});
   CHECK_THAT(tape.dot(), ContainsSubstring("digraph tape {") && ContainsSubstring("n0 -> n1;") &&
-                             ContainsSubstring("l0 -> n0;"));
+                             ContainsSubstring("l0 -> n0;") &&
+                             ContainsSubstring("n0 [label=\"exp\\n(2)\"];") &&
+                             ContainsSubstring("n1 [label=\"mul\\n(2)\"];") &&
+                             ContainsSubstring("l0 [label=\"weight\\n(2)\", shape=ellipse];"));
 }
 
 TEST_CASE(

@@ -135,6 +135,11 @@ TEST_CASE("decoders say what is wrong with their input") {
   using Catch::Matchers::Contains;
   CHECK_THROWS_WITH((*model)(source(), lengths, target().columns(0, 3), 1.5), Contains("forcing ratio"));
   CHECK_THROWS_WITH((*model)(source(), lengths, Indices{2, 4}), Contains("(batch, time)"));
+  for (const Dims& shape : {Dims{1, 3}, Dims{3, 3}, Dims{2, 0}})  // another batch, and no time
+    CHECK_THROWS_WITH(
+        (*model)(source(), lengths,
+                 Indices(std::vector<std::int64_t>(static_cast<std::size_t>(shape.count()), 4), shape)),
+        Contains("for 2 source rows"));
   CHECK_THROWS_WITH(model->begin(source(), lengths), Contains("training mode"));
   model->eval();
   CHECK_NOTHROW(model->begin(source(), lengths));

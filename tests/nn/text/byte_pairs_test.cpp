@@ -1,7 +1,10 @@
 // Byte pairs: merges worked by hand, properties of splitting and joining, and files that are refused.
 #include "nn/text/byte_pairs.hpp"
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "core/tensor/error.hpp"
 #include "core/tensor/random.hpp"
@@ -50,6 +53,34 @@ std::vector<Words> random_text(std::uint64_t seed, int sentences) {
   return text;
 }
 
+/// Learning as it is defined: all pairs counted anew for each merge.
+Merges plain_learn(const std::vector<Words>& text, const BytePairOptions& options) {
+  std::vector<Words> words;
+  for (const Words& sentence : text)
+    for (const std::string& word : sentence)
+      words.push_back(marked_characters(word, options.marked, options.marker));
+  Merges merges;
+  while (static_cast<Size>(merges.size()) < options.merges) {
+    std::map<std::pair<std::string, std::string>, Size> counts;  // in byte order
+    for (const Words& pieces : words)
+      for (std::size_t i = 0; i + 1 < pieces.size(); ++i) ++counts[{pieces[i], pieces[i + 1]}];
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == counts.end() || most->second < options.at_least) break;
+    merges.push_back({most->first.first, most->first.second});
+    for (Words& pieces : words) {
+      Words joined;
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const bool here = i + 1 < pieces.size() && std::pair(pieces[i], pieces[i + 1]) == most->first;
+        joined.push_back(here ? pieces[i] + pieces[i + 1] : pieces[i]);
+        i += here ? 1 : 0;
+      }
+      pieces = std::move(joined);
+    }
+  }
+  return merges;
+}
+
 }  // namespace
 
 TEST_CASE("byte pairs: merges by hand", "[text]") {
@@ -81,6 +112,22 @@ TEST_CASE(
                            {"a", "cz</w>"}, {"a", "dz</w>"}, {"a", "ez</w>"}, {"a", "fz</w>"},
                            {"a", "gz</w>"}, {"b", "az</w>"}};
   CHECK(BytePairs::learn(text, {.merges = 14, .at_least = 1}).merges() == expected);
+}
+
+TEST_CASE("byte pairs: learning is counting all pairs anew for each merge", "[text]") {
+  for (const MarkedPiece marked : {MarkedPiece::last, MarkedPiece::first}) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      const BytePairOptions options{.merges = 10'000, .marked = marked, .marker = "_"};
+      const std::vector<Words> text = random_text(seed, 150);
+      const Merges merges = BytePairs::learn(text, options).merges(), expected = plain_learn(text, options);
+      CHECK(expected.size() > 150);
+      const auto [got, wanted] =
+          std::mismatch(merges.begin(), merges.end(), expected.begin(), expected.end());
+      CAPTURE(seed, got - merges.begin());
+      CHECK(merges.size() == expected.size());
+      CHECK((got == merges.end() && wanted == expected.end()));
+    }
+  }
 }
 
 TEST_CASE("byte pairs: the earliest merge goes first, then the leftmost", "[text]") {

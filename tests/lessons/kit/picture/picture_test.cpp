@@ -142,6 +142,7 @@ TEST_CASE("charts are sound", "[kit]") {
   odd.series[1].y[5] = -kInfinity;
   odd.series[1].x[6] = kNan;
   odd.series[2].y.resize(7);
+  odd.series[1].x.resize(7);
   check_sound(odd);
   odd.x_scale = odd.y_scale = Scale::log;
   check_sound(odd);
