@@ -90,7 +90,7 @@ def results(run, out):
     said = run.out[run.out.rfind("  trained ") :].replace(str(out), "OUT").splitlines()[1:]
     found["said"] = [
         # One table's speed and seconds, and another's milliseconds of two models.
-        re.sub(r"(\d\.\d\d) +\d+ +\d+\.\d$|(?<=^ {15})( +\d+)( +\d+\.\d){2}$", r"\1\2", line)
+        re.sub(r"(\d\.\d\d) +\d+ +\d+\.\d$|^( {16,}\d+)( +\d+\.\d){2}$", r"\1\2", line)
         for line in said
         if not re.search(r"\d (s|ms|µs)\b|/s\b", line)
     ]
