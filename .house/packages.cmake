@@ -2,6 +2,7 @@
 # downloaded at fixed tags.
 include(FetchContent)
 set(FETCHCONTENT_QUIET OFF)
+set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # or their option() would take no notice of what is set here
 set(FMT_INSTALL ON)        # our exported targets name fmt and xsimd
 set(JSON_BuildTests OFF)
 set(CLI11_BUILD_TESTS OFF)

@@ -99,6 +99,16 @@ class Trial(unittest.TestCase):
         text = f"~~~\nx is a Catch v2 host application.\n\n{line}\nsums are right\n  a section\n{line}\na.cpp:3\n"
         self.assertEqual(trial.CASE.search(text)[1], "sums are right")
 
+    def test_a_sample_is_judged_by_what_chance_allows(self):
+        self.assertFalse(report.too_few(60, 60, 100))
+        self.assertTrue(report.too_few(59, 60, 100))
+        self.assertFalse(report.too_few(45, 50, 90))
+        self.assertFalse(report.too_few(40, 50, 90))
+        self.assertTrue(report.too_few(39, 50, 90))
+        self.assertTrue(report.too_few(435, 500, 90.5))
+        self.assertTrue(report.too_few(0, 50, 90))
+        self.assertFalse(report.too_few(1, 1, 90))
+
     def test_totals(self):
         def entry(outcome, file):
             return {"outcome": outcome, "file": file}

@@ -1,6 +1,7 @@
 """What became of each mutant, kept in a file as it happens, so that a run that stops goes on where it was."""
 import hashlib
 import json
+import math
 import pathlib
 
 
@@ -74,3 +75,11 @@ def totals(entries):
                      f"{row['unbuildable']:13}{share:>6}")
     row = floors.get("all", dict.fromkeys(outcomes, 0))
     return "\n".join(lines), row["noticed"], row["survived"]
+
+
+def too_few(noticed, tried, percent):
+    """Whether so few are noticed in less than one sample in a hundred where `percent` of all mistakes are. (Where 90 %
+    are, 44 of 50 or fewer come in 38 of 100 samples, 39 or fewer in one.)"""
+    share = percent / 100
+    chance = sum(math.comb(tried, n) * share**n * (1 - share) ** (tried - n) for n in range(noticed + 1))
+    return noticed < share * tried and chance < 0.01

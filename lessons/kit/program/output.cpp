@@ -50,14 +50,11 @@ namespace {
 using StdioBuffer = __gnu_cxx::stdio_sync_filebuf<char>;
 
 /// Opens /dev/null in the place of a closed descriptor, or a file that is opened later would get its number,
-/// and what is printed. False: it was open.
+/// and what is printed. The system gives the lowest free number, which is this one where those below are taken.
+/// False: it was open.
 bool fill(int descriptor) {
   if (::fcntl(descriptor, F_GETFD) != -1) return false;
-  const int null = ::open("/dev/null", O_RDWR);
-  if (null >= 0 && null != descriptor) {
-    ::dup2(null, descriptor);
-    ::close(null);
-  }
+  ::open("/dev/null", O_RDWR);
   return true;
 }
 

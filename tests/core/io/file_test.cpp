@@ -14,7 +14,7 @@
 #include "core/io/text.hpp"
 #include "core/tensor/error.hpp"
 #include "tests/catch.hpp"
-#include "tests/core/io/failing_calls.hpp"
+#include "tests/failing_calls.hpp"
 #include "tests/message_of.hpp"
 #include "tests/temporary.hpp"
 

@@ -74,7 +74,7 @@ TEST_CASE("sizes are told apart in so many steps to a doubling", "[memory]") {
   using detail::scale_floor;
   for (int bits = 1; bits <= 3; ++bits) {
     const std::size_t steps = std::size_t{1} << bits;
-    for (int log = bits + 1; log < 50; ++log) {
+    for (int log = bits + 1; log < std::numeric_limits<std::size_t>::digits; ++log) {
       for (std::size_t step = 0; step < steps; ++step) {
         const std::size_t bound = (steps + step) << (log - bits);
         CAPTURE(bits, log, step);

@@ -4,12 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/failing_calls.hpp"
 #include "tests/lessons/kit/scratch.hpp"
+
+using Catch::Matchers::ContainsSubstring;
 
 namespace tapestry::kit {
 
@@ -38,5 +42,22 @@ TEST_CASE("text is added to a file, or the reason is told", "[kit]") {
         "cannot write '" + scratch.path("none").string() + "/log': No such file or directory");
   CHECK(usage_error([] { append("/dev/full", "x"); }) == "cannot write '/dev/full': No space left on device");
 }
+
+#if defined(__linux__)
+TEST_CASE("what a signal interrupts is tried again", "[kit]") {
+  const Scratch scratch;
+  {
+    const test::FailingCall interrupted(test::Call::write, EINTR, 3);
+    append(scratch.path("log"), "whole");
+    CHECK(interrupted.calls() == 4);
+  }
+  CHECK(scratch.read("log") == "whole");
+  const test::FailingCall interrupted(test::Call::flock, EINTR, 3);
+  const FolderLock lock(scratch.folder());
+  CHECK(interrupted.calls() == 4);
+  CHECK_THAT(usage_error([&] { FolderLock second(scratch.folder()); }),
+             ContainsSubstring("another run is at work"));
+}
+#endif
 
 }  // namespace tapestry::kit

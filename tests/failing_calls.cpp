@@ -1,5 +1,5 @@
 // Functions of this program stand in front of the C library's of the same name.
-#include "tests/core/io/failing_calls.hpp"
+#include "tests/failing_calls.hpp"
 
 #if defined(__linux__)
 #include <sys/file.h>
@@ -31,6 +31,10 @@ extern "C" {
 
 ssize_t read(int file, void* bytes, size_t count) {
   return fails(tapestry::test::Call::read) ? -1 : ::syscall(SYS_read, file, bytes, count);
+}
+
+ssize_t write(int file, const void* bytes, size_t count) {
+  return fails(tapestry::test::Call::write) ? -1 : ::syscall(SYS_write, file, bytes, count);
 }
 
 int flock(int file, int operation) noexcept {

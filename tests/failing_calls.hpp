@@ -3,7 +3,7 @@
 
 namespace tapestry::test {
 
-enum class Call { read, flock };
+enum class Call { read, write, flock };
 
 /// While it lives, `call` fails with this error number: the first `times` of it after the first `later` ones.
 class FailingCall {
