@@ -81,7 +81,6 @@ std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-void close_input() { ::close(0); }
 void close_output() { ::close(1); }
 void close_errors() { ::close(2); }
 void no_reader(int descriptor) {
@@ -125,7 +124,6 @@ TEST_CASE("an output that cannot be written is told, and nothing else is lost", 
   };
   const std::pair<std::function<void()>, const char*> bad[] = {
       {close_output, "Bad file descriptor"},
-      {[] { close_input(), close_output(); }, "Bad file descriptor"},
       {[] { test::lead(1, "/dev/full"); }, "No space left on device"},
       {[] { no_reader(1); }, "Broken pipe"}};
   for (const auto& [surroundings, why] : bad) {
