@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """The mutant makers: what they change, and what they leave alone."""
+import argparse
+import importlib.machinery
+import importlib.util
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -14,6 +18,15 @@ import planted  # noqa: E402
 import report  # noqa: E402
 import sources  # noqa: E402
 import trial  # noqa: E402
+
+
+def runner():
+    """tests/mutants/run as a module."""
+    loader = importlib.machinery.SourceFileLoader("run", str(HERE / "run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+    loader.exec_module(module)
+    return module
+
 
 TEXT = """#include <a + b>
 // a + b
@@ -116,6 +129,27 @@ class Trial(unittest.TestCase):
                                                  entry("equivalent", "nn/a.cpp"), entry("same", "core/a.cpp")])
         self.assertEqual((noticed, survived), (1, 1))
         self.assertTrue(text.splitlines()[-1].endswith("50"))
+
+
+class Time(unittest.TestCase):
+    def tried(self, *seconds):
+        """How many mutants are begun at these times, where the copies are built after 500 s and 300 s are given."""
+        module = runner()
+        asked = argparse.Namespace(sample=100, seconds=300, again=True, dependents=6)
+        shop = unittest.mock.Mock(**{"dependents.return_value": 1})
+        mutants = generate.sample(ROOT, ["optim/sgd.cpp"], 10, 1)
+        with unittest.mock.patch.object(module.time, "monotonic", return_value=0) as clock:
+            campaign = module.Campaign(asked, mutants, report.Results(ROOT / "none", ""))
+            clock.return_value = 500
+            campaign.begin()
+            count = 0
+            for clock.return_value in seconds:
+                count += campaign.next(shop) is not None
+        return count
+
+    def test_the_time_counts_from_the_first_mutant(self):
+        self.assertEqual(self.tried(500, 799), 2)
+        self.assertEqual(self.tried(500, 799, 801), 2)
 
 
 if __name__ == "__main__":
