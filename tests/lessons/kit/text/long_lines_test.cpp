@@ -127,4 +127,14 @@ TEST_CASE("the beginning of a word that is too long is read, where words are not
   CHECK(first_pieces(whole_words, Words(9999, "b")).size() == static_cast<std::size_t>(kMostPieces));
 }
 
+TEST_CASE("of words that are short enough, but too many pieces, the first pieces are read", "[kit]") {
+  const Lexicon lexicon = Lexicon::learn({{"a", "b", "ab"}, {"b", "é"}}, 1, 2);
+  const Words sentence = {random_word(450), random_word(449)};
+  Words pieces = lexicon.split(sentence);
+  const auto most = static_cast<std::size_t>(kMostPieces);
+  REQUIRE(pieces.size() > most);
+  pieces.resize(most);
+  CHECK(first_pieces(lexicon, sentence) == pieces);
+}
+
 }  // namespace tapestry::kit
