@@ -24,7 +24,7 @@ function(tapestry_campaign name rounds seconds)
   set(command ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/campaigns/${name}.py
       --lessons ${PROJECT_BINARY_DIR}/lessons ${faults} ${sanitized})
   add_test(NAME campaigns/${name} COMMAND ${command} --fast --rounds ${rounds})
-  # Under a sanitizer they take minutes: begun last, they would leave the other processors idle.
+  # Under a sanitizer hostile_texts takes two minutes: begun last, it would leave the other processors idle.
   set_tests_properties(campaigns/${name} PROPERTIES LABELS campaigns TIMEOUT 600 COST 100
                        SKIP_REGULAR_EXPRESSION "skipped:")
   add_test(NAME long/campaigns/${name} COMMAND ${command} --seconds ${seconds} CONFIGURATIONS Long)

@@ -21,7 +21,7 @@ class BuildFailed(Exception):
 
 class Workshop:
     def __init__(self, root, folder):
-        self.root, self.folder = pathlib.Path(root), pathlib.Path(folder)
+        self.root, self.folder = pathlib.Path(root), pathlib.Path(folder).resolve()
         self.source, self.build, self.scratch = self.folder / "source", self.folder / "build", self.folder / "scratch"
         self.programs, self.objects, self.users = [], {}, {}
         # ccache then finds what another worker has compiled, wherever that one stands.
