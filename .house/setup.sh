@@ -25,6 +25,25 @@ die() {
   exit 2
 }
 
+# asks_for_help argument…: true if any argument is -h or --help. Help never installs or builds anything.
+asks_for_help() {
+  local argument
+  for argument; do
+    case $argument in -h | --help) return 0 ;; esac
+  done
+  return 1
+}
+# shown argument: quotes an argument for a message: control characters become "?", and long text is cut.
+shown() {
+  local text=${1//[[:cntrl:]]/?}
+  [ ${#text} -le 60 ] || text=${text:0:60}…
+  printf '"%s"' "$text"
+}
+# refuse_more command argument…: stops if an argument follows `command`, which takes none.
+refuse_more() {
+  [ $# -eq 1 ] || die "$1 takes no argument, got $(shown "$2") (--help lists the options)"
+}
+
 # look_at_width: sets wide to the columns of the terminal at standard output; to nothing where there is none, or
 # where it does not say.
 look_at_width() {

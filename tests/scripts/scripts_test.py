@@ -200,5 +200,103 @@ class Systems(unittest.TestCase):
         self.assertIn("apt-get could not install g++", done.stderr)
 
 
+class Arguments(unittest.TestCase):
+    """Scripts read their arguments before they install or build: in a copy where each tool that does so is noticed."""
+
+    SCRIPTS = (".house/setup.sh", "lessons/run", "lessons/book", "lessons/practise", "tests/run", "tests/bench/run")
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tapestry-arguments-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        for name in self.SCRIPTS + ("lessons/grader/main.cpp", "tests/bench/compare.py"):
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, self.folder / name)
+        shutil.copytree(ROOT / "tests/bench/measure", self.folder / "tests/bench/measure")
+        for name in ("11_bahdanau", "12_luong"):
+            (self.folder / "lessons" / name).mkdir()
+            (self.folder / "lessons" / name / "lesson.cpp").write_text(f"// {name[:2]} {name[3:]}: an idea\n")
+        self.log = self.folder / "started.log"
+        (self.folder / "bin").mkdir()
+        for tool in ("apt-get", "dpkg-query", "cmake", "ninja", "ctest", "sudo"):
+            path = self.folder / "bin" / tool
+            path.write_text(f'#!/bin/sh\necho "{tool} $*" >>"{self.log}"\nexit 1\n')
+            path.chmod(0o755)
+
+    def start(self, script, *arguments):
+        done = subprocess.run([str(self.folder / script), *arguments], cwd=self.folder, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=60,
+                              env={**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"})
+        self.assertFalse(self.log.exists(), (script, arguments, self.log.exists() and self.log.read_text()))
+        self.assertFalse((self.folder / "build").exists(), (script, arguments))
+        return done
+
+    def test_help_in_any_place_prints_help_and_does_nothing_else(self):
+        for script, *arguments in (
+                ("lessons/run", "--help"), ("lessons/run", "-h"), ("lessons/run", "list", "--help"),
+                ("lessons/run", "11", "--help"), ("lessons/run", "11", "--smoke", "-h"), ("lessons/run", "all", "--help"),
+                ("lessons/book", "--help"), ("lessons/book", "--serve", "--help"), ("lessons/book", "--record", "11", "-h"),
+                ("lessons/practise", "--help"), ("lessons/practise", "11", "--help"),
+                ("tests/run", "--help"), ("tests/run", "core", "--help"), ("tests/run", "--all", "--help"),
+                ("tests/run", "--list", "-h"), ("tests/bench/run", "--help"), ("tests/bench/run", "--quick", "-h")):
+            with self.subTest(f"{script} {arguments}"):
+                done = self.start(script, *arguments)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(script.rsplit("/", 1)[-1], done.stdout)
+
+    def test_wrong_arguments_get_one_sentence_and_nothing_else(self):
+        for said, script, *arguments in (
+                ('there is no lesson ""', "lessons/run", ""), ('there is no lesson "99"', "lessons/run", "99"),
+                ('list takes no argument, got "x"', "lessons/run", "list", "x"),
+                ('there is no lesson "?[31m"', "lessons/run", "\033[31m"),
+                ('there is no lesson "' + "a" * 60 + '…"', "lessons/run", "a" * 100_000),
+                ('--check takes no argument, got "x"', "lessons/book", "--check", "x"),
+                ('there is no lesson "99"', "lessons/book", "--record", "99"),
+                ('unknown: "--nonsense"', "lessons/book", "--nonsense"),
+                ("must be followed by a folder", "lessons/book", "--check", "--out"),
+                ("NAME must not be empty", "tests/run", ""), ('one NAME at most, got also "x"', "tests/run", "core", "x"),
+                ('--list takes no argument, got "x"', "tests/run", "--list", "x"),
+                ('--go-on takes no argument, got "x"', "tests/run", "--all", "--go-on", "x"),
+                ('unknown option "--nonsense"', "tests/run", "--nonsense"),
+                ("unrecognized arguments: --nonsense", "tests/bench/run", "--nonsense")):
+            with self.subTest(f"{script} {arguments}"[:80]):
+                done = self.start(script, *arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(said, done.stderr)
+                if script != "tests/bench/run":  # argparse prints its usage first
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+class Passed(unittest.TestCase):
+    """lessons/run records a lesson as passed only if this very run has met its targets."""
+
+    def test_a_mark_that_a_killed_run_left_behind_counts_for_nothing(self):
+        with tempfile.TemporaryDirectory(prefix="tapestry-passed-") as name:
+            folder = pathlib.Path(name)
+            for script in (".house/setup.sh", "lessons/run"):
+                (folder / script).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / script, folder / script)
+            lesson = folder / "build/release/lessons/11_bahdanau/lesson"
+            lesson.parent.mkdir(parents=True)
+            (folder / "lessons/11_bahdanau").mkdir()
+            (folder / "lessons/11_bahdanau/lesson.cpp").write_text("// 11 bahdanau: an idea\n")
+            # `exec` keeps the process, so the mark of this run can be laid out before it starts.
+            script = 'touch build/.passed.$$; program=x; exec lessons/run 11'
+            (folder / "bin").mkdir()
+            for tool in ("apt-get", "dpkg-query", "cmake", "ninja"):
+                (folder / "bin" / tool).write_text("#!/bin/sh\nexit 0\n")
+                (folder / "bin" / tool).chmod(0o755)
+            (folder / "bin/dpkg-query").write_text(
+                "#!/bin/sh\nshift 2\nfor p; do echo \"$p installed\"; done\n")
+            (folder / "build/release/build.ninja").touch()
+            for text, passed in (("exit 1", False), (': >"$TAPESTRY_PASSED"', True)):
+                lesson.write_text(f"#!/bin/sh\n{text}\n")
+                lesson.chmod(0o755)
+                (folder / "build/release/CMakeCache.txt").unlink(missing_ok=True)
+                done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60,
+                                      stdin=subprocess.DEVNULL,
+                                      env={**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"})
+                self.assertEqual((folder / ".progress").exists(), passed, done)
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())
