@@ -11,14 +11,37 @@ Node& Records::append(const char* op, CallSite at, Body& result, std::uint64_t s
   return nodes.emplace_back(op, at, edges.size(), saved.size(), result);
 }
 
-std::int32_t Records::number_of(const Tensor& tensor, std::uint64_t serial) {
+namespace {
+
+/// A leaf's number, whatever its hint says; −1 if it is not among the leaves.
+std::int32_t search(Records& records, const Tensor& tensor) {
+  for (std::size_t i = records.found_leaves.size(); i < records.leaves.size(); ++i)
+    records.found_leaves.emplace(&records.leaves[i].body(), static_cast<std::int32_t>(i));
+  const auto found = records.found_leaves.find(&tensor.body());
+  return found == records.found_leaves.end() ? -1 : found->second;
+}
+
+}  // namespace
+
+// Tapes of several threads may share a leaf, and each writes its hint; so a hint is checked before it is used. Its serial
+// never decreases: one below ours says that this tape has not used the leaf, one above that another has changed it.
+std::int32_t Records::number_of(const Tensor& tensor, std::uint64_t serial, bool add) {
   Leaf& leaf = *tensor.body().leaf;
-  if (leaf.tape != serial) {
-    leaf.tape = serial;
-    leaf.number = static_cast<std::int32_t>(leaves.size());
-    leaves.push_back(tensor);
+  std::uint64_t newest = leaf.tape.load(std::memory_order_relaxed);
+  if (newest == serial) {
+    const std::int32_t number = leaf.number.load(std::memory_order_relaxed);
+    const auto index = static_cast<std::size_t>(number);
+    if (index < leaves.size() && &leaves[index].body() == &tensor.body()) return number;
   }
-  return leaf.number;
+  if (newest >= serial)
+    if (const std::int32_t number = search(*this, tensor); number >= 0) return number;
+  if (!add) return -1;
+  const auto number = static_cast<std::int32_t>(leaves.size());
+  leaves.push_back(tensor);
+  if (newest < serial) leaf.number.store(number, std::memory_order_relaxed);
+  while (newest < serial && !leaf.tape.compare_exchange_weak(newest, serial, std::memory_order_relaxed)) {
+  }
+  return number;
 }
 
 void Records::cut(const Mark& mark) {
@@ -39,6 +62,7 @@ void Records::clear() {
   addings.clear();
   replays.clear();
   leaves.clear();
+  if (!found_leaves.empty()) found_leaves.clear();
   slots.clear();
   leaf_slots.clear();
   gradient_hooks.clear();

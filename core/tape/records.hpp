@@ -58,15 +58,16 @@ struct Records {
   std::vector<Tensor::Saved> saved;
   std::vector<Rule> addings, replays;
   std::vector<Tensor> leaves;
-  std::vector<Tensor> slots;       // gradients of nodes, during a sweep
+  std::unordered_map<const Body*, std::int32_t> found_leaves;  // numbers, where hints were overwritten
+  std::vector<Tensor> slots;                                   // gradients of nodes, during a sweep
   std::vector<Tensor> leaf_slots;  // gradients of leaves, given to them when the sweep is complete
   std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
   std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
 
   /// A new node, whose result has this body: it is told its place on the tape `serial`.
   Node& append(const char* op, CallSite at, Body& result, std::uint64_t serial);
-  /// The leaf's number on the tape `serial`; a leaf that is new there gets the next one.
-  std::int32_t number_of(const Tensor& leaf, std::uint64_t serial);
+  /// The leaf's number on the tape `serial`. One that is new there gets the next, or −1 unless it is to be added.
+  std::int32_t number_of(const Tensor& leaf, std::uint64_t serial, bool add = true);
   /// Sizes to cut back to; edges and saved tensors follow from the first node that is cut.
   struct Mark {
     std::size_t nodes, addings, replays;

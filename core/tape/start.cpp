@@ -50,8 +50,9 @@ void Tape::run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep) {
   if (body.node < 0 && !body.leaf && body.outside)
     fail("[backward] {} was computed outside the tape: compute it while the tape lives", describe(y));
   const bool on_tape = body.node >= 0 && body.tape == serial_;
-  if (!on_tape && !(body.leaf && sweep.wanted && body.leaf->tape == serial_))
-    refuse_start(y, sweep.wanted != nullptr, serial_);
+  const std::int32_t leaf =
+      !on_tape && body.leaf && sweep.wanted ? records_->number_of(y, serial_, false) : -1;
+  if (!on_tape && leaf < 0) refuse_start(y, sweep.wanted != nullptr, serial_);
   if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
     fail("[backward] dy is {} {}, but y is {} {}", describe(dy), name_of(dy.dtype()), describe(y),
          name_of(y.dtype()));
@@ -61,7 +62,7 @@ void Tape::run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep) {
   const detail::Recording recording(sweep.create_graph);
   try {
     if (sweep.wanted) sweep.wanted->mark(*records_, end);
-    sweep.slot(on_tape ? body.node : -1 - body.leaf->number) = dy;
+    sweep.slot(on_tape ? body.node : -1 - leaf) = dy;
     if (!records_->gradient_hooks.empty()) sweep.find_due(end);
     sweep.run(0, end);
     sweep.run_due(0);  // y may be a leaf, on a tape without nodes

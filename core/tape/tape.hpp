@@ -48,8 +48,9 @@ struct NodeInfo {
   std::vector<std::ptrdiff_t> inputs;  // ≥ 0: a node; < 0: leaf number -1 - input
 };
 
-/// Records ops on this thread from construction to destruction. A second one inside it is an error; two
-/// threads may each have their own.
+/// Records ops on this thread from construction to destruction, which must be on the same thread. A second tape inside
+/// it is an error. Two threads may each have their own tape and may read the same leaves: gradients() of both are right.
+/// backward() writes to .grad() of the leaves, so at most one thread at a time may call it on shared leaves.
 class Tape {
  public:
   Tape();

@@ -2,6 +2,7 @@
 // records them in core/tape/tape.hpp.
 #pragma once
 
+#include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -178,8 +179,8 @@ struct Leaf {
   Tensor grad;  // absent until backward
   std::string name;
   bool frozen = false;
-  std::uint64_t tape = 0;    // the tape that knows this leaf
-  std::int32_t number = -1;  // as this one of its leaves
+  std::atomic<std::uint64_t> tape{0};    // the newest tape that has used this leaf, and its
+  std::atomic<std::int32_t> number{-1};  // number there: a hint, see Records::number_of()
 };
 
 /// A tensor over the same buffer with another shape and strides, on no tape.

@@ -30,6 +30,29 @@ TEST_CASE("two threads train two models", "[threads]") {
   CHECK(results[1] == Approx(-5));
 }
 
+TEST_CASE("the tapes of two threads share weights", "[threads]") {
+  const Tensor w = variable(full({3}, 1.0)), u = variable(full({3}, 1.0));
+  int wrong[2] = {};
+  // Each thread meets the leaves in another order, so their numbers differ on the two tapes.
+  const auto work = [&](int thread) {
+    for (int i = 0; i < 20'000; ++i) {
+      try {
+        Tape tape;
+        const Tensor y = thread == 0 ? sum(w * u) + sum(u * u) : sum(u * u * 2.0) + sum(w * u);
+        const auto g = tape.gradients(y, {w, u});
+        wrong[thread] += g[0].at({2}) != 1 || g[1].at({2}) != (thread == 0 ? 3 : 5);
+      } catch (const Error&) {
+        ++wrong[thread];
+      }
+    }
+  };
+  std::thread first(work, 0), second(work, 1);
+  first.join();
+  second.join();
+  CHECK(wrong[0] == 0);
+  CHECK(wrong[1] == 0);
+}
+
 TEST_CASE("two threads put one mask in tiles", "[threads]") {
   for (int round = 0; round < 50; ++round) {
     const Mask mask = Mask::from(70, 130, [&](Size i, Size j) { return (i * 7 + j * 3 + round) % 5 < 3; });
