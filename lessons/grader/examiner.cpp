@@ -29,6 +29,14 @@ Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::ui
   Verdict verdict;
   const Program program = workshop_.make(exercise, answer);
   if (program.interrupted) return verdict;
+  if (program.timed_out) {
+    verdict.kind = Verdict::Kind::compile_error;
+    verdict.complaint = {
+        0,
+        "The compiler does not end within 120 seconds: look for a template or a constant that makes "
+        "it work without end."};
+    return verdict;
+  }
   if (program.file.empty()) {
     verdict.kind = Verdict::Kind::compile_error;
     verdict.details = program.output;

@@ -3,7 +3,7 @@
 
 namespace tapestry::grader {
 
-/// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the program.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are remembered instead of ending the program.
 void watch_for_interrupts();
 /// Whether one has come.
 bool interrupted();

@@ -1,6 +1,8 @@
 // Runs another program to its end or to a time limit.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,16 +14,22 @@ struct Run {
   int signal = 0;
   bool timed_out = false;
   bool interrupted = false;  // Ctrl-C while it ran
-  std::string output;        // standard output and standard error, as they came, at most 1 MB
+  std::string output;        // standard output and standard error in the order written, at most 1 MB
   double seconds = 0;
 
   bool ok() const { return exit_code == 0; }
 };
 
-/// `words[0]` is looked up in PATH; `environment` is added to this process's. The program and all that it
-/// starts are ended at the limit (in seconds), and when this process is told to stop. It gets no input.
-/// Throws Error if it cannot be started.
-Run run(const std::vector<std::string>& words, double limit,
-        const std::map<std::string, std::string>& environment = {});
+struct RunOptions {
+  std::map<std::string, std::string> environment = {};  // added to this process's
+  std::filesystem::path folder = {};                    // working directory; empty: this process's
+  std::uint64_t memory = 0;                             // most bytes of data; 0: no limit (Linux only)
+};
+
+/// Runs a program without input and returns when it has ended. `words[0]` is looked up in PATH. The program is killed
+/// at `limit` (in seconds) and when interrupted() becomes true. Every process that it has started is killed when it
+/// ends, and when this process ends, however that happens. (Where there is no /proc, processes that have left the
+/// program's process group survive.) Throws Error if no process can be created.
+Run run(const std::vector<std::string>& words, double limit, const RunOptions& options = {});
 
 }  // namespace tapestry::grader

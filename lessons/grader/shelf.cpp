@@ -1,18 +1,15 @@
 #include "lessons/grader/shelf.hpp"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
+#include "lessons/grader/folder_turn.hpp"
 #include "lessons/grader/workshop.hpp"
 #include "lessons/kit/program/files.hpp"
 #include "lessons/kit/program/usage_error.hpp"
@@ -51,26 +48,6 @@ std::string difference(const std::string& before, const std::string& after) {
 }
 
 }  // namespace
-
-/// One process at a time changes what is remembered: a watcher in one terminal, a check from an editor in another.
-/// Waits for its turn; where a file system has no locks, nobody waits.
-class Shelf::Turn {
- public:
-  explicit Turn(const fs::path& folder) {
-    fs::create_directories(folder);
-    descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
-  ~Turn() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
 
 Shelf::Shelf(fs::path root) : root_(std::move(root)) { read(); }
 
@@ -184,7 +161,7 @@ Record Shelf::record(const ExerciseId& id) const {
 }
 
 void Shelf::remember(const ExerciseId& id, Record record) {
-  const Turn turn(state());
+  const FolderTurn turn(state());
   read();  // what others have written since, of this exercise too
   Record& kept = records_[id.text()];
   if (record.solved.empty()) record.solved = kept.solved;
@@ -203,7 +180,7 @@ std::optional<std::string> Shelf::current() const {
 
 void Shelf::set_current(const ExerciseId& id) {
   if (current_ == id.text()) return;
-  const Turn turn(state());
+  const FolderTurn turn(state());
   read();
   current_ = id.text();
   save();

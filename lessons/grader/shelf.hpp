@@ -56,7 +56,6 @@ class Shelf {
   const std::filesystem::path& root() const { return root_; }
 
  private:
-  class Turn;
   std::filesystem::path state() const;
   void read();
   void save() const;

@@ -1,6 +1,8 @@
 #include "lessons/grader/workshop.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -8,6 +10,7 @@
 #include <sstream>
 
 #include "core/tensor/error.hpp"
+#include "lessons/grader/interrupt.hpp"
 #include "lessons/kit/program/files.hpp"
 
 namespace tapestry::grader {
@@ -16,13 +19,63 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kCompileLimit = 120;  // seconds
+constexpr double kCompileLimit = 120;                 // seconds
+constexpr std::uint64_t kMostMemory = 2'000'000'000;  // bytes
 
 /// A word for the shell.
 std::string quoted(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
+}
+
+/// The words that a POSIX shell would make of a command without expansions.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool open = false;  // inside a word
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote == 0 && (c == ' ' || c == '\n')) {
+      open = false;
+      continue;
+    }
+    if (!open) words.emplace_back();
+    open = true;
+    if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == quote)
+      quote = 0;
+    else if (c == '\\' && quote != '\'' && i + 1 < command.size())
+      words.back() += command[++i];
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+/// A file's name in a #line or #include directive.
+std::string in_directive(const fs::path& file) {
+  std::string out = "\"";
+  for (const char c : file.string()) out += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+  return out + "\"";
+}
+
+/// The names of a text's #include "…", each with its line.
+std::vector<std::pair<std::string, int>> includes_of(const std::string& text) {
+  std::vector<std::pair<std::string, int>> found;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::size_t at = line.find_first_not_of(" \t");
+    if (at == std::string::npos || line[at] != '#') continue;
+    at = line.find_first_not_of(" \t", at + 1);
+    if (at == std::string::npos || line.compare(at, 7, "include") != 0) continue;
+    const std::size_t begin = line.find('"', at),
+                      end = begin == std::string::npos ? begin : line.find('"', begin + 1);
+    if (end != std::string::npos) found.emplace_back(line.substr(begin + 1, end - begin - 1), number);
+  }
+  return found;
 }
 
 /// FNV-1a.
@@ -69,10 +122,18 @@ Workshop::Workshop(fs::path root, fs::path build) : root_(std::move(root)), buil
       const bool fast = command.find("exercise_fast.dir") != std::string::npos;
       Kind& kind = fast ? fast_ : checked_;
       kind.folder = entry.value("directory", "");
-      kind.compile = command.substr(0, output);
-      kind.link = content(build_ / "lessons/grader" / (fast ? "link_fast.txt" : "link_checked.txt"));
+      kind.command = command.substr(0, output);
+      kind.compile = words_of(kind.command);
+      std::ifstream list(build_ / "lessons/grader" / (fast ? "link_fast.txt" : "link_checked.txt"));
+      std::vector<std::string>* words = &kind.link;
+      for (std::string line; std::getline(list, line);)
+        if (line.empty())
+          words = &kind.libraries;
+        else
+          words->push_back(line);
     }
-  if (checked_.compile.empty() || fast_.compile.empty() || checked_.link.empty() || fast_.link.empty())
+  if (checked_.compile.empty() || fast_.compile.empty() || checked_.libraries.empty() ||
+      fast_.libraries.empty())
     fail(
         "{} does not say how answers are compiled: build the target \"practise\" there, or start with "
         "lessons/practise",
@@ -90,81 +151,123 @@ Answer Workshop::variant(const Exercise& exercise, const std::string& key, const
   return {file, text, key};
 }
 
-/// Where "engine/tape.hpp" is looked for: the learner's pieces first.
-std::vector<fs::path> Workshop::engine_folders(bool learners) const {
-  std::vector<fs::path> folders;
-  if (learners) folders.push_back(fs::absolute(root_ / "practise"));
-  folders.push_back(fs::absolute(build_ / "practise/reference"));
-  return folders;
-}
-
-std::string Workshop::includes(bool learners) const {
-  std::string options;
-  for (const fs::path& folder : engine_folders(learners)) options += " -I" + quoted(folder.string());
-  return options;
-}
-
 void Workshop::knows_engine(const std::vector<Exercise>& exercises) {
   for (const Exercise& exercise : exercises)
     if (!exercise.piece.empty()) pieces_[exercise.piece] = "#pragma once\n" + exercise.solution();
 }
 
-/// The pieces that a text includes, with those that they include. Where the learner has none, the solution is laid
-/// out, and no piece that comes later.
-std::string Workshop::engine_text(const std::string& text, bool learners) const {
-  std::string all;
-  for (const std::string& piece : pieces_in(text)) {
-    std::string found = learners ? content(engine_folders(true).front() / "engine" / piece) : "";
-    if (const auto solved = pieces_.find(piece); found.empty() && solved != pieces_.end()) {
-      found = solved->second;
-      const fs::path folder = engine_folders(false).front() / "engine";
-      fs::create_directories(folder);
-      write(folder / piece, found);
-    }
-    all += found + engine_text(found, learners);
+/// The learner's piece or, where there is none, the solution, which is then laid out for editors; no piece that comes
+/// later.
+std::string Workshop::engine_piece(const std::string& piece, bool learners) const {
+  std::string found = learners ? content(root_ / "practise/engine" / piece) : "";
+  if (const auto solved = pieces_.find(piece); found.empty() && solved != pieces_.end()) {
+    found = solved->second;
+    const fs::path folder = build_ / "practise/reference/engine";
+    fs::create_directories(folder);
+    write(folder / piece, found);
   }
-  return all;
+  return found;
+}
+
+/// The headers that a text includes and that the learner may change: pieces of the engine, and files beside the answer.
+void Workshop::add_headers(const std::string& text, const Answer& answer, Texts& texts) const {
+  for (const auto& [name, line] : includes_of(text)) {
+    if (texts.contains(name)) continue;
+    const bool engine = name.starts_with("engine/");
+    const fs::path beside = answer.file.parent_path() / name;
+    std::error_code none;
+    if (!engine && !(answer.learners && fs::is_regular_file(beside, none))) continue;
+    const std::string header = engine ? engine_piece(name.substr(7), answer.learners) : content(beside);
+    if (header.empty()) continue;
+    texts[name] =
+        fmt::format("#line 1 {}\n{}", in_directive(engine ? root_ / "practise" / name : beside), header);
+    add_headers(header, answer, texts);
+  }
 }
 
 /// What the program depends on: texts, commands, and when the libraries and precompiled headers were made.
 std::string Workshop::stamp(const Kind& kind, const std::string& text) const {
   std::string times;
-  std::istringstream words(kind.link);
-  for (std::string word; words >> word;)
+  for (const std::string& word : kind.libraries)
     if (word.ends_with(".a")) times += time_of(word);
   for (const char* name : {"cmake_pch.hxx.gch", "cmake_pch.hxx.pch"})
     times += time_of(build_ / "lessons/CMakeFiles" /
                      (&kind == &fast_ ? "exercise_fast.dir" : "exercise_checked.dir") / name);
-  return fmt::format("{:016x}", hash_of(text + kind.compile + kind.link + times));
+  return fmt::format(
+      "{:016x}",
+      hash_of(text + kind.command +
+              fmt::format("{}{}", fmt::join(kind.link, " "), fmt::join(kind.libraries, " ")) + times));
 }
 
 Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
   const Kind& kind = kind_of(exercise);
-  const fs::path folder = folder_of(exercise) / answer.key;
-  fs::create_directories(folder);
-  const std::string unit =
-      fmt::format("#include \"{}\"\n#line {} \"{}\"\n{}", fs::absolute(answer.file).string(),
-                  exercise.judge_line, (root_ / exercise.source).string(), exercise.judge);
-  write(folder / "judged.cpp", unit);
+  const fs::path folder = folder_of(exercise) / answer.key, texts_folder = folder / "texts";
+  Program result;
+  result.turn = FolderTurn(folder);
+  result.interrupted = interrupted();
+  if (result.interrupted) return result;
+
+  const fs::path file = fs::absolute(answer.file);
+  Texts texts{{"answer.cpp", fmt::format("#line 1 {}\n{}", in_directive(file), answer.text)}};
+  add_headers(answer.text, answer, texts);
+  if (texts.contains("engine/" + exercise.piece)) {
+    int line = 1;
+    for (const auto& [name, at] : includes_of(answer.text))
+      if (name.starts_with("engine/")) line = at;
+    result.output = fmt::format(
+        "{}:{}:1: error: \"engine/{}\" is the piece that this exercise makes, so it cannot include "
+        "itself, directly or through another piece: include earlier pieces only.\n",
+        file.string(), line, exercise.piece);
+    return result;
+  }
+  texts["judged.cpp"] = fmt::format("#include \"answer.cpp\"\n#line {} {}\n{}", exercise.judge_line,
+                                    in_directive(root_ / exercise.source), exercise.judge);
+  std::string all;
+  for (const auto& [name, text] : texts) all += name + '\n' + text;
   const fs::path program = folder / "judged", log = folder / "compiler.txt", stamp_file = folder / "stamp";
-  const std::string now = stamp(kind, unit + answer.text + engine_text(unit + answer.text, answer.learners));
-  if (content(stamp_file) == now)
-    return fs::exists(program) ? Program{program, {}, false, 0} : Program{{}, content(log), false, 0};
+  const std::string now = stamp(kind, all);
+  if (content(stamp_file) == now) {
+    if (fs::exists(program))
+      result.file = program;
+    else
+      result.output = content(log);
+    return result;
+  }
   fs::remove(stamp_file);
   fs::remove(program);
-  const std::string object = quoted((folder / "judged.o").string());
-  const Run made =
-      run({"sh", "-c",
-           fmt::format("cd {} && {}{} -o {} -c {} && {} {} {}", quoted(kind.folder), kind.compile,
-                       includes(answer.learners), object, quoted((folder / "judged.cpp").string()),
-                       kind.link.substr(0, kind.link.find('\n')), object + " -o " + quoted(program.string()),
-                       kind.link.substr(kind.link.find('\n') + 1))},
-          kCompileLimit, {{"LC_ALL", "C"}});
-  Program result{{}, made.output, made.interrupted, made.seconds};
-  if (made.interrupted || made.timed_out) return result;
-  if (!made.ok()) refuse_full_disk(made.output);
-  if (made.ok()) result.file = program;
-  write(log, made.output);
+  fs::remove_all(texts_folder);
+  for (const auto& [name, text] : texts) {
+    fs::create_directories((texts_folder / name).parent_path());
+    write(texts_folder / name, text);
+  }
+  // Made under other names: a compiler that a killed check left running never touches what a later check runs.
+  const fs::path object = folder / fmt::format("made_{}.o", getpid()),
+                 made = folder / fmt::format("made_{}", getpid());
+  std::vector<std::string> compile = kind.compile, link = kind.link;
+  compile.insert(compile.end(), {"-I" + texts_folder.string(), "-o", object.string(), "-c",
+                                 (texts_folder / "judged.cpp").string()});
+  link.insert(link.end(), {object.string(), "-o", made.string()});
+  link.insert(link.end(), kind.libraries.begin(), kind.libraries.end());
+  Run run;
+  for (const std::vector<std::string>& words : {compile, link}) {
+    run = grader::run(words, kCompileLimit - result.seconds,
+                      {.environment = {{"LC_ALL", "C"}}, .folder = kind.folder});
+    result.output += run.output;
+    result.seconds += run.seconds;
+    if (!run.ok()) break;
+  }
+  fs::remove(object);
+  result.interrupted = run.interrupted;
+  result.timed_out = run.timed_out;
+  if (!run.ok()) {
+    fs::remove(made);
+    if (run.interrupted || run.timed_out) return result;
+    refuse_full_disk(result.output);
+  } else {
+    fs::rename(made, program);
+    result.file = program;
+  }
+  write(log, result.output);
   write(stamp_file, now);
   return result;
 }
@@ -172,16 +275,22 @@ Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
 Run Workshop::judge(const Exercise& exercise, const Program& program, std::uint64_t seed,
                     const fs::path& finding) const {
   fs::remove(finding);
-  return run({program.file.string(), fmt::format("{}", seed), finding.string()}, exercise.limit,
-             {{"ASAN_OPTIONS", "detect_leaks=0:handle_abort=1:hard_rss_limit_mb=2000:color=never"}});
+  RunOptions options{
+      .environment = {{"ASAN_OPTIONS", "detect_leaks=0:handle_abort=1:hard_rss_limit_mb=2000:color=never"}}};
+  if (exercise.fast)
+    options.memory = kMostMemory;  // AddressSanitizer has its own limit and reserves more than this
+  return run({program.file.string(), fmt::format("{}", seed), finding.string()}, exercise.limit, options);
 }
 
 std::pair<std::string, std::string> Workshop::editor_command(const fs::path& file) const {
   // A precompiled header of one compiler is none of another's, and clangd is one of its own.
-  std::string command = checked_.compile;
+  std::string command = checked_.command;
   const std::size_t header = command.find("-Winvalid-pch");
   if (header != std::string::npos) command.erase(header);
-  return {checked_.folder, command + includes(true) + " -o answer.o -c " + quoted(file.string())};
+  for (const fs::path& folder :
+       {root_ / "practise", build_ / "practise/reference"})  // the learner's pieces first
+    command += " -I" + quoted(fs::absolute(folder).string());
+  return {checked_.folder, command + " -o answer.o -c " + quoted(file.string())};
 }
 
 }  // namespace tapestry::grader

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lessons/grader/exercise.hpp"
+#include "lessons/grader/folder_turn.hpp"
 #include "lessons/grader/process.hpp"
 
 namespace tapestry::grader {
@@ -18,11 +19,14 @@ struct Answer {
   bool learners = false;       // it is linked with the learner's pieces of the engine where there are some
 };
 
+/// While one lives, no other check compiles or runs a program in the same folder.
 struct Program {
   std::filesystem::path file;  // empty: it did not compile or link
   std::string output;          // the compiler's
   bool interrupted = false;
-  double seconds = 0;
+  bool timed_out = false;  // the compiler
+  double seconds = 0;      // 0: nothing had to be compiled
+  FolderTurn turn;
 };
 
 class Workshop {
@@ -34,7 +38,8 @@ class Workshop {
   /// Takes the solutions of those that are pieces of the engine, for answers that include one.
   void knows_engine(const std::vector<Exercise>& exercises);
 
-  /// Compiles and links; nothing is done again for the same text, judge, headers and libraries.
+  /// Compiles and links a private copy of `answer.text` and of the headers of the learner's that it includes, so the program
+  /// is of exactly these texts whatever is saved meanwhile. Nothing is done again for the same texts, judge and libraries.
   Program make(const Exercise& exercise, const Answer& answer) const;
 
   /// Of a variant of the exercise: writes it to a file beside its program.
@@ -51,14 +56,16 @@ class Workshop {
   const std::filesystem::path& root() const { return root_; }
 
  private:
-  struct Kind {                         // of compiling: with checks of memory, or fast
-    std::string folder, compile, link;  // link: compiler and options, a new line, libraries
+  struct Kind {  // of compiling: with checks of memory, or fast
+    std::string folder, command;
+    std::vector<std::string> compile, link,
+        libraries;  // words; the object and the program go before the libraries
   };
+  using Texts = std::map<std::string, std::string>;  // by name in the private folder, such as engine/tape.hpp
   const Kind& kind_of(const Exercise& exercise) const { return exercise.fast ? fast_ : checked_; }
   std::string stamp(const Kind& kind, const std::string& text) const;
-  std::vector<std::filesystem::path> engine_folders(bool learners) const;
-  std::string includes(bool learners) const;
-  std::string engine_text(const std::string& text, bool learners) const;
+  std::string engine_piece(const std::string& piece, bool learners) const;
+  void add_headers(const std::string& text, const Answer& answer, Texts& texts) const;
 
   std::filesystem::path root_, build_;
   Kind checked_, fast_;

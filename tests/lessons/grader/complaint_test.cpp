@@ -3,7 +3,6 @@
 
 #include <csignal>
 
-#include "lessons/grader/process.hpp"
 #include "tests/catch.hpp"
 
 namespace tapestry::grader {
@@ -79,23 +78,6 @@ TEST_CASE("a crash is told at the learner's line", "[grader]") {
         "An index lies outside of a std::vector or std::array.");
   CHECK(crash("", SIGFPE, "/p/mine.cpp").sentence.find("It crashed (") == 0);
   CHECK(crash("", 0, "/p/mine.cpp").sentence.find("without a verdict") != std::string::npos);
-}
-
-TEST_CASE("a program is run to its end, or to the limit, with all that it started", "[grader]") {
-  const Run fine =
-      run({"sh", "-c", "echo out; echo err >&2; echo $TAPESTRY_WORD; exit 3"}, 10, {{"TAPESTRY_WORD", "w"}});
-  CHECK(fine.exit_code == 3);
-  CHECK(fine.output == "out\nerr\nw\n");
-  CHECK_FALSE(fine.timed_out);
-  CHECK(run({"sh", "-c", "kill -SEGV $$"}, 10).signal == SIGSEGV);
-  const Run slow = run({"sh", "-c", "echo before; sleep 60 & sleep 60"}, 0.3);
-  CHECK(slow.timed_out);
-  CHECK(slow.output == "before\n");
-  CHECK(slow.seconds < 20);
-  const Run silent = run({"sh", "-c", "exec >&- 2>&-; sleep 60"}, 0.3);  // closes its output and goes on
-  CHECK(silent.timed_out);
-  CHECK(run({"/nowhere/program"}, 10).exit_code == 127);
-  CHECK(run({"sh", "-c", "cat; echo end"}, 10).output == "end\n");  // there is no input
 }
 
 }  // namespace tapestry::grader
