@@ -230,11 +230,26 @@ std::string Exercise::holes() const {
   return out;
 }
 
+std::vector<std::pair<std::string, int>> includes_of(const std::string& text) {
+  std::vector<std::pair<std::string, int>> found;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::size_t at = line.find_first_not_of(" \t");
+    if (at == std::string::npos || line[at] != '#') continue;
+    at = line.find_first_not_of(" \t", at + 1);
+    if (at == std::string::npos || line.compare(at, 7, "include") != 0) continue;
+    const std::size_t begin = line.find('"', at),
+                      end = begin == std::string::npos ? begin : line.find('"', begin + 1);
+    if (end != std::string::npos) found.emplace_back(line.substr(begin + 1, end - begin - 1), number);
+  }
+  return found;
+}
+
 std::vector<std::string> pieces_in(const std::string& text) {
-  static const std::regex include(R"rx(#include "engine/([a-z_]+\.hpp)")rx");
   std::vector<std::string> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at)
-    found.push_back((*at)[1]);
+  for (const auto& [name, line] : includes_of(text))
+    if (name.starts_with("engine/")) found.push_back(name.substr(7));
   return found;
 }
 

@@ -80,6 +80,9 @@ struct Exercise {
   std::string body_;
 };
 
+/// The names of a text's #include "…", each with its line.
+std::vector<std::pair<std::string, int>> includes_of(const std::string& text);
+
 /// The headers of the engine that a text includes: "tape.hpp" of #include "engine/tape.hpp".
 std::vector<std::string> pieces_in(const std::string& text);
 

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "core/io/text.hpp"
 #include "lessons/kit/program/progress.hpp"
 
 namespace tapestry::grader {
@@ -37,7 +38,7 @@ std::string fault_text(const Fault& fault, const std::optional<std::string>& rea
                          paint(terminal, kit::kRed, fault.came));
       break;
     case Fault::Kind::exception:
-      out += "    Your code throws:\n" + indented(fault.what, "      ");
+      out += "    Your code throws:\n" + indented(for_terminal(fault.what, 20), "      ");
       break;
     case Fault::Kind::sentence:
       if (!reason || fault.what.size() > 0) out += indented(fault.what, "    ");
@@ -64,10 +65,24 @@ std::string complaint_text(const Complaint& complaint, const std::filesystem::pa
 
 }  // namespace
 
+std::string for_terminal(const std::string& text, int most_lines) {
+  std::string out;
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (++count > most_lines) continue;
+    for (std::size_t tab; (tab = line.find('\t')) != std::string::npos;) line.replace(tab, 1, "    ");
+    out += printable(line, 500) + "\n";
+  }
+  if (count > most_lines) out += fmt::format("… and {} more lines\n", count - most_lines);
+  return out;
+}
+
 std::string text(const Verdict& verdict, const Exercise& exercise, const std::filesystem::path& answer,
                  const std::string& answer_text, const kit::Terminal& terminal) {
   std::string out;
-  if (!verdict.printed.empty()) out += "Printed meanwhile:\n" + indented(verdict.printed, "  │ ") + "\n";
+  if (!verdict.printed.empty())
+    out += "Printed meanwhile:\n" + indented(for_terminal(verdict.printed, 100), "  │ ") + "\n";
   for (const std::string& right : verdict.finding.right)
     out += paint(terminal, kit::kGreen, "✓ ") + right + "\n";
   const std::string cross = paint(terminal, kit::kRed, "✗ ");

@@ -26,6 +26,9 @@ struct Verdict {
   bool passed() const { return kind == Kind::right; }
 };
 
+/// Text of a program for a person: at most `most_lines` lines of 500 bytes, without terminal escapes.
+std::string for_terminal(const std::string& text, int most_lines);
+
 /// For a terminal or a file: what is right, then the first thing that is wrong. `answer` is the learner's
 /// file as it is shown, with its text for the line of a complaint.
 std::string text(const Verdict& verdict, const Exercise& exercise, const std::filesystem::path& answer,

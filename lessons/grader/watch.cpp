@@ -171,7 +171,7 @@ void watch(Desk& desk, const Exercise& first) {
         }
         break;
       case 'c':
-        screen.show(last.details.empty() ? "Nothing was printed." : last.details);
+        screen.show(last.details.empty() ? "Nothing was printed." : for_terminal(last.details, 400));
         break;
       case 'l':
         screen.show(desk.list(kit::Terminal::of(1)));

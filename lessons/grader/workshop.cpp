@@ -61,23 +61,6 @@ std::string in_directive(const fs::path& file) {
   return out + "\"";
 }
 
-/// The names of a text's #include "…", each with its line.
-std::vector<std::pair<std::string, int>> includes_of(const std::string& text) {
-  std::vector<std::pair<std::string, int>> found;
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    std::size_t at = line.find_first_not_of(" \t");
-    if (at == std::string::npos || line[at] != '#') continue;
-    at = line.find_first_not_of(" \t", at + 1);
-    if (at == std::string::npos || line.compare(at, 7, "include") != 0) continue;
-    const std::size_t begin = line.find('"', at),
-                      end = begin == std::string::npos ? begin : line.find('"', begin + 1);
-    if (end != std::string::npos) found.emplace_back(line.substr(begin + 1, end - begin - 1), number);
-  }
-  return found;
-}
-
 /// FNV-1a.
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 14695981039346656037U;

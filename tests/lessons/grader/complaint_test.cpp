@@ -41,7 +41,44 @@ TEST_CASE("known mistakes get plain sentences, from GCC and from Clang", "[grade
         "This is a double, and a Tensor is wanted.");
   check("call of overloaded 'softmax(tapestry::Tensor&)' is ambiguous",
         "The library has a function \"softmax\", too: give yours another name.");
+  check("could not convert 'x' from 'std::string' {aka 'std::__cxx11::basic_string<char>'} to 'double'",
+        "This is a std::string, and a double is wanted.");
+  check("no viable conversion from returned value of type 'double' to function return type 'Tensor'",
+        "This is a double, and a Tensor is wanted.");
+  check("too many arguments to function call, expected 1, have 2",
+        "There is an argument too many in this call.");
+  check("expected ')'", "A comma, a semicolon or a closing bracket is missing, here or just before.");
+  check("call of overloaded 'f(' is", "call of overloaded 'f(' is");
+  check("'x y' was not declared in this scope", "'x y' was not declared in this scope");
   check("something of 'tapestry::Tensor' nobody foresaw", "something of 'Tensor' nobody foresaw");
+}
+
+TEST_CASE("messages of any length are read, and shown cut", "[grader]") {
+  const std::string name(58'000, 'n');
+  const Complaint unknown =
+      of_compiler("/p/mine.cpp:3:1: error: '" + name + "' was not declared in this scope\n");
+  CHECK(unknown.line == 3);
+  CHECK(unknown.sentence.starts_with("\"nnn"));
+  CHECK(unknown.sentence.ends_with("…\" is not known here: look at how it is spelt."));
+  CHECK(unknown.sentence.size() < 500);
+  std::string nested = "int";
+  for (int i = 0; i < 10; ++i) nested = "std::map<" + nested + ", " + nested + ">";
+  const Complaint type = of_compiler("/p/mine.cpp:4:1: error: no match for 'operator+' (operand types are '" +
+                                     nested + "' and 'int')\n");
+  CHECK(type.line == 4);
+  CHECK(type.sentence.starts_with("There is no \"std::map<"));
+  CHECK(type.sentence.size() < 900);
+  CHECK(of_compiler(std::string(1'000'000, ' ')).sentence.size() < 500);
+  CHECK(of_compiler(std::string(1'000'000, ':') + " error: x\n").line == 0);
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += "note: 1\n";
+  CHECK(of_compiler(lines + "/p/mine.cpp:5:1: error: no\x1b[31m\n").sentence == "no\\x1b[31m");
+  CHECK(crash("#1 0x1 in " + std::string(100'000, 'f') + " /p/mine.cpp:21:7\n", 0, "/p/mine.cpp").line == 21);
+}
+
+TEST_CASE("a compiler that says nothing known is quoted once", "[grader]") {
+  CHECK(of_compiler("g++: fatal trouble\nmore\n").sentence == "The compiler says: g++: fatal trouble");
+  CHECK(of_compiler("").sentence == "The compiler does not say why.");
 }
 
 TEST_CASE("an error in a header is told at the learner's line that led to it", "[grader]") {

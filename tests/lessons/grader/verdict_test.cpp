@@ -26,4 +26,12 @@ TEST_CASE("a result is written as people write it", "[grader]") {
   CHECK_THAT(right_answer(4, "weights"), Catch::Contains("Your result: 4 weights\n"));
 }
 
+TEST_CASE("what a program printed is shown cut, without escapes", "[grader]") {
+  CHECK(for_terminal("a\tb\n\x1b[31mred\n", 10) == "a    b\n\\x1b[31mred\n");
+  CHECK(for_terminal("1\n2\n3\n4", 2) == "1\n2\n… and 2 more lines\n");
+  CHECK(for_terminal("1\n2", 2) == "1\n2\n");
+  CHECK(for_terminal(std::string(200'000, 'x'), 2).size() < 600);
+  CHECK(for_terminal("", 2).empty());
+}
+
 }  // namespace tapestry::grader
