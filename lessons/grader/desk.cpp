@@ -173,6 +173,9 @@ Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& termina
     seed = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) %
            1'000'000'007;
   const fs::path file = file_of(exercise);
+  if (!fs::is_regular_file(file))
+    throw kit::UsageError(fmt::format("{} must be a file, or a link to one: remove it, and begin again",
+                                      shown(exercise).string()));
   const std::string answer = content(file);
   Checked checked;
   checked.verdict = examiner_.examine(exercise, {file, answer, "yours", true}, *seed);

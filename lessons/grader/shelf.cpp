@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "core/io/text.hpp"
 #include "lessons/grader/folder_turn.hpp"
 #include "lessons/grader/workshop.hpp"
 #include "lessons/kit/program/files.hpp"
@@ -56,20 +57,46 @@ fs::path Shelf::state() const { return root_ / "practise/.state"; }
 void Shelf::read() {
   const fs::path file = state() / "progress.json";
   if (!fs::exists(file)) return;
+  const auto check = [&](bool holds, const std::string& what, const std::string& must) {
+    if (holds) return;
+    throw kit::UsageError(
+        fmt::format("{} is damaged: {} must be {}; mend it, or delete it to begin again (your answers stay)",
+                    file.string(), printable(what), must));
+  };
   const Json json = Json::parse(content(file), nullptr, false);
-  if (!json.is_object())
-    throw kit::UsageError(fmt::format(
-        "{} is damaged: mend it, or delete it to begin again (your answers stay)", file.string()));
-  current_ = json.value("current", "");
-  const Json exercises = json.value("exercises", Json::object());
+  check(json.is_object(), "it", "a JSON object");
+  // value(entry, name, type) is the entry's, or null where there is none.
+  const auto value = [&](const Json& object, const std::string& of, const char* name, auto is,
+                         const char* must) {
+    const Json found = object.value(name, Json());
+    check(found.is_null() || is(found), of + name, must);
+    return found;
+  };
+  const auto count = [](const Json& x) { return x.is_number_integer() && x >= 0 && x <= 1'000'000'000; };
+  const auto text = [](const Json& x) { return x.is_string(); };
+  const Json current = value(json, "", "current", text, "a string");
+  const Json exercises = value(
+      json, "", "exercises", [](const Json& x) { return x.is_object(); }, "an object");
+  std::map<std::string, Record> records;
   for (const auto& [id, entry] : exercises.items()) {
-    Record& record = records_[id];
-    record.tries = entry.value("tries", 0);
-    record.hints = entry.value("hints", 0);
-    record.solved = entry.value("solved", "");
-    record.solution_shown = entry.value("solution_shown", false);
-    if (entry.contains("best")) record.best = entry["best"].get<double>();
+    const std::string of = "exercises." + id + ".";
+    check(entry.is_object(), "exercises." + id, "an object");
+    const Json tries = value(entry, of, "tries", count, "a whole number from 0 on");
+    const Json hints = value(entry, of, "hints", count, "a whole number from 0 on");
+    const Json solved = value(entry, of, "solved", text, "a string");
+    const Json shown = value(
+        entry, of, "solution_shown", [](const Json& x) { return x.is_boolean(); }, "true or false");
+    const Json best = value(
+        entry, of, "best", [](const Json& x) { return x.is_number(); }, "a number");
+    Record& record = records[id];
+    if (!tries.is_null()) record.tries = tries;
+    if (!hints.is_null()) record.hints = hints;
+    if (!solved.is_null()) record.solved = solved;
+    if (!shown.is_null()) record.solution_shown = shown;
+    if (!best.is_null()) record.best = best.get<double>();
   }
+  current_ = current.is_null() ? "" : current.get<std::string>();
+  records_ = std::move(records);
 }
 
 void Shelf::save() const {
@@ -98,7 +125,7 @@ void Shelf::begin(const Exercise& exercise) const {
   if (fs::exists(answer)) return;
   kit::make_writable_folder(answer.parent_path());
   accept_change(exercise);
-  kit::write_atomically(answer, exercise.given());
+  kit::create_atomically(answer, exercise.given());  // an editor may have written one meanwhile
 }
 
 /// Renames a file, given relative to the project, so that its name has the time; returns the new one.
@@ -132,8 +159,12 @@ fs::path Shelf::keep_piece(const Exercise& exercise, const std::string& answer,
   for (const Exercise& other : all)
     if (!other.piece.empty() && has_piece(other.piece))
       whole += fmt::format("#include \"engine/{}\"\n", other.piece);
-  if (content(root_ / "practise/engine.hpp") != whole)
-    kit::write_atomically(root_ / "practise/engine.hpp", whole);
+  const fs::path engine = "practise/engine.hpp", ours_too = root_ / "practise/.state/engine.hpp";
+  if (const std::string now = content(root_ / engine); now != whole) {
+    if (!now.empty() && now != content(ours_too)) set_aside(engine);
+    kit::write_atomically(root_ / engine, whole);
+  }
+  if (content(ours_too) != whole) kit::write_atomically(ours_too, whole);
   return file;
 }
 

@@ -112,7 +112,8 @@ void watch(Desk& desk, const Exercise& first) {
   Verdict last;
   Saved seen;
 
-  const auto judge = [&] {
+  // `opening` tells the task, and what has changed in it since the learner's file was made.
+  const auto judge = [&](const std::string& opening) {
     const kit::Terminal terminal = kit::Terminal::of(1);
     seen = saved(desk.file_of(*exercise));  // before reading: a save in the meantime is judged again
     screen.show("judging …");
@@ -125,12 +126,12 @@ void watch(Desk& desk, const Exercise& first) {
     }
     if (checked.verdict.kind == Verdict::Kind::interrupted) return;
     last = checked.verdict;
-    screen.show_anew(desk.begin(*exercise, terminal) + "\n" + checked.text +
-                     fmt::format("\n({:.1f} s)  ", last.seconds) + keys(last.passed()));
+    screen.show_anew(opening + "\n" + checked.text + fmt::format("\n({:.1f} s)  ", last.seconds) +
+                     keys(last.passed()));
   };
 
-  desk.begin(*exercise, kit::Terminal::of(1));
-  judge();
+  const auto begin = [&] { judge(desk.begin(*exercise, kit::Terminal::of(1))); };
+  begin();
   bool prepared = false;
   while (!interrupted()) {
     const char key = key_within(prepared ? 100 : 0);
@@ -138,7 +139,7 @@ void watch(Desk& desk, const Exercise& first) {
       const Saved now = saved(desk.file_of(*exercise));
       if (now != seen && now != Saved{}) {
         key_within(30);  // let the editor finish
-        judge();
+        begin();
         prepared = false;
       } else if (!prepared) {
         prepared = !desk.examiner().prepare(*exercise);
@@ -152,8 +153,7 @@ void watch(Desk& desk, const Exercise& first) {
       case 'n':
         if (const Exercise* next = desk.after(*exercise)) {
           exercise = next;
-          desk.begin(*exercise, kit::Terminal::of(1));
-          judge();
+          begin();
           prepared = false;
         } else {
           screen.show("Every exercise is solved.");
@@ -179,7 +179,7 @@ void watch(Desk& desk, const Exercise& first) {
       case 'r':
         if (again) {
           screen.show(desk.reset(*exercise));
-          judge();
+          begin();
         } else {
           screen.show("Press r again to start this exercise afresh; your file is kept under another name.");
           asked = "r";

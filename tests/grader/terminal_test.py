@@ -163,6 +163,11 @@ class Practise(unittest.TestCase):
         terminal.wait_for("0 of 2 are solved")
         terminal.press("r")
         terminal.wait_for("Press r again")
+        terminal.press("l")  # between the two: the second is a first one
+        terminal.wait_for("0 of 2 are solved")
+        terminal.press("r")
+        terminal.wait_for("Press r again")
+        self.assertEqual(len(list(self.answer.parent.iterdir())), 1)
         terminal.press("r")
         terminal.wait_for("old file is kept as(.*\n)*.*Not written yet(.*\n)*.*q quit")
         self.answer.unlink()  # between two steps of an editor
@@ -247,6 +252,103 @@ class Practise(unittest.TestCase):
         terminal.wait_for("91.1 is solved")
         terminal.press("q")
         self.assertEqual(terminal.ended(), 0)
+
+    def test_quit_by_a_signal_leaves_the_terminal_as_it_was(self):
+        terminal = self.terminal()
+        terminal.wait_for("Waiting for a save(.*\n)*.*q quit")
+        terminal.press("\x1c")
+        self.assertEqual(terminal.ended(), 0)
+
+    def test_a_change_upstream_is_told(self):
+        self.practise("91.1")
+        exercise = self.course / "lessons/91_tests/exercises/1_twice.cpp"
+        exercise.write_text(exercise.read_text().replace("// Give two times x.", "// Give two times x.").replace(
+            "  //: return not_written_yet();", "  //: return not_written_yet();  // now with a comment"))
+        terminal = self.terminal("91.1")
+        terminal.wait_for("has changed since your file was made(.*\n)*.*now with a comment(.*\n)*.*Waiting for a save")
+        terminal.press("q")
+        self.assertEqual(terminal.ended(), 0)
+
+    def test_an_answer_that_is_no_file(self):
+        self.practise("91.1")
+        for make in (lambda: os.mkfifo(self.answer), lambda: os.symlink("/dev/zero", self.answer), self.answer.mkdir):
+            self.answer.unlink()
+            make()
+            ended = self.practise("check", "91.1")
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn("1_twice.cpp must be a file", ended.stderr)
+            if self.answer.is_dir():
+                self.answer.rmdir()
+                self.answer.touch()
+
+    def test_what_was_reached_stays(self):
+        exercise = self.course / "lessons/91_tests/exercises/1_twice.cpp"
+        text = exercise.read_text().replace("void judge(Judge& judge) {", "void judge(Judge& judge) {\n"
+                                            "  judge.score(twice(0.5) > 0 ? kScore : 0, \"steps\");")
+        exercise.write_text(text.replace(
+            '#include "lessons/grader/answer.hpp"', '#include "lessons/grader/answer.hpp"\n\nconstexpr double kScore = 5;', 1))
+        self.practise("91.1")
+        progress = self.course / "practise/.state/progress.json"
+        for score, best, said in ((5, 5, "Your result: 5 steps"), (7, 5, "Your best so far: 5 steps"),
+                                  (3, 3, "Your result: 3 steps"), (4, 3, "Your best so far: 3 steps")):
+            self.answer.write_text(re.sub("kScore = .*;", f"kScore = {score};", self.write("  return 2 * x;")))
+            done = self.practise("check", "91.1")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn(said, done.stdout)
+            self.assertEqual(json.loads(progress.read_text())["exercises"]["91.1"]["best"], best)
+        record = json.loads(progress.read_text())
+        record["exercises"]["91.1"]["solved"] = "2020-02-29"
+        progress.write_text(json.dumps(record))
+        self.practise("check", "91.1")
+        self.assertEqual(json.loads(progress.read_text())["exercises"]["91.1"]["solved"], "2020-02-29")
+
+    def test_a_symptom_is_said_of_what_was_given_alone(self):
+        exercise = self.course / "lessons/91_tests/exercises/1_twice.cpp"
+        exercise.write_text(exercise.read_text().replace("// implement", "// debug").replace(
+            "//: return not_written_yet();", "//: return 4 * x;").replace(
+            "// hint: The first", "// start: It is twice as large.\n// hint: The first"))
+        self.assertIn("→ It is twice as large.", self.practise("91.1").stdout)
+        self.answer.write_text(self.answer.read_text().replace("4 * x", "x + 100"))
+        said = self.practise("check", "91.1").stdout
+        self.assertIn("✗ is right at 3", said)
+        self.assertNotIn("→", said)
+
+    def test_verify_fails_if_any_exercise_does(self):
+        folder = self.course / "lessons/91_tests/exercises"
+        for number in (3, 4):
+            text = (folder / "2_thrice.cpp").read_text().replace("91.2", f"91.{number}")
+            (folder / f"{number}_thrice.cpp").write_text(text)
+        first = folder / "1_twice.cpp"
+        first.write_text(first.read_text().replace("  return 2 * x;\n", "  return 2 * x + y;\n", 1).replace(
+            "// - return 2 * x;", "// - return 2 * x + y;"))
+        verified = self.practise("verify", "91")
+        self.assertEqual(verified.returncode, 1, verified.stdout)
+        self.assertIn("91.1: ", verified.stdout)
+        self.assertEqual(self.practise("verify", "91.2", "91.3", "91.4").returncode, 0)
+
+    def test_a_damaged_memory_is_named(self):
+        self.practise("91.1")
+        progress = self.course / "practise/.state/progress.json"
+        good = json.loads(progress.read_text())
+        values = (None, -3, 0.5, "x", "", True, [], [1], {}, {"a": 1}, 2**70, 1e300)
+        for name, right in (("current", (str,)), ("exercises", (dict,)), ("tries", (int,)), ("hints", (int,)),
+                            ("solved", (str,)), ("solution_shown", (bool,)), ("best", (int, float))):
+            for value in values:
+                record = json.loads(json.dumps(good))
+                entry = record if name in ("current", "exercises") else record["exercises"]["91.1"]
+                entry[name] = value
+                text = json.dumps(record)
+                progress.write_text(text)
+                ended = self.practise("list")
+                ended_hint = self.practise("hint", "91.1")
+                fine = value is None or type(value) in right and not (
+                    name in ("tries", "hints") and not 0 <= value <= 10**9) and not (name == "exercises" and value)
+                with self.subTest(name=name, value=value):
+                    self.assertEqual((ended.returncode, ended_hint.returncode), (0, 0) if fine else (2, 2), ended.stderr)
+                    if not fine:
+                        self.assertEqual(ended.stderr.count("\n"), 1)
+                        self.assertRegex(ended.stderr, rf"progress.json is damaged: \S*({name}|a) must be ")
+                        self.assertEqual(progress.read_text(), text)
 
     def test_the_engines_pieces(self):
         folder = self.course / "lessons/91_tests/exercises"

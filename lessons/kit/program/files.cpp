@@ -26,6 +26,19 @@ void write_atomically(const fs::path& path, std::string_view content) {
   }
 }
 
+bool create_atomically(const fs::path& path, std::string_view content) {
+  const fs::path beside = path.string() + fmt::format(".{}.new", ::getpid());
+  write_atomically(beside, content);
+  const int linked = ::link(beside.c_str(), path.c_str());  // unlike rename(), it never replaces a file
+  const int error = errno;
+  std::error_code none;
+  if (linked != 0 && error != EEXIST && !fs::exists(fs::symlink_status(path, none)))
+    fs::rename(beside, path);  // a file system without links
+  else
+    fs::remove(beside, none);
+  return linked == 0 || error != EEXIST;
+}
+
 void make_writable_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);

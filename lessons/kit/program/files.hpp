@@ -11,6 +11,10 @@ namespace tapestry::kit {
 /// with the path and the system's reason; what stood at `path` before is then untouched.
 void write_atomically(const std::filesystem::path& path, std::string_view content);
 
+/// Writes `content` to a new file, whole. Returns false, and changes nothing, if something has the name `path` already, also
+/// if it got it meanwhile. Throws UsageError with the path and the system's reason.
+bool create_atomically(const std::filesystem::path& path, std::string_view content);
+
 /// Creates the folder `path` with its parents and tries that a file can be written there. Throws UsageError.
 void make_writable_folder(const std::filesystem::path& path);
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "lessons/grader/workshop.hpp"
+#include "lessons/kit/program/files.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary.hpp"
@@ -108,6 +109,39 @@ TEST_CASE("a piece of the engine is kept, and an edited one is set aside before 
   const std::string both = content(place.root / "practise/engine.hpp");
   CHECK(both.find("engine/twice.hpp") < both.find("engine/half.hpp"));
   CHECK(both.find("engine/half.hpp") != std::string::npos);
+}
+
+TEST_CASE("additions to practise/engine.hpp are kept", "[grader]") {
+  Place place;
+  Exercise exercise = place.exercise();
+  exercise.piece = "half.hpp";
+  const Shelf shelf(place.root.path());
+  shelf.keep_piece(exercise, "first\n", {exercise});
+  const fs::path engine = place.root / "practise/engine.hpp";
+  const std::string ours = content(engine);
+  std::ofstream(engine, std::ios::app) << "// mine\n";
+  shelf.keep_piece(exercise, "second\n", {exercise});
+  CHECK(content(engine) == ours);
+  int kept = 0;
+  for (const auto& file : fs::directory_iterator(place.root / "practise"))
+    kept += file.is_regular_file() && content(file.path()) == ours + "// mine\n" ? 1 : 0;
+  CHECK(kept == 1);
+  shelf.keep_piece(exercise, "third\n", {exercise});  // what is ours needs no copy
+  CHECK(std::distance(fs::directory_iterator(place.root / "practise"), {}) ==
+        4);  // engine, .state, engine.hpp, the copy
+}
+
+TEST_CASE("a file that appears while one is laid out stays", "[grader]") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder / "answer.cpp";
+  CHECK(kit::create_atomically(file, "given"));
+  CHECK(content(file) == "given");
+  CHECK_FALSE(kit::create_atomically(file, "given again"));
+  CHECK(content(file) == "given");
+  fs::create_symlink("nowhere", folder / "link.cpp");  // an editor's, whose file is not there yet
+  CHECK_FALSE(kit::create_atomically(folder / "link.cpp", "given"));
+  CHECK(fs::is_symlink(folder / "link.cpp"));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);  // nothing is left beside them
 }
 
 TEST_CASE("what is remembered is there the next time", "[grader]") {
