@@ -6,6 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <set>
+#include <stdexcept>
 
 #include "core/io/restore.hpp"
 #include "core/tensor/create.hpp"
@@ -52,13 +57,51 @@ bool is_within(std::string_view path, std::string_view part) {
          (path.size() > part.size() && path.substr(0, part.size()) == part && path[part.size()] == '.');
 }
 
+/// Modules without a Place, by address: roots of models, and layers that forgot theirs.
+struct Roots {
+  std::mutex mutex;
+  std::set<const Module*, std::less<>> modules;
+};
+
+Roots& roots() {
+  static Roots& all = *new Roots;  // modules that are global variables outlive a static one
+  return all;
+}
+
 }  // namespace
 
 Module::Module(Place place) : name_(std::move(place.name)) {
-  if (place.parent) attach(*place.parent);
+  is_root_ = place.parent == nullptr;
+  if (!is_root_) {
+    attach(*place.parent);
+    return;
+  }
+  const std::lock_guard lock(roots().mutex);
+  roots().modules.insert(this);
 }
 
-Module::Module(const Module& other) : training_(other.training_) {
+/// A member that was made without its Place would not be trained, saved or put into eval mode.
+void Module::check_members_are_registered() const {
+  {
+    const std::lock_guard lock(roots().mutex);
+    const auto first = roots().modules.lower_bound(
+        reinterpret_cast<const Module*>(reinterpret_cast<const char*>(this) - before_));
+    for (auto at = first; at != roots().modules.end(); ++at) {
+      const std::ptrdiff_t from = reinterpret_cast<const char*>(*at) - reinterpret_cast<const char*>(this);
+      if (from >= after_) break;
+      if (*at == this) continue;
+      fail(
+          "a {} is a member of the {}{} but was made without a Place, so it would not be trained or saved: make it with "
+          "{{*this, \"name\"}} as its first argument",
+          (*at)->type_name(), type_name(), in_quotes());
+    }
+  }
+  for (const Child& child : children_)
+    if (child.module) child.module->check_members_are_registered();
+}
+
+Module::Module(const Module& other)
+    : training_(other.training_), before_(other.before_), after_(other.after_) {
   auto& cloning = detail::Cloning::active("module", other.full_name());
   cloning.modules[&other] = this;
   if (const auto parent = cloning.modules.find(other.parent_); parent != cloning.modules.end()) {
@@ -69,6 +112,10 @@ Module::Module(const Module& other) : training_(other.training_) {
 
 Module::~Module() {
   if (parent_) parent_->release({this, nullptr});
+  if (is_root_) {
+    const std::lock_guard lock(roots().mutex);
+    roots().modules.erase(this);
+  }
   for (const Child& child : children_) {
     if (child.module) child.module->parent_ = nullptr;
     if (child.parameter) child.parameter->owner_ = nullptr;
@@ -156,6 +203,7 @@ State Module::state() const {
 }
 
 void Module::load_state(const State& state) {
+  check_members_are_registered();
   // Tied parameters have several names, of which any will do: all become the first.
   std::map<const detail::Body*, std::string> name_of;
   State living;
@@ -181,6 +229,7 @@ void Module::load_state(const State& state) {
 }
 
 void Module::initialise(std::uint64_t seed, DType dtype) {
+  check_members_are_registered();
   for (const Cell& cell : distinct_cells()) cell.parameter->initialise(seed, dtype);
 }
 
@@ -212,15 +261,15 @@ void Module::set_training(bool on) {
     if (child.module) child.module->set_training(on);
 }
 
-Parameter::Parameter(Module& owner, std::string name, const Dims& shape, Initialiser initialiser)
-    : Tensor(empty_leaf(shape, DType::f32, join(owner.full_name(), name))),
-      owner_(&owner),
+Parameter::Parameter(Module* owner, std::string name, const Dims& shape, Initialiser initialiser)
+    : Tensor(empty_leaf(shape, DType::f32, join(owner->full_name(), name))),
+      owner_(owner),
       name_(std::move(name)),
       initialiser_(std::move(initialiser)) {
-  if (name_.empty()) fail("a parameter of the module{} has no name: give it one", owner.in_quotes());
+  if (name_.empty()) fail("a parameter of the module{} has no name: give it one", owner->in_quotes());
   for (Size size : shape)
     if (size < 0) fail("parameter \"{}\" cannot have shape {}", Tensor::name(), to_string(shape));
-  owner.adopt({nullptr, this}, name_);
+  owner->adopt({nullptr, this}, name_);
 }
 
 Parameter::Parameter(const Parameter& other)
@@ -257,13 +306,19 @@ void Parameter::tie(const Parameter& other) {
   Tensor::operator=(other);
 }
 
-void Parameter::initialise(std::uint64_t seed, DType dtype) const {
+void Parameter::initialise(std::uint64_t seed, DType dtype) const try {
   std::vector<double> values(static_cast<std::size_t>(count()));
   const Stream stream(seed, hash_of(Tensor::name()));
   initialiser_(FirstValues(values, shape(), stream));
   retype(*this, dtype);
   Tensor leaf = *this;
   assign(leaf, tensor(values, shape(), DType::f64));
+} catch (const std::length_error&) {
+  fail("[initialise] parameter \"{}\" {} has more elements than memory can hold", Tensor::name(),
+       to_string(shape()));
+} catch (const std::bad_alloc&) {
+  fail("[initialise] there is not enough memory for the values of parameter \"{}\" {}", Tensor::name(),
+       to_string(shape()));
 }
 
 namespace {

@@ -10,6 +10,9 @@
 // A parameter or a layer that is a member registers itself with the module around it; nobody can forget one.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -37,7 +40,9 @@ class Cloning;
 /// model. With an empty name the children of the module are named as if they were the parent's own.
 struct Place {
   Place() = default;
-  Place(Module& parent_in, std::string name_in) : parent(&parent_in), name(std::move(name_in)) {}
+  /// `Parent` is the class whose member is being made: its size tells the parent which layers lie inside it.
+  template <std::derived_from<Module> Parent>
+  Place(Parent& parent_in, std::string name_in);
 
   Module* parent = nullptr;  // none: the root of a model
   std::string name;          // under the parent
@@ -46,7 +51,7 @@ struct Place {
 /// A part of a model. Modules neither copy nor move; clone() makes a second one.
 class Module {
  public:
-  Module() = default;
+  Module() : Module(Place{}) {}
   explicit Module(Place place);
   /// Only clone() may copy: anywhere else this throws.
   Module(const Module& other);
@@ -65,7 +70,8 @@ class Module {
   void load_state(const State& state);
 
   /// First values for all parameters: each draws from the seed and its own full name, so the numbers do not
-  /// depend on the order, and are the same in f32 (rounded) and f64.
+  /// depend on the order, and are the same in f32 (rounded) and f64. Throws if a layer is a member of a module in here
+  /// but was made without its Place; load_state() does too.
   void initialise(std::uint64_t seed, DType dtype = DType::f32);
 
   /// freeze() makes constants of parameters, unfreeze() lets them learn again. `part` names a parameter or
@@ -104,6 +110,7 @@ class Module {
   friend class Parameter;
   friend class Evaluating;
   friend class detail::Cloning;
+  friend struct Place;
   /// A parameter with its name as seen from the module that was asked.
   struct Cell {
     std::string path;
@@ -112,6 +119,16 @@ class Module {
   void attach(Module& parent);
   void adopt(Child child, const std::string& name);
   void release(const Child& child) noexcept;
+  void check_members_are_registered() const;
+  template <class Concrete>
+  static Module& with_extent(Concrete& module) {
+    Module& base = module;
+    const std::ptrdiff_t before =
+        reinterpret_cast<const char*>(&base) - reinterpret_cast<const char*>(&module);
+    base.before_ = std::max(base.before_, before);
+    base.after_ = std::max(base.after_, static_cast<std::ptrdiff_t>(sizeof(Concrete)) - before);
+    return base;
+  }
   void collect(const std::string& prefix, std::vector<Cell>& cells) const;
   std::vector<Cell> cells() const;
   std::vector<Cell> distinct_cells() const;
@@ -122,7 +139,14 @@ class Module {
   std::string name_;
   std::vector<Child> children_;
   bool training_ = true;
+  bool is_root_ = false;  // it is in the register of modules without a Place
+  // Bytes of the object of which this is a part, before and from this on, as far as its registered members tell.
+  std::ptrdiff_t before_ = 0, after_ = 0;
 };
+
+template <std::derived_from<Module> Parent>
+Place::Place(Parent& parent_in, std::string name_in)
+    : parent(&Module::with_extent(parent_in)), name(std::move(name_in)) {}
 
 /// A weight: a leaf tensor that is a member of a module. It has no values until the model is initialised or
 /// loaded.
@@ -132,7 +156,9 @@ class Parameter : public Tensor {
  public:
   /// No parameter: an empty handle, for a part that a layer was made without.
   Parameter() = default;
-  Parameter(Module& owner, std::string name, const Dims& shape, Initialiser initialiser);
+  template <std::derived_from<Module> Owner>
+  Parameter(Owner& owner, std::string name, const Dims& shape, Initialiser initialiser)
+      : Parameter(&Module::with_extent(owner), std::move(name), shape, std::move(initialiser)) {}
   /// Only clone() may copy: anywhere else this throws.
   Parameter(const Parameter& other);
   Parameter& operator=(const Parameter&) = delete;
@@ -147,6 +173,7 @@ class Parameter : public Tensor {
 
  private:
   friend class Module;
+  Parameter(Module* owner, std::string name, const Dims& shape, Initialiser initialiser);
   std::string path() const;
   /// False for a parameter that was tied to another.
   bool names_its_leaf() const { return path() == Tensor::name(); }

@@ -2,6 +2,7 @@
 #include <set>
 #include <vector>
 
+#include "core/io/text.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {
@@ -26,10 +27,10 @@ struct Table {
   std::size_t bytes = 0;
 
   void add(const Parameter& parameter, int depth) {
-    Row row{std::string(static_cast<std::size_t>(2 * depth), ' ') + parameter.own_name(), "",
+    Row row{std::string(static_cast<std::size_t>(2 * depth), ' ') + printable(parameter.own_name()), "",
             to_string(parameter.shape()), "", ""};
     if (!seen.insert(parameter.ref().get()).second) {
-      row.type = fmt::format("= {}", parameter.name());
+      row.type = fmt::format("= {}", printable(parameter.name()));
     } else {
       const std::size_t size = static_cast<std::size_t>(parameter.count()) * bytes_of(parameter.dtype());
       row.type = fmt::format("{}{}", name_of(parameter.dtype()), parameter.requires_grad() ? "" : ", frozen");
@@ -45,9 +46,9 @@ struct Table {
   void add(const Module& module, int depth) {
     const bool transparent = depth > 0 && module.name().empty();
     if (!transparent)
-      rows.push_back(
-          {std::string(static_cast<std::size_t>(2 * depth), ' ') + (depth ? module.name() : "model"),
-           module.type_name(), "", "", ""});
+      rows.push_back({std::string(static_cast<std::size_t>(2 * depth), ' ') +
+                          (depth ? printable(module.name()) : "model"),
+                      module.type_name(), "", "", ""});
     for (const Module::Child& child : module.children()) {
       if (child.module) add(*child.module, depth + (transparent ? 0 : 1));
       if (child.parameter) add(*child.parameter, depth + (transparent ? 0 : 1));

@@ -10,15 +10,19 @@
 #include "core/simd/rows/rows.hpp"
 #include "core/tape/op.hpp"
 #include "core/tensor/broadcast.hpp"
+#include "core/tensor/create.hpp"
 
 namespace tapestry {
 
 // y = z ⊙ gain + bias with z = (x − mean) / s, s = √(var + ε)
 // ∂x = (dz − mean dz − z ⊙ mean (dz ⊙ z)) / s with dz = dy ⊙ gain        ∂gain = Σ dy ⊙ z        ∂bias = Σ dy
-Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, CallSite at) {
+Tensor layer_norm(const Tensor& x, const Tensor& given_gain, const Tensor& given_bias, double epsilon,
+                  CallSite at) {
+  const Dims features{x.shape()[axis_of(x, -1)]};
+  const Tensor gain = given_gain.defined() ? given_gain : ones(features, x.dtype());
+  const Tensor bias = given_bias.defined() ? given_bias : zeros(features, x.dtype());
   check_same_dtype(x, gain, "layer_norm", at);
   check_same_dtype(x, bias, "layer_norm", at);
-  const Dims features{x.shape()[axis_of(x, -1)]};
   if (gain.shape() != features || bias.shape() != features)
     fail(
         "[layer_norm] gain {} and bias {} do not fit x {}: each has one number for each place of x's last "

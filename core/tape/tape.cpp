@@ -2,6 +2,8 @@
 #include "core/tape/tape.hpp"
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 #include "core/tape/records.hpp"
 
@@ -32,6 +34,12 @@ Tape::Tape() {
 }
 
 Tape::~Tape() {
+  if (context.tape != this) {  // the other thread would go on recording on what is no more
+    std::fputs(
+        "tapestry: a tape must be destroyed on the thread that made it, and was destroyed on another\n",
+        stderr);
+    std::abort();
+  }
   context.tape = nullptr;
   records_->clear();
   detail::spare_records = std::move(records_);
@@ -48,6 +56,7 @@ void Tape::start_over() {
 }
 
 void Tape::on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook) {
+  if (!hook) fail("[on_gradient] the hook must be callable, got an empty function");
   const detail::Body& body = x.body();
   if (body.node >= 0 && body.tape == serial_) {
     records_->gradient_hooks[body.node].push_back(std::move(hook));
@@ -59,6 +68,7 @@ void Tape::on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hoo
 }
 
 void Tape::on_value(std::function<void(const NodeInfo&, const Tensor&)> hook) {
+  if (!hook) fail("[on_value] the hook must be callable, got an empty function");
   records_->value_hooks.push_back(std::move(hook));
 }
 
@@ -67,7 +77,8 @@ std::size_t Tape::size() const { return records_->nodes.size(); }
 const std::vector<Tensor>& Tape::leaves() const { return records_->leaves; }
 
 NodeInfo Tape::node(std::size_t index) const {
-  const detail::Node& node = records_->nodes.at(index);
+  if (index >= size()) fail("[node] the index must be below size() = {}, got {}", size(), index);
+  const detail::Node& node = records_->nodes[index];
   NodeInfo info{node.op, node.at, node.shape, node.dtype, 0, {}};
   for (std::uint32_t i = 0; i < node.saved; ++i)
     info.saved_bytes += records_->saved[node.first_saved + i].buffer->bytes;

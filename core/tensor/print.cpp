@@ -8,8 +8,24 @@ namespace tapestry {
 
 namespace {
 
-constexpr Size kEdge = 3;    // elements shown at each end of a long axis
-constexpr Size kWhole = 12;  // axes up to this long are shown whole
+/// What is shown of an axis: all of it up to `whole` elements, else `edge` elements at each end.
+struct Cut {
+  Size whole, edge;
+
+  Size shown(Size size) const { return size <= whole ? size : 2 * edge; }
+  Size total(const Dims& shape) const {
+    Size all = 1;
+    for (const Size size : shape) all *= shown(size);
+    return all;
+  }
+};
+
+/// The least cut that shows a thousand numbers at most; of six axes the last shows 64.
+Cut cut_for(const Dims& shape) {
+  for (const Cut cut : {Cut{12, 3}, Cut{6, 3}, Cut{4, 2}})
+    if (cut.total(shape) <= 1000) return cut;
+  return {2, 1};
+}
 
 /// One format for all numbers of a tensor: whole numbers plain, others with four decimals or in scientific
 /// form.
@@ -20,12 +36,28 @@ std::string number(double value, bool whole, bool wide) {
 }
 
 struct Printer {
-  const std::vector<double>& values;
-  const Dims& shape;
+  const Tensor& x;
+  Cut cut = cut_for(x.shape());
+  Dims shape = x.shape();
+  std::vector<double> values = {};  // those that are shown, in row-major order
   bool whole = true, wide = false;
   int width = 0;
 
+  /// A place is in elements, from the tensor's first.
+  void take(int axis, Size place) {
+    if (axis == shape.rank()) {
+      dispatch(x.dtype(),
+               [&](auto zero) { values.push_back(static_cast<double>(x.data<decltype(zero)>()[place])); });
+      return;
+    }
+    for (Size i = 0; i < shape[axis]; ++i) {
+      if (shape[axis] > cut.whole && i == cut.edge) i = shape[axis] - cut.edge;
+      take(axis + 1, place + i * x.strides()[axis]);
+    }
+  }
+
   void measure() {
+    take(0, 0);
     double largest = 0, smallest = HUGE_VAL;
     for (double v : values) {
       if (!std::isfinite(v)) continue;
@@ -40,17 +72,14 @@ struct Printer {
   std::string block(int axis, Size first) const {
     if (axis == shape.rank())
       return fmt::format("{:>{}}", number(values[static_cast<std::size_t>(first)], whole, wide), width);
-    const Size step = shape.count(axis + 1, shape.rank());
+    Size step = 1;
+    for (int inner = axis + 1; inner < shape.rank(); ++inner) step *= cut.shown(shape[inner]);
     const bool last = axis == shape.rank() - 1;
     const std::string between = last ? ", " : ",\n" + std::string(static_cast<std::size_t>(axis) + 1, ' ');
     std::string text = "[";
-    for (Size i = 0; i < shape[axis]; ++i) {
+    for (Size i = 0; i < cut.shown(shape[axis]); ++i) {
       if (i > 0) text += between;
-      if (shape[axis] > kWhole && i == kEdge) {
-        text += "…";
-        i = shape[axis] - kEdge - 1;
-        continue;
-      }
+      if (shape[axis] > cut.whole && i == cut.edge) text += "…" + between;
       text += block(axis + 1, first + i * step);
     }
     return text + "]";
@@ -62,8 +91,7 @@ struct Printer {
 std::string to_string(const Tensor& x) {
   if (!x.defined()) return "Tensor()";
   if (!x.body().buffer) return fmt::format("Tensor {} {}, no values yet", describe(x), name_of(x.dtype()));
-  const std::vector<double> values = x.to_vector();
-  Printer printer{values, x.shape()};
+  Printer printer{x};
   printer.measure();
   return fmt::format("{}  {} {}", printer.block(0, 0), describe(x), name_of(x.dtype()));
 }

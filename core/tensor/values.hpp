@@ -63,6 +63,9 @@ class Indices : public detail::Array<std::int64_t> {
   using Array::Array;
   Indices(std::initializer_list<std::int64_t> values)
       : Array(std::span(values.begin(), values.size()), {static_cast<Size>(values.size())}) {}
+  /// Of a shape of as many elements; others throw Error.
+  Indices(std::initializer_list<std::int64_t> values, const Dims& shape)
+      : Array(std::span(values.begin(), values.size()), shape) {}
 
   /// The same ids under a shape of as many elements; others throw Error.
   Indices reshape(const Dims& shape) const;

@@ -95,14 +95,23 @@ void BucketPositions::share(const PairPositions& other) {
   weight.tie(dynamic_cast<const BucketPositions&>(other).weight);
 }
 
-std::optional<ScoreMod> AlibiPositions::as_score_mod(Size queries, Size keys) const {
+std::vector<double> AlibiPositions::slopes() const {
+  Size first = heads_;  // heads of the first sequence
+  if (slopes_ == AlibiSlopes::interleaved)
+    for (first = 1; 2 * first <= heads_;) first *= 2;
   std::vector<double> slopes;
-  for (Size h = 1; h <= heads_; ++h)
-    slopes.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(heads_)));
+  for (Size h = 1; h <= heads_; ++h) {
+    const auto step = static_cast<double>(h <= first ? 2 * h : 2 * (h - first) - 1);  // of half a head
+    slopes.push_back(std::exp2(-4.0 * step / static_cast<double>(first)));
+  }
+  return slopes;
+}
+
+std::optional<ScoreMod> AlibiPositions::as_score_mod(Size queries, Size keys) const {
   const auto ahead = static_cast<double>(keys - queries);
   return score_mod(
       [ahead](auto s, auto at, auto slope_of) { return s - slope_of(at.h) * abs(at.i + ahead - at.j); },
-      tensor(slopes, {heads_}, DType::f64));
+      tensor(slopes(), {heads_}, DType::f64));
 }
 
 PositionScheme shaw(Size reach) {
@@ -118,9 +127,9 @@ PositionScheme t5_buckets(Size buckets, Size farthest) {
   }};
 }
 
-PositionScheme alibi() {
-  return {.pairs = [](Place place, const PairShape& shape) {
-    return std::make_unique<AlibiPositions>(std::move(place), shape);
+PositionScheme alibi(AlibiSlopes slopes) {
+  return {.pairs = [=](Place place, const PairShape& shape) {
+    return std::make_unique<AlibiPositions>(std::move(place), shape, slopes);
   }};
 }
 

@@ -2,6 +2,8 @@
 // slopes.
 #pragma once
 
+#include <vector>
+
 #include "nn/positions/scheme.hpp"
 
 namespace tapestry {
@@ -45,18 +47,31 @@ class BucketPositions : public PairPositions {
   bool causal_;
 };
 
-/// s_ij − m_h · |i − j|, m_h = 2^{−8h/H} for the heads h = 1 … H: nothing to learn (Press, Smith & Lewis
-/// 2022). Where attention is not causal it cannot tell left from right.
+/// The slopes m_h of ALiBi for the heads h = 1 … H. The two are equal where H is a power of two.
+enum class AlibiSlopes {
+  /// 2^{−8h/H} for every H: the paper's text (Press, Smith & Lewis 2022, section 3).
+  geometric,
+  /// With P the largest power of two up to H: 2^{−8h/P} for the first P heads, then every second slope of 2P heads,
+  /// 2^{−4/P}, 2^{−12/P}, …: the paper's code, and with it BLOOM's and MPT's weights.
+  interleaved,
+};
+
+/// s_ij − m_h · |i − j| with fixed slopes m_h: nothing to learn (Press, Smith & Lewis 2022). Where attention is not
+/// causal it cannot tell left from right.
 class AlibiPositions : public PairPositions {
  public:
-  AlibiPositions(Place place, const PairShape& shape)
-      : PairPositions(std::move(place)), heads_(shape.heads) {}
+  AlibiPositions(Place place, const PairShape& shape, AlibiSlopes slopes)
+      : PairPositions(std::move(place)), heads_(shape.heads), slopes_(slopes) {}
 
   std::optional<Size> heads() const override { return heads_; }
   std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
 
+  /// m_1 … m_H
+  std::vector<double> slopes() const;
+
  private:
   Size heads_;
+  AlibiSlopes slopes_;
 };
 
 /// A reach below 0 throws.
@@ -64,7 +79,7 @@ PositionScheme shaw(Size reach);
 /// Making the layer throws unless `buckets` is even and 4 or more (2 where attention is causal) and
 /// `farthest` above half of it.
 PositionScheme t5_buckets(Size buckets = 32, Size farthest = 128);
-/// Nothing to choose: the slopes follow from the number of heads.
-PositionScheme alibi();
+/// The slopes follow from the number of heads.
+PositionScheme alibi(AlibiSlopes slopes = AlibiSlopes::geometric);
 
 }  // namespace tapestry

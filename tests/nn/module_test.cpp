@@ -370,3 +370,83 @@ TEST_CASE("summary shows layers, shapes, weights and memory") {
   // words 15, two blocks of 12 + 4 + 12, out.bias 5, gain 3
   CHECK_THAT(text, ContainsSubstring("79") && ContainsSubstring("632 B"));
 }
+
+namespace {
+
+struct Forgot : Module {
+  Linear first{{*this, "first"}, 4, 4}, second{4, 4};
+};
+
+}  // namespace
+
+TEST_CASE("a layer that is a member but has no Place is noticed before the first step") {
+  const auto told =
+      ContainsSubstring("a Linear is a member of the") && ContainsSubstring("made without a Place");
+  Forgot model;
+  CHECK_THROWS_WITH(model.initialise(1),
+                    ContainsSubstring("a Linear is a member of the Forgot but was made without a Place"));
+  CHECK_THROWS_WITH(model.load_state(model.state()), ContainsSubstring("made without a Place"));
+  struct Outer : Module {
+    struct Inner : Module {
+      explicit Inner(Place place) : Module(std::move(place)) {}
+      Parameter scale{*this, "scale", {4}, ones};
+      Dropout dropout{0.5};
+    };
+    List<Inner> blocks{{*this, "blocks"}, 2};
+  } outer;
+  CHECK_THROWS_WITH(outer.initialise(1),
+                    ContainsSubstring("a Dropout is a member of the") && ContainsSubstring("\"blocks.0\""));
+  struct Before : Module {  // declared before the first that is registered, and behind a plain member
+    Linear forgotten{2, 2};
+    double number = 0;
+    Linear found{{*this, "found"}, 2, 2};
+  } before;
+  CHECK_THROWS_AS(before.initialise(1), Error);
+}
+
+TEST_CASE("layers that are no members are left alone") {
+  Linear neighbours[3] = {Linear(2, 2), Linear(2, 2), Linear(2, 2)};
+  for (Linear& one : neighbours) CHECK_NOTHROW(one.initialise(1));
+  struct Pair {
+    Linear left{2, 2}, right{2, 2};
+  } pair;
+  CHECK_NOTHROW(pair.left.initialise(1));
+  CHECK_NOTHROW(pair.right.initialise(1));
+  struct Holder : Module {
+    Linear own{{*this, "own"}, 2, 2};
+    std::unique_ptr<Linear> teacher = std::make_unique<Linear>(2, 2);  // on purpose: not trained with it
+  } holder;
+  CHECK_NOTHROW(holder.initialise(1));
+  struct Base : Module {
+    Linear first{{*this, "first"}, 2, 2};
+  };
+  struct Derived : Base {
+    Linear second{{*this, "second"}, 2, 2};
+  } derived;
+  CHECK_NOTHROW(derived.initialise(1));
+  CHECK(derived.parameters().size() == 4);
+  struct Net : Module {
+    Linear layer{{*this, "layer"}, 2, 2};
+  };
+  auto net = std::make_unique<Net>();
+  net->initialise(1);
+  const auto copy = clone(*net);
+  net.reset();  // another may get its memory
+  Linear later(2, 2);
+  CHECK_NOTHROW(copy->initialise(2));
+  CHECK_NOTHROW(later.initialise(2));
+}
+
+TEST_CASE("parameters that no memory can hold are refused with their shape") {
+  Linear large(Size{1} << 40, Size{1} << 20);
+  CHECK_THROWS_WITH(large.initialise(1),
+                    ContainsSubstring("\"weight\"") && ContainsSubstring("(1048576,1099511627776)"));
+}
+
+TEST_CASE("summary shows names without terminal escapes") {
+  struct Named : Module {
+    Linear layer{{*this, "\x1b[31mred"}, 2, 2};
+  } named;
+  CHECK(summary(named).find('\x1b') == std::string::npos);
+  CHECK_THAT(summary(named), ContainsSubstring("\\x1b[31mred"));
+}

@@ -1,4 +1,10 @@
 // Tapes and threads: one active tape for each thread, and nothing shared but the pools.
+#ifndef __EMSCRIPTEN__
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,3 +87,28 @@ TEST_CASE("a tape belongs to its thread", "[threads]") {
   tape.backward(y);
   CHECK(w.grad().item() == 4);
 }
+
+#ifndef __EMSCRIPTEN__
+TEST_CASE("a tape that is destroyed on another thread ends the program with a sentence",
+          "[threads][unsanitized]") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], 2);
+    auto tape = std::make_unique<Tape>();
+    std::thread([&] { tape.reset(); }).join();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char part[256];
+  for (ssize_t count; (count = read(ends[0], part, sizeof part)) > 0;)
+    said.append(part, static_cast<std::size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK_THAT(said, ContainsSubstring("a tape must be destroyed on the thread that made it"));
+}
+#endif

@@ -104,3 +104,4 @@ __attribute__((constructor(101), target("arch=x86-64"))) void check_processor() 
 #endif
 
 const char* tapestry::simd::arch_name() { return TAPESTRY_ARCH_NAME; }
+void tapestry::simd::compile_this_file_with_the_march_of_the_library() {}

@@ -31,7 +31,12 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 /// The instruction set of this build, for people: "x86-64-v3".
 const char* arch_name();
 
+/// Defined in the library for its own instruction set alone. A file that is compiled for another set refers to it in the
+/// namespace of that set, so the linker's message has this name in it. Remedy: link the CMake target, which has the
+/// library's -march and definitions, or build the library with -DTAPESTRY_ARCH=… as your file is.
+void compile_this_file_with_the_march_of_the_library();
+
 /// Every program that includes a kernel refers to arch.cpp, so no static library leaves its check out.
-[[gnu::used]] inline constexpr auto kArchAnchor = &arch_name;
+[[gnu::used]] inline constexpr auto kArchAnchor = &compile_this_file_with_the_march_of_the_library;
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -39,24 +39,31 @@ class Reader {
     number_ = number;
     const Words fields = split_words(text);
     if (number == 1 && read_header(fields)) return;
-    if (fields.size() < 2)
-      refuse(fields.empty() ? std::string("the line is empty; each line must be a word and its numbers")
-                            : fmt::format("no numbers after '{}'", printable(fields[0])));
+    if (empty_ > 0) {  // the last line may be empty
+      number_ = empty_;
+      refuse("the line is empty; each line must be a word and its numbers");
+    }
+    if (fields.empty()) {
+      empty_ = number;
+      return;
+    }
+    if (fields.size() < 2) refuse(fmt::format("no numbers after '{}'", printable(fields[0])));
     const auto numbers = static_cast<Size>(fields.size()) - 1;
     if (vectors_.width == 0) vectors_.width = numbers;
     ++vectors_.in_file;
     const Size too_many = numbers - vectors_.width;
-    if (too_many > 0 && !number_in<double>(fields[static_cast<std::size_t>(too_many)])) return;  // "New York"
-    if (too_many != 0)
+    if (too_many < 0)
       refuse(fmt::format("{} numbers after '{}', where {} says {}", numbers, printable(fields[0]),
                          header_ ? "line 1" : "the first word", vectors_.width));
     std::vector<float> vector;
-    for (std::size_t i = 1; i < fields.size(); ++i) vector.push_back(finite(fields[i]));
+    for (std::size_t i = 1 + static_cast<std::size_t>(too_many); i < fields.size(); ++i)
+      vector.push_back(finite(fields[i]));
+    if (too_many > 0) return;  // "New York" or "1 000": no vocabulary has a word with spaces
     if (wanted_.contains(fields[0])) vectors_.of.emplace(wanted_.id(fields[0]), std::move(vector));
   }
 
   WordVectors finish() {
-    if (number_ == 0) throw UsageError(fmt::format("'{}' is empty", origin_));
+    if (vectors_.in_file == 0 && !header_) throw UsageError(fmt::format("'{}' is empty", origin_));
     if (header_ && header_->words != vectors_.in_file)
       throw UsageError(fmt::format("{}:1: the line promises {} words, but there are {}: is the file whole?",
                                    origin_, header_->words, vectors_.in_file));
@@ -92,6 +99,7 @@ class Reader {
   std::string origin_;
   const Vocabulary& wanted_;
   std::size_t number_ = 0;
+  std::size_t empty_ = 0;  // the number of an empty line
   std::optional<Header> header_;
   WordVectors vectors_;
 };

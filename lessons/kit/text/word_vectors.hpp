@@ -20,11 +20,12 @@ struct WordVectors {
 
 /// Reads a file with a word and its numbers on each line, apart by spaces; before them there may be a line
 /// with how many words there are and how many numbers each has (word2vec's). Of a word that comes twice the
-/// first counts. A word with spaces in it, as some files have, cannot be in a vocabulary and is passed over.
+/// first counts. The last fields of a line are its numbers; a word with spaces in it, as some files have, cannot be in a
+/// vocabulary and is passed over. The last line may be empty.
 /// Only the wanted vectors are kept, so the file may be larger than the memory.
 ///
 /// Throws UsageError with the path, and where it can the line, for what read_lines refuses, an empty file, a
-/// line with too few or too many numbers, a number that is none, is not finite or does not fit f32, and a
+/// line with too few numbers, a number that is none, is not finite or does not fit f32, and a
 /// first line that disagrees with the rest.
 WordVectors read_word_vectors(const std::filesystem::path& path, const Vocabulary& wanted);
 

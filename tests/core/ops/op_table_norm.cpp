@@ -10,6 +10,17 @@ namespace {
 
 Row layer_norm_row() {
   Row row{"layer_norm", {}};
+  const auto plain = [](const Plain& p, const Plain* gain, const Plain* bias) {
+    return by_rows(p.shape, [&](const Index& i, double* y) {
+      const std::size_t n = static_cast<std::size_t>(p.shape.back());
+      const double* x = row_at(p, i);
+      double mean = 0, variance = 0;
+      for (std::size_t k = 0; k < n; ++k) mean += x[k] / static_cast<double>(n);
+      for (std::size_t k = 0; k < n; ++k) variance += (x[k] - mean) * (x[k] - mean) / static_cast<double>(n);
+      for (std::size_t k = 0; k < n; ++k)
+        y[k] = (x[k] - mean) / std::sqrt(variance + 1e-3) * (gain ? gain->v[k] : 1) + (bias ? bias->v[k] : 0);
+    });
+  };
   std::vector<Dims> shapes{{3, 3}, {2, 3, 5}, {4}, {0, 4}};
   for (Size n : kLengths)
     if (n > 1) shapes.push_back({3, n});
@@ -20,20 +31,21 @@ Row layer_norm_row() {
     row.samples.push_back({text(shape),
                            {normal(shape, 41), uniform(last, 42, 0.5, 1.5), normal(last, 43)},
                            [](const Tensors& t) { return layer_norm(t[0], t[1], t[2], 1e-3); },
-                           [](const Plains& p) {
-                             return by_rows(p[0].shape, [&](const Index& i, double* y) {
-                               const Size n = p[0].shape.back();
-                               const double *x = row_at(p[0], i), *gain = p[1].v.data(),
-                                            *bias = p[2].v.data();
-                               double mean = 0, variance = 0;
-                               for (Size k = 0; k < n; ++k) mean += x[k] / static_cast<double>(n);
-                               for (Size k = 0; k < n; ++k)
-                                 variance += (x[k] - mean) * (x[k] - mean) / static_cast<double>(n);
-                               for (Size k = 0; k < n; ++k)
-                                 y[k] = (x[k] - mean) / std::sqrt(variance + 1e-3) * gain[k] + bias[k];
-                             });
-                           }});
+                           [=](const Plains& p) { return plain(p[0], &p[1], &p[2]); }});
   }
+  const auto x = normal({3, 5}, 51), five = uniform({5}, 52, 0.5, 1.5);
+  row.samples.push_back({"neither gain nor bias",
+                         {x},
+                         [](const Tensors& t) { return layer_norm(t[0], {}, {}, 1e-3); },
+                         [=](const Plains& p) { return plain(p[0], nullptr, nullptr); }});
+  row.samples.push_back({"a gain alone",
+                         {x, five},
+                         [](const Tensors& t) { return layer_norm(t[0], t[1], {}, 1e-3); },
+                         [=](const Plains& p) { return plain(p[0], &p[1], nullptr); }});
+  row.samples.push_back({"a bias alone",
+                         {x, five},
+                         [](const Tensors& t) { return layer_norm(t[0], {}, t[1], 1e-3); },
+                         [=](const Plains& p) { return plain(p[0], nullptr, &p[1]); }});
   row.f32_tolerance = 1e-5;
   row.errors = {{[] {
                    layer_norm(zeros({2, 3}), ones({4}), zeros({3}));

@@ -270,3 +270,14 @@ TEST_CASE("checkpoints can be differentiated twice") {
   };
   CHECK(second(true) == second(false));
 }
+
+TEST_CASE("an empty hook and a node that is not there are refused in the tape's words") {
+  const Tensor x = variable(tensor({1, 2}));
+  Tape tape;
+  CHECK_THROWS_WITH(tape.on_gradient(x, {}), ContainsSubstring("[on_gradient] the hook must be callable"));
+  CHECK_THROWS_WITH(tape.on_value({}), ContainsSubstring("[on_value] the hook must be callable"));
+  CHECK_THROWS_WITH(tape.node(0), ContainsSubstring("[node] the index must be below size() = 0, got 0"));
+  const Tensor y = sum(x * x);
+  CHECK_THROWS_WITH(tape.node(2), ContainsSubstring("size() = 2, got 2"));
+  CHECK(std::string(tape.node(1).op) == "sum");
+}

@@ -299,6 +299,15 @@ TEST_CASE("printing") {
   CHECK(to_string(arange(0, 100)) == "[ 0,  1,  2, …, 97, 98, 99]  (100) f32");
   CHECK(to_string(transpose(tensor({{1, 2}, {3, 4}}))) == "[[1, 3],\n [2, 4]]  (2,2) f32");
   CHECK(to_string(Tensor()) == "Tensor()");
+  CHECK(to_string(slice(arange(0, 40), 0, 5, 25)) == "[ 5,  6,  7, …, 22, 23, 24]  (20) f32");
+  CHECK(to_string(expand(tensor({7}), {Size{1} << 42})).starts_with("[7, 7, 7, …, 7, 7, 7]"));
+  CHECK(to_string(zeros({9, 9, 9, 9, 9, 9})).size() < 1000);
+  CHECK(to_string(zeros({12, 12})).find("…") == std::string::npos);
+  CHECK(to_string(zeros({10, 10, 11})).find("…") != std::string::npos);
+  CHECK(to_string(zeros({10, 10, 10})).find("…") == std::string::npos);
+  CHECK(to_string(reshape(arange(0, 4096), {16, 16, 16}))
+            .starts_with("[[[   0,    1,    2, …,   13,   14,   15],\n  [  16,"));
+  CHECK(to_string(zeros({3, 0, 50})).starts_with("[[],\n [],\n []]"));
   CHECK_THAT(to_string(tensor({1, std::numeric_limits<double>::quiet_NaN()})), ContainsSubstring("nan"));
   CHECK(to_string(Dims{2, 3}) == "(2,3)");
 }
@@ -339,4 +348,13 @@ TEST_CASE("axes of size 1 come and go without a copy, on a scalar too") {
   const Tensor turned = transpose(random_normal({3, 4}, 2));
   CHECK(reshape(turned, {1, 4, 1, 3, 1}).data<float>() == turned.data<float>());
   CHECK(reshape(turned, {1, 4, 1, 3, 1}).to_vector() == turned.to_vector());
+}
+
+TEST_CASE("ids are written with their shape") {
+  const Indices ids({1, 2, 3, 4}, {2, 2});
+  CHECK(ids.shape() == Dims{2, 2});
+  CHECK(ids.to_vector() == std::vector<std::int64_t>{1, 2, 3, 4});
+  CHECK(Indices({1, 2}).shape() == Dims{2});
+  CHECK(Indices({7}, {}).rank() == 0);
+  CHECK_THROWS_AS(Indices({1, 2}, {3}), Error);
 }

@@ -65,7 +65,7 @@ TEST_CASE("T5's buckets count from the last query, which stands at the last key"
 
 TEST_CASE("ALiBi's slopes are powers of a half, and count distances from the last query") {
   Root root;
-  const AlibiPositions positions({root, "p"}, PairShape{.heads = 4, .causal = true});
+  const AlibiPositions positions({root, "p"}, PairShape{.heads = 4, .causal = true}, AlibiSlopes::geometric);
   const Tensor found = positions.as_score_mod(2, 5)->by_ops(zeros({1, 4, 2, 5}, DType::f64));
   const double slopes[] = {1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256};
   for (Size h = 0; h < 4; ++h)

@@ -25,12 +25,15 @@ bool offers(const char* set) {
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 const char* arch_name_again();
+void march_again();
 }
 
 // The check itself, of that processor in place of the one this runs on.
 #define __builtin_cpu_supports(set) offers(set)
 #define arch_name arch_name_again
+#define compile_this_file_with_the_march_of_the_library march_again
 #include "core/simd/runtime/arch.cpp"
+#undef compile_this_file_with_the_march_of_the_library
 #undef arch_name
 #undef __builtin_cpu_supports
 
