@@ -48,6 +48,10 @@ void ring(Communicator& ranks, std::span<T> x) {
     ranks.exchange<T>(right, chunk(me + 1 + size - step), left, chunk(me + size - step));
 }
 
+void check_root(const char* op, int root, int size) {
+  if (root < 0 || root >= size) fail("[{}] there is no rank {} among {}", op, root, size);
+}
+
 }  // namespace
 
 void ring_all_reduce(Communicator& ranks, std::span<float> x) { ring(ranks, x); }
@@ -56,7 +60,7 @@ void ring_all_reduce(Communicator& ranks, std::span<double> x) { ring(ranks, x);
 void broadcast(Communicator& ranks, std::span<std::byte> bytes, int root) {
   // Numbered from the root on, those below `told` know it, and each of them tells the one `told` further.
   const int size = ranks.size(), me = (ranks.rank() - root + size) % size;
-  if (root < 0 || root >= size) fail("[broadcast] there is no rank {} among {}", root, size);
+  check_root("broadcast", root, size);
   for (int told = 1; told < size; told *= 2) {
     if (me < told && me + told < size) {
       const int to = (me + told + root) % size;
@@ -80,6 +84,28 @@ void broadcast(Communicator& ranks, const State& state, int root) {
 std::uint64_t broadcast(Communicator& ranks, std::uint64_t value, int root) {
   broadcast(ranks, std::as_writable_bytes(std::span(&value, 1)), root);
   return value;
+}
+
+std::vector<std::string> gather(Communicator& ranks, std::string_view text, int root) {
+  check_root("gather", root, ranks.size());
+  std::uint64_t length = text.size();  // first, since the receiver must know how much comes
+  if (ranks.rank() != root) {
+    ranks.exchange(root, std::as_bytes(std::span(&length, 1)), root, {});
+    ranks.exchange(root, std::as_bytes(std::span(text)), root, {});
+    return {};
+  }
+  std::vector<std::string> texts(static_cast<std::size_t>(ranks.size()));
+  for (int from = 0; from < ranks.size(); ++from) {
+    std::string& its = texts[static_cast<std::size_t>(from)];
+    if (from == root) {
+      its = text;
+      continue;
+    }
+    ranks.exchange(from, {}, from, std::as_writable_bytes(std::span(&length, 1)));
+    its.resize(length);
+    ranks.exchange(from, {}, from, std::as_writable_bytes(std::span(its)));
+  }
+  return texts;
 }
 
 void barrier(Communicator& ranks) {

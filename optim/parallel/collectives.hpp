@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/io/state.hpp"
 #include "optim/parallel/communicator.hpp"
@@ -22,6 +25,9 @@ void broadcast(Communicator& ranks, std::span<std::byte> bytes, int root = 0);
 void broadcast(Communicator& ranks, const State& state, int root = 0);
 /// A number that the root has.
 std::uint64_t broadcast(Communicator& ranks, std::uint64_t value, int root = 0);
+
+/// Rank `root` gets every rank's text, in the order of the ranks; the others get nothing.
+std::vector<std::string> gather(Communicator& ranks, std::string_view text, int root = 0);
 
 /// Nobody returns before all have come.
 void barrier(Communicator& ranks);

@@ -88,6 +88,9 @@ class Ranks(unittest.TestCase):
         self.assertEqual(sentence, "tapestry: rank 2: its data cannot be read")
         self.assertLess(seconds, 10)
 
+    def test_one_of_the_ranks_that_fail_together_says_why(self):
+        self.assertRegex(self.lost(4, "fail", "all", "15")[0], r"tapestry: rank \d: its data cannot be read")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

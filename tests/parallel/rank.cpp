@@ -1,6 +1,6 @@
 // One rank of several under mpirun, for mpi_test.py: trains a small net, or is lost on the way.
 //
-//     rank FILE STEPS [die|stop|fail RANK STEP] [quick PATIENCE]
+//     rank FILE STEPS [die|stop|fail RANK|all STEP] [quick PATIENCE]
 //     rank FILE STEPS pieces BYTES
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -88,8 +88,10 @@ int train(Communicator& ranks, int count, char** words) {
   all.start_from(adam.state());
   double loss = 0;
   while (++step <= steps) {
-    if (!fault.empty() && ranks.rank() == std::atoi(words[4]) &&
+    const bool all_fail = std::strcmp(count > 5 ? words[4] : "", "all") == 0;
+    if (!fault.empty() && (all_fail || ranks.rank() == std::atoi(words[4])) &&
         step == std::strtoull(words[5], nullptr, 10)) {
+      if (all_fail) barrier(ranks);  // so that none hears of another before it fails itself
       if (fault == "die") raise(SIGKILL);
       if (fault == "stop") raise(SIGSTOP);
       if (fault == "fail") fail("rank {}: its data cannot be read", ranks.rank());

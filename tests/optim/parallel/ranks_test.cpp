@@ -95,6 +95,32 @@ TEST_CASE("ranks notice one bit that differs", "[threads]") {
     });
 }
 
+TEST_CASE("ranks notice other names and other shapes with the same values", "[threads]") {
+  const Tensor x = tensor({1, 2}, DType::f64);
+  for (const State& other : {State{{"v", x}}, State{{"w.", x}}, State{{"w", reshape(x, {2, 1})}}})
+    run_on_threads({.ranks = 3}, [&](Communicator& ranks) {
+      const State mine = ranks.rank() == 1 ? other : State{{"w", x}};
+      if (same_on_all_ranks(ranks, mine)) fail("rank {} notices nothing", ranks.rank());
+    });
+}
+
+TEST_CASE("the root gathers the texts of all ranks, in their order", "[threads]") {
+  const std::vector<std::string> all = {"", std::string(3, '\0'), "one", std::string(10'000, 'x')};
+  for (const int size : {1, 2, 4})
+    for (const int root : {0, size - 1}) {
+      CAPTURE(size, root);
+      run_on_threads({.ranks = size}, [&](Communicator& ranks) {
+        const std::vector<std::string> texts =
+            gather(ranks, all[static_cast<std::size_t>(ranks.rank())], root);
+        const bool right =
+            ranks.rank() == root ? texts == std::vector(all.begin(), all.begin() + size) : texts.empty();
+        if (!right) fail("rank {} has {} texts", ranks.rank(), texts.size());
+      });
+    }
+  CHECK_THAT(message_of([] { run_on_threads({}, [](Communicator& ranks) { gather(ranks, "x", 2); }); }),
+             ContainsSubstring("there is no rank 2 among 2"));
+}
+
 TEST_CASE("a rank that dies or hangs ends all in bounded time, with one sentence", "[threads]") {
   std::string message;
   const auto run = [&](double patience, double per_byte, const std::function<void(Communicator&)>& body) {
