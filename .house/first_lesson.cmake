@@ -9,7 +9,7 @@ set(tapestry_core_needed
   tape/print tape/recorder tape/records tape/start tape/tape tensor/broadcast tensor/buffer tensor/create tensor/error
   tensor/layout tensor/print tensor/random tensor/tensor tensor/values)
 set(tapestry_nn_needed clone initialise module text/utf8)
-set(tapestry_optim_needed optimiser parallel/communicator sgd)
+set(tapestry_optim_needed optimiser parallel/collectives parallel/communicator sgd)
 set(tapestry_kit_needed
   picture/axis picture/canvas picture/chart_svg picture/chart_text picture/graph picture/graph_layout picture/picture
   picture/svg program/files program/options program/output program/page program/progress program/question program/ranks

@@ -6,12 +6,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -29,6 +31,7 @@ namespace {
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr int kLongestComplaint = 1000;        // in characters; a path may have 500
 constexpr std::size_t kLongestQuotation = 60;  // of what was given in place of a number
+constexpr const char* kPath = "PATH";
 
 /// The whole of `text` as a decimal number.
 template <typename Number>
@@ -38,17 +41,32 @@ bool parse(const std::string& text, Number& value) {
   return error == std::errc() && stop == end;
 }
 
-/// What is wrong with the command line. Of an option without its value CLI11 says "--out: 1 required PATH
-/// missing".
+/// The fault of a command line, in our words where CLI11's are hard to read: "--out: 1 required PATH missing",
+/// "--seed: At Most 1 required but received 2".
 std::string fault_of(const CLI::Error& error) {
-  static constexpr std::string_view kBefore = ": 1 required ", kAfter = " missing";
+  static constexpr std::string_view kBefore = ": 1 required ", kAfter = " missing",
+                                    kTwice = ": At Most 1 required";
   std::string words = error.what();
   const std::size_t before = words.find(kBefore), after = words.rfind(kAfter);
   if (before < after && after != std::string::npos) {
     const std::size_t kind = before + kBefore.size();
     words = fmt::format("{} needs a {} after it", words.substr(0, before), words.substr(kind, after - kind));
+  } else if (const std::size_t twice = words.find(kTwice); twice != std::string::npos) {
+    words = words.substr(0, twice) + " must be given once";
   }
-  return words + " (--help shows the options)";
+  return words;
+}
+
+/// The fault of "--smoke=3", which CLI11 reads as a number of flags; empty if there is none.
+std::string value_of_a_flag(const CLI::App& app, std::span<const char* const> words) {
+  for (const std::string_view word : words) {
+    const std::string name(word.substr(0, word.find('=')));
+    const CLI::Option* option = name.size() < word.size() ? app.get_option_no_throw(name) : nullptr;
+    if (option != nullptr && option->get_items_expected_max() == 0)
+      return fmt::format("{} must have no value, got '{}'", name,
+                         tapestry::printable(word.substr(name.size() + 1), kLongestQuotation));
+  }
+  return {};
 }
 
 /// CLI11's own numbers wrap -1 round to a large seed and read 010 as 8.
@@ -68,6 +86,24 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, c
       ->check(fault)
       ->type_name("NUMBER")
       ->default_str(fmt::format("{}", value));
+}
+
+/// The options that each rank may have of its own, since no result depends on them.
+constexpr std::array<std::string_view, 2> kOwnOfARank = {"--out", "--no-questions"};
+
+/// The program and what the command line gave for each of its options: a run depends on nothing else but its texts.
+std::vector<std::string> facts_of(const CLI::App& app) {
+  std::vector<std::string> facts = {"lesson " + app.get_name()};
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (std::find(kOwnOfARank.begin(), kOwnOfARank.end(), name) != kOwnOfARank.end()) continue;
+    // Machines may keep one file at different places.
+    const bool by_value = option->get_type_name() != kPath;
+    facts.push_back(option->count() == 0 ? "no " + name
+                    : by_value           ? fmt::format("{} {}", name, fmt::join(option->results(), " "))
+                                         : name);
+  }
+  return facts;
 }
 
 /// Empty where it is not set.
@@ -97,9 +133,8 @@ Lesson::Lesson(std::string slug, std::string idea)
              std::int64_t{1}, kMostSteps)
       ->default_str("");
   add("--out", options_.out, "Folder for pictures, logs and checkpoints");
-  app.add_flag("--smoke", options_.smoke, "Run for seconds only; targets are printed but not judged");
-  app.add_flag("--no-questions", options_.no_questions,
-               "Show the questions and their answers without waiting");
+  add_flag("--smoke", options_.smoke, "Run for seconds only; targets are printed but not judged");
+  add_flag("--no-questions", options_.no_questions, "Show the questions and their answers without waiting");
 }
 
 Lesson::~Lesson() = default;
@@ -151,12 +186,12 @@ void Lesson::add(const std::string& name, std::filesystem::path& value, const st
       ->check([](const std::string& text) {
         return text.empty() ? std::string("needs a path, not an empty text") : std::string();
       })
-      ->type_name("PATH")
+      ->type_name(kPath)
       ->default_str(value.string());
 }
 
 void Lesson::add_flag(const std::string& name, bool& value, const std::string& help) {
-  parser_->app.add_flag(name, value, help);
+  parser_->app.add_flag(name, value, help)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
 
 void Lesson::add_filter(const std::string& name, std::filesystem::path& value, const std::string& help) {
@@ -181,23 +216,34 @@ int Lesson::complain(std::string_view what, int code) const {
 int Lesson::run(int argc, const char* const* argv, const Body& body) {
   Output output;
   CLI::App& app = parser_->app;
+  const std::span words(argv + std::min(argc, 1), argv + argc);
+  const bool help = std::any_of(words.begin(), words.end(),
+                                [](std::string_view word) { return word == "-h" || word == "--help"; });
   // Something of standard output is lost: nobody may take the run for a good one.
   const auto complain_of_loss = [&](const std::string& why, const std::string& rest) {
     return complain(fmt::format("cannot write to standard output: {}{}", why, rest), kUsage);
   };
+  const auto complain_of_option = [&](const std::string& fault) {
+    return complain(fault + " (--help shows the options)", kUsage);
+  };
+  const std::string fault = help ? "" : value_of_a_flag(app, words);
+  if (!fault.empty()) return complain_of_option(fault);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    if (const auto lost = output.lost()) return complain_of_loss(*lost, "");
-    return kMet;
+    if (!help) app.parse(argc, argv);
   } catch (const CLI::Error& error) {
-    return complain(fault_of(error), kUsage);
+    return complain_of_option(fault_of(error));
   }
   if (back_room_) options_.out = back_room_->folder();
   if (!given("--steps")) options_.steps = options_.smoke ? smoke_steps_ : usual_steps_;
 
   try {
+    expect_same(options_.ranks.communicator(), "all ranks must have the same options",
+                help ? std::vector<std::string>{"--help"} : facts_of(app));
+    if (help) {
+      std::cout << app.help();
+      if (const auto lost = output.lost()) return complain_of_loss(*lost, "");
+      return kMet;
+    }
     simd::thread_count();  // throws for a bad TAPESTRY_THREADS: now, not at the first large op
     make_writable_folder(options_.out);
     const Terminal terminal = Terminal::of(1);

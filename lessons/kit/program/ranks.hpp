@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "optim/parallel/communicator.hpp"
 
@@ -20,6 +22,11 @@ struct Ranks {
   /// Prints, asks, and keeps what is made.
   bool is_first() const { return wire == nullptr || wire->rank() == 0; }
 };
+
+/// Makes sure that all ranks give the same facts, such as "--seed 2", in the same order; every rank calls it. If one
+/// differs, rank 0 throws UsageError with `must`, the first pair of facts that differ, and the rank. The other ranks
+/// wait for rank 0, so they hear that the run is over.
+void expect_same(Communicator& ranks, const std::string& must, const std::vector<std::string>& facts);
 
 /// Where a rank that is not the first works, silently: what it prints is dropped, and what it makes lies in a folder
 /// of its own, which is removed at the end.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/train/saved_size.hpp"
 #include "optim/parallel/collectives.hpp"
 
 namespace tapestry::kit {
@@ -13,6 +14,18 @@ namespace tapestry::kit {
 namespace {
 
 constexpr std::chrono::seconds kBetween{45};  // a step may take its time: still once a minute
+
+/// "text 4016c93c3be74c18, seed 1, 30 steps" → these three.
+std::vector<std::string> parts_of(std::string_view run) {
+  std::vector<std::string> parts(1);
+  for (const char c : run) {
+    if (c != ' ' || !parts.back().empty()) parts.back() += c;
+    if (c != ',') continue;
+    parts.back().pop_back();
+    parts.emplace_back();
+  }
+  return parts;
+}
 
 }  // namespace
 
@@ -42,11 +55,14 @@ std::map<std::string, State> Checkpoints::sections() const {
 
 bool Checkpoints::resume(RunPlace& place) {
   Communicator& all = ranks.communicator();
+  expect_same(all, "all ranks must train on the same text with the same options", parts_of(run_));
   const bool found = broadcast(all, ranks.is_first() && read(place) ? 1 : 0) == 1;
   static_assert(std::is_trivially_copyable_v<RunPlace>);
   broadcast(all, std::as_writable_bytes(std::span(&place, 1)));
   if (ranks.several())
     for (const auto& [name, state] : sections()) broadcast(all, state);
+  // A run that has finished saves nothing more, and its ranks read what they trained from their own folders.
+  if (found && !ranks.is_first()) save(place, true);
   return found;
 }
 
@@ -62,8 +78,9 @@ bool Checkpoints::read(RunPlace& place) {
   } catch (const Error& error) {
     throw UsageError(fmt::format("{}; delete it to start anew", error.what()));
   }
-  place.step = static_cast<Size>(saved.whole("step"));
-  place.data = {static_cast<Size>(saved.whole("epoch")), static_cast<Size>(saved.whole("index"))};
+  constexpr Size kMost = 1'000'000'000'000;
+  place.step = saved_size(saved, "step", 0, kMost);
+  place.data = {saved_size(saved, "epoch", 0, kMost), saved_size(saved, "index", 0, kMost)};
   place.seconds = saved.number("seconds");
   place.words = saved.number("words");
   return true;

@@ -36,8 +36,8 @@ class Checkpoints {
   Checkpoints(std::filesystem::path file, std::string run, Module& model, Optimiser& optimiser);
 
   /// Restores model, optimiser and place from the file, if there is one; false: there is none. Several ranks all call
-  /// it, and get what the first one has, its own values where there is no file. Throws UsageError for a damaged file,
-  /// and for one of another run.
+  /// it, and get what the first one has, its own values where there is no file; each then has a file of its own.
+  /// Throws UsageError for a damaged file, for one of another run, and on rank 0 if another rank trains another run.
   bool resume(RunPlace& place);
   /// Removes the file, if there is one; a symbolic link to it stays.
   void forget() const;

@@ -207,6 +207,27 @@ TEST_CASE("bad options are named, and what they want", "[kit]") {
   CHECK(said({"--out", "x", "--unit"}) == "99_test: --unit needs a TEXT:{gru,lstm} after it" + help);
 }
 
+TEST_CASE("a flag has no value and is given once", "[kit]") {
+  const std::string help = " (--help shows the options)\n";
+  for (const std::string flag : {"--smoke", "--no-questions", "--deep"})
+    for (const std::string value : {"3", "1", "0", "true", "false", "perhaps", ""}) {
+      CAPTURE(flag, value);
+      const Outcome outcome = run({flag + "=" + value});
+      CHECK(outcome.code == 2);
+      CHECK(outcome.err == "99_test: " + flag + " must have no value, got '" + value + "'" + help);
+    }
+  CHECK(run({"--smoke=\x1b[31m" + std::string(100, 'x')}).err ==
+        "99_test: --smoke must have no value, got '\\x1b[31m" + std::string(52, 'x') + "…'" + help);
+  const Outcome twice = run({"--smoke", "--smoke"});
+  CHECK(twice.code == 2);
+  CHECK(twice.err == "99_test: --smoke must be given once" + help);
+  CHECK(run({"--smoke", "--smoke=3"}).code == 2);
+  CHECK(run({"--help=3"}).err == "99_test: --help must have no value, got '3'" + help);
+  CHECK(run({"--rate=0.25", "--data=--smoke=3"}).code == 0);
+  CHECK(run({"--out", "x", "--hidden", "2", "--hidden", "3"}).err ==
+        "99_test: --hidden must be given once" + help);
+}
+
 TEST_CASE("--data is a bad option where no text is read", "[kit]") {
   const Capture capture;
   Lesson lesson("99_test", "no data");
@@ -221,6 +242,20 @@ TEST_CASE("--help shows every option and succeeds", "[kit]") {
   for (const char* option : {"--seed", "--steps", "--out", "--smoke", "--data", "--hidden", "--deep"}) {
     CAPTURE(option);
     CHECK(outcome.out.find(option) != std::string::npos);
+  }
+}
+
+TEST_CASE("--help in any place shows the options and does nothing else", "[kit]") {
+  const std::string help = run({"--help"}).out;
+  for (const Arguments& arguments : {Arguments{"--smoke", "--help"}, Arguments{"--help", "--seed", "x"},
+                                     Arguments{"--seed", "x", "-h"}, Arguments{"--nonsense", "-h", "stray"},
+                                     Arguments{"--data", "--help"}, Arguments{"--out", "/proc/x", "-h"}}) {
+    const Outcome outcome = run(arguments);
+    CAPTURE(arguments);
+    CHECK(outcome.code == 0);
+    CHECK_FALSE(outcome.ran);
+    CHECK(outcome.err.empty());
+    CHECK(outcome.out == help);
   }
 }
 
