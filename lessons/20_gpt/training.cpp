@@ -177,7 +177,6 @@ SavedLanguageModel load_language_model(const std::filesystem::path& file) {
     loaded.recipe.positions = saved.text("positions");
     loaded.model =
         std::make_unique<LanguageModel>(language_model_options(loaded.recipe, loaded.characters.size()));
-    loaded.model->initialise(0);
     loaded.model->load_state(saved.sections.at("model"));
     loaded.model->eval();
     return loaded;

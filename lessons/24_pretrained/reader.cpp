@@ -15,6 +15,12 @@ namespace tapestry::lesson24 {
 
 Reader read_model(const fs::path& folder, const Reading& reading) {
   const Sizes sizes = read_sizes(folder);  // config.json
+  const SafeTensors file = read_safetensors(folder / "model.safetensors");
+  // Before a model of so many layers takes the memory; load_state() compares the widths.
+  if (sizes.layers > static_cast<Size>(file.tensors.size()))
+    throw kit::UsageError(
+        fmt::format("'{}' must have no more layers than model.safetensors has tensors ({}), got {}",
+                    (folder / "config.json").string(), file.tensors.size(), sizes.layers));
   // Trained with at most so many ids: what is longer is cut off.
   Reader reader{WordPiece::load(folder / "vocab.txt", {.max_length = read_longest(folder)}),
                 std::make_unique<TransformerEncoder>(reading.make(sizes))};
@@ -22,7 +28,6 @@ Reader read_model(const fs::path& folder, const Reading& reading) {
     throw kit::UsageError(fmt::format("'{}' has {} pieces and the model has {}",
                                       (folder / "vocab.txt").string(), reader.pieces.size(),
                                       sizes.vocabulary));
-  const SafeTensors file = read_safetensors(folder / "model.safetensors");
   State weights;
   std::set<std::string> used;
   for (const auto& [name, unused] : reader.encoder->state()) {

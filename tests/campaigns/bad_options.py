@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # Gives every lesson options that it must refuse: unknown ones, bad and huge numbers, missing and impossible files. Each
 # has to end with exit code 2 and one line on standard error that names what is wrong, and leave nothing on the disk.
+import json
 import re
+import struct
 import sys
 
 sys.dont_write_bytecode = True
@@ -105,7 +107,7 @@ TOGETHER = {
         ["--merges", "5"],
         ["--preset", "long"],
     ],
-    "24": [["--weights", "EMPTY"], ["--weights", "PAIRS"], ["--weights", "TEXT"]],
+    "24": [["--weights", "EMPTY"], ["--weights", "PAIRS"], ["--weights", "TEXT"], ["--weights", "DEEP"]],
 }
 
 
@@ -122,12 +124,25 @@ PATHS = ["missing/place", "file/x", "loop", "x" * 300, "x/" * 3000, "nowhere", "
 TO_WRITE = ["missing/place", "nowhere"]
 
 
+def make_deep_model(folder):
+    """A pretrained model with one tensor, whose sizes speak of a million layers."""
+    folder.mkdir()
+    sizes = {"vocab_size": 4, "hidden_size": 8, "num_hidden_layers": 1_000_000, "num_attention_heads": 2,
+             "intermediate_size": 8, "max_position_embeddings": 16, "type_vocab_size": 2}
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "hidden_act": "gelu", **sizes}))
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 16}')
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n")
+    header = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+
+
 def make_places(folder, random):
     (folder / "file").write_text("a file\n")
     (folder / "text").write_text("a text for a small model\n" * 20)
     (folder / "empty").write_text("")
     for name in ("folder", "pairs", "nothing"):
         (folder / name).mkdir()
+    make_deep_model(folder / "deep")
     (folder / "loop").symlink_to("loop")
     (folder / "nowhere").symlink_to("no/such/place")
     write_pairs(folder / "pairs", random)
@@ -231,7 +246,7 @@ def main():
     folder = campaign.folder("here")
     cases = []
     make_places(folder, campaign.random("pairs"))
-    places = {"TEXT": "text", "PAIRS": "pairs", "EMPTY": "nothing"}
+    places = {"TEXT": "text", "PAIRS": "pairs", "EMPTY": "nothing", "DEEP": "deep"}
     for slug in campaign.lessons:
         number = slug[:2]
         options = options_of(campaign.run(number, ["--help"]).out)

@@ -15,6 +15,7 @@
 
 #include "lessons/kit/program/options.hpp"
 #include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/train/saved_size.hpp"
 #include "optim/training_state.hpp"
 
 namespace tapestry::kit {
@@ -83,12 +84,13 @@ std::map<std::string, std::string> sizes_as_texts(const Numbers& numbers, const 
   });
   return texts;
 }
-/// Throws Error or std::logic_error for a size that is missing or no number.
+/// Throws Error for a size that is missing, or that the option would refuse.
 template <class Numbers, class Recipe>
 void read_sizes(const TrainingState& saved, const Numbers& numbers, Recipe& recipe) {
   for_each_number(numbers, recipe, [&](const auto& number, auto& value) {
     if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>)
-      value = static_cast<Size>(std::stoll(saved.text(number.word())));
+      value =
+          saved_size(saved, number.word(), static_cast<Size>(number.least), static_cast<Size>(number.most));
   });
 }
 

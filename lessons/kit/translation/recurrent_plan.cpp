@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "lessons/kit/program/usage_error.hpp"
+#include "lessons/kit/train/saved_size.hpp"
 
 namespace tapestry::kit {
 namespace {
@@ -67,15 +68,16 @@ std::map<std::string, std::string> texts_of(const TranslatorPlan& plan) {
 
 TranslatorPlan translator_plan_of(const TrainingState& saved) {
   TranslatorPlan plan;
-  const auto size = [&](const std::string& name, Size otherwise) {
-    return saved.has(name) ? static_cast<Size>(std::stoll(saved.text(name))) : otherwise;
+  const Size widest = bounds_of_model(saved).width;
+  const auto size = [&](const std::string& name, Size least, Size otherwise) {
+    return saved.has(name) ? saved_size(saved, name, least, widest) : otherwise;
   };
   // A run with the usual score, encoder and readout need not have said so.
   if (saved.has("score")) plan.score = saved.text("score");
   if (saved.has("encoder")) plan.encoder = saved.text("encoder");
-  plan.embedding = size("embedding", plan.embedding);
-  plan.hidden = size("hidden", plan.hidden);
-  plan.readout = size("readout", plan.readout);
+  plan.embedding = size("embedding", 1, plan.embedding);
+  plan.hidden = size("hidden", 1, plan.hidden);
+  plan.readout = size("readout", 0, plan.readout);
   plan.tied = saved.text("tied") == "yes";
   return plan;
 }

@@ -58,9 +58,7 @@ SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
     loaded.step = static_cast<Size>(saved.whole("step"));
     loaded.model = model_of(saved, loaded.source.size(), loaded.target.size());
     loaded.model->load_state(trained_weights(saved));
-  } catch (const Error& error) {
-    refuse(error.what());
-  } catch (const std::logic_error& error) {  // std::stoll's, and a section that is not there
+  } catch (const std::exception& error) {
     refuse(error.what());
   }
   loaded.model->eval();

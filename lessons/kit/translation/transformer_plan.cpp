@@ -1,6 +1,8 @@
 // Transformer translators by description: how deep, how wide, which decoder.
 #include "lessons/kit/translation/transformer_plan.hpp"
 
+#include "lessons/kit/train/saved_size.hpp"
+
 namespace tapestry::kit {
 
 TransformerTranslatorOptions options_of(const TransformerPlan& plan, Size source_words, Size target_words) {
@@ -45,11 +47,11 @@ std::map<std::string, std::string> texts_of(const TransformerPlan& plan) {
 }
 
 TransformerPlan transformer_plan_of(const TrainingState& saved) {
-  const auto size = [&](const char* name) { return static_cast<Size>(std::stoll(saved.text(name))); };
-  return {.layers = size("layers"),
-          .width = size("width"),
-          .heads = size("heads"),
-          .hidden = size("units"),
+  const auto [most_layers, widest] = bounds_of_model(saved);
+  return {.layers = saved_size(saved, "layers", 1, most_layers),
+          .width = saved_size(saved, "width", 1, widest),
+          .heads = saved_size(saved, "heads", 1, widest),
+          .hidden = saved_size(saved, "units", 1, widest),
           .recurrent_decoder = saved.text("decoder") == "recurrent"};
 }
 

@@ -29,7 +29,7 @@ std::unique_ptr<SequenceModel> make_translator(const TransformerPlan& plan, Size
                                                Size target_words);
 
 /// The plan as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
-/// that is missing or no number throws std::logic_error or Error.
+/// that is missing, no number, or larger than the checkpoint's own tensors throws Error.
 std::map<std::string, std::string> texts_of(const TransformerPlan& plan);
 TransformerPlan transformer_plan_of(const TrainingState& saved);
 

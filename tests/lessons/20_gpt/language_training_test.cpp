@@ -1,6 +1,7 @@
 // A language model's training run: stopped, resumed, saved and loaded.
 #include "core/core.hpp"
 #include "lessons/20_gpt/training.hpp"
+#include "lessons/kit/program/peak_memory.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/scratch.hpp"
@@ -84,6 +85,30 @@ TEST_CASE("a checkpoint becomes the model again, and another run's is refused") 
   CHECK_NOTHROW(run(corpus, other));
   CHECK_THROWS_AS(kit::load_language_model(scratch.folder() / "none"), kit::UsageError);
   CHECK_THROWS_AS(kit::load_language_model(scratch.folder() / "text.txt"), kit::UsageError);
+}
+
+TEST_CASE("a checkpoint with sizes that its weights do not have is refused without their memory") {
+  const kit::Scratch scratch;
+  const kit::CharCorpus corpus = corpus_in(scratch);
+  const kit::LanguageTraining how = training(scratch.folder() / "run", "rotary");
+  run(corpus, how);
+  const double before = kit::peak_memory();
+  for (const auto& [name, value] : {std::pair<const char*, const char*>{"width", "2048"},
+                                    {"width", "1000000"},
+                                    {"layers", "1000000"},
+                                    {"layers", "100"},
+                                    {"layers", "0"},
+                                    {"heads", "1000000"},
+                                    {"context", "1000000000000"},
+                                    {"batch", "18446744073709551615"}}) {
+    TrainingState changed = kit::load_checkpoint(how.out / "checkpoint.safetensors");
+    changed.set_text(name, value);
+    changed.save(scratch.path("changed.safetensors"));
+    CAPTURE(name, value);
+    CHECK_THAT(kit::usage_error([&] { kit::load_language_model(scratch.path("changed.safetensors")); }),
+               Catch::Matchers::ContainsSubstring("changed.safetensors is no language model's checkpoint ("));
+  }
+  CHECK(kit::peak_memory() - before < 100);
 }
 
 TEST_CASE("it learns") {

@@ -70,8 +70,11 @@ TEST_CASE("sizes travel as texts", "[kit]") {
   Recipe read;
   read_sizes(saved, kNumbers, read);
   CHECK(text_of(kNumbers, read) == "layers 3, width 8, rate 0.5");
-  saved.set_text("width", "wide");
-  CHECK_THROWS_AS(read_sizes(saved, kNumbers, read), std::logic_error);
+  for (const char* bad : {"wide", "", "8x", "-8", "1", "65", "1000000", "18446744073709551615"}) {
+    saved.set_text("width", bad);
+    CAPTURE(bad);
+    CHECK_THROWS_WITH(read_sizes(saved, kNumbers, read), ContainsSubstring("\"width\""));
+  }
   CHECK_THROWS_WITH(read_sizes(TrainingState(), kNumbers, read), ContainsSubstring("layers"));
 }
 

@@ -102,8 +102,15 @@ TEST_CASE("what cannot be translated with is refused", "[kit]") {
 
   train(tiny(false), scratch.path("good"));
   const auto good = checkpoint_in(scratch.path("good"));
-  for (const auto& [name, text] :
-       {std::pair<const char*, const char*>{"width", "x"}, {"width", "9"}, {"width", "16"}}) {
+  for (const auto& [name, text] : {std::pair<const char*, const char*>{"width", "x"},
+                                   {"width", "9"},
+                                   {"width", "16"},
+                                   {"width", "0"},
+                                   {"heads", "0"},
+                                   {"heads", "3"},
+                                   {"layers", "3"},
+                                   {"layers", "8x"},
+                                   {"units", "-1"}}) {
     TrainingState changed = load_checkpoint(good);
     changed.set_text(name, text);
     changed.save(scratch.path("changed.safetensors"));
@@ -111,6 +118,44 @@ TEST_CASE("what cannot be translated with is refused", "[kit]") {
     CHECK_THAT(usage_error([&] { load_translator(scratch.path("changed.safetensors")); }),
                ContainsSubstring("is no translator's checkpoint"));
   }
+}
+
+TEST_CASE("sizes above those of a checkpoint's own tensors are refused before a model is built", "[kit]") {
+  const Scratch scratch;
+  const Corpus corpus = tiny_corpus();
+  TranslatorPlan plan;
+  plan.embedding = plan.hidden = 4;
+  auto recurrent = make_translator(plan, corpus.source.size(), corpus.target.size());
+  recurrent->initialise(1);
+  train_translator(*recurrent, corpus,
+                   {.name = "test",
+                    .out = scratch.path("recurrent"),
+                    .steps = 1,
+                    .steps_per_look = 1,
+                    .batch = 2,
+                    .texts = texts_of(plan)});
+  train(tiny(false), scratch.path("false"));
+  train(tiny(true), scratch.path("true"));
+  for (const auto& [folder, name] : {std::pair<const char*, const char*>{"false", "layers"},
+                                     {"false", "width"},
+                                     {"false", "heads"},
+                                     {"false", "units"},
+                                     {"true", "layers"},
+                                     {"true", "width"},
+                                     {"recurrent", "embedding"},
+                                     {"recurrent", "hidden"},
+                                     {"recurrent", "readout"}})
+    for (const char* value : {"1000000", "1000000000000", "18446744073709551615"}) {
+      TrainingState changed = load_checkpoint(checkpoint_in(scratch.path(folder)));
+      changed.set_text(name, value);
+      changed.save(scratch.path("changed.safetensors"));
+      CAPTURE(folder, name, value);
+      // This sentence comes from the check of the size alone, which is made before anything is built.
+      CHECK_THAT(usage_error([&] { load_translator(scratch.path("changed.safetensors")); }),
+                 ContainsSubstring("changed.safetensors is no translator's checkpoint") &&
+                     ContainsSubstring(std::string("\"") + name + "\" must be from ") &&
+                     ContainsSubstring(std::string(", got ") + value));
+    }
 }
 
 TEST_CASE("a checkpoint on other text is refused, with dictionaries of one size too", "[kit]") {
