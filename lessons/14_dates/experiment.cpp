@@ -205,9 +205,11 @@ void draw_curves(const std::vector<Trained>& all, const kit::Options& options) {
   for (const Trained& trained : all) chart.series.push_back(trained.curve);
   kit::show(chart, options.out / "ratios.svg");
   fmt::print("   ratio   steps to 50 %   ms a step\n");
-  for (const Trained& trained : all)
-    fmt::print("   {:5}   {:13.0f}   {:9.1f}\n", trained.ratio, trained.steps_to_half(),
-               1000 * trained.seconds_a_step);
+  for (const Trained& trained : all) {
+    const double half = trained.steps_to_half();
+    fmt::print("   {:5}   {:>13}   {:9.1f}\n", trained.ratio,
+               std::isnan(half) ? "not reached" : fmt::format("{:.0f}", half), 1000 * trained.seconds_a_step);
+  }
 }
 
 void draw_slips(const std::vector<Trained>& all, const std::vector<Slips>& slips,

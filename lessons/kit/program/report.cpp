@@ -25,6 +25,11 @@ std::string with_unit(std::string_view number, std::string_view unit) {
   return unit.empty() ? std::string(number) : fmt::format("{} {}", number, unit);
 }
 
+/// A figure's text; NaN is 0 of 0, such as a share of the right answers where none is right.
+std::string measured(double value, std::string_view number, std::string_view unit) {
+  return std::isnan(value) ? "not measured" : with_unit(number, unit);
+}
+
 std::string_view verdict_of(Report::Judge judge, bool met) {
   if (judge == Report::Judge::no) return "not judged";
   return met ? "ok" : "MISSED";
@@ -59,7 +64,7 @@ void Report::note(std::string_view line) { out_ << "  " << line << '\n' << std::
 
 void Report::figure(std::string_view what, double value, std::string_view unit) {
   tell_figure(what, value, unit, "", "");
-  line(what, with_unit(fmt::format("{:.4g}", value), unit), "", kGrey);
+  line(what, measured(value, fmt::format("{:.4g}", value), unit), "", kGrey);
 }
 
 bool Report::judge(std::string_view what, std::string_view shown, bool met) {
@@ -75,7 +80,7 @@ bool Report::target(std::string_view what, double value, std::string_view sign, 
   tell_figure(what, value, unit, fmt::format("{} {}", sign, with_unit(fmt::format("{:g}", target), unit)),
               verdict_of(judge_, met));
   return judge(what,
-               fmt::format("{} (target {} {})", with_unit(number_beside(value, target), unit), sign,
+               fmt::format("{} (target {} {})", measured(value, number_beside(value, target), unit), sign,
                            with_unit(fmt::format("{:g}", target), unit)),
                met);
 }
@@ -86,10 +91,11 @@ bool Report::quoted(std::string_view what, double value, double text_says, doubl
   tell_figure(what, value, unit,
               fmt::format("{} ±{:g} %", with_unit(fmt::format("{:.4g}", text_says), unit), 100 * tolerance),
               verdict_of(judge_, met));
-  return judge(what,
-               fmt::format("{} (the text says {}, ±{:g} %)", with_unit(fmt::format("{:.4g}", value), unit),
-                           with_unit(fmt::format("{:g}", text_says), unit), 100 * tolerance),
-               met);
+  return judge(
+      what,
+      fmt::format("{} (the text says {}, ±{:g} %)", measured(value, fmt::format("{:.4g}", value), unit),
+                  with_unit(fmt::format("{:g}", text_says), unit), 100 * tolerance),
+      met);
 }
 
 bool Report::at_least(std::string_view what, double value, double goal, std::string_view unit) {

@@ -26,7 +26,8 @@ class Report {
   void note(std::string_view line);
   /// A figure without a target.
   void figure(std::string_view what, double value, std::string_view unit = "");
-  /// A figure with a target: "exact match  99.6 % (target ≥ 99 %)  ok". NaN meets no target.
+  /// A figure with a target: "exact match  99.6 % (target ≥ 99 %)  ok". NaN meets no target,
+  /// and is printed as "not measured".
   /// Returns whether it is met.
   bool at_least(std::string_view what, double value, double target, std::string_view unit = "");
   bool at_most(std::string_view what, double value, double target, std::string_view unit = "");

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -72,6 +73,24 @@ TEST_CASE("a target is met at its value, and never by NaN", "[kit]") {
   CHECK(report.at_most("b", 0.25, 0.25));
   CHECK_FALSE(report.at_least("c", std::nan(""), 99));
   CHECK_FALSE(report.at_most("d", std::nan(""), 99));
+}
+
+TEST_CASE("a share of nothing is not measured", "[kit]") {
+  std::ostringstream out;
+  Report report(out, {}, Report::Judge::no);
+  for (const double none : {std::nan(""), -std::nan("")}) {
+    report.figure("a", none, "%");
+    report.at_least("b", none, 99, "%");
+    report.at_most("c", none, 99);
+    report.quoted("d", none, 3, 0.1, "s");
+  }
+  const std::string text = out.str();
+  CHECK(text.find("nan") == std::string::npos);
+  CHECK(text.find("not measured (target ≥ 99 %)  not judged") != std::string::npos);
+  CHECK(text.find("not measured (target ≤ 99)  not judged") != std::string::npos);
+  CHECK(text.find("not measured (the text says 3 s, ±10 %)  not judged") != std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 8);
+  CHECK(text.find("not measured\n") != std::string::npos);
 }
 
 TEST_CASE("a smoke run judges checks but no targets", "[kit]") {
