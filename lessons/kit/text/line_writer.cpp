@@ -35,6 +35,8 @@ LineWriter::~LineWriter() {
 
 void LineWriter::fail_to_write() const {
   const std::string why = std::strerror(errno);
+  std::error_code ignored;
+  if (!part_.empty()) fs::remove(part_, ignored);  // its room may be what the disk lacks
   throw UsageError(path_.empty() ? fmt::format("cannot write to standard output: {}", why)
                                  : fmt::format("cannot write '{}': {}", path_.string(), why));
 }
@@ -55,7 +57,9 @@ void LineWriter::finish() {
   const bool closed = std::fclose(file_) == 0;
   file_ = nullptr;
   if (!closed) fail_to_write();
-  if (!part_.empty() && std::rename(part_.c_str(), path_.c_str()) != 0) fail_to_write();
+  if (part_.empty() || std::rename(part_.c_str(), path_.c_str()) == 0) return;
+  part_.clear();  // it is whole, and stays
+  fail_to_write();
 }
 
 }  // namespace tapestry::kit

@@ -13,7 +13,7 @@ class LineWriter {
   /// Empty: standard output. What is no regular file (/dev/null, a pipe) is written at once; any other file
   /// under its name with ".part" at the end until finish(). Throws UsageError for what cannot be written.
   explicit LineWriter(const std::filesystem::path& path);
-  /// Without finish(), what was written stays under the name with ".part".
+  /// Without finish(), what was written stays under the name with ".part", unless a write has failed.
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;

@@ -1,7 +1,10 @@
 // Lines in groups: of files, of standard input, and of a pipe that stops for a while.
 #include "lessons/kit/text/line_reader.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "lessons/kit/program/peak_memory.hpp"
 #include "lessons/kit/text/line_writer.hpp"
@@ -103,6 +106,41 @@ TEST_CASE("a file of lines is there when it is whole", "[kit]") {
                full.finish();
              }),
              ContainsSubstring("/dev/full") && ContainsSubstring("No space left"));
+}
+
+TEST_CASE("a disk that gets full leaves no part of a file behind", "[kit]") {
+  const Scratch scratch;
+  scratch.write("old", "old\n");
+  const auto before =
+      std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit fails as on a full disk
+  rlimit usual{};
+  ::getrlimit(RLIMIT_FSIZE, &usual);
+  for (const std::size_t lines : {1U, 5000U}) {  // lost at the end, and in the middle
+    std::string said;
+    {
+      LineWriter writer(scratch.path("old"));
+      const rlimit few{4, usual.rlim_max};
+      ::setrlimit(RLIMIT_FSIZE, &few);
+      said = usage_error([&] {
+        for (std::size_t i = 0; i < lines; ++i) writer.line("a line");
+        writer.finish();
+      });
+      ::setrlimit(RLIMIT_FSIZE, &usual);
+    }
+    CHECK_THAT(said, ContainsSubstring("cannot write '") && ContainsSubstring("File too large"));
+    CHECK(scratch.read("old") == "old\n");
+    CHECK(scratch.files() == 1);
+  }
+  std::signal(SIGXFSZ, before);
+}
+
+TEST_CASE("a whole file whose name is taken by a folder meanwhile keeps its lines", "[kit]") {
+  const Scratch scratch;
+  LineWriter writer(scratch.path("new"));
+  writer.line("a line");
+  std::filesystem::create_directories(scratch.path("new") / "folder");
+  CHECK_THAT(usage_error([&] { writer.finish(); }), ContainsSubstring("cannot write '"));
+  CHECK(scratch.read("new.part") == "a line\n");
 }
 
 TEST_CASE("a line of more words than the limit is refused", "[kit]") {
