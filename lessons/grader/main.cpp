@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
+#include <string_view>
 
 #include "lessons/grader/desk.hpp"
 #include "lessons/grader/verify.hpp"
 #include "lessons/grader/watch.hpp"
 #include "lessons/kit/program/options.hpp"
 #include "lessons/kit/program/output.hpp"
+#include "lessons/kit/text/utf8.hpp"
 
 namespace {
 
@@ -19,6 +23,14 @@ using namespace tapestry;
 using namespace tapestry::grader;
 
 void print(const std::string& text) { fmt::print("{}", text); }
+
+/// Says on standard error, as one line, why the command ends.
+int complain(std::string_view what) {
+  constexpr int kLongest = 1000;  // in characters; a path may have 500
+  std::fflush(stdout);
+  fmt::print(stderr, "practise: {}\n", kit::cut_to(kit::printable(what), kLongest));
+  return kit::kUsage;
+}
 
 int practise(const std::vector<std::string>& words, std::optional<std::uint64_t> seed,
              const VerifyOptions& verifying) {
@@ -76,9 +88,24 @@ int main(int argc, char** argv) {
       "practise");
   std::vector<std::string> words;
   std::optional<std::uint64_t> seed;
+  const auto read_seed = [&seed](const std::string& text) {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end) return false;
+    seed = value;
+    return true;
+  };
   VerifyOptions verifying;
   app.add_option("what", words, "a lesson, an exercise or a command")->expected(0, -1);
-  app.add_option("--seed", seed, "of the examples; another at each check by default");
+  app.add_option_function<std::string>("--seed", read_seed,
+                                       "of the examples; another at each check by default")
+      ->check([&](const std::string& text) {
+        return read_seed(text)
+                   ? ""
+                   : fmt::format("'{}' must be a whole number from 0 to {}", text, ~std::uint64_t{0});
+      })
+      ->type_name("NUMBER");
   app.add_option("--seeds", verifying.seeds,
                  "verify: how many seeds each solution and wrong answer is tried with")
       ->check(CLI::Range(1, 1000));
@@ -91,16 +118,19 @@ int main(int argc, char** argv) {
                  "verify: how many changes of one word each solution is tried with")
       ->check(CLI::Range(0, 1000));
   kit::Output output;
+  const auto is_help = [](std::string_view word) { return word == "-h" || word == "--help"; };
+  if (std::any_of(argv + 1, argv + argc, is_help)) {
+    print(app.help());
+    return kit::kMet;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kit::kMet : kit::kUsage;
+    return complain(fmt::format("{} (--help shows the options)", error.what()));
   }
   try {
     return practise(words, seed, verifying);
   } catch (const std::exception& error) {
-    std::fflush(stdout);
-    fmt::print(stderr, "practise: {}\n", error.what());
-    return kit::kUsage;
+    return complain(error.what());
   }
 }
