@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "core/io/text.hpp"
 #include "lessons/grader/desk.hpp"
 #include "lessons/grader/verify.hpp"
 #include "lessons/grader/watch.hpp"
@@ -43,6 +44,8 @@ int practise(const std::vector<std::string>& words, std::optional<std::uint64_t>
   if (command.empty() && words.size() > 1 && !std::isdigit(static_cast<unsigned char>(words[0][0])))
     throw kit::UsageError(
         fmt::format("there is no command \"{}\": {}", words[0], fmt::join(kCommands, ", ")));
+  if (command == "list" && !which.empty())
+    throw kit::UsageError(fmt::format("list takes no argument, got \"{}\"", tapestry::printable(which, 60)));
   if (!verifies && words.size() > (command.empty() ? 1U : 2U))
     throw kit::UsageError(
         fmt::format("\"{}\" is one word too many: name one lesson or exercise", words.back()));
@@ -125,6 +128,8 @@ int main(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {  // "--help=3": the word itself was looked for before
+    return complain("--help must have no value");
   } catch (const CLI::ParseError& error) {
     return complain(fmt::format("{} (--help shows the options)", error.what()));
   }

@@ -215,6 +215,31 @@ class Practise(unittest.TestCase):
         self.assertEqual(ended.returncode, 2)
         self.assertIn("practise", ended.stderr)
 
+    def test_wrong_arguments_are_refused_in_one_safe_line(self):
+        letters = "a" * 100_000
+        for words in (["--seed", "-1"], ["--seed", "18446744073709551616"], ["--seed=1x"], ["--seed", ""], ["--seed", " 1"],
+                      ["--seed"], ["--seed", "1", "--seed", "2"], ["--seeds", "0"], ["--turn", "x"], ["--help=3"],
+                      ["--nonsense"], ["\x1b[31m"], [letters], ["check", "\x1b[31m"], ["hint", letters], ["list", "x"],
+                      ["list", letters], ["verify", "\x1b[31m"], ["--seed", "\x1b[31m"], ["--" + letters], ["a", "b\x1b"]):
+            with self.subTest(str(words)[:40]):
+                ended = self.practise(*words)
+                self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+                self.assertRegex(ended.stderr, r"\Apractise: [^\x00-\x1f]{10,1100}\n\Z")
+        self.assertIn("must be a whole number from 0 to 18446744073709551615", self.practise("--seed", "-1").stderr)
+        self.assertIn("--help must have no value", self.practise("--help=3").stderr)
+
+    def test_help_in_any_place_does_nothing_else(self):
+        for words in (["--help"], ["-h"], ["91", "--help"], ["list", "-h"], ["--seed", "x", "--help"], ["--nonsense", "-h"]):
+            with self.subTest(words):
+                ended = self.practise(*words)
+                self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+                self.assertIn("practise list", ended.stdout)
+                self.assertNotIn("two times x", ended.stdout)
+        self.assertFalse((self.course / "practise").exists())
+
+    def test_the_largest_seed(self):
+        self.assertIn("Not written yet", self.practise("check", "--seed", "18446744073709551615").stdout)
+
     def test_a_file_in_the_way(self):
         (self.course / "practise").write_text("in the way")
         ended = self.practise()
