@@ -33,6 +33,14 @@ asks_for_help() {
   done
   return 1
 }
+# offer_help usage argument…: prints `usage` and ends if any argument asks for help.
+offer_help() {
+  local usage=$1
+  shift
+  asks_for_help "$@" || return 0
+  printf '%s\n' "$usage"
+  exit 0
+}
 # shown argument: quotes an argument for a message: control characters become "?", and long text is cut.
 shown() {
   local text=${1//[[:cntrl:]]/?}
@@ -80,7 +88,8 @@ as_seen_from_here() { realpath --relative-to=. "$root" 2>/dev/null || printf %s 
 # lock [seconds]: one at a time: a second run waits until the first has built, and says so after so long. (Where there
 # is no flock, ninja alone looks after that.)
 lock() {
-  mkdir -p build && exec 9>build/.lock || die "cannot write to $root/build"
+  # The first redirection fails without bash's own message.
+  { mkdir -p build && : >>build/.lock; } 2>/dev/null && exec 9>build/.lock || die "cannot write to $root/build"
   command -v flock >/dev/null || return 0
   flock -n 9 || flock -w "${1:-0}" 9 || { say "another run is building; waiting for it" && flock 9; }
 }

@@ -18,6 +18,8 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from arguments import Parser
 from measure import cases, lengths, limits, ours, peers, picture, processes, products, scaling, steps, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -33,7 +35,7 @@ def processor():
 
 def parse():
     layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="tests/bench/run", description=__doc__, formatter_class=layout)
+    parser = Parser(prog="tests/bench/run", description=__doc__, formatter_class=layout)
     add = parser.add_argument
     add("--python", default="python3", help="a Python that has PyTorch (default: python3)")
     add("--build", default=str(ROOT / "build" / "release"), help="the build folder (default: build/release)")

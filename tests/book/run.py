@@ -1,8 +1,16 @@
 #!/usr/bin/env python3
-"""Starts one of the book's tests with the Python packages that tests/run has installed: run.py PART BUILD [--all]."""
+"""usage: run.py PART BUILD [--all]
+
+Starts one of the book's tests with the Python packages that tests/run has installed. PART is generator, browser, live,
+runs or compare; BUILD is the build folder.
+"""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import os
 import shutil
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,4 +42,7 @@ def main(part, build, *rest):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] not in PARTS:
+        print(f"run.py: needs PART ({', '.join(PARTS)}) and BUILD; --help says more", file=sys.stderr)
+        sys.exit(2)
     main(*sys.argv[1:])

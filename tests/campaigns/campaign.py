@@ -1,5 +1,4 @@
 # What the campaigns share: running a lesson under a limit, small texts, time, and the last line.
-import argparse
 import os
 import pathlib
 import random
@@ -11,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from arguments import Parser, at_least  # noqa: E402
 
 LIMIT = 60  # seconds that a single run may take
 MEMORY = 3 << 30  # bytes that a single run may map
@@ -38,11 +40,11 @@ class Campaign:
     """One campaign: its command line, its lessons, its scratch folder, its failures."""
 
     def __init__(self, name, about):
-        parser = argparse.ArgumentParser(description=about)
+        parser = Parser(description=about)
         parser.add_argument("--lessons", required=True, help="folder of the built lessons: NN_slug/lesson")
         parser.add_argument("--faults", default="", help="the library that spoils system calls; empty: there is none")
-        parser.add_argument("--rounds", type=int, default=0, help="so many seeded rounds; 0: until the time is up")
-        parser.add_argument("--seconds", type=float, default=1e9, help="no round begins later than this")
+        parser.add_argument("--rounds", type=at_least(0), default=0, help="so many seeded rounds; 0: until the time is up")
+        parser.add_argument("--seconds", type=at_least(0, float), default=1e9, help="no round begins later than this")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--fast", action="store_true", help="fewer lessons and places")
         parser.add_argument("--sanitized", action="store_true", help="the lessons map much more than they use")

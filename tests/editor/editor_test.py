@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-# editor_test.py BUILD: what editors are told (.vscode, .clangd, .house/editor) is true of this project, whose build
-# folder is BUILD.
+"""usage: editor_test.py [BUILD]
+
+Tests that what editors are told (.vscode, .clangd, .house/editor) is true of this project, whose build folder is BUILD,
+by default build/release.
+"""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -132,8 +139,8 @@ class Files(unittest.TestCase):
         self.assertEqual(show("core/ops/norm.cpp")[1], [f"core/{path.stem.removesuffix('_test')}" for path in room])
 
     def test_bad_uses_are_told_in_one_sentence(self):
-        for arguments, told in ((["show"], "wants one file"), (["show", "none.cpp"], "there is no file none.cpp"),
-                                (["run", "README.md"], "say lesson"), (["show", "/etc/passwd"], "is not in"),
+        for arguments, told in ((["show"], "wants one file"), (["show", "none.cpp"], 'there is no file "none.cpp"'),
+                                (["run", "README.md"], "say lesson"), (["show", "/etc/passwd"], "must be in"),
                                 (["lesson", "README.md"], "not part of a lesson"),
                                 (["tests", "README.md"], "no test is named after")):
             run = subprocess.run([ROOT / ".house/editor", *arguments], cwd=ROOT, capture_output=True, text=True)

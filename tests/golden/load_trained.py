@@ -1,6 +1,14 @@
 #!/usr/bin/env python3
-# Loads trained.safetensors, a language model that Tapestry trained and saved, into PyTorch's own layers, and writes
-# its logits to trained_in_pytorch.safetensors. Needs PyTorch. tests/nn/weights_out_test.cpp compares them with ours.
+"""usage: load_trained.py
+
+Loads trained.safetensors, a language model that Tapestry trained and saved, into PyTorch's own layers, and writes its
+logits to trained_in_pytorch.safetensors. Needs PyTorch. tests/nn/weights_out_test.cpp compares them with ours.
+"""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import json
 import math
 import struct

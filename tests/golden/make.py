@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 # Makes the golden data of this folder with PyTorch in f64; README.md says what the files hold. Needs PyTorch.
-"""Writes every file of golden numbers into FOLDER."""
+"""usage: make.py [FOLDER]      writes every file of golden numbers into FOLDER, by default data/ beside this script"""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import argparse
 import pathlib
 

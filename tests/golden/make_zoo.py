@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
+"""usage: make_zoo.py [FOLDER]      writes zoo.safetensors into FOLDER, by default data/ beside this script"""
 # The zoo: every score × normaliser × shape, tiles with every kind of score, and positions, computed with numpy alone
 # and from the papers' formulas. Derivatives by complex steps, Im f(x + ih)/h: no formula of a derivative is written
-# down anywhere. Writes data/zoo.safetensors beside itself, or into the folder that is given.
+# down anywhere.
 #
 # To stay small the file holds no tensor but a digest of each: three sums Σ x_n · value(1000 + k, n); of a gradient
 # these are derivatives in three directions. Inputs are not kept either: element n of tensor t is value(t, n), an exact
 # fraction.
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import json
 import math
 import pathlib
 import struct
-import sys
 
 import numpy as np
 

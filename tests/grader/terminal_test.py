@@ -3,6 +3,11 @@
 
 usage: terminal_test.py PRACTISE
 """
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import json
 import os
 import pathlib
@@ -11,7 +16,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest

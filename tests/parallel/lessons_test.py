@@ -1,12 +1,16 @@
 """Lessons that mpirun starts several times: one model, one voice, one folder. Arguments: mpirun, the folder of the
 lessons' programs."""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import json
 import os
 import pathlib
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 

@@ -1,9 +1,13 @@
 """Ranks under mpirun: the same bits, checkpoints, and ranks that are lost. Arguments: mpirun, the program `rank`."""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 import time
 import unittest

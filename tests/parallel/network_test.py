@@ -1,6 +1,11 @@
 """Ranks on two machines: the network between them is slow, or cut; a rank, or a whole machine, is lost. The machines
 are network namespaces with a wire between them, which takes Linux, root and `ip`. Arguments: mpirun, the program
 `rank`."""
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import contextlib
 import os
 import pathlib
@@ -9,7 +14,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 import unittest

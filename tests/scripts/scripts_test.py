@@ -58,17 +58,30 @@ GNU_ONLY = [
 SOMETHING_ELSE = re.compile(r"2>/dev/null\)?\s*(?:\|\||&&)")
 
 
-def scripts():
-    """Every script that bash or sh reads: the hidden folders' and the others' alike."""
+def listed_files():
     listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     names = listed.stdout.split() or [str(path.relative_to(ROOT)) for folder in (".house", ".ci", "lessons", "tests")
                                       for path in (ROOT / folder).rglob("*")]
+    return [path for path in map(ROOT.joinpath, names) if path.is_file() and not path.is_symlink()]
+
+
+def scripts():
+    """Every script that bash or sh reads: the hidden folders' and the others' alike."""
     found = []
-    for path in map(ROOT.joinpath, names):
-        if path.is_file() and not path.is_symlink():
-            with open(path, "rb") as file:
-                first = file.readline()
-            if re.match(rb"#!.*\b(?:ba)?sh\b", first) or path.suffix == ".sh":
+    for path in listed_files():
+        with open(path, "rb") as file:
+            first = file.readline()
+        if re.match(rb"#!.*\b(?:ba)?sh\b", first) or path.suffix == ".sh":
+            found.append(path)
+    return found
+
+
+def executables():
+    """Every file that the system starts by its first line."""
+    found = []
+    for path in listed_files():
+        with open(path, "rb") as file:
+            if file.read(2) == b"#!":
                 found.append(path)
     return found
 
@@ -203,12 +216,14 @@ class Systems(unittest.TestCase):
 class Arguments(unittest.TestCase):
     """Scripts read their arguments before they install or build: in a copy where each tool that does so is noticed."""
 
-    SCRIPTS = (".house/setup.sh", "lessons/run", "lessons/book", "lessons/practise", "tests/run", "tests/bench/run")
+    SCRIPTS = (".house/setup.sh", ".house/editor", ".house/package_sources", ".ci/consumer", ".ci/fuzz",
+               ".ci/one_definition", ".ci/run", "lessons/run", "lessons/book", "lessons/practise", "tests/run",
+               "tests/bench/run", "tests/targets/compare")
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tapestry-arguments-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        for name in self.SCRIPTS + ("lessons/grader/main.cpp", "tests/bench/compare.py"):
+        for name in self.SCRIPTS + ("lessons/grader/main.cpp", "tests/bench/compare.py", "tests/arguments.py"):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.folder / name)
         shutil.copytree(ROOT / "tests/bench/measure", self.folder / "tests/bench/measure")
@@ -222,8 +237,8 @@ class Arguments(unittest.TestCase):
             path.write_text(f'#!/bin/sh\necho "{tool} $*" >>"{self.log}"\nexit 1\n')
             path.chmod(0o755)
 
-    def start(self, script, *arguments):
-        done = subprocess.run([str(self.folder / script), *arguments], cwd=self.folder, capture_output=True, text=True,
+    def start(self, script, *arguments, root=None):
+        done = subprocess.run([str((root or self.folder) / script), *arguments], cwd=self.folder, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=60,
                               env={**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"})
         self.assertFalse(self.log.exists(), (script, arguments, self.log.exists() and self.log.read_text()))
@@ -243,6 +258,30 @@ class Arguments(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn(script.rsplit("/", 1)[-1], done.stdout)
 
+    def test_every_program_has_a_help_that_needs_nothing(self):
+        compilers = {"tool", "ar", "c++", "cc", "ranlib"}  # of .house/macos, which stand in for others
+        programs = [path for path in executables() if path.name not in compilers]
+        programs += [ROOT / "tests/parallel" / name for name in ("lessons_test.py", "mpi_test.py", "network_test.py")]
+        self.assertGreater(len(programs), 30)
+        for path in programs:
+            with self.subTest(str(path.relative_to(ROOT))):
+                start = [sys.executable, "-B", str(path)] if path.suffix == ".py" else [str(path)]
+                done = subprocess.run([*start, "some", "--help"], cwd=self.folder, capture_output=True, text=True, timeout=60,
+                                      stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
+                                                                     "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"})
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertGreater(len(done.stdout), 20)
+                self.assertFalse(self.log.exists())
+
+    def test_a_build_folder_that_cannot_be_written_is_one_sentence(self):
+        (self.folder / "build/.lock").mkdir(parents=True)
+        for script, *arguments in (("lessons/run", "11"), ("lessons/book",), ("lessons/practise", "list"), ("tests/run",),
+                                   ("tests/bench/run",)):
+            with self.subTest(script):
+                done = subprocess.run([str(self.folder / script), *arguments], cwd=self.folder, capture_output=True, text=True,
+                                      stdin=subprocess.DEVNULL, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (2, f"{script}: cannot write to {self.folder}/build\n"))
+
     def test_wrong_arguments_get_one_sentence_and_nothing_else(self):
         for said, script, *arguments in (
                 ('there is no lesson ""', "lessons/run", ""), ('there is no lesson "99"', "lessons/run", "99"),
@@ -257,13 +296,44 @@ class Arguments(unittest.TestCase):
                 ('--list takes no argument, got "x"', "tests/run", "--list", "x"),
                 ('--go-on takes no argument, got "x"', "tests/run", "--all", "--go-on", "x"),
                 ('unknown option "--nonsense"', "tests/run", "--nonsense"),
-                ("unrecognized arguments: --nonsense", "tests/bench/run", "--nonsense")):
+                ("unrecognized arguments: --nonsense", "tests/bench/run", "--nonsense"),
+                ("unrecognized arguments: ?[31m", "tests/bench/run", "\033[31m"),
+                ("--rounds wants", "tests/bench/run", "--rounds", "0"),
+                ("must be add_subdirectory or find_package, got \"\"", ".ci/consumer"),
+                ('got "?[31m"', ".ci/consumer", "\033[31m"), ("say build, list, or run", ".ci/fuzz", "\033[31m"),
+                ('it takes no argument, got "x"', ".ci/one_definition", "x"), ('it takes no argument, got "x"', ".ci/run", "x"),
+                ('it takes no argument, got "x"', ".house/package_sources", "x"),
+                ("it takes one argument", "tests/targets/compare"), ("it takes one argument", "tests/targets/compare", "a", "b"),
+                ('there is no file "?[31m"', ".house/editor", "show", "\033[31m"),
+                ("needs PART", "tests/book/run.py"), ("needs PART", "tests/book/run.py", "\033[31m", "build")):
+            root = ROOT if script == "tests/book/run.py" else None  # it imports what this copy does not have
             with self.subTest(f"{script} {arguments}"[:80]):
-                done = self.start(script, *arguments)
-                self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn(said, done.stderr)
-                if script != "tests/bench/run":  # argparse prints its usage first
-                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.refused(self.start(script, *arguments, root=root), said)
+
+    def refused(self, done, said):
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn(said, done.stderr)
+        self.assertNotIn("\033", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1 + (said == "say build, list, or run"), done.stderr)
+
+    def test_the_maker_of_mistakes_refuses_its_options_before_it_builds(self):
+        folder = ("--folder", str(self.folder / "copies"))
+        for said, *arguments in (
+                ("must be at least 1, got 0", "--planted", "--jobs", "0", *folder),
+                ("must be at least 1, got -2", "--planted", "--jobs", "-2", *folder),
+                ("must be at least 1, got 0", "--sample", "0", *folder), ("must be at least 1, got -5", "--sample", "-5", *folder),
+                ("must be at least 0, got nan", "--sample", "5", "--seconds", "nan", *folder),
+                ("invalid whole number value: '1.5'", "--sample", "1.5", *folder),
+                ("--folder must be a folder that can be written", "--planted", "--folder", "/proc/x"),
+                ("--folder must be a folder that can be written", "--sample", "5", "--folder", "/dev/null"),
+                ("--only must fit", "--planted", "--only", "nosuchfile", *folder),
+                ("--only must fit", "--sample", "5", "--only", "nosuchfile", *folder),
+                ("--only must fit", "--sample", "5", "--only", "\033[31m" + "a" * 10_000, *folder),
+                ("--third must come with --planted", "--sample", "5", "--third", "1", *folder),
+                ("one of the arguments --check --planted --sample is required",),
+                ("unrecognized arguments: ?[31m", "--planted", "\033[31m", *folder)):
+            with self.subTest(f"{arguments}"[:80]):
+                self.refused(self.start("tests/mutants/run", *arguments, root=ROOT), said)
 
 
 class Passed(unittest.TestCase):

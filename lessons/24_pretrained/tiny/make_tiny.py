@@ -6,9 +6,13 @@
 A BERT of two layers whose weights are drawn, not trained: large enough that each matrix, bias and norm shows in the
 result. Equal runs write equal files. Needs torch, transformers, tokenizers, safetensors (here 2.13, 5.24).
 """
+import sys
+
+if {"-h", "--help"} & {*sys.argv[1:]}:  # before anything is imported that may be missing
+    sys.exit(print(__doc__))
+
 import json
 import pathlib
-import sys
 
 import torch
 from safetensors.torch import save_file
