@@ -41,9 +41,14 @@ offer_help() {
   printf '%s\n' "$usage"
   exit 0
 }
-# shown argument: quotes an argument for a message: control characters become "?", and long text is cut.
+# shown argument: quotes an argument for a message: control characters, bytes that are no text and marks that turn the
+# direction of text become "?", and long text is cut.
 shown() {
-  local text=${1//[[:cntrl:]]/?}
+  local text=${1//[![:print:]]/?} mark
+  for mark in $'\342\200\216' $'\342\200\217' $'\342\200\252' $'\342\200\253' $'\342\200\254' $'\342\200\255' \
+    $'\342\200\256' $'\342\201\246' $'\342\201\247' $'\342\201\250' $'\342\201\251'; do
+    text=${text//$mark/?}
+  done
   [ ${#text} -le 60 ] || text=${text:0:60}…
   printf '"%s"' "$text"
 }

@@ -6,6 +6,13 @@ LONGEST = 300  # characters of a sentence
 
 
 class Parser(argparse.ArgumentParser):
+    def parse_args(self, args=None, namespace=None):
+        """As argparse does it, but --help wins wherever it is, behind a wrong argument too."""
+        if {"-h", "--help"} & {*(sys.argv[1:] if args is None else args)}:
+            self.print_help()
+            sys.exit(0)
+        return super().parse_args(args, namespace)
+
     def error(self, message):
         text = "".join(c if c.isprintable() else "?" for c in message)
         text = text if len(text) <= LONGEST else text[:LONGEST] + "…"

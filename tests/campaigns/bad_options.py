@@ -79,6 +79,8 @@ UNKNOWN = [
     ["/smoke"],
     ["--smoke=perhaps"],
     ["--smoke", "yes"],
+    ["--smoke", "--smoke=3"],
+    ["--help=3"],
     ["\u202e--gnp"],
     [b"--\xff\xfe"],
     ["--seed", b"\xff"],
@@ -155,7 +157,8 @@ def cases_of(number, options):
         if name in ("--help", "--version"):
             continue
         if kind == "":
-            cases.append(([f"{name}=perhaps"], None, True))
+            cases += [([f"{name}={value}"], None, True) for value in ("perhaps", "3", "true", "", "\x1b[31m")]
+            cases.append(([name, name], None, True))
             continue
         cases.append(([name], name, True))
         cases.append(([name, "1", name, "2"], name, True))
@@ -263,4 +266,5 @@ def main():
     campaign.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -43,6 +43,7 @@ class Campaign:
         parser = Parser(description=about)
         parser.add_argument("--lessons", required=True, help="folder of the built lessons: NN_slug/lesson")
         parser.add_argument("--faults", default="", help="the library that spoils system calls; empty: there is none")
+        parser.add_argument("--mpirun", default="", help="what starts ranks; empty: there is none")
         parser.add_argument("--rounds", type=at_least(0), default=0, help="so many seeded rounds; 0: until the time is up")
         parser.add_argument("--seconds", type=at_least(0, float), default=1e9, help="no round begins later than this")
         parser.add_argument("--seed", type=int, default=1)
@@ -82,6 +83,10 @@ class Campaign:
     def run(self, number, arguments, env={}, cwd=None, kill_after=None):
         """Runs lesson `number` with arguments, which may be bytes; kill_after: seconds until it is killed."""
         command = [str(self.lesson(number)), *(a if isinstance(a, bytes) else str(a) for a in arguments)]
+        return self.run_command(command, env, cwd, kill_after)
+
+    def run_command(self, command, env={}, cwd=None, kill_after=None):
+        """Runs a program under the limits of a lesson."""
         started = time.monotonic()
 
         def limit():

@@ -22,7 +22,7 @@ endif()
 # tapestry_campaign(name ROUNDS of the short part, SECONDS of the long one).
 function(tapestry_campaign name rounds seconds)
   set(command ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/campaigns/${name}.py
-      --lessons ${PROJECT_BINARY_DIR}/lessons ${faults} ${sanitized})
+      --lessons ${PROJECT_BINARY_DIR}/lessons ${faults} ${sanitized} --mpirun "${TAPESTRY_MPIRUN}")
   add_test(NAME campaigns/${name} COMMAND ${command} --fast --rounds ${rounds})
   # Under a sanitizer hostile_texts takes two minutes: begun last, it would leave the other processors idle.
   set_tests_properties(campaigns/${name} PROPERTIES LABELS campaigns TIMEOUT 600 COST 100
@@ -34,3 +34,5 @@ tapestry_campaign(killer 6 120)
 tapestry_campaign(disk_errors 25 120)
 tapestry_campaign(bad_options 200 120)
 tapestry_campaign(hostile_texts 40 120)
+tapestry_campaign(other_ranks 8 120)
+tapestry_campaign(script_options 25 120)

@@ -130,7 +130,10 @@ int train(Communicator& ranks, int count, char** words) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count < 3) return 2;
+  if (count < 3) {
+    std::fprintf(stderr, "usage: rank FILE STEPS [die|stop|fail RANK|all STEP] [quick PATIENCE]; rank FILE STEPS pieces BYTES\n");
+    return 2;
+  }
   MpiRanks how{.patience = count > 7 ? std::atof(words[7]) : 20};
   const bool pieces = count == 5 && std::strcmp(words[3], "pieces") == 0;
   if (pieces) how.piece = std::strtoull(words[4], nullptr, 10);

@@ -64,7 +64,8 @@ struct Told {};
 
 // What the signal's handler may look at.
 volatile std::sig_atomic_t quiet = 0;
-int* spoken = nullptr;  // in memory that all ranks of this machine share
+volatile std::sig_atomic_t stopped = 0;  // by mpirun
+int* spoken = nullptr;                   // in memory that all ranks of this machine share
 
 bool first_to_speak() { return std::atomic_ref(*spoken).exchange(1) == 0; }
 
@@ -149,7 +150,7 @@ class MpiRank : public Communicator {
       MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
       if (done) return;
       MPI_Iprobe(MPI_ANY_SOURCE, kOver, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE);
-      if (over) throw Told{};
+      if (over || stopped) throw Told{};
       if (!patience.wait())
         throw LostRank(
             fmt::format("rank {}: for {:g} s {}: a rank or the network hangs", rank(), patience_, trouble));
@@ -160,13 +161,20 @@ class MpiRank : public Communicator {
   std::size_t piece_;
 };
 
-/// mpirun ends all ranks when one has died. The first that hears of it says so.
+void end_at_once(int) { _exit(kEnded); }
+
+/// mpirun ends all ranks when one has died. The first that hears of it says so. A rank that waits for another leaves as
+/// if it had been told, so that it removes what it has made; any other ends soon afterwards.
 void ended_by_mpirun(int) {
   constexpr std::string_view sentence =
       "tapestry: mpirun has ended this run: a rank has died, or you stopped it; the same command goes on from the last "
       "checkpoint, where there is one\n";
+  constexpr int kMicrosecondsToLeave = 500'000;
   if (!quiet && first_to_speak() && write(2, sentence.data(), sentence.size()) < 0) _exit(kEnded);
-  _exit(kEnded);
+  if (stopped) return;
+  stopped = 1;
+  std::signal(SIGALRM, end_at_once);
+  ualarm(kMicrosecondsToLeave, 0);
 }
 
 /// Memory for `spoken`, while one lives.
