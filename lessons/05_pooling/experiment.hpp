@@ -26,12 +26,11 @@ struct Pooled {
 
 /// What comes of the scores β k_j for 51 queries.
 struct KeysAlone {
-  double mean_error;  ///< the squared error for β = 0, the plain mean
-  double spread;      ///< how far any query's answer is from the first one's, for any β
-  bool
-      picks_the_last_key;  ///< whether β = 1000 gives the value at the largest key, and not the largest value
+  double mean_error;        ///< the squared error for β = 0, the plain mean
+  double spread;            ///< how far any query's answer is from the first one's, for any β
+  bool picks_the_last_key;  ///< β = 10⁶ gives the value at the largest key
 };
-/// With the chapter's pool(scores, values), for β = 0, 1 and 1000; prints a table.
+/// With the chapter's pool(scores, values), for β = 0, 1 and 10⁶; prints a table.
 KeysAlone try_keys_alone(Pooled (*pool)(const Tensor& scores, const Tensor& values), const Points& points);
 
 /// The chapter's answers beside those of nn/'s Attention with the score nadaraya_watson(), checked as

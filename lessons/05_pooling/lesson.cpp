@@ -91,7 +91,7 @@ double keys_alone(const Points& points, kit::Report& report) {
       "keys alone", "Scores β k_j and 51 queries from 0 to 5: what do the 51 answers look like?",
       {"a line that rises with x, since β k does", "the curve, smoothed", "51 times the same number"});
   const kit::Question loudest =
-      report.ask("β = 1000", "And which number is the answer if β is 1000?",
+      report.ask("β = 10⁶", "And which number is the answer if β is a million?",
                  {"the largest of the fifty values", "the value at the largest x", "the mean of all values"});
   const KeysAlone found = try_keys_alone(pool, points);
   report.answer(

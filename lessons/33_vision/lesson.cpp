@@ -127,25 +127,25 @@ void captioner(std::uint64_t seed, kit::Report& report) {
 // have no gate. A caption counts that is right to the last word.
 
 Captioners train(double darkest, const kit::Options& options, kit::Report& report) {
-  const kit::Question ungated = report.ask(
-      "no gate", "No gate, and the first state knows nothing of the picture. How many captions are right?",
-      {"nearly all: it looks at the frame first", "more than half", "hardly any"});
+  const kit::Question gate_alone =
+      report.ask("the gate alone", "A gate, and equal weights for all places. How many captions are right?",
+                 {"nearly all", "about half", "no more than with neither"});
   Captioners all(darkest, options);
-  const double both = all.right(kBoth), places = all.right(kPlacesAlone);
+  const double both = all.right(kBoth), places = all.right(kPlacesAlone), neither = all.right(kNeither);
   const double told = all.right(kPlacesAndMean), channels = all.right(kChannelsAlone);
   report.at_least("both: captions right", both, 95, "%");
   report.at_least("both, more than channels alone, in points", both - channels, 50);
-  report.at_most("channels alone, more than neither, in points", channels - all.right(kNeither), 10);
-  report.at_least("places alone: gain of a first state made from the mean, in points", told - places, 10);
-  report.answer(
-      ungated, 'b', places > 50 && places <= 85,
-      "It could look at the frame and keep the light in mind, but it has to learn both at once: a look "
-      "there helps only who can use it. A gate gets the frame's share of the mean in each picture.");
+  report.at_most("channels alone, more than neither, in points", channels - neither, 10);
+  report.at_least("places, and a first state made from the mean: captions right", told, 95, "%");
+  report.figure("places alone, which depends on the seed: captions right", places, "%");
+  report.answer(gate_alone, 'c', channels - neither <= 10 && channels <= 40,
+                "A mean of all places has every colour in it, but not which shape each belongs to.");
   return all;
 }
 
-// Channels alone bring little: a mean of places has all colours in it, not which shape each belongs to. And a
-// gate is not the only way for the light: in the paper the first state is made from that mean. Either will do.
+// Places alone get a third of the captions right at one seed, and nearly all at another. They could look at the
+// frame and keep the light in mind, but have to learn both at once: a look there helps only a state that can use
+// it. A gate gets the light with the mean in every picture, and so does the paper's first state, made from it.
 
 // ---- 5. Where it looked, and what it used -----------------------------------------------------------------
 // A map of weights for each word says what was read, not what was needed (lesson 11). To find out what is

@@ -89,3 +89,13 @@ TEST_CASE("a clone's parts stand in the original's order: translators") {
   check(PlainTranslator(options));
   check(Seq2Seq<BahdanauDecoder, TransformerEncoder>({small(), options.decoder}));
 }
+
+TEST_CASE("a clone in another type before there are values has that type") {
+  const Linear layer(3, 2);
+  const auto twin = clone(layer, DType::f64);
+  CHECK(twin->weight.dtype() == DType::f64);
+  CHECK(twin->bias.dtype() == DType::f64);
+  CHECK(clone(layer)->weight.dtype() == DType::f32);
+  const auto of_twin = clone(*twin);
+  CHECK(of_twin->weight.dtype() == DType::f64);
+}

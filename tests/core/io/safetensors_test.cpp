@@ -2,6 +2,7 @@
 #include "core/io/safetensors.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -417,4 +418,17 @@ TEST_CASE("safetensors: what cannot be written is refused, and the old file stay
   CHECK_THAT(refused({}, {{"a", "\x80"}}), ContainsSubstring("\\x80"));
   CHECK(read_file(folder / "file") == before);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("safetensors: a NaN of any payload stays one in bf16") {
+  const TemporaryFolder folder;
+  std::vector<float> values;
+  for (const std::uint32_t bits :
+       {0x7f800001U, 0xff800001U, 0x7f80ffffU, 0x7fc00000U, 0x7fffffffU, 0x7f817fffU})
+    values.push_back(std::bit_cast<float>(bits));
+  const auto count = static_cast<Size>(values.size());
+  Tensor x = zeros({count});
+  std::memcpy(x.mutable_data<float>(), values.data(), values.size() * sizeof(float));
+  write_safetensors(folder / "nan", {{"x", x}}, {}, Written::bf16);
+  for (const double found : read_safetensors(folder / "nan").at("x").to_vector()) CHECK(std::isnan(found));
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/ops/ops.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
 
@@ -138,4 +140,54 @@ TEST_CASE("what does not broadcast is named in the order in which it was given")
       REQUIRE((two != told.npos && four != told.npos));
       CHECK((two < four) == !exchanged);
     }
+}
+
+TEST_CASE("pow at 0: the gradient of the base is a number, at 0⁰ too") {
+  for (const auto& [base, exponent, want] :
+       {std::tuple{0.0, 0.0, 0.0}, {0.0, 1.0, 1.0}, {0.0, 2.0, 0.0}, {2.0, 0.0, 0.0}}) {
+    CAPTURE(base, exponent);
+    const Tensor a = variable(tensor({base}, DType::f64)), b = tensor({exponent}, DType::f64);
+    Tape tape;
+    const Tensor y = pow(a, b);
+    CHECK(y.at({0}) == std::pow(base, exponent));
+    CHECK(tape.gradients(sum(y), {a})[0].at({0}) == want);
+  }
+}
+
+TEST_CASE("sparse normalisers: an infinite score is no weight, and a shift changes nothing") {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const auto op : {sparsemax, entmax15}) {
+    const Tensor wrong = op(tensor({1, inf, 0.5}), {}, {});
+    for (const double w : wrong.to_vector()) CHECK(std::isnan(w));
+    CHECK(op(tensor({1, -inf, 0.5}, DType::f64), {}, {}).at({1}) == 0);
+    const Tensor none = op(tensor({-inf, -inf}, DType::f64), {}, {});
+    CHECK(none.to_vector() == std::vector<double>{0, 0});
+    const Tensor scores = tensor({0.25, -0.5, 0, 0.125}, DType::f64);
+    const std::vector<double> want = op(scores, {}, {}).to_vector();
+    for (const double shift : {1e3, 1e9, -1e9}) {
+      const std::vector<double> got = op(scores + shift, {}, {}).to_vector();
+      for (std::size_t i = 0; i < 4; ++i) CHECK(got[i] == Approx(want[i]).margin(1e-6));
+    }
+    const std::vector<double> far =
+        op(tensor({1e9, 1e9 - 64, 1e9}), {}, {}).to_vector();  // f32, whose steps are 64 there
+    CHECK(far == std::vector<double>{0.5, 0, 0.5});
+  }
+}
+
+TEST_CASE("normal numbers are independent of their neighbours") {
+  constexpr Size kCount = 200'000;
+  const std::vector<double> x = random_normal({kCount}, 77, DType::f64).to_vector();
+  // Correlations of n independent pairs are normal with deviation 1/√n, also those of squares and signs.
+  for (const std::size_t lag : {1U, 2U, 3U, 4U, 8U, 16U, 1024U}) {
+    double plain = 0, squares = 0, mixed = 0;
+    for (std::size_t i = 0; i + lag < x.size(); ++i) {
+      const double a = x[i], b = x[i + lag];
+      plain += a * b, squares += (a * a - 1) * (b * b - 1) / 2, mixed += a * (b * b - 1) / std::sqrt(2.0);
+    }
+    const double n = static_cast<double>(x.size() - lag);
+    CAPTURE(lag);
+    CHECK(std::abs(plain) < 4.5 * std::sqrt(n));
+    CHECK(std::abs(squares) < 4.5 * std::sqrt(n));
+    CHECK(std::abs(mixed) < 4.5 * std::sqrt(n));
+  }
 }

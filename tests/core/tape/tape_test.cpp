@@ -447,3 +447,14 @@ TEST_CASE("gradients() has no eyes for what does not lead to the xs") {
   CHECK(tape.gradients(y, {square}, {.keep = true})[0].to_vector() == Values{3, 3});
   CHECK_THROWS_WITH(tape.gradients(y, {w}), ContainsSubstring("was written by assign() before backward"));
 }
+
+TEST_CASE("gradients() of one tensor that is named twice") {
+  const Tensor x = variable(tensor({1, 2}), "x"), w = variable(tensor({3, 4}), "w");
+  Tape tape;
+  const Tensor h = x * w, y = sum(h * x);
+  const std::vector<Tensor> found = tape.gradients(y, {x, h, x, h, w, x});
+  for (const std::size_t i : {0U, 2U, 5U})
+    CHECK(found[i].to_vector() == std::vector<double>{6, 16});  // 2 w x
+  for (const std::size_t i : {1U, 3U}) CHECK(found[i].to_vector() == std::vector<double>{1, 2});
+  CHECK(found[4].to_vector() == std::vector<double>{1, 4});
+}

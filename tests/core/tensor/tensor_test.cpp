@@ -358,3 +358,18 @@ TEST_CASE("ids are written with their shape") {
   CHECK(Indices({7}, {}).rank() == 0);
   CHECK_THROWS_AS(Indices({1, 2}, {3}), Error);
 }
+
+TEST_CASE("assign() reads a source that overlaps its target first, beyond any block") {
+  for (const Size n : {2, 17, 64, 131}) {
+    Tensor m = contiguous(random_normal({n, n}, 1));
+    const std::vector<double> want = contiguous(transpose(m)).to_vector();
+    assign(m, transpose(m));
+    CHECK(m.to_vector() == want);
+    Tensor line = contiguous(random_normal({n * n}, 2));
+    const std::vector<double> before = line.to_vector();
+    Tensor later = slice(line, 0, 1, n * n);
+    assign(later, slice(line, 0, 0, n * n - 1));
+    const std::vector<double> after = line.to_vector();
+    CHECK(std::equal(before.begin(), before.end() - 1, after.begin() + 1));
+  }
+}

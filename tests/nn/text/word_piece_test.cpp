@@ -171,3 +171,13 @@ TEST_CASE("word piece: what is wrong with a text or a vocabulary is said", "[tex
         test::message_of([id] { small().piece(id); }),
         ContainsSubstring(fmt::format("piece {} is out of range: the vocabulary has {} pieces", id, size)));
 }
+
+TEST_CASE("accents and case are stripped each by its own option") {
+  for (const bool lower : {false, true})
+    for (const bool strip : {false, true}) {
+      CAPTURE(lower, strip);
+      const std::u32string want =
+          lower ? (strip ? U"ee" : U"\u00E9\u00E9") : (strip ? U"Ee" : U"\u00C9\u00E9");
+      CHECK(bert_cleaned(U"\u00C9\u00E9", {.lower_case = lower, .strip_accents = strip}) == want);
+    }
+}

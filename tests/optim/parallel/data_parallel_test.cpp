@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/core.hpp"
+#include "core/ops/dropout.hpp"
 #include "nn/loss.hpp"
 #include "nn/transformer/language_model.hpp"
 #include "nn/transformer/transformer.hpp"
@@ -296,4 +297,32 @@ TEST_CASE("what ranks cannot add is told", "[threads]") {
                });
              }),
              ContainsSubstring("2 parts are too few for 3 ranks"));
+}
+
+TEST_CASE("dropout drops others in each part of a batch, and the same again at the same step", "[threads]") {
+  const auto masks = [](std::uint64_t step) {
+    std::vector<std::vector<double>> kept;
+    run_on_threads({.ranks = 1, .patience = 20}, [&](Communicator& ranks) {
+      const Tensor w = variable(ones({64}, DType::f64));
+      DataParallel parallel(ranks, {w}, {.parts = 3});
+      parallel.gradients(kSeed, step, [&](const Part&) {
+        const Tensor dropped = dropout(w, 0.5);
+        kept.push_back(dropped.to_vector());
+        return PartLoss{sum(dropped), 1};
+      });
+    });
+    return kept;
+  };
+  const auto first = masks(1);
+  REQUIRE(first.size() == 3);
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      // Of 64 places two independent masks agree on 32 ± 4.
+      int agree = 0;
+      for (std::size_t i = 0; i < 64; ++i) agree += (first[a][i] == 0) == (first[b][i] == 0) ? 1 : 0;
+      CHECK(agree > 12);
+      CHECK(agree < 52);
+    }
+  CHECK(masks(1) == first);
+  CHECK(masks(2)[0] != first[0]);
 }

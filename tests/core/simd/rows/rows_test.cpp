@@ -172,6 +172,23 @@ TEMPLATE_TEST_CASE("masked softmax: poison behind the mask changes nothing", "[s
   CHECK(std::isnan(y.get(0, 5)));
 }
 
+TEMPLATE_TEST_CASE("masked softmax: a NaN that is allowed reaches the allowed, and nothing else",
+                   "[simd][rows]", float, double) {
+  using T = TestType;
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const Size n : widths()) {
+    if (n < 3) continue;
+    const std::unique_ptr<bool[]> may(new bool[static_cast<std::size_t>(n)]);
+    for (Size c = 0; c < n; ++c) may[static_cast<std::size_t>(c)] = c % 2 == 0;
+    for (const Size at : {Size{0}, (n - 1) / 2 * 2}) {
+      Matrix<T> x(1, n, T(1)), y(1, n, T(-7));
+      x(0, at) = nan;
+      masked_softmax<T>(y.view(), x.view(), {may.get(), {1, n}, {0, 1}});
+      for (Size c = 0; c < n; ++c) REQUIRE((c % 2 == 0 ? std::isnan(y.get(0, c)) : y.get(0, c) == 0));
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("log-sum-exp: infinite and empty rows", "[simd][rows]", float, double) {
   using T = TestType;
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();

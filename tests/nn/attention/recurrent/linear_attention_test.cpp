@@ -151,3 +151,24 @@ TEST_CASE("a layer of linear attention starts by keeping, and says what does not
              }),
              ContainsSubstring("the state"));
 }
+
+TEST_CASE("a gate that is shut forgets all, in f32, without a NaN") {
+  for (const Size time : {1, 40, 70}) {
+    LinearAttention layer({.width = 8, .heads = 2, .gate = Gate::yes});
+    layer.initialise(3);
+    assign(layer.gate_weight, zeros(layer.gate_weight.shape()));
+    assign(layer.gate_bias, full({2}, -200));
+    const Tensor x = variable(random_normal({1, time, 8}, 1));
+    Tape tape;
+    const Tensor read = layer(x).read;
+    std::vector<Tensor> leaves = layer.parameters();
+    leaves.push_back(x);
+    for (const Tensor& gradient : tape.gradients(sum(read * read), leaves, {.zero_if_unused = true}))
+      for (const double g : gradient.to_vector()) REQUIRE(std::isfinite(g));
+    for (Size t = 0; t < time; ++t) {
+      const Tensor alone = layer(slice(x.detach(), 1, t, t + 1)).read,
+                   here = slice(read.detach(), 1, t, t + 1);
+      REQUIRE(max(abs(here - alone)).item() < 1e-5);
+    }
+  }
+}
