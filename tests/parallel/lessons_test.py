@@ -45,13 +45,14 @@ class Lessons(unittest.TestCase):
         self.text = self.folder / "text.txt"
         self.text.write_text("to be, or not to be?\n" * 60)
 
-    def start(self, ranks, lesson, *words, other=None):
+    def start(self, ranks, lesson, *words, other=None, other_lesson=None):
         """`other`: the options of the last rank, if they are others."""
-        program = [str(next(pathlib.Path(LESSONS).glob(f"{lesson}_*")) / "lesson")]
-        command = [MPIRUN, "-q", "-n", str(ranks), *program, *map(str, words)]
+        def program(number):
+            return str(next(pathlib.Path(LESSONS).glob(f"{number}_*")) / "lesson")
+        command = [MPIRUN, "-q", "-n", str(ranks), program(lesson), *map(str, words)]
         if other is not None:
             command[3] = str(ranks - 1)
-            command += [":", "-n", "1", *program, *map(str, other)]
+            command += [":", "-n", "1", program(other_lesson or lesson), *map(str, other)]
         environment = {**os.environ, "TAPESTRY_THREADS": "1", "TMPDIR": str(self.rooms),
                        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
@@ -157,6 +158,10 @@ class Lessons(unittest.TestCase):
             with self.subTest(f"{lesson} {mine} {other}"):
                 self.differ(lesson, mine, other, same, said)
         self.differ("20", [], ["--seed", "2"], same + "no --seed and rank 3 has --seed 2", ranks=4)
+
+    def test_ranks_with_another_lesson_are_refused(self):
+        self.assertIn("rank 0 has lesson 15_translate and rank 1 has lesson 20_gpt",
+                      self.told(2, "15", "--out", self.folder, other=["--out", self.folder], other_lesson="20"))
 
     def test_ranks_with_other_texts_are_refused_before_training(self):
         other = self.folder / "other.txt"

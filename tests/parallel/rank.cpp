@@ -131,7 +131,9 @@ int train(Communicator& ranks, int count, char** words) {
 
 int main(int count, char** words) {
   if (count < 3) {
-    std::fprintf(stderr, "usage: rank FILE STEPS [die|stop|fail RANK|all STEP] [quick PATIENCE]; rank FILE STEPS pieces BYTES\n");
+    std::fprintf(
+        stderr,
+        "usage: rank FILE STEPS [die|stop|fail RANK|all STEP] [quick PATIENCE]; rank FILE STEPS pieces BYTES\n");
     return 2;
   }
   MpiRanks how{.patience = count > 7 ? std::atof(words[7]) : 20};

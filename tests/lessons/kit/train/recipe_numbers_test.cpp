@@ -70,6 +70,11 @@ TEST_CASE("sizes travel as texts", "[kit]") {
   Recipe read;
   read_sizes(saved, kNumbers, read);
   CHECK(text_of(kNumbers, read) == "layers 3, width 8, rate 0.5");
+  for (const char* least_or_most : {"2", "64"}) {
+    saved.set_text("width", least_or_most);
+    read_sizes(saved, kNumbers, read);
+    CHECK(fmt::format("{}", read.width) == least_or_most);
+  }
   for (const char* bad : {"wide", "", "8x", "-8", "1", "65", "1000000", "18446744073709551615"}) {
     saved.set_text("width", bad);
     CAPTURE(bad);
