@@ -84,24 +84,19 @@ Module::Module(Place place) : name_(std::move(place.name)) {
 void Module::check_members_are_registered() const {
   {
     const std::lock_guard lock(roots().mutex);
-    const auto first = roots().modules.lower_bound(
-        reinterpret_cast<const Module*>(reinterpret_cast<const char*>(this) - before_));
-    for (auto at = first; at != roots().modules.end(); ++at) {
-      const std::ptrdiff_t from = reinterpret_cast<const char*>(*at) - reinterpret_cast<const char*>(this);
-      if (from >= after_) break;
-      if (*at == this) continue;
+    const auto next = roots().modules.upper_bound(this);
+    if (next != roots().modules.end() &&
+        reinterpret_cast<const char*>(*next) - reinterpret_cast<const char*>(this) < extent_)
       fail(
           "a {} is a member of the {}{} but was made without a Place, so it would not be trained or saved: make it with "
           "{{*this, \"name\"}} as its first argument",
-          (*at)->type_name(), type_name(), in_quotes());
-    }
+          (*next)->type_name(), type_name(), in_quotes());
   }
   for (const Child& child : children_)
     if (child.module) child.module->check_members_are_registered();
 }
 
-Module::Module(const Module& other)
-    : training_(other.training_), before_(other.before_), after_(other.after_) {
+Module::Module(const Module& other) : training_(other.training_), extent_(other.extent_) {
   auto& cloning = detail::Cloning::active("module", other.full_name());
   cloning.modules[&other] = this;
   if (const auto parent = cloning.modules.find(other.parent_); parent != cloning.modules.end()) {

@@ -125,8 +125,7 @@ class Module {
     Module& base = module;
     const std::ptrdiff_t before =
         reinterpret_cast<const char*>(&base) - reinterpret_cast<const char*>(&module);
-    base.before_ = std::max(base.before_, before);
-    base.after_ = std::max(base.after_, static_cast<std::ptrdiff_t>(sizeof(Concrete)) - before);
+    base.extent_ = std::max(base.extent_, static_cast<std::ptrdiff_t>(sizeof(Concrete)) - before);
     return base;
   }
   void collect(const std::string& prefix, std::vector<Cell>& cells) const;
@@ -140,8 +139,8 @@ class Module {
   std::vector<Child> children_;
   bool training_ = true;
   bool is_root_ = false;  // it is in the register of modules without a Place
-  // Bytes of the object of which this is a part, before and from this on, as far as its registered members tell.
-  std::ptrdiff_t before_ = 0, after_ = 0;
+  std::ptrdiff_t extent_ =
+      0;  // bytes from this to the end of its object, as far as its registered members tell
 };
 
 template <std::derived_from<Module> Parent>

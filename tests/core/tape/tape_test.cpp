@@ -458,3 +458,33 @@ TEST_CASE("gradients() of one tensor that is named twice") {
   for (const std::size_t i : {1U, 3U}) CHECK(found[i].to_vector() == std::vector<double>{1, 2});
   CHECK(found[4].to_vector() == std::vector<double>{1, 4});
 }
+
+TEST_CASE("a leaf's number on a tape is a hint, which tapes of other threads may overwrite at any time") {
+  const Tensor w = variable(tensor({1, 2}), "w"), u = variable(tensor({3, 4}), "u");
+  const auto overwrite = [&](std::uint64_t tape, std::int32_t number) {
+    for (const Tensor& leaf : {w, u}) {
+      if (tape != 0) leaf.body().leaf->tape = tape;
+      leaf.body().leaf->number = number;
+    }
+  };
+  const auto check = [&](Tape& tape, const Tensor& y, double dw, double du) {
+    const std::vector<Tensor> found = tape.gradients(y, {w, u}, {.keep = true});
+    CHECK(found[0].to_vector() == std::vector<double>{dw * 3, dw * 4});
+    CHECK(found[1].to_vector() == std::vector<double>{du * 1, du * 2});
+  };
+  for (const std::uint64_t newer : {std::uint64_t{0}, ~std::uint64_t{0} >> 1U})  // the number alone, and both
+    for (const std::int32_t number : {0, 1, 7, -1}) {
+      CAPTURE(newer, number);
+      w.body().leaf->tape = u.body().leaf->tape = 0;
+      Tape tape;
+      const Tensor y = sum(w * u);
+      overwrite(newer, number);
+      check(tape, y + sum(u * w * 2.0), 3, 3);
+      overwrite(newer, number);
+      tape.backward(y);  // the tape begins anew, and the leaves come in another order
+      w.clear_grad(), u.clear_grad();
+      overwrite(newer, number);
+      check(tape, sum(u * 1.0 * w), 1, 1);
+    }
+  w.body().leaf->tape = u.body().leaf->tape = 0;
+}
