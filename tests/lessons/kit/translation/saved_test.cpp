@@ -1,7 +1,10 @@
 // Transformer translators back from their checkpoints, a sentence of somebody's own, and what is refused.
 #include "lessons/kit/translation/saved.hpp"
 
+#include <algorithm>
+
 #include "lessons/kit/train/resume.hpp"
+#include "lessons/kit/train/saved_size.hpp"
 #include "lessons/kit/translation/recurrent_plan.hpp"
 #include "lessons/kit/translation/training.hpp"
 #include "lessons/kit/translation/transformer_plan.hpp"
@@ -136,6 +139,10 @@ TEST_CASE("sizes above those of a checkpoint's own tensors are refused before a 
                     .texts = texts_of(plan)});
   train(tiny(false), scratch.path("false"));
   train(tiny(true), scratch.path("true"));
+  const TrainingState whole = load_checkpoint(checkpoint_in(scratch.path("false")));
+  const ModelBounds bounds = bounds_of_model(whole);
+  CHECK(bounds.layers == static_cast<Size>(whole.sections.at("model").size()));
+  CHECK(bounds.width == std::max({Size{12}, corpus.source.size(), corpus.target.size()}));
   for (const auto& [folder, name] : {std::pair<const char*, const char*>{"false", "layers"},
                                      {"false", "width"},
                                      {"false", "heads"},
