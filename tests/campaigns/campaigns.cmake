@@ -15,14 +15,17 @@ if(NOT TAPESTRY_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")  # a sanitizer 
   set(faults --faults $<TARGET_FILE:campaign_faults>)
 endif()
 set(sanitized "")
+set(mpirun "")
 if(TAPESTRY_SANITIZE)
   set(sanitized --sanitized)
+elseif(TAPESTRY_MPIRUN)  # not under a sanitizer, which finds MPI's own leaks
+  set(mpirun --mpirun ${TAPESTRY_MPIRUN})
 endif()
 
 # tapestry_campaign(name ROUNDS of the short part, SECONDS of the long one).
 function(tapestry_campaign name rounds seconds)
   set(command ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/campaigns/${name}.py
-      --lessons ${PROJECT_BINARY_DIR}/lessons ${faults} ${sanitized} --mpirun "${TAPESTRY_MPIRUN}")
+      --lessons ${PROJECT_BINARY_DIR}/lessons ${faults} ${sanitized} ${mpirun})
   add_test(NAME campaigns/${name} COMMAND ${command} --fast --rounds ${rounds})
   # Under a sanitizer hostile_texts takes two minutes: begun last, it would leave the other processors idle.
   set_tests_properties(campaigns/${name} PROPERTIES LABELS campaigns TIMEOUT 600 COST 100
