@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Starts lessons under mpirun with ranks that differ in an option or in a text. Each run has to end with exit code 2 and
-# one sentence, which names what differs, and leave no file behind; ranks that differ only in where one text is train.
+# one sentence, which names what differs, and leave no file behind. Ranks that have one text at several places have to train.
 import re
 import sys
 
@@ -83,10 +83,8 @@ def round_of(campaign, number, options, random):
     else:
         here, there = other_text(random, number, folder, copy)
         if kind == "same":
-            here.with_name(here.name) if number != "20" else there.write_bytes(here.read_bytes())
-            if number != "20":
-                for path in folder.iterdir():
-                    (copy / path.name).write_bytes(path.read_bytes())
+            for path in folder.iterdir():
+                (copy / path.name).write_bytes(path.read_bytes())
         name = "text"
         most, one = [["--data", path, *SMALL[number]] for path in (here, there)]
     all_arguments = [[*(one if rank == odd else most), "--out", out] for rank in range(ranks)]
