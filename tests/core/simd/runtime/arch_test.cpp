@@ -26,7 +26,7 @@ bool offers(const char* set) {
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 const char* arch_name_again();
 void march_again();
-}
+}  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG
 
 // The check itself, of that processor in place of the one this runs on.
 #define __builtin_cpu_supports(set) offers(set)
