@@ -19,8 +19,7 @@ Complaint Examiner::crash_with_checks(const Exercise& exercise, Answer answer, s
   answer.key += "_checked";
   const Program program = workshop_.make(checked, answer);
   if (program.file.empty()) return without;
-  const Run run =
-      workshop_.judge(checked, program, seed, workshop_.folder_of(exercise) / answer.key / "finding.json");
+  const Run run = workshop_.judge(checked, program, seed).run;
   const Complaint complaint = crash(run.output, run.signal, fs::absolute(answer.file));
   return complaint.line > 0 ? complaint : without;
 }
@@ -44,8 +43,7 @@ Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::ui
                                       fs::absolute(workshop_.root() / exercise.source));
     return verdict;
   }
-  const fs::path finding = workshop_.folder_of(exercise) / answer.key / "finding.json";
-  const Run run = workshop_.judge(exercise, program, seed, finding);
+  const auto [run, finding] = workshop_.judge(exercise, program, seed);
   if (run.interrupted) return verdict;
   verdict.details = run.output;
   if (run.timed_out) {
@@ -53,7 +51,7 @@ Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::ui
     return verdict;
   }
   try {
-    verdict.finding = finding_from_json(content(finding));
+    verdict.finding = finding_from_json(finding);
   } catch (const std::exception&) {  // it ended before it could write
     verdict.kind = Verdict::Kind::crash;
     verdict.complaint = crash(run.output, run.signal, fs::absolute(answer.file));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -230,20 +231,60 @@ std::string Exercise::holes() const {
   return out;
 }
 
+namespace {
+
+bool in_a_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Calls f(rest, line) for each directive of this kind: what follows its name. A line may go on after a backslash, and
+/// "%:" is "#".
+template <class F>
+void each_directive(const std::string& text, const std::string& kind, const F& f) {
+  std::istringstream lines(text);
+  std::string line, more;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const int first = number;
+    while (line.ends_with('\\') && std::getline(lines, more))
+      line.replace(line.size() - 1, 1, more), ++number;
+    std::size_t at = line.find_first_not_of(" \t");
+    if (at == std::string::npos || (line[at] != '#' && line.compare(at, 2, "%:") != 0)) continue;
+    at = line.find_first_not_of(" \t", at + (line[at] == '#' ? 1 : 2));
+    if (at == std::string::npos || line.compare(at, kind.size(), kind) != 0) continue;
+    const std::string rest = line.substr(at + kind.size());
+    if (rest.empty() || !in_a_name(rest[0])) f(rest, first);
+  }
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, int>> includes_of(const std::string& text) {
   std::vector<std::pair<std::string, int>> found;
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    std::size_t at = line.find_first_not_of(" \t");
-    if (at == std::string::npos || line[at] != '#') continue;
-    at = line.find_first_not_of(" \t", at + 1);
-    if (at == std::string::npos || line.compare(at, 7, "include") != 0) continue;
-    const std::size_t begin = line.find('"', at),
-                      end = begin == std::string::npos ? begin : line.find('"', begin + 1);
-    if (end != std::string::npos) found.emplace_back(line.substr(begin + 1, end - begin - 1), number);
-  }
+  each_directive(text, "include", [&](const std::string& rest, int line) {
+    const std::size_t begin = rest.find('"'),
+                      end = begin == std::string::npos ? begin : rest.find('"', begin + 1);
+    if (end != std::string::npos) found.emplace_back(rest.substr(begin + 1, end - begin - 1), line);
+  });
   return found;
+}
+
+std::vector<std::pair<std::string, int>> macros_of(const std::string& text) {
+  std::vector<std::pair<std::string, int>> found;
+  for (const char* kind : {"define", "undef"})
+    each_directive(text, kind, [&](const std::string& rest, int line) {
+      const std::size_t begin = rest.find_first_not_of(" \t");
+      std::size_t end = begin;
+      while (end < rest.size() && in_a_name(rest[end])) ++end;
+      if (begin != std::string::npos && end > begin)
+        found.emplace_back(rest.substr(begin, end - begin), line);
+    });
+  return found;
+}
+
+bool has_word(const std::string& text, const std::string& name) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+    if ((at == 0 || !in_a_name(text[at - 1])) &&
+        (at + name.size() == text.size() || !in_a_name(text[at + name.size()])))
+      return true;
+  return false;
 }
 
 std::vector<std::string> pieces_in(const std::string& text) {

@@ -83,6 +83,11 @@ struct Exercise {
 /// The names of a text's #include "…", each with its line.
 std::vector<std::pair<std::string, int>> includes_of(const std::string& text);
 
+/// The names that a text makes macros of with #define, or takes from them with #undef, each with its line.
+std::vector<std::pair<std::string, int>> macros_of(const std::string& text);
+/// The text has the name as a word of its own.
+bool has_word(const std::string& text, const std::string& name);
+
 /// The headers of the engine that a text includes: "tape.hpp" of #include "engine/tape.hpp".
 std::vector<std::string> pieces_in(const std::string& text);
 

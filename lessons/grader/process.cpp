@@ -32,9 +32,10 @@ double now() {
 }
 
 /// The program itself.
-[[noreturn]] void become(const std::vector<std::string>& words, int output, const RunOptions& options) {
+[[noreturn]] void become(const std::vector<std::string>& words, int input, int output,
+                         const RunOptions& options) {
   setpgid(0, 0);
-  dup2(open("/dev/null", O_RDONLY), 0);
+  dup2(input, 0);
   dup2(output, 1);
   dup2(output, 2);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
@@ -68,8 +69,8 @@ void kill_children() {
 /// The keeper: a process between this one and the program. It outlives a grader that is killed, and then kills the
 /// program. It ends when the program has ended, or when `orders` has a byte or no writer, and writes the program's
 /// status to `report`. Its copy of a lock's descriptor keeps the folder locked until then.
-[[noreturn]] void keep(const std::vector<std::string>& words, const RunOptions& options, int output,
-                       int orders, int report) {
+[[noreturn]] void keep(const std::vector<std::string>& words, const RunOptions& options, int input,
+                       int output, int orders, int report) {
   setpgid(0, 0);  // Ctrl-C is for the grader, which gives the order
 #ifdef __linux__
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -81,7 +82,7 @@ void kill_children() {
   if (program < 0) _exit(1);
   if (program == 0) {
     signal(SIGCHLD, SIG_DFL);
-    become(words, output, options);
+    become(words, input, output, options);
   }
   setpgid(program, program);  // whichever of the two processes comes first
   close(output);
@@ -130,13 +131,17 @@ bool is_readable(int descriptor, int milliseconds) {
 }  // namespace
 
 Run run(const std::vector<std::string>& words, double limit, const RunOptions& options) {
-  Pipe output, orders, report;
+  Pipe input, output, orders, report;
+  if (write(input.ends[1], options.input.data(), options.input.size()) !=
+      static_cast<ssize_t>(options.input.size()))
+    fail("{} cannot be given its input: {}", words[0], std::strerror(errno));
+  input.close_writer();
   const double begin = now();
   const pid_t keeper = fork();
   if (keeper < 0) fail("{} cannot be started: {}", words[0], std::strerror(errno));
   if (keeper == 0) {
     orders.close_writer();  // so that the end of the grader closes the last one
-    keep(words, options, output.ends[1], orders.ends[0], report.ends[1]);
+    keep(words, options, input.ends[0], output.ends[1], orders.ends[0], report.ends[1]);
   }
 
   output.close_writer();

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 
 #include "core/tensor/error.hpp"
@@ -203,6 +204,15 @@ Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
         file.string(), line, exercise.piece);
     return result;
   }
+  for (const auto& [name, text] : texts)
+    for (const auto& [macro, line] : macros_of(text))
+      if (has_word(exercise.judge, macro)) {
+        result.output = fmt::format(
+            "{}:{}:1: error: the checks use the name \"{}\", so it cannot be a macro: choose "
+            "another name.\n",
+            name == "answer.cpp" ? file.string() : name, line - 1, macro);
+        return result;
+      }
   texts["judged.cpp"] = fmt::format("#include \"answer.cpp\"\n#line {} {}\n{}", exercise.judge_line,
                                     in_directive(root_ / exercise.source), exercise.judge);
   std::string all;
@@ -255,14 +265,21 @@ Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
   return result;
 }
 
-Run Workshop::judge(const Exercise& exercise, const Program& program, std::uint64_t seed,
-                    const fs::path& finding) const {
-  fs::remove(finding);
+Workshop::Judged Workshop::judge(const Exercise& exercise, const Program& program, std::uint64_t seed) const {
+  // The program is told the file and a key when it has begun, so that only the judge's own words count.
+  const fs::path file = program.file.parent_path() / "finding.json";
+  const std::string key =
+      fmt::format("{:016x}", std::random_device{}() * std::uint64_t{0x9e3779b97f4a7c15} + seed);
+  fs::remove(file);
   RunOptions options{
-      .environment = {{"ASAN_OPTIONS", "detect_leaks=0:handle_abort=1:hard_rss_limit_mb=2000:color=never"}}};
+      .environment = {{"ASAN_OPTIONS", "detect_leaks=0:handle_abort=1:hard_rss_limit_mb=2000:color=never"}},
+      .input = fmt::format("{}\n{}\n{}\n", seed, file.string(), key)};
   if (exercise.fast)
     options.memory = kMostMemory;  // AddressSanitizer has its own limit and reserves more than this
-  return run({program.file.string(), fmt::format("{}", seed), finding.string()}, exercise.limit, options);
+  Judged judged{run({program.file.string()}, exercise.limit, options), {}};
+  const std::string found = content(file);
+  if (found.starts_with(key + '\n')) judged.finding = found.substr(key.size() + 1);
+  return judged;
 }
 
 std::pair<std::string, std::string> Workshop::editor_command(const fs::path& file) const {

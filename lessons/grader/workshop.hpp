@@ -45,9 +45,11 @@ class Workshop {
   /// Of a variant of the exercise: writes it to a file beside its program.
   Answer variant(const Exercise& exercise, const std::string& key, const std::string& text) const;
 
-  /// Judges with a seed. `finding` is where the program writes what it found.
-  Run judge(const Exercise& exercise, const Program& program, std::uint64_t seed,
-            const std::filesystem::path& finding) const;
+  struct Judged {
+    Run run;
+    std::string finding;  // what the judge found, as JSON; "" if it did not come to an end
+  };
+  Judged judge(const Exercise& exercise, const Program& program, std::uint64_t seed) const;
 
   /// How an editor compiles the file, for compile_commands.json: folder, command.
   std::pair<std::string, std::string> editor_command(const std::filesystem::path& file) const;

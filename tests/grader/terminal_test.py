@@ -379,6 +379,34 @@ class Practise(unittest.TestCase):
                         self.assertRegex(ended.stderr, rf"progress.json is damaged: \S*({name}|a) must be ")
                         self.assertEqual(progress.read_text(), text)
 
+    def test_an_answer_cannot_speak_for_the_judge(self):
+        self.practise("91.1")
+        right = self.write("  return x + 100;")
+        for name in ("same", "claim", "twice"):
+            self.answer.write_text(right.replace("double twice", f"#define {name}(...)\ndouble (twice)"))
+            done = self.practise("check", "91.1")
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(f'the checks use the name "{name}"', done.stdout)
+        told = json.dumps({"seed": 1, "right": ["all"], "unit": "", "tried": []})
+        self.answer.write_text(right + """
+#include <fstream>
+#include <cstdlib>
+namespace {
+struct Before {
+  Before() {
+    std::string path, command;
+    std::getline(std::ifstream("/proc/self/cmdline") , command, '\\0');
+    path = command.substr(0, command.rfind('/')) + "/finding.json";
+    std::ofstream(path) << R"(""" + told + """)";
+    std::_Exit(0);
+  }
+} before;
+}
+""")
+        done = self.practise("check", "91.1")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("without a verdict", done.stdout)
+
     def test_the_engines_pieces(self):
         folder = self.course / "lessons/91_tests/exercises"
         for path in folder.iterdir():

@@ -1,19 +1,27 @@
-// The program that an answer becomes: judges it with a seed and writes what was found to a file.
+// The program that an answer becomes: judges it with a seed and writes the finding to a file. It reads seed, file
+// and key from standard input, a line each. The file begins with the key, which an answer does not know.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
+#include <iostream>
+#include <string>
 
 #include "lessons/grader/judge/judge.hpp"
 
-int main(int count, char** words) {
-  if (count != 3) {
-    std::fputs("usage: judged SEED FILE\n", stderr);
+int main() {
+  std::uint64_t seed = 0;
+  std::string path, key;
+  if (!(std::cin >> seed).ignore() || !std::getline(std::cin, path) || !std::getline(std::cin, key)) {
+    std::fputs("judged: it wants a seed, a file and a key on standard input, a line each\n", stderr);
     return 2;
   }
-  Judge the_judge(std::strtoull(words[1], nullptr, 10));
+  dup2(open("/dev/null", O_RDONLY), 0);
+  Judge the_judge(seed);
   judge(the_judge);
   std::fflush(stdout);
-  std::ofstream file(words[2], std::ios::binary);
-  file << to_json(the_judge.finding());
+  std::ofstream file(path, std::ios::binary);
+  file << key << '\n' << to_json(the_judge.finding());
   return file.flush() ? 0 : 2;
 }

@@ -137,4 +137,17 @@ TEST_CASE("a source of another form is refused with its line", "[grader]") {
   CHECK(holds(course.refusal("3.2", "4.2"), "is kept in lesson 04"));
 }
 
+TEST_CASE("macros and includes of an answer are found as a preprocessor finds them", "[grader]") {
+  using Found = std::vector<std::pair<std::string, int>>;
+  CHECK(macros_of(
+            "int a;\n#define same(x) 1\n  #  define\tclaim\n%:define one\n#undef two\n#def\\\nine three\n") ==
+        Found{{"same", 2}, {"claim", 3}, {"one", 4}, {"three", 6}, {"two", 5}});
+  CHECK(macros_of("// #define no\nint define;\n#defined\n#define\n").empty());
+  CHECK(includes_of("#include \"a.hpp\"\n# include\\\n \"b.hpp\"\n#include <c>\n") ==
+        Found{{"a.hpp", 1}, {"b.hpp", 2}});
+  CHECK(has_word("judge.same(x)", "same"));
+  CHECK_FALSE(has_word("judge.same_as(x) unsame", "same"));
+  CHECK_FALSE(has_word("", "same"));
+}
+
 }  // namespace tapestry::grader

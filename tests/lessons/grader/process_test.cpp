@@ -56,6 +56,7 @@ TEST_CASE("a program is run to its end, or to the limit, with all that it starte
   CHECK(silent.timed_out);
   CHECK(run({"/nowhere/program"}, 10).exit_code == 127);
   CHECK(run({"sh", "-c", "cat; echo end"}, 10).output == "end\n");  // there is no input
+  CHECK(run({"cat"}, 10, {.input = "one\ntwo"}).output == "one\ntwo");
 }
 
 TEST_CASE("a program that has ended is not kept waiting by what it started", "[grader]") {
