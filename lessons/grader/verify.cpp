@@ -1,6 +1,7 @@
 #include "lessons/grader/verify.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -71,7 +72,10 @@ class Trial {
       count.solutions += verdict.passed() ? 1 : 0;
       if (!verdict.passed())
         return fault(fmt::format("the solution fails at seed {}:\n{}", seed, what_it_says(verdict)));
+      tried_ = verdict.finding.tried;
     }
+    remarks += fmt::format("{}: tries {}\n", exercise_.id.text(),
+                           tried_.empty() ? "its own examples" : fmt::format("{}", fmt::join(tried_, ", ")));
   }
 
   void wrong(const WrongAnswer& wrong) {
@@ -141,6 +145,7 @@ class Trial {
   const Examiner examiner_;
   Exercise exercise_;
   const VerifyOptions& options_;
+  std::set<std::string> tried_;  // by the judge's each_size()
 };
 
 }  // namespace

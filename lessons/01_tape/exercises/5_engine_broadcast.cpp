@@ -140,7 +140,7 @@ void judge(Judge& judge) {
                "fold of ((1, 2), (3, 4), (5, 6)) to {2}");
   });
   judge.claim("agrees with Tapestry for all shapes that go together", [&] {
-    judge.each_size({{"blocks", 1, 2}, {"rows", 1, 3}, {"columns", 1, 4}, {"variant", 0, 4}},
+    judge.each_size({{"blocks", 1, 2}, {"rows", 1, 3}, {"columns", 1, 4}, {"variant", 0, 4, Range::choice}},
                     [&](const Sizes& n) {
                       const std::vector<std::pair<Dims, Dims>> shapes{{{n[1], n[2]}, {n[2]}},
                                                                       {{n[1], 1}, {1, n[2]}},

@@ -122,18 +122,19 @@ void judge(Judge& judge) {
                {0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}, "as (6, 2, 1)");
   });
   judge.claim("agrees with Tapestry for all orders", [&] {
-    judge.each_size({{"order", 0, 4}, {"I", 1, 2}, {"J", 1, 3}, {"L", 1, 4}}, [&](const Sizes& n) {
-      const std::vector<std::vector<int>> orders{{1, 0, 2}, {2, 0, 1}, {1, 2, 0}, {0, 2, 1}, {2, 1, 0}};
-      const std::vector<int>& order = orders[static_cast<std::size_t>(n[0])];
-      judge.example(fmt::format("the order {{{}}}, and x of shape ({}, {}, {})", fmt::join(order, ", "), n[1],
-                                n[2], n[3]));
-      grader::agree<Tape>(
-          judge, {judge.normal({n[1], n[2], n[3]})},
-          [&](const std::vector<Value>& in) { return engine::permute(in[0], order); },
-          [&](const std::vector<Tensor>& in) {
-            return tapestry::permute(in[0], {order[0], order[1], order[2]});
-          });
-    });
+    judge.each_size(
+        {{"order", 0, 4, Range::choice}, {"I", 1, 2}, {"J", 1, 3}, {"L", 1, 4}}, [&](const Sizes& n) {
+          const std::vector<std::vector<int>> orders{{1, 0, 2}, {2, 0, 1}, {1, 2, 0}, {0, 2, 1}, {2, 1, 0}};
+          const std::vector<int>& order = orders[static_cast<std::size_t>(n[0])];
+          judge.example(fmt::format("the order {{{}}}, and x of shape ({}, {}, {})", fmt::join(order, ", "),
+                                    n[1], n[2], n[3]));
+          grader::agree<Tape>(
+              judge, {judge.normal({n[1], n[2], n[3]})},
+              [&](const std::vector<Value>& in) { return engine::permute(in[0], order); },
+              [&](const std::vector<Tensor>& in) {
+                return tapestry::permute(in[0], {order[0], order[1], order[2]});
+              });
+        });
   });
   judge.claim("stacks steps, and hands each its own gradient", [&] {
     judge.each_size({{"steps", 1, 3}, {"rows", 1, 3}, {"width", 1, 2}}, [&](const Sizes& n) {

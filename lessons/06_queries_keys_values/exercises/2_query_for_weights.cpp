@@ -96,12 +96,13 @@ void judge(Judge& judge) {
     judge.same(weights_of(query, keys), wished, "the weights that your query gets");
   });
   judge.claim("does so for any weights and any perpendicular keys of length 1", [&] {
-    judge.each_size(
-        {{"queries", 1, 4}, {"keys", 1, 5}, {"features beyond the keys", 0, 3}}, [&](const Sizes& n) {
-          const Tensor wished = mixtures(judge, n[0], n[1]), keys = perpendicular(judge, n[1], n[1] + n[2]);
-          const Tensor queries = query_for_weights(wished, keys);
-          judge.same(queries.shape(), Dims{n[0], n[1] + n[2]}, "the queries");
-          judge.same(weights_of(queries, keys), wished, "the weights that your queries get");
-        });
+    judge.each_size({{"queries", 1, 4}, {"keys", 1, 5}, {"features beyond the keys", 0, 3}},
+                    [&](const Sizes& n) {
+                      const Tensor wished = mixtures(judge, n[0], n[1]),
+                                   keys = perpendicular(judge, n[1], n[1] + n[2]).to(wished.dtype());
+                      const Tensor queries = query_for_weights(wished, keys);
+                      judge.same(queries.shape(), Dims{n[0], n[1] + n[2]}, "the queries");
+                      judge.same(weights_of(queries, keys), wished, "the weights that your queries get");
+                    });
   });
 }

@@ -72,11 +72,11 @@ Tensor by_lists(const Tensor& scores, const Mask& mask) {
     for (std::size_t j = row; j < row + keys; ++j)
       if (allowed[j]) weights[j] = std::exp(s[j]) / whole;
   }
-  return tensor(weights, scores.shape(), DType::f64);
+  return tensor(weights, scores.shape(), scores.dtype());
 }
 
 Tensor with_nan(const Tensor& scores, const Mask& mask) {
-  return where(mask, scores, scalar(std::numeric_limits<double>::quiet_NaN(), DType::f64));
+  return where(mask, scores, scalar(std::numeric_limits<double>::quiet_NaN(), scores.dtype()));
 }
 
 }  // namespace

@@ -149,7 +149,8 @@ void judge(Judge& judge) {
                       for (Size row = 0; row < n[0]; ++row)
                         lengths.push_back(judge.random().between(1, n[1]));
                       compare(lengths, n[2], n[3]);
-                    });
+                    },
+                    {.f32 = false});
   });
   judge.claim("lets gradients through to code, table, cell and out", [&] {
     const Writer writer(judge, 4, 2, 3);

@@ -287,19 +287,22 @@ double right_alone(const std::vector<Array>& weights, const Strings& strings, in
 
 void judge(Judge& judge) {
   judge.claim("steps as Tapestry's GRU does, with its gradients", [&] {
-    judge.each_size({{"rows", 1, 3}, {"inputs", 1, 4}, {"units", 2, 3}}, [&](const Sizes& n) {
-      std::vector<Tensor> inputs{judge.normal({n[0], n[1]}), judge.normal({n[0], n[2]})};
-      for (int gate = 0; gate < 3; ++gate)
-        for (const Dims& shape : {Dims{n[1], n[2]}, Dims{n[2], n[2]}, Dims{n[2]}})
-          inputs.push_back(judge.normal(shape));
-      inputs.push_back(judge.normal({n[2]}));
-      grader::agree<engine::Tape>(
-          judge, inputs,
-          [](const std::vector<Value>& v) {
-            return next_state({v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]}, v[0], v[1]);
-          },
-          [](const std::vector<Tensor>& v) { return their_state(v, 2, v[0], v[1]); });
-    });
+    judge.each_size(
+        {{"rows", 1, 3}, {"inputs", 1, 4}, {"units", 2, 3}},
+        [&](const Sizes& n) {
+          std::vector<Tensor> inputs{judge.normal({n[0], n[1]}), judge.normal({n[0], n[2]})};
+          for (int gate = 0; gate < 3; ++gate)
+            for (const Dims& shape : {Dims{n[1], n[2]}, Dims{n[2], n[2]}, Dims{n[2]}})
+              inputs.push_back(judge.normal(shape));
+          inputs.push_back(judge.normal({n[2]}));
+          grader::agree<engine::Tape>(
+              judge, inputs,
+              [](const std::vector<Value>& v) {
+                return next_state({v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]}, v[0], v[1]);
+              },
+              [](const std::vector<Tensor>& v) { return their_state(v, 2, v[0], v[1]); });
+        },
+        {.f32 = false});
   });
   judge.claim("looks back as Tapestry's additive score does, with its gradients", [&] {
     judge.each_size({{"rows", 1, 3}, {"T", 1, 4}, {"units", 1, 3}, {"A", 1, 4}}, [&](const Sizes& n) {

@@ -99,6 +99,6 @@ void judge(Judge& judge) {
   });
   judge.claim("gives the derivatives that differences give, for any sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"queries", 1, 3}, {"keys", 1, 7}, {"D", 1, 4}},
-                    [&](const Sizes& n) { compare(judge, n[0], n[1], n[2], n[3]); });
+                    [&](const Sizes& n) { compare(judge, n[0], n[1], n[2], n[3]); }, {.f32 = false});
   });
 }

@@ -79,6 +79,22 @@ constexpr double kLearningRate = 0.01;
 //   home, both much smaller: let keep() make them.
 // - Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }
 // + Tensor keep(const Tensor& list) const { return 1.0 * list; }
+// wrong: The lists stay in a table beside the layer, and keep() returns one number to find them by. Whatever
+//   read() needs must be in what keep() returned.
+// - Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }
+// - Tensor read(const Tensor& question, const Tensor& kept) const {
+// - const Size batch = kept.size(0);
+// + static inline std::vector<Tensor> lists = {Tensor()};
+// + Tensor keep(const Tensor& list) const {
+// +   lists.push_back(list);
+// +   return slice(list, -1, 0, 1);
+// + }
+// + Tensor read(const Tensor& question, const Tensor& number) const {
+// +   Tensor list = zeros({number.size(0), number.size(1), kWidth});
+// +   for (std::size_t i = 1; i < lists.size(); ++i)
+// +     if (slice(lists[i], -1, 0, 1).to_vector() == number.to_vector()) list = lists[i];
+// +   const Size batch = list.size(0);
+// +   const Tensor kept = concat({key(list), value(list)}, -1);
 // wrong: What the heads found is added up, and one sum does not say which part is whose. Put it side by side,
 //   so that W^O can treat each head's part in its own way.
 // - return output(reshape(found, {batch, 1, 2 * kValue}));
@@ -192,6 +208,14 @@ void judge(Judge& judge) {
     const Tensor read = layer.read(question, stays);
     layer.keep(frame.list(other));
     judge.same(layer.read(question, stays), read, "what is read, after keep() was given another list", 1e-4);
+  });
+  judge.claim("keeps all that it needs in what keep() returns", [&] {
+    const Asked asked = draw(judge.random(), 3);
+    const Tensor question = frame.first(asked.first), list = frame.list(asked);
+    const Tensor read = judge.elsewhere([&] { return layer.read(question, layer.keep(list)); });
+    const Tensor stays = judge.elsewhere([&] { return layer.keep(list); }).to(list.dtype());
+    judge.same(layer.read(question, stays), read.to(list.dtype()),
+               "what is read where keep() was never given this list", 1e-4);
   });
   judge.claim("answers two questions at once", [&] {
     train(frame, layer, judge.random());

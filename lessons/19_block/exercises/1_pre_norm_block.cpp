@@ -82,8 +82,8 @@ void judge(Judge& judge) {
   judge.claim("does with the library's parts what the library's block does", [&] {
     judge.each_size({{"batch", 1, 3}, {"tokens", 1, 5}, {"width / 2", 1, 3}}, [&](const Sizes& n) {
       TransformerBlock block({.width = 2 * n[2], .heads = 2, .hidden = 5, .norm_place = NormPlace::pre}, {});
-      block.initialise(judge.random().next(), DType::f64);
       const Tensor x = judge.normal({n[0], n[1], 2 * n[2]});
+      block.initialise(judge.random().next(), x.dtype());
       const Tensor came = pre_norm_block(
           x, [&](const Tensor& in) { return (*block.self_norm)(in); },
           [&](const Tensor& in) { return block.self(in, in, in).context; },

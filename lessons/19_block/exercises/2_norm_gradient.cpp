@@ -96,7 +96,7 @@ Tensor by_differences(const std::vector<double>& x, const std::vector<double>& g
 /// What the library's norm finds on its way back.
 Tensor by_tape(const Tensor& x, const Tensor& gamma, const Tensor& g) {
   RMSNorm norm(x.size(-1));
-  norm.initialise(1, DType::f64);
+  norm.initialise(1, x.dtype());
   assign(norm.weight, gamma);
   const Tensor leaf = variable(x, "x");
   Tape tape;

@@ -137,14 +137,17 @@ Tensor their_block(const std::vector<Tensor>& v, Size heads) {
 
 void judge(Judge& judge) {
   judge.claim("gives each row the mean 0 and the variance 1, and has their rule", [&] {
-    judge.each_size({{"B", 1, 3}, {"T", 2, 3}, {"d", 3, 6}}, [&](const Sizes& n) {
-      grader::agree<engine::Tape>(
-          judge, {judge.normal({n[0], n[1], n[2]})},
-          [](const std::vector<engine::Value>& v) { return engine::normalised(v[0]); },
-          [&](const std::vector<Tensor>& v) {
-            return layer_norm(v[0], ones({n[2]}, DType::f64), zeros({n[2]}, DType::f64), 1e-5);
-          });
-    });
+    judge.each_size({{"B", 1, 3}, {"T", 2, 3}, {"d", 3, 6}},
+                    [&](const Sizes& n) {
+                      grader::agree<engine::Tape>(
+                          judge, {judge.normal({n[0], n[1], n[2]})},
+                          [](const std::vector<engine::Value>& v) { return engine::normalised(v[0]); },
+                          [&](const std::vector<Tensor>& v) {
+                            return layer_norm(v[0], ones({n[2]}, DType::f64), zeros({n[2]}, DType::f64),
+                                              1e-5);
+                          });
+                    },
+                    {.f32 = false});
   });
   judge.claim("bears a row of equal numbers", [&] {
     engine::Tape tape;

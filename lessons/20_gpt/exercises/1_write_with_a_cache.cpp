@@ -165,7 +165,7 @@ void judge(Judge& judge) {
   });
   judge.claim("does so for any text and width", [&] {
     judge.each_size({{"tokens", 1, 7}, {"vocabulary", 2, 5}, {"d", 1, 4}}, [&](const Sizes& n) {
-      const Weights weights = drawn(judge, n[1], 8, n[2]);
+      const Weights weights = drawn(judge, n[1], n[0] + 1, n[2]);
       std::vector<Size> ids;
       for (Size t = 0; t < n[0]; ++t) ids.push_back(judge.random().below(n[1]));
       follow(judge, weights, ids);

@@ -244,13 +244,14 @@ void judge(Judge& judge) {
                     [&](const Sizes& n) {
                       const int rows = static_cast<int>(n[0]), heads = static_cast<int>(n[2]);
                       const int d = 4 * heads;  // with 2 numbers a norm leaves signs alone
+                      // Longest is 4 or more: places that no text reaches keep the gradient 0.
+                      const int longest = std::max(4, static_cast<int>(n[1]));
                       std::vector<Tensor> inputs;
-                      for (const std::vector<int>& shape : shapes(5, 4, d, 3, static_cast<int>(n[3])))
+                      for (const std::vector<int>& shape : shapes(5, longest, d, 3, static_cast<int>(n[3])))
                         inputs.push_back(judge.normal(grader::dims_of(shape)));
                       std::vector<int> ids;
                       for (Size i = 0; i < n[0] * n[1]; ++i)
                         ids.push_back(static_cast<int>(judge.random().below(5)));
-                      // Longest is 4: places that no text reaches keep the gradient 0.
                       grader::agree<engine::Tape>(
                           judge, inputs,
                           [&](const std::vector<Value>& v) { return logits_of(gpt_of(v, heads), ids, rows); },

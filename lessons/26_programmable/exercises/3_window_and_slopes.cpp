@@ -98,11 +98,11 @@ void judge(Judge& judge) {
   });
   judge.claim("does so at any sizes", [&] {
     judge.each_size({{"words", 1, 7}, {"heads", 1, 3}, {"reach", 1, 4}},
-                    [&](const Sizes& n) { compare(n, 0); });
+                    [&](const Sizes& n) { compare(n, 0); }, {.f32 = false});
   });
   judge.claim("does so with a cache of keys", [&] {
     judge.each_size({{"new words", 1, 3}, {"heads", 1, 2}, {"reach", 1, 4}},
-                    [&](const Sizes& n) { compare(n, 5); });
+                    [&](const Sizes& n) { compare(n, 5); }, {.f32 = false});
   });
   judge.claim("lets the slopes learn", [&] {
     const Tensor q = judge.normal({1, 2, 4, 2}), k = judge.normal({1, 2, 4, 2}),

@@ -104,9 +104,11 @@ void judge(Judge& judge) {
     compare_gradients(judge, 2, 3);
   });
   judge.claim("does so for any sizes", [&] {
-    judge.each_size({{"questions", 1, 4}, {"draws", 2, 6}}, [&](const Sizes& n) {
-      compare(judge, n[0], n[1]);
-      compare_gradients(judge, n[0], n[1]);
-    });
+    judge.each_size({{"questions", 1, 4}, {"draws", 2, 6}},
+                    [&](const Sizes& n) {
+                      compare(judge, n[0], n[1]);
+                      compare_gradients(judge, n[0], n[1]);
+                    },
+                    {.f32 = false});
   });
 }

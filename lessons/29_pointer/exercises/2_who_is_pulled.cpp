@@ -138,15 +138,19 @@ void judge(Judge& judge) {
             matrix({{0, 0}, {0, 1}}), matrix({{1, 0, 1}, {0, 0, 0}}));
   });
   judge.claim("does so for any sizes", [&] {
-    judge.each_size({{"rows", 1, 4}, {"words", 1, 5}, {"places", 1, 6}}, [&](const Sizes& n) {
-      std::vector<double> right, here;
-      for (Size b = 0; b < n[0]; ++b) {
-        const Size word = judge.random().below(n[1]), place = judge.random().below(n[2]);
-        for (Size v = 0; v < n[1]; ++v) right.push_back(v == word ? 1 : 0);
-        for (Size j = 0; j < n[2]; ++j) here.push_back(j == place || judge.random().chance(0.3) ? 1 : 0);
-      }
-      compare(judge, judge.normal({n[0], 1}), judge.normal({n[0], n[1]}), judge.normal({n[0], n[2]}),
-              tensor(right, {n[0], n[1]}, DType::f64), tensor(here, {n[0], n[2]}, DType::f64));
-    });
+    judge.each_size({{"rows", 1, 4}, {"words", 1, 5}, {"places", 1, 6}},
+                    [&](const Sizes& n) {
+                      std::vector<double> right, here;
+                      for (Size b = 0; b < n[0]; ++b) {
+                        const Size word = judge.random().below(n[1]), place = judge.random().below(n[2]);
+                        for (Size v = 0; v < n[1]; ++v) right.push_back(v == word ? 1 : 0);
+                        for (Size j = 0; j < n[2]; ++j)
+                          here.push_back(j == place || judge.random().chance(0.3) ? 1 : 0);
+                      }
+                      compare(judge, judge.normal({n[0], 1}), judge.normal({n[0], n[1]}),
+                              judge.normal({n[0], n[2]}), tensor(right, {n[0], n[1]}, DType::f64),
+                              tensor(here, {n[0], n[2]}, DType::f64));
+                    },
+                    {.f32 = false});
   });
 }

@@ -108,7 +108,8 @@ void judge(Judge& judge) {
                     [&](const Sizes& n) {
                       const Tensor x = judge.normal({n[0], n[1], n[2]});
                       judge.same(im2col(x, n[3], n[4]), by_loops(x, n[3], n[4]), "the windows");
-                    });
+                    },
+                    {.larger = false});
   });
   judge.claim("adds up the gradients of a pixel that several windows see", [&] {
     judge.gradients([](const Tensor& x) { return im2col(x, 2, 1); }, {judge.normal({3, 4, 2})});

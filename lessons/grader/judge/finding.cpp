@@ -40,7 +40,8 @@ bool Fault::like(const Fault& other) const {
 }
 
 std::string to_json(const Finding& finding) {
-  Json json{{"seed", finding.seed}, {"right", finding.right}, {"unit", finding.unit}};
+  Json json{
+      {"seed", finding.seed}, {"right", finding.right}, {"unit", finding.unit}, {"tried", finding.tried}};
   if (finding.score) json["score"] = from_number(*finding.score);
   if (finding.fault) {
     const Fault& fault = *finding.fault;
@@ -59,7 +60,7 @@ std::string to_json(const Finding& finding) {
 
 Finding finding_from_json(const std::string& text) {
   const Json json = Json::parse(text);
-  Finding finding{json.at("seed"), json.at("right"), {}, {}, json.at("unit")};
+  Finding finding{json.at("seed"), json.at("right"), {}, {}, json.at("unit"), json.at("tried")};
   if (json.contains("score")) finding.score = to_number(json["score"]);
   if (json.contains("fault")) {
     const Json& fault = json["fault"];

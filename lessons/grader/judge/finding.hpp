@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Finding {
   std::optional<Fault> fault;
   std::optional<double> score;  // of exercises that keep the best: less is better
   std::string unit;             // of the score
+  std::set<std::string> tried;  // of each_size(): "empty", "single", "several", "larger", "f32", "often"
 };
 
 std::string to_json(const Finding& finding);

@@ -24,12 +24,23 @@
 
 namespace tapestry::grader {
 
-/// A size that examples vary: its name, the smallest and the largest.
+/// A size that examples vary: its name, the smallest and the largest. A choice is a number of one of several cases:
+/// there is none beyond `most`.
 struct Range {
+  enum Kind { size, choice };
+
   std::string name;
   Size least, most;
+  Kind kind = size;
 };
 using Sizes = std::vector<Size>;
+
+/// Further examples of each_size(), outside its ranges. An exercise whose task has no such case leaves it out.
+struct Beyond {
+  bool larger = true;  // each size at about three times its most
+  bool f32 = true;     // normal() and uniform() in f32, and results of that type with its accuracy
+  bool often = true;   // the smallest example again and again, 200 times or for a fifth of a second
+};
 
 class Judge {
  public:
@@ -43,13 +54,14 @@ class Judge {
   // Examples.
 
   /// Calls the body with some 12 combinations, among them the smallest, each size at its largest alone, and
-  /// all at their largest; fewest elements first, so the first that fails is the smallest. The sizes are the
-  /// example that a verdict names.
-  void each_size(const std::vector<Range>& ranges, const std::function<void(const Sizes&)>& body);
+  /// all at their largest; fewest elements first, so the first that fails is the smallest. Then those of
+  /// `beyond`. The sizes are the example that a verdict names.
+  void each_size(const std::vector<Range>& ranges, const std::function<void(const Sizes&)>& body,
+                 const Beyond& beyond = {});
   /// What a verdict calls the input from now on, until the claim ends.
   void example(const std::string& description) { example_ = description; }
-  /// Normal f64 numbers with two decimals, so that a printed one is the whole one. Every third tensor of two
-  /// axes or more has them in another order in memory.
+  /// Normal f64 numbers (f32 where each_size() tries those) with two decimals, so that a printed one is the
+  /// whole one. Every third tensor of two axes or more has them in another order in memory.
   Tensor normal(const Dims& shape);
   /// Uniform in [low, high), with two decimals, f64.
   Tensor uniform(const Dims& shape, double low, double high);
@@ -77,12 +89,14 @@ class Judge {
   /// f's derivatives against central differences, in f64, with a random cotangent.
   template <class F>
   void gradients(F f, const GradcheckInputs& inputs, GradcheckOptions options = {}) {
+    if (!differences_) return;
     options.seed = random_.next();
     judged(gradcheck(std::move(f), inputs, options));
   }
   template <class F>
   void gradients(F f, const GradcheckInputs& inputs, const GradcheckInputs& leaves,
                  GradcheckOptions options = {}) {
+    if (!differences_) return;
     options.seed = random_.next();
     judged(gradcheck(std::move(f), inputs, leaves, options));
   }
@@ -93,6 +107,9 @@ class Judge {
     const Tape open;
     return call();
   }
+  /// Calls f in another process and returns its tensor. Static variables that the answer changes there stay as
+  /// they are here.
+  Tensor elsewhere(const std::function<Tensor()>& f);
   /// The answer throws an Error, as it is asked to.
   void refuses(const std::function<void()>& call, const std::string& what);
 
@@ -102,18 +119,22 @@ class Judge {
   const Finding& finding() const { return finding_; }
 
  private:
+  double accuracy(double tolerance) const;
   void judged(const GradcheckResult& result);
   [[noreturn]] void wrong(Fault fault);
 
   kit::Random random_;
   Finding finding_;
   int claims_ = 0, tensors_ = 0;
+  DType type_ = DType::f64;  // of normal() and uniform()
+  bool differences_ = true;  // gradients() checks: not in f32, and not for each of many calls
   std::string title_, example_;
 };
 
 }  // namespace tapestry::grader
 
 using tapestry::grader::Judge;
+using tapestry::grader::Range;
 using tapestry::grader::Sizes;
 
 /// Each exercise defines it.

@@ -1,8 +1,11 @@
 // What a judge says of right and wrong values, and that its words survive the way to the grader.
 #include "lessons/grader/judge/judge.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/ops/ops.hpp"
 #include "core/tensor/create.hpp"
@@ -154,7 +157,8 @@ TEST_CASE("sizes come from small to large, with the extremes", "[grader]") {
   Judge judge(5);
   std::vector<Sizes> seen;
   judge.claim("sizes", [&] {
-    judge.each_size({{"a", 1, 4}, {"b", 2, 9}}, [&](const Sizes& n) { seen.push_back(n); });
+    judge.each_size({{"a", 1, 4}, {"b", 2, 9}}, [&](const Sizes& n) { seen.push_back(n); },
+                    {.larger = false, .f32 = false, .often = false});
   });
   REQUIRE(seen.size() >= 6);
   CHECK(seen.front() == Sizes{1, 2});
@@ -163,6 +167,69 @@ TEST_CASE("sizes come from small to large, with the extremes", "[grader]") {
   CHECK(std::find(seen.begin(), seen.end(), Sizes{1, 9}) != seen.end());
   for (std::size_t i = 1; i < seen.size(); ++i)
     CHECK((seen[i - 1][0] + 1) * (seen[i - 1][1] + 1) <= (seen[i][0] + 1) * (seen[i][1] + 1));
+}
+
+TEST_CASE("each_size() tries larger sizes, f32 and many calls", "[grader]") {
+  const auto finds = [](const std::function<Tensor(const Tensor&)>& answer, const Beyond& beyond = {}) {
+    Judge judge(5);
+    judge.claim("doubles", [&] {
+      judge.each_size(
+          {{"rows", 1, 3}, {"columns", 1, 5}},
+          [&](const Sizes& n) {
+            const Tensor x = judge.normal({n[0], n[1]});
+            judge.same(answer(x), x.to(DType::f64) * 2.0, "y");
+          },
+          beyond);
+    });
+    return judge.finding();
+  };
+  const Finding right = finds([](const Tensor& x) { return x * 2.0; });
+  CHECK_FALSE(right.fault);
+  CHECK(right.tried == std::set<std::string>{"f32", "larger", "often", "several", "single"});
+  CHECK(finding_from_json(to_json(right)).tried == right.tried);
+
+  const auto small = [](const Tensor& x) { return x.size(1) > 5 ? x : x * 2.0; };
+  const auto few = [](const Tensor& x) { return x.size(0) > 3 ? x : x * 2.0; };
+  for (const auto& answer : {std::function<Tensor(const Tensor&)>(small), {few}}) {
+    REQUIRE(finds(answer).fault);
+    CHECK_FALSE(finds(answer, {.larger = false}).fault);
+  }
+  CHECK(finds(small).fault->example.find("columns 16") != std::string::npos);
+
+  const auto in_f64_alone = [](const Tensor& x) { return x * scalar(2, DType::f64); };
+  CHECK(finds(in_f64_alone).fault->example == "rows 3, columns 5, in f32");
+  CHECK(finds(in_f64_alone).fault->kind == Fault::Kind::exception);
+  CHECK_FALSE(finds(in_f64_alone, {.f32 = false}).fault);
+  const auto wrong_in_f32 = [](const Tensor& x) { return x.dtype() == DType::f32 ? x : x * 2.0; };
+  CHECK(finds(wrong_in_f32).fault);
+
+  int calls = 0;
+  const auto tires = [&](const Tensor& x) { return ++calls > 100 ? x : x * 2.0; };
+  CHECK(finds(tires).fault->example == "rows 1, columns 1, called many times");
+  calls = 0;
+  CHECK_FALSE(finds(tires, {.often = false}).fault);
+}
+
+TEST_CASE("another process has nothing of what an answer keeps in static variables", "[grader]") {
+  static std::vector<Tensor> hidden;
+  const auto keep = [](const Tensor& x) {
+    hidden.push_back(x);
+    return full({1}, static_cast<double>(hidden.size() - 1), DType::f64);
+  };
+  Judge judge(1);
+  const Tensor x = judge.normal({3, 4}), here = keep(x), there = judge.elsewhere([&] {
+    return keep(judge.normal({2, 2}));
+  });
+  CHECK(here.item() == 0);
+  CHECK(there.item() == 1);
+  CHECK(hidden.size() == 1);
+  const Tensor same = judge.elsewhere([&] { return x * 2.0; });
+  CHECK(same.shape() == x.shape());
+  CHECK(same.to_vector() == (x * 2.0).to_vector());
+  CHECK(judge.elsewhere([] { return zeros({2, 0}); }).shape() == Dims{2, 0});
+  judge.claim("ends", [&] { judge.elsewhere([]() -> Tensor { _exit(3); }); });
+  REQUIRE(judge.finding().fault);
+  CHECK(judge.finding().fault->what.find("another process") != std::string::npos);
 }
 
 TEST_CASE("inputs depend on the seed, are short, and lie in memory in both orders", "[grader]") {
@@ -186,7 +253,8 @@ TEST_CASE("a finding is read as it was written", "[grader]") {
                   {"a \"b\" ü", "c"},
                   Fault{Fault::Kind::shape, 3, "t", "e", "w", "x\ny", "z", {1, kInf, -kInf}},
                   0.25,
-                  "ms"};
+                  "ms",
+                  {"f32"}};
   finding.fault->behaviour.push_back(std::nan(""));
   const Finding read = finding_from_json(to_json(finding));
   CHECK(read.seed == 7);
