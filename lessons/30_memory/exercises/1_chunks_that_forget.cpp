@@ -140,6 +140,7 @@ void judge(Judge& judge) {
                       const Remembered came = chunks_that_forget(q, k, v, 0.8, n[3]);
                       judge.same(came.read, by_loops(q, k, v, 0.8), "the reads");
                       judge.same(came.state, last_state(k, v, 0.8), "the last state");
-                    });
+                    },
+                    {.f32 = false});
   });
 }

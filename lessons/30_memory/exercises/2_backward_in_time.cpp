@@ -112,6 +112,6 @@ void judge(Judge& judge) {
   });
   judge.claim("gives those of the tape, for any sizes", [&] {
     judge.each_size({{"words", 1, 6}, {"d", 1, 3}, {"e", 1, 4}},
-                    [&](const Sizes& n) { compare(judge, n[0], n[1], n[2]); });
+                    [&](const Sizes& n) { compare(judge, n[0], n[1], n[2]); }, {.f32 = false});
   });
 }

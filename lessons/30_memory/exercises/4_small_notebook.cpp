@@ -2,8 +2,8 @@
 // design, 25 minutes, limit 60 s, fast
 //
 // Build a layer of linear attention for a notebook: three of 12 names get one of 6 symbols each, four times, in any
-// order, and then each name is asked; the last symbol counts. It is trained with 600 batches of 64 texts, by Adam with
-// your learning rate, and must then give 98 % of the answers right. Fewer numbers in its state are better, which are
+// order, and then each name is asked; the last symbol counts. It is trained with 1000 batches of 64 texts, by Adam with
+// your learning rate, and must then give 90 % of the answers right. Fewer numbers in its state are better, which are
 // heads · d · e (positive features take one column more): it may have at most 140, and your best is kept.
 //
 //     names (B, T), symbols (B, T), 6 for "?"; logits (B, 3, 6) of the last three words
@@ -64,7 +64,7 @@ struct SmallNotebook : Module {
 // wrong: More rows than names are not needed: the state is over the budget.
 // - .head_width = 8,
 // + .head_width = 32,
-// wrong: With a rate of 0.0001 hardly anything is learned in 600 steps.
+// wrong: With a rate of 0.0001 hardly anything is learned in 1000 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
 
@@ -77,7 +77,7 @@ struct SmallNotebook : Module {
 
 namespace {
 
-constexpr Size kRows = 64, kSteps = 600, kTests = 500, kWrites = 4;
+constexpr Size kRows = 64, kSteps = 1000, kTests = 500, kWrites = 4;
 
 struct Texts {
   Indices names, symbols, answers;
@@ -134,9 +134,9 @@ void judge(Judge& judge) {
     right += said[i] == wanted[i] ? 100.0 / static_cast<double>(said.size()) : 0;
   const double loss = cross_entropy(logits, tests.answers).item();
   judge.claim("knows the last symbols", [&] {
-    judge.that(right >= 98,
+    judge.that(right >= 90,
                fmt::format(
-                   "a state of {} numbers gives {:.1f} % of the answers right, of which 98 % are wanted; the "
+                   "a state of {} numbers gives {:.1f} % of the answers right, of which 90 % are wanted; the "
                    "loss of an answer is {:.3f}",
                    numbers, right, loss),
                {right, loss});
