@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/simd/update.hpp"
-#include "optim/stretches.hpp"
+#include "optim/parameter_chunks.hpp"
 
 namespace tapestry {
 

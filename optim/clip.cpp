@@ -7,7 +7,7 @@
 #include "core/ops/views.hpp"
 #include "core/simd/update.hpp"
 #include "core/tensor/layout.hpp"
-#include "optim/stretches.hpp"
+#include "optim/parameter_chunks.hpp"
 
 namespace tapestry {
 

@@ -2,7 +2,7 @@
 #include "optim/sgd.hpp"
 
 #include "core/simd/update.hpp"
-#include "optim/stretches.hpp"
+#include "optim/parameter_chunks.hpp"
 
 namespace tapestry {
 

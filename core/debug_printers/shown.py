@@ -145,7 +145,7 @@ def tensor(value):
 
 def tape_number(serial):
     """"7": the seventh tape; "7.2": after two backwards."""
-    tape, round = divmod(int(serial), 1 << 20)  # kRounds in core/tape/records.hpp
+    tape, round = divmod(int(serial), 1 << 20)  # kRounds in core/tape/graph.hpp
     return f"{tape}.{round}" if round else f"{tape}"
 
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/math.hpp"
 #include "core/simd/rows/row_loop.hpp"
 #include "core/simd/runtime/threads.hpp"

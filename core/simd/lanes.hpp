@@ -1,7 +1,7 @@
 // A register of lanes, its loads and stores, and the one place where tails are handled.
 //
 // A Lanes<T> is one register of the instruction set that the build chose. Everything above it is written with
-// these few functions and with those of core/simd/across_lanes.hpp, so no other file knows where registers come
+// these few functions and with those of core/simd/horizontal.hpp, so no other file knows where registers come
 // from. That is a backend, one of two:
 //
 //     registers/with_xsimd.hpp   the library xsimd: x86

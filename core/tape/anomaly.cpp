@@ -3,7 +3,7 @@
 
 #include "core/ops/arithmetic.hpp"
 #include "core/simd/rows/reduce.hpp"
-#include "core/tape/sweep.hpp"
+#include "core/tape/backward_pass.hpp"
 
 namespace tapestry {
 

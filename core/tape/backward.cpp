@@ -8,7 +8,7 @@
 
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
-#include "core/tape/sweep.hpp"
+#include "core/tape/backward_pass.hpp"
 #include "core/tensor/broadcast.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/layout.hpp"
@@ -40,7 +40,7 @@ void Sweep::visit(std::size_t index, Tensor& dy) {
   }
 }
 
-/// Runs the rule of `count` edges from `first` on. Recording is off already (start.cpp).
+/// Runs the rule of `count` edges from `first` on. Recording is off already (seed_gradient.cpp).
 void Sweep::run_rule(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy) {
   const Edge& edge = records.edges[first];
   if (edge.adding != kNone) {

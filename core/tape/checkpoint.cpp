@@ -1,6 +1,6 @@
 #include "core/tape/checkpoint.hpp"
 
-#include "core/tape/records.hpp"
+#include "core/tape/graph.hpp"
 #include "core/tensor/random.hpp"
 
 namespace tapestry::detail {

@@ -1,7 +1,7 @@
 // Gradients with respect to chosen tensors: only the nodes that depend on one of them are visited.
 #include <algorithm>
 
-#include "core/tape/sweep.hpp"
+#include "core/tape/backward_pass.hpp"
 #include "core/tensor/create.hpp"
 
 namespace tapestry {

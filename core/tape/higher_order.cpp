@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/tape/backward_pass.hpp"
 #include "core/tape/mutator.hpp"
-#include "core/tape/sweep.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/pool_vector.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/tape/records.hpp"
+#include "core/tape/graph.hpp"
 
 namespace tapestry {
 

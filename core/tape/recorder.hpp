@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/tape/rule.hpp"
+#include "core/tape/backward_fn.hpp"
 #include "core/tensor/tensor.hpp"
 
 namespace tapestry::detail {

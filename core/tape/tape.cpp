@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/tape/records.hpp"
+#include "core/tape/graph.hpp"
 
 namespace tapestry {
 

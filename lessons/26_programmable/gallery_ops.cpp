@@ -9,7 +9,7 @@
 
 #include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 namespace lesson26 {
 

@@ -11,8 +11,8 @@
 #include "core/attention/attend.hpp"
 #include "lessons/kit/picture/picture.hpp"
 #include "lessons/kit/program/report.hpp"
+#include "nn/attention/learned_score_mod.hpp"
 #include "nn/attention/normalise.hpp"
-#include "nn/attention/score_program.hpp"
 
 namespace tapestry::kit {
 

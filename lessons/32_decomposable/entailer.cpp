@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/core.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 namespace tapestry::lesson32 {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 namespace tapestry {
 

@@ -6,7 +6,7 @@
 //     another score of q and k           a function (Q, K) → scores, or a class derived from Score (score.hpp)
 //                                            Attention by_distance{[](const Tensor& q, const Tensor& k) {…}};
 //                                            options.block.score = ScoreMaker::of<MyScore>(width);
-//     something done to each score       score_mod, a lambda with parameters (score_program.hpp)
+//     something done to each score       score_mod, a lambda with parameters (learned_score_mod.hpp)
 //                                            options.block.score_mod = {{{"rate", {heads}, constant(1)}}, make};
 //     another normaliser than softmax    a function (scores, mask) → weights (normalise.hpp)
 //                                            options.block.normalise = sparsemax_weights;
@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "core/attention/attend.hpp"
+#include "nn/attention/learned_score_mod.hpp"
 #include "nn/attention/local.hpp"
 #include "nn/attention/normalise.hpp"
-#include "nn/attention/score_program.hpp"
 #include "nn/attention/scores.hpp"
 #include "nn/dropout.hpp"
 #include "nn/positions/scheme.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/ops/views.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 namespace tapestry {
 

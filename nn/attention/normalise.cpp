@@ -11,7 +11,7 @@
 #include "core/ops/sparse.hpp"
 #include "core/ops/views.hpp"
 #include "core/tensor/create.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 namespace tapestry {
 

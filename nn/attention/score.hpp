@@ -9,7 +9,7 @@
 
 #include "core/tensor/values.hpp"
 #include "nn/module.hpp"
-#include "nn/owned.hpp"
+#include "nn/module_ptr.hpp"
 
 namespace tapestry {
 

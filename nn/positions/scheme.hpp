@@ -8,7 +8,7 @@
 
 #include "core/attention/score_mod.hpp"
 #include "nn/module.hpp"
-#include "nn/owned.hpp"
+#include "nn/module_ptr.hpp"
 
 namespace tapestry {
 

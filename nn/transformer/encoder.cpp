@@ -5,7 +5,7 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/tensor/create.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 namespace tapestry {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/ops/ops.hpp"
-#include "core/tape/records.hpp"  // the tape's inside, as a core/ that is built with -g describes it
+#include "core/tape/graph.hpp"  // the tape's inside, as a core/ that is built with -g describes it
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 #include "nn/linear.hpp"

@@ -161,7 +161,7 @@ class Clangd(unittest.TestCase):
         clangd = next(filter(None, map(shutil.which, ("clangd", *(f"clangd-{n}" for n in range(19, 13, -1))))), None)
         if not clangd or BUILD != ROOT / preset("release"):
             self.skipTest("there is no clangd here, or the build is another than the one that it reads")
-        for file in ("core/ops/matmul.cpp", "core/simd/rows/softmax.cpp", "nn/recurrent.cpp", "core/tape/records.hpp",
+        for file in ("core/ops/matmul.cpp", "core/simd/rows/softmax.cpp", "nn/recurrent.cpp", "core/tape/graph.hpp",
                      "lessons/01_tape/lesson.cpp", "tests/core/tape/tape_test.cpp"):
             before, checked = [], False
             with subprocess.Popen([clangd, f"--check={file}"], cwd=ROOT, stderr=subprocess.PIPE, text=True) as run:

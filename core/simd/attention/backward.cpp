@@ -9,8 +9,8 @@
 // memory, tile of keys by tile of keys. Where there are too few heads to share out, the keys are cut into
 // parts, as many as the shape says, each with its own dQ; they are added in order at the end. Five products a
 // tile take nine tenths of the time.
-#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/tiles.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/math.hpp"
 #include "core/simd/rows/row_loop.hpp"
 

@@ -12,8 +12,8 @@
 // out = O / sum and lse = top + ln sum. Four fifths of the time are the two products, the rest exp.
 #include <cmath>
 
-#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/tiles.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/math.hpp"
 #include "core/simd/rows/row_loop.hpp"
 

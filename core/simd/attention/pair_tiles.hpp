@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/attention.hpp"
 #include "core/simd/attention/dual.hpp"
 #include "core/simd/attention/score_tiles.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/matmul/blocks.hpp"
 #include "core/simd/runtime/arch.hpp"
 

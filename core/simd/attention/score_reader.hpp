@@ -14,9 +14,9 @@
 #include <concepts>
 #include <type_traits>
 
-#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/attention.hpp"
 #include "core/simd/attention/dual.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/runtime/arch.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

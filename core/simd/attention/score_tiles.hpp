@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "core/simd/across_lanes.hpp"
 #include "core/simd/attention/attention.hpp"
 #include "core/simd/attention/dual.hpp"
 #include "core/simd/attention/score_reader.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/runtime/arch.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {

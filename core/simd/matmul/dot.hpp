@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/lanes.hpp"
 #include "core/simd/matmul/blocks.hpp"
 #include "core/simd/matmul/matmul.hpp"

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/lanes.hpp"
 #include "core/simd/matmul/tiles.hpp"
 #include "core/simd/runtime/arch.hpp"

@@ -9,7 +9,7 @@
 // many as make a block, since one alone would wait at the end of each.
 #include <cmath>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/math.hpp"
 #include "core/simd/rows/row_loop.hpp"
 #include "core/simd/rows/rows.hpp"

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/rows/row_loop.hpp"
 #include "core/simd/rows/rows.hpp"
 #include "core/simd/runtime/memory.hpp"

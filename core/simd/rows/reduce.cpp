@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/simd/across_lanes.hpp"
 #include "core/simd/elementwise.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/lanes.hpp"
 #include "core/simd/runtime/memory.hpp"
 #include "core/simd/runtime/threads.hpp"

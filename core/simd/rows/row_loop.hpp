@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/lanes.hpp"
 #include "core/simd/loops.hpp"
 #include "core/simd/math.hpp"

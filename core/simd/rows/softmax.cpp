@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "core/simd/math.hpp"
 #include "core/simd/rows/row_loop.hpp"
 #include "core/simd/rows/rows.hpp"

@@ -11,7 +11,7 @@
 #include "core/tape/op.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/random.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 namespace tapestry {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/simd/across_lanes.hpp"
+#include "core/simd/horizontal.hpp"
 #include "tests/catch.hpp"
 
 using namespace tapestry::simd;

@@ -9,7 +9,7 @@
 #include "core/attention/score_lambda.hpp"
 #include "core/attention/symbol.hpp"
 #include "core/core.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 #include "tests/catch.hpp"
 
 using namespace tapestry;

@@ -7,7 +7,7 @@
 #include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
 #include "lessons/26_programmable/mechanism.hpp"
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 #include "tests/catch.hpp"
 
 using namespace tapestry;

@@ -1,4 +1,4 @@
-#include "nn/attention/score_program.hpp"
+#include "nn/attention/learned_score_mod.hpp"
 
 namespace tapestry {
 

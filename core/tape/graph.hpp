@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/tape/rule.hpp"
+#include "core/tape/backward_fn.hpp"
 #include "core/tape/tape.hpp"
 
 namespace tapestry::detail {

@@ -1,4 +1,4 @@
-#include "nn/attention/visibility.hpp"
+#include "nn/attention/masking.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Where a sweep starts: y's gradient is dy, or 1; and what is refused.
-#include "core/tape/sweep.hpp"
+#include "core/tape/backward_pass.hpp"
 #include "core/tensor/create.hpp"
 
 namespace tapestry {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/tape/records.hpp"
+#include "core/tape/graph.hpp"
 
 namespace tapestry::detail {
 

@@ -1,4 +1,4 @@
-#include "core/tape/records.hpp"
+#include "core/tape/graph.hpp"
 
 namespace tapestry::detail {
 
