@@ -27,20 +27,20 @@ std::string join(const std::string& prefix, const std::string& name) {
 
 /// A leaf without values.
 Tensor empty_leaf(const Dims& shape, DType dtype, std::string name) {
-  detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
-  body->leaf = std::make_unique<detail::Leaf>();
-  body->leaf->name = std::move(name);
-  return Tensor::from_body(std::move(body));
+  detail::Ref<detail::TensorImpl> impl = detail::TensorImpl::make(dtype, shape);
+  impl->leaf = std::make_unique<detail::Leaf>();
+  impl->leaf->name = std::move(name);
+  return Tensor::from_impl(std::move(impl));
 }
 
 /// Gives a leaf another element type; its values go if that is a change.
 void retype(const Tensor& leaf, DType dtype) {
-  detail::Body& body = leaf.body();
-  if (body.dtype == dtype) return;
-  body.dtype = dtype;
-  body.buffer = {};
-  body.offset = 0;
-  body.stride = dense_strides(body.shape);
+  detail::TensorImpl& impl = leaf.impl();
+  if (impl.dtype == dtype) return;
+  impl.dtype = dtype;
+  impl.buffer = {};
+  impl.offset = 0;
+  impl.stride = dense_strides(impl.shape);
   leaf.clear_grad();
 }
 
@@ -170,7 +170,7 @@ std::vector<Module::Cell> Module::cells() const {
 /// One cell for each leaf, at the leaf's first place: the one that gives the leaf its name, if it is in here.
 std::vector<Module::Cell> Module::distinct_cells() const {
   std::vector<Cell> distinct;
-  std::map<const detail::Body*, std::size_t> place;
+  std::map<const detail::TensorImpl*, std::size_t> place;
   for (Cell& cell : cells()) {
     const auto [at, is_new] = place.emplace(cell.parameter->ref().get(), distinct.size());
     if (is_new)
@@ -191,7 +191,7 @@ State Module::state() const {
   State state;
   for (const Cell& cell : distinct_cells()) {
     const Tensor leaf = *cell.parameter;
-    if (!state.emplace(cell.path, leaf.body().buffer ? leaf.detach() : leaf).second)
+    if (!state.emplace(cell.path, leaf.impl().buffer ? leaf.detach() : leaf).second)
       fail("two parameters are called \"{}\": give each its own name", cell.path);
   }
   return state;
@@ -200,7 +200,7 @@ State Module::state() const {
 void Module::load_state(const State& state) {
   check_members_are_registered();
   // Tied parameters have several names, of which any will do: all become the first.
-  std::map<const detail::Body*, std::string> name_of;
+  std::map<const detail::TensorImpl*, std::string> name_of;
   State living;
   for (const Cell& cell : distinct_cells()) {
     name_of[cell.parameter->ref().get()] = cell.path;
@@ -279,10 +279,10 @@ Parameter::Parameter(const Parameter& other)
   Tensor& leaf = cloning.leaves[other.ref().get()];
   if (!leaf.defined()) {
     leaf = empty_leaf(other.shape(), cloning.dtype.value_or(other.dtype()), path());
-    leaf.body().leaf->frozen = other.body().leaf->frozen;
-    if (other.body().buffer) assign(leaf, other);
+    leaf.impl().leaf->frozen = other.impl().leaf->frozen;
+    if (other.impl().buffer) assign(leaf, other);
   } else if (other.names_its_leaf()) {
-    leaf.body().leaf->name = path();
+    leaf.impl().leaf->name = path();
   }
   Tensor::operator=(leaf);
   owner_->adopt({nullptr, this}, name_);

@@ -233,7 +233,7 @@ class Cloning {
   std::optional<DType> dtype;
   std::map<const Module*, Module*> modules;
   std::map<const Parameter*, Parameter*> parameters;
-  std::map<const Body*, Tensor> leaves;
+  std::map<const TensorImpl*, Tensor> leaves;
 };
 
 }  // namespace detail

@@ -22,7 +22,7 @@ std::string bytes_text(std::size_t bytes) {
 
 struct Table {
   std::vector<Row> rows;
-  std::set<const detail::Body*> seen;
+  std::set<const detail::TensorImpl*> seen;
   Size weights = 0, frozen = 0;
   std::size_t bytes = 0;
 
@@ -35,10 +35,10 @@ struct Table {
       const std::size_t size = static_cast<std::size_t>(parameter.count()) * bytes_of(parameter.dtype());
       row.type = fmt::format("{}{}", name_of(parameter.dtype()), parameter.requires_grad() ? "" : ", frozen");
       row.weights = fmt::format("{}", parameter.count());
-      row.memory = parameter.body().buffer ? bytes_text(size) : "no values";
+      row.memory = parameter.impl().buffer ? bytes_text(size) : "no values";
       weights += parameter.count();
       if (!parameter.requires_grad()) frozen += parameter.count();
-      if (parameter.body().buffer) bytes += size;
+      if (parameter.impl().buffer) bytes += size;
     }
     rows.push_back(std::move(row));
   }

@@ -20,10 +20,10 @@ struct Gradient {
 
 PoolVector<Gradient> gradients_of(const std::vector<Tensor>& leaves) {
   PoolVector<Gradient> gradients;
-  std::unordered_set<const detail::Body*> seen;
+  std::unordered_set<const detail::TensorImpl*> seen;
   for (const Tensor& leaf : leaves)
     if (leaf.requires_grad() && leaf.has_grad() && seen.insert(leaf.ref().get()).second)
-      gradients.push_back({leaf.body().leaf.get(), contiguous(leaf.grad().detach())});
+      gradients.push_back({leaf.impl().leaf.get(), contiguous(leaf.grad().detach())});
   return gradients;
 }
 
@@ -86,9 +86,9 @@ double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFin
   // buffer.
   for (Gradient& one : gradients) {
     Tensor& grad = one.leaf->grad;
-    const bool shares = one.values.body().buffer.get() == grad.body().buffer.get();
+    const bool shares = one.values.impl().buffer.get() == grad.impl().buffer.get();
     if (shares) one.values = Tensor();
-    const bool alone = shares && grad.ref().unique() && grad.body().buffer.unique();
+    const bool alone = shares && grad.ref().unique() && grad.impl().buffer.unique();
     if (shares) one.values = grad.detach();
     if (shares && !alone) one.values = dense_copy(one.values);
   }

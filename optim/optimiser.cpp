@@ -29,7 +29,7 @@ void Optimiser::add(std::vector<Tensor> weights, std::size_t group) {
                        [&](const Slot& s) { return s.weight.ref().get() == weight.ref().get(); });
   };
   for (const Tensor& weight : weights) {
-    if (!weight.body().leaf)
+    if (!weight.impl().leaf)
       fail("an optimiser changes leaves only; {} is none: make it with variable(), or a module's Parameter",
            describe(weight));
     if (!weight.is_contiguous())

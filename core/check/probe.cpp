@@ -63,7 +63,7 @@ Probe::Probe(const CheckedFunction& f, const GradcheckInputs& inputs, const Grad
     if (!leaf.requires_grad())
       fail("[gradcheck] {} of shape {} asks for no gradient: pass leaves that are not frozen", label,
            describe(leaf));
-    const auto same = [&](const CheckTarget& t) { return &t.value.body() == &leaf.body(); };
+    const auto same = [&](const CheckTarget& t) { return &t.value.impl() == &leaf.impl(); };
     if (std::none_of(targets_.begin(), targets_.end(), same)) add_target(leaf, label);
   }
   if (targets_.empty()) fail("[gradcheck] there is nothing to check: pass at least one tensor");
@@ -92,7 +92,7 @@ void Probe::differentiate() {
   ops_ = ops_of(tape);
   cotangent_ = random_normal(y.shape(), seed_, DType::f64).to_vector();
   loss_ = weighted_sum(y);
-  const bool depends = (y.body().node >= 0 && !y.body().outside) || y.requires_grad();
+  const bool depends = (y.impl().node >= 0 && !y.impl().computed_off_tape) || y.requires_grad();
   std::vector<Tensor> gradients;
   if (depends)
     gradients = tape.gradients(y, tensor(cotangent_, y.shape(), DType::f64), xs, {.zero_if_unused = true});

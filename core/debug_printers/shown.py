@@ -93,52 +93,52 @@ def shape(dims):
     return "(" + ",".join(map(str, numbers(dims))) + ")"
 
 
-def name_of(body):
+def name_of(impl):
     """The name of a leaf, or an empty text."""
-    leaf = body["leaf"].held()
+    leaf = impl["leaf"].held()
     return text(leaf.at(0)["name"]) if leaf else ""
 
 
-def first_values(body):
+def first_values(impl):
     """The first values in row-major order, read through the strides."""
-    _, code, size = NAMES[int(body["dtype"])]
-    extents, strides = numbers(body["shape"]), numbers(body["stride"])
+    _, code, size = NAMES[int(impl["dtype"])]
+    extents, strides = numbers(impl["shape"]), numbers(impl["stride"])
     total = 1
     for extent in extents:
         total *= extent
-    buffer = body["buffer"]["object_"]
-    start = int(buffer) + buffer.target_size() + int(body["offset"]) * size
+    buffer = impl["buffer"]["object_"]
+    start = int(buffer) + buffer.target_size() + int(impl["offset"]) * size
     found = []
     for place in range(min(total, SHOWN)):
         offset = 0
         for axis in reversed(range(len(extents))):
             place, index = divmod(place, extents[axis])
             offset += index * strides[axis]
-        found.append(f"{struct.unpack('<' + code, body.memory(start + offset * size, size))[0]:.6g}")
+        found.append(f"{struct.unpack('<' + code, impl.memory(start + offset * size, size))[0]:.6g}")
     return "[" + ", ".join(found) + (", ...]" if total > SHOWN else "]")
 
 
 def tensor(value):
     """Shape, type, name, first values, and where it stands on a tape."""
-    pointer = value["body_"]["object_"]
+    pointer = value["impl_"]["object_"]
     if not pointer:
         return "Tensor without a value"
-    body = pointer.at(0)
-    words = ["Tensor", shape(body["shape"]), NAMES[int(body["dtype"])][0]]
-    name = name_of(body)
+    impl = pointer.at(0)
+    words = ["Tensor", shape(impl["shape"]), NAMES[int(impl["dtype"])][0]]
+    name = name_of(impl)
     if name:
         words.append(f'"{name}"')
-    words.append(first_values(body) if body["buffer"]["object_"] else "no values yet")
+    words.append(first_values(impl) if impl["buffer"]["object_"] else "no values yet")
     line = " ".join(words)
-    leaf = body["leaf"].held()
+    leaf = impl["leaf"].held()
     if leaf:
         if leaf.at(0)["frozen"]:
             line += ", frozen"
-        line += ", has a gradient" if leaf.at(0)["grad"]["body_"]["object_"] else ", leaf"
-    if int(body["node"]) >= 0:
-        origin = body["origin"].characters() if body["origin"] else "op"
-        line += f", node #{int(body['node'])} ({origin}) of tape {tape_number(body['tape'])}"
-    elif body["outside"]:
+        line += ", has a gradient" if leaf.at(0)["grad"]["impl_"]["object_"] else ", leaf"
+    if int(impl["node"]) >= 0:
+        origin = impl["origin"].characters() if impl["origin"] else "op"
+        line += f", node #{int(impl['node'])} ({origin}) of tape {tape_number(impl['tape'])}"
+    elif impl["computed_off_tape"]:
         line += ", computed outside the tape"
     return line
 
@@ -149,18 +149,18 @@ def tape_number(serial):
     return f"{tape}.{round}" if round else f"{tape}"
 
 
-def records_of(tape):
+def graph_of(tape):
     """The tape's inside, or None where core/ was built without -g."""
-    records = tape["records_"].held().at(0)
-    return records if records.complete() else None
+    graph = tape["graph_"].held().at(0)
+    return graph if graph.complete() else None
 
 
 def tape(value):
     """How many nodes and leaves."""
-    serial, records = tape_number(value["serial_"]), records_of(value)
-    if records is None:
+    serial, graph = tape_number(value["serial_"]), graph_of(value)
+    if graph is None:
         return f"Tape {serial} (build core/ with -g to see its nodes: cmake --preset debug)"
-    nodes, leaves = count(records["nodes"]), count(records["leaves"])
+    nodes, leaves = count(graph["nodes"]), count(graph["leaves"])
     return f"Tape {serial}: {'1 node' if nodes == 1 else f'{nodes} nodes'}, " \
            f"{'1 leaf' if leaves == 1 else f'{leaves} leaves'}"
 
@@ -168,23 +168,23 @@ def tape(value):
 def node_count(value):
     """A tape's nodes; none where they can't be read."""
     try:
-        records = records_of(value)
-        return 0 if records is None else count(records["nodes"])
+        graph = graph_of(value)
+        return 0 if graph is None else count(graph["nodes"])
     except Exception:
         return 0
 
 
 def node(value, index):
     """A node of a tape as Tape::table() shows it."""
-    records = records_of(value)
-    node = element(records["nodes"], index)
+    graph = graph_of(value)
+    node = element(graph["nodes"], index)
 
     def input_name(edge):
-        target = int(element(records["edges"], edge)["target"])
+        target = int(element(graph["edges"], edge)["target"])
         if target >= 0:
             return f"#{target}"
-        leaf = element(records["leaves"], -1 - target)
-        return name_of(leaf["body_"]["object_"].at(0)) or f"leaf {-1 - target}"
+        leaf = element(graph["leaves"], -1 - target)
+        return name_of(leaf["impl_"]["object_"].at(0)) or f"leaf {-1 - target}"
 
     first = int(node["first_edge"])
     inputs = [input_name(edge) for edge in range(first, first + int(node["edges"]))]

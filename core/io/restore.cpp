@@ -34,12 +34,12 @@ void restore(const State& living, const State& given, std::string_view what, Oth
       continue;
     }
     const Tensor& values = place->second;
-    if (!values.defined() || !values.body().buffer)
+    if (!values.defined() || !values.impl().buffer)
       faults.push_back(fmt::format("\"{}\" comes without values", label));
     else if (values.shape() != x.shape())
       faults.push_back(fmt::format("\"{}\" has shape {} here and {} there", label, to_string(x.shape()),
                                    to_string(values.shape())));
-    else if (types == OtherTypes::refused && x.body().buffer && values.dtype() != x.dtype())
+    else if (types == OtherTypes::refused && x.impl().buffer && values.dtype() != x.dtype())
       faults.push_back(
           fmt::format("\"{}\" is {} here and {} there", label, name_of(x.dtype()), name_of(values.dtype())));
   }
@@ -50,7 +50,7 @@ void restore(const State& living, const State& given, std::string_view what, Oth
   for (const auto& [name, x] : living) {
     Tensor target = x;
     const Tensor& values = given.at(name);
-    if (!target.body().buffer) target.body().dtype = values.dtype();
+    if (!target.impl().buffer) target.impl().dtype = values.dtype();
     assign(target, values);
   }
 }

@@ -185,7 +185,7 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
   std::size_t begin = 0;
   for (const DType type : {DType::f64, DType::f32}) {  // wider ones first: every value is aligned in the file
     for (const auto& [name, x] : tensors) {
-      if (!x.defined() || !x.body().buffer || name == "__metadata__")
+      if (!x.defined() || !x.impl().buffer || name == "__metadata__")
         fail("cannot write '{}': tensor \"{}\" {}", where, printable(name, 80),
              name == "__metadata__" ? "has a name that the format reserves"
                                     : "has no values yet: initialise the model");

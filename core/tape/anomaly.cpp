@@ -17,7 +17,7 @@ namespace detail {
 namespace {
 
 bool has_nan(const Tensor& x) {
-  if (!x.defined() || !x.body().buffer || x.count() == 0) return false;
+  if (!x.defined() || !x.impl().buffer || x.count() == 0) return false;
   return dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T largest{};
@@ -46,7 +46,7 @@ void check_gradient(const Node& node, std::size_t argument, const Tensor& gradie
 }
 
 void check_leaf_sum(const Tensor& sum, const Tensor& gradient) {
-  const Unchecked judged_here;
+  const AnomalyPause judged_here;
   if (has_nan(add(sum, gradient)))
     fail(
         "[backward] the gradient of a leaf {} would become NaN: what .grad() holds and what is added are "

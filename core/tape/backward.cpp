@@ -18,36 +18,36 @@ namespace tapestry {
 
 namespace detail {
 
-void Sweep::run(std::size_t begin, std::size_t end) {
+void BackwardPass::run(std::size_t begin, std::size_t end) {
   for (std::size_t i = end; i-- > begin;) {
-    if (Tensor dy = std::move(records.slots[i]); dy.defined()) visit(i, dy);
+    if (Tensor dy = std::move(graph.slots[i]); dy.defined()) visit(i, dy);
     if (!keep) release(i);
     if (!due.empty()) run_due(i);
   }
 }
 
 /// The gradient of node `index` is dy: adds what follows from it to the slots of the arguments.
-void Sweep::visit(std::size_t index, Tensor& dy) {
+void BackwardPass::visit(std::size_t index, Tensor& dy) {
   run_hooks(static_cast<std::int32_t>(index), dy);
   if (wanted && !wanted->visit(index, dy)) return;
-  const Node& node = records.nodes[index];
+  const Node& node = graph.nodes[index];
   check_versions(node);
   if (node.always_replay || create_graph || mutated) return run_recorded(index, dy);
   const std::uint32_t end = node.first_edge + node.edges;
   for (std::uint32_t e = node.first_edge, count; e < end; e += count) {
-    count = records.edges[e].span;
-    if (is_wanted(e, count)) run_rule(node, e, count, dy);
+    count = graph.edges[e].span;
+    if (is_wanted(e, count)) apply(node, e, count, dy);
   }
 }
 
 /// Runs the rule of `count` edges from `first` on. Recording is off already (seed_gradient.cpp).
-void Sweep::run_rule(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy) {
-  const Edge& edge = records.edges[first];
-  if (edge.adding != kNone) {
-    if (Tensor& sum = slot(edge.target); sum.defined()) return add_by_rule(sum, node, first, dy);
+void BackwardPass::apply(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy) {
+  const Edge& edge = graph.edges[first];
+  if (edge.accumulate != kNone) {
+    if (Tensor& sum = slot(edge.target); sum.defined()) return accumulate_in_place(sum, node, first, dy);
   }
   const auto run = [&](std::span<Tensor> gradients) {
-    const Unchecked rule_as_a_whole;
+    const AnomalyPause rule_as_a_whole;
     edge.rule(dy, node.result, gradients);
   };
   if (count == 1) {
@@ -58,7 +58,7 @@ void Sweep::run_rule(const Node& node, std::uint32_t first, std::uint32_t count,
   PoolVector<Tensor> gradients(count);
   run(gradients);
   for (std::uint32_t i = 0; i < count; ++i)
-    if (is_wanted(records.edges[first + i])) take(node, first + i, std::move(gradients[i]));
+    if (is_wanted(graph.edges[first + i])) take(node, first + i, std::move(gradients[i]));
 }
 
 namespace {
@@ -81,48 +81,48 @@ void fit(const Node& node, const Edge& edge, std::size_t argument, Tensor& gradi
 
 /// True for a dense tensor whose memory nobody else can see: the only kind that may be added to in place.
 bool is_alone(const Tensor& x) {
-  const Body& body = x.body();
-  return x.ref().unique() && body.buffer.unique() && body.node < 0 && body.offset == 0 && x.is_contiguous() &&
-         body.buffer->bytes == static_cast<std::size_t>(x.count()) * bytes_of(body.dtype);
+  const TensorImpl& impl = x.impl();
+  return x.ref().unique() && impl.buffer.unique() && impl.node < 0 && impl.offset == 0 && x.is_contiguous() &&
+         impl.buffer->bytes == static_cast<std::size_t>(x.count()) * bytes_of(impl.dtype);
 }
 
 }  // namespace
 
 /// Adds what a rule gave for an edge to the slot of its argument.
-void Sweep::take(const Node& node, std::uint32_t edge, Tensor&& gradient) {
+void BackwardPass::take(const Node& node, std::uint32_t edge, Tensor&& gradient) {
   const std::size_t argument = edge - node.first_edge;
-  const std::int32_t target = records.edges[edge].target;
+  const std::int32_t target = graph.edges[edge].target;
   if (context.anomaly && gradient.defined()) check_gradient(node, argument, gradient);
-  fit(node, records.edges[edge], argument, gradient);
+  fit(node, graph.edges[edge], argument, gradient);
   add(target, std::move(gradient));
   if (context.anomaly) check_gradient(node, argument, slot(target), "sum of the gradients");
 }
 
-void Sweep::add(std::int32_t target, Tensor&& gradient) {
+void BackwardPass::add(std::int32_t target, Tensor&& gradient) {
   Tensor& sum = slot(target);
   if (!sum.defined())
     sum = std::move(gradient);
   else if (!create_graph && is_alone(sum))
     add_in_place(sum, gradient);
   else {
-    const Unchecked take_knows_the_op;  // that made the gradient, and checks the sum
+    const AnomalyPause take_knows_the_op;  // that made the gradient, and checks the sum
     sum = tapestry::add(sum, gradient);
   }
 }
 
 /// The same by the rule's short cut, which needs no tensor between.
-void Sweep::add_by_rule(Tensor& sum, const Node& node, std::uint32_t first, const Tensor& dy) {
+void BackwardPass::accumulate_in_place(Tensor& sum, const Node& node, std::uint32_t first, const Tensor& dy) {
   if (!is_alone(sum)) sum = dense_copy(sum);
   {
-    const Unchecked rule_as_a_whole;
-    records.addings[records.edges[first].adding](dy, node.result, {&sum, 1});
+    const AnomalyPause rule_as_a_whole;
+    graph.accumulators[graph.edges[first].accumulate](dy, node.result, {&sum, 1});
   }
   if (context.anomaly) check_gradient(node, first - node.first_edge, sum);
 }
 
-void Sweep::check_versions(const Node& node) const {
+void BackwardPass::check_versions(const Node& node) const {
   for (std::uint32_t i = 0; i < node.saved; ++i) {
-    const Tensor::Saved& saved = records.saved[node.first_saved + i];
+    const Tensor::Saved& saved = graph.saved[node.first_saved + i];
     if (saved.buffer->version.load(std::memory_order_relaxed) != saved.version)
       fail(
           "[{}] a tensor that it saved was written by assign() before backward: assign after backward, or "
@@ -131,9 +131,9 @@ void Sweep::check_versions(const Node& node) const {
   }
 }
 
-void Sweep::run_hooks(std::int32_t target, Tensor& gradient) const {
-  const auto found = records.gradient_hooks.find(target);
-  if (found == records.gradient_hooks.end()) return;
+void BackwardPass::run_hooks(std::int32_t target, Tensor& gradient) const {
+  const auto found = graph.gradient_hooks.find(target);
+  if (found == graph.gradient_hooks.end()) return;
   for (const auto& hook : found->second) {
     Tensor replaced = hook(gradient);
     if (!replaced.defined()) continue;
@@ -145,14 +145,14 @@ void Sweep::run_hooks(std::int32_t target, Tensor& gradient) const {
 }
 
 /// Gives back what the node's rules saved.
-void Sweep::release(std::size_t index) {
-  Node& node = records.nodes[index];
+void BackwardPass::release(std::size_t index) {
+  Node& node = graph.nodes[index];
   for (std::uint32_t i = 0; i < node.edges; ++i) {
-    Edge& edge = records.edges[node.first_edge + i];
+    Edge& edge = graph.edges[node.first_edge + i];
     edge.rule.reset();
-    if (edge.adding != kNone) records.addings[edge.adding].reset();
+    if (edge.accumulate != kNone) graph.accumulators[edge.accumulate].reset();
   }
-  if (node.replay != kNone) records.replays[node.replay].reset();
+  if (node.replay != kNone) graph.replays[node.replay].reset();
   node.result = Tensor();
 }
 
@@ -161,10 +161,10 @@ void Sweep::release(std::size_t index) {
 namespace {
 
 /// Makes the leaves' gradients ready to be added to; their values stay. Whatever may fail does so here.
-void prepare_sums(const detail::Records& records) {
-  for (std::size_t i = 0; i < records.leaf_slots.size(); ++i) {
-    const Tensor& gradient = records.leaf_slots[i];
-    Tensor& sum = records.leaves[i].body().leaf->grad;
+void prepare_sums(const detail::Graph& graph) {
+  for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i) {
+    const Tensor& gradient = graph.leaf_slots[i];
+    Tensor& sum = graph.leaves[i].impl().leaf->grad;
     if (!gradient.defined() || !sum.defined()) continue;
     if (detail::context.anomaly) detail::check_leaf_sum(sum, gradient);
     if (!detail::is_alone(sum)) sum = dense_copy(sum);
@@ -174,25 +174,25 @@ void prepare_sums(const detail::Records& records) {
 }  // namespace
 
 void Tape::backward(const Tensor& y, const Tensor& dy, BackwardOptions options) {
-  detail::Sweep sweep{*records_, serial_, options.keep};
-  run(y, dy.detach(), sweep);
-  const detail::Recording off(false);
+  detail::BackwardPass pass{*graph_, serial_, options.keep};
+  run(y, dy.detach(), pass);
+  const detail::RecordingGuard off(false);
   try {
-    prepare_sums(*records_);
+    prepare_sums(*graph_);
   } catch (...) {
     start_over();
     throw;
   }
-  for (std::size_t i = 0; i < records_->leaf_slots.size(); ++i) {
-    Tensor gradient = std::move(records_->leaf_slots[i]);
+  for (std::size_t i = 0; i < graph_->leaf_slots.size(); ++i) {
+    Tensor gradient = std::move(graph_->leaf_slots[i]);
     if (!gradient.defined()) continue;
-    Tensor& sum = records_->leaves[i].body().leaf->grad;
+    Tensor& sum = graph_->leaves[i].impl().leaf->grad;
     if (sum.defined())
       add_in_place(sum, gradient);
     else
       sum = std::move(gradient);
   }
-  records_->leaf_slots.clear();
+  graph_->leaf_slots.clear();
   if (!options.keep) start_over();
 }
 

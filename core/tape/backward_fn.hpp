@@ -15,19 +15,19 @@ namespace tapestry::detail {
 
 /// A stored closure, `void(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients)`: like
 /// std::function, but it may be moved only, and small ones live in place, larger ones in pool memory.
-class Rule {
+class BackwardFn {
  public:
-  Rule() = default;
-  Rule(Rule&& other) noexcept : actions_(std::exchange(other.actions_, nullptr)) {
+  BackwardFn() = default;
+  BackwardFn(BackwardFn&& other) noexcept : actions_(std::exchange(other.actions_, nullptr)) {
     if (actions_) actions_->move(storage_, other.storage_);
   }
-  Rule& operator=(Rule&& other) noexcept {
+  BackwardFn& operator=(BackwardFn&& other) noexcept {
     reset();
     actions_ = std::exchange(other.actions_, nullptr);
     if (actions_) actions_->move(storage_, other.storage_);
     return *this;
   }
-  ~Rule() { reset(); }
+  ~BackwardFn() { reset(); }
 
   /// Becomes Call{f}, made where it stays: closures capture tensors as constants, which are copied when they
   /// move.
@@ -98,7 +98,7 @@ inline constexpr bool kAsksForResult = std::is_invocable_v<const F&, const Tenso
 
 /// f(dy, y), or f(dy) if it asks for no more.
 template <class F>
-auto call_rule(const F& f, const Tensor& dy, const Tensor& y) {
+auto call_backward(const F& f, const Tensor& dy, const Tensor& y) {
   if constexpr (std::is_invocable_v<const F&, const Tensor&, const Tensor&>)
     return f(dy, y);
   else
@@ -112,13 +112,13 @@ template <class F>
 struct Single {
   F rule;
   void operator()(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients) const {
-    gradients[0] = call_rule(rule, dy, y);
+    gradients[0] = call_backward(rule, dy, y);
   }
 };
 
 /// The short cut of one argument: adds its gradient to `sums[0]`, which has a value.
 template <class F>
-struct Adding {
+struct Accumulate {
   F add;
   void operator()(const Tensor& dy, const Tensor& y, std::span<Tensor> sums) const {
     if constexpr (kAsksForResult<F>)
@@ -133,7 +133,7 @@ template <class F>
 struct Joint {
   F rule;
   void operator()(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients) const {
-    auto all = call_rule(rule, dy, y);
+    auto all = call_backward(rule, dy, y);
     if (all.size() != gradients.size())
       fail("a rule of {} arguments returned {} gradients: one for each", gradients.size(), all.size());
     std::move(all.begin(), all.end(), gradients.begin());

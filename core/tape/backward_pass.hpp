@@ -11,21 +11,21 @@
 
 namespace tapestry::detail {
 
-/// What Tape::gradients() asks for: the sweep then follows only the edges that lead there.
+/// What Tape::gradients() asks for: the pass then follows only the edges that lead there.
 struct Wanted {
   std::vector<std::int32_t> targets;  // as in Edge
   std::vector<Tensor> found;          // their gradients
   std::vector<char> leads_there;      // for each node that was on the tape at first
 
   /// Marks the nodes [0, end) that depend on one of the targets.
-  void mark(const Records& records, std::size_t end);
+  void mark(const Graph& graph, std::size_t end);
   bool wants(const Edge& edge) const;
-  /// Notes the gradient dy of a node if it is asked for; then whether the sweep has to go on from it.
+  /// Notes the gradient dy of a node if it is asked for; then whether the pass has to go on from it.
   bool visit(std::size_t node, const Tensor& dy);
 };
 
-struct Sweep {
-  Records& records;
+struct BackwardPass {
+  Graph& graph;
   std::uint64_t serial;         // the tape's
   bool keep = false;            // what the rules saved, for another backward
   bool create_graph = false;    // record what the rules do
@@ -44,10 +44,10 @@ struct Sweep {
   void run_hooks(std::int32_t target, Tensor& gradient) const;
   /// The gradient of a node or leaf, as far as it has been added up.
   Tensor& slot(std::int32_t target) {
-    auto& slots = target >= 0 ? records.slots : records.leaf_slots;
+    auto& slots = target >= 0 ? graph.slots : graph.leaf_slots;
     const auto index = static_cast<std::size_t>(target >= 0 ? target : -1 - target);
     if (slots.size() <= index) [[unlikely]]
-      slots.resize(std::max(index + 1, target >= 0 ? records.nodes.size() : records.leaves.size()));
+      slots.resize(std::max(index + 1, target >= 0 ? graph.nodes.size() : graph.leaves.size()));
     return slots[index];
   }
 
@@ -58,11 +58,11 @@ struct Sweep {
   bool is_wanted(const Edge& edge) const { return edge.needed && (!wanted || wanted->wants(edge)); }
   bool is_wanted(std::uint32_t first, std::uint32_t count) const {
     for (std::uint32_t i = first; i < first + count; ++i)
-      if (is_wanted(records.edges[i])) return true;
+      if (is_wanted(graph.edges[i])) return true;
     return false;
   }
-  void run_rule(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy);
-  void add_by_rule(Tensor& sum, const Node& node, std::uint32_t first, const Tensor& dy);
+  void apply(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy);
+  void accumulate_in_place(Tensor& sum, const Node& node, std::uint32_t first, const Tensor& dy);
   void take(const Node& node, std::uint32_t edge, Tensor&& gradient);
   void check_versions(const Node& node) const;
   void release(std::size_t index);
@@ -75,12 +75,12 @@ struct Sweep {
 
 /// While one lives, ops are not checked for NaN: in anomaly mode a rule is judged by what it returns, so that
 /// the message names the op that was called and the caller's line, not the ops that its rule is made of.
-class Unchecked {
+class AnomalyPause {
  public:
-  Unchecked() : before_(std::exchange(context.anomaly, false)) {}
-  ~Unchecked() { context.anomaly = before_; }
-  Unchecked(const Unchecked&) = delete;
-  Unchecked& operator=(const Unchecked&) = delete;
+  AnomalyPause() : before_(std::exchange(context.anomaly, false)) {}
+  ~AnomalyPause() { context.anomaly = before_; }
+  AnomalyPause(const AnomalyPause&) = delete;
+  AnomalyPause& operator=(const AnomalyPause&) = delete;
 
  private:
   bool before_;

@@ -15,14 +15,14 @@ Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
       explicit Watching(std::vector<Tensor>& into) { context.leaves_used = &into; }
       ~Watching() { context.leaves_used = nullptr; }
     } const watching(leaves);
-    const Recording off(false);
+    const RecordingGuard off(false);
     value = f();
   }
   value = alias(value, value.shape(), value.strides());
-  Records& records = *context.tape->records_;
-  Node& node = records.append("checkpoint", at, value.body(), context.tape->serial_);
+  Graph& graph = *context.tape->graph_;
+  Node& node = graph.append("checkpoint", at, value.impl(), context.tape->serial_);
   node.always_replay = true;
-  node.replay = static_cast<std::uint32_t>(records.replays.size());
+  node.replay = static_cast<std::uint32_t>(graph.replays.size());
   auto again = [f = std::move(f), before, leaves](const Tensor&, const Tensor&, std::span<Tensor> result) {
     struct Rewind {
       RandomState now = random_state();
@@ -32,10 +32,10 @@ Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
     result[0] = f();
   };
   {
-    Tensor::Collect collect(records.saved);
-    records.replays.emplace_back().emplace<decltype(again)>(again);
+    Tensor::SavedTensorCapture capture(graph.saved);
+    graph.replays.emplace_back().emplace<decltype(again)>(again);
   }
-  node.saved = static_cast<std::uint32_t>(records.saved.size()) - node.first_saved;
+  node.saved = static_cast<std::uint32_t>(graph.saved.size()) - node.first_saved;
   return value;
 }
 

@@ -69,7 +69,7 @@ Tensor hessian_vector(const TensorFunction& f, const Tensor& x, const Tensor& v)
   const Tensor y = f(input);
   const Tensor gradient = tape.gradients(y, {input}, {.create_graph = true})[0];
   // A linear f has a constant gradient, which is not on the tape: its second derivative is zero.
-  if (gradient.body().node < 0 && !gradient.requires_grad()) return zeros(x.shape(), x.dtype());
+  if (gradient.impl().node < 0 && !gradient.requires_grad()) return zeros(x.shape(), x.dtype());
   return tape.gradients(gradient, v, std::span(&input, 1), {.zero_if_unused = true})[0].detach();
 }
 

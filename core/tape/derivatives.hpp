@@ -11,7 +11,7 @@ namespace tapestry {
 /// A function of one tensor, made of ops.
 using TensorFunction = std::function<Tensor(const Tensor&)>;
 
-/// vᵀ J, where J = ∂f/∂x: one backward sweep. v has the shape of f(x); the result that of x.
+/// vᵀ J, where J = ∂f/∂x: one backward pass. v has the shape of f(x); the result that of x.
 Tensor vjp(const TensorFunction& f, const Tensor& x, const Tensor& v);
 
 /// J v: how f(x) changes when x moves along v. v has the shape of x; the result that of f(x). Two sweeps: uᵀJ
@@ -19,7 +19,7 @@ Tensor vjp(const TensorFunction& f, const Tensor& x, const Tensor& v);
 /// vector products", 2017).
 Tensor jvp(const TensorFunction& f, const Tensor& x, const Tensor& v);
 
-/// The whole Jacobian: the shape of f(x), then that of x (together at most six axes); one sweep for each
+/// The whole Jacobian: the shape of f(x), then that of x (together at most six axes); one pass for each
 /// element of f(x).
 Tensor jacobian(const TensorFunction& f, const Tensor& x);
 

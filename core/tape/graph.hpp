@@ -23,23 +23,23 @@ struct Edge {
   Edge(std::size_t span_in, DType dtype_in, const Dims& shape_in)
       : span(static_cast<std::uint16_t>(span_in)), dtype(dtype_in), shape(shape_in) {}
 
-  Rule rule;                     // empty for all but the first argument of a joint rule
-  std::uint32_t adding = kNone;  // index of the short cut, if the rule has one
-  std::uint16_t span;            // how many edges, from this one on, the rule fills
-  bool needed = false;           // false: an argument of a joint rule that needs no gradient
+  BackwardFn rule;                   // empty for all but the first argument of a joint rule
+  std::uint32_t accumulate = kNone;  // index of the short cut, if the rule has one
+  std::uint16_t span;                // how many edges, from this one on, the rule fills
+  bool needed = false;               // false: an argument of a joint rule that needs no gradient
   DType dtype;
   std::int32_t target = 0;  // ≥ 0: node; < 0: leaf number -1 - target
   Dims shape;               // the argument's, to undo broadcasting
 };
 
 struct Node {
-  Node(const char* op_in, CallSite at_in, std::size_t edge, std::size_t saved_place, const Body& result_body)
+  Node(const char* op_in, CallSite at_in, std::size_t edge, std::size_t saved_place, const TensorImpl& value)
       : op(op_in),
         at(at_in),
         first_edge(static_cast<std::uint32_t>(edge)),
         first_saved(static_cast<std::uint32_t>(saved_place)),
-        dtype(result_body.dtype),
-        shape(result_body.shape) {}
+        dtype(value.dtype),
+        shape(value.shape) {}
 
   const char* op;
   CallSite at;
@@ -52,27 +52,27 @@ struct Node {
   Dims shape;
 };
 
-struct Records {
+struct Graph {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<Tensor::Saved> saved;
-  std::vector<Rule> addings, replays;
+  std::vector<BackwardFn> accumulators, replays;
   std::vector<Tensor> leaves;
-  std::unordered_map<const Body*, std::int32_t> found_leaves;  // numbers, where hints were overwritten
-  std::vector<Tensor> slots;                                   // gradients of nodes, during a sweep
-  std::vector<Tensor> leaf_slots;  // gradients of leaves, given to them when the sweep is complete
+  std::unordered_map<const TensorImpl*, std::int32_t> found_leaves;  // numbers, where hints were overwritten
+  std::vector<Tensor> slots;                                         // gradients of nodes, during a pass
+  std::vector<Tensor> leaf_slots;  // gradients of leaves, given to them when the pass is complete
   std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
   std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
 
-  /// A new node, whose result has this body: it is told its place on the tape `serial`.
-  Node& append(const char* op, CallSite at, Body& result, std::uint64_t serial);
+  /// A new node, whose result has this implementation: it is told its place on the tape `serial`.
+  Node& append(const char* op, CallSite at, TensorImpl& result, std::uint64_t serial);
   /// The leaf's number on the tape `serial`. One that is new there gets the next, or −1 unless it is to be added.
   std::int32_t number_of(const Tensor& leaf, std::uint64_t serial, bool add = true);
   /// Sizes to cut back to; edges and saved tensors follow from the first node that is cut.
   struct Mark {
-    std::size_t nodes, addings, replays;
+    std::size_t nodes, accumulators, replays;
   };
-  Mark mark() const { return {nodes.size(), addings.size(), replays.size()}; }
+  Mark mark() const { return {nodes.size(), accumulators.size(), replays.size()}; }
   /// Forgets what was recorded after the mark.
   void cut(const Mark& mark);
   void clear();
@@ -87,14 +87,14 @@ struct Context {
 };
 extern constinit thread_local Context context;
 
-/// While Recording(false) lives, ops on this thread are not recorded, and their results are not marked as
-/// computed outside of a tape; Recording(true) inside it turns recording on again.
-class Recording {
+/// While RecordingGuard(false) lives, ops on this thread are not recorded, and their results are not marked as
+/// computed outside of a tape; RecordingGuard(true) inside it turns recording on again.
+class RecordingGuard {
  public:
-  explicit Recording(bool on) : before_(std::exchange(context.recording, on)) {}
-  ~Recording() { context.recording = before_; }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  explicit RecordingGuard(bool on) : before_(std::exchange(context.recording, on)) {}
+  ~RecordingGuard() { context.recording = before_; }
+  RecordingGuard(const RecordingGuard&) = delete;
+  RecordingGuard& operator=(const RecordingGuard&) = delete;
 
  private:
   bool before_;

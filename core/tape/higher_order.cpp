@@ -21,84 +21,84 @@ GradientMutator& mutator() {
 
 void set_gradient_mutator(GradientMutator hook) { mutator() = std::move(hook); }
 
-bool Sweep::is_mutated() { return static_cast<bool>(mutator()); }
+bool BackwardPass::is_mutated() { return static_cast<bool>(mutator()); }
 
 /// As visit(), where a rule may append to the tape: that moves nodes and edges, so the node is copied, and a
 /// rule leaves its place while it runs.
-void Sweep::run_recorded(std::size_t index, const Tensor& dy) {
-  const Node node = records.nodes[index];
+void BackwardPass::run_recorded(std::size_t index, const Tensor& dy) {
+  const Node node = graph.nodes[index];
   if (node.always_replay || (create_graph && node.replay != kNone)) return replay(index, dy);
   const std::uint32_t end = node.first_edge + node.edges;
   for (std::uint32_t e = node.first_edge, count; e < end; e += count) {
-    count = records.edges[e].span;
+    count = graph.edges[e].span;
     if (!is_wanted(e, count)) continue;
     PoolVector<Tensor> gradients(count);
     {
-      const Unchecked rule_as_a_whole;
-      const Edge& edge = records.edges[e];
-      if (edge.adding != kNone && !create_graph && slot(edge.target).defined()) {
+      const AnomalyPause rule_as_a_whole;
+      const Edge& edge = graph.edges[e];
+      if (edge.accumulate != kNone && !create_graph && slot(edge.target).defined()) {
         gradients[0] = zeros(edge.shape, edge.dtype);
-        records.addings[edge.adding](dy, node.result, gradients);
+        graph.accumulators[edge.accumulate](dy, node.result, gradients);
       } else {
-        Rule rule = std::move(records.edges[e].rule);
+        BackwardFn rule = std::move(graph.edges[e].rule);
         rule(dy, node.result, gradients);
-        records.edges[e].rule = std::move(rule);
+        graph.edges[e].rule = std::move(rule);
       }
     }
     if (mutated) mutator()(node.op, gradients);
     for (std::uint32_t i = 0; i < count; ++i)
-      if (is_wanted(records.edges[e + i])) take(node, e + i, std::move(gradients[i]));
+      if (is_wanted(graph.edges[e + i])) take(node, e + i, std::move(gradients[i]));
   }
 }
 
 /// Records the node again as other ops at the end of the tape, sweeps those into the same slots, and cuts
 /// them off again unless a graph is asked for.
-void Sweep::replay(std::size_t index, const Tensor& dy) {
-  const Records::Mark mark = records.mark();
-  Rule again = std::move(records.replays[records.nodes[index].replay]);
+void BackwardPass::replay(std::size_t index, const Tensor& dy) {
+  const Graph::Mark mark = graph.mark();
+  BackwardFn again = std::move(graph.replays[graph.nodes[index].replay]);
   Tensor y;
   {
-    const Recording on(true);
+    const RecordingGuard on(true);
     again(dy, Tensor(), {&y, 1});
   }
-  records.replays[records.nodes[index].replay] = std::move(again);
-  const Body& body = y.body();
+  graph.replays[graph.nodes[index].replay] = std::move(again);
+  const TensorImpl& impl = y.impl();
   if (y.shape() != dy.shape())
     fail(
         "[{}] gave shape {} when it was run again, but {} at first: "
         "it must not depend on anything that changes",
-        records.nodes[index].op, describe(y), to_string(dy.shape()));
-  if (body.node >= 0) {
-    const std::size_t end = records.nodes.size();
-    add(body.node, Tensor(dy));
+        graph.nodes[index].op, describe(y), to_string(dy.shape()));
+  if (impl.node >= 0) {
+    const std::size_t end = graph.nodes.size();
+    add(impl.node, Tensor(dy));
     y = Tensor();
     run(mark.nodes, end);
   } else if (y.requires_grad()) {
-    add(-1 - records.number_of(y, serial), Tensor(dy));
+    add(-1 - graph.number_of(y, serial), Tensor(dy));
   }
-  if (!create_graph) records.cut(mark);
+  if (!create_graph) graph.cut(mark);
 }
 
-void Sweep::find_due(std::size_t end) {
+void BackwardPass::find_due(std::size_t end) {
   // What a checkpoint uses is seen only when it is run again.
   std::size_t first_checkpoint = end;
-  std::vector<std::size_t> first(records.leaves.size(), end);
+  std::vector<std::size_t> first(graph.leaves.size(), end);
   for (std::size_t i = end; i-- > 0;) {
-    const Node& node = records.nodes[i];
+    const Node& node = graph.nodes[i];
     if (node.always_replay) first_checkpoint = i;
     for (std::uint32_t e = node.first_edge; e < node.first_edge + node.edges; ++e)
-      if (const std::int32_t target = records.edges[e].target; target < 0)
+      if (const std::int32_t target = graph.edges[e].target; target < 0)
         first[static_cast<std::size_t>(-1 - target)] = i;
   }
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     const auto target = -1 - static_cast<std::int32_t>(leaf);
     const std::size_t earliest = std::min(first[leaf], first_checkpoint);
-    if (records.gradient_hooks.count(target)) due.emplace_back(earliest < end ? earliest : 0, target);
+    if (graph.gradient_hooks.count(target)) due.emplace_back(earliest < end ? earliest : 0, target);
   }
   std::sort(due.begin(), due.end());
 }
 
-void Sweep::run_due(std::size_t node) {
+void BackwardPass::run_due(std::size_t node) {
   for (; !due.empty() && due.back().first == node; due.pop_back())
     if (Tensor& gradient = slot(due.back().second); gradient.defined())
       run_hooks(due.back().second, gradient);

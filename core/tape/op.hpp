@@ -81,7 +81,7 @@ struct Wrt {
     if (!recorder.needs(first)) return;
     const Tensor* targets[] = {&target};
     recorder.rule<detail::Single<F>>(targets, 1, rule);
-    if constexpr (!std::is_same_v<A, std::nullptr_t>) recorder.adding(add);
+    if constexpr (!std::is_same_v<A, std::nullptr_t>) recorder.accumulate(add);
   }
 };
 

@@ -17,9 +17,9 @@ std::vector<const char*>& op_names() {
 }
 
 [[noreturn]] void refuse(const char* op, CallSite at, const Tensor& x) {
-  const Body& body = x.body();
-  const char* origin = body.origin ? body.origin : "a view";
-  if (body.outside)
+  const TensorImpl& impl = x.impl();
+  const char* origin = impl.origin ? impl.origin : "a view";
+  if (impl.computed_off_tape)
     fail(
         "[{}] an operand of shape {} was computed outside the tape (by {}): "
         "move it inside, or detach() it ({}:{})",
@@ -37,7 +37,7 @@ bool register_op(const char* name) {
   return true;
 }
 
-bool Recorder::asks_for_gradient(const Body& input) {
+bool Recorder::asks_for_gradient(const TensorImpl& input) {
   if (input.leaf) return !input.leaf->frozen;
   return input.node >= 0 && context.tape && input.tape == context.tape->serial_;
 }
@@ -55,23 +55,23 @@ Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* c
   const Tensor* stale = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
     if (!inputs[i]->defined()) continue;  // an optional argument that was left out
-    const Body& body = inputs[i]->body();
-    if (asks_for_gradient(body))
+    const TensorImpl& impl = inputs[i]->impl();
+    if (asks_for_gradient(impl))
       needs_ |= std::uint64_t{1} << std::min(i, kNoted);
-    else if (!body.leaf && (body.node >= 0 || body.outside))
+    else if (!impl.leaf && (impl.node >= 0 || impl.computed_off_tape))
       stale = inputs[i];
   }
   if (here.tape && stale) refuse(name, at, *stale);
   if (!needs_ && !stale) return;
 
-  // A result that is another tensor's own handle (a conversion that changed nothing) gets a body of its own.
-  if (!value.ref().unique() || value.body().leaf) value = alias(value, value.shape(), value.strides());
+  // A result that is another tensor's own handle (a conversion that changed nothing) gets a TensorImpl of its own.
+  if (!value.ref().unique() || value.impl().leaf) value = alias(value, value.shape(), value.strides());
   if (!here.tape) {
-    value.body().origin = name;
-    value.body().outside = true;
+    value.impl().origin = name;
+    value.impl().computed_off_tape = true;
     return;
   }
-  here.tape->records_->append(name, at, value.body(), here.tape->serial_);
+  here.tape->graph_->append(name, at, value.impl(), here.tape->serial_);
   value_ = &value;
   inputs_ = inputs;
   recording_ = true;
@@ -80,68 +80,68 @@ Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* c
 void Recorder::note_leaves(const Tensor* const* inputs, std::size_t count) {
   std::vector<Tensor>& leaves = *context.leaves_used;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!inputs[i]->defined() || !inputs[i]->body().leaf) continue;
-    const auto same = [&](const Tensor& leaf) { return &leaf.body() == &inputs[i]->body(); };
+    if (!inputs[i]->defined() || !inputs[i]->impl().leaf) continue;
+    const auto same = [&](const Tensor& leaf) { return &leaf.impl() == &inputs[i]->impl(); };
     if (std::none_of(leaves.begin(), leaves.end(), same)) leaves.push_back(*inputs[i]);
   }
 }
 
 void Recorder::finish() {
-  Records& records = *context.tape->records_;
-  Node& node = records.nodes.back();
-  node.edges = static_cast<std::uint32_t>(records.edges.size()) - node.first_edge;
-  node.saved = static_cast<std::uint32_t>(records.saved.size()) - node.first_saved;
-  if (records.value_hooks.empty()) return;
-  const NodeInfo info = context.tape->node(records.nodes.size() - 1);
-  for (const auto& hook : records.value_hooks) {
-    const Recording off(false);
+  Graph& graph = *context.tape->graph_;
+  Node& node = graph.nodes.back();
+  node.edges = static_cast<std::uint32_t>(graph.edges.size()) - node.first_edge;
+  node.saved = static_cast<std::uint32_t>(graph.saved.size()) - node.first_saved;
+  if (graph.value_hooks.empty()) return;
+  const NodeInfo info = context.tape->node(graph.nodes.size() - 1);
+  for (const auto& hook : graph.value_hooks) {
+    const RecordingGuard off(false);
     hook(info, *value_);
   }
 }
 
-std::vector<Tensor::Saved>& Recorder::saved() { return context.tape->records_->saved; }
+std::vector<Tensor::Saved>& Recorder::saved() { return context.tape->graph_->saved; }
 
-Rule& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result) {
+BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result) {
   Tape& tape = *context.tape;
-  Records& records = *tape.records_;
-  const std::size_t first = records.edges.size();
+  Graph& graph = *tape.graph_;
+  const std::size_t first = graph.edges.size();
   if (count > UINT16_MAX)
-    fail("[{}] one rule serves {} arguments: {} at most", records.nodes.back().op, count, UINT16_MAX);
+    fail("[{}] one rule serves {} arguments: {} at most", graph.nodes.back().op, count, UINT16_MAX);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t filled = i == 0 ? count : 0;
     if (!targets[i]->defined()) {
-      records.edges.emplace_back(filled, DType::f32, Dims());
+      graph.edges.emplace_back(filled, DType::f32, Dims());
       continue;
     }
-    const Body& body = targets[i]->body();
-    Edge& edge = records.edges.emplace_back(filled, body.dtype, body.shape);
-    if (body.leaf) {
-      if (body.leaf->frozen) continue;
-      edge.target = -1 - records.number_of(*targets[i], tape.serial_);
+    const TensorImpl& impl = targets[i]->impl();
+    Edge& edge = graph.edges.emplace_back(filled, impl.dtype, impl.shape);
+    if (impl.leaf) {
+      if (impl.leaf->frozen) continue;
+      edge.target = -1 - graph.number_of(*targets[i], tape.serial_);
       edge.needed = true;
-    } else if (body.node >= 0) {
-      edge.target = body.node;
+    } else if (impl.node >= 0) {
+      edge.target = impl.node;
       edge.needed = true;
     }
   }
   if (asks_for_result) {
-    records.nodes.back().result = *value_;
-    const Body& body = value_->body();
-    records.saved.push_back({body.buffer.get(), body.buffer->version.load(std::memory_order_relaxed)});
+    graph.nodes.back().result = *value_;
+    const TensorImpl& impl = value_->impl();
+    graph.saved.push_back({impl.buffer.get(), impl.buffer->version.load(std::memory_order_relaxed)});
   }
-  return records.edges[first].rule;
+  return graph.edges[first].rule;
 }
 
-Rule& Recorder::place_for_adding() {
-  Records& records = *context.tape->records_;
-  records.edges.back().adding = static_cast<std::uint32_t>(records.addings.size());
-  return records.addings.emplace_back();
+BackwardFn& Recorder::place_for_accumulate() {
+  Graph& graph = *context.tape->graph_;
+  graph.edges.back().accumulate = static_cast<std::uint32_t>(graph.accumulators.size());
+  return graph.accumulators.emplace_back();
 }
 
-Rule& Recorder::place_for_replay() {
-  Records& records = *context.tape->records_;
-  records.nodes.back().replay = static_cast<std::uint32_t>(records.replays.size());
-  return records.replays.emplace_back();
+BackwardFn& Recorder::place_for_replay() {
+  Graph& graph = *context.tape->graph_;
+  graph.nodes.back().replay = static_cast<std::uint32_t>(graph.replays.size());
+  return graph.replays.emplace_back();
 }
 
 }  // namespace detail
@@ -149,13 +149,13 @@ Rule& Recorder::place_for_replay() {
 using detail::context;
 
 bool records(const Tensor& x) {
-  return context.tape && context.recording && detail::Recorder::asks_for_gradient(x.body());
+  return context.tape && context.recording && detail::Recorder::asks_for_gradient(x.impl());
 }
 
 bool is_tracked(const Tensor& x) {
-  const detail::Body& body = x.body();
-  return detail::Recorder::asks_for_gradient(body) ||
-         (context.tape && !body.leaf && (body.node >= 0 || body.outside));
+  const detail::TensorImpl& impl = x.impl();
+  return detail::Recorder::asks_for_gradient(impl) ||
+         (context.tape && !impl.leaf && (impl.node >= 0 || impl.computed_off_tape));
 }
 
 std::vector<const char*> linked_ops() { return detail::op_names(); }

@@ -24,10 +24,10 @@ class Recorder {
   /// Whether that input gets a gradient.
   bool needs(std::size_t input) const {
     if (input < kNoted) return (needs_ >> input & 1U) != 0;
-    return inputs_[input]->defined() && asks_for_gradient(inputs_[input]->body());
+    return inputs_[input]->defined() && asks_for_gradient(inputs_[input]->impl());
   }
   /// On the active tape, or a leaf that is not frozen.
-  static bool asks_for_gradient(const Body& input);
+  static bool asks_for_gradient(const TensorImpl& input);
 
   /// Stores a Call{f}, such as Single<F>, for so many arguments.
   template <class Call, class F>
@@ -35,8 +35,8 @@ class Recorder {
     store<Call>(place_for_rule(targets, count, kAsksForResult<F>), f);
   }
   template <class F>
-  void adding(const F& add) {
-    store<Adding<F>>(place_for_adding(), add);
+  void accumulate(const F& add) {
+    store<Accumulate<F>>(place_for_accumulate(), add);
   }
   template <class F>
   void replay(const F& again) {
@@ -50,16 +50,16 @@ class Recorder {
 
   /// Copies f, once, noting which tensors it captured.
   template <class Call, class F>
-  void store(Rule& place, const F& f) {
-    Tensor::Collect collect(saved());
+  void store(BackwardFn& place, const F& f) {
+    Tensor::SavedTensorCapture capture(saved());
     place.emplace<Call>(f);
   }
   static void note_leaves(const Tensor* const* inputs, std::size_t count);
   std::vector<Tensor::Saved>& saved();
   /// The place for the next rule on the tape; valid until the next call.
-  Rule& place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result);
-  Rule& place_for_adding();
-  Rule& place_for_replay();
+  BackwardFn& place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result);
+  BackwardFn& place_for_accumulate();
+  BackwardFn& place_for_replay();
 
   bool recording_ = false;
   std::uint64_t needs_ = 0;  // a bit for each of the first kNoted inputs, the last for all others

@@ -1,4 +1,4 @@
-// Where a sweep starts: y's gradient is dy, or 1; and what is refused.
+// Where a pass starts: y's gradient is dy, or 1; and what is refused.
 #include "core/tape/backward_pass.hpp"
 #include "core/tensor/create.hpp"
 
@@ -8,17 +8,17 @@ namespace {
 
 /// Says why there is nothing on the tape `serial` to begin at.
 [[noreturn]] void refuse_start(const Tensor& y, bool wants_xs, std::uint64_t serial) {
-  const detail::Body& body = y.body();
-  if (body.leaf)
+  const detail::TensorImpl& impl = y.impl();
+  if (impl.leaf)
     fail("[backward] {} is a leaf{}", describe(y),
          wants_xs ? ", and none of the xs: its gradient exists with respect to itself only"
                   : " itself: call backward on what was computed from it");
-  if (body.node < 0)
+  if (impl.node < 0)
     fail(
         "[backward] {} is not on this tape: "
         "it depends on nothing that asks for a gradient, or was computed elsewhere",
         describe(y));
-  if (body.tape / detail::kRounds == serial / detail::kRounds)
+  if (impl.tape / detail::kRounds == serial / detail::kRounds)
     fail(
         "[backward] {} is not on this tape: an earlier backward consumed what it had recorded; keep it with "
         "{{.keep = true}}, or compute again",
@@ -44,28 +44,27 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, std::span<const Tensor> xs,
   return gradients(y, one_for(y), xs, options);
 }
 
-void Tape::run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep) {
-  const detail::Body& body = y.body();
+void Tape::run(const Tensor& y, const Tensor& dy, detail::BackwardPass& pass) {
+  const detail::TensorImpl& impl = y.impl();
   if (detail::context.tape != this) fail("[backward] this tape is not the active one of this thread");
-  if (body.node < 0 && !body.leaf && body.outside)
+  if (impl.node < 0 && !impl.leaf && impl.computed_off_tape)
     fail("[backward] {} was computed outside the tape: compute it while the tape lives", describe(y));
-  const bool on_tape = body.node >= 0 && body.tape == serial_;
-  const std::int32_t leaf =
-      !on_tape && body.leaf && sweep.wanted ? records_->number_of(y, serial_, false) : -1;
-  if (!on_tape && leaf < 0) refuse_start(y, sweep.wanted != nullptr, serial_);
+  const bool on_tape = impl.node >= 0 && impl.tape == serial_;
+  const std::int32_t leaf = !on_tape && impl.leaf && pass.wanted ? graph_->number_of(y, serial_, false) : -1;
+  if (!on_tape && leaf < 0) refuse_start(y, pass.wanted != nullptr, serial_);
   if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
     fail("[backward] dy is {} {}, but y is {} {}", describe(dy), name_of(dy.dtype()), describe(y),
          name_of(y.dtype()));
-  records_->slots.assign(records_->nodes.size(), Tensor());
-  records_->leaf_slots.assign(records_->leaves.size(), Tensor());
-  const std::size_t end = records_->nodes.size();
-  const detail::Recording recording(sweep.create_graph);
+  graph_->slots.assign(graph_->nodes.size(), Tensor());
+  graph_->leaf_slots.assign(graph_->leaves.size(), Tensor());
+  const std::size_t end = graph_->nodes.size();
+  const detail::RecordingGuard recording(pass.create_graph);
   try {
-    if (sweep.wanted) sweep.wanted->mark(*records_, end);
-    sweep.slot(on_tape ? body.node : -1 - leaf) = dy;
-    if (!records_->gradient_hooks.empty()) sweep.find_due(end);
-    sweep.run(0, end);
-    sweep.run_due(0);  // y may be a leaf, on a tape without nodes
+    if (pass.wanted) pass.wanted->mark(*graph_, end);
+    pass.slot(on_tape ? impl.node : -1 - leaf) = dy;
+    if (!graph_->gradient_hooks.empty()) pass.find_due(end);
+    pass.run(0, end);
+    pass.run_due(0);  // y may be a leaf, on a tape without nodes
   } catch (...) {
     start_over();
     throw;

@@ -18,8 +18,8 @@
 namespace tapestry {
 
 namespace detail {
-struct Records;
-struct Sweep;
+struct Graph;
+struct BackwardPass;
 class Recorder;
 Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
 }  // namespace detail
@@ -96,9 +96,9 @@ class Tape {
   friend class detail::Recorder;
   friend Tensor detail::record_checkpoint(std::function<Tensor()> f, CallSite at);
   void start_over();
-  void run(const Tensor& y, const Tensor& dy, detail::Sweep& sweep);
+  void run(const Tensor& y, const Tensor& dy, detail::BackwardPass& pass);
 
-  std::unique_ptr<detail::Records> records_;
+  std::unique_ptr<detail::Graph> graph_;
   std::uint64_t serial_ = 0;
 };
 

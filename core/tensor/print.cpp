@@ -90,7 +90,7 @@ struct Printer {
 
 std::string to_string(const Tensor& x) {
   if (!x.defined()) return "Tensor()";
-  if (!x.body().buffer) return fmt::format("Tensor {} {}, no values yet", describe(x), name_of(x.dtype()));
+  if (!x.impl().buffer) return fmt::format("Tensor {} {}, no values yet", describe(x), name_of(x.dtype()));
   Printer printer{x};
   printer.measure();
   return fmt::format("{}  {} {}", printer.block(0, 0), describe(x), name_of(x.dtype()));

@@ -63,31 +63,32 @@ bool overlaps_itself(const Dims& shape, const Dims& stride) {
 
 namespace detail {
 
-Ref<Body> Body::make(DType dtype, const Dims& shape, const Dims& stride) {
-  return Ref<Body>::adopt(new (simd::pool_allocate(sizeof(Body))) Body(dtype, shape, stride));
+Ref<TensorImpl> TensorImpl::make(DType dtype, const Dims& shape, const Dims& stride) {
+  return Ref<TensorImpl>::adopt(new (simd::pool_allocate(sizeof(TensorImpl)))
+                                    TensorImpl(dtype, shape, stride));
 }
 
-Ref<Body> Body::make(DType dtype, const Dims& shape) {
-  return Ref<Body>::adopt(new (simd::pool_allocate(sizeof(Body))) Body(dtype, shape));
+Ref<TensorImpl> TensorImpl::make(DType dtype, const Dims& shape) {
+  return Ref<TensorImpl>::adopt(new (simd::pool_allocate(sizeof(TensorImpl))) TensorImpl(dtype, shape));
 }
 
-void Body::destroy(Body* body) noexcept {
-  body->~Body();
-  simd::pool_release(body, sizeof(Body));
+void TensorImpl::destroy(TensorImpl* impl) noexcept {
+  impl->~TensorImpl();
+  simd::pool_release(impl, sizeof(TensorImpl));
 }
 
 Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_offset) {
-  const Body& from = x.body();
+  const TensorImpl& from = x.impl();
   if (!from.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(x));
-  Ref<Body> body = Body::make(from.dtype, shape, stride);
-  body->buffer = from.buffer;
-  body->offset = from.offset + extra_offset;
-  return Tensor::from_body(std::move(body));
+  Ref<TensorImpl> impl = TensorImpl::make(from.dtype, shape, stride);
+  impl->buffer = from.buffer;
+  impl->offset = from.offset + extra_offset;
+  return Tensor::from_impl(std::move(impl));
 }
 
 }  // namespace detail
 
-constinit thread_local std::vector<Tensor::Saved>* Tensor::collector_ = nullptr;
+constinit thread_local std::vector<Tensor::Saved>* Tensor::capture_ = nullptr;
 
 void refuse_rank(std::size_t rank) {
   fail("a shape has at most {} axes, not {}: reshape, so that some become one", kMaxRank, rank);
@@ -107,20 +108,20 @@ void check_shape(const Dims& shape) {
 
 Tensor Tensor::uninitialised(const Dims& shape, DType dtype) {
   if (shape.has_large_or_negative()) check_shape(shape);
-  detail::Ref<detail::Body> body = detail::Body::make(dtype, shape);
-  body->buffer = buffer_for(shape, body->count, dtype);
-  return from_body(std::move(body));
+  detail::Ref<detail::TensorImpl> impl = detail::TensorImpl::make(dtype, shape);
+  impl->buffer = buffer_for(shape, impl->count, dtype);
+  return from_impl(std::move(impl));
 }
 
-void Tensor::collect() const {
-  if (body_ && body_->buffer)
-    collector_->push_back({body_->buffer.get(), body_->buffer->version.load(std::memory_order_relaxed)});
+void Tensor::capture() const {
+  if (impl_ && impl_->buffer)
+    capture_->push_back({impl_->buffer.get(), impl_->buffer->version.load(std::memory_order_relaxed)});
 }
 
 void Tensor::refuse_access(DType wanted) const {
-  const detail::Body& b = body();
-  if (!b.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(*this));
-  fail("the values of {} are {}, not {}: convert with .to()", describe(*this), name_of(b.dtype),
+  const detail::TensorImpl& self = impl();
+  if (!self.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(*this));
+  fail("the values of {} are {}, not {}: convert with .to()", describe(*this), name_of(self.dtype),
        name_of(wanted));
 }
 
@@ -165,49 +166,49 @@ Tensor Tensor::to(DType target, CallSite at) const {
 Tensor Tensor::detach() const { return detail::alias(*this, shape(), strides()); }
 
 bool Tensor::requires_grad() const {
-  const detail::Body& b = body();
-  return b.leaf && !b.leaf->frozen;
+  const detail::TensorImpl& self = impl();
+  return self.leaf && !self.leaf->frozen;
 }
 
 bool Tensor::has_grad() const {
-  const detail::Body& b = body();
-  return b.leaf && b.leaf->grad.defined();
+  const detail::TensorImpl& self = impl();
+  return self.leaf && self.leaf->grad.defined();
 }
 
 const Tensor& Tensor::grad() const {
   if (!has_grad())
     fail("{} has no gradient: {}", describe(*this),
-         body().leaf ? "run backward on a loss that depends on it"
+         impl().leaf ? "run backward on a loss that depends on it"
                      : "it is no leaf; make one with variable(), or ask the tape for gradients()");
-  return body().leaf->grad;
+  return impl().leaf->grad;
 }
 
 void Tensor::clear_grad() const {
-  if (body().leaf) body().leaf->grad = Tensor();
+  if (impl().leaf) impl().leaf->grad = Tensor();
 }
 
 const std::string& Tensor::name() const {
   static const std::string none;
-  return body().leaf ? body().leaf->name : none;
+  return impl().leaf ? impl().leaf->name : none;
 }
 
 Tensor variable(const Tensor& x, std::string name) {
   Tensor leaf = x.detach();
-  leaf.body().leaf = std::make_unique<detail::Leaf>();
-  leaf.body().leaf->name = std::move(name);
+  leaf.impl().leaf = std::make_unique<detail::Leaf>();
+  leaf.impl().leaf->name = std::move(name);
   return leaf;
 }
 
 void set_frozen(const Tensor& leaf, bool frozen) {
-  if (!leaf.body().leaf) fail("only a leaf can be frozen; {} is none", describe(leaf));
-  leaf.body().leaf->frozen = frozen;
+  if (!leaf.impl().leaf) fail("only a leaf can be frozen; {} is none", describe(leaf));
+  leaf.impl().leaf->frozen = frozen;
 }
 
 void assign(Tensor& target, const Tensor& source, CallSite at) {
   if (target.shape() != source.shape())
     fail("[assign] {} cannot take values of shape {} ({}:{})", describe(target), describe(source), at.file,
          at.line);
-  if (!source.body().buffer)
+  if (!source.impl().buffer)
     fail("[assign] {} has no values yet: initialise the model, or load its weights ({}:{})", describe(source),
          at.file, at.line);
   if (!target.is_contiguous() && target.count() > 0 && overlaps_itself(target.shape(), target.strides()))
@@ -215,12 +216,12 @@ void assign(Tensor& target, const Tensor& source, CallSite at) {
         "[assign] elements of the target {} lie at one place of memory, as after expand(), and the last "
         "would win: assign to the tensor that was expanded ({}:{})",
         describe(target), at.file, at.line);
-  if (!target.body().buffer) {
-    detail::Body& body = target.body();
-    body.buffer = buffer_for(body.shape, body.count, body.dtype);
+  if (!target.impl().buffer) {
+    detail::TensorImpl& impl = target.impl();
+    impl.buffer = buffer_for(impl.shape, impl.count, impl.dtype);
   }
   // A source that overlaps the target is read before it is written.
-  const bool overlap = source.body().buffer.get() == target.body().buffer.get();
+  const bool overlap = source.impl().buffer.get() == target.impl().buffer.get();
   const Tensor values = overlap ? dense_copy(source) : source;
   dispatch(values.dtype(), [&](auto from) {
     dispatch(target.dtype(), [&](auto into) {
@@ -231,7 +232,7 @@ void assign(Tensor& target, const Tensor& source, CallSite at) {
 }
 
 void mark_written(const Tensor& target) {
-  target.body().buffer->version.fetch_add(1, std::memory_order_relaxed);
+  target.impl().buffer->version.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::string to_string(const Dims& shape) {

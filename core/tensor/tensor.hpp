@@ -24,37 +24,37 @@ struct Leaf;
 
 /// What a handle points to. A tensor knows its place on a tape as a number, never as a pointer, so tensors
 /// form no cycles and no chains: freeing one never recurses.
-struct Body {
+struct TensorImpl {
   RefCount refs;
   DType dtype;
-  bool outside = false;          // computed from what needs a gradient while no tape was recording
-  bool dense = true;             // the elements lie one after the other
-  std::int32_t node = -1;        // index on the tape `tape`, or -1
-  std::uint64_t tape = 0;        // serial number of that tape
-  const char* origin = nullptr;  // the op that made it, for messages
-  Ref<Buffer> buffer;            // none: a parameter that has no values yet
-  Size offset = 0;               // of the first element, in elements
-  Size count;                    // of the elements
-  std::unique_ptr<Leaf> leaf;    // only for tensors that ask for a gradient
+  bool computed_off_tape = false;  // computed from what needs a gradient while no tape was recording
+  bool dense = true;               // the elements lie one after the other
+  std::int32_t node = -1;          // index on the tape `tape`, or -1
+  std::uint64_t tape = 0;          // serial number of that tape
+  const char* origin = nullptr;    // the op that made it, for messages
+  Ref<Buffer> buffer;              // none: a parameter that has no values yet
+  Size offset = 0;                 // of the first element, in elements
+  Size count;                      // of the elements
+  std::unique_ptr<Leaf> leaf;      // only for tensors that ask for a gradient
   Dims shape;
   Dims stride;
 
-  Body(DType dtype_in, const Dims& shape_in, const Dims& stride_in)
+  TensorImpl(DType dtype_in, const Dims& shape_in, const Dims& stride_in)
       : dtype(dtype_in),
         dense(is_dense(shape_in, stride_in)),
         count(shape_in.count()),
         shape(shape_in),
         stride(stride_in) {}
   /// Dense.
-  Body(DType dtype_in, const Dims& shape_in)
+  TensorImpl(DType dtype_in, const Dims& shape_in)
       : dtype(dtype_in), shape(shape_in), stride(dense_strides(shape_in)) {
     count = shape.empty() ? 1 : shape[0] * stride[0];
   }
 
   /// One of these, in memory from the pool.
-  static Ref<Body> make(DType dtype, const Dims& shape, const Dims& stride);
-  static Ref<Body> make(DType dtype, const Dims& shape);
-  static void destroy(Body* body) noexcept;
+  static Ref<TensorImpl> make(DType dtype, const Dims& shape, const Dims& stride);
+  static Ref<TensorImpl> make(DType dtype, const Dims& shape);
+  static void destroy(TensorImpl* impl) noexcept;
 };
 
 }  // namespace detail
@@ -65,9 +65,9 @@ class Tensor {
  public:
   /// No tensor at all; using it in an op is an error.
   Tensor() = default;
-  Tensor(const Tensor& other) noexcept : body_(other.body_) {
-    if (collector_) [[unlikely]]
-      collect();
+  Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
+    if (capture_) [[unlikely]]
+      capture();
   }
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(const Tensor&) = default;
@@ -80,17 +80,17 @@ class Tensor {
 
   /// Whether it is a tensor at all; dtype(), shape(), strides() (in elements) and rank() of an empty handle
   /// throw Error.
-  bool defined() const { return static_cast<bool>(body_); }
-  DType dtype() const { return body().dtype; }
-  const Dims& shape() const { return body().shape; }
-  const Dims& strides() const { return body().stride; }
+  bool defined() const { return static_cast<bool>(impl_); }
+  DType dtype() const { return impl().dtype; }
+  const Dims& shape() const { return impl().shape; }
+  const Dims& strides() const { return impl().stride; }
   int rank() const { return shape().rank(); }
   /// Size of an axis; a negative axis counts from the last.
   Size size(int axis) const;
   /// The number of elements.
-  Size count() const { return body().count; }
+  Size count() const { return impl().count; }
   /// Whether the elements lie one after the other in row-major order; true without any.
-  bool is_contiguous() const { return body().dense; }
+  bool is_contiguous() const { return impl().dense; }
 
   /// First element; throws if T is not the tensor's type or if there are no values yet.
   template <class T>
@@ -137,17 +137,17 @@ class Tensor {
   /// The name given to variable(), or empty.
   const std::string& name() const;
 
-  /// For the library itself: what the handle points to, body(), which throws Error where there is nothing,
-  /// and as a counted ref(); from_body() makes a handle of it.
-  detail::Body& body() const {
-    if (!body_) [[unlikely]]
+  /// For the library itself: what the handle points to, impl(), which throws Error where there is nothing,
+  /// and as a counted ref(); from_impl() makes a handle of it.
+  detail::TensorImpl& impl() const {
+    if (!impl_) [[unlikely]]
       fail("an empty Tensor handle was used: give it a value first");
-    return *body_;
+    return *impl_;
   }
-  const detail::Ref<detail::Body>& ref() const { return body_; }
-  static Tensor from_body(detail::Ref<detail::Body> body) {
+  const detail::Ref<detail::TensorImpl>& ref() const { return impl_; }
+  static Tensor from_impl(detail::Ref<detail::TensorImpl> impl) {
     Tensor tensor;
-    tensor.body_ = std::move(body);
+    tensor.impl_ = std::move(impl);
     return tensor;
   }
 
@@ -156,20 +156,20 @@ class Tensor {
     detail::Buffer* buffer;  // of a tensor that was captured
     std::uint32_t version;   // of the buffer at that time
   };
-  class Collect;
+  class SavedTensorCapture;
 
  private:
   [[gnu::always_inline]] const std::byte* bytes(DType wanted) const {
-    const detail::Body& b = body();
-    if (b.dtype != wanted || !b.buffer) [[unlikely]]
+    const detail::TensorImpl& self = impl();
+    if (self.dtype != wanted || !self.buffer) [[unlikely]]
       refuse_access(wanted);
-    return b.buffer->data() + static_cast<std::size_t>(b.offset) * bytes_of(wanted);
+    return self.buffer->data() + static_cast<std::size_t>(self.offset) * bytes_of(wanted);
   }
   [[noreturn]] void refuse_access(DType wanted) const;
-  void collect() const;
+  void capture() const;
 
-  detail::Ref<detail::Body> body_;
-  static constinit thread_local std::vector<Saved>* collector_;
+  detail::Ref<detail::TensorImpl> impl_;
+  static constinit thread_local std::vector<Saved>* capture_;
 };
 
 namespace detail {
@@ -180,7 +180,7 @@ struct Leaf {
   std::string name;
   bool frozen = false;
   std::atomic<std::uint64_t> tape{0};    // the newest tape that has used this leaf, and its
-  std::atomic<std::int32_t> number{-1};  // number there: a hint, see Records::number_of()
+  std::atomic<std::int32_t> number{-1};  // number there: a hint, see Graph::number_of()
 };
 
 /// A tensor over the same buffer with another shape and strides, on no tape.
@@ -190,12 +190,12 @@ Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_
 
 /// While one lives, copies of tensors on this thread are noted in `into`: how the tape learns what a rule
 /// captured.
-class Tensor::Collect {
+class Tensor::SavedTensorCapture {
  public:
-  explicit Collect(std::vector<Saved>& into) { collector_ = &into; }
-  ~Collect() { collector_ = nullptr; }
-  Collect(const Collect&) = delete;
-  Collect& operator=(const Collect&) = delete;
+  explicit SavedTensorCapture(std::vector<Saved>& into) { capture_ = &into; }
+  ~SavedTensorCapture() { capture_ = nullptr; }
+  SavedTensorCapture(const SavedTensorCapture&) = delete;
+  SavedTensorCapture& operator=(const SavedTensorCapture&) = delete;
 };
 
 /// A leaf with the values of x that asks for a gradient: backward adds it up in .grad().

@@ -192,7 +192,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
       T* out = gradient.template mutable_data<T>();
       const T* from = bucket.numbers.data() + bucket.begins[i];
       for (Size k = 0; k < weight.count(); ++k) out[k] = static_cast<T>(static_cast<double>(from[k]) / all);
-      weight.body().leaf->grad = gradient;
+      weight.impl().leaf->grad = gradient;
     }
   }
 
@@ -216,7 +216,7 @@ GradientSum::GradientSum(Communicator& ranks, std::vector<Tensor> weights, Gradi
   if (weights.empty()) fail("[GradientSum] there are no weights");
   const DType dtype = weights.front().dtype();
   for (const Tensor& weight : weights) {
-    if (!weight.body().leaf) fail("[GradientSum] {} is no leaf", describe(weight));
+    if (!weight.impl().leaf) fail("[GradientSum] {} is no leaf", describe(weight));
     if (weight.dtype() != dtype)
       fail("[GradientSum] {} is {}, others are {}: ranks add weights of one type", describe(weight),
            name_of(weight.dtype()), name_of(dtype));

@@ -52,7 +52,7 @@ void adam(benchmark::State& s, const std::vector<std::pair<int, Dims>>& shapes) 
     }
   Adam adam(weights);
   const auto step = [&] {
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i].body().leaf->grad = gradients[i];
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i].impl().leaf->grad = gradients[i];
     adam.step();
   };
   step();  // makes the moments

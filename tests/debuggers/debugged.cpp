@@ -10,8 +10,8 @@
 
 using namespace tapestry;
 
-[[gnu::noinline]] void look(const detail::Records* records);
-void look(const detail::Records* records) { asm volatile("" : : "r"(records) : "memory"); }
+[[gnu::noinline]] void look(const detail::Graph* graph);
+void look(const detail::Graph* graph) { asm volatile("" : : "r"(graph) : "memory"); }
 
 int main() {
   const Tensor w = variable(tensor({{1, 2, 3}, {4, 5, 6}}), "w");

@@ -32,7 +32,7 @@ std::vector<Tensor> weights_of(const Golden& golden) {
 /// Gives both weights their gradients of step i, as backward would.
 void give_gradients(const Golden& golden, const std::vector<Tensor>& weights, Size i) {
   for (int k = 0; k < 2; ++k)
-    weights[static_cast<std::size_t>(k)].body().leaf->grad =
+    weights[static_cast<std::size_t>(k)].impl().leaf->grad =
         select(golden["gradients/" + numbered("weight", k)], 0, i).detach();
 }
 

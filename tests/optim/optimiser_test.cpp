@@ -29,7 +29,7 @@ Tensor weight(const Dims& shape, std::uint64_t seed, std::string name = {}, DTyp
   return variable(random_normal(shape, seed, dtype), std::move(name));
 }
 
-void give(const Tensor& leaf, const Tensor& gradient) { leaf.body().leaf->grad = gradient; }
+void give(const Tensor& leaf, const Tensor& gradient) { leaf.impl().leaf->grad = gradient; }
 
 }  // namespace
 

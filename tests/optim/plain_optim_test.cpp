@@ -125,7 +125,7 @@ void check_follows(Method method, const std::vector<Settings>& settings, const s
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       const List gradient = numbers(sizes[k], 100 * k + static_cast<std::uint64_t>(plain[k].t));
       plain[k].step(method, settings[k % groups.size()], gradient, rate_factor, gradient_scale);
-      weights[k].body().leaf->grad = tensor(gradient, {sizes[k]}, dtype);
+      weights[k].impl().leaf->grad = tensor(gradient, {sizes[k]}, dtype);
     }
     optimiser->step(rate_factor, gradient_scale);
     for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -178,7 +178,7 @@ TEST_CASE("the norm is that of all elements, and clipping scales each of them on
         gradients.push_back(numbers(kSizes[k], k + 50));
         for (const double g : gradients.back()) squares += g * g;
         weights.push_back(variable(zeros({kSizes[k]}, dtype)));
-        weights.back().body().leaf->grad = tensor(gradients.back(), {kSizes[k]}, dtype);
+        weights.back().impl().leaf->grad = tensor(gradients.back(), {kSizes[k]}, dtype);
       }
       const double norm = std::sqrt(squares);
       CHECK(gradient_norm(weights) == Approx(norm).epsilon(1e-12));

@@ -163,7 +163,7 @@ TEST_CASE("a stopped run of SGD keeps its momentum") {
   const auto gradient = [](int t) { return tensor({1.0 / t, -2.0 + t}, DType::f64); };
   const auto run = [&](const Tensor& w, SGD& sgd, int from, int to) {
     for (int t = from; t <= to; ++t) {
-      w.body().leaf->grad = gradient(t);
+      w.impl().leaf->grad = gradient(t);
       sgd.step();
     }
   };

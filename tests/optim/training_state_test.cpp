@@ -190,7 +190,7 @@ TEST_CASE("an optimiser's state is strict about names") {
   CHECK(unnamed.state().count("parameter.1/v") == 1);
   // A tensor without values takes what is given.
   Tensor empty = zeros({2});
-  empty.body().buffer = {};
+  empty.impl().buffer = {};
   restore({{"x", empty}}, {{"x", ones({2}, DType::f64)}}, "here does not fit");
   CHECK(empty.dtype() == DType::f64);
   CHECK(empty.at({1}) == 1);

@@ -87,7 +87,7 @@ Second second_of(const Sample& sample, const Plains& inputs, const Plains& u) {
     total = i == 0 ? term : total + term;
   }
   second.value = total.item();
-  if (total.body().node < 0) return second;
+  if (total.impl().node < 0) return second;
   for (const Tensor& g : tape.gradients(total, ones({}, DType::f64), xs, {.zero_if_unused = true}))
     second.gradients.push_back(g.to_vector());
   return second;

@@ -117,7 +117,7 @@ inline Results results_of(const Sample& sample, const Tensors& inputs, std::opti
   const Tensors xs = variables(inputs);
   const Tensor y = call(sample, xs);
   Results results{y.to_vector()};
-  if (y.body().node < 0) return results;
+  if (y.impl().node < 0) return results;
   const Plain dy = cotangent(y.shape());
   for (const Tensor& g : tape.gradients(y, of_dy ? laid_out(dy, *of_dy, y.dtype()) : to_tensor(dy, y.dtype()),
                                         xs, {.zero_if_unused = true}))

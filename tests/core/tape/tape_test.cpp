@@ -35,7 +35,7 @@ TEST_CASE("without a tape nothing is recorded, and constants leave no trace on o
   Tape tape;
   const Tensor y = x * 2.0 + exp(x);
   CHECK(tape.size() == 0);
-  CHECK(y.body().node == -1);
+  CHECK(y.impl().node == -1);
   CHECK_THAT(message_of([&] { tape.backward(sum(y)); }),
              ContainsSubstring("is not on this tape: it depends on nothing that asks for a gradient"));
 }
@@ -463,8 +463,8 @@ TEST_CASE("a leaf's number on a tape is a hint, which tapes of other threads may
   const Tensor w = variable(tensor({1, 2}), "w"), u = variable(tensor({3, 4}), "u");
   const auto overwrite = [&](std::uint64_t tape, std::int32_t number) {
     for (const Tensor& leaf : {w, u}) {
-      if (tape != 0) leaf.body().leaf->tape = tape;
-      leaf.body().leaf->number = number;
+      if (tape != 0) leaf.impl().leaf->tape = tape;
+      leaf.impl().leaf->number = number;
     }
   };
   const auto check = [&](Tape& tape, const Tensor& y, double dw, double du) {
@@ -475,7 +475,7 @@ TEST_CASE("a leaf's number on a tape is a hint, which tapes of other threads may
   for (const std::uint64_t newer : {std::uint64_t{0}, ~std::uint64_t{0} >> 1U})  // the number alone, and both
     for (const std::int32_t number : {0, 1, 7, -1}) {
       CAPTURE(newer, number);
-      w.body().leaf->tape = u.body().leaf->tape = 0;
+      w.impl().leaf->tape = u.impl().leaf->tape = 0;
       Tape tape;
       const Tensor y = sum(w * u);
       overwrite(newer, number);
@@ -486,5 +486,5 @@ TEST_CASE("a leaf's number on a tape is a hint, which tapes of other threads may
       overwrite(newer, number);
       check(tape, sum(u * 1.0 * w), 1, 1);
     }
-  w.body().leaf->tape = u.body().leaf->tape = 0;
+  w.impl().leaf->tape = u.impl().leaf->tape = 0;
 }

@@ -65,7 +65,7 @@ TEST_CASE("a dense copy has the values, and memory of its own") {
   CHECK(copy.strides() == Dims{2, 1});
   CHECK(copy.to_vector() == std::vector<double>{1, 4, 2, 5, 3, 6});
   const Tensor same = dense_copy(x);
-  CHECK(same.body().buffer.get() != x.body().buffer.get());
+  CHECK(same.impl().buffer.get() != x.impl().buffer.get());
   CHECK(same.to_vector() == x.to_vector());
   CHECK(dense_copy(zeros({2, 0})).shape() == Dims{2, 0});
   CHECK(dense_copy(scalar(7, DType::f32)).dtype() == DType::f32);

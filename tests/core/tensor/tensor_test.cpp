@@ -22,7 +22,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-bool share_memory(const Tensor& a, const Tensor& b) { return a.body().buffer.get() == b.body().buffer.get(); }
+bool share_memory(const Tensor& a, const Tensor& b) { return a.impl().buffer.get() == b.impl().buffer.get(); }
 
 }  // namespace
 
