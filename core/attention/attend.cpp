@@ -24,7 +24,7 @@ using detail::AttendSettings, detail::batch_of, detail::heads_of;
 namespace {
 
 /// Whether the axes of the heads step evenly through memory, and rows are contiguous.
-bool is_even(const Tensor& x) {
+bool has_uniform_head_stride(const Tensor& x) {
   Size step = 0, size = 1;
   for (int axis = x.rank() - 3; axis >= 1; --axis) {
     if (x.shape()[axis] == 1) continue;
@@ -36,9 +36,11 @@ bool is_even(const Tensor& x) {
 }
 
 /// x as the kernel takes it: a copy only if its strides ask for one.
-Tensor even(const Tensor& x) { return is_even(x) ? x : contiguous(x.detach()); }
+Tensor with_uniform_head_stride(const Tensor& x) {
+  return has_uniform_head_stride(x) ? x : contiguous(x.detach());
+}
 
-/// How x's (batch, heads, rows) are strided; x is even.
+/// How x's (batch, heads, rows) are strided; its heads have a uniform stride.
 template <class T>
 simd::Heads<T> heads(const Tensor& x) {
   simd::Heads<T> to;
@@ -138,7 +140,7 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
            dk = uninitialised_like(problem.key, problem.key.shape()),
            dv = uninitialised_like(problem.value, problem.value.shape());
     const Size width = problem.value.size(-1);
-    const Tensor out_part = slice(y, -1, 0, width), d_out = even(slice(dy, -1, 0, width)),
+    const Tensor out_part = slice(y, -1, 0, width), d_out = with_uniform_head_stride(slice(dy, -1, 0, width)),
                  d_lse = with_lse ? contiguous(slice(dy, -1, width, width + 1)) : Tensor{};
     const Tensor& sink = problem.settings.sink.scores();
     const std::size_t of_scores = count - 3 - (sink.defined() ? 1 : 0);  // of the learned
@@ -166,7 +168,7 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
   const auto by_ops = [query, key, value, settings = problem.settings, with_lse] {
     return detail::by_ops(query, key, value, settings, with_lse);
   };
-  return op<"attend">(at, std::move(out), wrt_all(targets, rule), twin(by_ops));
+  return op<"attend">(at, std::move(out), wrt_all(targets, rule), decomposition(by_ops));
 }
 
 Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values,
@@ -175,9 +177,15 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
   const int lead = query.rank() - 2;
   const auto has_one = [&](const Tensor& x) { return x.rank() == query.rank() && x.size(lead - 1) == 1; };
   const bool shared = lead >= 2 && query.size(lead - 1) > 0 && has_one(all_keys) && has_one(all_values);
-  const Tensor key = detail::led_as(query, all_keys, shared),
-               value = detail::led_as(query, all_values, shared);
-  Problem problem{even(query), even(key), even(value), {}, {}, settings, at};
+  const Tensor key = detail::broadcast_batch_dims(query, all_keys, shared),
+               value = detail::broadcast_batch_dims(query, all_values, shared);
+  Problem problem{with_uniform_head_stride(query),
+                  with_uniform_head_stride(key),
+                  with_uniform_head_stride(value),
+                  {},
+                  {},
+                  settings,
+                  at};
   const ScoreMod& score = settings.score;
   for (const auto* part : {&settings.pairs.learned(), &score.learned(), &score.constants()})
     for (const Tensor& source : *part) {

@@ -22,7 +22,8 @@ namespace {
 
 /// (B, H, rows, columns), with the leading axes of the query.
 Tensor by_head(const Tensor& query, const Tensor& x) {
-  return reshape(led_as(query, x, false), {batch_of(query), heads_of(query), x.size(-2), x.size(-1)});
+  return reshape(broadcast_batch_dims(query, x, false),
+                 {batch_of(query), heads_of(query), x.size(-2), x.size(-1)});
 }
 
 /// One more key that all may see.

@@ -11,7 +11,7 @@ namespace tapestry::detail {
 Size batch_of(const Tensor& x) { return x.rank() > 2 ? x.size(0) : 1; }
 Size heads_of(const Tensor& x) { return x.shape().count(1, x.rank() - 2); }
 
-Tensor led_as(const Tensor& query, const Tensor& x, bool shared) {
+Tensor broadcast_batch_dims(const Tensor& query, const Tensor& x, bool shared) {
   Dims shape = query.shape();
   const int lead = query.rank() - 2;
   shape[lead] = x.size(-2), shape[lead + 1] = x.size(-1);

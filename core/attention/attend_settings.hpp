@@ -29,7 +29,7 @@ Size batch_of(const Tensor& x);
 Size heads_of(const Tensor& x);
 
 /// Leading axes of x as those of the query, but for a last one of 1, which the query's heads share.
-Tensor led_as(const Tensor& query, const Tensor& x, bool shared);
+Tensor broadcast_batch_dims(const Tensor& query, const Tensor& x, bool shared);
 
 /// The result of attend() from plain ops; with the log-sum-exp behind it (…, Tq, d_v + 1) if that is asked for.
 Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendSettings& settings,

@@ -168,7 +168,7 @@ Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                 });
                 return gradients;
               }),
-      twin([q, k, v, options] {
+      decomposition([q, k, v, options] {
         const Remembered plain = linear_attend_by_word(q, k, v, options);
         return concat({plain.read, plain.state}, -2);
       }));

@@ -71,7 +71,7 @@ Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, c
                 });
                 return std::array{dq, dk, dv};
               }),
-      twin([query, key, v, mask] {
+      decomposition([query, key, v, mask] {
         const Tensor pairs = unsqueeze(query, -2) + unsqueeze(key, -3);
         if (!mask.defined()) return sum(tanh(pairs) * v, {-1});
         const Tensor nothing = scalar(0, query.dtype());

@@ -86,7 +86,7 @@ Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy 
             const Tensor nothing = scalar(0.0, dy.dtype());
             return unsqueeze(where(equal(targets, ignore), nothing, dy), -1) * gradient;
           }),
-      twin([logits, targets, options, counted] {
+      decomposition([logits, targets, options, counted] {
         return plain_cross_entropy(logits, targets, options, std::max<Size>(1, counted));
       }));
 }

@@ -57,7 +57,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& given_gain, const Tensor& given
                 });
                 return std::array{dx, dgain, dbias};
               }),
-      twin([x, gain, bias, epsilon] {
+      decomposition([x, gain, bias, epsilon] {
         const Tensor centred = x - mean(x, {-1}, Keep::yes);
         return centred / sqrt(mean(centred * centred, {-1}, Keep::yes) + epsilon) * gain + bias;
       }));

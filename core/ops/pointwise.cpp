@@ -111,13 +111,14 @@ Tensor relu(const Tensor& x, CallSite at) {
 }
 
 // erf form:  y = x Φ(x)                                                   ∂x = dy ⊙ (Φ(x) + x φ(x))
-// tanh form: y = x/2 ⊙ (1 + tanh u), u = √(2/π) (x + 0.044715 x³)         ∂x by one kernel, or through the twin
+// tanh form: y = x/2 ⊙ (1 + tanh u), u = √(2/π) (x + 0.044715 x³)         ∂x by one kernel, or through the decomposition
 Tensor gelu(const Tensor& x, Gelu form, CallSite at) {
   if (form == Gelu::erf)
     return op<"gelu">(at, map(x, simd::GeluErf{}),
                       wrt(x, [x](const Tensor& dy) { return gelu_grad(dy, x); }));
   return op<"gelu_tanh">(at, map(x, simd::Gelu{}),
-                         wrt(x, [x](const Tensor& dy) { return zip(dy, x, simd::GeluGrad{}); }), twin([x] {
+                         wrt(x, [x](const Tensor& dy) { return zip(dy, x, simd::GeluGrad{}); }),
+                         decomposition([x] {
                            const double scale = std::sqrt(2.0 / std::numbers::pi);
                            return 0.5 * x * (1.0 + tanh(scale * (x + 0.044715 * x * x * x)));
                          }));
@@ -197,30 +198,29 @@ Tensor pow(const Tensor& a, const Tensor& b, CallSite at) {
     const Tensor zero = scalar(0, x.dtype());
     return where(less(by, zero) | less(zero, by), x, scalar(1, x.dtype()));
   };
-  return op<"power">(
-      at, zip(a, b, simd::Pow{}, at),
-      wrt(a, [a, b, safe](const Tensor& dy) { return dy * b * pow(safe(b, a), b - 1.0); }),
-      wrt(b, [a, safe](const Tensor& dy, const Tensor& y) { return dy * y * log(safe(y, a)); }));
+  return op<"pow">(at, zip(a, b, simd::Pow{}, at),
+                   wrt(a, [a, b, safe](const Tensor& dy) { return dy * b * pow(safe(b, a), b - 1.0); }),
+                   wrt(b, [a, safe](const Tensor& dy, const Tensor& y) { return dy * y * log(safe(y, a)); }));
 }
 
 // y = a − b ⊙ trunc(a / b)        ∂a = dy        ∂b = −dy ⊙ trunc(a / b)
 Tensor fmod(const Tensor& a, const Tensor& b, CallSite at) {
   return op<"fmod">(at, zip(a, b, simd::Fmod{}, at), wrt(a, [](const Tensor& dy) { return dy; }),
-                    wrt(b, [a, b](const Tensor& dy) { return -(dy * zip(a, b, simd::WholeQuotient{})); }));
+                    wrt(b, [a, b](const Tensor& dy) { return -(dy * zip(a, b, simd::TruncDiv{})); }));
 }
 
 // y = max(a, b)    ∂a = dy where a > b, dy / 2 where a = b, 0 elsewhere
 Tensor maximum(const Tensor& a, const Tensor& b, CallSite at) {
   return op<"maximum">(at, zip(a, b, simd::Max{}, at),
-                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::ShareOfLarger{}); }),
-                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::ShareOfLarger{}); }));
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::MaxGrad{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::MaxGrad{}); }));
 }
 
 // y = min(a, b)    ∂a = dy where a < b, dy / 2 where a = b, 0 elsewhere
 Tensor minimum(const Tensor& a, const Tensor& b, CallSite at) {
   return op<"minimum">(at, zip(a, b, simd::Min{}, at),
-                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::ShareOfLarger{}); }),
-                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::ShareOfLarger{}); }));
+                       wrt(a, [a, b](const Tensor& dy) { return dy * zip(b, a, simd::MaxGrad{}); }),
+                       wrt(b, [a, b](const Tensor& dy) { return dy * zip(a, b, simd::MaxGrad{}); }));
 }
 
 // y = min(max(x, low), high)        ∂x = dy where low ≤ x ≤ high, 0 elsewhere

@@ -101,7 +101,7 @@ Tensor cell_op(const Cell& cell, const Tensor& gates_in, const Tensor& gh, const
                 });
                 return std::array{dgates, dgh, dstate};
               }),
-      twin([plain, gates_in, gh, state_in] { return plain(gates_in, gh, state_in); }));
+      decomposition([plain, gates_in, gh, state_in] { return plain(gates_in, gh, state_in); }));
 }
 
 // r = σ(gi_r + gh_r)   z = σ(gi_z + gh_z)   n = tanh(gi_n + r ⊙ gh_n)   h' = n + z ⊙ (h − n)
@@ -252,7 +252,7 @@ Tensor sequence_op(const Cell& cell, const Tensor& gates, const Tensor& state, c
                           [sequence, weight_hh, has_bias = bias_hh.defined()](const Tensor& dy) {
                             return sequence.back(with_dense_rows(dy), weight_hh, has_bias);
                           }),
-                  twin([&cell, gates, state, weight_hh, bias_hh, lengths, reverse] {
+                  decomposition([&cell, gates, state, weight_hh, bias_hh, lengths, reverse] {
                     return plain_sequence(cell, gates, state, weight_hh, bias_hh, lengths, reverse);
                   }));
 }

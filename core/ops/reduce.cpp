@@ -133,18 +133,15 @@ Tensor running_sum(const Tensor& x, int axis, bool reverse, CallSite at = {}) {
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
   dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    simd::cumulative_sum(y.mutable_view<T>(), x.view<T>(), axis, reverse);
+    simd::cumsum(y.mutable_view<T>(), x.view<T>(), axis, reverse);
   });
-  return op<"cumulative_sum">(at, std::move(y), wrt(x, [axis, reverse](const Tensor& dy) {
-                                return running_sum(dy, axis, !reverse);
-                              }));
+  return op<"cumsum">(at, std::move(y),
+                      wrt(x, [axis, reverse](const Tensor& dy) { return running_sum(dy, axis, !reverse); }));
 }
 
 }  // namespace
 
-Tensor cumulative_sum(const Tensor& x, int axis, CallSite at) {
-  return running_sum(x, axis_of(x, axis), false, at);
-}
+Tensor cumsum(const Tensor& x, int axis, CallSite at) { return running_sum(x, axis_of(x, axis), false, at); }
 
 Indices argmax(const Tensor& x) {
   const int last = axis_of(x, -1);

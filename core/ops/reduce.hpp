@@ -24,7 +24,7 @@ Tensor var(const Tensor& x, const Dims& axes = {}, int correction = 0, Keep keep
 /// Sums the axes along which `shape` was broadcast to x's shape: the derivative of broadcasting.
 Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at = {});
 /// Running sum along an axis.
-Tensor cumulative_sum(const Tensor& x, int axis, CallSite at = {});
+Tensor cumsum(const Tensor& x, int axis, CallSite at = {});
 
 /// Index of the largest element of the last axis (the first of equals).
 Indices argmax(const Tensor& x);

@@ -1,4 +1,4 @@
-// Softmax and its kin: one kernel each way, and twins by way of logsumexp for second derivatives.
+// Softmax and its kin: one kernel each way, and decompositions by way of logsumexp for second derivatives.
 #include "core/ops/softmax.hpp"
 
 #include <limits>
@@ -43,7 +43,7 @@ Tensor softmax(const Tensor& x, int axis, CallSite at) {
                                                auto from_dy) { simd::softmax_backward(dx, from_y, from_dy); },
                                             y, dy);
                            }),
-                       twin([x] { return exp(x - logsumexp(x, {-1}, Keep::yes)); }));
+                       decomposition([x] { return exp(x - logsumexp(x, {-1}, Keep::yes)); }));
 }
 
 // y = x − log Σ eˣ         ∂x = dy − eʸ ⊙ Σ dy
@@ -58,7 +58,7 @@ Tensor log_softmax(const Tensor& x, int axis, CallSite at) {
                 [](auto dx, auto from_y, auto from_dy) { simd::log_softmax_backward(dx, from_y, from_dy); },
                 y, dy);
           }),
-      twin([x] { return x - logsumexp(x, {-1}, Keep::yes); }));
+      decomposition([x] { return x - logsumexp(x, {-1}, Keep::yes); }));
 }
 
 // y = eˣ / Σ eˣ where the mask is true, Σ over those places, 0 elsewhere        ∂x = y ⊙ (dy − Σ dy ⊙ y)
@@ -73,7 +73,7 @@ Tensor masked_softmax(const Tensor& x, const Mask& mask, CallSite at) {
                 [](auto dx, auto from_y, auto from_dy) { simd::softmax_backward(dx, from_y, from_dy); }, y,
                 dy);
           }),
-      twin([x, mask] {
+      decomposition([x, mask] {
         const Tensor seen = where(mask, x, scalar(-std::numeric_limits<double>::infinity(), x.dtype()));
         return where(mask, exp(seen - logsumexp(seen, {-1}, Keep::yes)), scalar(0.0, x.dtype()));
       }));

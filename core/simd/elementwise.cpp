@@ -19,24 +19,24 @@ void copy(const View<T>& out, const View<const std::type_identity_t<T>>& in) {
     });
     return;
   }
-  const auto nest = make_nest<2>(out.shape, {&out.stride, &in.stride});
-  if (nest.count == 0) return;
-  const bool transposed = std::abs(nest.row_stride(1)) < std::abs(nest.column_stride(1)) && nest.rows() > 1;
-  const Size tile_rows = transposed ? kTransposeTile : std::max(Size{1}, kTile / nest.columns());
+  const auto loop = make_strided_loop<2>(out.shape, {&out.stride, &in.stride});
+  if (loop.count == 0) return;
+  const bool transposed = std::abs(loop.row_stride(1)) < std::abs(loop.column_stride(1)) && loop.rows() > 1;
+  const Size tile_rows = transposed ? kTransposeTile : std::max(Size{1}, kTile / loop.columns());
   for_each_tile(
-      nest, tile_rows, transposed ? kTransposeTile : kGrain, kGrain,
+      loop, tile_rows, transposed ? kTransposeTile : kGrain, kGrain,
       [&](const std::array<Size, 2>& offsets, Size row, Size rows, Size column, Size columns) {
-        T* to = out.data + offsets[0] + row * nest.row_stride(0) + column * nest.column_stride(0);
-        const T* from = in.data + offsets[1] + row * nest.row_stride(1) + column * nest.column_stride(1);
-        if (transposed && nest.column_stride(0) == 1) {
+        T* to = out.data + offsets[0] + row * loop.row_stride(0) + column * loop.column_stride(0);
+        const T* from = in.data + offsets[1] + row * loop.row_stride(1) + column * loop.column_stride(1);
+        if (transposed && loop.column_stride(0) == 1) {
           // By way of L1: rows a power of two apart would throw each other out of the cache.
           T tile[kTransposeTile * kTransposeTile];
-          copy_tile(tile, columns, Size{1}, from, nest.row_stride(1), nest.column_stride(1), rows, columns);
+          copy_tile(tile, columns, Size{1}, from, loop.row_stride(1), loop.column_stride(1), rows, columns);
           from = tile;
-          copy_tile(to, nest.row_stride(0), Size{1}, from, columns, Size{1}, rows, columns);
+          copy_tile(to, loop.row_stride(0), Size{1}, from, columns, Size{1}, rows, columns);
         } else {
-          copy_tile(to, nest.row_stride(0), nest.column_stride(0), from, nest.row_stride(1),
-                    nest.column_stride(1), rows, columns);
+          copy_tile(to, loop.row_stride(0), loop.column_stride(0), from, loop.row_stride(1),
+                    loop.column_stride(1), rows, columns);
         }
       });
 }

@@ -25,7 +25,7 @@ struct Min { template <class B> B operator()(B a, B b) const { return min_nan(a,
 struct Pow { static constexpr Size kCost = 64; template <class B> B operator()(B a, B b) const { return pow(a, b); } };
 struct Fmod { static constexpr Size kCost = 32; template <class B> B operator()(B a, B b) const { return fmod(a, b); } };
 /// trunc(a / b).
-struct WholeQuotient {
+struct TruncDiv {
   static constexpr Size kCost = 32;
   template <class B> B operator()(B a, B b) const { return whole_quotient(a, b); }
 };
@@ -128,7 +128,7 @@ struct IsWithin {
   }
 };
 /// The share of max(a, b) (min with the roles exchanged) that goes to a: 1, ½ where they are equal, or 0.
-struct ShareOfLarger {
+struct MaxGrad {
   template <class B>
   B operator()(B a, B b) const {
     using T = typename B::value_type;

@@ -37,7 +37,7 @@ inline bool is_dense(const View<T>& view) {
 /// merged, and the axes are sorted so that the first operand's strides fall. At least two axes remain (of
 /// size 1 if need be).
 template <std::size_t N>
-struct Nest {
+struct StridedLoop {
   int rank = 0;
   Size count = 1;
   std::array<Size, kMaxRank + 2> shape;
@@ -66,21 +66,21 @@ struct Nest {
 };
 
 template <std::size_t N>
-Nest<N> make_nest(const Dims& shape, const std::array<const Dims*, N>& strides) {
-  Nest<N> nest;
+StridedLoop<N> make_strided_loop(const Dims& shape, const std::array<const Dims*, N>& strides) {
+  StridedLoop<N> loop;
   std::size_t rank = 0;
   const auto put = [&](std::size_t axis, Size size, const auto& stride_of) {
-    nest.shape[axis] = size;
-    for (std::size_t k = 0; k < N; ++k) nest.stride[k][axis] = stride_of(k);
+    loop.shape[axis] = size;
+    for (std::size_t k = 0; k < N; ++k) loop.stride[k][axis] = stride_of(k);
   };
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const Size size = shape[axis];
-    nest.count *= size;
+    loop.count *= size;
     if (size == 1) continue;
     // Insertion sort by the first operand's stride; equal strides keep their order.
     std::size_t place = rank;
-    while (place > 0 && std::abs(nest.stride[0][place - 1]) < std::abs((*strides[0])[axis])) {
-      put(place, nest.shape[place - 1], [&](std::size_t k) { return nest.stride[k][place - 1]; });
+    while (place > 0 && std::abs(loop.stride[0][place - 1]) < std::abs((*strides[0])[axis])) {
+      put(place, loop.shape[place - 1], [&](std::size_t k) { return loop.stride[k][place - 1]; });
       --place;
     }
     put(place, size, [&](std::size_t k) { return (*strides[k])[axis]; });
@@ -90,41 +90,41 @@ Nest<N> make_nest(const Dims& shape, const std::array<const Dims*, N>& strides) 
   for (std::size_t axis = 0; axis < rank; ++axis) {
     bool merge = kept > 0;
     for (std::size_t k = 0; merge && k < N; ++k)
-      merge = nest.stride[k][kept - 1] == nest.stride[k][axis] * nest.shape[axis];
+      merge = loop.stride[k][kept - 1] == loop.stride[k][axis] * loop.shape[axis];
     if (merge) {
-      put(kept - 1, nest.shape[kept - 1] * nest.shape[axis],
-          [&](std::size_t k) { return nest.stride[k][axis]; });
+      put(kept - 1, loop.shape[kept - 1] * loop.shape[axis],
+          [&](std::size_t k) { return loop.stride[k][axis]; });
     } else {
-      put(kept, nest.shape[axis], [&](std::size_t k) { return nest.stride[k][axis]; });
+      put(kept, loop.shape[axis], [&](std::size_t k) { return loop.stride[k][axis]; });
       ++kept;
     }
   }
-  while (kept < 2) {  // axes of size 1 in front; an empty nest gets a contiguous last axis
+  while (kept < 2) {  // axes of size 1 in front; an empty loop gets a contiguous last axis
     for (std::size_t axis = kept; axis > 0; --axis)
-      put(axis, nest.shape[axis - 1], [&](std::size_t k) { return nest.stride[k][axis - 1]; });
+      put(axis, loop.shape[axis - 1], [&](std::size_t k) { return loop.stride[k][axis - 1]; });
     put(0, 1, [&](std::size_t) { return kept == 0 ? Size{1} : Size{0}; });
     ++kept;
   }
-  nest.rank = static_cast<int>(kept);
-  return nest;
+  loop.rank = static_cast<int>(kept);
+  return loop;
 }
 
-/// Runs tile(offsets, row, rows, column, columns) over the whole nest in tiles of at most tile_rows ×
+/// Runs tile(offsets, row, rows, column, columns) over the whole loop in tiles of at most tile_rows ×
 /// tile_columns; `offsets` is each operand's offset to the outer index, row and column are where the tile
 /// begins. Parallel in chunks of about `grain` elements.
 template <std::size_t N, class F>
-void for_each_tile(const Nest<N>& nest, Size tile_rows, Size tile_columns, Size grain, const F& tile) {
-  if (nest.count == 0) return;
-  const Size row_tiles = chunks_for(nest.rows(), tile_rows),
-             column_tiles = chunks_for(nest.columns(), tile_columns);
-  const Size tiles = nest.outer() * row_tiles * column_tiles;
-  const Size elements = std::min(tile_rows, nest.rows()) * std::min(tile_columns, nest.columns());
+void for_each_tile(const StridedLoop<N>& loop, Size tile_rows, Size tile_columns, Size grain, const F& tile) {
+  if (loop.count == 0) return;
+  const Size row_tiles = chunks_for(loop.rows(), tile_rows),
+             column_tiles = chunks_for(loop.columns(), tile_columns);
+  const Size tiles = loop.outer() * row_tiles * column_tiles;
+  const Size elements = std::min(tile_rows, loop.rows()) * std::min(tile_columns, loop.columns());
   parallel_ranges(tiles, std::max(Size{1}, grain / elements), [&](Size begin, Size end) {
     for (Size index = begin; index < end; ++index) {
       const Size column = index % column_tiles * tile_columns;
       const Size row = index / column_tiles % row_tiles * tile_rows;
-      tile(nest.offsets(index / (column_tiles * row_tiles)), row, std::min(tile_rows, nest.rows() - row),
-           column, std::min(tile_columns, nest.columns() - column));
+      tile(loop.offsets(index / (column_tiles * row_tiles)), row, std::min(tile_rows, loop.rows() - row),
+           column, std::min(tile_columns, loop.columns() - column));
     }
   });
 }
@@ -169,29 +169,29 @@ class Erased {
 
 template <class Out, class... In, std::size_t... I>
 [[gnu::noinline]] void run_nest(Size grain, const Erased<Out, In...>& body, Out* out,
-                                const Nest<sizeof...(In) + 1>& nest, std::index_sequence<I...>,
+                                const StridedLoop<sizeof...(In) + 1>& loop, std::index_sequence<I...>,
                                 const In*... in) {
   constexpr std::size_t kOperands = sizeof...(In) + 1;
   constexpr Size kShortRow = 64;
-  const Size columns = nest.columns();
+  const Size columns = loop.columns();
   std::array<bool, kOperands> staged{};
   bool any_staged = false, transposed = false;
   // Short rows: whole tiles are staged and run over at once.
-  const bool flat = columns < kShortRow && nest.rows() > 1;
+  const bool flat = columns < kShortRow && loop.rows() > 1;
   for (std::size_t k = 0; k < kOperands; ++k) {
-    staged[k] = nest.column_stride(k) != 1 || (flat && nest.row_stride(k) != columns);
+    staged[k] = loop.column_stride(k) != 1 || (flat && loop.row_stride(k) != columns);
     any_staged = any_staged || staged[k];
-    transposed = transposed || (nest.rows() > 1 && std::abs(nest.column_stride(k)) >
-                                                       std::max(Size{1}, std::abs(nest.row_stride(k))));
+    transposed = transposed || (loop.rows() > 1 && std::abs(loop.column_stride(k)) >
+                                                       std::max(Size{1}, std::abs(loop.row_stride(k))));
   }
   Size tile_rows = std::max(Size{1}, grain / columns), tile_columns = grain;
   if (any_staged) {
-    tile_columns = flat ? columns : transposed ? kTransposeTile : nest.rows() == 1 ? kTile : kTile / 8;
+    tile_columns = flat ? columns : transposed ? kTransposeTile : loop.rows() == 1 ? kTile : kTile / 8;
     tile_rows = transposed && !flat ? kTransposeTile : kTile / std::min(columns, tile_columns);
   }
 
   for_each_tile(
-      nest, tile_rows, tile_columns, grain,
+      loop, tile_rows, tile_columns, grain,
       [&](const std::array<Size, kOperands>& offsets, Size row, Size rows, Size column, Size width) {
         alignas(64) std::byte stages[sizeof...(In) + 1][kTile * 8];
         // Each input's first element and the distance between its rows, staged or in place.
@@ -199,26 +199,26 @@ template <class Out, class... In, std::size_t... I>
         [[maybe_unused]] const auto place = [&]<class X>(std::size_t k, const X* base,
                                                          std::byte* stage) -> const X* {
           static_assert(sizeof(X) <= 8);
-          base += offsets[k] + row * nest.row_stride(k) + column * nest.column_stride(k);
-          step[k] = nest.row_stride(k);
+          base += offsets[k] + row * loop.row_stride(k) + column * loop.column_stride(k);
+          step[k] = loop.row_stride(k);
           if (!staged[k]) return base;
           X* tile = reinterpret_cast<X*>(stage);
-          copy_tile(tile, width, Size{1}, base, nest.row_stride(k), nest.column_stride(k), rows, width);
+          copy_tile(tile, width, Size{1}, base, loop.row_stride(k), loop.column_stride(k), rows, width);
           step[k] = width;
           return tile;
         };
         std::tuple<const In*...> from{place(I + 1, in, stages[I + 1])...};
-        Out* const target = out + offsets[0] + row * nest.row_stride(0) + column * nest.column_stride(0);
+        Out* const target = out + offsets[0] + row * loop.row_stride(0) + column * loop.column_stride(0);
         Out* const out_tile = reinterpret_cast<Out*>(stages[0]);
         Out* const to = staged[0] ? out_tile : target;
-        step[0] = staged[0] ? width : nest.row_stride(0);
+        step[0] = staged[0] ? width : loop.row_stride(0);
         if (flat)
           body(rows * width, to, std::get<I>(from)...);
         else
           for (Size r = 0; r < rows; ++r)
             body(width, to + r * step[0], std::get<I>(from) + r * step[I + 1]...);
         if (staged[0])
-          copy_tile(target, nest.row_stride(0), nest.column_stride(0), static_cast<const Out*>(out_tile),
+          copy_tile(target, loop.row_stride(0), loop.column_stride(0), static_cast<const Out*>(out_tile),
                     width, Size{1}, rows, width);
       });
 }
@@ -243,10 +243,10 @@ template <class Body, class Out, class... In>
 void for_each_run(Size grain, const Body& body, const View<Out>& out, const View<In>&... in) {
   if (is_dense(out) && (is_dense(in) && ...))
     return for_each_run(grain, body, out.shape.count(), out.data, in.data...);
-  const auto nest = make_nest<sizeof...(In) + 1>(out.shape, {&out.stride, &in.stride...});
-  if (nest.count == 0) return;
+  const auto loop = make_strided_loop<sizeof...(In) + 1>(out.shape, {&out.stride, &in.stride...});
+  if (loop.count == 0) return;
   internal::run_nest<Out, std::remove_const_t<In>...>(
-      grain, internal::Erased<Out, std::remove_const_t<In>...>(body), out.data, nest,
+      grain, internal::Erased<Out, std::remove_const_t<In>...>(body), out.data, loop,
       std::index_sequence_for<In...>{}, in.data...);
 }
 

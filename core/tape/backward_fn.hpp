@@ -140,7 +140,7 @@ struct Joint {
   }
 };
 
-/// The op again as other ops: a fused op's plain twin, or a checkpointed function.
+/// The op again as other ops: a fused op's plain decomposition, or a checkpointed function.
 template <class F>
 struct Replay {
   F again;

@@ -45,7 +45,7 @@ struct Node {
   CallSite at;
   std::uint32_t first_edge, edges = 0;
   std::uint32_t first_saved, saved = 0;
-  std::uint32_t replay = kNone;  // index in `replays`: the twin, or the checkpointed function
+  std::uint32_t replay = kNone;  // index in `replays`: the decomposition, or the checkpointed function
   bool always_replay = false;    // a checkpoint
   DType dtype;
   Tensor result;  // only if a rule asks for it

@@ -1,5 +1,5 @@
 // Where backward is more than its loop: rules whose own ops are recorded (second derivatives), nodes that are
-// run again as other ops (twins and checkpoints), gradients that a test replaces, and hooks of leaves.
+// run again as other ops (decompositions and checkpoints), gradients that a test replaces, and hooks of leaves.
 #include <algorithm>
 #include <utility>
 

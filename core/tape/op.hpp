@@ -16,7 +16,7 @@
 //     wrt(x, rule, add)           … with a short cut that adds to a gradient that is there already
 //     wrt_each(xs, rule_of)       a list of arguments, each with its own rule
 //     wrt_all(xs, rule)           several arguments, or a list, whose gradients one kernel computes together
-//     twin(make)                  the same value from plain ops, for second derivatives
+//     decomposition(make)         the same value from plain ops, for second derivatives
 #pragma once
 
 #include <algorithm>
@@ -157,7 +157,7 @@ WrtAll<PoolVector<const Tensor*>, F> wrt_all(const PoolVector<const Tensor*>& ta
 
 /// The same value from plain ops, `make()`: what second derivatives of a fused op go through.
 template <class F>
-struct Twin {
+struct Decomposition {
   const F& make;  // () → the value
   /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = 0;
@@ -167,7 +167,7 @@ struct Twin {
 };
 /// Tells op() how to make its value from plain ops.
 template <class F>
-Twin<F> twin(const F& make) {
+Decomposition<F> decomposition(const F& make) {
   return {make};
 }
 

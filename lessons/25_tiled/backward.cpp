@@ -1,6 +1,6 @@
 // Attention's three gradients, tile by tile (Dao et al. 2022, appendix B.2). Each tile of the weights is made
 // again from Q, K and the log-sum-exp; D_i = dO_i · O_i stands for the sum over all keys. An op with this
-// rule cannot be differentiated again: its inputs are detached. core/tape/op.hpp says how an op gets a twin
+// rule cannot be differentiated again: its inputs are detached. core/tape/op.hpp says how an op gets a decomposition
 // for that.
 #include "lessons/25_tiled/backward.hpp"
 

@@ -210,7 +210,7 @@ Mechanism forgetting(double open) {
                 const auto score = [first = first_place(queries, keys)](auto s, auto at, auto kept) {
                   return s + kept(at.h, at.i + first) - kept(at.h, at.j);
                 };
-                return score_mod(score, learned(cumulative_sum(logs, 1)));
+                return score_mod(score, learned(cumsum(logs, 1)));
               },
           .mask = BlockMask::causal};
 }

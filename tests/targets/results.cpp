@@ -56,7 +56,7 @@ void ops(State& all) {
   add(all, "sum", x, [](const Tensor& a) { return sum(a, {1}); });
   add(all, "sum_of_columns", x, [](const Tensor& a) { return sum(a, {0}); });
   add(all, "var", x, [](const Tensor& a) { return var(a, {1}); });
-  add(all, "cumulative_sum", x, [](const Tensor& a) { return cumulative_sum(a, 1); });
+  add(all, "cumsum", x, [](const Tensor& a) { return cumsum(a, 1); });
   add(all, "softmax", x, [](const Tensor& a) { return softmax(a, 1); });
   add(all, "logsumexp", x, [](const Tensor& a) { return logsumexp(a, {1}); });
   add(all, "sparsemax", x, [](const Tensor& a) { return sparsemax(a); });

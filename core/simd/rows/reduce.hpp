@@ -28,6 +28,6 @@ void argmax(const View<std::int64_t>& out, const View<const T>& in);
 /// out[…, k, …] = in[…, 0, …] + … + in[…, k, …] along `axis`, or from the far end back to k with `reverse`,
 /// summed in double. `out` has in's shape and may be `in` itself.
 template <class T>
-void cumulative_sum(const View<T>& out, const View<const T>& in, int axis, bool reverse);
+void cumsum(const View<T>& out, const View<const T>& in, int axis, bool reverse);
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

@@ -53,19 +53,19 @@ void argmax(const View<std::int64_t>& out, const View<const T>& in) {
 }
 
 template <class T>
-void cumulative_sum(const View<T>& out, const View<const T>& in, int axis, bool reverse) {
+void cumsum(const View<T>& out, const View<const T>& in, int axis, bool reverse) {
   constexpr Size kColumns = 64;  // running sums that go along together
   const Size n = in.shape[axis];
   if (n == 0) return;
   Dims others = in.shape;
   others[axis] = 1;
-  const auto nest = make_nest<2>(others, {&out.stride, &in.stride});
+  const auto loop = make_strided_loop<2>(others, {&out.stride, &in.stride});
   const Size out_step = out.stride[axis], in_step = in.stride[axis];
-  for_each_tile(nest, 1, kColumns, std::max(Size{1}, kGrain / n),
+  for_each_tile(loop, 1, kColumns, std::max(Size{1}, kGrain / n),
                 [&](const std::array<Size, 2>& offsets, Size row, Size, Size column, Size columns) {
-                  const Size to_column = nest.column_stride(0), from_column = nest.column_stride(1);
-                  T* to = out.data + offsets[0] + row * nest.row_stride(0) + column * to_column;
-                  const T* from = in.data + offsets[1] + row * nest.row_stride(1) + column * from_column;
+                  const Size to_column = loop.column_stride(0), from_column = loop.column_stride(1);
+                  T* to = out.data + offsets[0] + row * loop.row_stride(0) + column * to_column;
+                  const T* from = in.data + offsets[1] + row * loop.row_stride(1) + column * from_column;
                   double sum[kColumns] = {};
                   for (Size step = 0; step < n; ++step) {
                     const Size k = reverse ? n - 1 - step : step;
@@ -79,7 +79,7 @@ void cumulative_sum(const View<T>& out, const View<const T>& in, int axis, bool 
 
 template void argmax<float>(const View<std::int64_t>&, const View<const float>&);
 template void argmax<double>(const View<std::int64_t>&, const View<const double>&);
-template void cumulative_sum<float>(const View<float>&, const View<const float>&, int, bool);
-template void cumulative_sum<double>(const View<double>&, const View<const double>&, int, bool);
+template void cumsum<float>(const View<float>&, const View<const float>&, int, bool);
+template void cumsum<double>(const View<double>&, const View<const double>&, int, bool);
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

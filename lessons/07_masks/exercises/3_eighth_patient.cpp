@@ -107,8 +107,8 @@ Attend masked(F f) {
 Tensor reads_back(const Tensor& q, const Tensor& k, const Tensor& v) {
   return matmul(masked_softmax(scored(q, k), causal(q)), v);
 }
-Tensor adds_up(const Tensor&, const Tensor&, const Tensor& v) { return cumulative_sum(v, 0); }
-Tensor adds_before(const Tensor&, const Tensor&, const Tensor& v) { return cumulative_sum(v, 0) - v; }
+Tensor adds_up(const Tensor&, const Tensor&, const Tensor& v) { return cumsum(v, 0); }
+Tensor adds_before(const Tensor&, const Tensor&, const Tensor& v) { return cumsum(v, 0) - v; }
 /// Takes the sum of all values and subtracts those after each token: the future cancels, but for rounding.
 Tensor subtracts(const Tensor&, const Tensor&, const Tensor& v) {
   const Tensor one = scalar(1, DType::f64), zero = scalar(0, DType::f64);
@@ -118,7 +118,7 @@ Tensor subtracts(const Tensor&, const Tensor&, const Tensor& v) {
 
 // Broken ones.
 Tensor adds_after(const Tensor&, const Tensor&, const Tensor& v) {
-  return sum(v, {0}, Keep::yes) - cumulative_sum(v, 0);
+  return sum(v, {0}, Keep::yes) - cumsum(v, 0);
 }
 Tensor mean_of_all(const Tensor&, const Tensor&, const Tensor& v) {
   return expand(mean(v, {0}, Keep::yes), v.shape());

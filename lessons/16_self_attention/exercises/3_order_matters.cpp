@@ -55,7 +55,7 @@ namespace {
 
 Tensor attends(const Tensor& a) { return matmul(softmax(matmul(a, transpose(a)), -1), a); }
 /// Row t is the sum of the rows up to t: what a recurrent layer could do.
-Tensor adds_up(const Tensor& a) { return cumulative_sum(a, 0); }
+Tensor adds_up(const Tensor& a) { return cumsum(a, 0); }
 /// Each row with a tenth of the row before it.
 Tensor looks_back(const Tensor& a) { return a + 0.1 * pad(slice(a, 0, 0, a.size(0) - 1), 0, 1, 0); }
 

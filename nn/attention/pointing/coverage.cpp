@@ -11,7 +11,7 @@ Tensor covered_before(const Tensor& weights) {
   if (weights.rank() < 2) fail("[covered_before] weights {} are (…, queries, keys)", describe(weights));
   const Size queries = weights.size(-2);
   if (queries == 0) return weights;
-  return pad(cumulative_sum(slice(weights, -2, 0, queries - 1), -2), -2, 1, 0);
+  return pad(cumsum(slice(weights, -2, 0, queries - 1), -2), -2, 1, 0);
 }
 
 Tensor coverage_loss(const Tensor& weights) {

@@ -286,7 +286,7 @@ TEST_CASE("what a score gives at hidden pairs and in branches that were not take
                      },
                      x),
                  want, 1e-12);
-      {  // through the twin
+      {  // through the decomposition
         Tape tape;
         std::vector<Tensor> t;
         for (const Tensor& one : x) t.push_back(variable(one));
@@ -335,7 +335,7 @@ Tensor filled(const Tensor& x, double value, const std::function<bool(Size)>& wh
   return where(rows, scalar(value, x.dtype()), x);
 }
 
-/// Values, first gradients in tiles' own way, then by the twin, and H v.
+/// Values, first gradients in tiles' own way, then by the decomposition, and H v.
 Results all_of(const Function& f, const std::vector<Tensor>& x) {
   Results results = run(f, x);
   const Tensor dy = random_normal(f(x).shape(), 9, DType::f64);

@@ -127,7 +127,7 @@ Rows arithmetic_rows() {
           "minimum", [](const Tensor& a, const Tensor& b) { return minimum(a, b); },
           [](double a, double b) { return std::min(a, b); }, tenths, tenths_and_a_bit),
       binary(
-          "power", [](const Tensor& a, const Tensor& b) { return pow(a, b); },
+          "pow", [](const Tensor& a, const Tensor& b) { return pow(a, b); },
           [](double a, double b) { return std::pow(a, b); }, base, any),
       binary(
           "fmod", [](const Tensor& a, const Tensor& b) { return fmod(a, b); },
@@ -140,9 +140,6 @@ Rows arithmetic_rows() {
   };
   for (Row& row : rows) {
     if (row.name == "add") row.equivalents = {{"arguments 0 and 1 exchanged", "both gradients are dy"}};
-    if (row.name == "power")  // users call it pow
-      for (ErrorCase& error : row.errors)
-        if (error.says.rfind("[power]", 0) == 0) error.says.replace(0, 7, "[pow]");
     // With few elements one side may win everywhere: its gradient is then truly zero for the other.
     if (row.name == "maximum" || row.name == "minimum" || row.name == "fmod")
       for (Sample& sample : row.samples) sample.zero_gradient = true;

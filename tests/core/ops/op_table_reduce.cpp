@@ -123,7 +123,7 @@ Row sum_to_row() {
 }
 
 Row cumulative_sum_row() {
-  Row row{"cumulative_sum", {}};
+  Row row{"cumsum", {}};
   for (const auto& [shape, axis] : std::vector<std::pair<Dims, int>>{{{1}, 0},
                                                                      {{5}, 0},
                                                                      {{3, 3}, 0},
@@ -138,15 +138,14 @@ Row cumulative_sum_row() {
                                                                      {{300, 130}, 0}})
     row.samples.push_back({text(shape),
                            {normal(shape, 24)},
-                           [axis = axis](const Tensors& t) { return cumulative_sum(t[0], axis); },
+                           [axis = axis](const Tensors& t) { return cumsum(t[0], axis); },
                            [axis = axis](const Plains& p) {
                              return along(p[0], axis, [](List x) {
                                std::partial_sum(x.begin(), x.end(), x.begin());
                                return x;
                              });
                            }});
-  row.errors = {
-      {[] { cumulative_sum(zeros({3}), 1); }, "[cumulative_sum] axis 1 is outside a tensor of shape (3)"}};
+  row.errors = {{[] { cumsum(zeros({3}), 1); }, "[cumsum] axis 1 is outside a tensor of shape (3)"}};
   return row;
 }
 

@@ -251,7 +251,7 @@ TEMPLATE_TEST_CASE("functors: kinks, NaN and derivatives", "[simd][elementwise]"
   CHECK(one(IsWithin{-1, 1}, 1.5) == 0);
   CHECK(one(Sign{}, -3) == -1);
   CHECK(one(Sign{}, 0) == 0);
-  CHECK(one(ShareOfLarger{}, 1, 1) == T(0.5));
+  CHECK(one(MaxGrad{}, 1, 1) == T(0.5));
   CHECK(one(PowTo{2}, -3) == 9);
   CHECK(one(PowTo{-1}, 4) == T(0.25));
   CHECK(one(PowTo{0.5}, 4) == 2);

@@ -168,7 +168,7 @@ TEMPLATE_TEST_CASE("argmax: first of equals, NaN largest", "[simd][reduce]", flo
     }
 }
 
-TEMPLATE_TEST_CASE("cumulative_sum: every axis, both ways, in place", "[simd][reduce]", float, double) {
+TEMPLATE_TEST_CASE("cumsum: every axis, both ways, in place", "[simd][reduce]", float, double) {
   using T = TestType;
   const Dims shape{3, 70, 5};
   std::vector<T> in(static_cast<std::size_t>(shape.count()));
@@ -177,9 +177,9 @@ TEMPLATE_TEST_CASE("cumulative_sum: every axis, both ways, in place", "[simd][re
   for (int axis = 0; axis < 3; ++axis)
     for (const bool reverse : {false, true}) {
       std::vector<T> out(in.size()), same = in;
-      cumulative_sum<T>({out.data(), shape, dense_strides(shape)}, view, axis, reverse);
-      cumulative_sum<T>({same.data(), shape, dense_strides(shape)},
-                        {same.data(), shape, dense_strides(shape)}, axis, reverse);
+      cumsum<T>({out.data(), shape, dense_strides(shape)}, view, axis, reverse);
+      cumsum<T>({same.data(), shape, dense_strides(shape)}, {same.data(), shape, dense_strides(shape)}, axis,
+                reverse);
       CHECK(same == out);
       each(shape, [&](const Dims& index) {
         T want = 0;
@@ -188,7 +188,7 @@ TEMPLATE_TEST_CASE("cumulative_sum: every axis, both ways, in place", "[simd][re
         REQUIRE(out[static_cast<std::size_t>(offset_of(view.stride, index))] == want);
       });
     }
-  cumulative_sum<T>({nullptr, {0, 2}, {2, 1}}, {nullptr, {0, 2}, {2, 1}}, 1, false);
+  cumsum<T>({nullptr, {0, 2}, {2, 1}}, {nullptr, {0, 2}, {2, 1}}, 1, false);
 }
 
 // The same sums in every version: what a seed and a step gave before, they give again.
