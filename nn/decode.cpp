@@ -55,7 +55,7 @@ void check(const SearchOptions& options, const char* name) {
 }
 
 /// log P of the next word, (rows, vocabulary), dense.
-Tensor next_log_probabilities(const StepModel::Step& step) {
+Tensor next_log_probabilities(const AutoregressiveModel::Step& step) {
   return contiguous(log_softmax(step.logits, -1));
 }
 
@@ -129,7 +129,7 @@ std::vector<std::int64_t> detail::first_words(std::int64_t begin, const std::vec
   return first;
 }
 
-std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options) {
+std::vector<Decoded> greedy(AutoregressiveModel& model, const SearchOptions& options) {
   check(options, "greedy");
   const Size sentences = model.rows();
   std::vector<Word> words;
@@ -139,7 +139,7 @@ std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options) {
   std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
-    const StepModel::Step step = model.step(last_words(last));
+    const AutoregressiveModel::Step step = model.step(last_words(last));
     const Tensor log_probabilities = next_log_probabilities(step);
     const std::vector<std::int64_t> likeliest = argmax(log_probabilities).to_vector();
     std::vector<Live> going_on;
@@ -168,7 +168,7 @@ std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options) {
   return results;
 }
 
-std::vector<Decoded> beam_search(StepModel& model, const SearchOptions& options) {
+std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions& options) {
   check(options, "beam_search");
   const Size sentences = model.rows();
   const double most_lenient = length_penalty(options.max_length, options.length_power);
@@ -179,7 +179,7 @@ std::vector<Decoded> beam_search(StepModel& model, const SearchOptions& options)
   std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
-    const StepModel::Step step = model.step(last_words(last));
+    const AutoregressiveModel::Step step = model.step(last_words(last));
     const Tensor log_probabilities = next_log_probabilities(step);
     std::vector<Live> going_on;
     std::vector<Size> rows;

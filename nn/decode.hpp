@@ -11,9 +11,9 @@ namespace tapestry {
 
 /// What a search needs of a model that writes one word at a time, for several rows (sentences, hypotheses) at
 /// once. It keeps its own state from step to step.
-class StepModel {
+class AutoregressiveModel {
  public:
-  virtual ~StepModel() = default;
+  virtual ~AutoregressiveModel() = default;
 
   /// What one step gives.
   struct Step {
@@ -60,13 +60,13 @@ struct Decoded {
 };
 
 /// The likeliest word at every step; the first of equals. One result for each row. There must be no tape.
-std::vector<Decoded> greedy(StepModel& model, const SearchOptions& options);
+std::vector<Decoded> greedy(AutoregressiveModel& model, const SearchOptions& options);
 
 /// Beam search: at every step the `beam` likeliest hypotheses of each sentence live on. A sentence is done
 /// when no living one can still beat the best that ended; once `beam` have ended, when none is ahead of it at
 /// its present length. Returns the best for each row. A beam of 1 gives what greedy() gives. There must be no
 /// tape.
-std::vector<Decoded> beam_search(StepModel& model, const SearchOptions& options);
+std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions& options);
 
 namespace detail {
 /// The words that go in first, one for each row: `begin` for all, or `first` as given.

@@ -10,10 +10,10 @@ namespace tapestry {
 /// et al. 2014); in eval mode, x itself.
 class Dropout : public Module {
  public:
-  Dropout(Place place, double rate) : Module(std::move(place)), rate_(rate) {
+  Dropout(Parent parent, double rate) : Module(std::move(parent)), rate_(rate) {
     if (!(rate >= 0 && rate < 1)) fail("[dropout{}] a rate lies in [0, 1), not at {}", in_quotes(), rate);
   }
-  explicit Dropout(double rate) : Dropout(Place{}, rate) {}
+  explicit Dropout(double rate) : Dropout(Parent{}, rate) {}
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const {
     return training() && rate_ > 0 ? dropout(x, rate_, at) : x;

@@ -6,9 +6,9 @@
 
 namespace tapestry {
 
-Embedding::Embedding(Place place, Size words, Size width, std::optional<std::int64_t> padding,
+Embedding::Embedding(Parent parent, Size words, Size width, std::optional<std::int64_t> padding,
                      Initialiser initialiser)
-    : Module(std::move(place)),
+    : Module(std::move(parent)),
       weight{*this,
              "weight",
              {words, width},

@@ -12,11 +12,11 @@ namespace tapestry {
 /// gradient.
 class Embedding : public Module {
  public:
-  Embedding(Place place, Size words, Size width, std::optional<std::int64_t> padding = {},
+  Embedding(Parent parent, Size words, Size width, std::optional<std::int64_t> padding = {},
             Initialiser initialiser = normal(1));
   Embedding(Size words, Size width, std::optional<std::int64_t> padding = {},
             Initialiser initialiser = normal(1))
-      : Embedding(Place{}, words, width, padding, std::move(initialiser)) {}
+      : Embedding(Parent{}, words, width, padding, std::move(initialiser)) {}
 
   Tensor operator()(const Indices& ids, CallSite at = {}) const;
 

@@ -12,12 +12,12 @@ enum class Bias { no, yes };
 /// x (…, in) → x Wᵀ + b (…, out), with weight (out, in) and bias (out) as PyTorch keeps them.
 class Linear : public Module {
  public:
-  Linear(Place place, Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier)
-      : Module(std::move(place)),
+  Linear(Parent parent, Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier)
+      : Module(std::move(parent)),
         weight{*this, "weight", {out, in}, std::move(initialiser)},
         bias(with_bias == Bias::yes ? Parameter{*this, "bias", {out}, zeros} : Parameter{}) {}
   Linear(Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier)
-      : Linear(Place{}, in, out, with_bias, std::move(initialiser)) {}
+      : Linear(Parent{}, in, out, with_bias, std::move(initialiser)) {}
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const { return linear(x, weight, bias, at); }
 

@@ -57,7 +57,7 @@ bool is_within(std::string_view path, std::string_view part) {
          (path.size() > part.size() && path.substr(0, part.size()) == part && path[part.size()] == '.');
 }
 
-/// Modules without a Place, by address: roots of models, and layers that forgot theirs.
+/// Modules without a Parent, by address: roots of models, and layers that forgot theirs.
 struct Roots {
   std::mutex mutex;
   std::set<const Module*, std::less<>> modules;
@@ -70,17 +70,17 @@ Roots& roots() {
 
 }  // namespace
 
-Module::Module(Place place) : name_(std::move(place.name)) {
-  is_root_ = place.parent == nullptr;
+Module::Module(Parent parent) : name_(std::move(parent.name)) {
+  is_root_ = parent.module == nullptr;
   if (!is_root_) {
-    attach(*place.parent);
+    attach(*parent.module);
     return;
   }
   const std::lock_guard lock(roots().mutex);
   roots().modules.insert(this);
 }
 
-/// A member that was made without its Place would not be trained, saved or put into eval mode.
+/// A member that was made without its Parent would not be trained, saved or put into eval mode.
 void Module::check_members_are_registered() const {
   {
     const std::lock_guard lock(roots().mutex);
@@ -88,7 +88,7 @@ void Module::check_members_are_registered() const {
     if (next != roots().modules.end() &&
         reinterpret_cast<const char*>(*next) - reinterpret_cast<const char*>(this) < extent_)
       fail(
-          "a {} is a member of the {}{} but was made without a Place, so it would not be trained or saved: make it with "
+          "a {} is a member of the {}{} but was made without a Parent, so it would not be trained or saved: make it with "
           "{{*this, \"name\"}} as its first argument",
           (*next)->type_name(), type_name(), in_quotes());
   }

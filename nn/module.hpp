@@ -38,21 +38,21 @@ class Cloning;
 
 /// Where a module hangs: under a parent with a name, written {*this, "name"}; or nowhere, for the root of a
 /// model. With an empty name the children of the module are named as if they were the parent's own.
-struct Place {
-  Place() = default;
-  /// `Parent` is the class whose member is being made: its size tells the parent which layers lie inside it.
-  template <std::derived_from<Module> Parent>
-  Place(Parent& parent_in, std::string name_in);
+struct Parent {
+  Parent() = default;
+  /// `Owner` is the class whose member is being made: its size tells the parent which layers lie inside it.
+  template <std::derived_from<Module> Owner>
+  Parent(Owner& parent_in, std::string name_in);
 
-  Module* parent = nullptr;  // none: the root of a model
-  std::string name;          // under the parent
+  Module* module = nullptr;  // none: the root of a model
+  std::string name;          // under that module
 };
 
 /// A part of a model. Modules neither copy nor move; clone() makes a second one.
 class Module {
  public:
-  Module() : Module(Place{}) {}
-  explicit Module(Place place);
+  Module() : Module(Parent{}) {}
+  explicit Module(Parent parent);
   /// Only clone() may copy: anywhere else this throws.
   Module(const Module& other);
   Module& operator=(const Module&) = delete;
@@ -71,7 +71,7 @@ class Module {
 
   /// First values for all parameters: each draws from the seed and its own full name, so the numbers do not
   /// depend on the order, and are the same in f32 (rounded) and f64. Throws if a layer is a member of a module in here
-  /// but was made without its Place; load_state() does too.
+  /// but was made without its Parent; load_state() does too.
   void initialise(std::uint64_t seed, DType dtype = DType::f32);
 
   /// freeze() makes constants of parameters, unfreeze() lets them learn again. `part` names a parameter or
@@ -110,7 +110,7 @@ class Module {
   friend class Parameter;
   friend class Evaluating;
   friend class detail::Cloning;
-  friend struct Place;
+  friend struct Parent;
   /// A parameter with its name as seen from the module that was asked.
   struct Cell {
     std::string path;
@@ -138,14 +138,14 @@ class Module {
   std::string name_;
   std::vector<Child> children_;
   bool training_ = true;
-  bool is_root_ = false;  // it is in the register of modules without a Place
+  bool is_root_ = false;  // it is in the register of modules without a Parent
   std::ptrdiff_t extent_ =
       0;  // bytes from this to the end of its object, as far as its registered members tell
 };
 
-template <std::derived_from<Module> Parent>
-Place::Place(Parent& parent_in, std::string name_in)
-    : parent(&Module::with_extent(parent_in)), name(std::move(name_in)) {}
+template <std::derived_from<Module> Owner>
+Parent::Parent(Owner& parent_in, std::string name_in)
+    : module(&Module::with_extent(parent_in)), name(std::move(name_in)) {}
 
 /// A weight: a leaf tensor that is a member of a module. It has no values until the model is initialised or
 /// loaded.
@@ -184,20 +184,20 @@ class Parameter : public Tensor {
 };
 
 /// Modules of one type under the names 0, 1, …; their addresses stay.
-///     List<Block> blocks{{*this, "blocks"}, 4, width};   // four Blocks, each from (Place, width)
+///     List<Block> blocks{{*this, "blocks"}, 4, width};   // four Blocks, each from (Parent, width)
 template <class M>
 class List : public Module {
  public:
-  explicit List(Place place) : Module(std::move(place)) {}
+  explicit List(Parent parent) : Module(std::move(parent)) {}
   template <class... Args>
-  List(Place place, Size count, const Args&... args) : Module(std::move(place)) {
+  List(Parent parent, Size count, const Args&... args) : Module(std::move(parent)) {
     for (Size i = 0; i < count; ++i) add(args...);
   }
 
-  /// One more, made from (Place, args…).
+  /// One more, made from (Parent, args…).
   template <class... Args>
   M& add(Args&&... args) {
-    return modules_.emplace_back(Place{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...);
+    return modules_.emplace_back(Parent{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...);
   }
   Size size() const { return static_cast<Size>(modules_.size()); }
   M& operator[](Size i) { return modules_.at(static_cast<std::size_t>(i)); }

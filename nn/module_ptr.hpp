@@ -15,11 +15,11 @@ namespace tapestry {
 /// Holds a module of some class derived from M, or none. It learns how to copy the module where it gets it, so
 /// the class has nothing to add.
 template <class M>
-class Owned {
+class ModulePtr {
  public:
-  Owned() = default;
+  ModulePtr() = default;
   template <std::derived_from<M> D>
-  requires(!std::is_abstract_v<D>) Owned(std::unique_ptr<D> module) : module_(std::move(module)) {
+  requires(!std::is_abstract_v<D>) ModulePtr(std::unique_ptr<D> module) : module_(std::move(module)) {
     copy_ = [](const M& original) -> std::unique_ptr<M> {
       if (typeid(original) != typeid(D))
         fail("clone() met a part of another type than it was handed over as");
@@ -27,10 +27,10 @@ class Owned {
     };
   }
   /// As for modules: works inside clone() only.
-  Owned(const Owned& other)
+  ModulePtr(const ModulePtr& other)
       : module_(other.module_ ? other.copy_(*other.module_) : nullptr), copy_(other.copy_) {}
-  Owned(Owned&&) noexcept = default;
-  Owned& operator=(const Owned&) = delete;
+  ModulePtr(ModulePtr&&) noexcept = default;
+  ModulePtr& operator=(const ModulePtr&) = delete;
 
   /// Whether it holds one, as a bool; * and -> give the module that it holds.
   explicit operator bool() const { return static_cast<bool>(module_); }

@@ -12,12 +12,12 @@ namespace tapestry {
 /// (x − mean) / √(var + ε) ⊙ weight + bias over the last axis, of this width (Ba, Kiros & Hinton 2016).
 class LayerNorm : public Module {
  public:
-  LayerNorm(Place place, Size width, double epsilon = 1e-5)
-      : Module(std::move(place)),
+  LayerNorm(Parent parent, Size width, double epsilon = 1e-5)
+      : Module(std::move(parent)),
         weight{*this, "weight", {width}, ones},
         bias{*this, "bias", {width}, zeros},
         epsilon_(epsilon) {}
-  explicit LayerNorm(Size width, double epsilon = 1e-5) : LayerNorm(Place{}, width, epsilon) {}
+  explicit LayerNorm(Size width, double epsilon = 1e-5) : LayerNorm(Parent{}, width, epsilon) {}
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const {
     return layer_norm(x, weight, bias, epsilon_, at);
@@ -33,9 +33,9 @@ class LayerNorm : public Module {
 /// Sennrich 2019, equation 4).
 class RMSNorm : public Module {
  public:
-  RMSNorm(Place place, Size width, double epsilon = 1e-5)
-      : Module(std::move(place)), weight{*this, "weight", {width}, ones}, epsilon_(epsilon) {}
-  explicit RMSNorm(Size width, double epsilon = 1e-5) : RMSNorm(Place{}, width, epsilon) {}
+  RMSNorm(Parent parent, Size width, double epsilon = 1e-5)
+      : Module(std::move(parent)), weight{*this, "weight", {width}, ones}, epsilon_(epsilon) {}
+  explicit RMSNorm(Size width, double epsilon = 1e-5) : RMSNorm(Parent{}, width, epsilon) {}
 
   Tensor operator()(const Tensor& x) const {
     if (x.rank() < 1 || x.size(-1) != weight.size(0))

@@ -114,8 +114,8 @@ bool check_lengths(const Tensor& x, const ValidLengths& lengths, CallSite at) {
 
 Size gate_count(CellKind kind) { return kind == CellKind::rnn ? 1 : kind == CellKind::gru ? 3 : 4; }
 
-RecurrentCell::RecurrentCell(Place place, CellKind kind, Size in, Size hidden)
-    : Module(std::move(place)),
+RecurrentCell::RecurrentCell(Parent parent, CellKind kind, Size in, Size hidden)
+    : Module(std::move(parent)),
       kind_(kind),
       weight_ih{*this, "weight_ih", {gate_count(kind) * hidden, in}, recurrent_values(hidden)},
       weight_hh{*this, "weight_hh", {gate_count(kind) * hidden, hidden}, recurrent_values(hidden)},
@@ -153,8 +153,8 @@ Recurrent::Weights::Weights(Module& owner, const std::string& suffix, Size gates
       bias_ih{owner, "bias_ih" + suffix, {gates * hidden}, recurrent_values(hidden)},
       bias_hh{owner, "bias_hh" + suffix, {gates * hidden}, recurrent_values(hidden)} {}
 
-Recurrent::Recurrent(Place place, CellKind kind, Size in, Size hidden, RecurrentOptions options)
-    : Module(std::move(place)), kind_(kind), hidden_(hidden), options_(options) {
+Recurrent::Recurrent(Parent parent, CellKind kind, Size in, Size hidden, RecurrentOptions options)
+    : Module(std::move(parent)), kind_(kind), hidden_(hidden), options_(options) {
   if (options.layers < 1)
     fail("the recurrent layer{} wants one layer or more, not {}", in_quotes(), options.layers);
   for (int layer = 0; layer < options.layers; ++layer)

@@ -34,7 +34,7 @@ struct RecurrentState {
 /// order reset, update, new (GRU) and input, forget, cell, output (LSTM); first values uniform on ±1/√H.
 class RecurrentCell : public Module {
  public:
-  RecurrentCell(Place place, CellKind kind, Size in, Size hidden);
+  RecurrentCell(Parent parent, CellKind kind, Size in, Size hidden);
 
   /// x (B, in) and a state → the next state. An empty state is zeros.
   RecurrentState operator()(const Tensor& x, const RecurrentState& state = {}, CallSite at = {}) const;
@@ -56,18 +56,21 @@ class RecurrentCell : public Module {
 
 /// A RecurrentCell of kind rnn.
 struct RNNCell : RecurrentCell {
-  RNNCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::rnn, in, hidden) {}
-  RNNCell(Size in, Size hidden) : RNNCell(Place{}, in, hidden) {}
+  RNNCell(Parent parent, Size in, Size hidden)
+      : RecurrentCell(std::move(parent), CellKind::rnn, in, hidden) {}
+  RNNCell(Size in, Size hidden) : RNNCell(Parent{}, in, hidden) {}
 };
 /// A RecurrentCell of kind gru.
 struct GRUCell : RecurrentCell {
-  GRUCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::gru, in, hidden) {}
-  GRUCell(Size in, Size hidden) : GRUCell(Place{}, in, hidden) {}
+  GRUCell(Parent parent, Size in, Size hidden)
+      : RecurrentCell(std::move(parent), CellKind::gru, in, hidden) {}
+  GRUCell(Size in, Size hidden) : GRUCell(Parent{}, in, hidden) {}
 };
 /// A RecurrentCell of kind lstm.
 struct LSTMCell : RecurrentCell {
-  LSTMCell(Place place, Size in, Size hidden) : RecurrentCell(std::move(place), CellKind::lstm, in, hidden) {}
-  LSTMCell(Size in, Size hidden) : LSTMCell(Place{}, in, hidden) {}
+  LSTMCell(Parent parent, Size in, Size hidden)
+      : RecurrentCell(std::move(parent), CellKind::lstm, in, hidden) {}
+  LSTMCell(Size in, Size hidden) : LSTMCell(Parent{}, in, hidden) {}
 };
 
 struct RecurrentOptions {
@@ -92,7 +95,7 @@ struct RecurrentOutput {
 /// bias_hh_l0, weight_ih_l0_reverse, …
 class Recurrent : public Module {
  public:
-  Recurrent(Place place, CellKind kind, Size in, Size hidden, RecurrentOptions options = {});
+  Recurrent(Parent parent, CellKind kind, Size in, Size hidden, RecurrentOptions options = {});
 
   /// x (B, T, in), one length for each row or none, and a state for each layer and direction or none (zeros).
   /// What stands after a row's length, NaN too, changes no output and no gradient.
@@ -123,21 +126,21 @@ class Recurrent : public Module {
 
 /// A Recurrent layer of kind rnn.
 struct RNN : Recurrent {
-  RNN(Place place, Size in, Size hidden, RecurrentOptions options = {})
-      : Recurrent(std::move(place), CellKind::rnn, in, hidden, options) {}
-  RNN(Size in, Size hidden, RecurrentOptions options = {}) : RNN(Place{}, in, hidden, options) {}
+  RNN(Parent parent, Size in, Size hidden, RecurrentOptions options = {})
+      : Recurrent(std::move(parent), CellKind::rnn, in, hidden, options) {}
+  RNN(Size in, Size hidden, RecurrentOptions options = {}) : RNN(Parent{}, in, hidden, options) {}
 };
 /// A Recurrent layer of kind gru.
 struct GRU : Recurrent {
-  GRU(Place place, Size in, Size hidden, RecurrentOptions options = {})
-      : Recurrent(std::move(place), CellKind::gru, in, hidden, options) {}
-  GRU(Size in, Size hidden, RecurrentOptions options = {}) : GRU(Place{}, in, hidden, options) {}
+  GRU(Parent parent, Size in, Size hidden, RecurrentOptions options = {})
+      : Recurrent(std::move(parent), CellKind::gru, in, hidden, options) {}
+  GRU(Size in, Size hidden, RecurrentOptions options = {}) : GRU(Parent{}, in, hidden, options) {}
 };
 /// A Recurrent layer of kind lstm.
 struct LSTM : Recurrent {
-  LSTM(Place place, Size in, Size hidden, RecurrentOptions options = {})
-      : Recurrent(std::move(place), CellKind::lstm, in, hidden, options) {}
-  LSTM(Size in, Size hidden, RecurrentOptions options = {}) : LSTM(Place{}, in, hidden, options) {}
+  LSTM(Parent parent, Size in, Size hidden, RecurrentOptions options = {})
+      : Recurrent(std::move(parent), CellKind::lstm, in, hidden, options) {}
+  LSTM(Size in, Size hidden, RecurrentOptions options = {}) : LSTM(Parent{}, in, hidden, options) {}
 };
 
 }  // namespace tapestry

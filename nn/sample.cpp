@@ -55,7 +55,7 @@ std::int64_t draw(const std::vector<double>& log_probability, const SamplingOpti
 
 }  // namespace
 
-std::vector<Decoded> sample(StepModel& model, const SamplingOptions& options) {
+std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& options) {
   check(options);
   const Size sentences = model.rows();
   std::vector<Decoded> results(static_cast<std::size_t>(sentences));
@@ -64,7 +64,7 @@ std::vector<Decoded> sample(StepModel& model, const SamplingOptions& options) {
   std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
-    const StepModel::Step step = model.step(Indices(last, {static_cast<Size>(last.size())}));
+    const AutoregressiveModel::Step step = model.step(Indices(last, {static_cast<Size>(last.size())}));
     const Tensor log_probabilities = log_softmax(step.logits, -1);
     std::vector<std::size_t> going_on;
     std::vector<Size> rows;

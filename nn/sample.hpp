@@ -29,6 +29,6 @@ struct SamplingOptions {
 
 /// One sentence for each row, all rows at once. log_probability is the model's own, before temperature and
 /// cuts, and score the same. There must be no tape.
-std::vector<Decoded> sample(StepModel& model, const SamplingOptions& options);
+std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& options);
 
 }  // namespace tapestry

@@ -26,7 +26,7 @@ std::span<const char* const> Adam::kept_names(std::size_t) const {
 }
 
 void Adam::update(std::span<const Ready> ready, double rate_factor, double gradient_scale) {
-  detail::Line line;
+  detail::ParameterChunks chunks;
   // Weights of one group that have taken as many steps share their numbers; most often all do.
   struct Shared {
     std::size_t group;
@@ -57,9 +57,9 @@ void Adam::update(std::span<const Ready> ready, double rate_factor, double gradi
       shared.push_back({slot.group, t, step});
     }
     numbers.push_back(i);
-    line.add(one.gradient.count());
+    chunks.add(one.gradient.count());
   }
-  line.run([&](std::size_t job, Size begin, Size end) {
+  chunks.run([&](std::size_t job, Size begin, Size end) {
     Slot& slot = *ready[job].slot;
     dispatch(slot.weight.dtype(), [&](auto zero) {
       using T = decltype(zero);

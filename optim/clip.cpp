@@ -27,17 +27,17 @@ PoolVector<Gradient> gradients_of(const std::vector<Tensor>& leaves) {
   return gradients;
 }
 
-detail::Line line_of(const PoolVector<Gradient>& gradients) {
-  detail::Line line;
-  for (const Gradient& one : gradients) line.add(one.values.count());
-  return line;
+detail::ParameterChunks chunks_of(const PoolVector<Gradient>& gradients) {
+  detail::ParameterChunks chunks;
+  for (const Gradient& one : gradients) chunks.add(one.values.count());
+  return chunks;
 }
 
-double norm_of(const PoolVector<Gradient>& gradients, const detail::Line& line) {
-  PoolVector<double> sums(static_cast<std::size_t>(line.stretches()));
-  simd::parallel_for(line.stretches(), [&](Size stretch) {
+double norm_of(const PoolVector<Gradient>& gradients, const detail::ParameterChunks& chunks) {
+  PoolVector<double> sums(static_cast<std::size_t>(chunks.stretches()));
+  simd::parallel_for(chunks.stretches(), [&](Size stretch) {
     double sum = 0;
-    line.walk(stretch, [&](std::size_t job, Size begin, Size end) {
+    chunks.walk(stretch, [&](std::size_t job, Size begin, Size end) {
       dispatch(gradients[job].values.dtype(), [&](auto zero) {
         using T = decltype(zero);
         sum += simd::sum_of_squares(gradients[job].values.data<T>() + begin, end - begin);
@@ -52,9 +52,9 @@ double norm_of(const PoolVector<Gradient>& gradients, const detail::Line& line) 
 
 [[noreturn]] void refuse(const PoolVector<Gradient>& gradients, double norm) {
   for (const Gradient& one : gradients) {
-    detail::Line line;
-    line.add(one.values.count());
-    if (!std::isfinite(norm_of({one}, line)))
+    detail::ParameterChunks chunks;
+    chunks.add(one.values.count());
+    if (!std::isfinite(norm_of({one}, chunks)))
       fail(
           "[clip_gradients] the norm of all gradients is {}; "
           "the first that is not finite belongs to {} \"{}\": "
@@ -68,14 +68,14 @@ double norm_of(const PoolVector<Gradient>& gradients, const detail::Line& line) 
 
 double gradient_norm(const std::vector<Tensor>& leaves) {
   const PoolVector<Gradient> gradients = gradients_of(leaves);
-  return norm_of(gradients, line_of(gradients));
+  return norm_of(gradients, chunks_of(gradients));
 }
 
 double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFinite non_finite) {
   if (!(max_norm > 0)) fail("[clip_gradients] max_norm is {}; it must be above 0", max_norm);
   PoolVector<Gradient> gradients = gradients_of(leaves);
-  const detail::Line line = line_of(gradients);
-  const double norm = norm_of(gradients, line);
+  const detail::ParameterChunks chunks = chunks_of(gradients);
+  const double norm = norm_of(gradients, chunks);
   if (!std::isfinite(norm)) {
     if (non_finite == NonFinite::refuse) refuse(gradients, norm);
     return norm;
@@ -92,7 +92,7 @@ double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFin
     if (shares) one.values = grad.detach();
     if (shares && !alone) one.values = dense_copy(one.values);
   }
-  line.run([&](std::size_t job, Size begin, Size end) {
+  chunks.run([&](std::size_t job, Size begin, Size end) {
     dispatch(gradients[job].values.dtype(), [&](auto zero) {
       using T = decltype(zero);
       simd::scale(gradients[job].values.mutable_data<T>() + begin, end - begin, factor);

@@ -14,7 +14,7 @@ inline constexpr Size kStretch = 16 * 1024;
 
 /// Where each job starts on the line. Starts are rounded up to whole cache lines, so that cuts fall on
 /// multiples of the SIMD width.
-class Line {
+class ParameterChunks {
  public:
   void add(Size count) {
     starts_.push_back(length_);

@@ -21,7 +21,7 @@ std::span<const char* const> SGD::kept_names(std::size_t group) const {
 }
 
 void SGD::update(std::span<const Ready> ready, double rate_factor, double gradient_scale) {
-  detail::Line line;
+  detail::ParameterChunks chunks;
   PoolVector<simd::SgdStep> steps(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     steps[g].learning_rate = groups_[g].learning_rate * rate_factor;
@@ -30,8 +30,8 @@ void SGD::update(std::span<const Ready> ready, double rate_factor, double gradie
     steps[g].nesterov = groups_[g].nesterov;
     steps[g].scale = gradient_scale;
   }
-  for (const Ready& one : ready) line.add(one.gradient.count());
-  line.run([&](std::size_t job, Size begin, Size end) {
+  for (const Ready& one : ready) chunks.add(one.gradient.count());
+  chunks.run([&](std::size_t job, Size begin, Size end) {
     Slot& slot = *ready[job].slot;
     dispatch(slot.weight.dtype(), [&](auto zero) {
       using T = decltype(zero);

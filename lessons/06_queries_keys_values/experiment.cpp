@@ -63,7 +63,7 @@ void train(Retriever& retriever, const char* name, const kit::Options& options) 
   for (Size step = 1; step <= options.steps; ++step) {
     const Questions questions = draw_questions(kBatch, options.seed, static_cast<std::uint64_t>(100 + step));
     Tape tape;
-    const Attended read = retriever(questions.query, questions.keys, questions.values);
+    const AttentionOutput read = retriever(questions.query, questions.keys, questions.values);
     const Tensor loss = cross_entropy(squeeze(read.context, 1), questions.answer);  // the context as logits
     tape.backward(loss);
     adam.step(rate(step));
@@ -84,7 +84,8 @@ Retriever::Retriever(Size width, Size giving, Size answers, Projected projected_
   if (projected == Projected::nothing) w_q.freeze();
 }
 
-Attended Retriever::operator()(const Tensor& asking, const Tensor& offering, const Tensor& giving) const {
+AttentionOutput Retriever::operator()(const Tensor& asking, const Tensor& offering,
+                                      const Tensor& giving) const {
   return attention(projected == Projected::nothing ? asking : w_q(asking),
                    projected == Projected::both ? w_k(offering) : offering, w_v(giving));
 }
@@ -111,7 +112,7 @@ Outcome train_and_test(Projected projected, const kit::Options& options) {
   Retriever retriever(kWidth, kSymbols, kSymbols, projected);
   train(retriever, name_of(projected), options);
   const Questions questions = draw_questions(options.smoke ? 200 : 5000, options.seed, 50);
-  const Attended read = retriever(questions.query, questions.keys, questions.values);
+  const AttentionOutput read = retriever(questions.query, questions.keys, questions.values);
   return {kit::percent_equal(argmax(squeeze(read.context, 1)), questions.answer),
           kit::percent_equal(argmax(squeeze(read.weights, 1)), questions.meant),
           retriever.w_q.weight.detach(), retriever.w_k.weight.detach()};

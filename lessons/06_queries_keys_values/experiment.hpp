@@ -18,7 +18,7 @@ struct Retriever : Module {
   /// `width` of queries and keys, `giving` of values; `answers`: how wide a context is.
   Retriever(Size width, Size giving, Size answers, Projected projected);
   /// (…, Tq, width), (…, Tk, width), (…, Tk, giving) → context (…, Tq, answers), weights (…, Tq, Tk).
-  Attended operator()(const Tensor& asking, const Tensor& offering, const Tensor& giving) const;
+  AttentionOutput operator()(const Tensor& asking, const Tensor& offering, const Tensor& giving) const;
 
   Linear w_q, w_k, w_v;
   Attention attention;

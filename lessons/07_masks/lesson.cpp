@@ -38,12 +38,12 @@ constexpr DType f64 = DType::f64;
 // allowed key gets weights of 0, not 0/0. A mask is true where a query **may attend**, in all of Tapestry.
 // where(mask, a, b) takes a where it is true, b elsewhere, and does not touch the rest, which may be NaN.
 
-Tensor keep(const Mask& mask, const Tensor& x) { return where(mask, x, scalar(0, x.dtype())); }
+Tensor zero_masked(const Mask& mask, const Tensor& x) { return where(mask, x, scalar(0, x.dtype())); }
 
 Tensor masked_softmax_by_hand(const Tensor& scores, const Mask& mask) {
   const Tensor lowest = scalar(-1e30, scores.dtype()), zero = scalar(0, scores.dtype());
   const Tensor m = max(where(mask, scores.detach(), lowest), {-1}, Keep::yes);  // it cancels: no gradient
-  const Tensor e = keep(mask, exp(keep(mask, scores - m)));
+  const Tensor e = zero_masked(mask, exp(zero_masked(mask, scores - m)));
   const Tensor total = sum(e, {-1}, Keep::yes);
   return e / where(less(zero, total), total, scalar(1, scores.dtype()));  // less makes a mask: is 0 < total?
 }
@@ -51,7 +51,7 @@ Tensor masked_softmax_by_hand(const Tensor& scores, const Mask& mask) {
 void one_hidden_key(std::uint64_t seed, kit::Report& report) {
   const Tensor scores = tensor({{1, 0, 3}}, f64);
   const Mask two = Mask::from(1, 3, [](Size, Size j) { return j < 2; });  // asks for each query and key
-  const Tensor after = keep(two, softmax(scores, -1)), before = masked_softmax_by_hand(scores, two);
+  const Tensor after = zero_masked(two, softmax(scores, -1)), before = masked_softmax_by_hand(scores, two);
   const std::vector<double> e = exp(scores).to_vector(), a = after.to_vector(), b = before.to_vector();
   kit::check_pencil(report, "powers", {{e[0], 2.718}, {e[2], 20.086}});
   kit::check_pencil(report, "masked after", {{a[0], 0.114}, {a[1], 0.042}, {a[0] + a[1], 0.156}});
@@ -89,7 +89,7 @@ Tensor attend_by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const M
   const Tensor pairs = where(mask, scalar(1), scalar(0)), none = scalar(0);
   const Mask seeing = less(none, sum(pairs, {-1}, Keep::yes));           // (…, Tq, 1)
   const Mask seen = less(none, sum(transpose(pairs), {-1}, Keep::yes));  // (…, Tk, 1)
-  return masking_scores(keep(seeing, q), keep(seen, k), keep(seen, v), mask);
+  return masking_scores(zero_masked(seeing, q), zero_masked(seen, k), zero_masked(seen, v), mask);
 }
 
 void not_enough(std::uint64_t seed, kit::Report& report) {

@@ -108,7 +108,7 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
 // a learned vector as a query and another as a key; their first numbers are standard normal. The table shows
 // the median ‖∂loss/∂scores‖ at first, and a score's move in step 1. It grows with d: dot's 256 may pass its 64.
 
-ScoreMaker by_dot(Size) { return dot(); }
+ScoreFactory by_dot(Size) { return dot(); }
 
 std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& report) {  // dot, scaled
   const kit::Question stuck = report.ask(

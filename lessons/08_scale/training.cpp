@@ -29,7 +29,7 @@ Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
 
 class LearnedFactorScore : public Score {
  public:
-  explicit LearnedFactorScore(Place place) : Score(std::move(place)) {}
+  explicit LearnedFactorScore(Parent parent) : Score(std::move(parent)) {}
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState&) const override {
     return exp(log_factor) * matmul(query, transpose(keys));
   }
@@ -37,7 +37,7 @@ class LearnedFactorScore : public Score {
 };
 
 struct Lookup : Module {
-  Lookup(Size width, double first, const ScoreMaker& score)
+  Lookup(Size width, double first, const ScoreFactory& score)
       : as_query{{*this, "as_query"}, kSymbols, width, {}, normal(first)},
         as_key{{*this, "as_key"}, kSymbols, width, {}, normal(first)},
         value{{*this, "value"}, kAnswers, kAnswers},
@@ -122,7 +122,7 @@ Outcome train_one(Size width, const Setting& setting, const kit::Options& option
 
 }  // namespace
 
-ScoreMaker learned_factor() { return ScoreMaker::of<LearnedFactorScore>(); }
+ScoreFactory learned_factor() { return ScoreFactory::of<LearnedFactorScore>(); }
 
 double Runs::worst() const {
   return std::min_element(at.begin(), at.end(),

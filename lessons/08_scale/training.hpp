@@ -18,13 +18,13 @@ constexpr Size kHidden = 64;  ///< U, hidden units of the additive score
 /// How queries and keys are compared, and how their vectors begin and learn at width d.
 struct Setting {
   std::string name;
-  std::function<ScoreMaker(Size width)> score;
+  std::function<ScoreFactory(Size width)> score;
   double first = 0;  ///< first queries and keys have the deviation d^first
   double rate = 0;   ///< their learning rate is the usual one times d^rate
 };
 
 /// s = e^w q · k, where w is learned and begins at 0.
-ScoreMaker learned_factor();
+ScoreFactory learned_factor();
 
 struct Outcome {
   double first_gradient;  ///< median over questions of ‖∂loss/∂scores‖ before the first step

@@ -36,7 +36,7 @@ kit::MapSeries series_of(const std::vector<kit::Strings>& strings) {
 /// A row for each letter.
 std::vector<double> alignment_of(const Reverser& model, const kit::Strings& one) {
   const Encoded source = model.read(one.sources);
-  const AttentionMemory memory = model.decoder.prepare(source);
+  const PreparedKV memory = model.decoder.prepare(source);
   DecoderState state = model.decoder.start(source);
   const Indices words = kit::indices(kit::teacher_forcing(one.targets).input);
   std::vector<double> map;

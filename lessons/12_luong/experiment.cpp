@@ -131,7 +131,7 @@ Size query_width(Kind kind) { return kind == Kind::dot ? kSizes.key : kSizes.que
 
 }  // namespace
 
-ScoreMaker make_score(Kind kind, const Sizes& sizes) {
+ScoreFactory make_score(Kind kind, const Sizes& sizes) {
   switch (kind) {
     case Kind::dot:
       return dot();
@@ -179,7 +179,7 @@ kit::GruWeights OneStep::gru() const {
 
 Tensor OneStep::by_nn() const {
   DecoderState state{.recurrent = before, .fed = fed, .attention = {}};
-  const StepModel::Step step =
+  const AutoregressiveModel::Step step =
       decoder.step(words, state, decoder.prepare({.states = source, .final = {}, .lengths = lengths}));
   return concat({step.logits, step.alignment}, -1);
 }

@@ -21,7 +21,7 @@ struct Sizes {
   Size embedding, query, key, units, longest;
 };
 /// What nn/'s decoders take as their option .score.
-ScoreMaker make_score(Kind kind, const Sizes& sizes);
+ScoreFactory make_score(Kind kind, const Sizes& sizes);
 std::string name_of(Kind kind);
 
 /// All that goes into one step of nn/'s Luong decoder, f64: two rows, widths that differ, and a second source

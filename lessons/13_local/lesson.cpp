@@ -97,7 +97,7 @@ void compare(const char* name, const Local& local, std::uint64_t seed, kit::Repo
         return concat({matmul(weights, keys), weights, unsqueeze(p, -1)}, -1);
       },
       [&] {
-        const Attended nn = attention(h, keys, keys);
+        const AttentionOutput nn = attention(h, keys, keys);
         return concat({nn.context, nn.weights, unsqueeze(nn.positions, -1)}, -1);
       },
       leaves, seed);

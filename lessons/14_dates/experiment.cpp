@@ -79,7 +79,7 @@ void draw_alignment(Translator& model, const kit::Options& options) {
 /// 0 … 9, 0, and from then on what the decoder wrote itself. A row for each step.
 std::vector<Ids> written_after_a_slip(const Translator& model, const Batch& batch, Size place) {
   const Encoded source = model.encoder(kit::indices(batch.sources), kit::valid_lengths(batch.sources));
-  const AttentionMemory memory = model.decoder.prepare(source);
+  const PreparedKV memory = model.decoder.prepare(source);
   DecoderState state = model.decoder.start(source);
   const Indices given = kit::indices(batch.words.input);
   std::vector<Ids> all;

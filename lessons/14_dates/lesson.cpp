@@ -63,7 +63,7 @@ void with_a_pencil(kit::Report& report) {
 // A real decoder's coins come from next_stream(): numbers that nobody else draws, and equal at equal seeds.
 // right (B, T) is <start> y_1 …; the logits (B, T, V) are for y_1 y_2 …; decoder.step() is lesson 11's step.
 Tensor write(const BahdanauDecoder& decoder, const Encoded& source, const Indices& right, double ratio) {
-  const AttentionMemory memory = decoder.prepare(source);  // the keys, once for the whole string
+  const PreparedKV memory = decoder.prepare(source);  // the keys, once for the whole string
   DecoderState state = decoder.start(source);
   std::vector<Tensor> logits;
   for (Size t = 0; t < right.shape()[1]; ++t) {

@@ -17,7 +17,7 @@ using kit::GrammarSplit, kit::Translation, kit::TranslatorPlan;
 
 /// The table as a model that nn/ can search. It keeps nothing but the number of rows: the last word says it
 /// all.
-class Table final : public StepModel {
+class Table final : public AutoregressiveModel {
  public:
   Size rows() const override { return rows_; }
   Step step(const Indices& words) override {

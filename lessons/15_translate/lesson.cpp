@@ -186,7 +186,7 @@ void lesson(Work work) {
 int main(int argc, char** argv) {
   using namespace tapestry;
   using namespace tapestry::lesson15;
-  return run_under_mpi({.patience = 120}, [&](Communicator& ranks) {
+  return run_under_mpi({.timeout = 120}, [&](Communicator& ranks) {
     kit::Lesson program("15_translate", "it works on real language");
     program.runs_on(ranks);
     program.steps(1000, 8);

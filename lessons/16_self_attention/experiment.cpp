@@ -42,11 +42,11 @@ Tensor four_steps(const Tensor& a, Size i, const SelfAttention& layer) {
 
 /// A small network compares what a token is with what was read for it. All four have the same one.
 struct Marker : Module {
-  explicit Marker(Projected projected) { self.emplace(Place{*this, "self"}, kWidth, projected); }
+  explicit Marker(Projected projected) { self.emplace(Parent{*this, "self"}, kWidth, projected); }
   Marker(CellKind cell, Size units) {
-    recurrent.emplace(Place{*this, "recurrent"}, cell, kWidth, units,
+    recurrent.emplace(Parent{*this, "recurrent"}, cell, kWidth, units,
                       RecurrentOptions{.both_directions = true});
-    widen.emplace(Place{*this, "widen"}, 2 * units, kWidth);
+    widen.emplace(Parent{*this, "widen"}, 2 * units, kWidth);
   }
   /// Tokens (B, n) → logits of "no" and "yes" (B, n, 2).
   Tensor operator()(const Indices& ids) const {
@@ -151,14 +151,14 @@ void draw_maps(const kit::Film& film, const kit::Options& options) {
 
 }  // namespace
 
-SelfAttention::SelfAttention(Place place, Size width, Projected projected) : Module(std::move(place)) {
+SelfAttention::SelfAttention(Parent parent, Size width, Projected projected) : Module(std::move(parent)) {
   if (projected == Projected::no) return;
-  query.emplace(Place{*this, "query"}, width, width, Bias::no);
-  key.emplace(Place{*this, "key"}, width, width, Bias::no);
-  value.emplace(Place{*this, "value"}, width, width, Bias::no);
+  query.emplace(Parent{*this, "query"}, width, width, Bias::no);
+  key.emplace(Parent{*this, "key"}, width, width, Bias::no);
+  value.emplace(Parent{*this, "value"}, width, width, Bias::no);
 }
 
-Attended SelfAttention::operator()(const Tensor& a) const {
+AttentionOutput SelfAttention::operator()(const Tensor& a) const {
   return query ? attention((*query)(a), (*key)(a), (*value)(a)) : attention(a, a, a);
 }
 

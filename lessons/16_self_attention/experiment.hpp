@@ -17,11 +17,11 @@ enum class Projected { no, yes };
 /// The chapter's layer in terms of nn/: three linear layers, and Attention with the score scaled_dot().
 /// Without projections the words go straight into Attention.
 struct SelfAttention : Module {
-  SelfAttention(Place place, Size width, Projected projected);
-  SelfAttention(Size width, Projected projected) : SelfAttention(Place{}, width, projected) {}
+  SelfAttention(Parent parent, Size width, Projected projected);
+  SelfAttention(Size width, Projected projected) : SelfAttention(Parent{}, width, projected) {}
 
   /// a (B, n, d) → context (B, n, d), weights (B, n, n)
-  Attended operator()(const Tensor& a) const;
+  AttentionOutput operator()(const Tensor& a) const;
 
   std::optional<Linear> query, key, value;
   Attention attention{{*this, "attention"}, scaled_dot()};

@@ -87,7 +87,7 @@ void draw_without(const Answerer& model, const kit::TwoQuestions& test, const ki
 double bytes_in_cache(const MultiHeadAttention& layer) {
   constexpr Size kTokens = 5;
   const Tensor text = random_normal({1, kTokens, layer.options().width}, 1);
-  const AttentionMemory memory = layer.prepare(text, text);
+  const PreparedKV memory = layer.prepare(text, text);
   KeyValueCache cache(kTokens);
   cache.append(memory.keys, memory.values);
   double bytes = 0;

@@ -126,7 +126,7 @@ Shares cut_tail(Shares shares, double top_p) {
 }
 
 /// A model that believes the same whatever it reads, so that one can count what nn/'s sample() draws from it.
-class Believer final : public StepModel {
+class Believer final : public AutoregressiveModel {
  public:
   Believer(Shares shares, Size rows) : shares_(std::move(shares)), rows_(rows) {}
   Size rows() const override { return rows_; }

@@ -174,7 +174,7 @@ void real_text(const TextSettings& settings, const kit::Options& options, kit::R
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_under_mpi({.patience = 120}, [&](Communicator& ranks) {
+  return run_under_mpi({.timeout = 120}, [&](Communicator& ranks) {
     kit::Lesson program("20_gpt", "predict the next token");
     program.runs_on(ranks);
     program.steps(2000, 2);

@@ -37,7 +37,7 @@ void check_block(const BlockByHand& block, std::uint64_t seed, kit::Report& repo
       report, "a decoder's block",
       [&] { return block(nn, y, Mask::causal(3, 3), x, kLengths.mask(4).unsqueeze(1)); },
       [&] {
-        const AttentionMemory memory = nn.cross->prepare(x, x, kLengths);
+        const PreparedKV memory = nn.cross->prepare(x, x, kLengths);
         return nn(y, {}, &memory);
       },
       leaves, seed);

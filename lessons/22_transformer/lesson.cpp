@@ -171,7 +171,7 @@ void names(const kit::TransformerPlan& plan, const kit::Options& options, kit::R
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_under_mpi({.patience = 120}, [&](Communicator& ranks) {
+  return run_under_mpi({.timeout = 120}, [&](Communicator& ranks) {
     kit::Lesson program("22_transformer", "two stacks joined by cross-attention");
     program.runs_on(ranks);
     program.steps(1400, 6);

@@ -108,7 +108,7 @@ void compare_levels(const std::array<Mechanism, 3>& levels, const kit::Options& 
   for (const Mechanism& level : levels) fmt::print("  {}\n", kit::timing(level, options.smoke ? 64 : 512));
 }
 
-Lengthened train_short(const ScoreProgram& alibi, const kit::Options& options, kit::Report& report) {
+Lengthened train_short(const LearnedScoreMod& alibi, const kit::Options& options, kit::Report& report) {
   const auto context = [&](const Order& order) {
     LanguageModel model(model_options(order, kWords, 2, 8, true));
     model.initialise(options.seed, DType::f64);

@@ -21,7 +21,7 @@ void compare_levels(const std::array<Mechanism, 3>& levels, const kit::Options& 
 /// What a model is told of order: by positions, or by what is done to its scores.
 struct Order {
   tapestry::PositionScheme positions = tapestry::no_positions();
-  tapestry::ScoreProgram score_mod = {};
+  tapestry::LearnedScoreMod score_mod = {};
 };
 
 inline constexpr Size kShort = 64, kLong = 256;  // words of a text in training, and in the test
@@ -32,7 +32,8 @@ struct Lengthened {
 };
 /// That nn/'s alibi() gives the same logits; then two models trained at 64 words and tested at 256: a table, and
 /// length.svg.
-Lengthened train_short(const tapestry::ScoreProgram& alibi, const kit::Options& options, kit::Report& report);
+Lengthened train_short(const tapestry::LearnedScoreMod& alibi, const kit::Options& options,
+                       kit::Report& report);
 
 /// Favourites known from place 192 on, in per cent.
 struct Solved {

@@ -144,7 +144,7 @@ Mechanism sigmoid_attention(double bias) {
   return {
       .name = "sigmoid", .mask = BlockMask::causal, .normalise = [=](const Tensor& scores, const Mask& mask) {
         const double shift = bias - std::log(static_cast<double>(scores.size(-1)));
-        return keep(mask, sigmoid(keep(mask, scores) + shift));
+        return zero_masked(mask, sigmoid(zero_masked(mask, scores) + shift));
       }};
 }
 

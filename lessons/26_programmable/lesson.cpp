@@ -104,7 +104,7 @@ void show_levels(const kit::Options& options, kit::Report& report) {
 // how far a key is, and takes more off the farther it is, by another slope in each head. As a lambda it is one
 // line. (With a cache there are fewer queries than keys, and query 0 stands at place keys − queries: `first`.)
 
-ScoreProgram alibi_as_lambda() {
+LearnedScoreMod alibi_as_lambda() {
   return {{}, [](const Learned&, Size queries, Size keys) {
             const auto first = static_cast<double>(keys - queries);
             return score_mod(

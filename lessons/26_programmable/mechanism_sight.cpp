@@ -75,7 +75,7 @@ bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t s
       if (by == 0) continue;
       report.note(
           fmt::format("query {} changes by {:.1e} with keys and values outside its mask: is a masked "
-                      "score in a sum? keep() it before adding up",
+                      "score in a sum? zero_masked() it before adding up",
                       i, by));
       ok = false;
       break;

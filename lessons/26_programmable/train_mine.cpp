@@ -27,8 +27,8 @@ namespace {
 
 /// x + attention(norm(x)), then x + feed-forward(norm(x)).
 struct OpenBlock : Module {
-  OpenBlock(Place place, const Mechanism& mechanism_in)
-      : Module(std::move(place)),
+  OpenBlock(Parent parent, const Mechanism& mechanism_in)
+      : Module(std::move(parent)),
         mechanism(mechanism_in),
         learned{{*this, "learned"}, {mechanism.learned, [](auto&, Size, Size) { return ScoreMod(); }}},
         width(mechanism.heads * mechanism.width) {}
@@ -63,7 +63,7 @@ struct OpenModel : Module {
         norm{{*this, "norm"}, width},
         logits{{*this, "logits"}, width, vocabulary} {
     // One that says nothing of order gets it with the words.
-    if (!mechanism.score) places.emplace(Place{*this, "places"}, longest, width, 1.0);
+    if (!mechanism.score) places.emplace(Parent{*this, "places"}, longest, width, 1.0);
   }
   Tensor operator()(const Indices& ids) const {
     Tensor x = words(ids);

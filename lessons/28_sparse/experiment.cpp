@@ -20,7 +20,7 @@ constexpr std::uint64_t kTestStreams = 1'000'000, kProbeStream = 2'000'000;  // 
 
 /// Adds what comes of one batch of piles.
 void add(Measured& total, const Clerk& clerk, const Receipts& piles) {
-  const Attended read = clerk(piles);
+  const AttentionOutput read = clerk(piles);
   const std::vector<double> weights = read.weights.to_vector(), said = read.context.to_vector(),
                             wanted = piles.average.to_vector();
   const std::vector<bool> yours = piles.yours.to_vector();
@@ -99,7 +99,7 @@ Clerk::Clerk(const Normaliser& normalise, double deviation)
       key{{*this, "key"}, kCustomers, kWidth, {}, normal(deviation)},
       attention{{*this, "attention"}, dot(), {.normalise = normalise}} {}
 
-Attended Clerk::operator()(const Receipts& receipts) const {
+AttentionOutput Clerk::operator()(const Receipts& receipts) const {
   return attention(query(receipts.asking), key(receipts.names), receipts.amounts);
 }
 

@@ -17,7 +17,7 @@ struct Clerk : Module {
   /// `deviation`: of all numbers, at first.
   Clerk(const Normaliser& normalise, double deviation);
   /// context (B, 1, 1), the average that it read; weights (B, 1, n).
-  Attended operator()(const Receipts& receipts) const;
+  AttentionOutput operator()(const Receipts& receipts) const;
 
   Embedding query, key;
   Attention attention;

@@ -96,7 +96,7 @@ void check_covering(Covering by_hand, std::uint64_t seed, kit::Report& report) {
   const std::vector<Tensor> weights = leaves;
   leaves.insert(leaves.end(), {queries, keys});
   const auto by_nn = [&] {
-    const AttentionMemory memory = attention.prepare(keys, keys);
+    const PreparedKV memory = attention.prepare(keys, keys);
     ScoreState state;
     std::vector<Tensor> rows;
     for (Size t = 0; t < queries.size(0); ++t)
@@ -135,7 +135,7 @@ Copier::Read Copier::operator()(const Indices& source, bool forced) const {
   const Tensor places =
       expand(reshape(arange(0, static_cast<double>(length)) / 8.0, {1, length, 1}), {batch, length, 1});
   const Tensor keys = concat({before, here, places}, -1);
-  const AttentionMemory memory = attention.prepare(keys, here);
+  const PreparedKV memory = attention.prepare(keys, here);
   ScoreState state;
   Indices word = first;
   std::vector<Tensor> weights;

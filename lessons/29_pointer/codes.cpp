@@ -134,12 +134,12 @@ Telegraph::Telegraph(double noise)
       cell{{*this, "cell"}, kEmbedding + kHidden, kHidden},
       output{{*this, "output"}, 2 * kHidden, kLetters} {}
 
-Attended Telegraph::step(const Indices& symbol, const AttentionMemory& memory, Reading reading,
-                         State& state) const {
+AttentionOutput Telegraph::step(const Indices& symbol, const PreparedKV& memory, Reading reading,
+                                State& state) const {
   const Tensor query = unsqueeze(state.hidden, 1);
-  const Attended looked = reading == Reading::softmax    ? soft(query, memory, state.looked)
-                          : reading == Reading::expected ? monotonic(query, memory, state.looked)
-                                                         : monotonic.stop(query, memory, state.looked);
+  const AttentionOutput looked = reading == Reading::softmax    ? soft(query, memory, state.looked)
+                                 : reading == Reading::expected ? monotonic(query, memory, state.looked)
+                                                                : monotonic.stop(query, memory, state.looked);
   const Tensor context = squeeze(looked.context, 1);
   state.hidden = cell(concat({symbols(symbol), context}, -1), RecurrentState(state.hidden)).hidden;
   return {unsqueeze(output(concat({state.hidden, context}, -1)), 1), looked.weights};
@@ -148,13 +148,13 @@ Attended Telegraph::step(const Indices& symbol, const AttentionMemory& memory, R
 Telegraph::Sent Telegraph::operator()(const Indices& source, Reading reading, const Indices& target) const {
   const Size batch = source.shape()[0], length = source.shape()[1];
   const Tensor states = encoder(letters(source)).states;
-  const AttentionMemory memory =
+  const PreparedKV memory =
       reading == Reading::softmax ? soft.prepare(states, states) : monotonic.prepare(states, states);
   State state{zeros({batch, kHidden}), {}};
   Indices symbol(Ids(static_cast<std::size_t>(batch), kStart), {batch});
   std::vector<Tensor> logits, weights;
   for (Size t = 0; t < length; ++t) {
-    const Attended said = step(symbol, memory, reading, state);
+    const AttentionOutput said = step(symbol, memory, reading, state);
     logits.push_back(said.context), weights.push_back(said.weights);
     symbol = target.defined() ? target.column(t) : argmax(said.context).reshape({batch});
   }
@@ -180,7 +180,7 @@ Ids Telegraph::online(const Indices& source, std::vector<Size>& came, Size& look
   take(0);
   for (Size t = 0; t < length; ++t) {
     const State before = state;
-    Attended said;
+    AttentionOutput said;
     Size taken;
     while (true) {
       taken = keys.size(1);

@@ -56,7 +56,7 @@ struct Telegraph : Module {
     ScoreState looked;
   };
   /// The symbol before (B) → logits (B, 1, 12) and weights (B, 1, S).
-  Attended step(const Indices& symbol, const AttentionMemory& memory, Reading reading, State& state) const;
+  AttentionOutput step(const Indices& symbol, const PreparedKV& memory, Reading reading, State& state) const;
 };
 
 struct Telegraphed {

@@ -123,7 +123,7 @@ Writer::State Writer::begin(const Indices& source) const {
 }
 
 Tensor Writer::step(const Indices& word, State& state, Tensor& weights) const {
-  const Attended looked = attention(unsqueeze(state.hidden, 1), state.memory, state.looked);
+  const AttentionOutput looked = attention(unsqueeze(state.hidden, 1), state.memory, state.looked);
   const Tensor context = squeeze(looked.context, 1), before = written(word);
   state.hidden = cell(concat({before, context}, -1), RecurrentState(state.hidden)).hidden;
   weights = looked.weights;

@@ -39,7 +39,7 @@ struct Writer : Module {
 
  private:
   struct State {
-    AttentionMemory memory;
+    PreparedKV memory;
     Tensor hidden;  // (B, H)
     ScoreState looked;
   };

@@ -87,9 +87,9 @@ Reader::Reader(const ReaderOptions& options)
       answer{{*this, "answer"}, width_of(options), kLetters} {
   NeuralTuringMachineOptions of_machine = options.machine;
   of_machine.in = kWidth;
-  if (options.kind == Kind::machine) machine.emplace(Place{*this, "machine"}, of_machine);
-  if (options.kind == Kind::lstm) lstm.emplace(Place{*this, "lstm"}, CellKind::lstm, kWidth, kHidden);
-  if (options.kind == Kind::lstmn) lstmn.emplace(Place{*this, "lstmn"}, kWidth, kHidden, kHidden);
+  if (options.kind == Kind::machine) machine.emplace(Parent{*this, "machine"}, of_machine);
+  if (options.kind == Kind::lstm) lstm.emplace(Parent{*this, "lstm"}, CellKind::lstm, kWidth, kHidden);
+  if (options.kind == Kind::lstmn) lstmn.emplace(Parent{*this, "lstmn"}, kWidth, kHidden, kHidden);
 }
 
 Tensor Reader::words(const Strings& strings) const { return letters(strings.letters) + marks(strings.marks); }

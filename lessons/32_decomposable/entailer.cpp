@@ -13,13 +13,15 @@ Tensor equal_weights(const Tensor& scores, const Mask& mask) { return softmax_we
 
 /// Adds up the words of a sentence (B, n, d) → (B, d).
 Tensor sum_words(const Tensor& x, const ValidLengths& lengths) {
-  return sum(keep(lengths.mask(x.size(1)).reshape({x.size(0), x.size(1), 1}), x), {1});
+  return sum(zero_masked(lengths.mask(x.size(1)).reshape({x.size(0), x.size(1), 1}), x), {1});
 }
 
 }  // namespace
 
-Layers::Layers(Place place, Size in, Size hidden, Size out)
-    : Module(std::move(place)), first{{*this, "first"}, in, hidden}, second{{*this, "second"}, hidden, out} {}
+Layers::Layers(Parent parent, Size in, Size hidden, Size out)
+    : Module(std::move(parent)),
+      first{{*this, "first"}, in, hidden},
+      second{{*this, "second"}, hidden, out} {}
 
 Tensor Layers::operator()(const Tensor& x) const { return relu(second(relu(first(x)))); }
 

@@ -10,7 +10,7 @@ namespace tapestry::lesson32 {
 
 /// Two layers: relu(W₂ relu(W₁ x + b₁) + b₂).
 struct Layers : Module {
-  Layers(Place place, Size in, Size hidden, Size out);
+  Layers(Parent parent, Size in, Size hidden, Size out);
   Tensor operator()(const Tensor& x) const;
 
   Linear first, second;

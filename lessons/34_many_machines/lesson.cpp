@@ -176,7 +176,7 @@ void lost(const kit::Options& options, kit::Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_under_mpi({.patience = 30}, [&](Communicator& ranks) {
+  return run_under_mpi({.timeout = 30}, [&](Communicator& ranks) {
     kit::Lesson program("34_many_machines", "the same step on many machines");
     program.runs_on(ranks);
     program.steps(600, 4);

@@ -89,7 +89,7 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
   }
   while (++step <= steps) {
     if (step == how.dies_at && ranks.rank() + 1 == ranks.size())
-      throw LostRank(fmt::format("rank {} has died", ranks.rank()));
+      throw RankFailure(fmt::format("rank {} has died", ranks.rank()));
     const double loss = all.gradients(options.seed, step, [&](const Part& part) {
       return loss_of(model, options.seed, step, how.apart ? Part{ranks.rank(), ranks.size()} : part);
     });
@@ -238,7 +238,7 @@ Loss lose_a_rank(kit::Options options) {
   Loss loss;
   try {
     train({.ranks = 2, .dies_at = 25, .file = file, .tell = false}, options);
-  } catch (const LostRank& lost) {
+  } catch (const RankFailure& lost) {
     loss.told = lost.what();
   }
   const auto rest = train({.ranks = 2, .file = file, .tell = false}, options);

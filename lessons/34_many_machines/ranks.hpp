@@ -52,7 +52,7 @@ struct Training {
   std::filesystem::path file{};  ///< where rank 0 keeps a checkpoint, every tenth step, and goes on from
   bool tell = true;              ///< show progress
 };
-/// Trains options.steps steps; the model of rank 0. Throws LostRank where a rank was lost.
+/// Trains options.steps steps; the model of rank 0. Throws RankFailure where a rank was lost.
 std::unique_ptr<LanguageModel> train(const Training& how, const kit::Options& options);
 
 /// Two ranks, of which one is lost in step 25 of 30.

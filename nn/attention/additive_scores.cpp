@@ -10,9 +10,9 @@
 
 namespace tapestry {
 
-AdditiveScore::AdditiveScore(Place place, Size query_width, Size key_width, Size hidden,
+AdditiveScore::AdditiveScore(Parent parent, Size query_width, Size key_width, Size hidden,
                              Coverage with_coverage)
-    : Score(std::move(place)),
+    : Score(std::move(parent)),
       query{{*this, "query"}, query_width, hidden, Bias::no},
       key{{*this, "key"}, key_width, hidden, Bias::no},
       vector{*this, "score.weight", {hidden}, fan_in_uniform},
@@ -37,8 +37,8 @@ Tensor AdditiveScore::covered(const Tensor& q, const Tensor& prepared, ScoreStat
   return prepared + transpose(state.memory) * coverage;
 }
 
-NormedAdditiveScore::NormedAdditiveScore(Place place, Size query_width, Size key_width, Size hidden)
-    : Score(std::move(place)),
+NormedAdditiveScore::NormedAdditiveScore(Parent parent, Size query_width, Size key_width, Size hidden)
+    : Score(std::move(parent)),
       query{{*this, "query"}, query_width, hidden, Bias::no},
       key{{*this, "key"}, key_width, hidden},
       vector{*this, "score.weight", {hidden}, fan_in_uniform},
@@ -51,8 +51,8 @@ Tensor NormedAdditiveScore::score(const Tensor& q, const Tensor& prepared, Score
   return additive_score(query(q), prepared, v, state.mask);
 }
 
-ConcatScore::ConcatScore(Place place, Size query_width, Size key_width, Size hidden)
-    : Score(std::move(place)),
+ConcatScore::ConcatScore(Parent parent, Size query_width, Size key_width, Size hidden)
+    : Score(std::move(parent)),
       weight{*this, "weight", {hidden, query_width + key_width}, xavier},
       vector{*this, "score.weight", {hidden}, fan_in_uniform},
       query_width_(query_width) {}
@@ -65,16 +65,16 @@ Tensor ConcatScore::score(const Tensor& q, const Tensor& prepared, ScoreState& s
   return additive_score(linear(q, slice(weight, 1, 0, query_width_)), prepared, vector, state.mask);
 }
 
-ScoreMaker additive(Size query_width, Size key_width, Size hidden, Coverage coverage) {
-  return ScoreMaker::of<AdditiveScore>(query_width, key_width, hidden, coverage);
+ScoreFactory additive(Size query_width, Size key_width, Size hidden, Coverage coverage) {
+  return ScoreFactory::of<AdditiveScore>(query_width, key_width, hidden, coverage);
 }
 
-ScoreMaker normed_additive(Size query_width, Size key_width, Size hidden) {
-  return ScoreMaker::of<NormedAdditiveScore>(query_width, key_width, hidden);
+ScoreFactory normed_additive(Size query_width, Size key_width, Size hidden) {
+  return ScoreFactory::of<NormedAdditiveScore>(query_width, key_width, hidden);
 }
 
-ScoreMaker concat_score(Size query_width, Size key_width, Size hidden) {
-  return ScoreMaker::of<ConcatScore>(query_width, key_width, hidden);
+ScoreFactory concat_score(Size query_width, Size key_width, Size hidden) {
+  return ScoreFactory::of<ConcatScore>(query_width, key_width, hidden);
 }
 
 }  // namespace tapestry

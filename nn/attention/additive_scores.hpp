@@ -18,7 +18,7 @@ enum class Coverage { no, yes };
 /// left.
 class AdditiveScore : public Score {
  public:
-  AdditiveScore(Place place, Size query_width, Size key_width, Size hidden,
+  AdditiveScore(Parent parent, Size query_width, Size key_width, Size hidden,
                 Coverage with_coverage = Coverage::no);
 
   /// W_k k for every key: (…, Tk, d_k) → (…, Tk, hidden).
@@ -42,7 +42,7 @@ class AdditiveScore : public Score {
 /// scores' size is one number to learn.
 class NormedAdditiveScore : public Score {
  public:
-  NormedAdditiveScore(Place place, Size query_width, Size key_width, Size hidden);
+  NormedAdditiveScore(Parent parent, Size query_width, Size key_width, Size hidden);
 
   /// W_k k + b for every key.
   Tensor prepare(const Tensor& keys) const override;
@@ -60,7 +60,7 @@ class NormedAdditiveScore : public Score {
 /// left and the right part of W: the additive score with its two weights in one.
 class ConcatScore : public Score {
  public:
-  ConcatScore(Place place, Size query_width, Size key_width, Size hidden);
+  ConcatScore(Parent parent, Size query_width, Size key_width, Size hidden);
 
   /// W_k k for every key.
   Tensor prepare(const Tensor& keys) const override;
@@ -76,9 +76,9 @@ class ConcatScore : public Score {
 };
 
 /// additive(): an AdditiveScore; normed_additive(): a NormedAdditiveScore, of these widths.
-ScoreMaker additive(Size query_width, Size key_width, Size hidden, Coverage coverage = Coverage::no);
-ScoreMaker normed_additive(Size query_width, Size key_width, Size hidden);
+ScoreFactory additive(Size query_width, Size key_width, Size hidden, Coverage coverage = Coverage::no);
+ScoreFactory normed_additive(Size query_width, Size key_width, Size hidden);
 /// Named apart from the op concat(), which joins tensors.
-ScoreMaker concat_score(Size query_width, Size key_width, Size hidden);
+ScoreFactory concat_score(Size query_width, Size key_width, Size hidden);
 
 }  // namespace tapestry

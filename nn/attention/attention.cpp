@@ -28,7 +28,7 @@ Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
 
 }  // namespace
 
-AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Size>& rows) {
+PreparedKV select_rows(const PreparedKV& memory, const std::vector<Size>& rows) {
   const Indices ids(rows, {static_cast<Size>(rows.size())});
   return {embedding(memory.keys, ids), embedding(memory.values, ids),
           memory.mask.in_tiles()  // all rows share it
@@ -37,44 +37,44 @@ AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Siz
           rows_of(memory.live_queries, rows, memory.values.rank())};
 }
 
-Attention::Attention(Place place, const ScoreMaker& score, AttentionOptions options)
-    : Module(std::move(place)),
+Attention::Attention(Parent parent, const ScoreFactory& score, AttentionOptions options)
+    : Module(std::move(parent)),
       score_(score({*this, ""})),
       options_(std::move(options)),
       dropout_({*this, "dropout"}, options_.dropout),
       positions_(options_.positions.pairs
                      ? options_.positions.pairs({*this, "positions"}, options_.pair_shape)
-                     : Owned<PairPositions>{}) {
+                     : ModulePtr<PairPositions>{}) {
   if (options_.positions.input && !options_.positions.pairs)
     fail(
         "[attention{}] these positions are added to words, which attention does not see: add them before, or take "
         "positions of pairs (rotary, alibi, …; nn/positions)",
         in_quotes());
-  const ScoreProgram& program = options_.score_mod;
-  if (program.make || !program.parameters.empty()) score_mod_.emplace(Place{*this, "score_mod"}, program);
-  if (options_.local) local_.emplace(Place{*this, "window"}, *options_.local);
+  const LearnedScoreMod& program = options_.score_mod;
+  if (program.make || !program.parameters.empty()) score_mod_.emplace(Parent{*this, "score_mod"}, program);
+  if (options_.local) local_.emplace(Parent{*this, "window"}, *options_.local);
 }
 
-AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask) const {
+PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask) const {
   if (keys.rank() < 2 || values.rank() < 2 || keys.size(-2) != values.size(-2))
     fail("[attention{}] keys {} and values {} are (…, time, width) with one value for each key", in_quotes(),
          describe(keys), describe(values));
   if (!mask.defined()) return prepare_kept(keys, values, {});
   const Mask pairs = mask.rank() == 1 ? mask.unsqueeze(0) : mask;
-  const Tensor kept = keep(live_keys_of(pairs, keys.shape()), keys);
+  const Tensor kept = zero_masked(live_keys_of(pairs, keys.shape()), keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
-  return prepare_kept(kept, one_sequence ? kept : keep(live_keys_of(pairs, values.shape()), values), pairs);
+  return prepare_kept(kept, one_sequence ? kept : zero_masked(live_keys_of(pairs, values.shape()), values),
+                      pairs);
 }
 
-AttentionMemory Attention::prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
-                                        Size first) const {
+PreparedKV Attention::prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
+                                   Size first) const {
   const Mask live_queries = mask.defined() ? live_queries_of(mask) : Mask{};
   check_strict(live_queries, mask, "mask");
   return {score_->prepare(positions_ ? positions_->rotate(keys, first) : keys), values, mask, live_queries};
 }
 
-AttentionMemory Attention::prepare(const Tensor& keys, const Tensor& values,
-                                   const ValidLengths& lengths) const {
+PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const {
   if (!lengths.defined()) return prepare(keys, values);
   if (keys.rank() < 3 || lengths.shape()[0] != keys.size(0))
     fail("[attention{}] {} lengths do not fit keys {}: they are (batch, …, time, width)", in_quotes(),
@@ -115,16 +115,17 @@ Tensor Attention::with_order(const Tensor& scores, const Tensor& query, const Ma
   return mod && mod->defined() ? mod->by_ops(scores, pairs) : scores;
 }
 
-Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
+AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory,
+                                      ScoreState& state) const {
   check_heads(query, memory.keys);
   // 1. Score: how well does each key answer each query?
-  Tensor asking;
+  Tensor rotated_query;
   const auto score = [&](const Mask& live_queries, const Mask& pairs) {
-    asking = keep(live_queries, query);
-    if (positions_) asking = positions_->rotate(asking, state.step);
+    rotated_query = zero_masked(live_queries, query);
+    if (positions_) rotated_query = positions_->rotate(rotated_query, state.step);
     state.mask = pairs;
-    Tensor scores = score_->score(asking, memory.keys, state);
-    if (positions_) scores = with_order(scores, asking, pairs);
+    Tensor scores = score_->score(rotated_query, memory.keys, state);
+    if (positions_) scores = with_order(scores, rotated_query, pairs);
     return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1)).by_ops(scores, pairs) : scores;
   };
   Mask mask = memory.mask.mask(memory.keys.size(-2)), live_queries = memory.live_queries;
@@ -134,17 +135,17 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
     // A score of −∞ masks its pair; a query with no pair left is masked, too.
     mask = *rest, live_queries = live_queries_of(mask);
     state = before;
-    scores = keep(mask, score(live_queries, mask));
+    scores = zero_masked(mask, score(live_queries, mask));
   }
   // 2. Mask: which pairs count at all? In local attention only those inside a window.
-  const Window window = local_ ? (*local_)(asking, scores, mask, state.step) : Window{mask};
+  const Window window = local_ ? (*local_)(rotated_query, scores, mask, state.step) : Window{mask};
   if (local_ && options_.strict) check_strict(live_queries_of(window.mask), window.mask, "window");
   // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
   const Tensor weights = window.fade(normalised(options_.normalise, scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
-  Tensor context = keep(live_queries, matmul(used, memory.values));
+  Tensor context = zero_masked(live_queries, matmul(used, memory.values));
   if (positions_)
     if (const Tensor order = positions_->context(used); order.defined()) context = context + order;
 
@@ -154,8 +155,7 @@ Attended Attention::operator()(const Tensor& query, const AttentionMemory& memor
   return {context, weights, window.positions};
 }
 
-std::optional<AttendOptions> Attention::tiled_options(const Tensor& query,
-                                                      const AttentionMemory& memory) const {
+std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const PreparedKV& memory) const {
   const auto* softmax = options_.normalise.target<Tensor (*)(const Tensor&, const Mask&)>();
   const std::optional<double> factor = score_->dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
@@ -177,17 +177,17 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query,
   return options;
 }
 
-Tensor Attention::context(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const {
+Tensor Attention::context(const Tensor& query, const PreparedKV& memory, ScoreState& state) const {
   check_heads(query, memory.keys);
   const std::optional<AttendOptions> options = tiled_options(query, memory);
   if (!options) return (*this)(query, memory, state).context;
-  Tensor asking = keep(memory.live_queries, query);
-  if (positions_) asking = positions_->rotate(asking, state.step);
+  Tensor rotated_query = zero_masked(memory.live_queries, query);
+  if (positions_) rotated_query = positions_->rotate(rotated_query, state.step);
   state.step += query.size(-2);
-  return attend(asking, memory.keys, memory.values, *options);
+  return attend(rotated_query, memory.keys, memory.values, *options);
 }
 
-Attended Attention::operator()(const Tensor& query, const AttentionMemory& memory) const {
+AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory) const {
   ScoreState state;
   return (*this)(query, memory, state);
 }

@@ -5,7 +5,7 @@
 //
 //     another score of q and k           a function (Q, K) → scores, or a class derived from Score (score.hpp)
 //                                            Attention by_distance{[](const Tensor& q, const Tensor& k) {…}};
-//                                            options.block.score = ScoreMaker::of<MyScore>(width);
+//                                            options.block.score = ScoreFactory::of<MyScore>(width);
 //     something done to each score       score_mod, a lambda with parameters (learned_score_mod.hpp)
 //                                            options.block.score_mod = {{{"rate", {heads}, constant(1)}}, make};
 //     another normaliser than softmax    a function (scores, mask) → weights (normalise.hpp)
@@ -35,7 +35,7 @@ namespace tapestry {
 
 struct AttentionOptions {
   /// Applied to each score after the positions; empty: scores stay as they are.
-  ScoreProgram score_mod = {};
+  LearnedScoreMod score_mod = {};
   Normaliser normalise = softmax_weights;  // makes weights of scores
   /// Of weights, in training.
   double dropout = 0;
@@ -51,7 +51,7 @@ struct AttentionOptions {
 };
 
 /// Keys and values made ready: once for any number of queries.
-struct AttentionMemory {
+struct PreparedKV {
   /// As the score prepared them.
   Tensor keys;
   /// (…, Tk, d_v)
@@ -64,10 +64,10 @@ struct AttentionMemory {
 };
 
 /// Row i of the result is row rows[i] of the memory: hypotheses of a search fork, finished ones leave.
-AttentionMemory select_rows(const AttentionMemory& memory, const std::vector<Size>& rows);
+PreparedKV select_rows(const PreparedKV& memory, const std::vector<Size>& rows);
 
 /// What attention gives.
-struct Attended {
+struct AttentionOutput {
   /// (…, Tq, d_v)
   Tensor context;
   /// (…, Tq, Tk), before dropout
@@ -84,42 +84,41 @@ class WeightRecorder;
 ///     Attention plain{scaled_dot()};
 class Attention : public Module {
  public:
-  Attention(Place place, const ScoreMaker& score, AttentionOptions options = {});
-  explicit Attention(const ScoreMaker& score, AttentionOptions options = {})
-      : Attention(Place{}, score, std::move(options)) {}
+  Attention(Parent parent, const ScoreFactory& score, AttentionOptions options = {});
+  explicit Attention(const ScoreFactory& score, AttentionOptions options = {})
+      : Attention(Parent{}, score, std::move(options)) {}
 
   /// keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none.
-  AttentionMemory prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
+  PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
   /// The same where the caller has kept out of keys and values what no query sees. The keys stand at the
   /// places `first`, `first` + 1, …
-  AttentionMemory prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
-                               Size first = 0) const;
+  PreparedKV prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask, Size first = 0) const;
   /// The same with the number of valid keys of each batch row, or of each query.
-  AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
+  PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores and windows
   /// need; without it the first query is number 0. Positions that were made for another number of
   /// heads throw.
-  Attended operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
-  Attended operator()(const Tensor& query, const AttentionMemory& memory) const;
+  AttentionOutput operator()(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
+  AttentionOutput operator()(const Tensor& query, const PreparedKV& memory) const;
   /// The context alone. It is computed in tiles (attend()), the same numbers without the (Tq, Tk) matrix,
   /// where all of these hold: nobody asks for the weights, there is no dropout and no window, the score is a
   /// dot product, the normaliser is softmax, at most one score_mod or scheme adds to the scores, and the
   /// sequences are long enough for it to pay. state.weights then stays as it was.
-  Tensor context(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
-  Attended operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
-                      const Mask& mask = {}) const {
+  Tensor context(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
+  AttentionOutput operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
+                             const Mask& mask = {}) const {
     return (*this)(query, prepare(keys, values, mask));
   }
-  Attended operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
-                      const ValidLengths& lengths) const {
+  AttentionOutput operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
+                             const ValidLengths& lengths) const {
     return (*this)(query, prepare(keys, values, lengths));
   }
 
   /// The score that compares queries and keys.
   const Score& score() const { return *score_; }
   /// The layer's position information, if it has any.
-  Owned<PairPositions>& positions() { return positions_; }
+  ModulePtr<PairPositions>& positions() { return positions_; }
   /// What its score_mod has learned, in the order of its parameters; empty without one.
   std::vector<Tensor> learned() const;
 
@@ -133,18 +132,18 @@ class Attention : public Module {
   };
 
   /// How tiles would be asked for this, if they can do it.
-  std::optional<AttendOptions> tiled_options(const Tensor& query, const AttentionMemory& memory) const;
+  std::optional<AttendOptions> tiled_options(const Tensor& query, const PreparedKV& memory) const;
   /// Throws if a row of the pairs that count, "mask" or "window", is empty.
   void check_strict(const Mask& live_queries, const Mask& pairs, const char* what) const;
   /// Scores with what positions add to them.
   Tensor with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const;
   void check_heads(const Tensor& query, const Tensor& keys) const;
 
-  Owned<Score> score_;
+  ModulePtr<Score> score_;
   AttentionOptions options_;
   Dropout dropout_;
   std::optional<LocalWindow> local_;
-  Owned<PairPositions> positions_;
+  ModulePtr<PairPositions> positions_;
   std::optional<ProgrammedScore> score_mod_;
   mutable Recorders recorders_;
 };

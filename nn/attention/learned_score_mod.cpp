@@ -2,8 +2,8 @@
 
 namespace tapestry {
 
-ProgrammedScore::ProgrammedScore(Place place, const ScoreProgram& program)
-    : Module(std::move(place)), program_(program) {
+ProgrammedScore::ProgrammedScore(Parent parent, const LearnedScoreMod& program)
+    : Module(std::move(parent)), program_(program) {
   if (!program_.make) fail("[score_mod{}] has parameters, but no function that makes the score", in_quotes());
   for (const ProgramParameter& one : program_.parameters)
     parameters_.emplace_back(*this, one.name, one.shape, one.first);

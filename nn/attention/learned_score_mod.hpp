@@ -28,7 +28,7 @@ using MakeScoreMod = std::function<ScoreMod(const std::vector<Tensor>& parameter
 ///                   [](const std::vector<Tensor>& p, Size queries, Size keys) {
 ///                     return score_mod([](auto s, auto at, auto decay) {…}, learned(p[0]));
 ///                   }}
-struct ScoreProgram {
+struct LearnedScoreMod {
   std::vector<ProgramParameter> parameters = {};  // each layer makes its own
   MakeScoreMod make = {};                         // none: scores stay as they are
 };
@@ -37,13 +37,13 @@ struct ScoreProgram {
 class ProgrammedScore : public Module {
  public:
   /// Throws where the program has parameters and no function.
-  ProgrammedScore(Place place, const ScoreProgram& program);
+  ProgrammedScore(Parent parent, const LearnedScoreMod& program);
 
   ScoreMod operator()(Size queries, Size keys) const;
 
  private:
   std::deque<Parameter> parameters_;
-  ScoreProgram program_;
+  LearnedScoreMod program_;
 };
 
 }  // namespace tapestry

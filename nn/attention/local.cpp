@@ -38,8 +38,8 @@ Local local_p(Size reach, Size query_width, Size hidden) {
 
 Tensor Window::fade(const Tensor& weights) const { return gaussian.defined() ? weights * gaussian : weights; }
 
-LocalWindow::LocalWindow(Place place, const Local& local)
-    : Module(std::move(place)),
+LocalWindow::LocalWindow(Parent parent, const Local& local)
+    : Module(std::move(parent)),
       weight(predicts(local) ? Parameter{*this, "weight", {local.hidden, local.query_width}, xavier}
                              : Parameter{}),
       vector(predicts(local) ? Parameter{*this, "vector", {local.hidden}, fan_in_uniform} : Parameter{}),

@@ -46,7 +46,7 @@ struct Window {
 class LocalWindow : public Module {
  public:
   /// D = 0 in local-p (a Gaussian of no width) and D < 0 throw.
-  LocalWindow(Place place, const Local& local);
+  LocalWindow(Parent parent, const Local& local);
 
   /// query (…, Tq, d_q), scores (…, Tq, Tk), a mask that broadcasts to the scores or none; `step`: queries
   /// that came before. S counts the keys up to the last that the query may see. Where no key is left (p_t has

@@ -36,7 +36,7 @@ Mask live_keys_of(const Mask& mask, const Dims& keys) {
   return any.reshape(once).expand(shape);
 }
 
-Tensor keep(const Mask& mask, const Tensor& x) {
+Tensor zero_masked(const Mask& mask, const Tensor& x) {
   return mask.defined() ? where(mask, x, scalar(0, x.dtype())) : x;
 }
 

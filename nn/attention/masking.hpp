@@ -11,7 +11,7 @@ Mask live_keys_of(const Mask& mask, const Dims& keys);
 
 /// x where the mask is true (no mask: everywhere), 0 elsewhere. Weights of 0 are not enough: 0 · NaN is NaN,
 /// in the sum over values and in the gradients of the score.
-Tensor keep(const Mask& mask, const Tensor& x);
+Tensor zero_masked(const Mask& mask, const Tensor& x);
 
 /// (…, Tq, 1), true for queries that may see some key; no mask at all if every query does.
 Mask live_queries_of(const Mask& mask);

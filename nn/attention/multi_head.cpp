@@ -54,7 +54,7 @@ Tensor keep_live(const Mask& mask, const Tensor& x) {
   by_head.push_back(x.size(1));
   by_head.push_back(x.size(2));
   const Mask live = live_keys_of(mask, by_head);
-  return live.defined() ? keep(live.reshape({x.size(0), x.size(1), 1}), x) : x;
+  return live.defined() ? zero_masked(live.reshape({x.size(0), x.size(1), 1}), x) : x;
 }
 
 void check_input(const Module& layer, const Tensor& x, Size width, const char* what) {
@@ -64,8 +64,8 @@ void check_input(const Module& layer, const Tensor& x, Size width, const char* w
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(Place place, const MultiHeadOptions& options)
-    : Module(std::move(place)),
+MultiHeadAttention::MultiHeadAttention(Parent parent, const MultiHeadOptions& options)
+    : Module(std::move(parent)),
       options_(complete(options, in_quotes())),
       query{{*this, "query"}, options_.width, options_.heads * options_.head_width, options_.bias},
       key{{*this, "key"}, options_.key_width, options_.key_heads * options_.head_width, options_.bias},
@@ -76,8 +76,8 @@ MultiHeadAttention::MultiHeadAttention(Place place, const MultiHeadOptions& opti
       output{{*this, "output"}, options_.heads * options_.value_head_width, options_.width, options_.bias},
       attention{{*this, "attention"}, options_.score, options_.attend} {}
 
-AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask,
-                                            Size first) const {
+PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask,
+                                       Size first) const {
   check_input(*this, keys, options_.key_width, "keys");
   check_input(*this, values, options_.value_width, "values");
   if (keys.size(0) != values.size(0) || keys.size(1) != values.size(1))
@@ -109,8 +109,8 @@ AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& va
   return attention.prepare_kept(for_keys, for_values, pairs, first);
 }
 
-AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
-                                            const ValidLengths& lengths) const {
+PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
+                                       const ValidLengths& lengths) const {
   if (!lengths.defined()) return prepare(keys, values);
   check_input(*this, keys, options_.key_width, "keys");
   if (lengths.shape()[0] != keys.size(0))
@@ -119,7 +119,7 @@ AttentionMemory MultiHeadAttention::prepare(const Tensor& keys, const Tensor& va
   return prepare(keys, values, lengths.mask(keys.size(1)));
 }
 
-Tensor MultiHeadAttention::by_heads(const Tensor& queries, const AttentionMemory& memory) const {
+Tensor MultiHeadAttention::by_heads(const Tensor& queries, const PreparedKV& memory) const {
   check_input(*this, queries, options_.width, "queries");
   const Size batch = memory.keys.size(0);
   if (queries.size(0) != batch && queries.size(0) != 1 && batch != 1)
@@ -128,17 +128,17 @@ Tensor MultiHeadAttention::by_heads(const Tensor& queries, const AttentionMemory
   return part(query(queries), options_.key_heads, options_.heads / options_.key_heads);
 }
 
-Tensor MultiHeadAttention::context(const Tensor& queries, const AttentionMemory& memory, Size first) const {
+Tensor MultiHeadAttention::context(const Tensor& queries, const PreparedKV& memory, Size first) const {
   ScoreState state;
   state.step = first;
   return output(join(attention.context(by_heads(queries, memory), memory, state)));
 }
 
-Attended MultiHeadAttention::operator()(const Tensor& queries, const AttentionMemory& memory,
-                                        Size first) const {
+AttentionOutput MultiHeadAttention::operator()(const Tensor& queries, const PreparedKV& memory,
+                                               Size first) const {
   ScoreState state;
   state.step = first;
-  Attended looked = attention(by_heads(queries, memory), memory, state);
+  AttentionOutput looked = attention(by_heads(queries, memory), memory, state);
   looked.context = output(join(looked.context));
   if (looked.weights.rank() == 5)
     looked.weights = reshape(

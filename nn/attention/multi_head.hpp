@@ -22,7 +22,7 @@ struct MultiHeadOptions {
   Bias bias = Bias::yes;  // of all four projections
   /// No query sees a later key. Only told to `attend.positions`: the mask is the caller's.
   bool causal = false;
-  ScoreMaker score = scaled_dot();  // compares the queries and keys of a head
+  ScoreFactory score = scaled_dot();  // compares the queries and keys of a head
   /// Normaliser, dropout of weights, strictness, positions.
   AttentionOptions attend = {};
 };
@@ -31,29 +31,28 @@ struct MultiHeadOptions {
 /// product each; nothing is copied to split or to join them.
 class MultiHeadAttention : public Module {
  public:
-  MultiHeadAttention(Place place, const MultiHeadOptions& options);
-  explicit MultiHeadAttention(const MultiHeadOptions& options) : MultiHeadAttention(Place{}, options) {}
+  MultiHeadAttention(Parent parent, const MultiHeadOptions& options);
+  explicit MultiHeadAttention(const MultiHeadOptions& options) : MultiHeadAttention(Parent{}, options) {}
 
   /// keys (B, Tk, key_width), values (B, Tk, value_width): projected and split into heads, once for any
   /// number of queries. A mask broadcasts to (Tq, Tk), (B, Tq, Tk), or (B, heads, Tq, Tk). Rows of the inputs
   /// that no query of any head may see touch nothing. The keys stand at the places `first`, `first` + 1, …
-  AttentionMemory prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {},
-                          Size first = 0) const;
-  AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
+  PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}, Size first = 0) const;
+  PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). The queries stand at the
   /// places `first`, `first` + 1, … for windows and rotary positions; schemes of distances (Shaw, T5,
   /// ALiBi) take the last query for the last key. A memory with a batch of 1 serves all rows; another batch
   /// than the queries' throws.
-  Attended operator()(const Tensor& queries, const AttentionMemory& memory, Size first = 0) const;
+  AttentionOutput operator()(const Tensor& queries, const PreparedKV& memory, Size first = 0) const;
   /// The context alone, in tiles where that can be: see Attention::context.
-  Tensor context(const Tensor& queries, const AttentionMemory& memory, Size first = 0) const;
-  Attended operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
-                      const Mask& mask = {}) const {
+  Tensor context(const Tensor& queries, const PreparedKV& memory, Size first = 0) const;
+  AttentionOutput operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
+                             const Mask& mask = {}) const {
     return (*this)(queries, prepare(keys, values, mask));
   }
-  Attended operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
-                      const ValidLengths& lengths) const {
+  AttentionOutput operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
+                             const ValidLengths& lengths) const {
     return (*this)(queries, prepare(keys, values, lengths));
   }
 
@@ -62,7 +61,7 @@ class MultiHeadAttention : public Module {
 
  private:
   /// The queries of each head: (B, heads…, Tq, d). Throws if their batch is not the memory's.
-  Tensor by_heads(const Tensor& queries, const AttentionMemory& memory) const;
+  Tensor by_heads(const Tensor& queries, const PreparedKV& memory) const;
 
   MultiHeadOptions options_;  // before the layers, which are made from it
 

@@ -50,13 +50,13 @@ Tensor hardmax_weights(const Tensor& scores, const Mask& mask) {
   const Tensor values = scores.detach();
   const Tensor lowest = scalar(-std::numeric_limits<double>::infinity(), values.dtype());
   const Indices best = argmax(allowed.defined() ? where(allowed, values, lowest) : values);
-  return keep(allowed, one_hot(best, values.size(-1), values.dtype()));
+  return zero_masked(allowed, one_hot(best, values.size(-1), values.dtype()));
 }
 
 Tensor sigmoid_weights(const Tensor& scores, const Mask& mask) {
   const Mask allowed = fitted(mask, scores, "sigmoid_weights");
   // Kept twice: inside so that no masked score meets a derivative, outside since sigmoid(0) is a half.
-  return keep(allowed, sigmoid(keep(allowed, scores)));
+  return zero_masked(allowed, sigmoid(zero_masked(allowed, scores)));
 }
 
 Tensor sink_weights(const Tensor& scores, const Mask& mask) {
@@ -78,7 +78,7 @@ Normaliser soft_capped(double cap) {
   return [cap](const Tensor& scores, const Mask& mask) {
     // Kept inside, so that no masked score meets tanh's derivative.
     const Mask allowed = fitted(mask, scores, "soft_capped");
-    return softmax_weights(tanh(keep(allowed, scores) * (1 / cap)) * cap, mask);
+    return softmax_weights(tanh(zero_masked(allowed, scores) * (1 / cap)) * cap, mask);
   };
 }
 
@@ -87,7 +87,7 @@ Tensor sparsemax_weights(const Tensor& scores, const Mask& mask) { return sparse
 Tensor entmax15_weights(const Tensor& scores, const Mask& mask) { return entmax15(scores, mask); }
 
 Tensor plain_weights(const Tensor& scores, const Mask& mask) {
-  return keep(fitted(mask, scores, "plain_weights"), scores);
+  return zero_masked(fitted(mask, scores, "plain_weights"), scores);
 }
 
 }  // namespace tapestry

@@ -12,7 +12,7 @@ namespace tapestry {
 
 /// Turns scores (…, Tq, Tk) into weights over the last axis. The mask, if there is one, broadcasts to the
 /// scores; pairs outside it get exactly 0 and no gradient, whatever their score, and a row with nothing to
-/// attend to is all 0. Masked scores must not enter a sum either: keep(mask, …) of masking.hpp before
+/// attend to is all 0. Masked scores must not enter a sum either: zero_masked(mask, …) of masking.hpp before
 /// adding up.
 using Normaliser = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
 

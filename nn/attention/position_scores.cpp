@@ -24,26 +24,26 @@ Tensor by_place(const char* name, const Module& score, const Tensor& query, cons
 
 }  // namespace
 
-LocationScore::LocationScore(Place place, Size query_width, Size longest)
-    : Score(std::move(place)), weight{*this, "weight", {longest, query_width}, xavier} {}
+LocationScore::LocationScore(Parent parent, Size query_width, Size longest)
+    : Score(std::move(parent)), weight{*this, "weight", {longest, query_width}, xavier} {}
 
 Tensor LocationScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
   return by_place("location", *this, query, keys, weight);
 }
 
-FullyConnectedScore::FullyConnectedScore(Place place, Size embedding_width, Size query_width, Size longest)
-    : Score(std::move(place)), weight{*this, "weight", {longest, embedding_width + query_width}, xavier} {}
+FullyConnectedScore::FullyConnectedScore(Parent parent, Size embedding_width, Size query_width, Size longest)
+    : Score(std::move(parent)), weight{*this, "weight", {longest, embedding_width + query_width}, xavier} {}
 
 Tensor FullyConnectedScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
   return by_place("fully_connected", *this, query, keys, weight);
 }
 
-ScoreMaker location(Size query_width, Size longest) {
-  return ScoreMaker::of<LocationScore>(query_width, longest);
+ScoreFactory location(Size query_width, Size longest) {
+  return ScoreFactory::of<LocationScore>(query_width, longest);
 }
 
-ScoreMaker fully_connected(Size embedding_width, Size query_width, Size longest) {
-  return ScoreMaker::of<FullyConnectedScore>(embedding_width, query_width, longest);
+ScoreFactory fully_connected(Size embedding_width, Size query_width, Size longest) {
+  return ScoreFactory::of<FullyConnectedScore>(embedding_width, query_width, longest);
 }
 
 }  // namespace tapestry

@@ -9,7 +9,7 @@ namespace tapestry {
 /// with Tk < T_max keys the first Tk rows count; more keys than T_max are an error.
 class LocationScore : public Score {
  public:
-  LocationScore(Place place, Size query_width, Size longest);
+  LocationScore(Parent parent, Size query_width, Size longest);
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
 
@@ -22,7 +22,7 @@ class LocationScore : public Score {
 /// (…, Tq, d_e + d_q). W (T_max, d_e + d_q); fewer and more keys as for the location score.
 class FullyConnectedScore : public Score {
  public:
-  FullyConnectedScore(Place place, Size embedding_width, Size query_width, Size longest);
+  FullyConnectedScore(Parent parent, Size embedding_width, Size query_width, Size longest);
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
 
@@ -32,7 +32,7 @@ class FullyConnectedScore : public Score {
 
 /// location(): a LocationScore; fully_connected(): a FullyConnectedScore. `longest`: T_max, the keys of the
 /// longest source there will be.
-ScoreMaker location(Size query_width, Size longest);
-ScoreMaker fully_connected(Size embedding_width, Size query_width, Size longest);
+ScoreFactory location(Size query_width, Size longest);
+ScoreFactory fully_connected(Size embedding_width, Size query_width, Size longest);
 
 }  // namespace tapestry

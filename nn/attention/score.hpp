@@ -26,7 +26,7 @@ struct ScoreState {
   Tensor memory;
 };
 
-/// A score: derive from it, and give the class to ScoreMaker::of<S>().
+/// A score: derive from it, and give the class to ScoreFactory::of<S>().
 class Score : public Module {
  public:
   using Module::Module;
@@ -46,7 +46,8 @@ class FunctionScore : public Score {
  public:
   /// query (…, Tq, d_q) and keys (…, Tk, d_k) → scores (…, Tq, Tk)
   using Function = std::function<Tensor(const Tensor& query, const Tensor& keys)>;
-  FunctionScore(Place place, Function function) : Score(std::move(place)), function_(std::move(function)) {}
+  FunctionScore(Parent parent, Function function)
+      : Score(std::move(parent)), function_(std::move(function)) {}
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState&) const override {
     return function_(query, keys);
@@ -57,25 +58,25 @@ class FunctionScore : public Score {
 };
 
 /// A score yet to be made: what an attention layer is built from, since the score registers inside it.
-class ScoreMaker {
+class ScoreFactory {
  public:
   /// From a callable (Q, K) → scores.
   template <class F>
-  requires std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&> ScoreMaker(F function)
-      : ScoreMaker(of<FunctionScore>(FunctionScore::Function(std::move(function)))) {}
+  requires std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&> ScoreFactory(F function)
+      : ScoreFactory(of<FunctionScore>(FunctionScore::Function(std::move(function)))) {}
 
-  /// A score of type S, made from (Place, arguments…).
+  /// A score of type S, made from (Parent, arguments…).
   template <std::derived_from<Score> S, class... Args>
-  static ScoreMaker of(Args... args) {
-    ScoreMaker maker;
-    maker.make_ = [args...](Place place) { return std::make_unique<S>(std::move(place), args...); };
+  static ScoreFactory of(Args... args) {
+    ScoreFactory maker;
+    maker.make_ = [args...](Parent parent) { return std::make_unique<S>(std::move(parent), args...); };
     return maker;
   }
-  Owned<Score> operator()(Place place) const { return make_(std::move(place)); }
+  ModulePtr<Score> operator()(Parent parent) const { return make_(std::move(parent)); }
 
  private:
-  ScoreMaker() = default;
-  std::function<Owned<Score>(Place)> make_;
+  ScoreFactory() = default;
+  std::function<ModulePtr<Score>(Parent)> make_;
 };
 
 }  // namespace tapestry

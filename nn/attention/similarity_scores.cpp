@@ -32,8 +32,8 @@ Tensor direction(const Tensor& x) {
 
 }  // namespace
 
-NadarayaWatsonScore::NadarayaWatsonScore(Place place, double sigma, Sigma kind)
-    : Score(std::move(place)),
+NadarayaWatsonScore::NadarayaWatsonScore(Parent parent, double sigma, Sigma kind)
+    : Score(std::move(parent)),
       log_sigma(kind == Sigma::learned ? Parameter{*this, "log_sigma", {1}, constant(std::log(sigma))}
                                        : Parameter{}),
       sigma_(sigma) {
@@ -63,8 +63,8 @@ std::optional<double> ScaledDotScore::dot_factor(const Tensor& query) const {
   return 1 / std::sqrt(static_cast<double>(query.size(-1)));
 }
 
-GeneralScore::GeneralScore(Place place, Size query_width, Size key_width)
-    : Score(std::move(place)), weight{*this, "weight", {query_width, key_width}, xavier} {}
+GeneralScore::GeneralScore(Parent parent, Size query_width, Size key_width)
+    : Score(std::move(parent)), weight{*this, "weight", {query_width, key_width}, xavier} {}
 
 Tensor GeneralScore::prepare(const Tensor& keys) const { return linear(keys, weight); }
 
@@ -75,8 +75,8 @@ Tensor GeneralScore::score(const Tensor& query, const Tensor& prepared, ScoreSta
   return matmul(query, transpose(prepared));
 }
 
-CosineScore::CosineScore(Place place, double first_gain)
-    : Score(std::move(place)), gain{*this, "gain", {1}, constant(first_gain)} {}
+CosineScore::CosineScore(Parent parent, double first_gain)
+    : Score(std::move(parent)), gain{*this, "gain", {1}, constant(first_gain)} {}
 
 Tensor CosineScore::prepare(const Tensor& keys) const { return direction(keys); }
 
@@ -85,18 +85,18 @@ Tensor CosineScore::score(const Tensor& query, const Tensor& prepared, ScoreStat
   return matmul(direction(query) * gain, transpose(prepared));
 }
 
-ScoreMaker nadaraya_watson(double sigma, Sigma kind) {
-  return ScoreMaker::of<NadarayaWatsonScore>(sigma, kind);
+ScoreFactory nadaraya_watson(double sigma, Sigma kind) {
+  return ScoreFactory::of<NadarayaWatsonScore>(sigma, kind);
 }
 
-ScoreMaker dot() { return ScoreMaker::of<DotScore>(); }
+ScoreFactory dot() { return ScoreFactory::of<DotScore>(); }
 
-ScoreMaker scaled_dot() { return ScoreMaker::of<ScaledDotScore>(); }
+ScoreFactory scaled_dot() { return ScoreFactory::of<ScaledDotScore>(); }
 
-ScoreMaker general(Size query_width, Size key_width) {
-  return ScoreMaker::of<GeneralScore>(query_width, key_width);
+ScoreFactory general(Size query_width, Size key_width) {
+  return ScoreFactory::of<GeneralScore>(query_width, key_width);
 }
 
-ScoreMaker cosine(double gain) { return ScoreMaker::of<CosineScore>(gain); }
+ScoreFactory cosine(double gain) { return ScoreFactory::of<CosineScore>(gain); }
 
 }  // namespace tapestry

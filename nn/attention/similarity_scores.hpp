@@ -13,7 +13,7 @@ enum class Sigma { fixed, learned };
 /// need less memory, and lose its digits far from the origin.
 class NadarayaWatsonScore : public Score {
  public:
-  NadarayaWatsonScore(Place place, double sigma, Sigma kind);
+  NadarayaWatsonScore(Parent parent, double sigma, Sigma kind);
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
 
@@ -27,7 +27,7 @@ class NadarayaWatsonScore : public Score {
 /// s = q · k (Luong, Pham & Manning 2015); query and key are equally wide.
 class DotScore : public Score {
  public:
-  explicit DotScore(Place place) : Score(std::move(place)) {}
+  explicit DotScore(Parent parent) : Score(std::move(parent)) {}
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
   std::optional<double> dot_factor(const Tensor&) const override { return 1; }
@@ -37,7 +37,7 @@ class DotScore : public Score {
 /// the width.
 class ScaledDotScore : public Score {
  public:
-  explicit ScaledDotScore(Place place) : Score(std::move(place)) {}
+  explicit ScaledDotScore(Parent parent) : Score(std::move(parent)) {}
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
   /// 1/√d
@@ -47,7 +47,7 @@ class ScaledDotScore : public Score {
 /// s = q · W k (Luong, Pham & Manning 2015): a dot product between any two widths.
 class GeneralScore : public Score {
  public:
-  GeneralScore(Place place, Size query_width, Size key_width);
+  GeneralScore(Parent parent, Size query_width, Size key_width);
 
   /// W k for every key: (…, Tk, d_k) → (…, Tk, d_q).
   Tensor prepare(const Tensor& keys) const override;
@@ -63,7 +63,7 @@ class GeneralScore : public Score {
 /// the range of its type (in f32 components below 1e-23 or above 1e19).
 class CosineScore : public Score {
  public:
-  CosineScore(Place place, double gain);
+  CosineScore(Parent parent, double gain);
 
   /// k / ‖k‖ for every key.
   Tensor prepare(const Tensor& keys) const override;
@@ -74,13 +74,13 @@ class CosineScore : public Score {
 };
 
 /// σ > 0: the width, or the first value of a learned one.
-ScoreMaker nadaraya_watson(double sigma = 1, Sigma kind = Sigma::fixed);
+ScoreFactory nadaraya_watson(double sigma = 1, Sigma kind = Sigma::fixed);
 /// dot(): a DotScore; scaled_dot(): a ScaledDotScore; general(): a GeneralScore.
-ScoreMaker dot();
-ScoreMaker scaled_dot();
-ScoreMaker general(Size query_width, Size key_width);
+ScoreFactory dot();
+ScoreFactory scaled_dot();
+ScoreFactory general(Size query_width, Size key_width);
 /// `gain`: first value of g. A cosine is at most 1, so g bounds how far one key can stand out; for n keys the
 /// paper starts from log₂(n² − n).
-ScoreMaker cosine(double gain = 10);
+ScoreFactory cosine(double gain = 10);
 
 }  // namespace tapestry

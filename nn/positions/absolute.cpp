@@ -36,8 +36,8 @@ Tensor SinusoidalPositions::operator()(const Tensor& x, Size first) const {
   return x + sinusoids(first, x.size(-2), x.size(-1), x.dtype());
 }
 
-LearnedPositions::LearnedPositions(Place place, Size longest, Size width, double deviation)
-    : InputPositions(std::move(place)), weight{*this, "weight", {longest, width}, normal(deviation)} {}
+LearnedPositions::LearnedPositions(Parent parent, Size longest, Size width, double deviation)
+    : InputPositions(std::move(parent)), weight{*this, "weight", {longest, width}, normal(deviation)} {}
 
 Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
   check_sequence(*this, x, first);
@@ -51,12 +51,13 @@ Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
 }
 
 PositionScheme sinusoidal() {
-  return {.input = [](Place place, Size) { return std::make_unique<SinusoidalPositions>(std::move(place)); }};
+  return {
+      .input = [](Parent parent, Size) { return std::make_unique<SinusoidalPositions>(std::move(parent)); }};
 }
 
 PositionScheme learned_positions(Size longest, double deviation) {
-  return {.input = [=](Place place, Size width) {
-    return std::make_unique<LearnedPositions>(std::move(place), longest, width, deviation);
+  return {.input = [=](Parent parent, Size width) {
+    return std::make_unique<LearnedPositions>(std::move(parent), longest, width, deviation);
   }};
 }
 

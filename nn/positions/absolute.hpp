@@ -12,7 +12,7 @@ Tensor sinusoids(Size first, Size count, Size width, DType dtype = DType::f32);
 /// sinusoids() added to the words; nothing is learned.
 class SinusoidalPositions : public InputPositions {
  public:
-  explicit SinusoidalPositions(Place place) : InputPositions(std::move(place)) {}
+  explicit SinusoidalPositions(Parent parent) : InputPositions(std::move(parent)) {}
 
   Tensor operator()(const Tensor& x, Size first) const override;
 };
@@ -21,7 +21,7 @@ class SinusoidalPositions : public InputPositions {
 /// table does not have, and words of another width, throw.
 class LearnedPositions : public InputPositions {
  public:
-  LearnedPositions(Place place, Size longest, Size width, double deviation);
+  LearnedPositions(Parent parent, Size longest, Size width, double deviation);
 
   Tensor operator()(const Tensor& x, Size first) const override;
 

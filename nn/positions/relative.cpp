@@ -37,8 +37,8 @@ Tensor product_per_place(const Tensor& x, const Tensor& b) {
 
 }  // namespace
 
-ShawPositions::ShawPositions(Place place, const PairShape& shape, Size reach)
-    : PairPositions(std::move(place)),
+ShawPositions::ShawPositions(Parent parent, const PairShape& shape, Size reach)
+    : PairPositions(std::move(parent)),
       key{*this, "key", {2 * reach + 1, shape.head_width}, xavier},
       value{*this, "value", {2 * reach + 1, shape.value_width}, xavier},
       reach_(reach) {}
@@ -55,8 +55,8 @@ Tensor ShawPositions::context(const Tensor& weights) const {
   return product_per_place(weights, embedding(value, by_distance(weights.size(-2), weights.size(-1), row)));
 }
 
-BucketPositions::BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest)
-    : PairPositions(std::move(place)),
+BucketPositions::BucketPositions(Parent parent, const PairShape& shape, Size buckets, Size farthest)
+    : PairPositions(std::move(parent)),
       weight{*this, "weight", {buckets, shape.heads}, normal(0.02)},
       buckets_(buckets),
       farthest_(farthest),
@@ -116,20 +116,20 @@ std::optional<ScoreMod> AlibiPositions::as_score_mod(Size queries, Size keys) co
 
 PositionScheme shaw(Size reach) {
   if (reach < 0) fail("[shaw] distances reach from −r to r with r ≥ 0, not {}", reach);
-  return {.pairs = [=](Place place, const PairShape& shape) {
-    return std::make_unique<ShawPositions>(std::move(place), shape, reach);
+  return {.pairs = [=](Parent parent, const PairShape& shape) {
+    return std::make_unique<ShawPositions>(std::move(parent), shape, reach);
   }};
 }
 
 PositionScheme t5_buckets(Size buckets, Size farthest) {
-  return {.pairs = [=](Place place, const PairShape& shape) {
-    return std::make_unique<BucketPositions>(std::move(place), shape, buckets, farthest);
+  return {.pairs = [=](Parent parent, const PairShape& shape) {
+    return std::make_unique<BucketPositions>(std::move(parent), shape, buckets, farthest);
   }};
 }
 
 PositionScheme alibi(AlibiSlopes slopes) {
-  return {.pairs = [=](Place place, const PairShape& shape) {
-    return std::make_unique<AlibiPositions>(std::move(place), shape, slopes);
+  return {.pairs = [=](Parent parent, const PairShape& shape) {
+    return std::make_unique<AlibiPositions>(std::move(parent), shape, slopes);
   }};
 }
 

@@ -13,7 +13,7 @@ namespace tapestry {
 /// heads share them, layers do not. Its scale fits scaled_dot().
 class ShawPositions : public PairPositions {
  public:
-  ShawPositions(Place place, const PairShape& shape, Size reach);
+  ShawPositions(Parent parent, const PairShape& shape, Size reach);
 
   Tensor score(const Tensor& query, Size keys) const override;
   Tensor context(const Tensor& weights) const override;
@@ -30,7 +30,7 @@ class ShawPositions : public PairPositions {
 /// last (Raffel et al. 2020, section 2.1). All layers share them.
 class BucketPositions : public PairPositions {
  public:
-  BucketPositions(Place place, const PairShape& shape, Size buckets, Size farthest);
+  BucketPositions(Parent parent, const PairShape& shape, Size buckets, Size farthest);
 
   std::optional<Size> heads() const override { return weight.size(1); }
   std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
@@ -60,8 +60,8 @@ enum class AlibiSlopes {
 /// causal it cannot tell left from right.
 class AlibiPositions : public PairPositions {
  public:
-  AlibiPositions(Place place, const PairShape& shape, AlibiSlopes slopes)
-      : PairPositions(std::move(place)), heads_(shape.heads), slopes_(slopes) {}
+  AlibiPositions(Parent parent, const PairShape& shape, AlibiSlopes slopes)
+      : PairPositions(std::move(parent)), heads_(shape.heads), slopes_(slopes) {}
 
   std::optional<Size> heads() const override { return heads_; }
   std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;

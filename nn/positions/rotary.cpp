@@ -10,8 +10,8 @@
 
 namespace tapestry {
 
-RotaryPositions::RotaryPositions(Place place, const PairShape& shape, double base)
-    : PairPositions(std::move(place)), base_(base) {
+RotaryPositions::RotaryPositions(Parent parent, const PairShape& shape, double base)
+    : PairPositions(std::move(parent)), base_(base) {
   if (shape.head_width % 2 != 0)
     fail("[rotary{}] turns pairs of components, so a head's width is even, not {}", in_quotes(),
          shape.head_width);
@@ -39,8 +39,8 @@ Tensor RotaryPositions::rotate(const Tensor& x, Size first) const {
 }
 
 PositionScheme rotary(double base) {
-  return {.pairs = [=](Place place, const PairShape& shape) {
-    return std::make_unique<RotaryPositions>(std::move(place), shape, base);
+  return {.pairs = [=](Parent parent, const PairShape& shape) {
+    return std::make_unique<RotaryPositions>(std::move(parent), shape, base);
   }};
 }
 

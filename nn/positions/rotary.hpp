@@ -10,7 +10,7 @@ namespace tapestry {
 /// they pair neighbours, which differs by the order of rows in W_Q and W_K). An odd d throws.
 class RotaryPositions : public PairPositions {
  public:
-  RotaryPositions(Place place, const PairShape& shape, double base);
+  RotaryPositions(Parent parent, const PairShape& shape, double base);
 
   Tensor rotate(const Tensor& x, Size first) const override;
   std::optional<ScoreMod> as_score_mod(Size, Size) const override { return ScoreMod{}; }

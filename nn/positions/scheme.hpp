@@ -54,13 +54,13 @@ struct PairShape {
 /// A scheme yet to be made: either function may be missing. To write one, derive from InputPositions or
 /// PairPositions and return such a pair of functions:
 ///     PositionScheme mine() {
-///       return {.pairs = [](Place place, const PairShape& shape) {
-///         return std::make_unique<MyPositions>(std::move(place), shape);
+///       return {.pairs = [](Parent parent, const PairShape& shape) {
+///         return std::make_unique<MyPositions>(std::move(parent), shape);
 ///       }};
 ///     }
 struct PositionScheme {
-  std::function<Owned<InputPositions>(Place, Size width)> input = {};       // added to words
-  std::function<Owned<PairPositions>(Place, const PairShape&)> pairs = {};  // told to attention
+  std::function<ModulePtr<InputPositions>(Parent, Size width)> input = {};       // added to words
+  std::function<ModulePtr<PairPositions>(Parent, const PairShape&)> pairs = {};  // told to attention
 };
 
 /// Order is not told at all.

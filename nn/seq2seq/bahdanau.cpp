@@ -9,8 +9,8 @@
 
 namespace tapestry {
 
-BahdanauDecoder::BahdanauDecoder(Place place, EncodedWidths source, const DecoderOptions& options)
-    : Decoder(std::move(place), options, source.final, source.states),
+BahdanauDecoder::BahdanauDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options)
+    : Decoder(std::move(parent), options, source.final, source.states),
       attention{{*this, "attention"},
                 options.score.value_or(additive(options.hidden, source.states, options.attention)),
                 options.attend},
@@ -24,7 +24,7 @@ BahdanauDecoder::BahdanauDecoder(Place place, EncodedWidths source, const Decode
   if (options.tied) output.weight.tie(embedding.weight);
 }
 
-AttentionMemory BahdanauDecoder::prepare(const Encoded& source) const {
+PreparedKV BahdanauDecoder::prepare(const Encoded& source) const {
   return attention.prepare(source.states, source.states, source.lengths);
 }
 
@@ -32,9 +32,9 @@ DecoderState BahdanauDecoder::start(const Encoded& source) const {
   return {first_state(source.final.back().hidden), {}, {}};
 }
 
-Attended BahdanauDecoder::advance(const Tensor& gates, const Tensor& context_weight, DecoderState& state,
-                                  const AttentionMemory& memory) const {
-  const Attended looked = attention(unsqueeze(state.recurrent.hidden, 1), memory, state.attention);
+AttentionOutput BahdanauDecoder::advance(const Tensor& gates, const Tensor& context_weight,
+                                         DecoderState& state, const PreparedKV& memory) const {
+  const AttentionOutput looked = attention(unsqueeze(state.recurrent.hidden, 1), memory, state.attention);
   const Tensor context = squeeze(looked.context, 1);
   state.recurrent = cell.from_gates(gates + linear(context, context_weight), state.recurrent);
   return {context, looked.weights};
@@ -54,7 +54,7 @@ Tensor BahdanauDecoder::logits(const Tensor& states, const Tensor& contexts, con
 }
 
 Tensor BahdanauDecoder::forced(const Indices& words, const Encoded& source) const {
-  const AttentionMemory memory = prepare(source);
+  const PreparedKV memory = prepare(source);
   DecoderState state = start(source);
   // Only the recurrence goes word by word; what comes before and after it is one product for the whole
   // sequence.
@@ -68,10 +68,10 @@ Tensor BahdanauDecoder::forced(const Indices& words, const Encoded& source) cons
   return logits(stack(states, 1), stack(contexts, 1), embedded);
 }
 
-StepModel::Step BahdanauDecoder::step(const Indices& words, DecoderState& state,
-                                      const AttentionMemory& memory) const {
+AutoregressiveModel::Step BahdanauDecoder::step(const Indices& words, DecoderState& state,
+                                                const PreparedKV& memory) const {
   const Tensor embedded = dropout(embedding(words));
-  const Attended looked = advance(word_gates(embedded), beside_weight(), state, memory);
+  const AttentionOutput looked = advance(word_gates(embedded), beside_weight(), state, memory);
   return {logits(state.recurrent.hidden, looked.context, embedded), squeeze(looked.weights, 1)};
 }
 

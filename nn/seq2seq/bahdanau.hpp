@@ -12,14 +12,14 @@ namespace tapestry {
 /// The score is additive unless another is given.
 class BahdanauDecoder : public Decoder {
  public:
-  BahdanauDecoder(Place place, EncodedWidths source, const DecoderOptions& options);
+  BahdanauDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options);
   BahdanauDecoder(EncodedWidths source, const DecoderOptions& options)
-      : BahdanauDecoder(Place{}, source, options) {}
+      : BahdanauDecoder(Parent{}, source, options) {}
 
-  AttentionMemory prepare(const Encoded& source) const override;
+  PreparedKV prepare(const Encoded& source) const override;
   DecoderState start(const Encoded& source) const override;
-  StepModel::Step step(const Indices& words, DecoderState& state,
-                       const AttentionMemory& memory) const override;
+  AutoregressiveModel::Step step(const Indices& words, DecoderState& state,
+                                 const PreparedKV& memory) const override;
 
   Attention attention;
   Linear readout, output;
@@ -27,8 +27,8 @@ class BahdanauDecoder : public Decoder {
  private:
   Tensor forced(const Indices& words, const Encoded& source) const override;
   /// Attends and steps: `gates` (B, …) is W_e e + b. Moves the state on.
-  Attended advance(const Tensor& gates, const Tensor& context_weight, DecoderState& state,
-                   const AttentionMemory& memory) const;
+  AttentionOutput advance(const Tensor& gates, const Tensor& context_weight, DecoderState& state,
+                          const PreparedKV& memory) const;
   Tensor logits(const Tensor& states, const Tensor& contexts, const Tensor& words) const;
 
   ReadoutKind readout_kind_;

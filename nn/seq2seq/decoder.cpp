@@ -26,8 +26,8 @@ Indices mix(const Indices& given, const Indices& written, double forcing) {
 
 }  // namespace
 
-Decoder::Decoder(Place place, const DecoderOptions& options, Size start_width, Size beside)
-    : Module(std::move(place)),
+Decoder::Decoder(Parent parent, const DecoderOptions& options, Size start_width, Size beside)
+    : Module(std::move(parent)),
       embedding{{*this, "embedding"},
                 options.vocabulary,
                 options.embedding,
@@ -59,7 +59,7 @@ Tensor Decoder::operator()(const Indices& words, const Encoded& source, double f
   if (!(forcing >= 0 && forcing <= 1))
     fail("the decoder{} was given a forcing ratio of {}: it is a share, from 0 to 1", in_quotes(), forcing);
   if (forcing == 1) return forced(words, source);
-  const AttentionMemory memory = prepare(source);
+  const PreparedKV memory = prepare(source);
   DecoderState state = start(source);
   PoolVector<Tensor> logits;
   Indices input = words.column(0);

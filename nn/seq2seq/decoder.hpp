@@ -26,7 +26,7 @@ struct DecoderOptions {
   double dropout = 0;
   std::optional<std::int64_t> padding = 0;  // as in Embedding
   /// Another score than the decoder's own: `.score = scaled_dot()`.
-  std::optional<ScoreMaker> score = {};
+  std::optional<ScoreFactory> score = {};
   /// Normaliser, dropout of weights, window of local attention.
   AttentionOptions attend = {};
   CellKind cell = CellKind::gru;  // of what it steps with
@@ -59,13 +59,13 @@ struct DecoderState {
 class Decoder : public Module {
  public:
   /// The source made ready, once for the whole sequence: keys projected, padding masked.
-  virtual AttentionMemory prepare(const Encoded& source) const = 0;
+  virtual PreparedKV prepare(const Encoded& source) const = 0;
   /// The state before the first word.
   virtual DecoderState start(const Encoded& source) const = 0;
   /// One word for each row, (B) → logits (B, V) and where the rows looked, (B, T_source), if they look. Moves
   /// the state on.
-  virtual StepModel::Step step(const Indices& words, DecoderState& state,
-                               const AttentionMemory& memory) const = 0;
+  virtual AutoregressiveModel::Step step(const Indices& words, DecoderState& state,
+                                         const PreparedKV& memory) const = 0;
 
   /// words (B, T) go in → logits (B, T, V) for the words that follow them. `forcing` is the share of places
   /// where the given word goes in; elsewhere it is the likeliest one that the decoder wrote before (Bengio et
@@ -81,7 +81,7 @@ class Decoder : public Module {
 
  protected:
   /// `start_width`: of what s₀ is made from; `beside`: of what goes into the cell beside the word.
-  Decoder(Place place, const DecoderOptions& options, Size start_width, Size beside);
+  Decoder(Parent parent, const DecoderOptions& options, Size start_width, Size beside);
   /// Teacher forcing.
   virtual Tensor forced(const Indices& words, const Encoded& source) const = 0;
 

@@ -12,8 +12,8 @@ Tensor Encoded::code() const {
   return ends.size() == 1 ? ends[0] : concat(ends, -1);
 }
 
-Encoder::Encoder(Place place, const EncoderOptions& options)
-    : Module(std::move(place)),
+Encoder::Encoder(Parent parent, const EncoderOptions& options)
+    : Module(std::move(parent)),
       embedding{{*this, "embedding"}, options.vocabulary, options.embedding, options.padding},
       dropout{{*this, "dropout"}, options.dropout},
       rnn{{*this, "rnn"}, options.cell, options.embedding, options.hidden, options.recurrent} {}

@@ -48,8 +48,8 @@ class Encoder : public Module {
  public:
   /// As Seq2Seq asks for them.
   using Options = EncoderOptions;
-  Encoder(Place place, const EncoderOptions& options);
-  explicit Encoder(const EncoderOptions& options) : Encoder(Place{}, options) {}
+  Encoder(Parent parent, const EncoderOptions& options);
+  explicit Encoder(const EncoderOptions& options) : Encoder(Parent{}, options) {}
 
   /// source (B, T) with one length for each row, or none.
   Encoded encode(const Indices& source, const ValidLengths& lengths = {}) const;

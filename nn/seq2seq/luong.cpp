@@ -9,8 +9,8 @@
 
 namespace tapestry {
 
-LuongDecoder::LuongDecoder(Place place, EncodedWidths source, const DecoderOptions& options)
-    : Decoder(std::move(place), options, source.states, options.input_feeding ? options.readout : 0),
+LuongDecoder::LuongDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options)
+    : Decoder(std::move(parent), options, source.states, options.input_feeding ? options.readout : 0),
       attention{{*this, "attention"},
                 options.score.value_or(general(options.hidden, source.states)),
                 options.attend},
@@ -21,7 +21,7 @@ LuongDecoder::LuongDecoder(Place place, EncodedWidths source, const DecoderOptio
   if (options.tied) output.weight.tie(embedding.weight);
 }
 
-AttentionMemory LuongDecoder::prepare(const Encoded& source) const {
+PreparedKV LuongDecoder::prepare(const Encoded& source) const {
   return attention.prepare(source.states, source.states, source.lengths);
 }
 
@@ -32,18 +32,18 @@ DecoderState LuongDecoder::start(const Encoded& source) const {
   return state;
 }
 
-Attended LuongDecoder::look(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
-                            const AttentionMemory& memory) const {
+AttentionOutput LuongDecoder::look(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
+                                   const PreparedKV& memory) const {
   const Tensor query = word_in_query_ ? concat({embedded, hidden}, -1) : hidden;
-  const Attended looked = attention(query, memory, state);
+  const AttentionOutput looked = attention(query, memory, state);
   return {tanh(combine(concat({looked.context, hidden}, -1))), looked.weights};
 }
 
-Attended LuongDecoder::advance(const Tensor& embedded, const Tensor& gates, const Tensor& fed_weight,
-                               DecoderState& state, const AttentionMemory& memory) const {
+AttentionOutput LuongDecoder::advance(const Tensor& embedded, const Tensor& gates, const Tensor& fed_weight,
+                                      DecoderState& state, const PreparedKV& memory) const {
   state.recurrent =
       cell.from_gates(input_feeding_ ? gates + linear(state.fed, fed_weight) : gates, state.recurrent);
-  const Attended looked =
+  const AttentionOutput looked =
       look(unsqueeze(embedded, 1), unsqueeze(state.recurrent.hidden, 1), state.attention, memory);
   const Tensor vector = squeeze(looked.context, 1);
   if (input_feeding_) state.fed = vector;
@@ -51,7 +51,7 @@ Attended LuongDecoder::advance(const Tensor& embedded, const Tensor& gates, cons
 }
 
 Tensor LuongDecoder::forced(const Indices& words, const Encoded& source) const {
-  const AttentionMemory memory = prepare(source);
+  const PreparedKV memory = prepare(source);
   DecoderState state = start(source);
   const Tensor embedded = dropout(embedding(words));
   const Tensor gates = word_gates(embedded);
@@ -67,10 +67,10 @@ Tensor LuongDecoder::forced(const Indices& words, const Encoded& source) const {
   return output(dropout(stack(vectors, 1)));
 }
 
-StepModel::Step LuongDecoder::step(const Indices& words, DecoderState& state,
-                                   const AttentionMemory& memory) const {
+AutoregressiveModel::Step LuongDecoder::step(const Indices& words, DecoderState& state,
+                                             const PreparedKV& memory) const {
   const Tensor embedded = dropout(embedding(words));
-  const Attended looked = advance(embedded, word_gates(embedded), beside_weight(), state, memory);
+  const AttentionOutput looked = advance(embedded, word_gates(embedded), beside_weight(), state, memory);
   return {output(dropout(looked.context)), squeeze(looked.weights, 1)};
 }
 

@@ -11,14 +11,14 @@ namespace tapestry {
 /// code). The score is `general` unless another is given.
 class LuongDecoder : public Decoder {
  public:
-  LuongDecoder(Place place, EncodedWidths source, const DecoderOptions& options);
+  LuongDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options);
   LuongDecoder(EncodedWidths source, const DecoderOptions& options)
-      : LuongDecoder(Place{}, source, options) {}
+      : LuongDecoder(Parent{}, source, options) {}
 
-  AttentionMemory prepare(const Encoded& source) const override;
+  PreparedKV prepare(const Encoded& source) const override;
   DecoderState start(const Encoded& source) const override;
-  StepModel::Step step(const Indices& words, DecoderState& state,
-                       const AttentionMemory& memory) const override;
+  AutoregressiveModel::Step step(const Indices& words, DecoderState& state,
+                                 const PreparedKV& memory) const override;
 
   Attention attention;
   /// W_c: no bias.
@@ -29,11 +29,11 @@ class LuongDecoder : public Decoder {
  private:
   Tensor forced(const Indices& words, const Encoded& source) const override;
   /// h̃ for hidden (B, T, H), before dropout.
-  Attended look(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
-                const AttentionMemory& memory) const;
+  AttentionOutput look(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
+                       const PreparedKV& memory) const;
   /// One step with input feeding or without: `gates` is W_e e + b; returns h̃ (B, readout).
-  Attended advance(const Tensor& embedded, const Tensor& gates, const Tensor& fed_weight, DecoderState& state,
-                   const AttentionMemory& memory) const;
+  AttentionOutput advance(const Tensor& embedded, const Tensor& gates, const Tensor& fed_weight,
+                          DecoderState& state, const PreparedKV& memory) const;
 
   bool input_feeding_, word_in_query_;
 };

@@ -6,15 +6,15 @@
 
 namespace tapestry {
 
-PlainDecoder::PlainDecoder(Place place, EncodedWidths source, const DecoderOptions& options)
-    : Decoder(std::move(place), options, source.states, options.code_every_step ? source.states : 0),
+PlainDecoder::PlainDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options)
+    : Decoder(std::move(parent), options, source.states, options.code_every_step ? source.states : 0),
       readout{{*this, "readout"}, options.hidden, options.readout, Bias::yes, fan_in_uniform},
       output{{*this, "output"}, options.readout, options.vocabulary, Bias::yes, fan_in_uniform},
       code_every_step_(options.code_every_step) {
   if (options.tied) output.weight.tie(embedding.weight);
 }
 
-AttentionMemory PlainDecoder::prepare(const Encoded& source) const {
+PreparedKV PlainDecoder::prepare(const Encoded& source) const {
   const Tensor code = unsqueeze(source.code(), 1);
   return {code, code, {}, {}};
 }
@@ -29,8 +29,8 @@ Tensor PlainDecoder::forced(const Indices& words, const Encoded& source) const {
   return logits(cell.states_from_gates(gates, start(source).recurrent));
 }
 
-StepModel::Step PlainDecoder::step(const Indices& words, DecoderState& state,
-                                   const AttentionMemory& memory) const {
+AutoregressiveModel::Step PlainDecoder::step(const Indices& words, DecoderState& state,
+                                             const PreparedKV& memory) const {
   Tensor gates = word_gates(dropout(embedding(words)));
   if (code_every_step_) gates = gates + linear(squeeze(memory.values, 1), beside_weight());
   state.recurrent = cell.from_gates(gates, state.recurrent);

@@ -10,15 +10,15 @@ namespace tapestry {
 /// width, however long the source.
 class PlainDecoder : public Decoder {
  public:
-  PlainDecoder(Place place, EncodedWidths source, const DecoderOptions& options);
+  PlainDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options);
   PlainDecoder(EncodedWidths source, const DecoderOptions& options)
-      : PlainDecoder(Place{}, source, options) {}
+      : PlainDecoder(Parent{}, source, options) {}
 
   /// The code, (B, 1, width), as the one key and value.
-  AttentionMemory prepare(const Encoded& source) const override;
+  PreparedKV prepare(const Encoded& source) const override;
   DecoderState start(const Encoded& source) const override;
-  StepModel::Step step(const Indices& words, DecoderState& state,
-                       const AttentionMemory& memory) const override;
+  AutoregressiveModel::Step step(const Indices& words, DecoderState& state,
+                                 const PreparedKV& memory) const override;
 
   /// Between state and vocabulary there is a layer of `readout` units.
   Linear readout, output;

@@ -10,7 +10,7 @@ Tensor rows_of(const Tensor& x, const std::vector<Size>& rows) {
   return x.defined() ? embedding(x, Indices(rows, {static_cast<Size>(rows.size())})) : x;
 }
 
-class Searching final : public StepModel {
+class Searching final : public AutoregressiveModel {
  public:
   Searching(const Decoder& decoder, const Encoded& source)
       : decoder_(decoder), memory_(decoder.prepare(source)), state_(decoder.start(source)) {
@@ -34,15 +34,15 @@ class Searching final : public StepModel {
 
  private:
   const Decoder& decoder_;
-  AttentionMemory memory_;
+  PreparedKV memory_;
   DecoderState state_;
   std::vector<Size> sentences_;  // of each row
 };
 
 }  // namespace
 
-std::unique_ptr<StepModel> detail::begin_search(const Module& model, const Decoder& decoder,
-                                                const Encoded& source) {
+std::unique_ptr<AutoregressiveModel> detail::begin_search(const Module& model, const Decoder& decoder,
+                                                          const Encoded& source) {
   model.require_eval("translator");
   return std::make_unique<Searching>(decoder, source);
 }

@@ -27,12 +27,14 @@ class SequenceModel : public Module {
   virtual Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
                             double forcing = 1) const = 0;
   /// Reads the source and is ready to be searched; refers to this model. Put the model into eval mode first.
-  virtual std::unique_ptr<StepModel> begin(const Indices& source, const ValidLengths& lengths) const = 0;
+  virtual std::unique_ptr<AutoregressiveModel> begin(const Indices& source,
+                                                     const ValidLengths& lengths) const = 0;
 };
 
 namespace detail {
 /// A decoder in the middle of its sentences. `model` is named in errors.
-std::unique_ptr<StepModel> begin_search(const Module& model, const Decoder& decoder, const Encoded& source);
+std::unique_ptr<AutoregressiveModel> begin_search(const Module& model, const Decoder& decoder,
+                                                  const Encoded& source);
 }  // namespace detail
 
 /// Any of the decoders behind an encoder: a recurrent one, or another that has E::Options, `encode` and
@@ -40,17 +42,18 @@ std::unique_ptr<StepModel> begin_search(const Module& model, const Decoder& deco
 template <std::derived_from<Decoder> D, class E = Encoder>
 class Seq2Seq : public SequenceModel {
  public:
-  Seq2Seq(Place place, const Seq2SeqOptions<E>& options)
-      : SequenceModel(std::move(place)),
+  Seq2Seq(Parent parent, const Seq2SeqOptions<E>& options)
+      : SequenceModel(std::move(parent)),
         encoder{{*this, "encoder"}, options.encoder},
         decoder{{*this, "decoder"}, encoder.widths(), options.decoder} {}
-  explicit Seq2Seq(const Seq2SeqOptions<E>& options) : Seq2Seq(Place{}, options) {}
+  explicit Seq2Seq(const Seq2SeqOptions<E>& options) : Seq2Seq(Parent{}, options) {}
 
   Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
                     double forcing = 1) const override {
     return decoder(words, encoder.encode(source, lengths), forcing);
   }
-  std::unique_ptr<StepModel> begin(const Indices& source, const ValidLengths& lengths) const override {
+  std::unique_ptr<AutoregressiveModel> begin(const Indices& source,
+                                             const ValidLengths& lengths) const override {
     return detail::begin_search(*this, decoder, encoder.encode(source, lengths));
   }
 

@@ -24,18 +24,18 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
 
 }  // namespace
 
-Norm::Norm(Place place, NormKind kind, Size width, double epsilon) : Module(std::move(place)) {
+Norm::Norm(Parent parent, NormKind kind, Size width, double epsilon) : Module(std::move(parent)) {
   // Named as if their weights were the norm's own.
   if (kind == NormKind::layer_norm)
-    layer_.emplace(Place{*this, ""}, width, epsilon);
+    layer_.emplace(Parent{*this, ""}, width, epsilon);
   else
-    rms_.emplace(Place{*this, ""}, width, epsilon);
+    rms_.emplace(Parent{*this, ""}, width, epsilon);
 }
 
 Tensor Norm::operator()(const Tensor& x) const { return layer_ ? (*layer_)(x) : (*rms_)(x); }
 
-TransformerBlock::TransformerBlock(Place place, const BlockOptions& options, const BlockKind& kind)
-    : Module(std::move(place)),
+TransformerBlock::TransformerBlock(Parent parent, const BlockOptions& options, const BlockKind& kind)
+    : Module(std::move(parent)),
       self{{*this, "self"}, attention_options(options, kind, 0)},
       dropout{{*this, "dropout"}, options.dropout},
       norm_place_(options.norm_place),
@@ -43,15 +43,15 @@ TransformerBlock::TransformerBlock(Place place, const BlockOptions& options, con
       causal_(kind.causal) {
   const auto norm = [&](std::optional<Norm>& place_of, const char* name) {
     if (norm_place_ != NormPlace::none)
-      place_of.emplace(Place{*this, name}, options.norm, options.width, options.epsilon);
+      place_of.emplace(Parent{*this, name}, options.norm, options.width, options.epsilon);
   };
   norm(self_norm, "self_norm");
   if (kind.memory_width > 0) {
-    cross.emplace(Place{*this, "cross"}, attention_options(options, kind, kind.memory_width));
+    cross.emplace(Parent{*this, "cross"}, attention_options(options, kind, kind.memory_width));
     norm(cross_norm, "cross_norm");
   }
   if (options.feed_forward) {
-    feed_forward.emplace(Place{*this, "feed_forward"}, options.width,
+    feed_forward.emplace(Parent{*this, "feed_forward"}, options.width,
                          options.hidden == 0 ? 4 * options.width : options.hidden, options.activation,
                          options.bias, options.hidden_dropout);
     norm(feed_forward_norm, "feed_forward_norm");
@@ -67,7 +67,7 @@ Tensor TransformerBlock::with_residual(const Tensor& x, const std::optional<Norm
 }
 
 template <class Self>
-Tensor TransformerBlock::run(const Tensor& x, const AttentionMemory* memory, const Self& attend) const {
+Tensor TransformerBlock::run(const Tensor& x, const PreparedKV* memory, const Self& attend) const {
   if (cross.has_value() != (memory != nullptr))
     fail("[block{}] {}", in_quotes(),
          cross ? "attends to a second sequence: give it what cross.prepare() made"
@@ -78,25 +78,24 @@ Tensor TransformerBlock::run(const Tensor& x, const AttentionMemory* memory, con
   return y;
 }
 
-Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const AttentionMemory* memory) const {
+Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const PreparedKV* memory) const {
   return run(x, memory, [&](const Tensor& in) {
     const Size words = in.size(1);
     const bool causal = causal_ && words > 1;
-    AttentionMemory own =
+    PreparedKV own =
         self.prepare(in, in, causal && mask.defined() ? Mask::causal(words, words) & mask : mask);
     if (causal && !mask.defined()) own.mask = BlockMask::causal(words, words);
     return self.context(in, own);
   });
 }
 
-Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache,
-                                    const AttentionMemory* memory) const {
+Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory) const {
   if (!causal_) fail("[block{}] only a causal block can take its words one after another", in_quotes());
   return run(x, memory, [&](const Tensor& in) {
     const Size first = cache.length();
-    const AttentionMemory added = self.prepare(in, in, Mask{}, first);
+    const PreparedKV added = self.prepare(in, in, Mask{}, first);
     cache.append(added.keys, added.values);
-    AttentionMemory all{cache.keys(), cache.values(), {}, {}};
+    PreparedKV all{cache.keys(), cache.values(), {}, {}};
     if (in.size(1) > 1) all.mask = BlockMask::causal(in.size(1), cache.length());
     return self.context(in, all, first);
   });

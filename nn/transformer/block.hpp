@@ -33,9 +33,9 @@ struct BlockOptions {
   /// In training: of what each part adds, of attention's weights, of the feed-forward's units.
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
   /// How queries and keys are compared and scores become weights, in all of its attention.
-  ScoreMaker score = scaled_dot();
+  ScoreFactory score = scaled_dot();
   /// What is done to each score of its self-attention; every block has parameters of its own.
-  ScoreProgram score_mod = {};
+  LearnedScoreMod score_mod = {};
   Normaliser normalise = softmax_weights;  // makes weights of scores
   /// Parts that can be left out, to see what they do.
   bool feed_forward = true, residual = true;
@@ -44,7 +44,7 @@ struct BlockOptions {
 /// Either norm, or none.
 class Norm : public Module {
  public:
-  Norm(Place place, NormKind kind, Size width, double epsilon);
+  Norm(Parent parent, NormKind kind, Size width, double epsilon);
 
   Tensor operator()(const Tensor& x) const;
 
@@ -67,15 +67,15 @@ struct BlockKind {
 /// residual.
 class TransformerBlock : public Module {
  public:
-  TransformerBlock(Place place, const BlockOptions& options, const BlockKind& kind);
+  TransformerBlock(Parent parent, const BlockOptions& options, const BlockKind& kind);
   TransformerBlock(const BlockOptions& options, const BlockKind& kind)
-      : TransformerBlock(Place{}, options, kind) {}
+      : TransformerBlock(Parent{}, options, kind) {}
 
   /// x (B, T, width), a mask as MultiHeadAttention takes it (causal blocks have theirs already; both must
   /// allow), and where the block has `cross`, what that attends to → (B, T, width).
-  Tensor operator()(const Tensor& x, const Mask& mask = {}, const AttentionMemory* memory = nullptr) const;
+  Tensor operator()(const Tensor& x, const Mask& mask = {}, const PreparedKV* memory = nullptr) const;
   /// The same for words that come after those in the cache, which takes them in too. Causal blocks only.
-  Tensor operator()(const Tensor& x, KeyValueCache& cache, const AttentionMemory* memory = nullptr) const;
+  Tensor operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory = nullptr) const;
 
   MultiHeadAttention self;
   std::optional<MultiHeadAttention> cross;
@@ -88,7 +88,7 @@ class TransformerBlock : public Module {
   template <class Part>
   Tensor with_residual(const Tensor& x, const std::optional<Norm>& norm, const Part& part) const;
   template <class Self>
-  Tensor run(const Tensor& x, const AttentionMemory* memory, const Self& attend) const;
+  Tensor run(const Tensor& x, const PreparedKV* memory, const Self& attend) const;
 
   NormPlace norm_place_;
   bool residual_, causal_;

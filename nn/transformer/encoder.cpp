@@ -9,8 +9,8 @@
 
 namespace tapestry {
 
-TransformerEncoder::TransformerEncoder(Place place, const TransformerOptions& options)
-    : Module(std::move(place)),
+TransformerEncoder::TransformerEncoder(Parent parent, const TransformerOptions& options)
+    : Module(std::move(parent)),
       input{{*this, "input"}, options},
       stack{{*this, "stack"}, options.layers, options.block, BlockKind{.positions = options.positions}} {}
 
@@ -22,7 +22,7 @@ Tensor TransformerEncoder::operator()(const Indices& ids, const ValidLengths& le
     fail("[encoder{}] ids {} want one length for each row, not {}", in_quotes(), to_string(ids.shape()),
          to_string(lengths.shape()));
   const Mask valid = lengths.mask(ids.shape()[1]);
-  return keep(valid.reshape({ids.shape()[0], ids.shape()[1], 1}), stack(x, valid));
+  return zero_masked(valid.reshape({ids.shape()[0], ids.shape()[1], 1}), stack(x, valid));
 }
 
 Encoded TransformerEncoder::encode(const Indices& ids, const ValidLengths& lengths) const {

@@ -12,8 +12,8 @@ class TransformerEncoder : public Module {
  public:
   /// As Seq2Seq asks for them.
   using Options = TransformerOptions;
-  TransformerEncoder(Place place, const TransformerOptions& options);
-  explicit TransformerEncoder(const TransformerOptions& options) : TransformerEncoder(Place{}, options) {}
+  TransformerEncoder(Parent parent, const TransformerOptions& options);
+  explicit TransformerEncoder(const TransformerOptions& options) : TransformerEncoder(Parent{}, options) {}
 
   /// ids (B, T) with one length for each row, or none → states (B, T, width), 0 in padding.
   Tensor operator()(const Indices& ids, const ValidLengths& lengths = {}, const Indices& segments = {}) const;

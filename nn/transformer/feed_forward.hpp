@@ -18,14 +18,14 @@ enum class Activation { relu, gelu, gelu_tanh, swiglu };
 /// al. 2017, equation 2). Dropout, in training, of the hidden units.
 class FeedForward : public Module {
  public:
-  FeedForward(Place place, Size width, Size hidden, Activation activation, Bias bias = Bias::yes,
+  FeedForward(Parent parent, Size width, Size hidden, Activation activation, Bias bias = Bias::yes,
               double dropout_rate = 0)
-      : Module(std::move(place)),
+      : Module(std::move(parent)),
         in{{*this, "in"}, width, hidden, bias},
         out{{*this, "out"}, hidden, width, bias},
         dropout{{*this, "dropout"}, dropout_rate},
         activation_(activation) {
-    if (activation == Activation::swiglu) gate.emplace(Place{*this, "gate"}, width, hidden, bias);
+    if (activation == Activation::swiglu) gate.emplace(Parent{*this, "gate"}, width, hidden, bias);
   }
 
   Tensor operator()(const Tensor& x) const {

@@ -13,22 +13,22 @@ double root(Size width) { return std::sqrt(static_cast<double>(width)); }
 
 }  // namespace
 
-TransformerInput::TransformerInput(Place place, const TransformerOptions& options)
-    : Module(std::move(place)),
+TransformerInput::TransformerInput(Parent parent, const TransformerOptions& options)
+    : Module(std::move(parent)),
       words{{*this, "words"},
             options.vocabulary,
             options.block.width,
             options.padding,
             normal(1 / root(options.block.width))},
       positions(options.positions.input ? options.positions.input({*this, "positions"}, options.block.width)
-                                        : Owned<InputPositions>{}),
+                                        : ModulePtr<InputPositions>{}),
       dropout{{*this, "dropout"}, options.dropout},
       scale_(options.scale_words ? root(options.block.width) : 1) {
   if (options.segments > 0)
-    segments.emplace(Place{*this, "segments"}, options.segments, options.block.width, std::nullopt,
+    segments.emplace(Parent{*this, "segments"}, options.segments, options.block.width, std::nullopt,
                      normal(1 / root(options.block.width)));
   if (options.input_norm)
-    norm.emplace(Place{*this, "norm"}, options.block.norm, options.block.width, options.block.epsilon);
+    norm.emplace(Parent{*this, "norm"}, options.block.norm, options.block.width, options.block.epsilon);
 }
 
 Tensor TransformerInput::operator()(const Indices& ids, Size first, const Indices& segment_ids) const {

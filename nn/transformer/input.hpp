@@ -33,13 +33,13 @@ struct TransformerOptions {
 /// ids (B, T) → √width · words[id] + positions (+ segments) (B, T, width), normed if asked for.
 class TransformerInput : public Module {
  public:
-  TransformerInput(Place place, const TransformerOptions& options);
+  TransformerInput(Parent parent, const TransformerOptions& options);
 
   /// Words at the places `first`, `first` + 1, …; `segment_ids` (B, T), without which all are of segment 0.
   Tensor operator()(const Indices& ids, Size first = 0, const Indices& segment_ids = {}) const;
 
   Embedding words;
-  Owned<InputPositions> positions;
+  ModulePtr<InputPositions> positions;
   std::optional<Embedding> segments;
   std::optional<Norm> norm;
   Dropout dropout;

@@ -6,7 +6,7 @@ namespace tapestry {
 
 namespace {
 
-class Writing final : public StepModel {
+class Writing final : public AutoregressiveModel {
  public:
   Writing(const LanguageModel& model, const Indices& prompt, Size capacity)
       : model_(model), cache_(model.cache(capacity)), rows_(prompt.shape()[0]) {
@@ -31,8 +31,8 @@ class Writing final : public StepModel {
 
 }  // namespace
 
-LanguageModel::LanguageModel(Place place, const TransformerOptions& options)
-    : Module(std::move(place)),
+LanguageModel::LanguageModel(Parent parent, const TransformerOptions& options)
+    : Module(std::move(parent)),
       input{{*this, "input"}, options},
       stack{{*this, "stack"},
             options.layers,
@@ -49,7 +49,7 @@ Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache) const {
   return output(stack(input(ids, cache.length()), cache));
 }
 
-std::unique_ptr<StepModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {
+std::unique_ptr<AutoregressiveModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {
   require_eval("language model");
   if (prompt.rank() != 2 || prompt.shape()[1] < 1)
     fail("a language model goes on from a prompt (batch, time) of one word or more, not {}",

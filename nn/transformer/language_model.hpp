@@ -11,8 +11,8 @@ namespace tapestry {
 /// Causal blocks over words and places, then logits (Radford et al. 2018).
 class LanguageModel : public Module {
  public:
-  LanguageModel(Place place, const TransformerOptions& options);
-  explicit LanguageModel(const TransformerOptions& options) : LanguageModel(Place{}, options) {}
+  LanguageModel(Parent parent, const TransformerOptions& options);
+  explicit LanguageModel(const TransformerOptions& options) : LanguageModel(Parent{}, options) {}
 
   /// ids (B, T) → logits (B, T, vocabulary), those at t for the word at t + 1.
   Tensor operator()(const Indices& ids) const;
@@ -23,7 +23,7 @@ class LanguageModel : public Module {
 
   /// Reads all words of the prompt (B, T) but the last, and is ready to go on from that one: give it as
   /// SearchOptions::first. Room for `capacity` words is made at once. Refers to this model, in eval mode.
-  std::unique_ptr<StepModel> begin(const Indices& prompt, Size capacity = 64) const;
+  std::unique_ptr<AutoregressiveModel> begin(const Indices& prompt, Size capacity = 64) const;
 
   TransformerInput input;
   TransformerStack stack;

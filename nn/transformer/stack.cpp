@@ -6,19 +6,18 @@ void StackCache::keep_rows(const std::vector<Size>& rows) {
   for (KeyValueCache& layer : layers) layer.keep_rows(rows);
 }
 
-TransformerStack::TransformerStack(Place place, Size layers, const BlockOptions& options,
+TransformerStack::TransformerStack(Parent parent, Size layers, const BlockOptions& options,
                                    const BlockKind& kind)
-    : Module(std::move(place)), blocks{{*this, "blocks"}, layers, options, kind} {
+    : Module(std::move(parent)), blocks{{*this, "blocks"}, layers, options, kind} {
   if (layers < 1) fail("[stack{}] wants one block or more, not {}", in_quotes(), layers);
   if (options.norm_place == NormPlace::pre)
-    norm.emplace(Place{*this, "norm"}, options.norm, options.width, options.epsilon);
+    norm.emplace(Parent{*this, "norm"}, options.norm, options.width, options.epsilon);
   for (Size i = 1; i < layers; ++i)
-    if (Owned<PairPositions>& positions = blocks[i].self.attention.positions())
+    if (ModulePtr<PairPositions>& positions = blocks[i].self.attention.positions())
       positions->share(*blocks[0].self.attention.positions());
 }
 
-const AttentionMemory* TransformerStack::memory_of(std::span<const AttentionMemory> memories,
-                                                   Size block) const {
+const PreparedKV* TransformerStack::memory_of(std::span<const PreparedKV> memories, Size block) const {
   if (memories.empty()) return nullptr;
   if (static_cast<Size>(memories.size()) != blocks.size())
     fail("[stack{}] {} blocks were given {} memories: attend_to() makes one for each", in_quotes(),
@@ -26,14 +25,12 @@ const AttentionMemory* TransformerStack::memory_of(std::span<const AttentionMemo
   return &memories[static_cast<std::size_t>(block)];
 }
 
-Tensor TransformerStack::operator()(Tensor x, const Mask& mask,
-                                    std::span<const AttentionMemory> memories) const {
+Tensor TransformerStack::operator()(Tensor x, const Mask& mask, std::span<const PreparedKV> memories) const {
   for (Size i = 0; i < blocks.size(); ++i) x = blocks[i](x, mask, memory_of(memories, i));
   return norm ? (*norm)(x) : x;
 }
 
-Tensor TransformerStack::operator()(Tensor x, StackCache& cache,
-                                    std::span<const AttentionMemory> memories) const {
+Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories) const {
   if (static_cast<Size>(cache.layers.size()) != blocks.size())
     fail("[stack{}] {} blocks were given a cache for {}: cache() makes one", in_quotes(), blocks.size(),
          cache.layers.size());
@@ -42,9 +39,8 @@ Tensor TransformerStack::operator()(Tensor x, StackCache& cache,
   return norm ? (*norm)(x) : x;
 }
 
-PoolVector<AttentionMemory> TransformerStack::attend_to(const Tensor& memory,
-                                                        const ValidLengths& lengths) const {
-  PoolVector<AttentionMemory> memories;
+PoolVector<PreparedKV> TransformerStack::attend_to(const Tensor& memory, const ValidLengths& lengths) const {
+  PoolVector<PreparedKV> memories;
   for (const TransformerBlock& block : blocks) {
     if (!block.cross) fail("[stack{}] its blocks have no cross-attention", in_quotes());
     memories.push_back(block.cross->prepare(memory, memory, lengths));

@@ -23,18 +23,18 @@ struct StackCache {
 /// scheme has once for all layers are shared.
 class TransformerStack : public Module {
  public:
-  TransformerStack(Place place, Size layers, const BlockOptions& options, const BlockKind& kind);
+  TransformerStack(Parent parent, Size layers, const BlockOptions& options, const BlockKind& kind);
   TransformerStack(Size layers, const BlockOptions& options, const BlockKind& kind)
-      : TransformerStack(Place{}, layers, options, kind) {}
+      : TransformerStack(Parent{}, layers, options, kind) {}
 
   /// x (B, T, width) → (B, T, width). `memories`: what each block's cross-attention attends to, from
   /// attend_to(), or nothing.
-  Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const AttentionMemory> memories = {}) const;
+  Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const PreparedKV> memories = {}) const;
   /// The same for words that come after those in the cache.
-  Tensor operator()(Tensor x, StackCache& cache, std::span<const AttentionMemory> memories = {}) const;
+  Tensor operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories = {}) const;
 
   /// Another sequence (B, S, memory_width) made ready for every block, once.
-  PoolVector<AttentionMemory> attend_to(const Tensor& memory, const ValidLengths& lengths) const;
+  PoolVector<PreparedKV> attend_to(const Tensor& memory, const ValidLengths& lengths) const;
   /// An empty cache with room for so many words.
   StackCache cache(Size capacity) const;
 
@@ -42,7 +42,7 @@ class TransformerStack : public Module {
   std::optional<Norm> norm;
 
  private:
-  const AttentionMemory* memory_of(std::span<const AttentionMemory> memories, Size block) const;
+  const PreparedKV* memory_of(std::span<const PreparedKV> memories, Size block) const;
 };
 
 }  // namespace tapestry

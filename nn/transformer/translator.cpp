@@ -9,7 +9,7 @@ namespace {
 
 constexpr Size kFirstRoom = 32;  // words of a translation before the cache grows
 
-class Translating final : public StepModel {
+class Translating final : public AutoregressiveModel {
  public:
   Translating(const TransformerTranslator& model, const Indices& source, const ValidLengths& lengths)
       : model_(model),
@@ -35,22 +35,22 @@ class Translating final : public StepModel {
     for (Size row : rows) sentences.push_back(sentences_.at(static_cast<std::size_t>(row)));
     // Hypotheses of one sentence share what was read: it moves only when sentences do.
     if (sentences != sentences_)
-      for (AttentionMemory& memory : memories_) memory = select_rows(memory, rows);
+      for (PreparedKV& memory : memories_) memory = select_rows(memory, rows);
     sentences_ = std::move(sentences);
     cache_.keep_rows(rows);
   }
 
  private:
   const TransformerTranslator& model_;
-  PoolVector<AttentionMemory> memories_;
+  PoolVector<PreparedKV> memories_;
   StackCache cache_;
   std::vector<Size> sentences_;  // of each row
 };
 
 }  // namespace
 
-TransformerTranslator::TransformerTranslator(Place place, const TransformerTranslatorOptions& options)
-    : SequenceModel(std::move(place)),
+TransformerTranslator::TransformerTranslator(Parent parent, const TransformerTranslatorOptions& options)
+    : SequenceModel(std::move(parent)),
       encoder{{*this, "encoder"}, options.encoder},
       input{{*this, "input"}, options.decoder},
       stack{{*this, "stack"},
@@ -75,8 +75,8 @@ Tensor TransformerTranslator::operator()(const Indices& source, const ValidLengt
   return output(stack(input(words), Mask{}, stack.attend_to(encoder(source, lengths), lengths)));
 }
 
-std::unique_ptr<StepModel> TransformerTranslator::begin(const Indices& source,
-                                                        const ValidLengths& lengths) const {
+std::unique_ptr<AutoregressiveModel> TransformerTranslator::begin(const Indices& source,
+                                                                  const ValidLengths& lengths) const {
   require_eval("translator");
   return std::make_unique<Translating>(*this, source, lengths);
 }

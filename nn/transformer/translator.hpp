@@ -15,14 +15,15 @@ struct TransformerTranslatorOptions {
 /// Encoder, and a causal decoder whose blocks also attend to what the encoder read. Searched with a cache.
 class TransformerTranslator : public SequenceModel {
  public:
-  TransformerTranslator(Place place, const TransformerTranslatorOptions& options);
+  TransformerTranslator(Parent parent, const TransformerTranslatorOptions& options);
   explicit TransformerTranslator(const TransformerTranslatorOptions& options)
-      : TransformerTranslator(Place{}, options) {}
+      : TransformerTranslator(Parent{}, options) {}
 
   /// Teacher forcing: a forcing ratio below 1 throws, since all places are computed at once.
   Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
                     double forcing = 1) const override;
-  std::unique_ptr<StepModel> begin(const Indices& source, const ValidLengths& lengths) const override;
+  std::unique_ptr<AutoregressiveModel> begin(const Indices& source,
+                                             const ValidLengths& lengths) const override;
 
   TransformerEncoder encoder;
   /// The decoder's words and places, its blocks, and the layer to logits.

@@ -9,8 +9,8 @@
 
 namespace tapestry {
 
-ChannelAttention::ChannelAttention(Place place, Size channels, Size hidden, Squeeze squeeze)
-    : Module(std::move(place)),
+ChannelAttention::ChannelAttention(Parent parent, Size channels, Size hidden, Squeeze squeeze)
+    : Module(std::move(parent)),
       first{{*this, "first"}, channels, hidden},
       second{{*this, "second"}, hidden, channels},
       squeeze_(squeeze) {}
@@ -31,8 +31,8 @@ Tensor ChannelAttention::gate(const Tensor& x) const {
 
 Tensor ChannelAttention::operator()(const Tensor& x) const { return x * gate(x); }
 
-SpatialAttention::SpatialAttention(Place place, Size size)
-    : Module(std::move(place)), convolution{{*this, "convolution"}, 2, 1, size} {}
+SpatialAttention::SpatialAttention(Parent parent, Size size)
+    : Module(std::move(parent)), convolution{{*this, "convolution"}, 2, 1, size} {}
 
 Tensor SpatialAttention::gate(const Tensor& x) const {
   if (x.rank() != 4 || x.size(-1) == 0)
@@ -42,8 +42,8 @@ Tensor SpatialAttention::gate(const Tensor& x) const {
 
 Tensor SpatialAttention::operator()(const Tensor& x) const { return x * gate(x); }
 
-ChannelSpatialAttention::ChannelSpatialAttention(Place place, Size channels, Size hidden, Size size)
-    : Module(std::move(place)),
+ChannelSpatialAttention::ChannelSpatialAttention(Parent parent, Size channels, Size hidden, Size size)
+    : Module(std::move(parent)),
       channel{{*this, "channel"}, channels, hidden, Squeeze::mean_and_max},
       spatial{{*this, "spatial"}, size} {}
 

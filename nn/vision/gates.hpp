@@ -20,9 +20,9 @@ enum class Squeeze { mean, mean_and_max };
 class ChannelAttention : public Module {
  public:
   /// `hidden`: units between W₁ (hidden, C) and W₂ (C, hidden); the paper takes C / 16.
-  ChannelAttention(Place place, Size channels, Size hidden, Squeeze squeeze = Squeeze::mean);
+  ChannelAttention(Parent parent, Size channels, Size hidden, Squeeze squeeze = Squeeze::mean);
   ChannelAttention(Size channels, Size hidden, Squeeze squeeze = Squeeze::mean)
-      : ChannelAttention(Place{}, channels, hidden, squeeze) {}
+      : ChannelAttention(Parent{}, channels, hidden, squeeze) {}
 
   /// (B, 1…, C): broadcasts to x. Throws where x has other channels, or no place.
   Tensor gate(const Tensor& x) const;
@@ -39,8 +39,8 @@ class ChannelAttention : public Module {
 class SpatialAttention : public Module {
  public:
   /// `size` of the convolution's window, odd; the paper takes 7.
-  explicit SpatialAttention(Place place, Size size = 7);
-  explicit SpatialAttention(Size size = 7) : SpatialAttention(Place{}, size) {}
+  explicit SpatialAttention(Parent parent, Size size = 7);
+  explicit SpatialAttention(Size size = 7) : SpatialAttention(Parent{}, size) {}
 
   /// x (B, H, W, C) → (B, H, W, 1)
   Tensor gate(const Tensor& x) const;
@@ -52,9 +52,9 @@ class SpatialAttention : public Module {
 /// Both, channels first: CBAM, the convolutional block attention module (Woo et al. 2018).
 class ChannelSpatialAttention : public Module {
  public:
-  ChannelSpatialAttention(Place place, Size channels, Size hidden, Size size = 7);
+  ChannelSpatialAttention(Parent parent, Size channels, Size hidden, Size size = 7);
   ChannelSpatialAttention(Size channels, Size hidden, Size size = 7)
-      : ChannelSpatialAttention(Place{}, channels, hidden, size) {}
+      : ChannelSpatialAttention(Parent{}, channels, hidden, size) {}
 
   /// x (B, H, W, C) → the same shape.
   Tensor operator()(const Tensor& x) const { return spatial(channel(x)); }

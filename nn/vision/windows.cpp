@@ -65,8 +65,8 @@ Tensor windows(const Tensor& x, Size size, Size stride, CallSite at) {
   return concat(pixels, -1, at);
 }
 
-Convolution::Convolution(Place place, Size in, Size out, Size size, Bias with_bias)
-    : Module(std::move(place)), linear{{*this, ""}, size * size * in, out, with_bias}, in_(in), size_(size) {
+Convolution::Convolution(Parent parent, Size in, Size out, Size size, Bias with_bias)
+    : Module(std::move(parent)), linear{{*this, ""}, size * size * in, out, with_bias}, in_(in), size_(size) {
   if (size < 1 || size % 2 == 0)
     fail("[convolution{}] a window of {} × {} has no middle: the size has to be odd", in_quotes(), size,
          size);

@@ -26,9 +26,9 @@ Tensor windows(const Tensor& x, Size size, Size stride = 1, CallSite at = {});
 class Convolution : public Module {
  public:
   /// `size` is odd, so that a window has a middle.
-  Convolution(Place place, Size in, Size out, Size size, Bias with_bias = Bias::yes);
+  Convolution(Parent parent, Size in, Size out, Size size, Bias with_bias = Bias::yes);
   Convolution(Size in, Size out, Size size, Bias with_bias = Bias::yes)
-      : Convolution(Place{}, in, out, size, with_bias) {}
+      : Convolution(Parent{}, in, out, size, with_bias) {}
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const;
 

@@ -15,7 +15,7 @@ namespace tapestry {
 
 /// A rank that is waited for does not answer: it has died, hangs, or cannot be reached. The run is over; go on
 /// from its checkpoint.
-class LostRank : public Error {
+class RankFailure : public Error {
  public:
   using Error::Error;
 };
@@ -34,8 +34,8 @@ class Communicator {
 
   /// Hands `out` to rank `to` and fills `in` with what rank `from` hands to this one, both at once: each rank
   /// may send before it receives, and nobody waits for ever. The other's `out` must be as long as `in`; an
-  /// empty one is not sent, nor waited for. Between two ranks messages keep their order. Throws LostRank when
-  /// nothing has come after the communicator's patience.
+  /// empty one is not sent, nor waited for. Between two ranks messages keep their order. Throws RankFailure when
+  /// nothing has come after the communicator's timeout.
   void exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in);
 
   /// The same for numbers.

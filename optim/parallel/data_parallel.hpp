@@ -58,7 +58,7 @@ class DataParallel {
   /// Leaves in the weights the gradient of the global batch's mean loss, the same bits on every rank, and returns that
   /// loss. loss(part) is called once for each part of this rank; before, the random state is set by seed, step and
   /// part (with one part: set_random(seed, step)). One rank with one part makes exactly what tape.backward(loss) makes.
-  /// Throws LostRank.
+  /// Throws RankFailure.
   double gradients(std::uint64_t seed, std::uint64_t step, const std::function<PartLoss(const Part&)>& loss);
 
   /// The parts of this rank: [first_part, end_part).

@@ -35,7 +35,7 @@ class GradientSum {
   /// In place of backward() on a rank that has nothing to do in this step.
   void nothing();
   /// Waits, and replaces every weight's gradient by the sum over all ranks, divided by the sum of what they gave as
-  /// `own_share`; one that no rank has a gradient for keeps none. Returns that sum. Throws LostRank; the gradients are
+  /// `own_share`; one that no rank has a gradient for keeps none. Returns that sum. Throws RankFailure; the gradients are
   /// then gone.
   double finish(double own_share);
 

@@ -46,7 +46,7 @@ class ThreadRank : public Communicator {
 
  private:
   void hand_over(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
-    const Clock::time_point begun = Clock::now(), end = begun + of_seconds(wire_.how.patience);
+    const Clock::time_point begun = Clock::now(), end = begun + of_seconds(wire_.how.timeout);
     std::unique_lock lock(wire_.mutex);
     if (!out.empty()) {
       // A wire carries one message after the other.
@@ -58,11 +58,11 @@ class ThreadRank : public Communicator {
     std::deque<Message>& queue = wire_.queue(from, rank());
     const auto ready = [&] { return !queue.empty() || wire_.ended[static_cast<std::size_t>(from)]; };
     if (!wire_.changed.wait_until(lock, end, ready))
-      throw LostRank(fmt::format(
+      throw RankFailure(fmt::format(
           "rank {} has heard nothing from rank {} for {:g} s: it hangs, or waits for one that does", rank(),
-          from, wire_.how.patience));
+          from, wire_.how.timeout));
     if (queue.empty())
-      throw LostRank(fmt::format("rank {} is waiting for rank {}, which has ended", rank(), from));
+      throw RankFailure(fmt::format("rank {} is waiting for rank {}, which has ended", rank(), from));
     const Message message = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
@@ -71,8 +71,8 @@ class ThreadRank : public Communicator {
            in.size(), from, message.bytes.size());
     if (message.arrives > end) {
       std::this_thread::sleep_until(end);
-      throw LostRank(fmt::format("rank {} has heard nothing from rank {} for {:g} s: the wire is too slow",
-                                 rank(), from, wire_.how.patience));
+      throw RankFailure(fmt::format("rank {} has heard nothing from rank {} for {:g} s: the wire is too slow",
+                                    rank(), from, wire_.how.timeout));
     }
     std::this_thread::sleep_until(message.arrives);
     std::copy(message.bytes.begin(), message.bytes.end(), in.begin());

@@ -37,7 +37,7 @@ struct RecurrentTranslator : Module {
 
   Tensor operator()(const Indices& from, const Indices& previous) const {
     const RecurrentOutput read = encoder(source(from));
-    const AttentionMemory memory = attention.prepare(read.states, read.states);
+    const PreparedKV memory = attention.prepare(read.states, read.states);
     const Tensor words = target(previous);
     const Size width = words.size(2);
     // The words' part of all gates is one product; only the context's goes word by word.

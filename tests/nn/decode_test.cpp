@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kBegin = 0, kEnd = 1;
 
 /// A Markov chain over words for each row: P(next | last) is a table. Row r looks at source place r.
-class Chain final : public StepModel {
+class Chain final : public AutoregressiveModel {
  public:
   Chain(std::vector<std::vector<std::vector<double>>> tables) : tables_(std::move(tables)) {
     for (std::size_t i = 0; i < tables_.size(); ++i) rows_.push_back(static_cast<Size>(i));
@@ -146,7 +146,7 @@ TEST_CASE("a sentence that does not end is cut off at max_length") {
 }
 
 TEST_CASE("a model whose logits are NaN has no likeliest word: no search invents one") {
-  class Broken final : public StepModel {
+  class Broken final : public AutoregressiveModel {
    public:
     Size rows() const override { return 2; }
     Step step(const Indices&) override { return {tensor({{0, 1, 2}, {0, std::nan(""), 2}}, DType::f64), {}}; }

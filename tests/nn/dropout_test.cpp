@@ -24,7 +24,7 @@ struct BlockRun {
     block.initialise(1, DType::f64);
   }
   Tensor operator()() const {
-    const AttentionMemory prepared = block.cross->prepare(memory, memory);
+    const PreparedKV prepared = block.cross->prepare(memory, memory);
     return block(x, {}, &prepared);
   }
   static BlockOptions complete(BlockOptions options) {
@@ -277,7 +277,7 @@ TEST_CASE("attention drops its weights, after they were handed out") {
 
   Attention attention(dot(), {.dropout = kAll});
   const Tensor x = normal({2, 3, 4}, 1);
-  const Attended found = attention(x, x, x);
+  const AttentionOutput found = attention(x, x, x);
   CHECK(max(abs(found.context)).item() == 0);
   CHECK(apart(sum(found.weights, {-1}), ones({2, 3}, DType::f64)) < 1e-12);
 }

@@ -185,7 +185,7 @@ TEST_CASE("first values of transformers") {
 }
 
 TEST_CASE("first values of scores") {
-  const auto weights = [](const ScoreMaker& maker) {
+  const auto weights = [](const ScoreFactory& maker) {
     Attention attention(maker);
     attention.initialise(3, DType::f64);
     return attention.state();

@@ -61,7 +61,7 @@ TEST_CASE("RNN, GRU and LSTM equal PyTorch's") {
   RecurrentOptions options;
   options.layers = golden.has("weight_ih_l1") ? 2 : 1;
   options.both_directions = golden.has("weight_ih_l0_reverse");
-  Recurrent layer(Place{}, kind, x.size(-1), golden.at("weight_hh_l0").size(1), options);
+  Recurrent layer(Parent{}, kind, x.size(-1), golden.at("weight_hh_l0").size(1), options);
   golden.load_into(layer);
 
   std::vector<Tensor> inputs{x};
@@ -98,7 +98,7 @@ TEST_CASE("RNN, GRU and LSTM cells equal PyTorch's") {
   const GoldenCase golden(file, "cell");
   const CellKind kind = file == "rnn" ? CellKind::rnn : file == "gru" ? CellKind::gru : CellKind::lstm;
   const Tensor x = golden.input("input"), h = golden.input("state.h");
-  RecurrentCell cell(Place{}, kind, x.size(-1), h.size(-1));
+  RecurrentCell cell(Parent{}, kind, x.size(-1), h.size(-1));
   golden.load_into(cell);
   std::vector<Tensor> inputs{x, h};
   if (kind == CellKind::lstm) inputs.push_back(golden.input("state.c"));

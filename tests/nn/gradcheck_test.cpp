@@ -10,7 +10,7 @@ using namespace tapestry;
 
 TEST_CASE("gradients of recurrent layers") {
   const CellKind kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);
-  Recurrent layer(Place{}, kind, 3, 4, {.layers = 2, .both_directions = true, .dropout = 0.3});
+  Recurrent layer(Parent{}, kind, 3, 4, {.layers = 2, .both_directions = true, .dropout = 0.3});
   layer.initialise(1, DType::f64);
   const Tensor x = random_normal({3, 4, 3}, 2, DType::f64);
   const auto f = [&](const Tensor& in) {

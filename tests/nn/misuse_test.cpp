@@ -47,11 +47,11 @@ TEST_CASE("heads want one batch of queries and keys, or one row for all") {
     CHECK_THROWS_WITH(layer(two, layer.prepare(x, x)), told);
     CHECK_THROWS_WITH(layer.context(two, layer.prepare(x, x)), told);
     for (const auto& [queries, keys] : {std::pair{first, x}, std::pair{x, first}}) {
-      const Attended all = layer(queries, layer.prepare(keys, keys));
+      const AttentionOutput all = layer(queries, layer.prepare(keys, keys));
       CHECK(all.weights.shape() == Dims{3, 4, 2, 2});
-      const Attended last = layer(slice(x, 0, queries.size(0) - 1, queries.size(0)),
-                                  layer.prepare(slice(x, 0, keys.size(0) - 1, keys.size(0)),
-                                                slice(x, 0, keys.size(0) - 1, keys.size(0))));
+      const AttentionOutput last = layer(slice(x, 0, queries.size(0) - 1, queries.size(0)),
+                                         layer.prepare(slice(x, 0, keys.size(0) - 1, keys.size(0)),
+                                                       slice(x, 0, keys.size(0) - 1, keys.size(0))));
       CHECK(max(abs(slice(all.context, 0, 2, 3) - last.context)).item() < 1e-14);
     }
   }

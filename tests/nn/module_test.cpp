@@ -318,9 +318,9 @@ TEST_CASE("a part that goes takes its own weights along, and no others") {
     std::optional<Parameter> gain, shift;
   } model;
   const auto fill = [&] {
-    model.first.emplace(Place{model, "first"}, 2, 3);
+    model.first.emplace(Parent{model, "first"}, 2, 3);
     model.gain.emplace(model, "gain", Dims{2}, constant(1));
-    model.second.emplace(Place{model, "second"}, 3, 2);
+    model.second.emplace(Parent{model, "second"}, 3, 2);
     model.shift.emplace(model, "shift", Dims{3}, constant(0));
   };
   using Names = std::vector<std::string>;
@@ -329,7 +329,7 @@ TEST_CASE("a part that goes takes its own weights along, and no others") {
   CHECK(names_of(model) == Names{"gain", "second.weight", "second.bias", "shift"});
   model.gain.reset();
   CHECK(names_of(model) == Names{"second.weight", "second.bias", "shift"});
-  model.first.emplace(Place{model, "first"}, 2, 3);
+  model.first.emplace(Parent{model, "first"}, 2, 3);
   model.shift.reset();
   CHECK(names_of(model) == Names{"second.weight", "second.bias", "first.weight", "first.bias"});
   model.second.reset();
@@ -379,16 +379,16 @@ struct Forgot : Module {
 
 }  // namespace
 
-TEST_CASE("a layer that is a member but has no Place is noticed before the first step") {
+TEST_CASE("a layer that is a member but has no Parent is noticed before the first step") {
   const auto told =
-      ContainsSubstring("a Linear is a member of the") && ContainsSubstring("made without a Place");
+      ContainsSubstring("a Linear is a member of the") && ContainsSubstring("made without a Parent");
   Forgot model;
   CHECK_THROWS_WITH(model.initialise(1),
-                    ContainsSubstring("a Linear is a member of the Forgot but was made without a Place"));
-  CHECK_THROWS_WITH(model.load_state(model.state()), ContainsSubstring("made without a Place"));
+                    ContainsSubstring("a Linear is a member of the Forgot but was made without a Parent"));
+  CHECK_THROWS_WITH(model.load_state(model.state()), ContainsSubstring("made without a Parent"));
   struct Outer : Module {
     struct Inner : Module {
-      explicit Inner(Place place) : Module(std::move(place)) {}
+      explicit Inner(Parent parent) : Module(std::move(parent)) {}
       Parameter scale{*this, "scale", {4}, ones};
       Dropout dropout{0.5};
     };

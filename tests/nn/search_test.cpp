@@ -48,7 +48,7 @@ struct Oracle {
 
 /// The oracle for several sentences, told apart by the word that goes in first. A row looks at places that
 /// tell its text: (the first word, how many words came before, the last of them).
-class Told final : public StepModel {
+class Told final : public AutoregressiveModel {
  public:
   Told(const Oracle& oracle, Size sentences) : oracle_(oracle), texts_(static_cast<std::size_t>(sentences)) {}
   Size rows() const override { return static_cast<Size>(texts_.size()); }
@@ -127,7 +127,7 @@ TEST_CASE("searches of several sentences find what a plain search of each finds"
 }
 
 TEST_CASE("where all words are equally likely, the earliest goes first") {
-  class Even final : public StepModel {
+  class Even final : public AutoregressiveModel {
    public:
     explicit Even(Size rows) : rows_(rows) {}
     Size rows() const override { return rows_; }
@@ -150,7 +150,7 @@ TEST_CASE("where all words are equally likely, the earliest goes first") {
 
 TEST_CASE("of sentences that end with equal scores the first stays") {
   // Two words that are equally likely, after both of which the sentence ends.
-  class Twins final : public StepModel {
+  class Twins final : public AutoregressiveModel {
    public:
     Size rows() const override { return rows_; }
     Step step(const Indices&) override {
@@ -176,7 +176,7 @@ TEST_CASE("of sentences that end with equal scores the first stays") {
 }
 
 TEST_CASE("a word of probability 0, or one that is not a number, is never written") {
-  class Gaps final : public StepModel {
+  class Gaps final : public AutoregressiveModel {
    public:
     Size rows() const override { return rows_; }
     Step step(const Indices&) override {

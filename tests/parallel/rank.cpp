@@ -136,7 +136,7 @@ int main(int count, char** words) {
         "usage: rank FILE STEPS [die|stop|fail RANK|all STEP] [quick PATIENCE]; rank FILE STEPS pieces BYTES\n");
     return 2;
   }
-  MpiRanks how{.patience = count > 7 ? std::atof(words[7]) : 20};
+  MpiRanks how{.timeout = count > 7 ? std::atof(words[7]) : 20};
   const bool pieces = count == 5 && std::strcmp(words[3], "pieces") == 0;
   if (pieces) how.piece = std::strtoull(words[4], nullptr, 10);
   return run_under_mpi(how, [&](Communicator& ranks) {

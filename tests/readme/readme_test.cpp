@@ -168,10 +168,10 @@ TEST_CASE("the README's attention looks at near keys, under a mask too") {
   const Attention attention = by_distance();
   const Tensor keys = tensor({{0, 0}, {5, 5}, {9, 9}}, DType::f64),
                values = tensor({{1}, {2}, {3}}, DType::f64);
-  const Attended near = attention(tensor({{5, 4}}, DType::f64), keys, values);
+  const AttentionOutput near = attention(tensor({{5, 4}}, DType::f64), keys, values);
   CHECK(near.weights.at({0, 1}) == Approx(std::exp(-1) / (std::exp(-9) + std::exp(-1) + std::exp(-9))));
   const Mask mask = Mask::from(1, 3, [](Size, Size key) { return key != 1; });
-  const Attended masked = attention(tensor({{5, 4}}, DType::f64), keys, values, mask);
+  const AttentionOutput masked = attention(tensor({{5, 4}}, DType::f64), keys, values, mask);
   CHECK(masked.weights.at({0, 1}) == 0);
   CHECK(masked.context.item() == Approx(2));
   const GradcheckResult found = gradcheck(

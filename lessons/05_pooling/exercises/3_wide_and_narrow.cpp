@@ -91,7 +91,7 @@ double share_one_sigma_away() {
 namespace {
 
 /// What the library's attention reads at `query`.
-Attended asked(double query, double sigma, const Tensor& keys, const Tensor& values) {
+AttentionOutput asked(double query, double sigma, const Tensor& keys, const Tensor& values) {
   Attention attention{nadaraya_watson(sigma)};
   attention.initialise(1, DType::f64);
   return attention(tensor({{query}}, DType::f64), keys, values);

@@ -104,7 +104,7 @@ Dates draw(kit::Random& random, Size rows) {
 using Input = std::function<Digits(Size t, const Digits& written)>;
 std::vector<Tensor> run(const Translator& model, const Dates& dates, const Input& input) {
   const Encoded source = model.encoder(dates.source);
-  const AttentionMemory memory = model.decoder.prepare(source);
+  const PreparedKV memory = model.decoder.prepare(source);
   DecoderState state = model.decoder.start(source);
   std::vector<Tensor> logits;
   Digits words(dates.digits[0].size(), kStart);

@@ -109,7 +109,7 @@ double copied_word() {
 namespace {
 
 /// <begin>, <end>, a, b, x, y, z.
-class Table final : public StepModel {
+class Table final : public AutoregressiveModel {
  public:
   Size rows() const override { return rows_; }
   Step step(const Indices& words) override {

@@ -28,7 +28,7 @@ constexpr double kDeviation = 0.05;  // weights nearly equal: every receipt is s
 
 struct Clerk : Module {
   /// The average that it reads (B, 1, 1), and the weights (B, 1, n).
-  Attended operator()(const Indices& asking, const Indices& names, const Tensor& amounts) const {
+  AttentionOutput operator()(const Indices& asking, const Indices& names, const Tensor& amounts) const {
     return attention(query(asking), key(names), amounts);
   }
 
@@ -124,7 +124,7 @@ void judge(Judge& judge) {
     return mean(off * off);
   });
   const Piles test = draw(judge.random(), 200, 1024);
-  const Attended read = clerk(test.asking, test.names, test.amounts);
+  const AttentionOutput read = clerk(test.asking, test.names, test.amounts);
   double reads = 0, right = 0;
   for (const double weight : read.weights.to_vector()) reads += weight > 0 ? 1.0 / 200 : 0;
   for (const double off : abs(read.context - test.average).to_vector()) right += kYours * off < 0.5 ? 0.5 : 0;

@@ -24,10 +24,10 @@ constexpr double kCoverageLoss = 0, kLearningRate = 0.02;
 
 struct Copier : Module {
   /// Weights (B, T, S) for queries, the words before (B, T), and keys of the source (B, S) and of the words before it.
-  Attended step(const Indices& before, const AttentionMemory& memory, ScoreState& state) const {
+  AttentionOutput step(const Indices& before, const PreparedKV& memory, ScoreState& state) const {
     return attention(unsqueeze(words(before), 1), memory, state);
   }
-  AttentionMemory read(const Indices& source, const Indices& before) const {
+  PreparedKV read(const Indices& source, const Indices& before) const {
     const Size batch = source.shape()[0], length = source.shape()[1];
     const Tensor places = reshape(arange(0, static_cast<double>(length)) / 8.0, {1, length, 1});
     const Tensor here = words(source);
@@ -113,7 +113,7 @@ void judge(Judge& judge) {
   judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 3000, "the weights"); });
   grader::train(model.parameters(), kLearningRate, 500, [&] {
     const Indices texts = draw(judge.random(), 32), before = shifted(texts);
-    const AttentionMemory memory = model.read(texts, before);
+    const PreparedKV memory = model.read(texts, before);
     ScoreState state;
     Tensor loss = scalar(0);
     std::vector<Tensor> rows;
@@ -125,7 +125,7 @@ void judge(Judge& judge) {
     return loss / static_cast<double>(kPlaces) + kCoverageLoss * mean(coverage_loss(concat(rows, 1)));
   });
   const Indices texts = draw(judge.random(), 300);
-  const AttentionMemory memory = model.read(texts, shifted(texts));
+  const PreparedKV memory = model.read(texts, shifted(texts));
   ScoreState state;
   Indices word(Ids(300, kWords), {300});
   double right = 0;

@@ -25,8 +25,8 @@ constexpr double kLearningRate = 0.01;
 //]
 
 struct Layers : Module {
-  Layers(Place place, Size in, Size out)
-      : Module(std::move(place)),
+  Layers(Parent parent, Size in, Size out)
+      : Module(std::move(parent)),
         first{{*this, "first"}, in, kHidden},
         second{{*this, "second"}, kHidden, out} {}
   Tensor operator()(const Tensor& x) const { return second(relu(first(x))); }

@@ -267,7 +267,7 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     return complain(fmt::format("internal error, please report it: {}", error.what()), kInternal);
   } catch (const std::bad_alloc&) {
     return complain("out of memory: try smaller sizes", kUsage);
-  } catch (const LostRank& lost) {
+  } catch (const RankFailure& lost) {
     return complain(fmt::format("{}; start it again, and it goes on from its last checkpoint", lost.what()),
                     kUsage);
   } catch (const std::exception& error) {

@@ -35,7 +35,7 @@ Strings test_strings(std::uint64_t seed, Size count, Size length) {
 }
 
 Indices write_freely(const Decoder& decoder, const Encoded& source, Size count) {
-  const AttentionMemory memory = decoder.prepare(source);
+  const PreparedKV memory = decoder.prepare(source);
   DecoderState state = decoder.start(source);
   const auto rows = static_cast<std::size_t>(source.states.size(0)),
              columns = static_cast<std::size_t>(count);

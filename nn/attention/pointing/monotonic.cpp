@@ -66,10 +66,10 @@ struct Chances {
   Tensor stop, passed;
 };
 Chances chances_of(const Tensor& scores, const Mask& mask) {
-  const Tensor seen = keep(mask, scores), one = scalar(1, scores.dtype());
+  const Tensor seen = zero_masked(mask, scores), one = scalar(1, scores.dtype());
   // 1 − p, exactly where p is near 1. What the mask hides is passed.
   const Tensor go_on = mask.defined() ? where(mask, sigmoid(-seen), one) : sigmoid(-seen);
-  return {keep(mask, sigmoid(seen)), pad(slice(go_on, -1, 0, go_on.size(-1) - 1), -1, 1, 0)};
+  return {zero_masked(mask, sigmoid(seen)), pad(slice(go_on, -1, 0, go_on.size(-1) - 1), -1, 1, 0)};
 }
 
 }  // namespace
@@ -110,8 +110,8 @@ Tensor monotonic_stop(const Tensor& scores, const Tensor& previous, const Mask& 
   return tensor(stops, scores.shape(), scores.dtype());
 }
 
-MonotonicAttention::MonotonicAttention(Place place, const ScoreMaker& score, MonotonicOptions options)
-    : Module(std::move(place)),
+MonotonicAttention::MonotonicAttention(Parent parent, const ScoreFactory& score, MonotonicOptions options)
+    : Module(std::move(parent)),
       offset{*this, "offset", {1}, constant(options.first_offset)},
       score_(score({*this, ""})),
       options_(options) {
@@ -119,8 +119,8 @@ MonotonicAttention::MonotonicAttention(Place place, const ScoreMaker& score, Mon
     fail("[monotonic{}] noise has a deviation of 0 or more, not {}", in_quotes(), options.noise);
 }
 
-AttentionMemory MonotonicAttention::prepare(const Tensor& keys, const Tensor& values,
-                                            const ValidLengths& lengths) const {
+PreparedKV MonotonicAttention::prepare(const Tensor& keys, const Tensor& values,
+                                       const ValidLengths& lengths) const {
   if (keys.rank() != 3 || values.rank() != 3 || keys.size(0) != values.size(0) ||
       keys.size(1) != values.size(1))
     fail("[monotonic{}] keys {} and values {} are (batch, time, width) with one value for each key",
@@ -130,13 +130,13 @@ AttentionMemory MonotonicAttention::prepare(const Tensor& keys, const Tensor& va
     fail("[monotonic{}] keys {} want one length for each row, not {}", in_quotes(), describe(keys),
          to_string(lengths.shape()));
   const Mask mask = lengths.mask(keys.size(1));
-  return {score_->prepare(keep(live_keys_of(mask, keys.shape()), keys)),
-          keep(live_keys_of(mask, values.shape()), values),
+  return {score_->prepare(zero_masked(live_keys_of(mask, keys.shape()), keys)),
+          zero_masked(live_keys_of(mask, values.shape()), values),
           mask,
           {}};
 }
 
-MonotonicAttention::Asked MonotonicAttention::ask(const Tensor& query, const AttentionMemory& memory,
+MonotonicAttention::Asked MonotonicAttention::ask(const Tensor& query, const PreparedKV& memory,
                                                   ScoreState& state) const {
   if (query.rank() != 3 || query.size(1) != 1)
     fail("[monotonic{}] query {} is (batch, 1, width): where one stops, the next begins", in_quotes(),
@@ -146,14 +146,14 @@ MonotonicAttention::Asked MonotonicAttention::ask(const Tensor& query, const Att
   return {scores, state.weights.defined() ? state.weights : at_the_first(scores)};
 }
 
-Attended MonotonicAttention::read(const Tensor& weights, const AttentionMemory& memory, ScoreState& state) {
+AttentionOutput MonotonicAttention::read(const Tensor& weights, const PreparedKV& memory, ScoreState& state) {
   state.weights = weights;
   ++state.step;
   return {matmul(weights, memory.values), weights};
 }
 
-Attended MonotonicAttention::operator()(const Tensor& query, const AttentionMemory& memory,
-                                        ScoreState& state) const {
+AttentionOutput MonotonicAttention::operator()(const Tensor& query, const PreparedKV& memory,
+                                               ScoreState& state) const {
   auto [scores, previous] = ask(query, memory, state);
   if (training() && options_.noise > 0) {
     const Stream stream = next_stream();
@@ -165,8 +165,8 @@ Attended MonotonicAttention::operator()(const Tensor& query, const AttentionMemo
   return read(monotonic_step(scores, previous, state.mask), memory, state);
 }
 
-Attended MonotonicAttention::stop(const Tensor& query, const AttentionMemory& memory,
-                                  ScoreState& state) const {
+AttentionOutput MonotonicAttention::stop(const Tensor& query, const PreparedKV& memory,
+                                         ScoreState& state) const {
   const Asked asked = ask(query, memory, state);
   return read(monotonic_stop(asked.scores, asked.previous, state.mask), memory, state);
 }

@@ -39,16 +39,16 @@ struct MonotonicOptions {
 ///     MonotonicAttention attention{{*this, "attention"}, normed_additive(query_width, key_width, hidden)};
 class MonotonicAttention : public Module {
  public:
-  MonotonicAttention(Place place, const ScoreMaker& score, MonotonicOptions options = {});
-  explicit MonotonicAttention(const ScoreMaker& score, MonotonicOptions options = {})
-      : MonotonicAttention(Place{}, score, options) {}
+  MonotonicAttention(Parent parent, const ScoreFactory& score, MonotonicOptions options = {});
+  explicit MonotonicAttention(const ScoreFactory& score, MonotonicOptions options = {})
+      : MonotonicAttention(Parent{}, score, options) {}
 
   /// keys (B, S, d_k), values (B, S, d_v), and one length for each row, or none.
-  AttentionMemory prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths = {}) const;
+  PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths = {}) const;
   /// query (B, 1, d_q) → context (B, 1, d_v) and α (B, 1, S).
-  Attended operator()(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
+  AttentionOutput operator()(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   /// The same by the decision, without noise: α is 1 at one key, or 0 at all.
-  Attended stop(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
+  AttentionOutput stop(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
 
   /// r (1), added to every score.
   Parameter offset;
@@ -58,10 +58,10 @@ class MonotonicAttention : public Module {
   struct Asked {
     Tensor scores, previous;
   };
-  Asked ask(const Tensor& query, const AttentionMemory& memory, ScoreState& state) const;
-  static Attended read(const Tensor& weights, const AttentionMemory& memory, ScoreState& state);
+  Asked ask(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
+  static AttentionOutput read(const Tensor& weights, const PreparedKV& memory, ScoreState& state);
 
-  Owned<Score> score_;
+  ModulePtr<Score> score_;
   MonotonicOptions options_;
 };
 

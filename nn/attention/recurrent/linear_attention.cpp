@@ -44,8 +44,8 @@ Tensor features_of(const Tensor& x, KeyFeatures features) {
 
 }  // namespace
 
-LinearAttention::LinearAttention(Place place, const LinearAttentionOptions& options)
-    : Module(std::move(place)),
+LinearAttention::LinearAttention(Parent parent, const LinearAttentionOptions& options)
+    : Module(std::move(parent)),
       options_(complete(options, in_quotes())),
       query{{*this, "query"}, options_.width, options_.heads * options_.head_width, options_.bias},
       key{{*this, "key"}, options_.width, options_.heads * options_.head_width, options_.bias},

@@ -39,8 +39,8 @@ struct LinearAttentionOptions {
 class LinearAttention : public Module {
  public:
   /// Throws for sizes below 1, heads that do not divide the width, and positive features with the delta rule.
-  LinearAttention(Place place, const LinearAttentionOptions& options);
-  explicit LinearAttention(const LinearAttentionOptions& options) : LinearAttention(Place{}, options) {}
+  LinearAttention(Parent parent, const LinearAttentionOptions& options);
+  explicit LinearAttention(const LinearAttentionOptions& options) : LinearAttention(Parent{}, options) {}
 
   /// x (B, T, width) → read (B, T, width); state (B, heads, d, e), with one column more for positive features.
   /// An empty state is zeros. A single word takes one step, more go in chunks.

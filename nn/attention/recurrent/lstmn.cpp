@@ -6,8 +6,8 @@
 
 namespace tapestry {
 
-LSTMN::LSTMN(Place place, Size in, Size hidden, Size units)
-    : Module(std::move(place)),
+LSTMN::LSTMN(Parent parent, Size in, Size hidden, Size units)
+    : Module(std::move(parent)),
       cell{{*this, "cell"}, in, hidden},
       from_input{{*this, "from_input"}, in, units},
       from_past{{*this, "from_past"}, hidden, units, Bias::no},

@@ -39,8 +39,8 @@ struct LSTMNOutput {
 class LSTMN : public Module {
  public:
   /// `units` is the width U of the score.
-  LSTMN(Place place, Size in, Size hidden, Size units);
-  LSTMN(Size in, Size hidden, Size units) : LSTMN(Place{}, in, hidden, units) {}
+  LSTMN(Parent parent, Size in, Size hidden, Size units);
+  LSTMN(Size in, Size hidden, Size units) : LSTMN(Parent{}, in, hidden, units) {}
 
   /// x (B, T, in), and a state to go on from or none. Throws for shapes that do not fit.
   LSTMNOutput operator()(const Tensor& x, const LSTMNState& state = {}) const;

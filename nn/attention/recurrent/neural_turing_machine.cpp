@@ -60,8 +60,8 @@ Initialiser first_interface(const NeuralTuringMachineOptions& o) {
 
 }  // namespace
 
-NeuralTuringMachine::NeuralTuringMachine(Place place, const NeuralTuringMachineOptions& options)
-    : Module(std::move(place)),
+NeuralTuringMachine::NeuralTuringMachine(Parent parent, const NeuralTuringMachineOptions& options)
+    : Module(std::move(parent)),
       options_(checked(options, in_quotes())),
       controller{{*this, "controller"}, options_.in + options_.readers * options_.width, options_.hidden},
       interface_weight{*this, "interface_weight", {layout_of(options_).end, options_.hidden}, xavier},

@@ -52,9 +52,9 @@ struct NeuralTuringMachineOutput {
 class NeuralTuringMachine : public Module {
  public:
   /// Throws for sizes below 1 (a reach below 0), and more shifts, 2r + 1, than slots.
-  NeuralTuringMachine(Place place, const NeuralTuringMachineOptions& options);
+  NeuralTuringMachine(Parent parent, const NeuralTuringMachineOptions& options);
   explicit NeuralTuringMachine(const NeuralTuringMachineOptions& options)
-      : NeuralTuringMachine(Place{}, options) {}
+      : NeuralTuringMachine(Parent{}, options) {}
 
   /// x (B, T, in). Empty parts of a state are as at the beginning: every slot the learned row `blank`, all
   /// heads on slot 0, zeros for the rest.

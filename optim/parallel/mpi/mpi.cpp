@@ -70,9 +70,9 @@ int* spoken = nullptr;                   // in memory that all ranks of this mac
 bool first_to_speak() { return std::atomic_ref(*spoken).exchange(1) == 0; }
 
 /// Yields at first, since most messages are near; then sleeps, so that a long wait costs no core.
-class Patience {
+class Timeout {
  public:
-  explicit Patience(double seconds) : end_(Clock::now() + std::chrono::duration<double>(seconds)) {}
+  explicit Timeout(double seconds) : end_(Clock::now() + std::chrono::duration<double>(seconds)) {}
   /// Waits a little; false when the time is over.
   bool wait() {
     if (++looks_ < 2000) {
@@ -98,7 +98,7 @@ void in_pieces(std::size_t things, std::size_t most, const F& send) {
 class MpiRank : public Communicator {
  public:
   MpiRank(int rank, int size, const MpiRanks& how)
-      : Communicator(rank, size), patience_(how.patience), piece_(how.piece) {}
+      : Communicator(rank, size), timeout_(how.timeout), piece_(how.piece) {}
 
   bool native_all_reduce(std::span<float> x) override {
     std::vector<float> mine(x.begin(), x.end());
@@ -144,20 +144,20 @@ class MpiRank : public Communicator {
 
   void wait(std::vector<MPI_Request>& requests, const std::string& trouble) const {
     // Ranks with higher numbers wait a little longer, so that one of them speaks.
-    Patience patience(patience_ + 0.1 * rank());
+    Timeout timeout(timeout_ + 0.1 * rank());
     int done = 0, over = 0;
     while (true) {
       MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
       if (done) return;
       MPI_Iprobe(MPI_ANY_SOURCE, kOver, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE);
       if (over || stopped) throw Told{};
-      if (!patience.wait())
-        throw LostRank(
-            fmt::format("rank {}: for {:g} s {}: a rank or the network hangs", rank(), patience_, trouble));
+      if (!timeout.wait())
+        throw RankFailure(
+            fmt::format("rank {}: for {:g} s {}: a rank or the network hangs", rank(), timeout_, trouble));
     }
   }
 
-  double patience_;
+  double timeout_;
   std::size_t piece_;
 };
 

@@ -20,7 +20,7 @@ int rank_under_mpi();
 /// How ranks that mpirun started wait for each other.
 struct MpiRanks {
   /// Seconds that a rank waits for another.
-  double patience = 60;
+  double timeout = 60;
   /// Bytes in one message of MPI at most, 4 to 2³¹ − 1 and the same on all ranks: MPI counts in int. What is longer
   /// goes in several messages.
   std::size_t piece = std::size_t{1} << 30;

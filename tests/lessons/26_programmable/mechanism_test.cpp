@@ -113,13 +113,13 @@ TEST_CASE("a check sees masked scores in a sum", "[mechanism]") {
   kit::Mechanism leaks{.name = "leaks", .mask = BlockMask::causal};
   leaks.normalise = [](const Tensor& scores, const Mask& mask) {
     const Tensor large = exp(scores);
-    return keep(mask, large) / sum(large, {-1}, Keep::yes);
+    return zero_masked(mask, large) / sum(large, {-1}, Keep::yes);
   };
   Checked found = check(leaks);
   CHECK_FALSE(found.ok);
   CHECK_THAT(found.text, ContainsSubstring("is a masked score in a sum?"));
   leaks.normalise = [](const Tensor& scores, const Mask& mask) {
-    const Tensor large = keep(mask, exp(keep(mask, scores)));
+    const Tensor large = zero_masked(mask, exp(zero_masked(mask, scores)));
     return large / sum(large, {-1}, Keep::yes);
   };
   found = check(leaks);

@@ -41,7 +41,7 @@ kit::Mechanism by_softplus() {
       // README
       .normalise =
           [](const Tensor& scores, const Mask& mask) {
-            const Tensor positive = keep(mask, softplus(keep(mask, scores)));
+            const Tensor positive = zero_masked(mask, softplus(zero_masked(mask, scores)));
             return positive / (sum(positive, {-1}, Keep::yes) + 1e-9);  // a query may see no key
           }
       // end

@@ -15,11 +15,11 @@ namespace {
 constexpr Size kRows = 2, kSteps = 3, kKeys = 4, kQuery = 3, kKey = 2, kHidden = 5;
 
 /// Three queries one after another: contexts (rows, steps, width) and weights (rows, steps, keys).
-Attended look_along(const Attention& attention, const Tensor& queries, const AttentionMemory& memory) {
+AttentionOutput look_along(const Attention& attention, const Tensor& queries, const PreparedKV& memory) {
   ScoreState state;
   std::vector<Tensor> contexts, weights;
   for (Size t = 0; t < queries.size(1); ++t) {
-    const Attended one = attention(slice(queries, 1, t, t + 1), memory, state);
+    const AttentionOutput one = attention(slice(queries, 1, t, t + 1), memory, state);
     contexts.push_back(one.context);
     weights.push_back(one.weights);
   }
@@ -33,7 +33,7 @@ TEST_CASE("coverage adds what a key has got so far, as a loop computes it") {
   attention.initialise(1, DType::f64);
   const std::vector<Size> lengths{4, 3};
   const Tensor q = normal({kRows, kSteps, kQuery}, 1), k = normal({kRows, kKeys, kKey}, 2);
-  const Attended found = look_along(attention, q, attention.prepare(k, k, ValidLengths(lengths)));
+  const AttentionOutput found = look_along(attention, q, attention.prepare(k, k, ValidLengths(lengths)));
 
   const State parameters = attention.state();
   const Tensor &wq = parameters.at("query.weight"), &wk = parameters.at("key.weight"),
@@ -69,7 +69,7 @@ TEST_CASE("gradients through three steps with coverage") {
   Attention attention(additive(kQuery, kKey, kHidden, Coverage::yes));
   attention.initialise(2, DType::f64);
   const auto f = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
-    const Attended found = look_along(attention, q, attention.prepare(k, v, ValidLengths{4, 3}));
+    const AttentionOutput found = look_along(attention, q, attention.prepare(k, v, ValidLengths{4, 3}));
     return concat({found.context, found.weights}, -1);
   };
   const GradcheckResult found = gradcheck(

@@ -377,7 +377,7 @@ TEST_CASE("hard weights serve in the attention pipeline: one value is read", "[h
   const Tensor x = random_normal({2, 4, 3}, 1, f64);
   const Attention attention(dot(), {.normalise = gumbel_softmax(1, GumbelKind::straight_through)});
   set_random(2);
-  const Attended found = attention(x, x, x, Mask::causal(4, 4));
+  const AttentionOutput found = attention(x, x, x, Mask::causal(4, 4));
   set_random(2);
   const Choice choice = choose(matmul(x, transpose(x)), Mask::causal(4, 4));
   CHECK(equal_bits(found.weights, choice.weights));

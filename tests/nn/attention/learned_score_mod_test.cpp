@@ -16,7 +16,7 @@ namespace {
 constexpr Size kHeads = 2, kTime = 7, kWidth = 4;
 
 /// s → gain_h · tanh(s) − |i − j| / 10: what stands before it can't be moved behind it.
-ScoreProgram squashed() {
+LearnedScoreMod squashed() {
   return {{{"gain", {kHeads}, constant(1.5)}}, [](const std::vector<Tensor>& p, Size queries, Size keys) {
             const auto ahead = static_cast<double>(keys - queries);
             return score_mod(

@@ -73,9 +73,9 @@ TEST_CASE("local attention equals its formula, pair by pair, all queries at once
       CHECK(attention.parameters().size() == (predicts ? 2 : 0));
       const Tensor q = normal({kRows, kQueries, kWidth}, 1), k = normal({kRows, kKeys, kWidth}, 2),
                    v = normal({kRows, kKeys, 2}, 3);
-      const AttentionMemory memory =
+      const PreparedKV memory =
           lengths.empty() ? attention.prepare(k, v) : attention.prepare(k, v, ValidLengths(lengths));
-      const Attended found = attention(q, memory);
+      const AttentionOutput found = attention(q, memory);
       REQUIRE(to_string(found.positions.shape()) == "(2,5)");
       CHECK(equal_bits(found.context, matmul(found.weights, v)));
       for (Size b = 0; b < kRows; ++b)
@@ -107,13 +107,13 @@ TEST_CASE("local attention equals its formula, pair by pair, all queries at once
 TEST_CASE("local-m with D = 0 copies the value at t; past the end there is nothing") {
   const Attention attention(scaled_dot(), {.local = local_m(0)});
   const Tensor x = normal({2, 5, 3}, 1), keys = slice(x, 1, 0, 3);
-  const Attended found = attention(x, keys, keys);
+  const AttentionOutput found = attention(x, keys, keys);
   CHECK(equal_bits(slice(found.context, 1, 0, 3), keys));
   CHECK(sum(abs(slice(found.context, 1, 3, 5))).item() == 0);
   CHECK(sum(found.weights).item() == 6);
   // Queries that come in lots go on counting.
   ScoreState state;
-  const AttentionMemory memory = attention.prepare(keys, keys);
+  const PreparedKV memory = attention.prepare(keys, keys);
   attention(slice(x, 1, 0, 2), memory, state);
   CHECK(state.step == 2);
   CHECK(equal_bits(attention(slice(x, 1, 2, 3), memory, state).context, slice(keys, 1, 2, 3)));
@@ -153,7 +153,8 @@ TEST_CASE("local-p's weights are not normalised again, and at the edge fall by e
   attention.load_state(
       {{"window.weight", zeros({1, 1}, DType::f64)}, {"window.vector", zeros({1}, DType::f64)}});
   // sigmoid(0) of 8 keys: p = 4, window 2 … 6; equal scores give 1/5 each before the Gaussian.
-  const Attended found = attention(zeros({1, 1}, DType::f64), zeros({8, 1}, DType::f64), eye(8, DType::f64));
+  const AttentionOutput found =
+      attention(zeros({1, 1}, DType::f64), zeros({8, 1}, DType::f64), eye(8, DType::f64));
   CHECK(found.positions.item() == 4);
   const std::vector<double> w = found.weights.to_vector();
   for (const std::size_t j : {0U, 1U, 7U}) CHECK(w[j] == 0);

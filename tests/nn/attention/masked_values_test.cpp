@@ -26,7 +26,7 @@ std::vector<Tensor> run(const Layer& layer, const Tensor& q, const Tensor& k, co
   const Tensor query = variable(q);
   for (const Tensor& leaf : layer.parameters()) leaf.clear_grad();
   Tape tape;
-  const Attended found = layer(query, k, v, mask);
+  const AttentionOutput found = layer(query, k, v, mask);
   std::vector<Tensor> results{found.context.detach(), found.weights.detach()};
   tape.backward(sum(found.context * normal(found.context.shape(), 9)));
   for (const Tensor& x : {query, k, v}) results.push_back(x.grad());
@@ -88,7 +88,7 @@ TEST_CASE("lengths hide values as a mask does") {
   const Tensor q = normal({2, 3, 6}, 1), k = normal({2, 4, 6}, 2), v = normal({2, 4, 5}, 3);
   const ValidLengths lengths{4, 2};
   const Tensor hidden = where(lengths.mask(4).reshape({2, 4, 1}), v, scalar(kNaN, DType::f64));
-  const Attended found = attention(q, k, hidden, lengths);
+  const AttentionOutput found = attention(q, k, hidden, lengths);
   CHECK(all_finite(found.context));
   CHECK(equal_bits(found.context, attention(q, k, v, lengths).context));
   const Attention one(dot());

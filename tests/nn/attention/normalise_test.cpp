@@ -197,7 +197,7 @@ TEST_CASE("every normaliser serves in the pipeline, and refuses a mask that does
   for (const NormaliserRow& row : normalisers()) {
     INFO(row.name);
     const Attention attention(dot(), {.normalise = row.normalise});
-    const Attended found = attention(x, x, x, causal);
+    const AttentionOutput found = attention(x, x, x, causal);
     const Tensor wanted = row.normalise(matmul(x, transpose(x)), causal);
     CHECK(equal_bits(found.weights, wanted));
     CHECK(equal_bits(found.context, matmul(wanted, x)));

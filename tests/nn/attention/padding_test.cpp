@@ -27,7 +27,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 TEST_CASE("padding changes nothing in a recurrent layer") {
   const CellKind kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);
   const ValidLengths lengths{3, 5, 0, 1};
-  Recurrent layer(Place{}, kind, 3, 4, {.layers = 2, .both_directions = true});
+  Recurrent layer(Parent{}, kind, 3, 4, {.layers = 2, .both_directions = true});
   layer.initialise(1, DType::f64);
   const Tensor clean = random_normal({4, 5, 3}, 2, DType::f64);
   const Tensor weigh = random_normal({4, 5, 8}, 3, DType::f64),
@@ -67,7 +67,7 @@ TEST_CASE("padding changes nothing in a recurrent layer") {
 
 TEST_CASE("a padded row gives what the row alone gives") {
   const CellKind kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);
-  Recurrent layer(Place{}, kind, 3, 4, {.layers = 2, .both_directions = true});
+  Recurrent layer(Parent{}, kind, 3, 4, {.layers = 2, .both_directions = true});
   layer.initialise(1, DType::f64);
   const Tensor x = random_normal({2, 6, 3}, 2, DType::f64);
   const RecurrentOutput all = layer(x, ValidLengths{4, 6});
@@ -80,12 +80,12 @@ TEST_CASE("a padded row gives what the row alone gives") {
 TEST_CASE("what no query may see touches nothing in attention") {
   const std::string which = GENERATE("additive", "dot", "scaled_dot", "callable");
   INFO(which);
-  const ScoreMaker maker =
-      which == "additive" ? additive(4, 4, 6)
-      : which == "dot"    ? dot()
-      : which == "scaled_dot"
-          ? scaled_dot()
-          : ScoreMaker([](const Tensor& q, const Tensor& k) { return matmul(tanh(q), transpose(k)) * 0.5; });
+  const ScoreFactory maker = which == "additive"     ? additive(4, 4, 6)
+                             : which == "dot"        ? dot()
+                             : which == "scaled_dot" ? scaled_dot()
+                                                     : ScoreFactory([](const Tensor& q, const Tensor& k) {
+                                                         return matmul(tanh(q), transpose(k)) * 0.5;
+                                                       });
   Attention attention(maker);
   attention.initialise(1, DType::f64);
   const ValidLengths lengths{2, 5, 0};
@@ -97,7 +97,7 @@ TEST_CASE("what no query may see touches nothing in attention") {
     const Tensor k = variable(poisoned(k0, lengths, poison)), v = variable(poisoned(v0, lengths, poison));
     for (const Tensor& leaf : attention.parameters()) leaf.clear_grad();
     Tape tape;
-    const Attended found = attention(q, k, v, lengths);
+    const AttentionOutput found = attention(q, k, v, lengths);
     std::vector<Tensor> results{found.context.detach(), found.weights.detach()};
     tape.backward(sum(found.context * weigh));
     for (const Tensor& x : {q, k, v}) results.push_back(x.grad());
@@ -201,8 +201,8 @@ TEST_CASE("leading axes are free: heads equal single runs, and masks broadcast o
   const Tensor q = random_normal({2, 3, 4, 5}, 1, DType::f64), k = random_normal({2, 3, 6, 5}, 2, DType::f64);
   const Tensor v = random_normal({2, 3, 6, 7}, 3, DType::f64);
   const Mask causal = Mask::causal(4, 6);
-  const Attended both = attention(q, k, v, causal);
-  const Attended lengths = attention(q, k, v, ValidLengths{2, 6});
+  const AttentionOutput both = attention(q, k, v, causal);
+  const AttentionOutput lengths = attention(q, k, v, ValidLengths{2, 6});
   for (Size b = 0; b < 2; ++b)
     for (Size h = 0; h < 3; ++h) {
       const auto part = [&](const Tensor& x) { return select(select(x, 0, b), 0, h); };

@@ -49,7 +49,7 @@ struct ScoreRow {
   std::string name;
   /// Its file in tests/golden; empty: another row's serves.
   std::string golden;
-  std::function<ScoreMaker(const ScoreSizes&)> make;
+  std::function<ScoreFactory(const ScoreSizes&)> make;
   std::function<double(const Pair&, const Weights&)> reference;
   /// Query and key must be equally wide.
   bool equal_widths = false;

@@ -55,7 +55,7 @@ void down_the_table(F f) {
 TEST_CASE("every score has a row in the table") {
   std::set<std::string> rows, makers;
   for (const ScoreRow& row : score_rows()) rows.insert(row.name);
-  const std::regex declaration("^ScoreMaker (\\w+)\\(");
+  const std::regex declaration("^ScoreFactory (\\w+)\\(");
   for (const auto& file :
        std::filesystem::directory_iterator(std::string(TAPESTRY_SOURCE_DIR) + "/nn/attention")) {
     if (file.path().extension() != ".hpp") continue;
@@ -119,7 +119,7 @@ TEST_CASE("attention with each score equals PyTorch's, with gradients, under eve
       Attention attention(row.make({q.size(-1), k.size(-1), third}));
       golden.load_into(attention);
       Tape tape;
-      const Attended found = attention(q, k, v, golden.has("mask") ? golden.mask("mask") : Mask());
+      const AttentionOutput found = attention(q, k, v, golden.has("mask") ? golden.mask("mask") : Mask());
       golden.check("output", found.context);
       golden.check("weights", found.weights);
       tape.backward(golden.weigh(found.context));
@@ -167,7 +167,7 @@ TEST_CASE("with each score, what no query may see touches nothing") {
                    v = variable(where(rows, v0, bad));
       for (const Tensor& leaf : attention.parameters()) leaf.clear_grad();
       Tape tape;
-      const Attended found = attention(q, k, v, lengths);
+      const AttentionOutput found = attention(q, k, v, lengths);
       std::vector<Tensor> results{found.context.detach(), found.weights.detach()};
       tape.backward(sum(found.context * weigh));
       CHECK(k.has_grad() == row.sees_keys);
@@ -202,8 +202,8 @@ TEST_CASE("with each score, a query does not depend on keys that it may not see"
     const Mask causal = Mask::causal(kQueries, kKeys);
     const Mask last = Mask::from(kKeys, 1, [](Size j, Size) { return j + 1 == kKeys; });
     const Tensor huge = scalar(1000, DType::f64), nothing = scalar(0, DType::f64);
-    const Attended a = attention(q, k.detach(), v, causal);
-    const Attended b = attention(q, where(last, huge, k.detach()), where(last, huge, v), causal);
+    const AttentionOutput a = attention(q, k.detach(), v, causal);
+    const AttentionOutput b = attention(q, where(last, huge, k.detach()), where(last, huge, v), causal);
     const auto early = [](const Tensor& x) { return slice(x, 1, 0, kQueries - 1); };
     CHECK(equal_bits(early(a.context), early(b.context)));
     CHECK(equal_bits(early(a.weights), early(b.weights)));
@@ -227,7 +227,7 @@ TEST_CASE("keys in another order: the weights go with the keys, or stay at their
     randomise(attention);
     const Tensor q = normal({kQueries, sizes.query}, 1), k = normal({kKeys, sizes.key}, 2);
     const Tensor v = normal({kKeys, 2}, 3);
-    const Attended a = attention(q, k, v), b = attention(q, embedding(k, moved), embedding(v, moved));
+    const AttentionOutput a = attention(q, k, v), b = attention(q, embedding(k, moved), embedding(v, moved));
     const Tensor carried = transpose(embedding(transpose(a.weights), moved));
     if (row.sees_keys) {
       CHECK(apart(b.weights, carried) < 1e-14);
@@ -246,14 +246,14 @@ TEST_CASE("with each score, queries one by one give what all at once give") {
     Attention attention(row.make(sizes));
     randomise(attention);
     const Tensor q = normal({2, kQueries, sizes.query}, 1);
-    const AttentionMemory memory =
+    const PreparedKV memory =
         attention.prepare(normal({2, kKeys, sizes.key}, 2), normal({2, kKeys, 2}, 3), ValidLengths{3, kKeys});
-    const Attended all = attention(q, memory);
+    const AttentionOutput all = attention(q, memory);
     ScoreState state;
     std::vector<Tensor> contexts, weights;
     for (Size t = 0; t < kQueries; ++t) {
       CHECK(state.step == t);
-      const Attended one = attention(slice(q, 1, t, t + 1), memory, state);
+      const AttentionOutput one = attention(slice(q, 1, t, t + 1), memory, state);
       CHECK(equal_bits(state.weights, one.weights));
       contexts.push_back(one.context);
       weights.push_back(one.weights);

@@ -23,7 +23,7 @@ double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return most;
 }
 
-ScoreProgram learned_decay() {
+LearnedScoreMod learned_decay() {
   return {{{"decay", {kHeads}, constant(0.2)}}, [](const std::vector<Tensor>& p, Size queries, Size keys) {
             const auto ahead = static_cast<double>(keys - queries);
             return score_mod(
@@ -36,7 +36,7 @@ struct Case {
   std::string name;
   PositionScheme positions;
   Size key_heads = kHeads;
-  ScoreProgram score_mod = {};
+  LearnedScoreMod score_mod = {};
 };
 
 std::vector<Case> cases() {
@@ -86,7 +86,7 @@ TEST_CASE("the context alone, in tiles, is the pipeline's, and so are all gradie
       const Tensor x = variable(random_normal({2, kLong, kWidth}, 4, DType::f64));
       const auto memory = [&] {
         if (padded) return layer.prepare(x, x, ValidLengths{kLong, 60});
-        AttentionMemory all = layer.prepare(x, x);
+        PreparedKV all = layer.prepare(x, x);
         all.mask = BlockMask::causal(kLong, kLong);
         return all;
       };
@@ -103,7 +103,7 @@ TEST_CASE("weights that are recorded, and dropout, keep their way through the pi
   MultiHeadAttention layer(options);
   layer.initialise(3, DType::f64);
   const Tensor x = random_normal({1, kLong, kWidth}, 4, DType::f64);
-  const AttentionMemory memory = layer.prepare(x, x);
+  const PreparedKV memory = layer.prepare(x, x);
   set_random(1, 1);
   const Tensor dropped = layer.context(x, memory);
   set_random(1, 1);
@@ -150,7 +150,7 @@ TEST_CASE("few queries, and few pairs, keep the bits of plain ops; more go throu
   const auto context = [&](Size queries, Size keys) {
     const Tensor q = random_normal({2, queries, kWidth}, 4, DType::f64),
                  k = random_normal({2, keys, kWidth}, 5, DType::f64);
-    const AttentionMemory memory = attention.prepare(k, k);
+    const PreparedKV memory = attention.prepare(k, k);
     ScoreState state;
     return std::pair{attention.context(q, memory, state), attention(q, memory).context};
   };

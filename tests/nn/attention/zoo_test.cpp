@@ -172,7 +172,7 @@ Normaliser normaliser(const std::string& name) {
   return all.at(name);
 }
 
-ScoreMaker score(const Case& one) {
+ScoreFactory score(const Case& one) {
   const std::string& name = one.parts[1];
   const bool fixed = name == "nadaraya_watson_fixed",
              by_place = name == "location" || name == "fully_connected";

@@ -52,7 +52,7 @@ TEST_CASE("multi-head attention equals PyTorch's") {
                values = golden.input("values");
   const Mask mask = golden.has("mask") ? golden.mask("mask") : Mask{};
   Tape tape;
-  const Attended looked = attention(queries, keys, values, mask);
+  const AttentionOutput looked = attention(queries, keys, values, mask);
   CHECK(looked.weights.shape() == Dims{2, made.heads, 4, 5});
   golden.check("output", looked.context);
   tape.backward(golden.weigh(looked.context));
@@ -78,7 +78,7 @@ TEST_CASE("position schemes told to attention equal the reference") {
   Tape tape;
   ScoreState state;
   state.step = has(name, "later") ? 11 : 0;
-  const Attended looked =
+  const AttentionOutput looked =
       attention(query, attention.prepare_kept(key, value, golden.mask("mask"), state.step), state);
   golden.check("weights", looked.weights);
   golden.check("output", looked.context);
@@ -110,7 +110,7 @@ TEST_CASE("transformer blocks equal PyTorch's") {
   Tensor y;
   if (decoder) {
     const Tensor memory = golden.input("memory");
-    const AttentionMemory prepared = block.cross->prepare(memory, memory, golden.lengths("memory.lengths"));
+    const PreparedKV prepared = block.cross->prepare(memory, memory, golden.lengths("memory.lengths"));
     y = block(x, Mask{}, &prepared);
     golden.check("output", y);
     tape.backward(golden.weigh(y));

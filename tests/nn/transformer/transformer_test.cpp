@@ -105,7 +105,7 @@ TEST_CASE("gradients of blocks: norms, activations, grouped heads, cross-attenti
   TransformerBlock block(options, kind);
   block.initialise(2, DType::f64);
   const auto f = [&](const Tensor& x, const Tensor& memory) {
-    const AttentionMemory prepared = block.cross->prepare(memory, memory, ValidLengths{3, 0});
+    const PreparedKV prepared = block.cross->prepare(memory, memory, ValidLengths{3, 0});
     return block(x, ValidLengths{4, 2}.mask(4), &prepared);
   };
   CHECK_GRADIENTS(f, {random_normal({2, 4, 6}, 1, DType::f64), random_normal({2, 3, 4}, 2, DType::f64)},
@@ -127,7 +127,7 @@ TEST_CASE("a block compares and weighs as its options say, in both attentions") 
   block.initialise(2, DType::f64);
   const Tensor x = random_normal({2, 4, 6}, 1, DType::f64), memory = random_normal({2, 3, 4}, 2, DType::f64);
   const WeightRecorder self(block.self.attention), cross(block.cross->attention);
-  const AttentionMemory prepared = block.cross->prepare(memory, memory);
+  const PreparedKV prepared = block.cross->prepare(memory, memory);
   block(x, {}, &prepared);
   for (const Tensor& weights : {self.weights()[0], cross.weights()[0]}) {
     CHECK(max(abs(weights)).item() <= 5);  // a cosine's gain, not normalised
@@ -274,7 +274,7 @@ TEST_CASE("a search with a cache walks as teacher forcing does, and a beam of on
   const Tensor forced = model(ids(), lengths, ids().columns(0, 4));
   const auto search = model.begin(ids(), lengths);
   for (Size t = 0; t < 4; ++t) {
-    const StepModel::Step step = search->step(ids().column(t));
+    const AutoregressiveModel::Step step = search->step(ids().column(t));
     CHECK(apart(step.logits, select(forced, 1, t)) < 1e-12);
     CHECK(apart(sum(step.alignment, {1}), ones({2}, DType::f64)) < 1e-12);
     CHECK(step.alignment.at({1, 4}) == 0);
@@ -314,7 +314,7 @@ TEST_CASE("a cloned transformer computes the same, and is another") {
 
 TEST_CASE("samples follow the model's probabilities, temperature and cuts") {
   // A model whose next word does not depend on anything: probabilities 0.5, 0.3, 0.15, 0.05.
-  class Dice final : public StepModel {
+  class Dice final : public AutoregressiveModel {
    public:
     explicit Dice(Size rows) : rows_(rows) {}
     Size rows() const override { return rows_; }

@@ -114,7 +114,7 @@ struct How {
 Run together(const How& how) {
   Run run;
   std::mutex mutex;
-  run_on_threads({.ranks = how.ranks, .patience = 20}, [&](Communicator& ranks) {
+  run_on_threads({.ranks = how.ranks, .timeout = 20}, [&](Communicator& ranks) {
     LanguageModel model(options_of(how.dropout));
     model.initialise(ranks.rank() == 0 ? 1 : 99, how.dtype);  // the others' first weights are not used
     const auto update = optimiser(how.dtype, model.parameters());
@@ -302,7 +302,7 @@ TEST_CASE("what ranks cannot add is told", "[threads]") {
 TEST_CASE("dropout drops others in each part of a batch, and the same again at the same step", "[threads]") {
   const auto masks = [](std::uint64_t step) {
     std::vector<std::vector<double>> kept;
-    run_on_threads({.ranks = 1, .patience = 20}, [&](Communicator& ranks) {
+    run_on_threads({.ranks = 1, .timeout = 20}, [&](Communicator& ranks) {
       const Tensor w = variable(ones({64}, DType::f64));
       DataParallel parallel(ranks, {w}, {.parts = 3});
       parallel.gradients(kSeed, step, [&](const Part&) {

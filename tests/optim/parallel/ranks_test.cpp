@@ -123,10 +123,10 @@ TEST_CASE("the root gathers the texts of all ranks, in their order", "[threads]"
 
 TEST_CASE("a rank that dies or hangs ends all in bounded time, with one sentence", "[threads]") {
   std::string message;
-  const auto run = [&](double patience, double per_byte, const std::function<void(Communicator&)>& body) {
+  const auto run = [&](double timeout, double per_byte, const std::function<void(Communicator&)>& body) {
     return seconds([&] {
       message = message_of([&] {
-        run_on_threads({.ranks = 3, .patience = patience, .per_byte = per_byte}, [&](Communicator& ranks) {
+        run_on_threads({.ranks = 3, .timeout = timeout, .per_byte = per_byte}, [&](Communicator& ranks) {
           body(ranks);
           std::vector<float> x(1000, 1.0F);
           ring_all_reduce(ranks, std::span(x));
@@ -169,7 +169,7 @@ TEST_CASE("misuse is told", "[threads]") {
              ContainsSubstring("there is no rank 1"));
   CHECK_THAT(message_of([&] { alone.exchange(0, {&one, 1}, 0, {}); }), ContainsSubstring("to itself"));
   CHECK_THAT(message_of([] {
-               run_on_threads({.ranks = 2, .patience = 5}, [](Communicator& ranks) {
+               run_on_threads({.ranks = 2, .timeout = 5}, [](Communicator& ranks) {
                  std::vector<float> x(ranks.rank() == 0 ? 8 : 12);
                  ring_all_reduce(ranks, std::span(x));
                });

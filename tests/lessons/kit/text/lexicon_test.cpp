@@ -34,12 +34,12 @@ class Scripted : public SequenceModel {
       : script_(std::move(script)), looks_(std::move(looks)), words_(words) {}
 
   Tensor operator()(const Indices&, const ValidLengths&, const Indices&, double) const override { return {}; }
-  std::unique_ptr<StepModel> begin(const Indices&, const ValidLengths&) const override {
+  std::unique_ptr<AutoregressiveModel> begin(const Indices&, const ValidLengths&) const override {
     return std::make_unique<Saying>(*this);
   }
 
  private:
-  struct Saying : StepModel {
+  struct Saying : AutoregressiveModel {
     explicit Saying(const Scripted& in) : all(in) {}
     Size rows() const override { return 1; }
     Step step(const Indices&) override {

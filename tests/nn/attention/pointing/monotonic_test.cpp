@@ -153,11 +153,11 @@ TEST_CASE("the layer reads one query after another as the normaliser does all", 
   const Tensor q = random_normal({2, 4, 3}, 1, f64), k = random_normal({2, 5, 3}, 2, f64),
                v = random_normal({2, 5, 2}, 3, f64);
   const ValidLengths lengths{5, 3};
-  const Attended wanted = all(q, k, v, lengths);
-  const AttentionMemory memory = layer.prepare(k, v, lengths);
+  const AttentionOutput wanted = all(q, k, v, lengths);
+  const PreparedKV memory = layer.prepare(k, v, lengths);
   ScoreState state;
   for (Size t = 0; t < 4; ++t) {
-    const Attended one = layer(slice(q, 1, t, t + 1), memory, state);
+    const AttentionOutput one = layer(slice(q, 1, t, t + 1), memory, state);
     check_near(one.context.to_vector(), slice(wanted.context, 1, t, t + 1).to_vector());
     check_near(one.weights.to_vector(), slice(wanted.weights, 1, t, t + 1).to_vector());
   }
@@ -171,9 +171,9 @@ TEST_CASE("the layer learns its score, its offset and through its noise", "[poin
   const Tensor q = random_normal({2, 2, 3}, 1, f64), k = random_normal({2, 5, 3}, 2, f64);
   const auto read = [&](const Tensor& query, const Tensor& keys) {
     set_random(7);
-    const AttentionMemory memory = layer.prepare(keys, keys);
+    const PreparedKV memory = layer.prepare(keys, keys);
     ScoreState state;
-    const Attended first = layer(slice(query, 1, 0, 1), memory, state);
+    const AttentionOutput first = layer(slice(query, 1, 0, 1), memory, state);
     return concat({first.context, layer(slice(query, 1, 1, 2), memory, state).context}, 1);
   };
   CHECK_GRADIENTS(read, {q, k}, GradcheckInputs(layer.parameters()));
@@ -213,7 +213,7 @@ TEST_CASE("in use the layer needs no key behind the one it stops at", "[pointing
   const Tensor keys = tensor({{{-1}, {2}, {-3}, {4}}}, f64), values = tensor({{{10}, {20}, {30}, {40}}}, f64),
                one = ones({1, 1, 1}, f64);
   ScoreState state;
-  const AttentionMemory memory = layer.prepare(keys, values);
+  const PreparedKV memory = layer.prepare(keys, values);
   CHECK(layer.stop(one, memory, state).context.item() == 20);
   CHECK(layer.stop(one, memory, state).context.item() == 20);
   CHECK(layer.stop(-one, memory, state).context.item() == 30);
@@ -221,7 +221,7 @@ TEST_CASE("in use the layer needs no key behind the one it stops at", "[pointing
   CHECK(layer.stop(one * 2, memory, state).context.item() == 40);
   CHECK(layer.stop(-one, memory, state).context.item() == 0);  // the end
   ScoreState short_state;
-  const AttentionMemory beginning = layer.prepare(slice(keys, 1, 0, 2), slice(values, 1, 0, 2));
+  const PreparedKV beginning = layer.prepare(slice(keys, 1, 0, 2), slice(values, 1, 0, 2));
   CHECK(layer.stop(one, beginning, short_state).context.item() == 20);
 }
 
