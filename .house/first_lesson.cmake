@@ -12,8 +12,8 @@ set(tapestry_nn_needed clone initialise module text/utf8)
 set(tapestry_optim_needed optimiser parallel/collectives parallel/communicator sgd)
 set(tapestry_kit_needed
   picture/axis picture/canvas picture/chart_svg picture/chart_text picture/graph picture/graph_layout picture/picture
-  picture/svg program/files program/options program/output program/page program/progress program/question program/ranks
-  program/report program/terminal program/wrap text/utf8)
+  picture/svg program/files program/options program/output program/progress program/question program/ranks
+  program/report program/terminal program/wasm_bridge program/wrap text/utf8)
 
 function(tapestry_first_lesson target)
   if(NOT CMAKE_GENERATOR STREQUAL "Ninja")

@@ -15,7 +15,7 @@
 
 #include "core/core.hpp"
 #include "lessons/02_gradcheck/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -47,9 +47,10 @@ T central(T (*f)(T), T x, T epsilon) {
 void differences(const kit::Options& options, kit::Report& report) {
   const auto cube = [](double x) { return x * x * x; };
   const auto f = forward<double>, c = central<double>;
-  kit::check_pencil(report, "x³ at 1.1 and 0.9", {{cube(1.1), 1.331}, {cube(0.9), 0.729}});
-  kit::check_pencil(report, "its derivative, ε = 0.1", {{f(cube, 1, 0.1), 3.31}, {c(cube, 1, 0.1), 3.01}});
-  kit::check_pencil(report, "ε = 0.01", {{f(cube, 1, 0.01), 3.0301}, {c(cube, 1, 0.01), 3.0001}});
+  kit::check_worked_example(report, "x³ at 1.1 and 0.9", {{cube(1.1), 1.331}, {cube(0.9), 0.729}});
+  kit::check_worked_example(report, "its derivative, ε = 0.1",
+                            {{f(cube, 1, 0.1), 3.31}, {c(cube, 1, 0.1), 3.01}});
+  kit::check_worked_example(report, "ε = 0.01", {{f(cube, 1, 0.01), 3.0301}, {c(cube, 1, 0.01), 3.0001}});
   const kit::Question step = report.ask(
       "the best step", "A double has some 16 digits. At which ε is a central difference of tanh best?",
       {"1e-13: a derivative is the limit ε → 0", "near 1e-5", "near 0.1: rounding counts least there"});
@@ -93,9 +94,10 @@ Tensor our_softmax(const Tensor& x) {
 void rule_of_softmax(kit::Report& report) {
   const Tensor x = tensor({std::log(3.0), 0}, f64), y = our_softmax(x);
   const Tensor table = jacobian(our_softmax, x), dx = vjp(our_softmax, x, tensor({8, 4}, f64));
-  kit::check_pencil(report, "two scores", {{y.at({0}), 0.75}, {y.at({1}), 0.25}});
-  kit::check_pencil(report, "their Jacobian", {{table.at({0, 0}), 0.1875}, {table.at({1, 0}), -0.1875}});
-  kit::check_pencil(report, "the rule for dy = (8, 4)", {{dx.at({0}), 0.75}, {dx.at({1}), -0.75}});
+  kit::check_worked_example(report, "two scores", {{y.at({0}), 0.75}, {y.at({1}), 0.25}});
+  kit::check_worked_example(report, "their Jacobian",
+                            {{table.at({0, 0}), 0.1875}, {table.at({1, 0}), -0.1875}});
+  kit::check_worked_example(report, "the rule for dy = (8, 4)", {{dx.at({0}), 0.75}, {dx.at({1}), -0.75}});
 }
 
 // ---- 3. Which numbers come in? ----------------------------------------------------------------------------

@@ -57,7 +57,7 @@ double learn_by_heart(const kit::Points& points, std::uint64_t seed, bool labels
 double farthest(const std::array<StepByHand, 3>& by_hand, std::uint64_t seed, Size steps);
 
 /// What a network made of a grid of places, at some steps of its training.
-struct Film {
+struct TrainingRecorder {
   std::vector<Size> steps;
   std::vector<std::vector<double>> log_odds;  ///< z₂ − z₁ at each place: the border is where it is 0
 
@@ -68,7 +68,7 @@ struct Trained {
   kit::Series loss;      ///< over the steps, each point the mean of about a hundredth of them
   kit::Series held_out;  ///< per cent of the held-out points on the right spiral, at the same steps
   std::unique_ptr<Network> network;
-  Film film = {};  ///< after 2, 4, 8, … hundredths of the steps, and at the end
+  TrainingRecorder film = {};  ///< after 2, 4, 8, … hundredths of the steps, and at the end
 
   double last() const { return held_out.y.back(); }
   /// The first step of held_out from which on it is 99 or more to the end; 0: at the end it is less.

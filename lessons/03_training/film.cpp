@@ -25,7 +25,7 @@ Json rounded(const std::vector<double>& values, double unit) {
 
 }  // namespace
 
-void Film::after(Size step, const Network& network) {
+void TrainingRecorder::after(Size step, const Network& network) {
   const Tensor z = network(tensor(kPlane.places(), {kPlane.side * kPlane.side, 2}));
   steps.push_back(step);
   log_odds.push_back((select(z, -1, 1) - select(z, -1, 0)).to_vector());

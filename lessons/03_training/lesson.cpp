@@ -14,7 +14,7 @@
 
 #include "core/core.hpp"
 #include "lessons/03_training/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -54,9 +54,10 @@ void pencil(kit::Report& report) {
   const Tensor second = cross_entropy_by_hand(z, Indices({1}));
   tape.backward(second);
   const double e = std::exp(1.0), dz0 = z.grad().at({0, 0}), dz1 = z.grad().at({0, 1});
-  kit::check_pencil(report, "probabilities", {{e, 2.718}, {e + 1, 3.718}, {p(0), 0.731}, {p(1), 0.269}});
-  kit::check_pencil(report, "one point's loss and gradient",
-                    {{first.item(), 0.313}, {second.item(), 1.313}, {dz0, 0.731}, {dz1, -0.731}});
+  kit::check_worked_example(report, "probabilities",
+                            {{e, 2.718}, {e + 1, 3.718}, {p(0), 0.731}, {p(1), 0.269}});
+  kit::check_worked_example(report, "one point's loss and gradient",
+                            {{first.item(), 0.313}, {second.item(), 1.313}, {dz0, 0.731}, {dz1, -0.731}});
 }
 
 // The task: points of the plane lie on two spirals, wound into each other. Given a point, which spiral is it
@@ -86,7 +87,7 @@ Tensor network_by_hand(const Network& of, const Tensor& x) {  // experiment.hpp 
 
 void two_looks(const Points& points, std::uint64_t seed, kit::Report& report) {
   const double from_zeros = first_loss(zeros, seed, 1), with_opinions = first_loss(kaiming, seed, 20);
-  report.quoted("first loss, last layer at zero", from_zeros, 0.6931, 1e-4);
+  report.check_quoted("first loss, last layer at zero", from_zeros, 0.6931, 1e-4);
   report.at_least("first loss, last layer like the others (mean of 20 networks)", with_opinions, from_zeros);
   report.at_most("loss on sixteen points, learned by heart", learn_by_heart(points, seed, false), 1e-3);
   const kit::Question bug =
@@ -142,10 +143,10 @@ void by_hand(std::uint64_t seed, kit::Report& report) {
   const StepByHand momentum = momentum_by_hand(0.1, 0.9), adam = adam_by_hand(0.1);
   fmt::print("  Adam's first step: {:.3f} for a gradient of 4, {:.3f} for 400\n", moved(adam, 4, 1),
              moved(adam, 400, 1));
-  kit::check_pencil(report, "momentum's steps",
-                    {{moved(momentum, 4, 1), 0.4}, {moved(momentum, 4, 2), 0.76}});
-  kit::check_pencil(report, "SGD's and Adam's",
-                    {{moved(sgd_by_hand(0.1), 4, 1), 0.4}, {moved(adam, 4, 1), 0.1}});
+  kit::check_worked_example(report, "momentum's steps",
+                            {{moved(momentum, 4, 1), 0.4}, {moved(momentum, 4, 2), 0.76}});
+  kit::check_worked_example(report, "SGD's and Adam's",
+                            {{moved(sgd_by_hand(0.1), 4, 1), 0.4}, {moved(adam, 4, 1), 0.1}});
   const auto& [eta1, eta2, eta3] = kRates;  // optim/'s step() also clears the gradients
   const std::array<StepByHand, 3> ours{sgd_by_hand(eta1), momentum_by_hand(eta2, 0.9), adam_by_hand(eta3)};
   report.at_most("by hand and optim/'s: weights apart after 200 steps", farthest(ours, seed, 200), 1e-12);

@@ -15,7 +15,7 @@
 #include "lessons/04_simd/packing.hpp"
 #include "lessons/04_simd/race.hpp"
 #include "lessons/04_simd/registers.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -47,8 +47,9 @@ namespace {
 double operations_a_cycle(double chains) { return 2 * 8 * std::min(chains / 4, 2.0); }
 
 void peak_of_one_core(Race& race, const kit::Options& options, kit::Report& report) {
-  kit::check_pencil(report, "operations a cycle",
-                    {{operations_a_cycle(1), 4}, {operations_a_cycle(8), 32}, {operations_a_cycle(12), 32}});
+  kit::check_worked_example(
+      report, "operations a cycle",
+      {{operations_a_cycle(1), 4}, {operations_a_cycle(8), 32}, {operations_a_cycle(12), 32}});
   const kit::Question more = report.ask(
       "lanes and chains",
       "One chain in one lane, against the best number of chains in all lanes. How much faster is the second?",
@@ -153,8 +154,8 @@ void four_products(const Race& race, kit::Report& report) {
 // letters: r rows × v vectors of l lanes are 2 r v l operations with 4 (v l + r) bytes.
 
 void what_each_waits_for(Race& race, const kit::Options& options, kit::Report& report) {
-  kit::check_pencil(report, "operations a byte",
-                    {{tile_intensity(1, 8, 8), 0.492}, {tile_intensity(kRows, kVectors, 8), 1.6}});
+  kit::check_worked_example(report, "operations a byte",
+                            {{tile_intensity(1, 8, 8), 0.492}, {tile_intensity(kRows, kVectors, 8), 1.6}});
   const kit::Question memory =
       report.ask("a long vector", "y ← y + f·x on long vectors, in all lanes. What share of the peak is it?",
                  {"less than a sixth", "about a third: three floats for two operations", "more than half"});

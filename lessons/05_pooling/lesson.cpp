@@ -17,7 +17,7 @@
 #include "lessons/05_pooling/experiment.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/rows.hpp"
 #include "nn/attention/attention.hpp"
@@ -75,8 +75,9 @@ void three_measurements(kit::Report& report) {
   kit::print_rows("weights", pooled.weights, 3);
   const std::vector<double> e = exp(scores).to_vector(), w = pooled.weights.to_vector();
   const double total = e[0] + e[1] + e[2], answer = pooled.answers.item();
-  kit::check_pencil(report, "the table", {{e[0], 0.607}, {e[2], 0.135}, {total, 1.742}, {answer, 3.452}});
-  kit::check_pencil(report, "its weights", {{w[0], 0.348}, {w[1], 0.574}, {w[2], 0.078}});
+  kit::check_worked_example(report, "the table",
+                            {{e[0], 0.607}, {e[2], 0.135}, {total, 1.742}, {answer, 3.452}});
+  kit::check_worked_example(report, "its weights", {{w[0], 0.348}, {w[1], 0.574}, {w[2], 0.078}});
 }
 
 // ---- 2. Keys alone ----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@
 #include "lessons/06_queries_keys_values/experiment.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/rows.hpp"
 
@@ -70,14 +70,14 @@ void two_words(kit::Report& report) {
       attend(tensor({{2, 0}}, f64), eye(2, f64), tensor({{10, 0}, {0, 10}}, f64), {same, same, same});
   kit::print_rows("weights", mixed.weights, 3);
   kit::print_rows("context", mixed.context, 2);
-  kit::check_pencil(report, "one query, two keys",
-                    {{mixed.scores.at({0, 0}), 1.414},
-                     {std::exp(1.414), 4.112},
-                     {std::exp(1.414) + 1, 5.112},
-                     {mixed.weights.at({0, 0}), 0.804},
-                     {mixed.weights.at({0, 1}), 0.196},
-                     {mixed.context.at({0, 0}), 8.04},
-                     {mixed.context.at({0, 1}), 1.96}});
+  kit::check_worked_example(report, "one query, two keys",
+                            {{mixed.scores.at({0, 0}), 1.414},
+                             {std::exp(1.414), 4.112},
+                             {std::exp(1.414) + 1, 5.112},
+                             {mixed.weights.at({0, 0}), 0.804},
+                             {mixed.weights.at({0, 1}), 0.196},
+                             {mixed.context.at({0, 0}), 8.04},
+                             {mixed.context.at({0, 1}), 1.96}});
 }
 
 // Four words that all ask, offer and give make a 4 × 4 table of scores: row i says how much word i wants each

@@ -12,7 +12,7 @@
 #include "lessons/07_masks/checks.hpp"
 #include "lessons/07_masks/clinic.hpp"
 #include "lessons/07_masks/gallery.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/rows.hpp"
 
@@ -53,9 +53,9 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
   const Mask two = Mask::from(1, 3, [](Size, Size j) { return j < 2; });  // asks for each query and key
   const Tensor after = zero_masked(two, softmax(scores, -1)), before = masked_softmax_by_hand(scores, two);
   const std::vector<double> e = exp(scores).to_vector(), a = after.to_vector(), b = before.to_vector();
-  kit::check_pencil(report, "powers", {{e[0], 2.718}, {e[2], 20.086}});
-  kit::check_pencil(report, "masked after", {{a[0], 0.114}, {a[1], 0.042}, {a[0] + a[1], 0.156}});
-  kit::check_pencil(report, "masked before", {{b[0], 0.731}, {b[1], 0.269}});
+  kit::check_worked_example(report, "powers", {{e[0], 2.718}, {e[2], 20.086}});
+  kit::check_worked_example(report, "masked after", {{a[0], 0.114}, {a[1], 0.042}, {a[0] + a[1], 0.156}});
+  kit::check_worked_example(report, "masked before", {{b[0], 0.731}, {b[1], 0.269}});
   const Mask lengths = ValidLengths{1, 3, 2, 4}.mask(4).reshape({4, 4});
   const Tensor rows = masked_softmax_by_hand(random_normal({4, 4}, seed, f64), lengths);
   kit::print_rows("weights", rows, 4);

@@ -14,7 +14,7 @@
 #include "core/core.hpp"
 #include "lessons/08_scale/measurements.hpp"
 #include "lessons/08_scale/training.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/attention/attention.hpp"
 
@@ -60,7 +60,7 @@ Scores additive_with(const Attention& attention) {  // an Attention{additive(…
 void how_large(std::uint64_t seed, kit::Report& report) {
   const Tensor signs = tensor({{1, 1}, {1, -1}, {-1, 1}, {-1, -1}}, f64);  // all of width 2
   const Tensor two = sum(signs, {-1}), four = unsqueeze(two, 0) + unsqueeze(two, 1);
-  kit::check_pencil(report, "variances", {{var(two).item(), 2}, {var(four).item(), 4}});
+  kit::check_worked_example(report, "variances", {{var(two).item(), 2}, {var(four).item(), 4}});
   const Spread worst = measure_spread(dot_scores, scaled_scores, seed);
   report.at_most("furthest mean of q·k from 0, in deviations", worst.mean, 0.02);
   report.at_most("furthest variance of q·k from d, as a share", worst.variance, 0.05);
@@ -84,8 +84,8 @@ Tensor jacobian_norm(const Tensor& weights) {  // (n, keys) → (n)
 void what_it_lets_through(const kit::Options& options, kit::Report& report) {
   const Tensor two = softmax(tensor({{4, 0}, {2, 0}}, f64), -1), norms = jacobian_norm(two);
   const double a = two.at({0, 0}), b = two.at({1, 0}), n = norms.at({0}), m = norms.at({1});
-  kit::check_pencil(report, "weights", {{a, 0.982}, {1 - a, 0.018}, {b, 0.881}, {1 - b, 0.119}});
-  kit::check_pencil(report, "J", {{a * (1 - a), 0.018}, {b * (1 - b), 0.105}, {n, 0.035}, {m, 0.21}});
+  kit::check_worked_example(report, "weights", {{a, 0.982}, {1 - a, 0.018}, {b, 0.881}, {1 - b, 0.119}});
+  kit::check_worked_example(report, "J", {{a * (1 - a), 0.018}, {b * (1 - b), 0.105}, {n, 0.035}, {m, 0.21}});
 
   const kit::Question size = report.ask(
       "without √d", "Normal numbers, d = 1024. Without √d scores are 32 times as large. And the median ‖J‖?",
@@ -95,8 +95,10 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
                 "One often reads that √d keeps gradients small. But without it they vanish.");
   constexpr double kText[] = {0.302, 0.080, 0.0028, 3.6e-6};
   for (std::size_t i = 0; i < kWidths.size(); ++i) {
-    report.quoted(fmt::format("median ‖J‖ of dot at d = {}", kWidths[i]), at.dot[i].median, kText[i], 0.1);
-    report.quoted(fmt::format("median ‖J‖ of scaled at d = {}", kWidths[i]), at.scaled[i].median, 0.347, 0.1);
+    report.check_quoted(fmt::format("median ‖J‖ of dot at d = {}", kWidths[i]), at.dot[i].median, kText[i],
+                        0.1);
+    report.check_quoted(fmt::format("median ‖J‖ of scaled at d = {}", kWidths[i]), at.scaled[i].median, 0.347,
+                        0.1);
   }
 }
 
@@ -154,7 +156,7 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
       both, 'b', rate.steps() == scaled.steps(),
       "It is the same training in other units: q'·k' is q·k / √d, and Adam's steps shrink with the rate.");
   const double power = power_of_moves(first, scaled, 0.25);
-  report.quoted("small first ÷ scaled: the power of d in their moves", power, 0.25, 0.02);
+  report.check_quoted("small first ÷ scaled: the power of d in their moves", power, 0.25, 0.02);
 }
 
 // So √d is a choice of units. Small first vectors alone mend the start, but beside them a step of Adam is

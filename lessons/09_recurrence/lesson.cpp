@@ -12,7 +12,7 @@
 
 #include "core/core.hpp"
 #include "lessons/09_recurrence/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -41,9 +41,9 @@ void one_unit(kit::Report& report) {
   for (Size t = 1; t < 3; ++t) h.push_back(tanh(select(x, 0, t) + 0.5 * h.back()));
   const Tensor nudge = tape.gradients(h[2], ones({}, DType::f64), std::vector{x})[0];
   const auto factor = [&](std::size_t t) { return 1 - h[t].item() * h[t].item(); };
-  kit::check_pencil(report, "three states",
-                    {{h[0].item(), 0.762}, {h[1].item(), 0.363}, {h[2].item(), 0.180}});
-  kit::check_pencil(
+  kit::check_worked_example(report, "three states",
+                            {{h[0].item(), 0.762}, {h[1].item(), 0.363}, {h[2].item(), 0.180}});
+  kit::check_worked_example(
       report, "the nudge",
       {{0.5 * factor(2), 0.484}, {0.5 * factor(1), 0.434}, {factor(0), 0.420}, {nudge.at({0}), 0.088}});
 }
@@ -134,7 +134,8 @@ void before_training(const kit::Options& options, kit::Report& report) {
       {"clearly in LSTM and GRU, hardly in the plain cell", "by about a tenth, in all three",
        "by less than a millionth, in all three"});
   const double open = 1 / (1 + std::exp(-3));
-  kit::check_pencil(report, "a gate with bias 3, forty of them", {{open, 0.95}, {std::pow(open, 40), 0.14}});
+  kit::check_worked_example(report, "a gate with bias 3, forty of them",
+                            {{open, 0.95}, {std::pow(open, 40), 0.14}});
   const std::vector<kit::Series> curves = influence_before(options);
   const auto tiny = [&](Which plan) { return curves[plan].y.back() < 1e-6; };
   report.answer(usual, 'c', tiny(kPlain) && tiny(kLstm) && tiny(kGru),

@@ -13,7 +13,7 @@
 #include "core/core.hpp"
 #include "lessons/10_bottleneck/experiment.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -35,8 +35,8 @@ namespace {
 void one_number(kit::Report& report) {
   double h = 0;
   for (const double x : {4, 7, 2}) h = 10 * h + x;
-  kit::check_pencil(report, "a string in one number",
-                    {{h, 472}, {std::fmod(h, 10), 2}, {std::fmod(std::floor(h / 10), 10), 7}});
+  kit::check_worked_example(report, "a string in one number",
+                            {{h, 472}, {std::fmod(h, 10), 2}, {std::fmod(std::floor(h / 10), 10), 7}});
 }
 
 // ---- 2. Encoder, code, decoder ----------------------------------------------------------------------------
@@ -106,9 +106,9 @@ struct ByHand {
 
 void model_by_hand(std::uint64_t seed, kit::Report& report) {
   const double loss = -std::log(0.5 * 0.8 * 0.9) / 3;
-  kit::check_pencil(report, "−log",
-                    {{-std::log(0.5), 0.693}, {-std::log(0.8), 0.223}, {-std::log(0.9), 0.105}});
-  kit::check_pencil(report, "the loss of \"b a\"", {{loss, 0.341}, {std::exp(-3 * loss), 0.36}});
+  kit::check_worked_example(report, "−log",
+                            {{-std::log(0.5), 0.693}, {-std::log(0.8), 0.223}, {-std::log(0.9), 0.105}});
+  kit::check_worked_example(report, "the loss of \"b a\"", {{loss, 0.341}, {std::exp(-3 * loss), 0.36}});
   PlainTranslator model(sizes(7, 3, 4, 5));
   model.initialise(seed, DType::f64);
   const ByHand ours{model};

@@ -22,7 +22,7 @@ class Filmed {
 
  private:
   std::vector<kit::Strings> strings_;
-  kit::Film film_;
+  kit::TrainingRecorder film_;
 };
 
 }  // namespace tapestry::lesson11

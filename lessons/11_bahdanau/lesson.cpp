@@ -13,7 +13,7 @@
 #include "core/core.hpp"
 #include "lessons/11_bahdanau/experiment.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/tasks/gru_step.hpp"
 
@@ -65,15 +65,15 @@ void one_look(kit::Report& report) {
                               tensor({2, -1}, f64));
   const auto score = look.scores.to_vector(), weight = look.weights.to_vector(),
              read = look.context.to_vector();
-  kit::check_pencil(report, "the two scores",
-                    {{std::tanh(1.0), 0.7616}, {score[0], 1.523}, {score[1], -0.762}});
-  kit::check_pencil(report, "weights",
-                    {{std::exp(1.523), 4.586},
-                     {std::exp(-0.762), 0.467},
-                     {std::exp(1.523) + std::exp(-0.762), 5.053},
-                     {weight[0], 0.908},
-                     {weight[1], 0.092}});
-  kit::check_pencil(report, "the context", {{read[0], -0.092}, {read[1], 1.092}});
+  kit::check_worked_example(report, "the two scores",
+                            {{std::tanh(1.0), 0.7616}, {score[0], 1.523}, {score[1], -0.762}});
+  kit::check_worked_example(report, "weights",
+                            {{std::exp(1.523), 4.586},
+                             {std::exp(-0.762), 0.467},
+                             {std::exp(1.523) + std::exp(-0.762), 5.053},
+                             {weight[0], 0.908},
+                             {weight[1], 0.092}});
+  kit::check_worked_example(report, "the context", {{read[0], -0.092}, {read[1], 1.092}});
 }
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@
 #include "core/core.hpp"
 #include "lessons/12_luong/experiment.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/tasks/gru_step.hpp"
 
@@ -67,7 +67,7 @@ void three_scores(kit::Report& report) {
   };
   const auto d = weights(Kind::dot, {}), g = weights(Kind::general, tensor({{0, 1}, {1, 0}}, f64)),
              l = weights(Kind::location, eye(2, f64));
-  kit::check_pencil(report, "weights", {{d[0], 0.953}, {g[0], 0.047}, {l[0], 0.881}, {l[1], 0.119}});
+  kit::check_worked_example(report, "weights", {{d[0], 0.953}, {g[0], 0.047}, {l[0], 0.881}, {l[1], 0.119}});
 }
 
 // ---- 2. Step, then attend ---------------------------------------------------------------------------------

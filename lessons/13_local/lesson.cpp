@@ -13,7 +13,7 @@
 #include "core/core.hpp"
 #include "lessons/13_local/experiment.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -63,12 +63,12 @@ Tensor weights_near(const Tensor& scores, const Tensor& p, Size reach, Fade fade
 
 void by_hand(kit::Report& report) {
   const Tensor weights = weights_near(zeros({1, 1, 5}, f64), tensor({{1.5}}, f64), 2, Fade::yes);
-  kit::check_pencil(report, "five keys",
-                    {{std::exp(-2.25 / 2), 0.325},
-                     {std::exp(-0.25 / 2), 0.882},
-                     {weights.at({0, 0, 0}), 0.081},
-                     {weights.at({0, 0, 2}), 0.221},
-                     {sum(weights).item(), 0.604}});
+  kit::check_worked_example(report, "five keys",
+                            {{std::exp(-2.25 / 2), 0.325},
+                             {std::exp(-0.25 / 2), 0.882},
+                             {weights.at({0, 0, 0}), 0.081},
+                             {weights.at({0, 0, 2}), 0.221},
+                             {sum(weights).item(), 0.604}});
 }
 
 // In nn/ a window is an option of any attention, `.local = local_m(D)` or local_p(D, d_h, U), and a decoder
@@ -116,7 +116,7 @@ void the_edge(std::uint64_t seed, kit::Report& report) {
   const auto at = [](double p) { return tensor({{p}}, f64); };
   const double before = weights(at(3 - 1e-9)).at({0, 0, 5}), after = weights(at(3 + 1e-9)).at({0, 0, 5});
   const double softmax = weights_near(scores, at(3 + 1e-9), 2, Fade::no).at({0, 0, 5});
-  report.quoted("the jump, as a share of its softmax", (after - before) / softmax, 0.135, 0.01);
+  report.check_quoted("the jump, as a share of its softmax", (after - before) / softmax, 0.135, 0.01);
   report.answer(enters, 'b', before == 0 && after > 0 && after < 0.2 * softmax,
                 "At the edge the Gaussian is exp(−D² / 2σ²) = e⁻², whatever D is. The softmax takes what the "
                 "key gets from the others, at one blow.");

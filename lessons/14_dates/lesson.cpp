@@ -15,7 +15,7 @@
 #include "core/core.hpp"
 #include "lessons/14_dates/experiment.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson14;
@@ -57,7 +57,7 @@ void with_a_pencil(kit::Report& report) {
     }
     return static_cast<double>(all);
   };
-  kit::check_pencil(report, "three rows", {{writes(1), 313}, {writes(0.5), 343}, {writes(0), 456}});
+  kit::check_worked_example(report, "three rows", {{writes(1), 313}, {writes(0.5), 343}, {writes(0), 456}});
 }
 
 // A real decoder's coins come from next_stream(): numbers that nobody else draws, and equal at equal seeds.

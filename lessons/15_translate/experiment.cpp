@@ -13,7 +13,7 @@
 namespace tapestry::lesson15 {
 namespace {
 
-using kit::GrammarSplit, kit::Translation, kit::TranslatorPlan;
+using kit::GrammarSplit, kit::Translation, kit::TranslatorConfig;
 
 /// The table as a model that nn/ can search. It keeps nothing but the number of rows: the last word says it
 /// all.
@@ -55,7 +55,7 @@ void check_copying(kit::Report& report) {
 
 const kit::TrainedTranslator& Work::chosen() const {
   for (const kit::TrainedTranslator& each : all)
-    if (each.plan.score == settings.plan.score) return each;
+    if (each.config.score == settings.config.score) return each;
   return all.front();
 }
 
@@ -68,7 +68,7 @@ void Work::show(const Translation& translation, const std::string& file) const {
              kit::printable(kit::join_words(translation.words)));
   kit::Heatmap map = kit::alignment_picture(translation, "Where each word looked");
   map.column_axis = "words read", map.row_axis = "words written";
-  kit::show(map, kit::folder_of(options.out, folder, chosen().plan) / file);
+  kit::show(map, kit::folder_of(options.out, folder, chosen().config) / file);
 }
 
 std::pair<double, double> output_against_cells() {
@@ -85,21 +85,21 @@ void train(Work& work) {
   if (work.real()) return train_on_real_text(work);
   work.corpus = kit::grammar_corpus(work.options.seed, {.names = 0.1, .joined = work.settings.recipe.joined});
   fmt::print("  {}; some adjective–noun pairs are never shown\n", work.corpus.text());
-  const auto how = [&](const TranslatorPlan& plan) {
-    return kit::training_of(work.options, work.settings, "grammar with names", work.folder, plan);
+  const auto how = [&](const TranslatorConfig& config) {
+    return kit::training_of(work.options, work.settings, "grammar with names", work.folder, config);
   };
   work.all = kit::train_all(kit::plans_of(work.settings, true), work.corpus, how);
 }
 
 Asked ask_before_training(const Work& work) {
   Asked asked;
-  if (work.real() || !work.settings.plan.attends()) return asked;
+  if (work.real() || !work.settings.config.attends()) return asked;
   asked.never_seen = work.report.ask(
       "never seen together",
       "Each of two words was trained, but never with the other. How many sentences with such a pair of "
       "adjective and noun come out right?",
       {"hardly any", "nearly all, as of other new sentences", "about half"});
-  if (work.settings.plan.score == "additive")
+  if (work.settings.config.score == "additive")
     asked.longest =
         work.report.ask("the longest sentences",
                         "Sentences of more than 35 words: what BLEU without attention, against with?",
@@ -116,7 +116,8 @@ void test(Work& work, const Asked& asked) {
   const auto fresh = sentences(GrammarSplit::fresh, 0), held_out = sentences(GrammarSplit::held_out, 1);
   const kit::GrammarScore on_fresh = kit::score_grammar(fresh, work.translate(fresh)),
                           on_held_out = kit::score_grammar(held_out, work.translate(held_out));
-  if (!work.chosen().plan.attends()) {  // no target: it cannot cross, and long sentences are too much for it
+  if (!work.chosen()
+           .config.attends()) {  // no target: it cannot cross, and long sentences are too much for it
     report.part_of_lesson();
     report.figure("exact, new sentences", on_fresh.exact, "%");
     report.figure("exact, with pairs never seen together", on_held_out.exact, "%");
@@ -140,11 +141,11 @@ void test(Work& work, const Asked& asked) {
                kit::printable(kit::join_words(copied[i].words)));
 }
 
-std::vector<Words> add_curve(kit::LengthCurves& curves, const TranslatorPlan& plan, SequenceModel& model,
+std::vector<Words> add_curve(kit::LengthCurves& curves, const TranslatorConfig& config, SequenceModel& model,
                              const kit::Lexicon& source, const kit::Lexicon& target) {
   const auto written = kit::words_of(copy_unknown(
       kit::translate(model, source, target, curves.text().source, {.max_length = curves.longest() + 10})));
-  curves.add(plan.label(), written);
+  curves.add(config.label(), written);
   return written;
 }
 
@@ -155,13 +156,13 @@ void test_lengths(const Work& work, const Asked& asked) {
   kit::LengthCurves curves(kit::parallel(sentences), kit::grammar_joint(), {5, 8, 11, 14, 19, 24, 29, 35});
   kit::Column bleu{"BLEU"}, exact{"exact in %"};
   for (const kit::TrainedTranslator& each : work.all) {
-    const auto written = add_curve(curves, each.plan, *each.model, work.corpus.source, work.corpus.target);
+    const auto written = add_curve(curves, each.config, *each.model, work.corpus.source, work.corpus.target);
     bleu.figures.push_back(kit::corpus_bleu(written, curves.text().target).score);
     exact.figures.push_back(kit::exact_match(written, curves.text().target));
   }
   fmt::print("{}\n{}", kit::table_of(work.all, {bleu, exact}), curves.table());
   kit::show(curves.chart(), work.options.out / "grammar-lengths.svg");
-  if (work.settings.plan.score != "additive") return;  // else the first attends, the last does not
+  if (work.settings.config.score != "additive") return;  // else the first attends, the last does not
   const double with = curves.chart().series.front().y.back(), without = curves.chart().series.back().y.back();
   work.report.at_least("BLEU of the longest, with attention", with, 70);
   work.report.at_most("BLEU of the longest, without", without, 20);
@@ -171,7 +172,7 @@ void test_lengths(const Work& work, const Asked& asked) {
 }
 
 void show_looks(const Work& work) {
-  if (!work.chosen().plan.attends()) return;
+  if (!work.chosen().config.attends()) return;
   if (work.real()) return looks_on_real_text(work);
   work.show(work.translate({kit::grammar_showcase()}).front(), "alignment.svg");
 }

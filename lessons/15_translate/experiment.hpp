@@ -91,7 +91,7 @@ void lengths_of_real_text(const Work& work);
 void looks_on_real_text(const Work& work);
 
 /// What a model writes for the curves' sentences, unknown words copied; it becomes a curve.
-std::vector<kit::Words> add_curve(kit::LengthCurves& curves, const kit::TranslatorPlan& plan,
+std::vector<kit::Words> add_curve(kit::LengthCurves& curves, const kit::TranslatorConfig& config,
                                   SequenceModel& model, const kit::Lexicon& source,
                                   const kit::Lexicon& target);
 

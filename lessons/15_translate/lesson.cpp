@@ -12,7 +12,7 @@
 #include <map>
 
 #include "lessons/15_translate/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "optim/parallel/mpi/mpi.hpp"
 
 namespace tapestry::lesson15 {
@@ -63,12 +63,12 @@ Beginning search_by_hand(std::size_t beam, int longest) {
 
 void show_beam(kit::Report& report) {
   const Beginning one = search_by_hand(1, 4), two = search_by_hand(2, 4);
-  kit::check_pencil(report, "two searches, and two lengths",
-                    {{std::exp(one.log_probability), 0.216},
-                     {std::exp(two.log_probability), 0.324},
-                     {0.4 * 0.9, 0.36},
-                     {std::log(0.3) / std::pow(7.0 / 6, 0.6), -1.098},
-                     {std::log(0.24) / std::pow(10.0 / 6, 0.6), -1.050}});
+  kit::check_worked_example(report, "two searches, and two lengths",
+                            {{std::exp(one.log_probability), 0.216},
+                             {std::exp(two.log_probability), 0.324},
+                             {0.4 * 0.9, 0.36},
+                             {std::log(0.3) / std::pow(7.0 / 6, 0.6), -1.098},
+                             {std::log(0.24) / std::pow(10.0 / 6, 0.6), -1.050}});
   report.check("nn/decode finds the same sentences",
                nn_finds(one.words, one.log_probability, 1) && nn_finds(two.words, two.log_probability, 2));
 }
@@ -111,11 +111,11 @@ void show_bleu(kit::Report& report) {
   const Words reference = kit::split_words("un homme fait du vélo dans la rue"),
               whole = kit::split_words("un homme fait du vélo dans une rue");
   const double of_whole = bleu_by_hand(whole, reference);
-  kit::check_pencil(report, "clipping, the four shares, BLEU",
-                    {{matches({"la", "la", "la"}, {"la", "maison", "rouge"}, 1) / 3.0, 0.333},
-                     {7.0 / 8 * 5 / 7 * 4 / 6 * 3 / 5, 0.25},
-                     {std::pow(0.25, 0.25), 0.707},
-                     {of_whole, 70.7}});
+  kit::check_worked_example(report, "clipping, the four shares, BLEU",
+                            {{matches({"la", "la", "la"}, {"la", "maison", "rouge"}, 1) / 3.0, 0.333},
+                             {7.0 / 8 * 5 / 7 * 4 / 6 * 3 / 5, 0.25},
+                             {std::pow(0.25, 0.25), 0.707},
+                             {of_whole, 70.7}});
   const double of_kit = kit::corpus_bleu({whole}, {reference}).score;
   report.check("the kit's BLEU is the same", std::abs(of_kit - of_whole) < 1e-9);
   report.answer(half, 'a', std::abs(bleu_by_hand({"un", "homme", "fait", "du"}, reference) - 36.8) < 0.05,
@@ -170,8 +170,8 @@ void lesson(Work work) {
   check_copying(report);
   report.section("Training");
   const auto [rnn, gru] = output_against_cells();
-  report.quoted("output layer against a plain RNN's cell", rnn, 12.5, 0.001);
-  report.quoted("output layer against a GRU's", gru, 4.2, 0.01);
+  report.check_quoted("output layer against a plain RNN's cell", rnn, 12.5, 0.001);
+  report.check_quoted("output layer against a GRU's", gru, 4.2, 0.01);
   const Asked asked = ask_before_training(work);
   train(work);
   report.section("New sentences");

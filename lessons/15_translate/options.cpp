@@ -28,18 +28,18 @@ constexpr RecipeNumber<Recipe> kNumbers[] = {
 }  // namespace
 
 void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, const Recipe& real) {
-  TranslatorPlan& plan = settings.plan;
+  TranslatorConfig& config = settings.config;
   offer(program, static_cast<TranslationSettings&>(settings));
-  program.add("--score", plan.score,
+  program.add("--score", config.score,
               "the attention's score; scaled_dot halves the encoder's width each way, since query and key "
               "must be equally wide; none is a decoder without attention",
               kTranslatorScores);
-  program.add("--encoder", plan.encoder, "the encoder's recurrent cell", kTranslatorEncoders);
+  program.add("--encoder", config.encoder, "the encoder's recurrent cell", kTranslatorEncoders);
   program.add_flag("--compare", settings.compare, "train with every score, one after another; then a table");
   program.add("--embeddings", settings.embeddings,
               "with --data: start the source words from the vectors in this file (text, as GloVe's and "
               "word2vec's); --embedding is then their width");
-  program.add("--readout", plan.readout, "width of the layer before the dictionary; 0: the embedding's", 0,
+  program.add("--readout", config.readout, "width of the layer before the dictionary; 0: the embedding's", 0,
               4096);
   offer(program, kNumbers, settings.recipe, toy, real, "with --data");
   program.add_flag("--tied,!--untied", settings.recipe.tied,
@@ -51,30 +51,30 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
 void follow(const Lesson& program, const Recipe& recipe, TranslatorSettings& settings) {
   follow(program, kNumbers, recipe, settings.recipe);
   if (!program.given("--tied")) settings.recipe.tied = recipe.tied;
-  settings.plan.embedding = settings.recipe.embedding;
-  settings.plan.hidden = settings.recipe.hidden;
-  settings.plan.dropout = settings.recipe.dropout;
-  settings.plan.tied = settings.recipe.tied;
+  settings.config.embedding = settings.recipe.embedding;
+  settings.config.hidden = settings.recipe.hidden;
+  settings.config.dropout = settings.recipe.dropout;
+  settings.config.tied = settings.recipe.tied;
   settings.steps_given = program.given("--steps");
   settings.embedding_given = program.given("--embedding");
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& out, const std::string& task,
-                                const TranslatorPlan& plan) {
-  const TranslatorPlan usual;
+                                const TranslatorConfig& config) {
+  const TranslatorConfig usual;
   std::string name = task;
-  if (plan.score != usual.score) name += "-" + plan.score;
-  if (plan.encoder != usual.encoder) name += "-" + plan.encoder;
+  if (config.score != usual.score) name += "-" + config.score;
+  if (config.encoder != usual.encoder) name += "-" + config.encoder;
   return out / name;
 }
 
-std::vector<TranslatorPlan> plans_of(const TranslatorSettings& settings, bool and_none) {
-  std::vector<std::string> scores = {settings.plan.score};
-  if (and_none && settings.plan.attends()) scores.emplace_back("none");
+std::vector<TranslatorConfig> plans_of(const TranslatorSettings& settings, bool and_none) {
+  std::vector<std::string> scores = {settings.config.score};
+  if (and_none && settings.config.attends()) scores.emplace_back("none");
   if (settings.compare) scores = kTranslatorScores;
-  std::vector<TranslatorPlan> plans(scores.size(), settings.plan);
-  for (std::size_t i = 0; i < scores.size(); ++i) plans[i].score = scores[i];
-  return plans;
+  std::vector<TranslatorConfig> configs(scores.size(), settings.config);
+  for (std::size_t i = 0; i < scores.size(); ++i) configs[i].score = scores[i];
+  return configs;
 }
 
 WordVectors embeddings_for(const Vocabulary& source, TranslatorSettings& settings) {
@@ -82,32 +82,33 @@ WordVectors embeddings_for(const Vocabulary& source, TranslatorSettings& setting
   WordVectors vectors = read_word_vectors(settings.embeddings, source);
   fmt::print("  {}: {} words of {} numbers; {} of the {} source words found\n", settings.embeddings.string(),
              vectors.in_file, vectors.width, vectors.of.size(), source.size() - 4);
-  TranslatorPlan& plan = settings.plan;
-  if (settings.embedding_given && plan.embedding != vectors.width)
+  TranslatorConfig& config = settings.config;
+  if (settings.embedding_given && config.embedding != vectors.width)
     throw UsageError(
         fmt::format("--embedding {} does not fit the vectors of {} numbers in '{}': leave it out",
-                    plan.embedding, vectors.width, settings.embeddings.string()));
-  plan.embedding = vectors.width;
+                    config.embedding, vectors.width, settings.embeddings.string()));
+  config.embedding = vectors.width;
   return vectors;
 }
 
 TranslatorTraining training_of(const Options& options, const TranslatorSettings& settings,
-                               const std::string& task, const std::string& folder, const TranslatorPlan& plan,
-                               std::size_t pairs) {
+                               const std::string& task, const std::string& folder,
+                               const TranslatorConfig& config, std::size_t pairs) {
   const Recipe& recipe = settings.recipe;
   TranslatorTraining how = training_by(options, settings, recipe, pairs);
-  how.out = folder_of(options.out, folder, plan);
+  how.out = folder_of(options.out, folder, config);
   how.hold = recipe.hold;
-  how.texts = texts_of(plan);
-  how.name = fmt::format("{}, seed {}, {} steps, sizes {}/{}/{}, dropout {}, rate {}, hold {}, average {}{}",
-                         task, how.seed, how.steps, plan.embedding, plan.hidden, recipe.batch, plan.dropout,
-                         recipe.rate, recipe.hold, recipe.average, plan.tied ? ", tied" : "");
+  how.texts = texts_of(config);
+  how.name =
+      fmt::format("{}, seed {}, {} steps, sizes {}/{}/{}, dropout {}, rate {}, hold {}, average {}{}", task,
+                  how.seed, how.steps, config.embedding, config.hidden, recipe.batch, config.dropout,
+                  recipe.rate, recipe.hold, recipe.average, config.tied ? ", tied" : "");
   // What is as usual goes unsaid.
-  const TranslatorPlan usual;
+  const TranslatorConfig usual;
   const TranslatorSettings usual_settings;
-  if (plan.score != usual.score) how.name += ", score " + plan.score;
-  if (plan.encoder != usual.encoder) how.name += ", encoder " + plan.encoder;
-  if (plan.readout != usual.readout) how.name += fmt::format(", readout {}", plan.readout);
+  if (config.score != usual.score) how.name += ", score " + config.score;
+  if (config.encoder != usual.encoder) how.name += ", encoder " + config.encoder;
+  if (config.readout != usual.readout) how.name += fmt::format(", readout {}", config.readout);
   if (recipe.smoothing != Recipe().smoothing) how.name += fmt::format(", smoothing {}", recipe.smoothing);
   if (recipe.joined > 0) how.name += fmt::format(", joined {}", recipe.joined);
   if (settings.at_least != usual_settings.at_least)

@@ -8,7 +8,7 @@
 
 #include "lessons/kit/text/word_vectors.hpp"
 #include "lessons/kit/translation/options.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 
 namespace tapestry::kit {
 
@@ -27,7 +27,7 @@ struct TranslatorRecipe {
 
 /// What the options say.
 struct TranslatorSettings : TranslationSettings {
-  TranslatorPlan plan;
+  TranslatorConfig config;
   TranslatorRecipe recipe;
   std::filesystem::path embeddings;
   bool compare = false;
@@ -44,22 +44,22 @@ void follow(const Lesson& program, const TranslatorRecipe& recipe, TranslatorSet
 
 /// The translators to train: the one asked for; with `and_none` one without attention too, to compare; or, if
 /// --compare was given, one for each score.
-std::vector<TranslatorPlan> plans_of(const TranslatorSettings& settings, bool and_none);
+std::vector<TranslatorConfig> plans_of(const TranslatorSettings& settings, bool and_none);
 
 /// Folder of one translator: out/task, and what of score and encoder is not the usual, as in
 /// out/multi30k-en-fr-none.
 std::filesystem::path folder_of(const std::filesystem::path& out, const std::string& task,
-                                const TranslatorPlan& plan);
+                                const TranslatorConfig& config);
 
-/// The vectors of --embeddings for the source words, or none; the plan's embedding becomes as wide as they
+/// The vectors of --embeddings for the source words, or none; the config's embedding becomes as wide as they
 /// are. Says what was found. Throws UsageError for another --embedding.
 WordVectors embeddings_for(const Vocabulary& source, TranslatorSettings& settings);
 
-/// The training that the options ask for, into folder_of(options.out, folder, plan). `pairs` is how many
+/// The training that the options ask for, into folder_of(options.out, folder, config). `pairs` is how many
 /// there are to train on, for --epochs; 0: the task knows steps alone. The run's name says all that makes it
 /// another run when it changes; `task` opens it.
 TranslatorTraining training_of(const Options& options, const TranslatorSettings& settings,
-                               const std::string& task, const std::string& folder, const TranslatorPlan& plan,
-                               std::size_t pairs = 0);
+                               const std::string& task, const std::string& folder,
+                               const TranslatorConfig& config, std::size_t pairs = 0);
 
 }  // namespace tapestry::kit

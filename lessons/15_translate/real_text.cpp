@@ -11,7 +11,7 @@
 namespace tapestry::lesson15 {
 namespace {
 
-using kit::Translation, kit::TranslatorPlan;
+using kit::Translation, kit::TranslatorConfig;
 
 /// --translate and --translate-file: the model of a checkpoint, on a sentence of yours, or on a file.
 void translate_yours(const std::filesystem::path& folder, const kit::TranslatorSettings& settings) {
@@ -38,7 +38,9 @@ bool prepare(const kit::Lesson& program, const kit::Options& options, kit::Trans
   const bool real = !options.data.empty();
   kit::follow(program, real ? kMulti30kRecipe : kGrammarRecipe, settings);
   if (kit::only_translates(program)) {
-    const auto of = [&](const std::string& task) { return kit::folder_of(options.out, task, settings.plan); };
+    const auto of = [&](const std::string& task) {
+      return kit::folder_of(options.out, task, settings.config);
+    };
     const bool asked = real || program.given("--direction");
     translate_yours(kit::folder_to_translate_with(of("multi30k-" + settings.direction), of("grammar"), asked),
                     settings);
@@ -55,8 +57,8 @@ void train_on_real_text(Work& work) {
   work.corpus = kit::read_multi30k(work.options.data, settings.from(), settings.to(), reading);
   fmt::print("  {}\n", work.corpus.text());
   const kit::WordVectors vectors = kit::embeddings_for(work.corpus.source.vocabulary(), settings);
-  const auto how = [&](const TranslatorPlan& plan) {
-    return kit::training_of(work.options, settings, "Multi30k " + settings.direction, work.folder, plan,
+  const auto how = [&](const TranslatorConfig& config) {
+    return kit::training_of(work.options, settings, "Multi30k " + settings.direction, work.folder, config,
                             work.corpus.train.size());
   };
   work.all = kit::train_all(kit::plans_of(settings, false), work.corpus, how, vectors);
@@ -83,8 +85,8 @@ void test_on_real_text(Work& work) {
     bleu_of_chosen = searched.figures.back();
   }
   fmt::print("  BLEU on the test set:\n{}", kit::table_of(work.all, {greedy, searched, copied}));
-  const TranslatorPlan& plan = work.chosen().plan;
-  if (settings.direction == "en-fr" && plan.score == "additive" && plan.encoder == "gru") {
+  const TranslatorConfig& config = work.chosen().config;
+  if (settings.direction == "en-fr" && config.score == "additive" && config.encoder == "gru") {
     work.report.at_least("BLEU with a beam", bleu_of_chosen, 57);
   } else {  // the target is for the usual translator
     work.report.part_of_lesson();
@@ -95,12 +97,12 @@ void test_on_real_text(Work& work) {
 void lengths_of_real_text(const Work& work) {
   kit::LengthCurves curves(work.corpus.test, {}, {8, 11, 14, 18, 24, 30, 36, 44});
   for (const std::string& score : kit::kTranslatorScores) {
-    TranslatorPlan plan = work.settings.plan;
-    plan.score = score;
-    const auto file = kit::checkpoint_in(kit::folder_of(work.options.out, work.folder, plan));
+    TranslatorConfig config = work.settings.config;
+    config.score = score;
+    const auto file = kit::checkpoint_in(kit::folder_of(work.options.out, work.folder, config));
     if (!std::filesystem::exists(file)) continue;
     const kit::SavedTranslator saved = kit::load_translator(file);
-    add_curve(curves, plan, *saved.model, saved.source, saved.target);
+    add_curve(curves, config, *saved.model, saved.source, saved.target);
   }
   fmt::print("{}", curves.table());
   kit::show(curves.chart(), work.options.out / (work.folder + "-lengths.svg"));

@@ -7,22 +7,22 @@
 #include <vector>
 
 #include "lessons/kit/text/word_vectors.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 #include "lessons/kit/translation/training.hpp"
 
 namespace tapestry::kit {
 
 struct TrainedTranslator {
-  TranslatorPlan plan;
+  TranslatorConfig config;
   std::unique_ptr<SequenceModel> model;
   RunPlace place;  // where training ended
 };
 
-/// Makes and trains a translator for each plan, as `how` says; source words start from `vectors`, where there
+/// Makes and trains a translator for each config, as `how` says; source words start from `vectors`, where there
 /// are any. Prints each one's weights and what it cost.
-std::vector<TrainedTranslator> train_all(const std::vector<TranslatorPlan>& plans, const Corpus& corpus,
-                                         const std::function<TranslatorTraining(const TranslatorPlan&)>& how,
-                                         const WordVectors& vectors = {});
+std::vector<TrainedTranslator> train_all(
+    const std::vector<TranslatorConfig>& configs, const Corpus& corpus,
+    const std::function<TranslatorTraining(const TranslatorConfig&)>& how, const WordVectors& vectors = {});
 
 /// A figure of each translator, under its heading.
 struct Column {

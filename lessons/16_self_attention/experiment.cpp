@@ -127,7 +127,7 @@ std::vector<double> weights_of_letters(const Marker& model) {
   return (*model.self)(model.kinds(Indices(ids, {1, kit::kTokens}))).weights.to_vector();
 }
 
-kit::Film film_of_letters(const kit::Options& options) {
+kit::TrainingRecorder film_of_letters(const kit::Options& options) {
   return {{.title = "Weights of 24 tokens, as they learn: four a, three b, two c, two d",
            .columns = names_of_letters(),
            .rows = names_of_letters(),
@@ -138,7 +138,7 @@ kit::Film film_of_letters(const kit::Options& options) {
 }
 
 /// Who looks at whom: the last map, and those of the film.
-void draw_maps(const kit::Film& film, const kit::Options& options) {
+void draw_maps(const kit::TrainingRecorder& film, const kit::Options& options) {
   kit::MapSeries series = film.series();
   kit::Heatmap map{"Weights of 24 tokens: four a, three b, two c, two d", series.columns, series.rows,
                    series.maps.back()};
@@ -214,7 +214,7 @@ Marked mark_the_twice(const kit::Options& options) {
   Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20),
       wide(CellKind::gru, 64);
   marked.fair = std::min(kit::weights_of(rnn), kit::weights_of(gru)) >= kit::weights_of(self);
-  kit::Film film = film_of_letters(options);
+  kit::TrainingRecorder film = film_of_letters(options);
   marked.self = train_and_test(self, "self-attention", test, options, [&](Size step) {
     film.after(step, [&] { return Maps{weights_of_letters(self)}; });
   });

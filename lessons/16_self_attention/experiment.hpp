@@ -41,10 +41,11 @@ struct Filled {
 
 /// Who looks at whom in "see _ girl run", at several steps of a training; for two models, with projections and
 /// without.
-kit::Film film_of_agreement(const kit::Options& options);
-Filled learn_agreement(const char* name, Projected projected, kit::Film& film, const kit::Options& options);
+kit::TrainingRecorder film_of_agreement(const kit::Options& options);
+Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& film,
+                       const kit::Options& options);
 /// Who looks at whom in "see _ girl run"; to agreement.svg, and the film to agreement_over_training.json.
-void draw_agreement(const Filled& filled, const kit::Film& film, const kit::Options& options);
+void draw_agreement(const Filled& filled, const kit::TrainingRecorder& film, const kit::Options& options);
 
 /// Judges "shuffled in, shuffled out" on twelve random words: true of self-attention, false of a GRU.
 void check_order(std::uint64_t seed, kit::Report& report);

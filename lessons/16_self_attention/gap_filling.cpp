@@ -29,7 +29,7 @@ struct Filler : Module {
 
 }  // namespace
 
-kit::Film film_of_agreement(const kit::Options& options) {
+kit::TrainingRecorder film_of_agreement(const kit::Options& options) {
   return {{.title = "Where each word looks, as it learns",
            .columns = kSentence,
            .rows = kSentence,
@@ -40,7 +40,8 @@ kit::Film film_of_agreement(const kit::Options& options) {
           {0, 0.05, 0.1, 0.2, 0.5, 1}};
 }
 
-Filled learn_agreement(const char* name, Projected projected, kit::Film& film, const kit::Options& options) {
+Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& film,
+                       const kit::Options& options) {
   Filler model(projected);
   model.initialise(options.seed);
   const kit::GapSentences train = kit::gap_sentences(false), test = kit::gap_sentences(true);
@@ -63,7 +64,7 @@ Filled learn_agreement(const char* name, Projected projected, kit::Film& film, c
           100 * mean(select(select(weights, 1, kit::kGap), 1, kit::kNoun)).item(), select(weights, 0, 0)};
 }
 
-void draw_agreement(const Filled& filled, const kit::Film& film, const kit::Options& options) {
+void draw_agreement(const Filled& filled, const kit::TrainingRecorder& film, const kit::Options& options) {
   kit::Heatmap map{"Where each word looks", kSentence, kSentence, filled.weights.to_vector()};
   map.numbers = true;
   map.row_axis = "the word that asks", map.column_axis = "the word that is looked at";

@@ -12,7 +12,7 @@
 #include "core/core.hpp"
 #include "lessons/16_self_attention/experiment.hpp"
 #include "lessons/kit/check/agreement.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/rows.hpp"
 
@@ -68,12 +68,12 @@ Roles by_pencil() { return {tensor({{0, 2}, {2, 0}}, f64), eye(2, f64), 10 * eye
 void two_words(std::uint64_t seed, kit::Report& report) {
   const Tensor b = self_attention(eye(2, f64), by_pencil());
   kit::print_rows("b", b, 2);
-  kit::check_pencil(report, "girls run",
-                    {{2 / std::sqrt(2.0), 1.414},
-                     {1 / (std::exp(1.414) + 1), 0.196},
-                     {std::exp(1.414) / (std::exp(1.414) + 1), 0.804},
-                     {b.at({0, 0}), 1.96},
-                     {b.at({0, 1}), 8.04}});
+  kit::check_worked_example(report, "girls run",
+                            {{2 / std::sqrt(2.0), 1.414},
+                             {1 / (std::exp(1.414) + 1), 0.196},
+                             {std::exp(1.414) / (std::exp(1.414) + 1), 0.804},
+                             {b.at({0, 0}), 1.96},
+                             {b.at({0, 1}), 8.04}});
   check_layers(
       [](const Tensor& a, const SelfAttention& layer) {
         return self_attention(a, {layer.query->weight, layer.key->weight, layer.value->weight});
@@ -95,7 +95,7 @@ void agreement(const kit::Options& options, kit::Report& report) {
       {"no: a gap that is always the same word cannot ask for a noun",
        "yes, and it looks at the noun as much as with projections",
        "yes, but it looks less at the noun than with projections"});
-  kit::Film film = film_of_agreement(options);  // keeps who looks at whom meanwhile
+  kit::TrainingRecorder film = film_of_agreement(options);  // keeps who looks at whom meanwhile
   const Filled with = learn_agreement("with projections", Projected::yes, film, options);
   const Filled without = learn_agreement("without projections", Projected::no, film, options);
   report.at_least("with projections: right on new sentences", with.right, 99, "%");
@@ -145,13 +145,14 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
       "Its states have seen all tokens, from both sides. How many are marked rightly?",
       {"as many as by self-attention", "fewer, but 75 % or more", "hardly more than by always saying no"});
   const Marked marked = mark_the_twice(options);
-  report.quoted("the base rate", marked.always_no, 64, 0.02, "%");
+  report.check_quoted("the base rate", marked.always_no, 64, 0.02, "%");
   report.at_least("self-attention: right", marked.self, 98, "%");
   report.at_most("RNN: points above the base rate", marked.rnn - marked.always_no, 5);
   report.at_most("GRU: points above the base rate", marked.gru - marked.always_no, 5);
   report.check("neither has fewer weights than self-attention", marked.fair);
   const auto share = [](double c) { return c * 17 / (c * 17 + 24 - c); };
-  kit::check_pencil(report, "e^β = 17", {{share(1), 0.425}, {share(3), 0.708}, {share(3) / 3, 0.236}});
+  kit::check_worked_example(report, "e^β = 17",
+                            {{share(1), 0.425}, {share(3), 0.708}, {share(3) / 3, 0.236}});
   report.answer(counting, 'b', marked.grows && marked.each_falls,
                 "What goes to my kind grows with the count, and that is what the small network reads. What "
                 "goes to each of them falls, so the map is paler where a kind occurs more often.");

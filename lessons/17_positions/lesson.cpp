@@ -11,7 +11,7 @@
 #include "core/core.hpp"
 #include "lessons/17_positions/experiment.hpp"
 #include "lessons/17_positions/schemes.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -65,7 +65,7 @@ void as_a_vector(const kit::Options& options, kit::Report& report) {
   std::vector<kit::Written> figures = {{meet.at({1, 2}), 0.540}, {meet.at({2, 3}), 0.540}};
   const std::vector<double> rows = pe.to_vector(), text = {0, 1, 0.841, 0.540, 0.909, -0.416, 0.141, -0.990};
   for (std::size_t i = 0; i < rows.size(); ++i) figures.push_back({rows[i], text[i]});
-  kit::check_pencil(report, "one hand", figures);
+  kit::check_worked_example(report, "one hand", figures);
   check_sinusoids(sinusoids_by_hand, angles, turned, options, report);
 }
 
@@ -129,7 +129,7 @@ Table two_tasks(const kit::Options& options, kit::Report& report) {
       "who can reverse", "Reverse asks where one stands. Shaw, T5 and rotary tell distances. Who learns it?",
       {"Shaw alone", "all three: at the edges a distance says where one stands", "none of them"});
   const Table table = train_all(options, report);
-  report.quoted("the ceiling without order", without_order(options), 13, 0.05, "%");
+  report.check_quoted("the ceiling without order", without_order(options), 13, 0.05, "%");
   report.answer(
       shift, 'c', mean_right(table["ALiBi"].shift_16) <= 20,
       "Its score falls with |i − j|: three to the left is three to the right, and what is nearer always "
@@ -164,7 +164,7 @@ void twice_as_long(const Table& table, const kit::Options& options, kit::Report&
       "For Shaw all beyond 8 is one, and trained. T5 has buckets beyond 16 that were never trained; "
       "\"16 to 16\" has none.");
   const Tensor turns = angles(20, 16) / (2 * std::acos(-1));
-  kit::check_pencil(report, "19 places", {{turns.at({19, 0}), 3.02}, {turns.at({19, 1}), 0.96}});
+  kit::check_worked_example(report, "19 places", {{turns.at({19, 0}), 3.02}, {turns.at({19, 1}), 0.96}});
 }
 
 // And rotary? Its clock comes round: after 19 places the fastest of a head's hands has made 3.02 turns, and

@@ -13,7 +13,7 @@
 
 #include "core/core.hpp"
 #include "lessons/18_multi_head/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -60,8 +60,9 @@ void pencil(kit::Report& report) {
   const auto one = in_each_head(q, list, list, {}).to_vector();
   const auto two = merge_heads(in_each_head(split_heads(q, 2), k, k, {})).to_vector();
   const double score = 4 / std::sqrt(2.0), e = std::exp(score);
-  kit::check_pencil(report, "scores and weights", {{score, 2.828}, {e, 16.92}, {e + 1, 17.92}});
-  kit::check_pencil(report, "what is read", {{one[0], 0.5}, {one[4], 0.5}, {two[0], 0.944}, {two[4], 0.056}});
+  kit::check_worked_example(report, "scores and weights", {{score, 2.828}, {e, 16.92}, {e + 1, 17.92}});
+  kit::check_worked_example(report, "what is read",
+                            {{one[0], 0.5}, {one[4], 0.5}, {two[0], 0.944}, {two[4], 0.056}});
 }
 
 // ---- 2. Split, attend, merge ------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ class Filmed {
 
  private:
   kit::TwoQuestions asked_;
-  kit::Film film_;
+  kit::TrainingRecorder film_;
 };
 
 }  // namespace tapestry::lesson18

@@ -13,7 +13,7 @@
 #include "core/core.hpp"
 #include "lessons/19_block/depth.hpp"
 #include "lessons/19_block/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -63,9 +63,11 @@ void pencil(std::uint64_t seed, kit::Report& report) {
   const Normed n = normalise(x);
   const auto x_hat = n.x_hat.to_vector(), of_x = gradient_of_x(n, g).to_vector();
   const double both = mean(g * n.x_hat).item();
-  kit::check_pencil(report, "the norm", {{n.sigma.item(), 0.816}, {x_hat[0], -1.225}, {x_hat[2], 1.225}});
-  kit::check_pencil(report, "its means", {{mean(g).item(), 0.333}, {both, -0.408}, {x_hat[0] * both, 0.5}});
-  kit::check_pencil(report, "its gradient", {{of_x[0], 0.204}, {of_x[1], -0.408}, {of_x[2], 0.204}});
+  kit::check_worked_example(report, "the norm",
+                            {{n.sigma.item(), 0.816}, {x_hat[0], -1.225}, {x_hat[2], 1.225}});
+  kit::check_worked_example(report, "its means",
+                            {{mean(g).item(), 0.333}, {both, -0.408}, {x_hat[0] * both, 0.5}});
+  kit::check_worked_example(report, "its gradient", {{of_x[0], 0.204}, {of_x[1], -0.408}, {of_x[2], 0.204}});
   check_rule(report, normalise, gradient_of_x, seed);
   const double ratio = gradient_of_x(normalise(10 * x), g).at({0}) / of_x[0];
   report.figure("gradient of 10 x ÷ gradient of x", ratio);
@@ -118,7 +120,7 @@ void pointers(const kit::Options& options, kit::Report& report) {
   const kit::Question twice = report.ask(
       "one block", "One block with two heads is trained on all three. How often is \"twice\" right?",
       {"nearly always: a head for each pointer", "little more than these 28 %", "half of the time"});
-  report.quoted("naming the most frequent digit", most_frequent(options), 28, 0.1, "%");
+  report.check_quoted("naming the most frequent digit", most_frequent(options), 28, 0.1, "%");
   const Result one = one_block(options, report);
   report.answer(twice, 'b', one.right[kTwice] <= 40 && one.right[kOnce] >= 99,
                 "All heads of a layer ask at once. Whom to ask second is known only after the first answer.");

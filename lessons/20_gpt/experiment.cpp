@@ -126,9 +126,9 @@ Shares cut_tail(Shares shares, double top_p) {
 }
 
 /// A model that believes the same whatever it reads, so that one can count what nn/'s sample() draws from it.
-class Believer final : public AutoregressiveModel {
+class ConstantModel final : public AutoregressiveModel {
  public:
-  Believer(Shares shares, Size rows) : shares_(std::move(shares)), rows_(rows) {}
+  ConstantModel(Shares shares, Size rows) : shares_(std::move(shares)), rows_(rows) {}
   Size rows() const override { return rows_; }
   Step step(const Indices&) override {
     const Size count = static_cast<Size>(shares_.size());
@@ -286,7 +286,7 @@ double count_draws(Choose choose, const kit::Options& options) {
   const auto draw = [&](const char* name, SamplingOptions how) {
     how.max_length = 1;
     how.seed = options.seed;
-    Believer model(believed, rows);
+    ConstantModel model(believed, rows);
     Shares drawn(believed.size(), 0.0);
     for (const Decoded& row : sample(model, how))
       drawn[static_cast<std::size_t>(row.ids[0])] += 1.0 / static_cast<double>(rows);

@@ -15,7 +15,7 @@
 #include "core/core.hpp"
 #include "lessons/20_gpt/experiment.hpp"
 #include "lessons/20_gpt/text.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "optim/parallel/mpi/mpi.hpp"
 
@@ -34,8 +34,8 @@ namespace {
 
 void pencil(kit::Report& report) {
   const double often = -std::log(0.5), once = -std::log(0.25), mean = (often + once) / 2;
-  kit::check_pencil(report, "after an a",
-                    {{often, 0.693}, {once, 1.386}, {mean, 1.040}, {std::log(10.0), 2.303}});
+  kit::check_worked_example(report, "after an a",
+                            {{often, 0.693}, {once, 1.386}, {mean, 1.040}, {std::log(10.0), 2.303}});
 }
 
 // ---- 2. A GPT from plain ops ------------------------------------------------------------------------------

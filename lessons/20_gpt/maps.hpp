@@ -19,7 +19,7 @@ class Filmed {
 
  private:
   Indices inputs_;
-  kit::Film film_;
+  kit::TrainingRecorder film_;
 };
 
 }  // namespace tapestry::lesson20

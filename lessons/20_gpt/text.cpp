@@ -17,7 +17,7 @@
 #include <set>
 
 #include "lessons/kit/check/agreement.hpp"
-#include "lessons/kit/program/page.hpp"
+#include "lessons/kit/program/wasm_bridge.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::lesson20 {

@@ -13,7 +13,7 @@
 
 #include "core/core.hpp"
 #include "lessons/21_induction/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/positions/positions.hpp"
 
@@ -54,7 +54,7 @@ Tensor induction(const Tensor& symbols) {
 void pencil(kit::Report& report) {
   const Tensor read = induction(one_hot(Indices(kit::Ids{3, 0, 5, 3}, {4}), 6, DType::f64));  // of d a f d
   const double e = std::exp(3.0), a = read.at({3, 0}), f = read.at({3, 5});
-  kit::check_pencil(report, "the last d", {{e, 20.09}, {e + 3, 23.09}, {a, 0.87}, {f, 0.04}});
+  kit::check_worked_example(report, "the last d", {{e, 20.09}, {e + 3, 23.09}, {a, 0.87}, {f, 0.04}});
 }
 
 // ---- 2. Attention alone -----------------------------------------------------------------------------------

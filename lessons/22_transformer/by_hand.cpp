@@ -5,7 +5,7 @@
 #include "core/core.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/translation/transformer_plan.hpp"
+#include "lessons/kit/translation/transformer_config.hpp"
 
 namespace tapestry::lesson22 {
 namespace {

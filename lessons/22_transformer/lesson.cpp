@@ -14,7 +14,7 @@
 #include "lessons/22_transformer/names.hpp"
 #include "lessons/22_transformer/translator.hpp"
 #include "lessons/22_transformer/warm_up.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "optim/parallel/mpi/mpi.hpp"
 
 using namespace tapestry;
@@ -37,8 +37,8 @@ void one_word(kit::Report& report) {
   const Tensor scores = matmul(y, transpose(x)) / std::sqrt(2.0), weights = softmax(scores, -1);
   const double score = scores.at({0, 0}), e = std::exp(score), w = weights.at({0, 0});
   const double one = matmul(weights, x).at({0, 0}), two = matmul(weights, x).at({0, 1});
-  kit::check_pencil(report, "a word",
-                    {{score, 1.414}, {e, 4.113}, {e + 1, 5.113}, {w, 0.804}, {one, 1.609}, {two, 0.196}});
+  kit::check_worked_example(
+      report, "a word", {{score, 1.414}, {e, 4.113}, {e + 1, 5.113}, {w, 0.804}, {one, 1.609}, {two, 0.196}});
 }
 
 // ---- 2. Both blocks from ops ------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ void build(std::uint64_t seed, kit::Report& report) {
 void warm_up(const kit::Options& options, kit::Report& report) {
   const std::vector<double> w = adam_places({1e-3, -1e-3}), large = adam_places({1e3});
   const double mean = 0.9 * 0.1 - 0.1, part = 1 - 0.9 * 0.9;
-  kit::check_pencil(report, "two steps of Adam that disagree",
-                    {{w[0], -1}, {large[0], -1}, {mean, -0.01}, {part, 0.19}, {w[1] - w[0], 0.053}});
+  kit::check_worked_example(report, "two steps of Adam that disagree",
+                            {{w[0], -1}, {large[0], -1}, {mean, -0.01}, {part, 0.19}, {w[1] - w[0], 0.053}});
   const auto rise = report.ask("the start", "After 150 steps, the loss with the full rate at once is …",
                                {"far above the other's", "below: it moved further", "the same"});
   report.answer(rise, 'a', race(options, report) >= 1,
@@ -149,10 +149,10 @@ Outcome two_decoders(const kit::Options& options, const Settings& settings, kit:
 // the same, and which one does not stand in the source, but in what was written. Both decoders learn equally
 // long, and are tested with the right words before.
 
-void names(const kit::TransformerPlan& plan, const kit::Options& options, kit::Report& report) {
+void names(const kit::TransformerConfig& config, const kit::Options& options, kit::Report& report) {
   const auto kept = report.ask("the names", "Who keeps to the names that were written?",
                                {"neither", "the transformer, clearly better", "both, as before"});
-  report.answer(kept, 'b', keep_names(plan, options, report),
+  report.answer(kept, 'b', keep_names(config, options, report),
                 "The recurrent decoder attends to the source alone. Twelve names must fit into its state: "
                 "lesson 10's bottleneck, on the other side. attend(y, y) goes to where the name stands.");
 }
@@ -184,14 +184,15 @@ int main(int argc, char** argv) {
       report.section("Both blocks from ops");
       build(in.seed, report);
       report.section("Label smoothing");
-      report.quoted("probability where the smoothed loss is least", draw_smoothing(0.1, in), 0.901, 0.002);
+      report.check_quoted("probability where the smoothed loss is least", draw_smoothing(0.1, in), 0.901,
+                          0.002);
       report.section("Warm-up");
       warm_up(in, report);
       report.section("A translator, and another decoder");
       const Outcome outcome = (in.data.empty() ? two_decoders : train_and_test)(in, settings, report);
       if (in.data.empty()) {
         report.section("Names that must be kept");
-        names(settings.plan, in, report);
+        names(settings.config, in, report);
       }
       report.section("Every head of every layer");
       show_heads(outcome, report);

@@ -39,8 +39,8 @@ namespace {
 
 constexpr Size kRows = 32;
 
-std::unique_ptr<SequenceModel> keeper(const kit::TransformerPlan& plan) {
-  return kit::make_translator(plan, kFirst + kKinds, kFirst + kKinds * kNamesOfKind);
+std::unique_ptr<SequenceModel> keeper(const kit::TransformerConfig& config) {
+  return kit::make_translator(config, kFirst + kKinds, kFirst + kKinds * kNamesOfKind);
 }
 
 /// One step of training, but for Adam's; in milliseconds.
@@ -59,11 +59,11 @@ struct NameKeeper {
   kit::Series by_time;  // the same against how long ago it was written
 };
 
-NameKeeper train_keeper(const kit::TransformerPlan& plan, const kit::Options& options) {
-  const std::unique_ptr<SequenceModel> model = keeper(plan);
+NameKeeper train_keeper(const kit::TransformerConfig& config, const kit::Options& options) {
+  const std::unique_ptr<SequenceModel> model = keeper(config);
   model->initialise(options.seed);
   kit::train(*model,
-             {.name = plan.label(),
+             {.name = config.label(),
               .steps = (2 * options.steps + 2) / 3,
               .batch = kRows,
               .unit = "texts",
@@ -76,7 +76,7 @@ NameKeeper train_keeper(const kit::TransformerPlan& plan, const kit::Options& op
   const NamedThings test = draw_things(kit::Random(options.seed, 1'000'000), options.smoke ? 10 : 500);
   const kit::Ids said = argmax((*model)(test.things, {}, test.fed)).to_vector(),
                  known = test.known.to_vector(), since = test.since.to_vector();
-  NameKeeper keeper{kit::weights_of(*model), 0, {plan.label(), {}, {}}};
+  NameKeeper keeper{kit::weights_of(*model), 0, {config.label(), {}, {}}};
   double all = 0, kept = 0;
   for (const auto& [from, to] : kAgo) {
     double of_these = 0, kept_of_these = 0;
@@ -93,10 +93,10 @@ NameKeeper train_keeper(const kit::TransformerPlan& plan, const kit::Options& op
   return keeper;
 }
 
-void time_steps(kit::TransformerPlan plan, const kit::Options& options) {
+void time_steps(kit::TransformerConfig config, const kit::Options& options) {
   const auto of = [&](bool recurrent) {
-    plan.recurrent_decoder = recurrent;
-    std::unique_ptr<SequenceModel> model = keeper(plan);
+    config.recurrent_decoder = recurrent;
+    std::unique_ptr<SequenceModel> model = keeper(config);
     model->initialise(options.seed);
     return model;
   };
@@ -112,13 +112,13 @@ void time_steps(kit::TransformerPlan plan, const kit::Options& options) {
 
 }  // namespace
 
-bool keep_names(kit::TransformerPlan plan, const kit::Options& options, kit::Report& report) {
-  plan.recurrent_decoder = false;
-  plan.dropout = plan.word_dropout = 0;  // every text is a new one: nothing can be learned by heart
-  const NameKeeper transformer = train_keeper(plan, options);
-  time_steps(plan, options);
-  plan.recurrent_decoder = true;
-  const NameKeeper recurrent = train_keeper(plan, options);
+bool keep_names(kit::TransformerConfig config, const kit::Options& options, kit::Report& report) {
+  config.recurrent_decoder = false;
+  config.dropout = config.word_dropout = 0;  // every text is a new one: nothing can be learned by heart
+  const NameKeeper transformer = train_keeper(config, options);
+  time_steps(config, options);
+  config.recurrent_decoder = true;
+  const NameKeeper recurrent = train_keeper(config, options);
   kit::Chart chart{"Names kept, against how long ago they were written",
                    "words since the name was written",
                    "kept in %",

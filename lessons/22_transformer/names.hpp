@@ -31,6 +31,6 @@ inline constexpr std::array<std::array<Size, 2>, 5> kAgo = {{{1, 2}, {3, 5}, {6,
 /// Trains a decoder of each kind, on two thirds of options.steps, and tests them on 500 new texts in which
 /// the words before are given; draws names.svg, and prints how long a training step takes for both on
 /// sentences of 8 to 128 words. Returns whether both targets are met.
-bool keep_names(kit::TransformerPlan plan, const kit::Options& options, kit::Report& report);
+bool keep_names(kit::TransformerConfig config, const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson22

@@ -40,30 +40,30 @@ void follow(const Lesson& program, const Recipe& recipe, TransformerSettings& se
   follow(program, kNumbers, recipe, settings.recipe);
   const Recipe& chosen = settings.recipe;
   check_heads(chosen);
-  settings.plan = {.layers = chosen.layers,
-                   .width = chosen.width,
-                   .heads = chosen.heads,
-                   .hidden = chosen.hidden,
-                   .word_dropout = chosen.word_dropout,
-                   .dropout = chosen.dropout};
+  settings.config = {.layers = chosen.layers,
+                     .width = chosen.width,
+                     .heads = chosen.heads,
+                     .hidden = chosen.hidden,
+                     .word_dropout = chosen.word_dropout,
+                     .dropout = chosen.dropout};
   if (!program.given("--length-power")) settings.length_power = recipe.length_power;
   settings.steps_given = program.given("--steps");
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& out, const std::string& task,
-                                const TransformerPlan& plan) {
-  return out / (plan.recurrent_decoder ? task + "-recurrent" : task);
+                                const TransformerConfig& config) {
+  return out / (config.recurrent_decoder ? task + "-recurrent" : task);
 }
 
 TranslatorTraining training_of(const Options& options, const TransformerSettings& settings,
-                               const std::string& task, const TransformerPlan& plan, std::size_t pairs) {
+                               const std::string& task, const TransformerConfig& config, std::size_t pairs) {
   const Recipe& recipe = settings.recipe;
   TranslatorTraining how = training_by(options, settings, recipe, pairs);
-  how.out = folder_of(options.out, options.folder(task), plan);
+  how.out = folder_of(options.out, options.folder(task), config);
   how.rise = recipe.rise;
   how.beta2 = 0.98;  // as Vaswani et al. 2017: a shorter memory of squares, for a rate that changes fast
-  how.texts = texts_of(plan);
-  how.name = fmt::format("{}, {}, seed {}, {} steps, {}, words seen {} times", task, plan.label(), how.seed,
+  how.texts = texts_of(config);
+  how.name = fmt::format("{}, {}, seed {}, {} steps, {}, words seen {} times", task, config.label(), how.seed,
                          how.steps, text_of(kNumbers, recipe), settings.at_least);
   return how;
 }

@@ -18,7 +18,7 @@
 namespace tapestry::lesson22 {
 
 using kit::Corpus;
-using kit::TransformerPlan;
+using kit::TransformerConfig;
 using kit::Translation;
 using kit::Words;
 namespace fs = std::filesystem;
@@ -109,15 +109,15 @@ void translate_yours(const fs::path& folder, const Settings& settings) {
 }
 
 struct Trained {
-  TransformerPlan plan;
+  TransformerConfig config;
   fs::path folder;
   std::unique_ptr<SequenceModel> model;
 };
 
-Trained train(const kit::TranslatorTraining& how, const TransformerPlan& plan, const Corpus& corpus) {
-  Trained trained{plan, how.out, kit::make_translator(plan, corpus.source.size(), corpus.target.size())};
+Trained train(const kit::TranslatorTraining& how, const TransformerConfig& config, const Corpus& corpus) {
+  Trained trained{config, how.out, kit::make_translator(config, corpus.source.size(), corpus.target.size())};
   trained.model->initialise(how.seed);
-  fmt::print("\n  {}: {} weights\n", plan.label(), kit::weights_of(*trained.model));
+  fmt::print("\n  {}: {} weights\n", config.label(), kit::weights_of(*trained.model));
   kit::train_translator(*trained.model, corpus, how);
   return trained;
 }
@@ -133,14 +133,15 @@ Corpus read_corpus(const kit::Options& options, const Settings& settings) {
 std::vector<Trained> train_all(const kit::Options& options, const Settings& settings, const Corpus& corpus) {
   std::vector<Trained> all;
   if (!options.data.empty()) {
-    const auto how = kit::training_of(options, settings, settings.task(), settings.plan, corpus.train.size());
-    all.push_back(train(how, settings.plan, corpus));
+    const auto how =
+        kit::training_of(options, settings, settings.task(), settings.config, corpus.train.size());
+    all.push_back(train(how, settings.config, corpus));
     return all;
   }
   for (const bool recurrent : {false, true}) {
-    TransformerPlan plan = settings.plan;
-    plan.recurrent_decoder = recurrent;
-    all.push_back(train(kit::training_of(options, settings, "grammar", plan), plan, corpus));
+    TransformerConfig config = settings.config;
+    config.recurrent_decoder = recurrent;
+    all.push_back(train(kit::training_of(options, settings, "grammar", config), config, corpus));
   }
   return all;
 }
@@ -161,7 +162,7 @@ Tested test_on_grammar(const std::vector<Trained>& all, const Corpus& corpus, co
       const kit::ParallelText text = kit::parallel(kit::grammar_sentences(
           options.seed, static_cast<std::uint64_t>(stream), split, options.smoke ? 20 : 500));
       const auto written = kit::translate(*each.model, corpus.source, corpus.target, text.source);
-      tested.all_met &= report.at_least(fmt::format("exact, {}, {}", what, each.plan.label()),
+      tested.all_met &= report.at_least(fmt::format("exact, {}, {}", what, each.config.label()),
                                         kit::exact_match(kit::words_of(written), text.target), 98, "%");
     }
   tested.shown =
@@ -180,7 +181,7 @@ Tested test_on_real_text(const Trained& trained, const Corpus& corpus, const Set
   const kit::Bleu greedy = kit::corpus_bleu(kit::words_of(translate(1)), corpus.test.target),
                   searched = kit::corpus_bleu(kit::words_of(written), corpus.test.target);
   fmt::print("  greedy:    {}\n  beam of {}: {}\n", greedy.text(), settings.beam, searched.text());
-  if (settings.direction == "en-fr" && !settings.plan.recurrent_decoder) {  // what the targets are for
+  if (settings.direction == "en-fr" && !settings.config.recurrent_decoder) {  // what the targets are for
     report.at_least("BLEU, greedy", greedy.score, 57);
     report.at_least("BLEU with a beam", searched.score, settings.preset == "long" ? 61 : 59);
   } else {
@@ -228,12 +229,12 @@ bool translates(const kit::Lesson& program, const kit::Options& options, Setting
   // It searches as on real text then, whatever it was trained on.
   const kit::TransformerRecipe on_real_text = settings.preset == "long" ? lasting() : kMulti30k;
   kit::follow(program, real || only_translates ? on_real_text : kGrammar, settings);
-  settings.plan.recurrent_decoder = settings.decoder == "recurrent";
+  settings.config.recurrent_decoder = settings.decoder == "recurrent";
   if (!only_translates) {
     kit::expect_real_text(program, options, settings, {"--epochs", "--merges", "--preset", "--decoder"});
     return false;
   }
-  const auto of = [&](const std::string& task) { return kit::folder_of(options.out, task, settings.plan); };
+  const auto of = [&](const std::string& task) { return kit::folder_of(options.out, task, settings.config); };
   const bool asked = real || program.given("--direction") || program.given("--preset");
   translate_yours(kit::folder_to_translate_with(of(settings.task()), of("grammar"), asked), settings);
   return true;

@@ -9,7 +9,7 @@
 #include "core/core.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
-#include "lessons/kit/translation/transformer_plan.hpp"
+#include "lessons/kit/translation/transformer_config.hpp"
 #include "nn/loss.hpp"
 #include "optim/adam.hpp"
 #include "optim/schedule.hpp"
@@ -58,8 +58,8 @@ std::vector<Tensor> copies_of(const std::vector<Tensor>& weights) {
 }
 
 Start start(bool warm_up, const kit::Corpus& corpus, const kit::Options& options) {
-  const kit::TransformerPlan plan{.layers = 3, .width = 64, .heads = 4, .hidden = 128};
-  TransformerTranslatorOptions sizes = kit::options_of(plan, corpus.source.size(), corpus.target.size());
+  const kit::TransformerConfig config{.layers = 3, .width = 64, .heads = 4, .hidden = 128};
+  TransformerTranslatorOptions sizes = kit::options_of(config, corpus.source.size(), corpus.target.size());
   sizes.encoder.block.norm_place = sizes.decoder.block.norm_place = NormPlace::post;
   TransformerTranslator model(sizes);
   model.initialise(options.seed);
@@ -155,7 +155,7 @@ double race(const kit::Options& options, kit::Report& report) {
                    {hasty.losses, warm.losses},
                    {{frequencies, "knows how frequent words are"}}};
   kit::show(chart, options.out / "warm_up.svg");
-  report.quoted("the first step's mean move, in rates", hasty.first_move, 1, 0.05);
+  report.check_quoted("the first step's mean move, in rates", hasty.first_move, 1, 0.05);
   report.at_most("the last step's mean move, in rates", warm.last_move, 0.5);
   report.at_least("loss with the full rate, above the other's", hasty.last - warm.last, 1);
   report.at_most("and away from who knows frequencies alone", std::abs(hasty.last - frequencies), 0.4);

@@ -12,7 +12,7 @@
 
 #include "core/core.hpp"
 #include "lessons/23_bert/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson23;
@@ -53,16 +53,16 @@ Row hide(const Dictionary& dictionary, Row row, Random& random, double share) {
 // dictionary, zone and zone/fr, so that nothing says which word translates which.
 
 void hiding(const Dictionary& dictionary, const kit::Options& options, kit::Report& report) {
-  kit::check_pencil(report, "two hidden words",
-                    {{-std::log(0.5), 0.693},
-                     {-std::log(0.2), 1.609},
-                     {-std::log(0.5 * 0.2) / 2, 1.151},
-                     {-std::log(0.5 * 0.2) / 4, 0.576}});
+  kit::check_worked_example(report, "two hidden words",
+                            {{-std::log(0.5), 0.693},
+                             {-std::log(0.2), 1.609},
+                             {-std::log(0.5 * 0.2) / 2, 1.151},
+                             {-std::log(0.5 * 0.2) / 4, 0.576}});
   show_hiding(hide, dictionary, options.seed);
   const Fates fates = count_fates(hide, dictionary, options);
-  report.quoted("chosen", fates.chosen, 25, 0.05, "%");
-  report.quoted("of these became [mask]", fates.masked, 80, 0.05, "%");
-  report.quoted("stayed (or were replaced by themselves)", fates.same, 10, 0.15, "%");
+  report.check_quoted("chosen", fates.chosen, 25, 0.05, "%");
+  report.check_quoted("of these became [mask]", fates.masked, 80, 0.05, "%");
+  report.check_quoted("stayed (or were replaced by themselves)", fates.same, 10, 0.15, "%");
 }
 
 // ---- 2. The head that fills them in -----------------------------------------------------------------------

@@ -20,7 +20,7 @@
 
 #include "core/core.hpp"
 #include "lessons/24_pretrained/lesson24.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 
 namespace tapestry::lesson24 {
@@ -76,11 +76,11 @@ Tensor pool_by_hand(const Tensor& states, const ValidLengths& lengths) {
 
 void show_pooling(std::uint64_t seed, kit::Report& report) {
   const Tensor three = tensor({{{3, 0}, {1, 4}, {9, 9}}}, DType::f64), one = pool_by_hand(three, {2});
-  kit::check_pencil(report, "the mean of two words, at length 1",
-                    {{mean(slice(three, 1, 0, 2), {1}).at({0, 1}), 2},
-                     {std::sqrt(8.0), 2.828},
-                     {one.at({0, 0}), 0.707},
-                     {mean(three, {1}).at({0, 1}), 4.333}});
+  kit::check_worked_example(report, "the mean of two words, at length 1",
+                            {{mean(slice(three, 1, 0, 2), {1}).at({0, 1}), 2},
+                             {std::sqrt(8.0), 2.828},
+                             {one.at({0, 0}), 0.707},
+                             {mean(three, {1}).at({0, 1}), 4.333}});
   check_pooling(pool_by_hand, seed, report);  // gradcheck, and nn/'s mean_over_time
 }
 

@@ -16,7 +16,7 @@
 #include "core/simd/runtime/threads.hpp"
 #include "lessons/25_tiled/backward.hpp"
 #include "lessons/25_tiled/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson25;
@@ -53,9 +53,10 @@ struct Running {
 void one_by_one(std::uint64_t seed, kit::Report& report) {
   Running two;
   two.take(2, 10), two.take(5, 20);
-  kit::check_pencil(report, "the first, shrunk", {{std::exp(-3), 0.0498}, {10 * std::exp(-3), 0.498}});
-  kit::check_pencil(report, "two scores",
-                    {{two.sum, 1.0498}, {two.weighted, 20.498}, {two.context(), 19.526}});
+  kit::check_worked_example(report, "the first, shrunk",
+                            {{std::exp(-3), 0.0498}, {10 * std::exp(-3), 0.498}});
+  kit::check_worked_example(report, "two scores",
+                            {{two.sum, 1.0498}, {two.weighted, 20.498}, {two.context(), 19.526}});
   check_online<Running>(seed, report);  // a thousand scores near 1000, from either end
 }
 
@@ -145,9 +146,9 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
                  {"all: masking comes after the scores", "exactly half", "a little more than half"});
   check_attend(options.seed, report);
   const double causal = 100 * BlockMask::causal(4096, 4096).share();
-  report.quoted("tiles left by a causal mask at 4096", causal, 51.2, 0.01, "%");
+  report.check_quoted("tiles left by a causal mask at 4096", causal, 51.2, 0.01, "%");
   const double window = 100 * BlockMask::window(4096, 4096, 255, 0).share();
-  report.quoted("tiles left by a window of 256", window, 9, 0.01, "%");
+  report.check_quoted("tiles left by a window of 256", window, 9, 0.01, "%");
   count_tiles(300, options, report);
   report.answer(left, 'c', causal > 50 && causal < 55,
                 "Tiles on the diagonal are cut through and count whole. A window of 256 words leaves 9 %.");
@@ -163,8 +164,8 @@ void memory_and_time(const kit::Options& options, kit::Report& report) {
       "twice the words", "The text becomes twice as long. What becomes of attend()'s memory, and its work?",
       {"memory doubles, work grows fourfold", "both double", "both grow fourfold"});
   const Costs costs = measure(options, report);
-  report.quoted("plain ops at T = 4096", costs.ops.memory.y.back(), 194, 0.05, "MiB");
-  report.quoted("attend() at T = 4096", costs.kernel.memory.y.back(), 12, 0.1, "MiB");
+  report.check_quoted("plain ops at T = 4096", costs.ops.memory.y.back(), 194, 0.05, "MiB");
+  report.check_quoted("attend() at T = 4096", costs.kernel.memory.y.back(), 12, 0.1, "MiB");
   report.at_least("memory of plain ops grows as T to the power", power(costs.ops.memory), 1.9);
   report.at_most("memory of attend() grows as T to the power", power(costs.kernel.memory), 1.1);
   report.answer(doubled, 'a', power(costs.kernel.memory) <= 1.1 && power(costs.kernel.tiles) >= 1.9,

@@ -11,9 +11,9 @@
 #include "core/core.hpp"
 #include "lessons/26_programmable/gallery.hpp"
 #include "lessons/26_programmable/gallery_maps.hpp"
-#include "lessons/26_programmable/mine.hpp"
+#include "lessons/26_programmable/my_attention.hpp"
 #include "lessons/26_programmable/tasks.hpp"
-#include "lessons/26_programmable/train_mine.hpp"
+#include "lessons/26_programmable/train_my_attention.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/picture/heatmap_grid.hpp"
 #include "lessons/kit/train/loop.hpp"
@@ -143,9 +143,9 @@ Lengthened train_short(const LearnedScoreMod& alibi, const kit::Options& options
 }
 
 std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& report) {
-  const Mechanism own = mine();
+  const Mechanism own = my_attention();
   if (!kit::check(own, report, options.seed)) return {};  // there is no use in training it
-  if (!report.check("it is a causal score, for score_mod (--mine trains any)",
+  if (!report.check("it is a causal score, for score_mod (--my-attention trains any)",
                     fits_language_model(own, kLong)))
     return {};
   fmt::print("  {}\n", kit::timing(own, options.smoke ? 64 : 1024));

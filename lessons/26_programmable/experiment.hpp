@@ -39,7 +39,7 @@ Lengthened train_short(const tapestry::LearnedScoreMod& alibi, const kit::Option
 struct Solved {
   double own = 0, best_built_in = 0;
 };
-/// The mechanism of mine.cpp checked, timed, trained and drawn (mine-voices.svg); then four built-in schemes.
+/// The mechanism of my_attention.cpp checked, timed, trained and drawn (mine-voices.svg); then four built-in schemes.
 /// Nothing where it fails its check or is no causal score.
 std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& report);
 

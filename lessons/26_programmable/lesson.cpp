@@ -8,7 +8,7 @@
 // to write with tensors, but then the matrix of all pairs is there again, which lesson 25 avoided. So here
 // the line goes into the tiles. How can a kernel run a formula, and its derivative, that it has never seen?
 //
-// The files: mine.cpp is yours to change; gallery_element.cpp and gallery_ops.cpp have mechanisms to start from;
+// The files: my_attention.cpp is yours to change; gallery_element.cpp and gallery_ops.cpp have mechanisms to start from;
 // tasks.cpp the texts.
 
 #include <fmt/format.h>
@@ -20,9 +20,9 @@
 #include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
 #include "lessons/26_programmable/experiment.hpp"
-#include "lessons/26_programmable/mine.hpp"
-#include "lessons/26_programmable/train_mine.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/26_programmable/my_attention.hpp"
+#include "lessons/26_programmable/train_my_attention.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 #include "nn/attention/attention.hpp"
 
@@ -90,8 +90,9 @@ void show_levels(const kit::Options& options, kit::Report& report) {
   const Tensor q = tensor({1, 0}, DType::f64), keys = tensor({{1, 1}, {3, 0}}, DType::f64);
   const Tensor apart = q - keys, near = -sum(apart * apart, {-1}),
                product = 2.0 * squeeze(matmul(keys, unsqueeze(q, 1)), 1) - sum(keys * keys, {-1});
-  kit::check_pencil(report, "one query, two keys",
-                    {{near.at({0}), -1}, {near.at({1}), -4}, {product.at({0}), 0}, {product.at({1}), -3}});
+  kit::check_worked_example(
+      report, "one query, two keys",
+      {{near.at({0}), -1}, {near.at({1}), -4}, {product.at({0}), 0}, {product.at({1}), -3}});
   compare_levels({nearness_by_ops(), nearness_by_mechanism(), nearness_by_element()}, options, report);
   const Tensor each = unsqueeze(zeros({4, 512, 16}), -2) - unsqueeze(zeros({4, 512, 16}), -3);
   report.answer(largest, 'b', each.shape().count() == 4 * 512 * 512 * 16,
@@ -139,7 +140,7 @@ void longer(const kit::Options& options, kit::Report& report) {
 // Seven voices speak in turn, one symbol each, round and round. Each voice has a favourite symbol, another
 // one in each string, and says it two times in five; otherwise it says anything. At each place: what is the
 // favourite of the voice that speaks next? Who wants to know must gather all that this voice has said, 6, 13,
-// 20, 27 … places back, and nothing else. mine.cpp says it in a lambda: a number for each head and each
+// 20, 27 … places back, and nothing else. my_attention.cpp says it in a lambda: a number for each head and each
 // remainder of the distance by 7, which start at 0. Which remainder matters, training finds; the map shows
 // it (queries and keys are 0 there; a pair is the stronger in colour, the more it gets beyond an even share).
 
@@ -149,7 +150,8 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
                  "How many of sinusoids, T5's buckets, ALiBi and rotary come beyond 70 % of the favourites?",
                  {"none", "rotary and the sinusoids, which go round", "all four, with training enough"});
   const std::optional<Solved> solved = solve_voices(options, report);
-  report.at_least(fmt::format("{}: favourites known", mine().name), solved ? solved->own : 0, 99, "%");
+  report.at_least(fmt::format("{}: favourites known", my_attention().name), solved ? solved->own : 0, 99,
+                  "%");
   report.at_most("the best of the built-in schemes", solved ? solved->best_built_in : 100, 70, "%");
   report.answer(schemes, 'a', solved && solved->best_built_in <= 70,
                 "ALiBi and T5 know near from far. Sinusoids turn, but no hand makes a turn in seven places.");
@@ -157,7 +159,7 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
 
 // ---- 4. The gallery ---------------------------------------------------------------------------------------
 // 24 mechanisms from papers, each of at most 15 lines; the list says on which of the three levels. Look for
-// the one nearest to yours, put it into mine.cpp, and run `lessons/run 26 --mine`: it is checked, timed,
+// the one nearest to yours, put it into my_attention.cpp, and run `lessons/run 26 --my-attention`: it is checked, timed,
 // trained and drawn.
 //
 // What to remember. A lambda of a score runs in the tiles, and on duals it gives its own slope. What is
@@ -171,19 +173,20 @@ int main(int argc, char** argv) {
   using namespace lesson26;
   kit::Lesson program("26_programmable", "your score, your mask, full speed");
   program.steps(420, 2);
-  bool only_gallery = false, only_mine = false;
+  bool only_gallery = false, only_my_attention = false;
   std::string task = "voices";
-  program.add_flag("--mine", only_mine, "mine.cpp alone: check, time, train and draw it");
-  program.add("--task", task, "What --mine trains on: the puzzle, or lesson 20's digits",
+  program.add_flag("--my-attention,--mine", only_my_attention,
+                   "my_attention.cpp alone: check, time, train and draw it");
+  program.add("--task", task, "What --my-attention trains on: the puzzle, or lesson 20's digits",
               {"voices", "sorting"});
   program.add_flag("--gallery", only_gallery, "The gallery alone, with pictures of all of it");
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
-    if (only_mine && only_gallery)
-      throw kit::UsageError("--mine and --gallery are two parts of the lesson: give one of them");
-    if (program.given("--task") && !only_mine)
-      throw kit::UsageError("--task is what --mine trains on: give --mine too");
-    if (only_mine || only_gallery) report.part_of_lesson();
-    if (only_mine) return train_mine(mine(), task, options, report);
+    if (only_my_attention && only_gallery)
+      throw kit::UsageError("--my-attention and --gallery are two parts of the lesson: give one of them");
+    if (program.given("--task") && !only_my_attention)
+      throw kit::UsageError("--task is what --my-attention trains on: give --my-attention too");
+    if (only_my_attention || only_gallery) report.part_of_lesson();
+    if (only_my_attention) return train_my_attention(my_attention(), task, options, report);
     if (only_gallery) return show_gallery(options, report, true);
     report.section("One formula, three levels");
     show_levels(options, report);

@@ -15,7 +15,7 @@
 #include "core/core.hpp"
 #include "lessons/27_hard/estimators.hpp"
 #include "lessons/27_hard/experiment.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -62,11 +62,12 @@ void pencil(kit::Report& report) {
       "both losses 10 larger", "Now L = (11, 13), without a baseline. What becomes of the estimate for s₁?",
       {"its mean is larger, its variance stays", "its mean stays, its variance is larger", "both stay"});
   const Moments raw = of_two_cells(reinforce, {1, 3}, 0), cut = of_two_cells(reinforce, {1, 3}, 2.5);
-  kit::check_pencil(
+  kit::check_worked_example(
       report, "single estimates",
       {{raw.drawn[0], 0.75}, {raw.drawn[1], -0.75}, {cut.drawn[0], -1.125}, {cut.drawn[1], -0.125}});
-  kit::check_pencil(report, "means and variances",
-                    {{raw.mean, -0.375}, {raw.variance, 0.422}, {cut.mean, -0.375}, {cut.variance, 0.188}});
+  kit::check_worked_example(
+      report, "means and variances",
+      {{raw.mean, -0.375}, {raw.variance, 0.422}, {cut.mean, -0.375}, {cut.variance, 0.188}});
   const Moments moved = of_two_cells(reinforce, {11, 13}, 0);
   report.figure("its mean now", moved.mean);
   report.figure("its variance now", moved.variance);
@@ -104,7 +105,8 @@ Tensor straight_through(const Tensor& scores, const Tensor& noise, double tau) {
 void compare(std::uint64_t seed, kit::Report& report) {
   const Tensor scores = expand(log(tensor({{0.25, 0.75}}, f64)), {100'000, 2});
   const Indices drawn = draw(scores, gumbel(random_uniform({100'000, 2}, seed, 1e-12, 1, f64)));
-  report.quoted("share of draws that are cell 1", mean(one_hot(drawn, 2, f64), {0}).at({0}), 0.25, 0.03);
+  report.check_quoted("share of draws that are cell 1", mean(one_hot(drawn, 2, f64), {0}).at({0}), 0.25,
+                      0.03);
   check_all(report, reinforce, soft, straight_through, seed);
 }
 

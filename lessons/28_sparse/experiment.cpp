@@ -86,10 +86,10 @@ void report_runs(const std::vector<Run>& runs, kit::Report& report) {
   report.at_least("entmax-1.5: right at 1,024", entmax[2].right, 99, "%");
   report.at_least("softmax: right at 64", soft[0].right, 99, "%");
   report.at_most("softmax: right at 1,024", soft[2].right, 50, "%");
-  report.quoted("softmax's odds of the others ÷ after 6 × the steps", odds(soft[0]) / odds(longer[0]), 5,
-                0.3);
-  report.quoted("softmax's mass at 1,024 ÷ foretold by the odds", soft[2].mass / foretold(soft[0].mass, 1024),
-                1, 0.1);
+  report.check_quoted("softmax's odds of the others ÷ after 6 × the steps", odds(soft[0]) / odds(longer[0]),
+                      5, 0.3);
+  report.check_quoted("softmax's mass at 1,024 ÷ foretold by the odds",
+                      soft[2].mass / foretold(soft[0].mass, 1024), 1, 0.1);
 }
 
 }  // namespace

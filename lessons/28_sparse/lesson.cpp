@@ -15,7 +15,7 @@
 #include "lessons/28_sparse/experiment.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/rows.hpp"
 
@@ -79,7 +79,7 @@ void pencil(const kit::Options& options, kit::Report& report) {
   kit::print_rows("softmax", softmax(s, -1), 3);
   kit::print_rows("entmax-1.5", entmax, 3);
   kit::print_rows("sparsemax", sparse, 3);
-  kit::check_pencil(report, "sparsemax", {{level(s.to_vector(), 2), 0.4}, {sparse.at({0, 0}), 0.6}});
+  kit::check_worked_example(report, "sparsemax", {{level(s.to_vector(), 2), 0.4}, {sparse.at({0, 0}), 0.6}});
   report.check("the zeros are exact", entmax.at({0, 3}) == 0 && sparse.at({0, 2}) == 0);
   const double under = above_level(with(0.39), 2).at({0, 2}), over = above_level(with(0.41), 2).at({0, 2});
   report.answer(enters, 'b', under == 0 && over > 0 && over < 0.01,
@@ -127,7 +127,7 @@ void one_rule(std::uint64_t seed, kit::Report& report) {
   const Tensor g = random_normal({5, 6}, seed, f64), w1 = softmax(scores.detach(), -1);
   report.check("softmax's rule with α = 1", kit::farthest({rule(g, w1, 1)}, by_tape) < 1e-12);
   const Tensor w = tensor({{0.6, 0.4, 0, 0}}, f64), moved = rule(tensor({{1, 0, 0, 0}}, f64), w, 2);
-  kit::check_pencil(report, "its gradient", {{moved.at({0, 0}), 0.5}, {moved.at({0, 1}), -0.5}});
+  kit::check_worked_example(report, "its gradient", {{moved.at({0, 0}), 0.5}, {moved.at({0, 1}), -0.5}});
   report.answer(drowned, 'c', rule(tensor({{0, 0, 0, -9}}, f64), w, 2).at({0, 3}) == 0,
                 "A little more does not lift it above the level. It waits until others sink.");
 }

@@ -12,7 +12,7 @@
 #include "lessons/29_pointer/circles.hpp"
 #include "lessons/29_pointer/codes.hpp"
 #include "lessons/29_pointer/copying.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/attention/pointing/coverage.hpp"
 
@@ -53,7 +53,7 @@ void write_or_point(std::uint64_t seed, kit::Report& report) {
   const Indices source = Indices{3, 1, 3}.reshape({1, 3});  // Ada met Ada: Ada is 3 = V
   const Tensor p = mixture(tensor({{0.5, 0.4, 0.1}}, f64), tensor({{0.5, 0.3, 0.2}}, f64),
                            tensor({{0.6}}, f64), source, 1);
-  kit::check_pencil(report, "met and Ada", {{p.at({0, 1}), 0.36}, {p.at({0, 3}), 0.28}});
+  kit::check_worked_example(report, "met and Ada", {{p.at({0, 1}), 0.36}, {p.at({0, 3}), 0.28}});
   check_copying(mixture, seed, report);
 }
 
@@ -104,7 +104,7 @@ Tensor covering(const Tensor& queries, const Tensor& keys,
 
 void circles(double lambda, const kit::Options& options, kit::Report& report) {
   const Tensor twice = coverage_loss(tensor({{0.7, 0.2, 0.1}, {0.5, 0.4, 0.1}}, f64));
-  kit::check_pencil(report, "looked at again", {{twice.at({1}), 0.8}});
+  kit::check_worked_example(report, "looked at again", {{twice.at({1}), 0.8}});
   check_covering(covering, options.seed, report);
   const kit::Question told = report.ask(
       "its loss alone",
@@ -155,7 +155,7 @@ Tensor stops(const Tensor& p, const Tensor& before) {
 void never_back(double noise, const kit::Options& options, kit::Report& report) {
   const Tensor half = full({1, 3}, 0.5, f64), first = stops(half, tensor({{1, 0, 0}}, f64));
   const std::vector<double> a = first.to_vector(), b = stops(half, first).to_vector();
-  kit::check_pencil(report, "α₁, α₂", {{a[1], 0.25}, {a[2], 0.125}, {b[1], 0.25}, {b[2], 0.1875}});
+  kit::check_worked_example(report, "α₁, α₂", {{a[1], 0.25}, {a[2], 0.125}, {b[1], 0.25}, {b[2], 0.1875}});
   check_stops(stops, options.seed, report);
   const kit::Question quiet =
       report.ask("without noise",

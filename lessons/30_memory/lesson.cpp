@@ -14,7 +14,7 @@
 #include "lessons/30_memory/experiment.hpp"
 #include "lessons/30_memory/recall.hpp"
 #include "lessons/30_memory/relatives.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson30;
@@ -63,10 +63,10 @@ void pencil(std::uint64_t seed, kit::Report& report) {
     return word_by_word({expand(tensor({{x, y}}, DType::f64), {3, 2}), k, v}, rule).at({t - 1, 0});
   };
   using enum WriteRule;
-  kit::check_pencil(report, "the sum",
-                    {{read(1, 0, sum, 2), 22}, {read(0.6, 0.8, sum, 2), 26}, {read(1, 0, sum, 3), 52}});
+  kit::check_worked_example(
+      report, "the sum", {{read(1, 0, sum, 2), 22}, {read(0.6, 0.8, sum, 2), 26}, {read(1, 0, sum, 3), 52}});
   const double x = read(1, 0, delta, 2), y = read(0, 1, delta, 2);
-  kit::check_pencil(
+  kit::check_worked_example(
       report, "delta",
       {{x, 18.4}, {y, 11.2}, {read(0.6, 0.8, delta, 2), 20}, {30 - x, 11.6}, {read(1, 0, delta, 3), 30}});
   check_delta(word_by_word, seed, report);
@@ -141,7 +141,7 @@ void capacity(const kit::Options& options, kit::Report& report) {
       "random keys", "32 pairs, d = 32. The delta rule corrects what it reads. How much comes back?",
       {"more than of the sum: it takes the noise out", "less", "as much"});
   const Capacity at_32 = measure_capacity(options, report);
-  report.quoted("square of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
+  report.check_quoted("square of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
   report.answer(repairs, 'b', at_32.delta + 5 < at_32.sum,
                 "Each write takes out of S what stood along its key: the oldest fade.");
 }

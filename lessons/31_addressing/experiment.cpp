@@ -9,7 +9,7 @@
 
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/train/loop.hpp"
 #include "nn/loss.hpp"
 
@@ -123,7 +123,7 @@ void check_row(kit::Report& report, const char* name, const Tensor& row, const s
   const std::vector<double> computed = row.to_vector();
   std::vector<kit::Written> figures;
   for (std::size_t i = 0; i < written.size(); ++i) figures.push_back({computed.at(i), written[i]});
-  kit::check_pencil(report, name, figures);
+  kit::check_worked_example(report, name, figures);
 }
 
 void check_machine(Tensor (*by_hand)(const Tensor& x, const NeuralTuringMachine& machine), std::uint64_t seed,

@@ -65,8 +65,8 @@ void pencil(kit::Report& report) {
       "twenty steps",
       "From one of many slots, twenty times s = (0, 0.1, 0.9), g = 0, γ = 1. How much is on the right slot?",
       {"0.9", "about a half", "about an eighth"});
-  report.quoted("on the right slot, γ = 1", walked(1), 0.12, 0.02);
-  report.quoted("on the right slot, γ = 2", walked(2), 0.98, 0.01);
+  report.check_quoted("on the right slot, γ = 1", walked(1), 0.12, 0.02);
+  report.check_quoted("on the right slot, γ = 2", walked(2), 0.98, 0.01);
   report.answer(blur, 'c', std::abs(walked(1) - 0.125) < 0.01,
                 "0.9 to the power of 20. γ = 2 keeps 0.98: each step's blur goes before the next.");
 }

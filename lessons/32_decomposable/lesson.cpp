@@ -15,7 +15,7 @@
 #include "core/core.hpp"
 #include "lessons/32_decomposable/experiment.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "lessons/kit/rows.hpp"
 
@@ -63,16 +63,16 @@ void pencil(kit::Report& report) {
   const Aligned w = attend(e, unsqueeze(three, 0), unsqueeze(two, 0), unsqueeze(three, 0), all(2), all(3));
   kit::print_rows("by rows", select(w.beta, 0, 0), 3);
   kit::print_rows("by columns", transpose(select(w.alpha, 0, 0)), 3);
-  kit::check_pencil(report, "by rows",
-                    {{w.beta.at({0, 0, 0}), 0.6},
-                     {w.beta.at({0, 0, 1}), 0.2},
-                     {w.beta.at({0, 1, 0}), 0.25},
-                     {w.beta.at({0, 1, 2}), 0.5}});
-  kit::check_pencil(report, "by columns",
-                    {{w.alpha.at({0, 0, 0}), 0.75},
-                     {w.alpha.at({0, 1, 0}), 0.5},
-                     {w.alpha.at({0, 2, 0}), 0.333},
-                     {w.alpha.at({0, 2, 1}), 0.667}});
+  kit::check_worked_example(report, "by rows",
+                            {{w.beta.at({0, 0, 0}), 0.6},
+                             {w.beta.at({0, 0, 1}), 0.2},
+                             {w.beta.at({0, 1, 0}), 0.25},
+                             {w.beta.at({0, 1, 2}), 0.5}});
+  kit::check_worked_example(report, "by columns",
+                            {{w.alpha.at({0, 0, 0}), 0.75},
+                             {w.alpha.at({0, 1, 0}), 0.5},
+                             {w.alpha.at({0, 2, 0}), 0.333},
+                             {w.alpha.at({0, 2, 1}), 0.667}});
 }
 
 // ---- 2. Attend, compare, aggregate ------------------------------------------------------------------------

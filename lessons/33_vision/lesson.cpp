@@ -14,7 +14,7 @@
 #include "core/core.hpp"
 #include "lessons/33_vision/experiment.hpp"
 #include "lessons/kit/check/by_hand.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 
 using namespace tapestry;
@@ -55,7 +55,7 @@ void words(kit::Report& report) {
                  {"the same four", "the picture's rows", "the picture's columns"});
   const Tensor x = reshape(arange(0, 16, 1, f64), {1, 4, 4, 1}), plain = reshape(x, {4, 4});
   const std::vector<double> came = cut(x, 2).to_vector();
-  kit::check_pencil(report, "patches", {{came[2], 4}, {came[4], 2}, {came[11], 13}, {came[15], 15}});
+  kit::check_worked_example(report, "patches", {{came[2], 4}, {came[4], 2}, {came[11], 13}, {came[15], 15}});
   report.answer(strips, 'b', plain.at({0, 2}) == 2 && plain.at({1, 0}) == 4,
                 "The shape is right, and there is no error, but each word is a strip one pixel high.");
 }
@@ -83,7 +83,8 @@ void channels(kit::Report& report) {
   const Tensor x = tensor({{{3, 1}, {1, 1}}}, f64), w1 = tensor({{1, -1}}, f64);
   const Tensor w2 = tensor({{-std::log(3.0)}, {std::log(3.0)}}, f64);
   const std::vector<double> y = gated(x, w1, zeros({1}, f64), w2, zeros({2}, f64)).to_vector();
-  kit::check_pencil(report, "gated channels", {{y[0], 0.75}, {y[1], 0.75}, {y[2], 0.25}, {y[3], 0.75}});
+  kit::check_worked_example(report, "gated channels",
+                            {{y[0], 0.75}, {y[1], 0.75}, {y[2], 0.25}, {y[3], 0.75}});
 }
 
 // *Spatial attention* makes a gate for each place likewise, from the mean and the largest of the channels

@@ -12,7 +12,7 @@
 #include "lessons/34_many_machines/speed.hpp"
 #include "lessons/34_many_machines/wire.hpp"
 #include "lessons/kit/check/agreement.hpp"
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "optim/parallel/mpi/mpi.hpp"
 
@@ -52,7 +52,7 @@ void around(const kit::Options& options, kit::Report& report) {
       "a thousand ranks", "Of two ranks each sends as many numbers as it has. And among a thousand?",
       {"about 500 times as many", "about twice as many", "fewer: each is only one of a thousand"});
   const std::vector<double> sums = sums_of(ring, {{1, 2, 3}, {10, 20, 30}, {100, 200, 300}});
-  kit::check_pencil(report, "the ring's sums", {{sums[0], 111}, {sums[1], 222}, {sums[2], 333}});
+  kit::check_worked_example(report, "the ring's sums", {{sums[0], 111}, {sums[1], 222}, {sums[2], 333}});
   report.check("1 to 8 ranks: sums of loops, bits of optim/'s ring", same_ring(ring, options.seed));
   const double two = bytes_sent(ring, 2, 6400), many = bytes_sent(ring, 64, 6400);
   report.answer(thousand, 'b', two == 1 && many > 1.9 && many < 2,
@@ -141,9 +141,9 @@ void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
   const kit::Question first = report.ask(
       "1,024 ranks", "This small model on 1,024 ranks: what breaks first?",
       {"bytes: there are too many", "α: too many messages", "nothing, if talk overlaps with backward"});
-  kit::check_pencil(report, "milliseconds of a ring",
-                    {{1e3 * seconds_of_ring({1e-5, 1e-9}, 4, 4e6), 6.06},
-                     {1e3 * seconds_of_ring({1e-5, 1e-9}, 1024, 4e6), 28.452}});
+  kit::check_worked_example(report, "milliseconds of a ring",
+                            {{1e3 * seconds_of_ring({1e-5, 1e-9}, 4, 4e6), 6.06},
+                             {1e3 * seconds_of_ring({1e-5, 1e-9}, 1024, 4e6), 28.452}});
   const Wire used = measured_or(given, seconds_of_ring, options);
   report.figure("α, a message", 1e6 * used.latency, "µs");
   report.figure("1/β", 1e-9 / used.per_byte, "GB/s");

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "core/io/text.hpp"
-#include "lessons/grader/desk.hpp"
+#include "lessons/grader/session.hpp"
 #include "lessons/grader/verify.hpp"
 #include "lessons/grader/watch.hpp"
 #include "lessons/kit/program/options.hpp"
@@ -50,27 +50,28 @@ int practise(const std::vector<std::string>& words, std::optional<std::uint64_t>
     throw kit::UsageError(
         fmt::format("\"{}\" is one word too many: name one lesson or exercise", words.back()));
 
-  Desk desk(kit::project_folder().empty() ? "." : kit::project_folder(), TAPESTRY_BUILD_DIR);
+  Session session(kit::project_folder().empty() ? "." : kit::project_folder(), TAPESTRY_BUILD_DIR);
   const kit::Terminal terminal = kit::Terminal::of(1);
-  if (verifies) return verify(desk, {words.begin() + 1, words.end()}, verifying) ? kit::kMet : kit::kMissed;
+  if (verifies)
+    return verify(session, {words.begin() + 1, words.end()}, verifying) ? kit::kMet : kit::kMissed;
   if (command == "list") {
-    print(desk.list(terminal));
+    print(session.list(terminal));
     return kit::kMet;
   }
-  const Exercise& exercise = desk.find(which);
+  const Exercise& exercise = session.find(which);
   if (command == "hint" || command == "solution" || command == "reset") {
-    print(command == "hint"       ? desk.hint(exercise)
-          : command == "solution" ? desk.solution(exercise)
-                                  : desk.reset(exercise));
+    print(command == "hint"       ? session.hint(exercise)
+          : command == "solution" ? session.solution(exercise)
+                                  : session.reset(exercise));
     return kit::kMet;
   }
   if (command.empty() && terminal.interactive && isatty(0) == 1) {
-    watch(desk, exercise);
+    watch(session, exercise);
     return kit::kMet;
   }
-  print(command.empty() ? desk.begin(exercise, terminal) + "\n"
+  print(command.empty() ? session.begin(exercise, terminal) + "\n"
                         : bold(terminal, fmt::format("{} {}", exercise.id.text(), exercise.title)) + "\n");
-  const Desk::Checked checked = desk.check(exercise, terminal, seed);
+  const Session::Checked checked = session.check(exercise, terminal, seed);
   print(checked.text);
   return checked.verdict.passed() ? kit::kMet : kit::kMissed;
 }

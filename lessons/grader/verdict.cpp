@@ -51,12 +51,12 @@ std::string fault_text(const Fault& fault, const std::optional<std::string>& rea
   return out;
 }
 
-std::string complaint_text(const Complaint& complaint, const std::filesystem::path& answer,
+std::string complaint_text(const Diagnostic& diagnostic, const std::filesystem::path& answer,
                            const std::string& answer_text, const kit::Terminal& terminal) {
-  std::string out = indented(complaint.sentence, "    ");
-  if (complaint.line > 0) {
-    const std::string source = line_of(answer_text, complaint.line);
-    out = fmt::format("    {}:{}\n      {}\n", answer.string(), complaint.line,
+  std::string out = indented(diagnostic.sentence, "    ");
+  if (diagnostic.line > 0) {
+    const std::string source = line_of(answer_text, diagnostic.line);
+    out = fmt::format("    {}:{}\n      {}\n", answer.string(), diagnostic.line,
                       bold(terminal, source.substr(std::min(source.find_first_not_of(' '), source.size())))) +
           out;
   }
@@ -102,11 +102,11 @@ std::string text(const Verdict& verdict, const Exercise& exercise, const std::fi
                          answer.string());
       break;
     case Verdict::Kind::compile_error:
-      out +=
-          cross + "It does not compile.\n" + complaint_text(verdict.complaint, answer, answer_text, terminal);
+      out += cross + "It does not compile.\n" +
+             complaint_text(verdict.diagnostic, answer, answer_text, terminal);
       break;
     case Verdict::Kind::crash:
-      out += cross + "It crashes.\n" + complaint_text(verdict.complaint, answer, answer_text, terminal);
+      out += cross + "It crashes.\n" + complaint_text(verdict.diagnostic, answer, answer_text, terminal);
       break;
     case Verdict::Kind::timeout:
       out += cross + fmt::format(

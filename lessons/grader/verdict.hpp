@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "lessons/grader/complaint.hpp"
+#include "lessons/grader/diagnostic.hpp"
 #include "lessons/grader/exercise.hpp"
 #include "lessons/grader/judge/finding.hpp"
 #include "lessons/kit/program/terminal.hpp"
@@ -18,7 +18,7 @@ struct Verdict {
   Kind kind = Kind::interrupted;
   Finding finding;                    // right, wrong, not_written
   std::optional<std::string> reason;  // wrong: the sentence of the mistake that it was recognised as
-  Complaint complaint;                // compile_error, crash
+  Diagnostic diagnostic;              // compile_error, crash
   std::string details;                // the compiler's output, or all that a crash printed
   std::string printed;                // by the answer itself
   double seconds = 0;                 // from the file to the verdict
@@ -30,7 +30,7 @@ struct Verdict {
 std::string for_terminal(const std::string& text, int most_lines);
 
 /// For a terminal or a file: what is right, then the first thing that is wrong. `answer` is the learner's
-/// file as it is shown, with its text for the line of a complaint.
+/// file as it is shown, with its text for the line of a diagnostic.
 std::string text(const Verdict& verdict, const Exercise& exercise, const std::filesystem::path& answer,
                  const std::string& answer_text, const kit::Terminal& terminal);
 

@@ -25,8 +25,8 @@ struct Count {
 /// One exercise. Its faults are lines that name it.
 class Trial {
  public:
-  Trial(const Workshop& workshop, const Exercise& exercise, const VerifyOptions& options)
-      : workshop_(workshop), examiner_(workshop), exercise_(exercise), options_(options) {
+  Trial(const Compiler& compiler, const Exercise& exercise, const VerifyOptions& options)
+      : compiler_(compiler), grader_(compiler), exercise_(exercise), options_(options) {
     if (exercise_.wrong.size() < 2) fault("has fewer than two wrong answers");
     // It then has no others: to tell an answer from one, that one must be compiled.
     exercise_.wrong = kept_wrong(exercise_, options_);
@@ -47,7 +47,7 @@ class Trial {
   void fault(const std::string& what) { faults += fmt::format("{}: {}\n", exercise_.id.text(), what); }
 
   Verdict examine(const Answer& answer, int seed) const {
-    return examiner_.examine(exercise_, answer, static_cast<std::uint64_t>(seed) * 7919);
+    return grader_.examine(exercise_, answer, static_cast<std::uint64_t>(seed) * 7919);
   }
 
   std::string what_it_says(const Verdict& verdict) const {
@@ -57,7 +57,7 @@ class Trial {
   }
 
   void given() {
-    const Verdict verdict = examine(workshop_.variant(exercise_, "given", exercise_.given()), 1);
+    const Verdict verdict = examine(compiler_.variant(exercise_, "given", exercise_.given()), 1);
     const bool right = exercise_.symptom.empty()
                            ? verdict.kind == Verdict::Kind::not_written
                            : verdict.kind == Verdict::Kind::wrong && verdict.reason == exercise_.symptom;
@@ -66,7 +66,7 @@ class Trial {
   }
 
   void solution() {
-    const Answer answer = workshop_.variant(exercise_, "solution", exercise_.solution());
+    const Answer answer = compiler_.variant(exercise_, "solution", exercise_.solution());
     for (int seed = 1; seed <= options_.seeds; ++seed) {
       const Verdict verdict = examine(answer, seed);
       count.solutions += verdict.passed() ? 1 : 0;
@@ -80,7 +80,7 @@ class Trial {
 
   void wrong(const WrongAnswer& wrong) {
     const std::string& sentence = wrong.sentence;
-    const Answer answer = wrong_answer(workshop_, exercise_, wrong);
+    const Answer answer = wrong_answer(compiler_, exercise_, wrong);
     for (int seed = 1; seed <= options_.seeds; ++seed) {
       const Verdict verdict = examine(answer, seed);
       if (verdict.kind != Verdict::Kind::wrong || verdict.reason != sentence)
@@ -128,7 +128,7 @@ class Trial {
     if (order.size() > static_cast<std::size_t>(options_.changes))
       order.resize(static_cast<std::size_t>(options_.changes));
     for (const std::string& one : order) {
-      const Verdict verdict = examine(workshop_.variant(exercise_, "changed", one), 1);
+      const Verdict verdict = examine(compiler_.variant(exercise_, "changed", one), 1);
       count.unbuildable += verdict.kind == Verdict::Kind::compile_error ? 1 : 0;
       count.refused_changes += verdict.passed() || verdict.kind == Verdict::Kind::compile_error ? 0 : 1;
       count.passed_changes += verdict.passed() ? 1 : 0;
@@ -141,8 +141,8 @@ class Trial {
     }
   }
 
-  const Workshop& workshop_;
-  const Examiner examiner_;
+  const Compiler& compiler_;
+  const Grader grader_;
   Exercise exercise_;
   const VerifyOptions& options_;
   std::set<std::string> tried_;  // by the judge's each_size()
@@ -163,10 +163,10 @@ std::vector<WrongAnswer> kept_wrong(const Exercise& exercise, const VerifyOption
   return all;
 }
 
-bool verify(const Desk& desk, const std::vector<std::string>& which, const VerifyOptions& options) {
-  for (const std::string& word : which) desk.find(word);  // says which there are
+bool verify(const Session& session, const std::vector<std::string>& which, const VerifyOptions& options) {
+  for (const std::string& word : which) session.find(word);  // says which there are
   std::vector<const Exercise*> chosen;
-  for (const Exercise& exercise : desk.exercises())
+  for (const Exercise& exercise : session.exercises())
     if (which.empty() || std::any_of(which.begin(), which.end(), [&](const std::string& word) {
           return exercise.id.text() == word || exercise.is_of_lesson(word);
         }))
@@ -177,7 +177,7 @@ bool verify(const Desk& desk, const std::vector<std::string>& which, const Verif
   bool sound = true;
   const auto work = [&] {
     for (std::size_t i; (i = next++) < chosen.size();) {
-      Trial trial(desk.workshop(), *chosen[i], options);
+      Trial trial(session.compiler(), *chosen[i], options);
       try {
         trial.run();
       } catch (const std::exception& error) {

@@ -2,7 +2,7 @@
 // its own sentence, and changed solutions do not pass.
 #pragma once
 
-#include "lessons/grader/desk.hpp"
+#include "lessons/grader/session.hpp"
 
 namespace tapestry::grader {
 
@@ -20,6 +20,6 @@ std::vector<WrongAnswer> kept_wrong(const Exercise& exercise, const VerifyOption
 /// Of the exercises ("11.2") and lessons ("11") that are named, or of all. Prints a line for each fault and a table at the end; true
 /// if there is no fault. Changes that pass are printed, and are no fault: somebody judges whether they change
 /// anything.
-bool verify(const Desk& desk, const std::vector<std::string>& which, const VerifyOptions& options);
+bool verify(const Session& session, const std::vector<std::string>& which, const VerifyOptions& options);
 
 }  // namespace tapestry::grader

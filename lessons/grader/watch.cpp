@@ -103,7 +103,7 @@ std::string keys(bool solved) {
 
 }  // namespace
 
-void watch(Desk& desk, const Exercise& first) {
+void watch(Session& session, const Exercise& first) {
   watch_for_interrupts();
   const RawKeys raw;
   const Exercise* exercise = &first;
@@ -115,11 +115,11 @@ void watch(Desk& desk, const Exercise& first) {
   // `opening` tells the task, and what has changed in it since the learner's file was made.
   const auto judge = [&](const std::string& opening) {
     const kit::Terminal terminal = kit::Terminal::of(1);
-    seen = saved(desk.file_of(*exercise));  // before reading: a save in the meantime is judged again
+    seen = saved(session.file_of(*exercise));  // before reading: a save in the meantime is judged again
     screen.show("judging …");
-    Desk::Checked checked;
+    Session::Checked checked;
     try {
-      checked = desk.check(*exercise, terminal);
+      checked = session.check(*exercise, terminal);
     } catch (const std::exception& error) {  // the disk is full, say: the next save tries again
       last = {};
       return screen.show_anew(fmt::format("{}\n\n{}", error.what(), keys(false)));
@@ -130,19 +130,19 @@ void watch(Desk& desk, const Exercise& first) {
                      keys(last.passed()));
   };
 
-  const auto begin = [&] { judge(desk.begin(*exercise, kit::Terminal::of(1))); };
+  const auto begin = [&] { judge(session.begin(*exercise, kit::Terminal::of(1))); };
   begin();
   bool prepared = false;
   while (!interrupted()) {
     const char key = key_within(prepared ? 100 : 0);
     if (key == kNothing) {
-      const Saved now = saved(desk.file_of(*exercise));
+      const Saved now = saved(session.file_of(*exercise));
       if (now != seen && now != Saved{}) {
         key_within(30);  // let the editor finish
         begin();
         prepared = false;
       } else if (!prepared) {
-        prepared = !desk.examiner().prepare(*exercise);
+        prepared = !session.grader().prepare(*exercise);
       }
       screen.follow_width();
       continue;
@@ -151,7 +151,7 @@ void watch(Desk& desk, const Exercise& first) {
     asked.clear();
     switch (key) {
       case 'n':
-        if (const Exercise* next = desk.after(*exercise)) {
+        if (const Exercise* next = session.after(*exercise)) {
           exercise = next;
           begin();
           prepared = false;
@@ -160,11 +160,11 @@ void watch(Desk& desk, const Exercise& first) {
         }
         break;
       case 'h':
-        screen.show(desk.hint(*exercise));
+        screen.show(session.hint(*exercise));
         break;
       case 's':
         if (last.passed() || again) {
-          screen.show(desk.solution(*exercise));
+          screen.show(session.solution(*exercise));
         } else {
           screen.show("The solution tells all. Press s again to see it, or h for a hint.");
           asked = "s";
@@ -174,11 +174,11 @@ void watch(Desk& desk, const Exercise& first) {
         screen.show(last.details.empty() ? "Nothing was printed." : for_terminal(last.details, 400));
         break;
       case 'l':
-        screen.show(desk.list(kit::Terminal::of(1)));
+        screen.show(session.list(kit::Terminal::of(1)));
         break;
       case 'r':
         if (again) {
-          screen.show(desk.reset(*exercise));
+          screen.show(session.reset(*exercise));
           begin();
         } else {
           screen.show("Press r again to start this exercise afresh; your file is kept under another name.");

@@ -53,7 +53,7 @@ struct PairShape {
 
 /// A scheme yet to be made: either function may be missing. To write one, derive from InputPositions or
 /// PairPositions and return such a pair of functions:
-///     PositionScheme mine() {
+///     PositionScheme my_attention() {
 ///       return {.pairs = [](Parent parent, const PairShape& shape) {
 ///         return std::make_unique<MyPositions>(std::move(parent), shape);
 ///       }};

@@ -1,5 +1,5 @@
 // A lesson's text against its program: a figure that a comment quotes must stand in the code as well, where
-// the run checks it (Report::quoted, at_least, at_most, or the constant that makes it so). Each in its place:
+// the run checks it (Report::check_quoted, at_least, at_most, or the constant that makes it so). Each in its place:
 // in the code of the part that the comment belongs to, or in a call of quoted() for the part that ends with
 // such calls; an equal number elsewhere in the lesson says nothing.
 #include <algorithm>
@@ -161,13 +161,13 @@ TEST_CASE("a figure is looked for in its place", "[prose]") {
   const std::string first = "// ---- 1. One ----\n// It falls to 0.25 here.\n",
                     second = "// ---- 2. Two ----\n// Nothing is said.\n";
   CHECK(adrift(parts_of(first + "const double kLimit = 0.25;\n" + second)).empty());
-  CHECK(adrift(parts_of(first + second + "  report.quoted(\"it\", x,\n    0.25, 0.1);\n")).empty());
+  CHECK(adrift(parts_of(first + second + "  report.check_quoted(\"it\", x,\n    0.25, 0.1);\n")).empty());
   const std::vector<std::string> missing{" It falls to 0.25 here."};
   CHECK(adrift(parts_of(first + second)) == missing);
   // An equal number in another part, in a name, in a format, or behind the call.
   CHECK(adrift(parts_of(first + second + "const double kElse = 0.25;\n")) == missing);
   CHECK(adrift(parts_of(first + "print(\"{:0.25}\");\n" + second)) == missing);
-  CHECK(adrift(parts_of(first + second + "  report.quoted(\"it\", x, 1);\n  f(0.25);\n")) == missing);
+  CHECK(adrift(parts_of(first + second + "  report.check_quoted(\"it\", x, 1);\n  f(0.25);\n")) == missing);
   CHECK(adrift(parts_of("// ---- 1. One ----\n// In 64 % of cases.\nconst DType f64;\n")).size() == 1);
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("the search for quoted figures finds them", "[prose]") {
   CHECK(quoted_figures(" with --joined 0.2 it is 0.5") == std::vector<double>{0.5});
   CHECK(numbers("f64, x2, {:.3f}, {:>9}, a.7, 2.5.").count(2.5) == 1);
   CHECK(numbers("f64, x2, {:.3f}, {:>9}") == std::set<double>{});
-  CHECK(numbers("report.quoted(\"at 256\", x, 0.0028, .1); 1'000'000") ==
+  CHECK(numbers("report.check_quoted(\"at 256\", x, 0.0028, .1); 1'000'000") ==
         std::set<double>{256, 0.0028, 0.1, 1000000});
 }
 

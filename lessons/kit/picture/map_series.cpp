@@ -14,7 +14,8 @@
 
 namespace tapestry::kit {
 
-Film::Film(MapSeries series, Size steps, const std::vector<double>& shares) : series_(std::move(series)) {
+TrainingRecorder::TrainingRecorder(MapSeries series, Size steps, const std::vector<double>& shares)
+    : series_(std::move(series)) {
   for (const double share : shares) {
     // In a short run several shares are the same step.
     const Size step = std::lround(share * static_cast<double>(steps));
@@ -25,13 +26,13 @@ Film::Film(MapSeries series, Size steps, const std::vector<double>& shares) : se
   series_.choices.insert(series_.choices.begin(), std::move(choice));
 }
 
-void Film::after(Size step, const std::function<std::vector<std::vector<double>>()>& maps) {
+void TrainingRecorder::after(Size step, const std::function<std::vector<std::vector<double>>()>& maps) {
   const auto kept = kept_.find(step);
   if (kept == kept_.end()) return;
   for (std::vector<double>& map : maps()) kept->second.push_back(std::move(map));
 }
 
-MapSeries Film::series() const {
+MapSeries TrainingRecorder::series() const {
   MapSeries series = series_;
   for (const auto& [step, maps] : kept_) series.maps.insert(series.maps.end(), maps.begin(), maps.end());
   return series;

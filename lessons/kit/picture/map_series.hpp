@@ -36,11 +36,11 @@ struct MapSeries {
 };
 
 /// Keeps maps at some steps of a training, or of several that follow each other.
-class Film {
+class TrainingRecorder {
  public:
   /// `series` lacks the choice of a step, which becomes its first, and maps. Steps are given as `shares` of all
   /// `steps`: 0 is before the first, 1 the last.
-  Film(MapSeries series, Size steps, const std::vector<double>& shares);
+  TrainingRecorder(MapSeries series, Size steps, const std::vector<double>& shares);
 
   /// Runs before a training, as step 0, and after each step; asks for maps if this one is kept. What a later
   /// training gives at a step stands behind what an earlier one gave.

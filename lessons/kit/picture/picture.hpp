@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/simd/view.hpp"
-#include "lessons/kit/program/page.hpp"
 #include "lessons/kit/program/terminal.hpp"
+#include "lessons/kit/program/wasm_bridge.hpp"
 
 namespace tapestry::kit {
 

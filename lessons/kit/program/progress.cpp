@@ -10,7 +10,7 @@
 #include <iostream>
 #include <utility>
 
-#include "lessons/kit/program/page.hpp"
+#include "lessons/kit/program/wasm_bridge.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::kit {

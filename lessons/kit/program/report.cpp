@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lessons/kit/program/page.hpp"
+#include "lessons/kit/program/wasm_bridge.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::kit {
@@ -85,8 +85,8 @@ bool Report::target(std::string_view what, double value, std::string_view sign, 
                met);
 }
 
-bool Report::quoted(std::string_view what, double value, double text_says, double tolerance,
-                    std::string_view unit) {
+bool Report::check_quoted(std::string_view what, double value, double text_says, double tolerance,
+                          std::string_view unit) {
   const bool met = std::abs(value - text_says) <= tolerance * std::abs(text_says);
   tell_figure(what, value, unit,
               fmt::format("{} ±{:g} %", with_unit(fmt::format("{:.4g}", text_says), unit), 100 * tolerance),

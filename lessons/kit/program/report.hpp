@@ -14,7 +14,7 @@ namespace tapestry::kit {
 /// Prints sections, figures and targets, and remembers which targets were missed.
 class Report {
  public:
-  /// `no`: a smoke run is too short to reach targets; at_least, at_most and quoted print them without
+  /// `no`: a smoke run is too short to reach targets; at_least, at_most and check_quoted print them without
   /// judging.
   enum class Judge { yes, no };
 
@@ -33,8 +33,8 @@ class Report {
   bool at_most(std::string_view what, double value, double target, std::string_view unit = "");
   /// A figure that the lesson's prose quotes: `text_says`, within `tolerance` of it (a share: 0.1 is 10 %).
   /// Returns whether it is met. So text and output cannot drift apart.
-  bool quoted(std::string_view what, double value, double text_says, double tolerance,
-              std::string_view unit = "");
+  bool check_quoted(std::string_view what, double value, double text_says, double tolerance,
+                    std::string_view unit = "");
   /// A yes or no that holds at any number of steps (gradients agree, two results are equal): always judged.
   bool check(std::string_view what, bool ok);
 

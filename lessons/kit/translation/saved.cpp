@@ -5,9 +5,9 @@
 #include "lessons/kit/program/usage_error.hpp"
 #include "lessons/kit/text/utf8.hpp"
 #include "lessons/kit/train/resume.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 #include "lessons/kit/translation/training.hpp"
-#include "lessons/kit/translation/transformer_plan.hpp"
+#include "lessons/kit/translation/transformer_config.hpp"
 
 namespace tapestry::kit {
 namespace {

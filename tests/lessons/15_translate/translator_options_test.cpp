@@ -24,31 +24,31 @@ TranslatorSettings settings_of(const std::vector<const char*>& arguments, const 
 TEST_CASE("a recipe holds where the command line says nothing", "[kit]") {
   const TranslatorSettings usual = settings_of({}, kReal);
   CHECK(usual.recipe.hidden == 64);
-  CHECK(usual.plan.hidden == 64);
-  CHECK(usual.plan.embedding == 32);
+  CHECK(usual.config.hidden == 64);
+  CHECK(usual.config.embedding == 32);
   CHECK(usual.recipe.rate == 0.001);
-  CHECK(usual.plan.tied);
+  CHECK(usual.config.tied);
   CHECK_FALSE(usual.embedding_given);
   const TranslatorSettings toy = settings_of({}, kToy);
-  CHECK(toy.plan.hidden == 16);
+  CHECK(toy.config.hidden == 16);
   CHECK(toy.recipe.joined == 0.5);
-  CHECK_FALSE(toy.plan.tied);
+  CHECK_FALSE(toy.config.tied);
 
   const TranslatorSettings given = settings_of(
       {"--hidden", "16", "--embedding", "8", "--rate", "0.01", "--untied", "--score", "none"}, kReal);
-  CHECK(given.plan.hidden == 16);  // although it is the toy's usual value
+  CHECK(given.config.hidden == 16);  // although it is the toy's usual value
   CHECK(given.embedding_given);
   CHECK(given.recipe.rate == 0.01);
-  CHECK_FALSE(given.plan.tied);
-  CHECK(given.plan.score == "none");
+  CHECK_FALSE(given.config.tied);
+  CHECK(given.config.score == "none");
   CHECK(given.recipe.epochs == 7);
 }
 
-TEST_CASE("plans follow from the score and --compare", "[kit]") {
+TEST_CASE("configs follow from the score and --compare", "[kit]") {
   const auto scores = [](std::vector<const char*> arguments, bool and_none) {
     std::vector<std::string> names;
-    for (const TranslatorPlan& plan : plans_of(settings_of(std::move(arguments), kToy), and_none))
-      names.push_back(plan.score);
+    for (const TranslatorConfig& config : plans_of(settings_of(std::move(arguments), kToy), and_none))
+      names.push_back(config.score);
     return names;
   };
   using Names = std::vector<std::string>;
@@ -63,7 +63,7 @@ TEST_CASE("a translator is trained for --steps where it is given, and for its ep
     const TranslatorSettings settings = settings_of(arguments, kReal);
     Options options;
     options.steps = 33;
-    return training_of(options, settings, "task", "folder", settings.plan, 1000).steps;
+    return training_of(options, settings, "task", "folder", settings.config, 1000).steps;
   };
   CHECK(steps({"--batch", "64"}) == 7 * 16);
   CHECK(steps({"--batch", "64", "--epochs", "2"}) == 2 * 16);
@@ -72,14 +72,14 @@ TEST_CASE("a translator is trained for --steps where it is given, and for its ep
 
 TEST_CASE("runs that differ have folders or names that differ", "[kit]") {
   const TranslatorSettings usual = settings_of({}, kToy);
-  CHECK(folder_of("out", "task", usual.plan) == std::filesystem::path("out/task"));
+  CHECK(folder_of("out", "task", usual.config) == std::filesystem::path("out/task"));
   std::set<std::filesystem::path> folders;
   for (const std::string& score : kTranslatorScores)
     for (const std::string& encoder : kTranslatorEncoders) {
-      TranslatorPlan plan = usual.plan;
-      plan.score = score;
-      plan.encoder = encoder;
-      folders.insert(folder_of("out", "task", plan));
+      TranslatorConfig config = usual.config;
+      config.score = score;
+      config.encoder = encoder;
+      folders.insert(folder_of("out", "task", config));
     }
   CHECK(folders.size() == kTranslatorScores.size() * kTranslatorEncoders.size());
 
@@ -103,8 +103,9 @@ TEST_CASE("runs that differ have folders or names that differ", "[kit]") {
                                                                {"--embeddings", "file.txt"}};
   for (const auto& line : command_lines) {
     const TranslatorSettings settings = settings_of(line, kToy);
-    names.insert(training_of({}, settings, "task", "folder", settings.plan).name);
-    lines += joined(line) + "\n    " + training_of({}, settings, "task", "folder", settings.plan).name + "\n";
+    names.insert(training_of({}, settings, "task", "folder", settings.config).name);
+    lines +=
+        joined(line) + "\n    " + training_of({}, settings, "task", "folder", settings.config).name + "\n";
   }
   CHECK(difference("15_translate/names.txt", lines) == "");
   CHECK(names.size() == command_lines.size());
@@ -116,7 +117,7 @@ TEST_CASE("the embedding is as wide as the vectors", "[kit]") {
   const std::string file = scratch.write("vectors.txt", "le 1 2 3\n").string();
   TranslatorSettings settings = settings_of({"--embeddings", file.c_str()}, kReal);
   CHECK(embeddings_for(words, settings).of.size() == 1);
-  CHECK(settings.plan.embedding == 3);
+  CHECK(settings.config.embedding == 3);
   settings = settings_of({"--embeddings", file.c_str(), "--embedding", "3"}, kReal);
   CHECK(embeddings_for(words, settings).width == 3);
   settings = settings_of({"--embeddings", file.c_str(), "--embedding", "4"}, kReal);
@@ -124,7 +125,7 @@ TEST_CASE("the embedding is as wide as the vectors", "[kit]") {
              ContainsSubstring("--embedding 4") && ContainsSubstring("vectors of 3 numbers"));
   settings = settings_of({}, kReal);
   CHECK(embeddings_for(words, settings).of.empty());
-  CHECK(settings.plan.embedding == 32);
+  CHECK(settings.config.embedding == 32);
 }
 
 TEST_CASE("numbers of a translator have their ranges", "[kit]") {
@@ -151,16 +152,16 @@ TEST_CASE("numbers of a translator have their ranges", "[kit]") {
         name, least, most, below, above);
 }
 
-TEST_CASE("a translator's recipe that says nothing is the usual plan", "[kit]") {
-  const TranslatorPlan plan = settings_of({}, {}).plan, usual;
-  CHECK(texts_of(plan) == texts_of(usual));
-  CHECK(plan.score == "additive");
-  CHECK(plan.encoder == "gru");
-  CHECK(plan.embedding == 256);
-  CHECK(plan.hidden == 256);
-  CHECK(plan.readout == 0);
-  CHECK(plan.dropout == usual.dropout);
-  CHECK(plan.tied == usual.tied);
+TEST_CASE("a translator's recipe that says nothing is the usual config", "[kit]") {
+  const TranslatorConfig config = settings_of({}, {}).config, usual;
+  CHECK(texts_of(config) == texts_of(usual));
+  CHECK(config.score == "additive");
+  CHECK(config.encoder == "gru");
+  CHECK(config.embedding == 256);
+  CHECK(config.hidden == 256);
+  CHECK(config.readout == 0);
+  CHECK(config.dropout == usual.dropout);
+  CHECK(config.tied == usual.tied);
 }
 
 }  // namespace tapestry::kit

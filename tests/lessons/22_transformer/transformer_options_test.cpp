@@ -22,34 +22,34 @@ TransformerSettings settings_of(const std::vector<const char*>& arguments, const
 
 TEST_CASE("a transformer's recipe holds where the command line says nothing", "[kit]") {
   const TransformerSettings usual = settings_of({}, kReal);
-  CHECK(usual.plan.layers == 4);
-  CHECK(usual.plan.width == 32);
-  CHECK(usual.plan.dropout == 0.5);
+  CHECK(usual.config.layers == 4);
+  CHECK(usual.config.width == 32);
+  CHECK(usual.config.dropout == 0.5);
   CHECK(usual.recipe.merges == 50);
   CHECK(usual.length_power == 2);
   const TransformerSettings toy = settings_of({}, kToy);
-  CHECK(toy.plan.hidden == 16);
-  CHECK(toy.plan.heads == 2);
+  CHECK(toy.config.hidden == 16);
+  CHECK(toy.config.heads == 2);
   CHECK(toy.recipe.rate == 0.01);
   CHECK(toy.length_power == kToy.length_power);
 
   const TransformerSettings given =
       settings_of({"--layers", "1", "--word-dropout", "0.25", "--length-power", "0.5"}, kReal);
-  CHECK(given.plan.layers == 1);  // although it is the toy's usual value
-  CHECK(given.plan.word_dropout == 0.25);
+  CHECK(given.config.layers == 1);  // although it is the toy's usual value
+  CHECK(given.config.word_dropout == 0.25);
   CHECK(given.length_power == 0.5);
   CHECK(given.recipe.epochs == 7);
 }
 
-TEST_CASE("a transformer's recipe that says nothing is the usual plan", "[kit]") {
-  const TransformerPlan plan = settings_of({}, {}).plan, usual;
-  CHECK(texts_of(plan) == texts_of(usual));
-  CHECK(plan.layers == 3);
-  CHECK(plan.width == 192);
-  CHECK(plan.heads == 4);
-  CHECK(plan.hidden == 384);
-  CHECK(plan.dropout == usual.dropout);
-  CHECK(plan.word_dropout == usual.word_dropout);
+TEST_CASE("a transformer's recipe that says nothing is the usual config", "[kit]") {
+  const TransformerConfig config = settings_of({}, {}).config, usual;
+  CHECK(texts_of(config) == texts_of(usual));
+  CHECK(config.layers == 3);
+  CHECK(config.width == 192);
+  CHECK(config.heads == 4);
+  CHECK(config.hidden == 384);
+  CHECK(config.dropout == usual.dropout);
+  CHECK(config.word_dropout == usual.word_dropout);
 }
 
 TEST_CASE("a transformer is trained for --steps where it is given, and for its epochs elsewhere", "[kit]") {
@@ -57,7 +57,7 @@ TEST_CASE("a transformer is trained for --steps where it is given, and for its e
     const TransformerSettings settings = settings_of(arguments, kReal);
     Options options;
     options.steps = 33;
-    return training_of(options, settings, "task", settings.plan, 1000).steps;
+    return training_of(options, settings, "task", settings.config, 1000).steps;
   };
   CHECK(steps({}) == 7 * 16);  // 1,000 pairs in batches of 64
   CHECK(steps({"--epochs", "2"}) == 2 * 16);
@@ -78,10 +78,10 @@ TEST_CASE("heads that do not divide the width are refused before any work", "[ki
 }
 
 TEST_CASE("transformers' runs that differ have folders or names that differ", "[kit]") {
-  TransformerPlan plan = settings_of({}, kToy).plan;
-  CHECK(folder_of("out", "task", plan) == std::filesystem::path("out/task"));
-  plan.recurrent_decoder = true;
-  CHECK(folder_of("out", "task", plan) != std::filesystem::path("out/task"));
+  TransformerConfig config = settings_of({}, kToy).config;
+  CHECK(folder_of("out", "task", config) == std::filesystem::path("out/task"));
+  config.recurrent_decoder = true;
+  CHECK(folder_of("out", "task", config) != std::filesystem::path("out/task"));
 
   std::set<std::string> names;
   std::string lines;
@@ -101,14 +101,14 @@ TEST_CASE("transformers' runs that differ have folders or names that differ", "[
                                                                {"--at-least", "1"}};
   for (const auto& line : command_lines) {
     const TransformerSettings settings = settings_of(line, kToy);
-    names.insert(training_of({}, settings, "task", settings.plan).name);
-    lines += joined(line) + "\n    " + training_of({}, settings, "task", settings.plan).name + "\n";
+    names.insert(training_of({}, settings, "task", settings.config).name);
+    lines += joined(line) + "\n    " + training_of({}, settings, "task", settings.config).name + "\n";
   }
   CHECK(difference("22_transformer/names.txt", lines) == "");
   CHECK(names.size() == command_lines.size());
   // How it is searched makes no other run.
   const TransformerSettings searched = settings_of({"--beam", "9", "--length-power", "1"}, kToy);
-  CHECK(names.count(training_of({}, searched, "task", searched.plan).name) == 1);
+  CHECK(names.count(training_of({}, searched, "task", searched.config).name) == 1);
 }
 
 TEST_CASE("numbers of a transformer have their ranges", "[kit]") {

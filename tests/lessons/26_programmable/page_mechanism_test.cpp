@@ -17,7 +17,7 @@ namespace {
 // What stands between "// README" and "// end" stands in the page, too: tests/readme/readme_test.cpp looks.
 
 // README
-kit::Mechanism mine() {
+kit::Mechanism my_attention() {
   return {.name = "decay",
           .heads = 4,
           .learned = {{"rate", {4}, constant(1)}},  // name, shape, first values
@@ -85,10 +85,10 @@ void check_passes(const kit::Mechanism& mechanism) {
 }  // namespace
 
 TEST_CASE("the page's mechanism takes from a score what grows with the distance", "[mechanism]") {
-  check_weights(mine(), [](double s, const std::vector<Tensor>& learned, Size h, Size i, Size j) {
+  check_weights(my_attention(), [](double s, const std::vector<Tensor>& learned, Size h, Size i, Size j) {
     return std::exp(s - learned[0].at({h}) * std::log(1 + std::abs(static_cast<double>(i - j))));
   });
-  check_passes(mine());
+  check_passes(my_attention());
 }
 
 TEST_CASE("the page's normaliser divides softplus by its sum", "[mechanism]") {

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "lessons/grader/compiler.hpp"
 #include "lessons/grader/folder_turn.hpp"
-#include "lessons/grader/workshop.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary.hpp"
 

@@ -65,8 +65,9 @@ TEST_CASE("maps of one choice may have rows and columns of their own", "[picture
 }
 
 TEST_CASE("a film keeps maps at shares of a training's steps, and those of one step together", "[picture]") {
-  Film film({.title = "maps", .columns = {"a"}, .rows = {"x"}, .choices = {{"model", {"one", "two"}}}}, 200,
-            {0, 0.05, 1});
+  TrainingRecorder film(
+      {.title = "maps", .columns = {"a"}, .rows = {"x"}, .choices = {{"model", {"one", "two"}}}}, 200,
+      {0, 0.05, 1});
   std::vector<Size> asked;
   for (const double model : {0.1, 0.2})
     for (Size step = 0; step <= 200; ++step)
@@ -85,7 +86,7 @@ TEST_CASE("a film keeps maps at shares of a training's steps, and those of one s
 }
 
 TEST_CASE("a film of a short training has each step once, and its end", "[picture]") {
-  Film film({.title = "maps"}, 3, {0.01, 0.05, 0.5, 1});
+  TrainingRecorder film({.title = "maps"}, 3, {0.01, 0.05, 0.5, 1});
   CHECK(film.series().choices[0].of == std::vector<std::string>{"1", "2", "3"});
 }
 

@@ -58,11 +58,11 @@ TEST_CASE("on a narrow terminal a figure stands closer to its name", "[kit]") {
 TEST_CASE("a figure of the text is met within its tolerance", "[kit]") {
   std::ostringstream out;
   Report report(out);
-  CHECK(report.quoted("variance", 0.31, 0.302, 0.1));
-  CHECK(report.quoted("loss", -1.1, -1, 0.11));
+  CHECK(report.check_quoted("variance", 0.31, 0.302, 0.1));
+  CHECK(report.check_quoted("loss", -1.1, -1, 0.11));
   CHECK(out.str().find("0.31 (the text says 0.302, ±10 %)  ok") != std::string::npos);
-  CHECK_FALSE(report.quoted("Jacobian", 0.34, 0.302, 0.1));
-  CHECK_FALSE(report.quoted("gradient", std::nan(""), 1, 0.1));
+  CHECK_FALSE(report.check_quoted("Jacobian", 0.34, 0.302, 0.1));
+  CHECK_FALSE(report.check_quoted("gradient", std::nan(""), 1, 0.1));
   CHECK(report.exit_code() == 1);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a share of nothing is not measured", "[kit]") {
     report.figure("a", none, "%");
     report.at_least("b", none, 99, "%");
     report.at_most("c", none, 99);
-    report.quoted("d", none, 3, 0.1, "s");
+    report.check_quoted("d", none, 3, 0.1, "s");
   }
   const std::string text = out.str();
   CHECK(text.find("nan") == std::string::npos);
@@ -132,11 +132,11 @@ TEST_CASE("a whole report is the one that was found right", "[kit]") {
     report.at_least("exact match", 99.6, 99, "%");
     report.at_most("difference", 1e-7, 1e-6);
     report.section("Further on");
-    report.quoted("variance", 0.31, 0.302, 0.1);
+    report.check_quoted("variance", 0.31, 0.302, 0.1);
     report.check("two ways agree", true);
     if (!all_met) {
       report.at_least("recall", 49.99996, 50, "%");
-      report.quoted("Jacobian", 0.34, 0.302, 0.1);
+      report.check_quoted("Jacobian", 0.34, 0.302, 0.1);
       report.check("three ways agree", false);
     }
     report.finish();

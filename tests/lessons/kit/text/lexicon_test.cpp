@@ -6,7 +6,7 @@
 
 #include "core/tensor/create.hpp"
 #include "lessons/kit/translation/bleu.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 #include "lessons/kit/translation/saved.hpp"
 #include "lessons/kit/translation/training.hpp"
 #include "tests/catch.hpp"
@@ -70,10 +70,10 @@ void write_corpus(const Scratch& scratch) {
   }
 }
 
-TranslatorPlan tiny() {
-  TranslatorPlan plan;
-  plan.embedding = plan.hidden = 16;
-  return plan;
+TranslatorConfig tiny() {
+  TranslatorConfig config;
+  config.embedding = config.hidden = 16;
+  return config;
 }
 
 TranslatorTraining training(const Scratch& scratch, Size steps) {

@@ -3,7 +3,7 @@
 
 #include "lessons/kit/random.hpp"
 #include "lessons/kit/translation/corpus.hpp"
-#include "lessons/kit/translation/transformer_plan.hpp"
+#include "lessons/kit/translation/transformer_config.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/scratch.hpp"
 

@@ -1,8 +1,8 @@
-// A plan's dropout reaches every place that it promises: counted on the tape.
+// A config's dropout reaches every place that it promises: counted on the tape.
 #include "core/core.hpp"
 #include "lessons/20_gpt/training.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
-#include "lessons/kit/translation/transformer_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
+#include "lessons/kit/translation/transformer_config.hpp"
 #include "tests/catch.hpp"
 #include "tests/dropped.hpp"
 
@@ -26,40 +26,41 @@ Dropped dropped_by(const std::unique_ptr<SequenceModel>& model) {
 
 }  // namespace
 
-TEST_CASE("a recurrent translator's plan drops words on both sides and the readout", "[kit]") {
+TEST_CASE("a recurrent translator's config drops words on both sides and the readout", "[kit]") {
   for (const char* score : {"additive", "general", "scaled_dot", "none"}) {
     CAPTURE(score);
-    TranslatorPlan plan;
-    plan.score = score;
-    plan.embedding = 5;
-    plan.hidden = 6;
-    plan.dropout = 0.2;
-    CHECK(dropped_by(make_translator(plan, 10, 12)) ==
+    TranslatorConfig config;
+    config.score = score;
+    config.embedding = 5;
+    config.hidden = 6;
+    config.dropout = 0.2;
+    CHECK(dropped_by(make_translator(config, 10, 12)) ==
           Dropped{{"where (2,3,5)", 1}, {"where (2,4,5)", 1}, {"tanh (2,4,5)", 1}});
-    plan.dropout = 0;
-    CHECK(dropped_by(make_translator(plan, 10, 12)).empty());
+    config.dropout = 0;
+    CHECK(dropped_by(make_translator(config, 10, 12)).empty());
   }
 }
 
-TEST_CASE("a transformer translator's plan drops in every block, and words by a rate of their own", "[kit]") {
-  TransformerPlan plan{.layers = 2, .width = 4, .heads = 2, .hidden = 6};
-  plan.word_dropout = 0.1;
-  CHECK(dropped_by(make_translator(plan, 10, 12)) == Dropped{{"add (2,3,4)", 1}, {"add (2,4,4)", 1}});
-  plan.word_dropout = 0;
-  plan.dropout = 0.1;
+TEST_CASE("a transformer translator's config drops in every block, and words by a rate of their own",
+          "[kit]") {
+  TransformerConfig config{.layers = 2, .width = 4, .heads = 2, .hidden = 6};
+  config.word_dropout = 0.1;
+  CHECK(dropped_by(make_translator(config, 10, 12)) == Dropped{{"add (2,3,4)", 1}, {"add (2,4,4)", 1}});
+  config.word_dropout = 0;
+  config.dropout = 0.1;
   const Dropped encoder{{"linear (2,3,4)", 4}, {"masked_softmax (2,2,3,3)", 2}, {"relu (2,3,6)", 2}};
   Dropped both = encoder;
   both.insert({{"linear (2,4,4)", 6},
                {"masked_softmax (2,2,4,4)", 2},
                {"masked_softmax (2,2,4,3)", 2},
                {"relu (2,4,6)", 2}});
-  CHECK(dropped_by(make_translator(plan, 10, 12)) == both);
-  plan.recurrent_decoder = true;
-  CHECK(dropped_by(make_translator(plan, 10, 12)) == encoder);
-  plan.word_dropout = 0.1;
+  CHECK(dropped_by(make_translator(config, 10, 12)) == both);
+  config.recurrent_decoder = true;
+  CHECK(dropped_by(make_translator(config, 10, 12)) == encoder);
+  config.word_dropout = 0.1;
   both = encoder;
   both.insert({{"add (2,3,4)", 1}, {"where (2,4,4)", 1}, {"tanh (2,4,4)", 1}});
-  CHECK(dropped_by(make_translator(plan, 10, 12)) == both);
+  CHECK(dropped_by(make_translator(config, 10, 12)) == both);
 }
 
 TEST_CASE("a language model's recipe drops words, weights and what each part adds", "[kit]") {

@@ -5,9 +5,9 @@
 
 #include "lessons/kit/train/resume.hpp"
 #include "lessons/kit/train/saved_size.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 #include "lessons/kit/translation/training.hpp"
-#include "lessons/kit/translation/transformer_plan.hpp"
+#include "lessons/kit/translation/transformer_config.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/scratch.hpp"
 #include "tests/lessons/kit/translation/tiny_corpus.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TransformerPlan tiny(bool recurrent_decoder) {
+TransformerConfig tiny(bool recurrent_decoder) {
   return {.layers = 2,
           .width = 8,
           .heads = 2,
@@ -27,10 +27,10 @@ TransformerPlan tiny(bool recurrent_decoder) {
 }
 
 /// A model that was trained for some steps, with its checkpoint in `folder`.
-std::unique_ptr<SequenceModel> train(const TransformerPlan& plan, const std::filesystem::path& folder,
+std::unique_ptr<SequenceModel> train(const TransformerConfig& config, const std::filesystem::path& folder,
                                      double average = 0) {
   const Corpus corpus = tiny_corpus();
-  auto model = make_translator(plan, corpus.source.size(), corpus.target.size());
+  auto model = make_translator(config, corpus.source.size(), corpus.target.size());
   model->initialise(1);
   train_translator(*model, corpus,
                    {.name = "test",
@@ -40,7 +40,7 @@ std::unique_ptr<SequenceModel> train(const TransformerPlan& plan, const std::fil
                     .batch = 2,
                     .rate = 1e-2,
                     .average = average,
-                    .texts = texts_of(plan)});
+                    .texts = texts_of(config)});
   return model;
 }
 
@@ -52,10 +52,10 @@ TEST_CASE("a transformer translator comes back from its checkpoint, with either 
   for (const bool recurrent : {false, true})
     for (const double average : {0.0, 0.9}) {
       CAPTURE(recurrent, average);
-      const TransformerPlan plan = tiny(recurrent);
+      const TransformerConfig config = tiny(recurrent);
       const auto folder = scratch.path(std::to_string(recurrent) + std::to_string(average));
-      const auto model = train(plan, folder, average);
-      CHECK(texts_of(transformer_plan_of(load_checkpoint(checkpoint_in(folder)))) == texts_of(plan));
+      const auto model = train(config, folder, average);
+      CHECK(texts_of(transformer_plan_of(load_checkpoint(checkpoint_in(folder)))) == texts_of(config));
       const SavedTranslator saved = load_translator(checkpoint_in(folder));
       CHECK(saved.step == 17);
       CHECK(saved.source == corpus.source);
@@ -126,9 +126,9 @@ TEST_CASE("what cannot be translated with is refused", "[kit]") {
 TEST_CASE("sizes above those of a checkpoint's own tensors are refused before a model is built", "[kit]") {
   const Scratch scratch;
   const Corpus corpus = tiny_corpus();
-  TranslatorPlan plan;
-  plan.embedding = plan.hidden = 4;
-  auto recurrent = make_translator(plan, corpus.source.size(), corpus.target.size());
+  TranslatorConfig config;
+  config.embedding = config.hidden = 4;
+  auto recurrent = make_translator(config, corpus.source.size(), corpus.target.size());
   recurrent->initialise(1);
   train_translator(*recurrent, corpus,
                    {.name = "test",
@@ -136,7 +136,7 @@ TEST_CASE("sizes above those of a checkpoint's own tensors are refused before a 
                     .steps = 1,
                     .steps_per_look = 1,
                     .batch = 2,
-                    .texts = texts_of(plan)});
+                    .texts = texts_of(config)});
   train(tiny(false), scratch.path("false"));
   train(tiny(true), scratch.path("true"));
   const TrainingState whole = load_checkpoint(checkpoint_in(scratch.path("false")));
@@ -167,10 +167,10 @@ TEST_CASE("sizes above those of a checkpoint's own tensors are refused before a 
 
 TEST_CASE("a checkpoint on other text is refused, with dictionaries of one size too", "[kit]") {
   const Scratch scratch;
-  TranslatorPlan plan;
-  plan.embedding = plan.hidden = 4;
+  TranslatorConfig config;
+  config.embedding = config.hidden = 4;
   const auto run = [&](const Corpus& corpus) {
-    auto model = make_translator(plan, corpus.source.size(), corpus.target.size());
+    auto model = make_translator(config, corpus.source.size(), corpus.target.size());
     model->initialise(1);
     train_translator(*model, corpus,
                      {.name = "test", .out = scratch.folder(), .steps = 4, .steps_per_look = 4, .batch = 2});

@@ -7,8 +7,8 @@
 #include "lessons/kit/text/long_lines.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
 #include "lessons/kit/translation/options.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
-#include "lessons/kit/translation/transformer_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
+#include "lessons/kit/translation/transformer_config.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/printed.hpp"
 #include "tests/lessons/kit/program/command_line.hpp"
@@ -43,10 +43,10 @@ std::string text_of(const std::vector<std::string>& lines) {
 std::vector<std::unique_ptr<SequenceModel>> all_decoders(const Corpus& corpus) {
   std::vector<std::unique_ptr<SequenceModel>> all;
   for (const std::string& score : kTranslatorScores) {
-    TranslatorPlan plan;
-    plan.score = score;
-    plan.embedding = plan.hidden = 12;
-    all.push_back(make_translator(plan, corpus.source.size(), corpus.target.size()));
+    TranslatorConfig config;
+    config.score = score;
+    config.embedding = config.hidden = 12;
+    all.push_back(make_translator(config, corpus.source.size(), corpus.target.size()));
   }
   for (const bool recurrent : {false, true})
     all.push_back(
@@ -98,9 +98,9 @@ TEST_CASE("a file's lines are translated as single sentences are, by every decod
 TEST_CASE("more lines than a group holds stay in order", "[kit]") {
   const Scratch scratch;
   const Corpus corpus = tiny_corpus();
-  TranslatorPlan plan;
-  plan.embedding = plan.hidden = 6;
-  const auto model = make_translator(plan, corpus.source.size(), corpus.target.size());
+  TranslatorConfig config;
+  config.embedding = config.hidden = 6;
+  const auto model = make_translator(config, corpus.source.size(), corpus.target.size());
   model->initialise(1);
   std::string in, expected;
   for (int i = 0; i < 2'345; ++i) {
@@ -181,9 +181,9 @@ TEST_CASE("which options go with --translate-file", "[kit]") {
 TEST_CASE("lines that were cut are named by their numbers, in the file and in whatever group", "[kit]") {
   const Scratch scratch;
   const Corpus corpus = tiny_corpus();
-  TranslatorPlan plan;
-  plan.embedding = plan.hidden = 6;
-  const auto model = make_translator(plan, corpus.source.size(), corpus.target.size());
+  TranslatorConfig config;
+  config.embedding = config.hidden = 6;
+  const auto model = make_translator(config, corpus.source.size(), corpus.target.size());
   model->initialise(1);
   std::string text;
   for (int line = 1; line <= 1'500; ++line)

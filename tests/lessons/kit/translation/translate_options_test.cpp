@@ -3,7 +3,7 @@
 #include "lessons/kit/random.hpp"
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/translation/corpus.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 #include "tests/catch.hpp"
 
 namespace tapestry::kit {
@@ -11,10 +11,10 @@ namespace {
 
 /// A translator whose words depend on what it reads, and that ends at different lengths.
 std::unique_ptr<SequenceModel> model_of(Size source, Size target) {
-  TranslatorPlan plan;
-  plan.embedding = 6;
-  plan.hidden = 7;
-  auto model = make_translator(plan, source, target);
+  TranslatorConfig config;
+  config.embedding = 6;
+  config.hidden = 7;
+  auto model = make_translator(config, source, target);
   model->initialise(11, DType::f64);
   for (auto& [name, weight] : model->state()) {
     Tensor changed = weight;

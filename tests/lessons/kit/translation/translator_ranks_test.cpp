@@ -1,7 +1,7 @@
 // Translators trained by several ranks: what they share, and what each must not do on its own.
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/random.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 #include "lessons/kit/translation/training.hpp"
 #include "optim/parallel/thread_ranks.hpp"
 #include "tests/catch.hpp"
@@ -44,11 +44,11 @@ Weights trained(const Run& run) {
   const Corpus text = corpus();
   Weights weights;
   run_on_threads({.ranks = run.ranks}, [&](Communicator& ranks) {
-    TranslatorPlan plan;
-    plan.embedding = 3;
-    plan.hidden = 4;
-    plan.dropout = run.dropout;
-    const auto model = make_translator(plan, text.source.size(), text.target.size());
+    TranslatorConfig config;
+    config.embedding = 3;
+    config.hidden = 4;
+    config.dropout = run.dropout;
+    const auto model = make_translator(config, text.source.size(), text.target.size());
     model->initialise(4 + static_cast<std::uint64_t>(ranks.rank()), DType::f64);  // the first one's are taken
     TranslatorTraining how;
     how.name = "ranks";

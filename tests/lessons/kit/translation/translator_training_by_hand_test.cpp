@@ -5,7 +5,7 @@
 #include "lessons/kit/tensors.hpp"
 #include "lessons/kit/train/resume.hpp"
 #include "lessons/kit/translation/bleu.hpp"
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 #include "lessons/kit/translation/training.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/printed.hpp"
@@ -45,8 +45,8 @@ Corpus corpus() {
   return all;
 }
 
-TranslatorPlan plan(double dropout) {
-  TranslatorPlan tiny;
+TranslatorConfig config(double dropout) {
+  TranslatorConfig tiny;
   tiny.embedding = 6;
   tiny.hidden = 7;
   tiny.dropout = dropout;
@@ -54,7 +54,7 @@ TranslatorPlan plan(double dropout) {
 }
 
 std::unique_ptr<SequenceModel> model_for(const Corpus& all, double dropout) {
-  auto model = make_translator(plan(dropout), all.source.size(), all.target.size());
+  auto model = make_translator(config(dropout), all.source.size(), all.target.size());
   model->initialise(4, DType::f64);
   for (auto& [name, weight] : model->state()) {  // so that the first gradients are long, and cut
     Tensor target = weight;
@@ -75,7 +75,7 @@ TranslatorTraining training(const std::filesystem::path& out, Size steps) {
   how.rate = 0.02;
   how.beta2 = 0.98;
   how.average = 0.9;
-  how.texts = texts_of(plan(0));
+  how.texts = texts_of(config(0));
   return how;
 }
 

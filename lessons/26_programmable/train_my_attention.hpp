@@ -1,4 +1,4 @@
-// What `lessons/run 26 --mine` does: the learner's mechanism checked, timed, drawn and trained.
+// What `lessons/run 26 --my-attention` does: the learner's mechanism checked, timed, drawn and trained.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ bool fits_language_model(const tapestry::kit::Mechanism& own, tapestry::Size lon
 /// task: "voices", the puzzle of section 3, with one block; "sorting", lesson 20's task with its model of
 /// three blocks. Both are learned by predicting: one that looks ahead is not trained, or without a mask of
 /// its own with a causal one.
-void train_mine(tapestry::kit::Mechanism own, const std::string& task, const tapestry::kit::Options& options,
-                tapestry::kit::Report& report);
+void train_my_attention(tapestry::kit::Mechanism own, const std::string& task,
+                        const tapestry::kit::Options& options, tapestry::kit::Report& report);
 
 }  // namespace lesson26

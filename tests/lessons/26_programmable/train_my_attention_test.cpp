@@ -1,5 +1,5 @@
-// What `lessons/run 26 --mine` trains, and what it refuses to train.
-#include "lessons/26_programmable/train_mine.hpp"
+// What `lessons/run 26 --my-attention` trains, and what it refuses to train.
+#include "lessons/26_programmable/train_my_attention.hpp"
 
 #include <sstream>
 #include <string>
@@ -23,7 +23,7 @@ std::string trained(const kit::Mechanism& mechanism) {
   options.out = scratch.folder();
   std::ostringstream out;
   kit::Report report(out);
-  lesson26::train_mine(mechanism, "sorting", options, report);
+  lesson26::train_my_attention(mechanism, "sorting", options, report);
   return out.str();
 }
 

@@ -1,4 +1,4 @@
-#include "lessons/grader/workshop.hpp"
+#include "lessons/grader/compiler.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -95,7 +95,7 @@ std::string content(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-Workshop::Workshop(fs::path root, fs::path build) : root_(std::move(root)), build_(std::move(build)) {
+Compiler::Compiler(fs::path root, fs::path build) : root_(std::move(root)), build_(std::move(build)) {
   std::ifstream in(build_ / "compile_commands.json");
   const nlohmann::json commands = in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
   if (commands.is_array())
@@ -124,25 +124,25 @@ Workshop::Workshop(fs::path root, fs::path build) : root_(std::move(root)), buil
         build_.string());
 }
 
-fs::path Workshop::folder_of(const Exercise& exercise) const {
+fs::path Compiler::folder_of(const Exercise& exercise) const {
   return build_ / "practise" / exercise.id.text();
 }
 
-Answer Workshop::variant(const Exercise& exercise, const std::string& key, const std::string& text) const {
+Answer Compiler::variant(const Exercise& exercise, const std::string& key, const std::string& text) const {
   const fs::path file = folder_of(exercise) / key / "answer.cpp";
   fs::create_directories(file.parent_path());
   write(file, text);
   return {file, text, key};
 }
 
-void Workshop::knows_engine(const std::vector<Exercise>& exercises) {
+void Compiler::knows_engine(const std::vector<Exercise>& exercises) {
   for (const Exercise& exercise : exercises)
     if (!exercise.piece.empty()) pieces_[exercise.piece] = "#pragma once\n" + exercise.solution();
 }
 
 /// The learner's piece or, where there is none, the solution, which is then laid out for editors; no piece that comes
 /// later.
-std::string Workshop::engine_piece(const std::string& piece, bool learners) const {
+std::string Compiler::engine_piece(const std::string& piece, bool learners) const {
   std::string found = learners ? content(root_ / "practise/engine" / piece) : "";
   if (const auto solved = pieces_.find(piece); found.empty() && solved != pieces_.end()) {
     found = solved->second;
@@ -154,7 +154,7 @@ std::string Workshop::engine_piece(const std::string& piece, bool learners) cons
 }
 
 /// The headers that a text includes and that the learner may change: pieces of the engine, and files beside the answer.
-void Workshop::add_headers(const std::string& text, const Answer& answer, Texts& texts) const {
+void Compiler::add_headers(const std::string& text, const Answer& answer, Texts& texts) const {
   for (const auto& [name, line] : includes_of(text)) {
     if (texts.contains(name)) continue;
     const bool engine = name.starts_with("engine/");
@@ -170,7 +170,7 @@ void Workshop::add_headers(const std::string& text, const Answer& answer, Texts&
 }
 
 /// What the program depends on: texts, commands, and when the libraries and precompiled headers were made.
-std::string Workshop::stamp(const Kind& kind, const std::string& text) const {
+std::string Compiler::stamp(const Kind& kind, const std::string& text) const {
   std::string times;
   for (const std::string& word : kind.libraries)
     if (word.ends_with(".a")) times += time_of(word);
@@ -183,7 +183,7 @@ std::string Workshop::stamp(const Kind& kind, const std::string& text) const {
               fmt::format("{}{}", fmt::join(kind.link, " "), fmt::join(kind.libraries, " ")) + times));
 }
 
-Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
+Program Compiler::make(const Exercise& exercise, const Answer& answer) const {
   const Kind& kind = kind_of(exercise);
   const fs::path folder = folder_of(exercise) / answer.key, texts_folder = folder / "texts";
   Program result;
@@ -265,7 +265,7 @@ Program Workshop::make(const Exercise& exercise, const Answer& answer) const {
   return result;
 }
 
-Workshop::Judged Workshop::judge(const Exercise& exercise, const Program& program, std::uint64_t seed) const {
+Compiler::Judged Compiler::judge(const Exercise& exercise, const Program& program, std::uint64_t seed) const {
   // The program is told the file and a key when it has begun, so that only the judge's own words count.
   const fs::path file = program.file.parent_path() / "finding.json";
   const std::string key =
@@ -282,7 +282,7 @@ Workshop::Judged Workshop::judge(const Exercise& exercise, const Program& progra
   return judged;
 }
 
-std::pair<std::string, std::string> Workshop::editor_command(const fs::path& file) const {
+std::pair<std::string, std::string> Compiler::editor_command(const fs::path& file) const {
   // A precompiled header of one compiler is none of another's, and clangd is one of its own.
   std::string command = checked_.command;
   const std::size_t header = command.find("-Winvalid-pch");

@@ -1,5 +1,5 @@
 // "The same with a pencil": the figures of an example that the reader works out on paper.
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ int decimals(double written) {
 
 }  // namespace
 
-bool check_pencil(Report& report, const std::string& name, const std::vector<Written>& figures) {
+bool check_worked_example(Report& report, const std::string& name, const std::vector<Written>& figures) {
   std::string apart;
   for (const auto& [computed, written] : figures)
     if (!(std::abs(computed - written) <= 0.6 * std::pow(10, -decimals(written))))  // NaN is apart

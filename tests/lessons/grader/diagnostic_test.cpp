@@ -1,5 +1,5 @@
 // Compilers' and crashes' words, as these programs print them, in one sentence about the learner's line.
-#include "lessons/grader/complaint.hpp"
+#include "lessons/grader/diagnostic.hpp"
 
 #include <csignal>
 
@@ -8,7 +8,7 @@
 namespace tapestry::grader {
 namespace {
 
-Complaint of_compiler(const std::string& output) {
+Diagnostic of_compiler(const std::string& output) {
   return compile_error(output, "/p/mine.cpp", "/p/judge.cpp");
 }
 
@@ -16,11 +16,11 @@ Complaint of_compiler(const std::string& output) {
 
 TEST_CASE("known mistakes get plain sentences, from GCC and from Clang", "[grader]") {
   const auto check = [](const std::string& message, const std::string& sentence) {
-    const Complaint complaint = of_compiler(
+    const Diagnostic diagnostic = of_compiler(
         "In file included from /b/judged.cpp:1:\n/p/mine.cpp: In function 'f':\n/p/mine.cpp:12:7: error: " +
         message + "\n   12 | x\n/p/mine.cpp:14:1: error: another\n");
-    CHECK(complaint.line == 12);
-    CHECK(complaint.sentence == sentence);
+    CHECK(diagnostic.line == 12);
+    CHECK(diagnostic.sentence == sentence);
   };
   check("expected ';' before 'return'", "A semicolon is missing, here or at the end of the line before.");
   check("expected ';' after expression", "A semicolon is missing, here or at the end of the line before.");
@@ -55,7 +55,7 @@ TEST_CASE("known mistakes get plain sentences, from GCC and from Clang", "[grade
 
 TEST_CASE("messages of any length are read, and shown cut", "[grader]") {
   const std::string name(58'000, 'n');
-  const Complaint unknown =
+  const Diagnostic unknown =
       of_compiler("/p/mine.cpp:3:1: error: '" + name + "' was not declared in this scope\n");
   CHECK(unknown.line == 3);
   CHECK(unknown.sentence.starts_with("\"nnn"));
@@ -63,8 +63,8 @@ TEST_CASE("messages of any length are read, and shown cut", "[grader]") {
   CHECK(unknown.sentence.size() < 500);
   std::string nested = "int";
   for (int i = 0; i < 10; ++i) nested = "std::map<" + nested + ", " + nested + ">";
-  const Complaint type = of_compiler("/p/mine.cpp:4:1: error: no match for 'operator+' (operand types are '" +
-                                     nested + "' and 'int')\n");
+  const Diagnostic type = of_compiler(
+      "/p/mine.cpp:4:1: error: no match for 'operator+' (operand types are '" + nested + "' and 'int')\n");
   CHECK(type.line == 4);
   CHECK(type.sentence.starts_with("There is no \"std::map<"));
   CHECK(type.sentence.size() < 900);
@@ -82,23 +82,23 @@ TEST_CASE("a compiler that says nothing known is quoted once", "[grader]") {
 }
 
 TEST_CASE("an error in a header is told at the learner's line that led to it", "[grader]") {
-  const Complaint before = of_compiler(
+  const Diagnostic before = of_compiler(
       "/l/op.hpp: In instantiation of 'f':\n/p/mine.cpp:9:3:   required from here\n/l/op.hpp:3:1: error: static assertion "
       "failed: an op wants rules\n");
   CHECK(before.line == 9);
   CHECK(before.sentence == "static assertion failed: an op wants rules");
-  const Complaint after = of_compiler(
+  const Diagnostic after = of_compiler(
       "/l/op.hpp:3:1: error: no good\n/p/mine.cpp:8:3: note: in instantiation of this requested here\n");
   CHECK(after.line == 8);
   CHECK(after.sentence == "no good");
 }
 
 TEST_CASE("an error in the judge says that the signature was changed", "[grader]") {
-  const Complaint complaint =
+  const Diagnostic diagnostic =
       of_compiler("/p/judge.cpp:40:3: error: 'half' was not declared in this scope\n");
-  CHECK(complaint.line == 0);
-  CHECK(complaint.sentence.find("The checks cannot call what you wrote") == 0);
-  CHECK(complaint.sentence.find("\"half\" is not known") != std::string::npos);
+  CHECK(diagnostic.line == 0);
+  CHECK(diagnostic.sentence.find("The checks cannot call what you wrote") == 0);
+  CHECK(diagnostic.sentence.find("\"half\" is not known") != std::string::npos);
   CHECK(of_compiler("ld: x.o: undefined reference to `tapestry::f(int)'\n").sentence ==
         "\"f(int)\" is declared and used, but never defined.");
 }
@@ -108,9 +108,9 @@ TEST_CASE("a crash is told at the learner's line", "[grader]") {
       "==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1\n"
       "    #0 0x55d1 in std::vector<double>::operator[] /usr/include/c++/12/bits/stl_vector.h:1123\n"
       "    #1 0x55d2 in half(double) /p/mine.cpp:21\n    #2 0x55d3 in judge(Judge&) /p/judge.cpp:50\n";
-  const Complaint complaint = crash(report, 0, "/p/mine.cpp");
-  CHECK(complaint.line == 21);
-  CHECK(complaint.sentence == "Memory beyond the end of an array is read or written.");
+  const Diagnostic diagnostic = crash(report, 0, "/p/mine.cpp");
+  CHECK(diagnostic.line == 21);
+  CHECK(diagnostic.sentence == "Memory beyond the end of an array is read or written.");
   CHECK(crash("stl_vector.h:1123: Assertion '__n < this->size()' failed.", SIGABRT, "/p/mine.cpp").sentence ==
         "An index lies outside of a std::vector or std::array.");
   CHECK(crash("", SIGFPE, "/p/mine.cpp").sentence.find("It crashed (") == 0);

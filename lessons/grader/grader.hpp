@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "lessons/grader/compiler.hpp"
 #include "lessons/grader/verdict.hpp"
-#include "lessons/grader/workshop.hpp"
 
 namespace tapestry::grader {
 
-class Examiner {
+class Grader {
  public:
-  explicit Examiner(const Workshop& workshop) : workshop_(workshop) {}
+  explicit Grader(const Compiler& compiler) : compiler_(compiler) {}
 
   /// Compiles, judges with this seed and, where the answer is wrong, compares it with the exercise's
   /// wrong answers:
@@ -24,15 +24,15 @@ class Examiner {
  private:
   Verdict judged(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const;
   /// Of an answer that was compiled to be fast and crashed: once more with checks of memory, which say where.
-  Complaint crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
-                              const Complaint& without) const;
+  Diagnostic crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
+                               const Diagnostic& without) const;
   std::optional<std::string> recognise(const Exercise& exercise, const Fault& fault,
                                        std::uint64_t seed) const;
 
-  const Workshop& workshop_;
+  const Compiler& compiler_;
 };
 
 /// The answer that a wrong answer is.
-Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, const WrongAnswer& wrong);
+Answer wrong_answer(const Compiler& compiler, const Exercise& exercise, const WrongAnswer& wrong);
 
 }  // namespace tapestry::grader

@@ -1,5 +1,5 @@
 // Recurrent translators by description: which score, which encoder, how large.
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 
 #include <fmt/format.h>
 
@@ -13,36 +13,36 @@ CellKind cell_named(const std::string& name) {
   return name == "rnn" ? CellKind::rnn : name == "lstm" ? CellKind::lstm : CellKind::gru;
 }
 
-TranslatorOptions options_of(const TranslatorPlan& plan, Size source_words, Size target_words) {
-  const Size readout = plan.readout > 0 ? plan.readout : plan.embedding;
-  if (plan.tied && readout != plan.embedding)
+TranslatorOptions options_of(const TranslatorConfig& config, Size source_words, Size target_words) {
+  const Size readout = config.readout > 0 ? config.readout : config.embedding;
+  if (config.tied && readout != config.embedding)
     throw UsageError(
         fmt::format("--tied wants --readout ({}) and --embedding ({}) to be equal: one matrix serves both",
-                    readout, plan.embedding));
+                    readout, config.embedding));
   TranslatorOptions options;
   options.encoder = {.vocabulary = source_words,
-                     .embedding = plan.embedding,
-                     .hidden = plan.hidden,
-                     .cell = cell_named(plan.encoder),
-                     .dropout = plan.dropout};
+                     .embedding = config.embedding,
+                     .hidden = config.hidden,
+                     .cell = cell_named(config.encoder),
+                     .dropout = config.dropout};
   options.decoder = {.vocabulary = target_words,
-                     .embedding = plan.embedding,
-                     .hidden = plan.hidden,
-                     .attention = plan.hidden,
+                     .embedding = config.embedding,
+                     .hidden = config.hidden,
+                     .attention = config.hidden,
                      .readout = readout,
-                     .dropout = plan.dropout,
-                     .tied = plan.tied};
-  if (plan.score == "scaled_dot") {
-    if (plan.hidden % 2 != 0)
+                     .dropout = config.dropout,
+                     .tied = config.tied};
+  if (config.score == "scaled_dot") {
+    if (config.hidden % 2 != 0)
       throw UsageError(fmt::format(
           "--score scaled_dot wants an even --hidden, not {}: query and key are equally wide, so the encoder "
           "gets half the width each way",
-          plan.hidden));
-    options.encoder.hidden = plan.hidden / 2;
+          config.hidden));
+    options.encoder.hidden = config.hidden / 2;
     options.decoder.score = scaled_dot();
-  } else if (plan.score == "general") {
-    options.decoder.score = general(plan.hidden, 2 * plan.hidden);
-  } else if (plan.score == "none") {
+  } else if (config.score == "general") {
+    options.decoder.score = general(config.hidden, 2 * config.hidden);
+  } else if (config.score == "none") {
     options.decoder.code_every_step = true;
   }
   return options;
@@ -50,36 +50,36 @@ TranslatorOptions options_of(const TranslatorPlan& plan, Size source_words, Size
 
 }  // namespace
 
-std::unique_ptr<SequenceModel> make_translator(const TranslatorPlan& plan, Size source_words,
+std::unique_ptr<SequenceModel> make_translator(const TranslatorConfig& config, Size source_words,
                                                Size target_words) {
-  const TranslatorOptions options = options_of(plan, source_words, target_words);
-  if (plan.attends()) return std::make_unique<Translator>(options);
+  const TranslatorOptions options = options_of(config, source_words, target_words);
+  if (config.attends()) return std::make_unique<Translator>(options);
   return std::make_unique<PlainTranslator>(options);
 }
 
-std::map<std::string, std::string> texts_of(const TranslatorPlan& plan) {
-  return {{"score", plan.score},
-          {"encoder", plan.encoder},
-          {"embedding", std::to_string(plan.embedding)},
-          {"hidden", std::to_string(plan.hidden)},
-          {"readout", std::to_string(plan.readout)},
-          {"tied", plan.tied ? "yes" : "no"}};
+std::map<std::string, std::string> texts_of(const TranslatorConfig& config) {
+  return {{"score", config.score},
+          {"encoder", config.encoder},
+          {"embedding", std::to_string(config.embedding)},
+          {"hidden", std::to_string(config.hidden)},
+          {"readout", std::to_string(config.readout)},
+          {"tied", config.tied ? "yes" : "no"}};
 }
 
-TranslatorPlan translator_plan_of(const TrainingState& saved) {
-  TranslatorPlan plan;
+TranslatorConfig translator_plan_of(const TrainingState& saved) {
+  TranslatorConfig config;
   const Size widest = bounds_of_model(saved).width;
   const auto size = [&](const std::string& name, Size least, Size otherwise) {
     return saved.has(name) ? saved_size(saved, name, least, widest) : otherwise;
   };
   // A run with the usual score, encoder and readout need not have said so.
-  if (saved.has("score")) plan.score = saved.text("score");
-  if (saved.has("encoder")) plan.encoder = saved.text("encoder");
-  plan.embedding = size("embedding", 1, plan.embedding);
-  plan.hidden = size("hidden", 1, plan.hidden);
-  plan.readout = size("readout", 0, plan.readout);
-  plan.tied = saved.text("tied") == "yes";
-  return plan;
+  if (saved.has("score")) config.score = saved.text("score");
+  if (saved.has("encoder")) config.encoder = saved.text("encoder");
+  config.embedding = size("embedding", 1, config.embedding);
+  config.hidden = size("hidden", 1, config.hidden);
+  config.readout = size("readout", 0, config.readout);
+  config.tied = saved.text("tied") == "yes";
+  return config;
 }
 
 std::vector<std::pair<std::string, Size>> weights_by_part(const Module& model) {

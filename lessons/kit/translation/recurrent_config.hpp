@@ -17,7 +17,7 @@ inline const std::vector<std::string> kTranslatorScores = {"additive", "general"
 inline const std::vector<std::string> kTranslatorEncoders = {"gru", "lstm", "rnn"};
 
 /// What a translator is.
-struct TranslatorPlan {
+struct TranslatorConfig {
   /// Of Bahdanau's decoder; "none": a decoder without attention, which gets the encoder's two ends at every
   /// step.
   std::string score = "additive";
@@ -38,13 +38,13 @@ struct TranslatorPlan {
 };
 
 /// Throws UsageError for sizes that do not go together.
-std::unique_ptr<SequenceModel> make_translator(const TranslatorPlan& plan, Size source_words,
+std::unique_ptr<SequenceModel> make_translator(const TranslatorConfig& config, Size source_words,
                                                Size target_words);
 
-/// The plan as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
+/// The config as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
 /// that is missing, no number, or larger than the checkpoint's own tensors throws Error.
-std::map<std::string, std::string> texts_of(const TranslatorPlan& plan);
-TranslatorPlan translator_plan_of(const TrainingState& saved);
+std::map<std::string, std::string> texts_of(const TranslatorConfig& config);
+TranslatorConfig translator_plan_of(const TrainingState& saved);
 
 /// How many weights each part of a model has, by the first two names of each: {"encoder.rnn", 789504}, …
 std::vector<std::pair<std::string, Size>> weights_by_part(const Module& model);

@@ -1,4 +1,4 @@
-#include "lessons/grader/desk.hpp"
+#include "lessons/grader/session.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -29,29 +29,29 @@ std::string indented(const std::string& text) {
 
 }  // namespace
 
-Desk::Desk(const fs::path& root, const fs::path& build)
+Session::Session(const fs::path& root, const fs::path& build)
     : root_(fs::absolute(root).lexically_normal()),
       exercises_(read_exercises(root_)),
-      workshop_(root_, build),
-      examiner_(workshop_),
-      shelf_(root_) {
-  workshop_.knows_engine(exercises_);
+      compiler_(root_, build),
+      grader_(compiler_),
+      store_(root_) {
+  compiler_.knows_engine(exercises_);
   if (exercises_.empty()) fail("there is no exercise in {}", (root_ / "lessons").string());
 }
 
-fs::path Desk::file_of(const Exercise& exercise) const { return root_ / shelf_.answer_of(exercise); }
+fs::path Session::file_of(const Exercise& exercise) const { return root_ / store_.answer_of(exercise); }
 
 /// As seen from where the learner stands, which terminals make a link of.
-fs::path Desk::shown(const Exercise& exercise) const {
+fs::path Session::shown(const Exercise& exercise) const {
   const fs::path seen = fs::relative(file_of(exercise));
   return seen.string().rfind("../..", 0) == 0 ? file_of(exercise) : seen;
 }
 
-const Exercise& Desk::find(const std::string& which) const {
+const Exercise& Session::find(const std::string& which) const {
   if (which.empty()) {
-    const std::optional<std::string> current = shelf_.current();
+    const std::optional<std::string> current = store_.current();
     for (const Exercise& exercise : exercises_)
-      if (current ? exercise.id.text() == *current : shelf_.record(exercise.id).solved.empty())
+      if (current ? exercise.id.text() == *current : store_.record(exercise.id).solved.empty())
         return exercise;
     return exercises_.front();
   }
@@ -60,7 +60,7 @@ const Exercise& Desk::find(const std::string& which) const {
     if (exercise.id.text() == which) return exercise;
     if (!exercise.is_of_lesson(which)) continue;
     if (!first) first = &exercise;
-    if (shelf_.record(exercise.id).solved.empty()) return exercise;
+    if (store_.record(exercise.id).solved.empty()) return exercise;
   }
   if (first) return *first;
   std::string lessons;
@@ -74,27 +74,27 @@ const Exercise& Desk::find(const std::string& which) const {
                   which, lessons, exercises_.front().id.text()));
 }
 
-const Exercise* Desk::after(const Exercise& exercise) const {
+const Exercise* Session::after(const Exercise& exercise) const {
   const Exercise* first = nullptr;
   for (const Exercise& other : exercises_) {
-    if (!shelf_.record(other.id).solved.empty() || other.id == exercise.id) continue;
+    if (!store_.record(other.id).solved.empty() || other.id == exercise.id) continue;
     if (other.id > exercise.id) return &other;
     if (!first) first = &other;
   }
   return first;
 }
 
-std::string Desk::list(const kit::Terminal& terminal) const {
+std::string Session::list(const kit::Terminal& terminal) const {
   std::string out, folder;
   int solved = 0;
   for (const Exercise& exercise : exercises_) {
-    const Record record = shelf_.record(exercise.id);
+    const Record record = store_.record(exercise.id);
     solved += record.solved.empty() ? 0 : 1;
     if (exercise.folder.string() != folder) {
       folder = exercise.folder.string();
       out += bold(terminal, folder) + "\n";
     }
-    const char* mark = !record.solved.empty() ? "✓" : shelf_.current() == exercise.id.text() ? "→" : " ";
+    const char* mark = !record.solved.empty() ? "✓" : store_.current() == exercise.id.text() ? "→" : " ";
     out += fmt::format(" {} {:<5} {:<10} {:>3} min  {}{}\n", mark, exercise.id.text(), exercise.kind,
                        exercise.minutes, exercise.title,
                        record.best ? fmt::format(" (best so far {})", kit::short_number(*record.best)) : "");
@@ -102,17 +102,17 @@ std::string Desk::list(const kit::Terminal& terminal) const {
   return out + fmt::format("{} of {} are solved.\n", solved, exercises_.size());
 }
 
-void Desk::tell_editors() const {
+void Session::tell_editors() const {
   std::map<std::string, std::pair<std::string, std::string>> commands;
   for (const Exercise& exercise : exercises_)
     if (fs::exists(file_of(exercise)))
-      commands[file_of(exercise).string()] = workshop_.editor_command(file_of(exercise));
-  shelf_.tell_editors(commands);
+      commands[file_of(exercise).string()] = compiler_.editor_command(file_of(exercise));
+  store_.tell_editors(commands);
 }
 
-std::string Desk::begin(const Exercise& exercise, const kit::Terminal& terminal) {
-  shelf_.begin(exercise);
-  shelf_.set_current(exercise.id);
+std::string Session::begin(const Exercise& exercise, const kit::Terminal& terminal) {
+  store_.begin(exercise);
+  store_.set_current(exercise.id);
   tell_editors();
   std::string out = bold(terminal, fmt::format("{} {}", exercise.id.text(), exercise.title)) +
                     fmt::format("  ({}, about {} minutes)\n\n", exercise.kind, exercise.minutes) +
@@ -120,26 +120,26 @@ std::string Desk::begin(const Exercise& exercise, const kit::Terminal& terminal)
   std::string pieces;
   for (const std::string& piece : pieces_in(exercise.given()))
     pieces += fmt::format("{}{} ({})", pieces.empty() ? "" : ", ", piece,
-                          shelf_.has_piece(piece) ? "yours" : "ours");
+                          store_.has_piece(piece) ? "yours" : "ours");
   if (!pieces.empty()) out += fmt::format("It builds on the engine's {}.\n", pieces);
-  if (const std::optional<std::string> change = shelf_.changed(exercise)) {
+  if (const std::optional<std::string> change = store_.changed(exercise)) {
     out += fmt::format(
         "\nThis exercise has changed since your file was made. Your file stays as it is; what is given "
         "now differs so:\n{}\"lessons/practise reset {}\" keeps your file under another name and gives "
         "the new one.\n",
         indented(*change), exercise.id.text());
-    shelf_.accept_change(exercise);
+    store_.accept_change(exercise);
   }
   return out;
 }
 
-std::string Desk::hint(const Exercise& exercise) {
-  Record record = shelf_.record(exercise.id);
+std::string Session::hint(const Exercise& exercise) {
+  Record record = store_.record(exercise.id);
   const auto all = static_cast<int>(exercise.hints.size());
   const bool more = record.hints < all;
   if (more) {
     ++record.hints;
-    shelf_.remember(exercise.id, record);
+    store_.remember(exercise.id, record);
   }
   std::string out;
   for (int i = more ? record.hints - 1 : 0; i < std::min(record.hints, all); ++i)
@@ -149,26 +149,26 @@ std::string Desk::hint(const Exercise& exercise) {
   return out;
 }
 
-std::string Desk::solution(const Exercise& exercise) {
-  Record record = shelf_.record(exercise.id);
+std::string Session::solution(const Exercise& exercise) {
+  Record record = store_.record(exercise.id);
   if (record.solved.empty() && !record.solution_shown) {
     record.solution_shown = true;
-    shelf_.remember(exercise.id, record);
+    store_.remember(exercise.id, record);
   }
   return fmt::format("A solution of {}:\n{}", exercise.id.text(), indented(exercise.holes()));
 }
 
-std::string Desk::reset(const Exercise& exercise) {
-  const fs::path kept = shelf_.reset(exercise);
+std::string Session::reset(const Exercise& exercise) {
+  const fs::path kept = store_.reset(exercise);
   std::string out = fmt::format("{} is as it was given.\n", shown(exercise).string());
   if (!kept.empty()) out += fmt::format("Your old file is kept as {}.\n", kept.string());
   return out;
 }
 
-Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& terminal,
-                          std::optional<std::uint64_t> seed) {
-  shelf_.begin(exercise);
-  shelf_.set_current(exercise.id);
+Session::Checked Session::check(const Exercise& exercise, const kit::Terminal& terminal,
+                                std::optional<std::uint64_t> seed) {
+  store_.begin(exercise);
+  store_.set_current(exercise.id);
   if (!seed)
     seed = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) %
            1'000'000'007;
@@ -178,12 +178,12 @@ Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& termina
                                       shown(exercise).string()));
   const std::string answer = content(file);
   Checked checked;
-  checked.verdict = examiner_.examine(exercise, {file, answer, "yours", true}, *seed);
+  checked.verdict = grader_.examine(exercise, {file, answer, "yours", true}, *seed);
   const Verdict& verdict = checked.verdict;
   if (verdict.kind == Verdict::Kind::interrupted) return checked;
   checked.text = text(verdict, exercise, shown(exercise), answer, terminal);
 
-  Record record = shelf_.record(exercise.id);
+  Record record = store_.record(exercise.id);
   ++record.tries;
   const bool first_time = verdict.passed() && record.solved.empty();
   if (first_time) record.solved = today();
@@ -195,10 +195,10 @@ Desk::Checked Desk::check(const Exercise& exercise, const kit::Terminal& termina
     else
       record.best = score;
   }
-  shelf_.remember(exercise.id, record);
+  store_.remember(exercise.id, record);
   if (verdict.passed() && !exercise.piece.empty())
     checked.text += fmt::format("It is a piece of your engine now: {}\n",
-                                shelf_.keep_piece(exercise, answer, exercises_).string());
+                                store_.keep_piece(exercise, answer, exercises_).string());
   if (first_time) checked.text += "\n" + solution(exercise);
   return checked;
 }

@@ -11,7 +11,7 @@
 namespace tapestry::kit {
 
 /// What a translator is. Encoder and decoder are alike.
-struct TransformerPlan {
+struct TransformerConfig {
   Size layers = 3, width = 192, heads = 4;
   /// Units of the feed-forward.
   Size hidden = 384;
@@ -24,13 +24,14 @@ struct TransformerPlan {
   std::string label() const { return recurrent_decoder ? "recurrent decoder" : "transformer"; }
 };
 
-TransformerTranslatorOptions options_of(const TransformerPlan& plan, Size source_words, Size target_words);
-std::unique_ptr<SequenceModel> make_translator(const TransformerPlan& plan, Size source_words,
+TransformerTranslatorOptions options_of(const TransformerConfig& config, Size source_words,
+                                        Size target_words);
+std::unique_ptr<SequenceModel> make_translator(const TransformerConfig& config, Size source_words,
                                                Size target_words);
 
-/// The plan as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
+/// The config as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
 /// that is missing, no number, or larger than the checkpoint's own tensors throws Error.
-std::map<std::string, std::string> texts_of(const TransformerPlan& plan);
-TransformerPlan transformer_plan_of(const TrainingState& saved);
+std::map<std::string, std::string> texts_of(const TransformerConfig& config);
+TransformerConfig transformer_plan_of(const TrainingState& saved);
 
 }  // namespace tapestry::kit

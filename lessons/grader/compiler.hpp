@@ -29,11 +29,11 @@ struct Program {
   FolderTurn turn;
 };
 
-class Workshop {
+class Compiler {
  public:
   /// `build` is the configured folder, build/release. Throws Error if it does not know how to compile
   /// answers.
-  Workshop(std::filesystem::path root, std::filesystem::path build);
+  Compiler(std::filesystem::path root, std::filesystem::path build);
 
   /// Takes the solutions of those that are pieces of the engine, for answers that include one.
   void knows_engine(const std::vector<Exercise>& exercises);

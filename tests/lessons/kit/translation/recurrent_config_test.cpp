@@ -1,5 +1,5 @@
 // Recurrent translators by description, trained, and back from their checkpoints.
-#include "lessons/kit/translation/recurrent_plan.hpp"
+#include "lessons/kit/translation/recurrent_config.hpp"
 
 #include "core/ops/reduce.hpp"
 #include "lessons/15_translate/train_each.hpp"
@@ -15,23 +15,23 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TranslatorPlan tiny(const std::string& score, const std::string& encoder = "gru") {
-  TranslatorPlan plan;
-  plan.score = score;
-  plan.encoder = encoder;
-  plan.embedding = 5;
-  plan.hidden = 6;
-  return plan;
+TranslatorConfig tiny(const std::string& score, const std::string& encoder = "gru") {
+  TranslatorConfig config;
+  config.score = score;
+  config.encoder = encoder;
+  config.embedding = 5;
+  config.hidden = 6;
+  return config;
 }
 
-TranslatorTraining training(const Scratch& scratch, const TranslatorPlan& plan, Size steps) {
+TranslatorTraining training(const Scratch& scratch, const TranslatorConfig& config, Size steps) {
   TranslatorTraining how;
-  how.name = "test " + plan.score + plan.encoder;
-  how.out = scratch.path(plan.score + plan.encoder);
+  how.name = "test " + config.score + config.encoder;
+  how.out = scratch.path(config.score + config.encoder);
   how.steps = steps;
   how.steps_per_look = steps;
   how.batch = 2;
-  how.texts = texts_of(plan);
+  how.texts = texts_of(config);
   return how;
 }
 
@@ -44,8 +44,8 @@ Size part(const Module& model, const std::string& name) {
 }  // namespace
 
 TEST_CASE("each score and each encoder makes a translator of its sizes", "[kit]") {
-  const auto weights = [](const TranslatorPlan& plan, const std::string& name) {
-    return part(*make_translator(plan, 10, 12), name);
+  const auto weights = [](const TranslatorConfig& config, const std::string& name) {
+    return part(*make_translator(config, 10, 12), name);
   };
   const Size h = 6, e = 5;
   CHECK(weights(tiny("additive"), "decoder.attention") == h * h + h * 2 * h + h);
@@ -59,11 +59,11 @@ TEST_CASE("each score and each encoder makes a translator of its sizes", "[kit]"
   const Size half = 3;  // of the width each way, so that keys are as wide as queries
   CHECK(weights(tiny("scaled_dot"), "encoder.rnn") == 2 * 3 * (half * (e + half) + 2 * half));
 
-  TranslatorPlan wide = tiny("additive");
+  TranslatorConfig wide = tiny("additive");
   CHECK(weights(wide, "decoder.output") == 12 * e + 12);
   wide.readout = 7;
   CHECK(weights(wide, "decoder.output") == 12 * 7 + 12);
-  TranslatorPlan tied = tiny("additive");
+  TranslatorConfig tied = tiny("additive");
   tied.tied = true;
   CHECK(weights(tied, "decoder.output") == 12);  // the matrix is the embedding
   CHECK_THAT(table_of_parts(*make_translator(tied, 10, 12)),
@@ -71,11 +71,11 @@ TEST_CASE("each score and each encoder makes a translator of its sizes", "[kit]"
 }
 
 TEST_CASE("sizes that do not go together are refused", "[kit]") {
-  TranslatorPlan odd = tiny("scaled_dot");
+  TranslatorConfig odd = tiny("scaled_dot");
   odd.hidden = 7;
   CHECK_THAT(usage_error([&] { make_translator(odd, 10, 10); }),
              ContainsSubstring("even --hidden, not 7") && ContainsSubstring("equally wide"));
-  TranslatorPlan tied = tiny("additive");
+  TranslatorConfig tied = tiny("additive");
   tied.tied = true;
   tied.readout = 4;
   CHECK_THAT(usage_error([&] { make_translator(tied, 10, 10); }),
@@ -85,15 +85,15 @@ TEST_CASE("sizes that do not go together are refused", "[kit]") {
 TEST_CASE("translators are trained one after another, and come back from their checkpoints", "[kit]") {
   const Scratch scratch;
   const Corpus corpus = tiny_corpus();
-  const auto how = [&](const TranslatorPlan& plan) { return training(scratch, plan, 3); };
+  const auto how = [&](const TranslatorConfig& config) { return training(scratch, config, 3); };
   const auto all = train_all(
       {tiny("additive"), tiny("general"), tiny("scaled_dot", "lstm"), tiny("none", "rnn")}, corpus, how);
   REQUIRE(all.size() == 4);
   for (const TrainedTranslator& one : all) {
-    CAPTURE(one.plan.score);
+    CAPTURE(one.config.score);
     CHECK(one.place.step == 3);
-    const auto file = checkpoint_in(how(one.plan).out);
-    CHECK(texts_of(translator_plan_of(load_checkpoint(file))) == texts_of(one.plan));
+    const auto file = checkpoint_in(how(one.config).out);
+    CHECK(texts_of(translator_plan_of(load_checkpoint(file))) == texts_of(one.config));
     const SavedTranslator saved = load_translator(file);
     CHECK(saved.step == 3);
     CHECK(saved.source == corpus.source);
@@ -107,7 +107,7 @@ TEST_CASE("translators are trained one after another, and come back from their c
                    translate(*saved.model, saved.source, saved.target, corpus.test.source, {.max_length = 5});
     CHECK(words_of(here) == words_of(there));
     for (const Translation& each : here)
-      CHECK(each.alignment.size() == (one.plan.attends() ? each.words.size() : 0));
+      CHECK(each.alignment.size() == (one.config.attends() ? each.words.size() : 0));
   }
   CHECK_THAT(table_of(all, {{"BLEU", {1, 2, 3, 4}}}),
              ContainsSubstring("scaled_dot") && ContainsSubstring("BLEU") && ContainsSubstring("4.00"));
@@ -120,8 +120,8 @@ TEST_CASE("training of translators starts from word vectors", "[kit]") {
   vectors.width = 5;
   vectors.of[corpus.source.vocabulary().id("b")] = {1, 2, 3, 4, 5};
   // A step whose rate is nearly 0 moves nothing that one can see.
-  const auto how = [&](const TranslatorPlan& plan) {
-    TranslatorTraining training_of_one = training(scratch, plan, 1);
+  const auto how = [&](const TranslatorConfig& config) {
+    TranslatorTraining training_of_one = training(scratch, config, 1);
     training_of_one.rate = 1e-12;
     return training_of_one;
   };

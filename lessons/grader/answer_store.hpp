@@ -20,10 +20,10 @@ struct Record {
   std::optional<double> best = {};  // of exercises with a score: less is better
 };
 
-class Shelf {
+class AnswerStore {
  public:
   /// Throws kit::UsageError if practise/ or what is remembered there cannot be read.
-  explicit Shelf(std::filesystem::path root);
+  explicit AnswerStore(std::filesystem::path root);
 
   /// practise/11_bahdanau/1_additive_score.cpp, relative to the project.
   std::filesystem::path answer_of(const Exercise& exercise) const;

@@ -1,4 +1,4 @@
-#include "lessons/grader/shelf.hpp"
+#include "lessons/grader/answer_store.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/io/text.hpp"
+#include "lessons/grader/compiler.hpp"
 #include "lessons/grader/folder_turn.hpp"
-#include "lessons/grader/workshop.hpp"
 #include "lessons/kit/program/files.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 
@@ -50,11 +50,11 @@ std::string difference(const std::string& before, const std::string& after) {
 
 }  // namespace
 
-Shelf::Shelf(fs::path root) : root_(std::move(root)) { read(); }
+AnswerStore::AnswerStore(fs::path root) : root_(std::move(root)) { read(); }
 
-fs::path Shelf::state() const { return root_ / "practise/.state"; }
+fs::path AnswerStore::state() const { return root_ / "practise/.state"; }
 
-void Shelf::read() {
+void AnswerStore::read() {
   const fs::path file = state() / "progress.json";
   if (!fs::exists(file)) return;
   const auto check = [&](bool holds, const std::string& what, const std::string& must) {
@@ -99,7 +99,7 @@ void Shelf::read() {
   records_ = std::move(records);
 }
 
-void Shelf::save() const {
+void AnswerStore::save() const {
   Json json{{"current", current_}, {"exercises", Json::object()}};
   for (const auto& [id, record] : records_) {
     Json& entry = json["exercises"][id];
@@ -112,15 +112,15 @@ void Shelf::save() const {
   kit::write_atomically(state() / "progress.json", json.dump(1) + "\n");
 }
 
-fs::path Shelf::answer_of(const Exercise& exercise) const {
+fs::path AnswerStore::answer_of(const Exercise& exercise) const {
   return fs::path("practise") / exercise.folder / exercise.source.filename();
 }
 
-fs::path Shelf::given_of(const Exercise& exercise) const {
+fs::path AnswerStore::given_of(const Exercise& exercise) const {
   return root_ / "practise/.state/given" / exercise.folder / exercise.source.filename();
 }
 
-void Shelf::begin(const Exercise& exercise) const {
+void AnswerStore::begin(const Exercise& exercise) const {
   const fs::path answer = root_ / answer_of(exercise);
   if (fs::exists(answer)) return;
   kit::make_writable_folder(answer.parent_path());
@@ -129,7 +129,7 @@ void Shelf::begin(const Exercise& exercise) const {
 }
 
 /// Renames a file, given relative to the project, so that its name has the time; returns the new one.
-fs::path Shelf::set_aside(const fs::path& file) const {
+fs::path AnswerStore::set_aside(const fs::path& file) const {
   const std::string day = fmt::format("{:%Y-%m-%d_%H.%M.%S}", fmt::localtime(std::time(nullptr)));
   const std::string stem = file.stem().string(), extension = file.extension().string();
   fs::path kept = file.parent_path() / fmt::format("{}.{}{}", stem, day, extension);
@@ -139,12 +139,12 @@ fs::path Shelf::set_aside(const fs::path& file) const {
   return kept;
 }
 
-bool Shelf::has_piece(const std::string& piece) const {
+bool AnswerStore::has_piece(const std::string& piece) const {
   return fs::exists(root_ / "practise/engine" / piece);
 }
 
-fs::path Shelf::keep_piece(const Exercise& exercise, const std::string& answer,
-                           const std::vector<Exercise>& all) const {
+fs::path AnswerStore::keep_piece(const Exercise& exercise, const std::string& answer,
+                                 const std::vector<Exercise>& all) const {
   const fs::path file = fs::path("practise/engine") / exercise.piece;
   const fs::path ours = root_ / "practise/.state/engine" / exercise.piece;
   const std::string text = "#pragma once\n" + answer, was = content(root_ / file);
@@ -168,30 +168,30 @@ fs::path Shelf::keep_piece(const Exercise& exercise, const std::string& answer,
   return file;
 }
 
-fs::path Shelf::reset(const Exercise& exercise) {
+fs::path AnswerStore::reset(const Exercise& exercise) {
   const fs::path answer = answer_of(exercise);
   const fs::path kept = fs::exists(root_ / answer) ? set_aside(answer) : fs::path();
   begin(exercise);
   return kept;
 }
 
-std::optional<std::string> Shelf::changed(const Exercise& exercise) const {
+std::optional<std::string> AnswerStore::changed(const Exercise& exercise) const {
   const std::string was = content(given_of(exercise)), is = exercise.given();
   if (was.empty() || was == is) return std::nullopt;
   return difference(was, is);
 }
 
-void Shelf::accept_change(const Exercise& exercise) const {
+void AnswerStore::accept_change(const Exercise& exercise) const {
   fs::create_directories(given_of(exercise).parent_path());
   kit::write_atomically(given_of(exercise), exercise.given());
 }
 
-Record Shelf::record(const ExerciseId& id) const {
+Record AnswerStore::record(const ExerciseId& id) const {
   const auto found = records_.find(id.text());
   return found == records_.end() ? Record{} : found->second;
 }
 
-void Shelf::remember(const ExerciseId& id, Record record) {
+void AnswerStore::remember(const ExerciseId& id, Record record) {
   const FolderTurn turn(state());
   read();  // what others have written since, of this exercise too
   Record& kept = records_[id.text()];
@@ -204,12 +204,12 @@ void Shelf::remember(const ExerciseId& id, Record record) {
   save();
 }
 
-std::optional<std::string> Shelf::current() const {
+std::optional<std::string> AnswerStore::current() const {
   if (current_.empty()) return std::nullopt;
   return current_;
 }
 
-void Shelf::set_current(const ExerciseId& id) {
+void AnswerStore::set_current(const ExerciseId& id) {
   if (current_ == id.text()) return;
   const FolderTurn turn(state());
   read();
@@ -217,7 +217,8 @@ void Shelf::set_current(const ExerciseId& id) {
   save();
 }
 
-void Shelf::tell_editors(const std::map<std::string, std::pair<std::string, std::string>>& commands) const {
+void AnswerStore::tell_editors(
+    const std::map<std::string, std::pair<std::string, std::string>>& commands) const {
   Json json = Json::array();
   for (const auto& [file, command] : commands)
     json.push_back({{"directory", command.first}, {"command", command.second}, {"file", file}});

@@ -1,5 +1,5 @@
 // Figures worked out on paper, beside the program's.
-#include "lessons/kit/check/pencil.hpp"
+#include "lessons/kit/check/worked_example.hpp"
 
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ TEST_CASE("a written figure is the computed one, rounded", "[kit]") {
   const auto agrees = [](double computed, double written) {
     std::ostringstream out;
     Report report(out);
-    return check_pencil(report, "it", {{computed, written}});
+    return check_worked_example(report, "it", {{computed, written}});
   };
   CHECK(agrees(0.80442, 0.804));
   CHECK(agrees(-1.95, -1.95));
@@ -37,9 +37,9 @@ TEST_CASE("a written figure is the computed one, rounded", "[kit]") {
 TEST_CASE("figures on paper are one line, with those that differ", "[kit]") {
   std::ostringstream out;
   Report report(out);
-  CHECK(check_pencil(report, "the weights", {{0.8044, 0.804}, {0.1956, 0.196}}));
+  CHECK(check_worked_example(report, "the weights", {{0.8044, 0.804}, {0.1956, 0.196}}));
   CHECK(out.str().find("the weights: 2 figures as with a pencil") != std::string::npos);
-  CHECK_FALSE(check_pencil(report, "two", {{0.5, 0.5}, {0.75, 0.25}, {3, 4}}));
+  CHECK_FALSE(check_worked_example(report, "two", {{0.5, 0.5}, {0.75, 0.25}, {3, 4}}));
   CHECK(out.str().find("two: 3 figures as with a pencil: 0.25 is 0.75, 4 is 3") != std::string::npos);
   CHECK_FALSE(report.all_met());
 }

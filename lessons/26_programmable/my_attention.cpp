@@ -1,6 +1,6 @@
-// The file to change: a mechanism of your own. `lessons/run 26 --mine` checks it, times it, draws it and
-// trains it; `lessons/run 26 --mine --task sorting` trains it in lesson 20's model.
-#include "lessons/26_programmable/mine.hpp"
+// The file to change: a mechanism of your own. `lessons/run 26 --my-attention` checks it, times it, draws it and
+// trains it; `lessons/run 26 --my-attention --task sorting` trains it in lesson 20's model.
+#include "lessons/26_programmable/my_attention.hpp"
 
 #include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
@@ -13,7 +13,7 @@ using namespace tapestry;
 // is its remainder by 7, and of seven remainders one. Which one, the table learns: a number for each head and
 // remainder.
 
-kit::Mechanism mine() {
+kit::Mechanism my_attention() {
   constexpr Size kHeads = 4, kTurns = 7;
   return {.name = "by turns",
           .heads = kHeads,

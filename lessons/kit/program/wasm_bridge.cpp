@@ -1,4 +1,4 @@
-#include "lessons/kit/program/page.hpp"
+#include "lessons/kit/program/wasm_bridge.hpp"
 
 #ifdef __EMSCRIPTEN__
 #include <emscripten.h>

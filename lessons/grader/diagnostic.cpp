@@ -1,4 +1,4 @@
-#include "lessons/grader/complaint.hpp"
+#include "lessons/grader/diagnostic.hpp"
 
 #include <fmt/format.h>
 
@@ -167,8 +167,8 @@ Remark remark_in(const std::string& line) {
 
 }  // namespace
 
-Complaint compile_error(const std::string& output, const std::filesystem::path& answer,
-                        const std::filesystem::path& judge) {
+Diagnostic compile_error(const std::string& output, const std::filesystem::path& answer,
+                         const std::filesystem::path& judge) {
   std::istringstream lines(output);
   std::string line, first, first_path;
   int before = 0;  // "required from here" stands before the error that it led to
@@ -204,16 +204,16 @@ Complaint compile_error(const std::string& output, const std::filesystem::path& 
   return {0, line.empty() ? "The compiler does not say why." : "The compiler says: " + shortened(line)};
 }
 
-Complaint crash(const std::string& output, int signal, const std::filesystem::path& answer) {
-  Complaint complaint;
+Diagnostic crash(const std::string& output, int signal, const std::filesystem::path& answer) {
+  Diagnostic diagnostic;
   std::istringstream lines(output);
   std::string line;
-  while (complaint.line == 0 &&
+  while (diagnostic.line == 0 &&
          std::getline(lines, line)) {  // "    #1 0x55d2 in half(double) /p/mine.cpp:21:7"
     const std::string place = " " + answer.string() + ":";
     const std::size_t at = line.find(place);
     if (at == std::string::npos || line.find_first_not_of(' ') != line.find('#')) continue;
-    complaint.line = std::atoi(line.c_str() + at + place.size());
+    diagnostic.line = std::atoi(line.c_str() + at + place.size());
   }
   const std::vector<std::pair<const char*, const char*>> kinds{
       {"__n < this->size()", "An index lies outside of a std::vector or std::array."},
@@ -232,12 +232,12 @@ Complaint crash(const std::string& output, int signal, const std::filesystem::pa
   };
   for (const auto& [text, sentence] : kinds) {
     if (output.find(text) == std::string::npos) continue;
-    complaint.sentence = sentence;
-    return complaint;
+    diagnostic.sentence = sentence;
+    return diagnostic;
   }
-  complaint.sentence = signal != 0 ? fmt::format("It crashed ({}).", strsignal(signal))
-                                   : "It ended in the middle: without a verdict, by exit() or an exception.";
-  return complaint;
+  diagnostic.sentence = signal != 0 ? fmt::format("It crashed ({}).", strsignal(signal))
+                                    : "It ended in the middle: without a verdict, by exit() or an exception.";
+  return diagnostic;
 }
 
 }  // namespace tapestry::grader

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "lessons/grader/examiner.hpp"
-#include "lessons/grader/shelf.hpp"
+#include "lessons/grader/answer_store.hpp"
+#include "lessons/grader/grader.hpp"
 #include "lessons/kit/program/terminal.hpp"
 
 namespace tapestry::grader {
 
-class Desk {
+class Session {
  public:
   /// The project's folder and its configured build. Reads all exercises; throws kit::UsageError or Error.
-  Desk(const std::filesystem::path& root, const std::filesystem::path& build);
+  Session(const std::filesystem::path& root, const std::filesystem::path& build);
 
   const std::vector<Exercise>& exercises() const { return exercises_; }
   /// "11" (its first that is not solved), "11.2", or "" (the one worked on last, else the first not solved).
@@ -43,8 +43,8 @@ class Desk {
 
   /// Where the answer is, for whoever watches it.
   std::filesystem::path file_of(const Exercise& exercise) const;
-  const Examiner& examiner() const { return examiner_; }
-  const Workshop& workshop() const { return workshop_; }
+  const Grader& grader() const { return grader_; }
+  const Compiler& compiler() const { return compiler_; }
 
  private:
   std::filesystem::path shown(const Exercise& exercise) const;
@@ -52,9 +52,9 @@ class Desk {
 
   std::filesystem::path root_;
   std::vector<Exercise> exercises_;
-  Workshop workshop_;
-  Examiner examiner_;
-  Shelf shelf_;
+  Compiler compiler_;
+  Grader grader_;
+  AnswerStore store_;
 };
 
 }  // namespace tapestry::grader

@@ -5,6 +5,6 @@
 
 namespace lesson26 {
 
-tapestry::kit::Mechanism mine();
+tapestry::kit::Mechanism my_attention();
 
 }  // namespace lesson26

@@ -1,4 +1,4 @@
-#include "lessons/grader/examiner.hpp"
+#include "lessons/grader/grader.hpp"
 
 #include <fmt/format.h>
 
@@ -8,29 +8,29 @@ namespace tapestry::grader {
 
 namespace fs = std::filesystem;
 
-Answer wrong_answer(const Workshop& workshop, const Exercise& exercise, const WrongAnswer& wrong) {
-  return workshop.variant(exercise, fmt::format("wrong_{}", wrong.number), exercise.with(wrong));
+Answer wrong_answer(const Compiler& compiler, const Exercise& exercise, const WrongAnswer& wrong) {
+  return compiler.variant(exercise, fmt::format("wrong_{}", wrong.number), exercise.with(wrong));
 }
 
-Complaint Examiner::crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
-                                      const Complaint& without) const {
+Diagnostic Grader::crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
+                                     const Diagnostic& without) const {
   Exercise checked = exercise;
   checked.fast = false;
   answer.key += "_checked";
-  const Program program = workshop_.make(checked, answer);
+  const Program program = compiler_.make(checked, answer);
   if (program.file.empty()) return without;
-  const Run run = workshop_.judge(checked, program, seed).run;
-  const Complaint complaint = crash(run.output, run.signal, fs::absolute(answer.file));
-  return complaint.line > 0 ? complaint : without;
+  const Run run = compiler_.judge(checked, program, seed).run;
+  const Diagnostic diagnostic = crash(run.output, run.signal, fs::absolute(answer.file));
+  return diagnostic.line > 0 ? diagnostic : without;
 }
 
-Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const {
+Verdict Grader::judged(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const {
   Verdict verdict;
-  const Program program = workshop_.make(exercise, answer);
+  const Program program = compiler_.make(exercise, answer);
   if (program.interrupted) return verdict;
   if (program.timed_out) {
     verdict.kind = Verdict::Kind::compile_error;
-    verdict.complaint = {
+    verdict.diagnostic = {
         0,
         "The compiler does not end within 120 seconds: look for a template or a constant that makes "
         "it work without end."};
@@ -39,11 +39,11 @@ Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::ui
   if (program.file.empty()) {
     verdict.kind = Verdict::Kind::compile_error;
     verdict.details = program.output;
-    verdict.complaint = compile_error(program.output, fs::absolute(answer.file),
-                                      fs::absolute(workshop_.root() / exercise.source));
+    verdict.diagnostic = compile_error(program.output, fs::absolute(answer.file),
+                                       fs::absolute(compiler_.root() / exercise.source));
     return verdict;
   }
-  const auto [run, finding] = workshop_.judge(exercise, program, seed);
+  const auto [run, finding] = compiler_.judge(exercise, program, seed);
   if (run.interrupted) return verdict;
   verdict.details = run.output;
   if (run.timed_out) {
@@ -54,9 +54,9 @@ Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::ui
     verdict.finding = finding_from_json(finding);
   } catch (const std::exception&) {  // it ended before it could write
     verdict.kind = Verdict::Kind::crash;
-    verdict.complaint = crash(run.output, run.signal, fs::absolute(answer.file));
+    verdict.diagnostic = crash(run.output, run.signal, fs::absolute(answer.file));
     if (exercise.fast && answer.learners)
-      verdict.complaint = crash_with_checks(exercise, answer, seed, verdict.complaint);
+      verdict.diagnostic = crash_with_checks(exercise, answer, seed, verdict.diagnostic);
     return verdict;
   }
   verdict.printed = run.output;
@@ -68,20 +68,20 @@ Verdict Examiner::judged(const Exercise& exercise, const Answer& answer, std::ui
   return verdict;
 }
 
-std::optional<std::string> Examiner::recognise(const Exercise& exercise, const Fault& fault,
-                                               std::uint64_t seed) const {
+std::optional<std::string> Grader::recognise(const Exercise& exercise, const Fault& fault,
+                                             std::uint64_t seed) const {
   const auto like = [&](const Answer& answer) {
     const Verdict other = judged(exercise, answer, seed);
     return other.kind == Verdict::Kind::wrong && other.finding.fault->like(fault);
   };
   for (const WrongAnswer& wrong : exercise.wrong)
-    if (like(wrong_answer(workshop_, exercise, wrong))) return wrong.sentence;
-  if (!exercise.symptom.empty() && like(workshop_.variant(exercise, "given", exercise.given())))
+    if (like(wrong_answer(compiler_, exercise, wrong))) return wrong.sentence;
+  if (!exercise.symptom.empty() && like(compiler_.variant(exercise, "given", exercise.given())))
     return exercise.symptom;
   return std::nullopt;
 }
 
-Verdict Examiner::examine(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const {
+Verdict Grader::examine(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const {
   const auto begin = std::chrono::steady_clock::now();
   Verdict verdict = judged(exercise, answer, seed);
   if (verdict.kind == Verdict::Kind::wrong)
@@ -90,11 +90,11 @@ Verdict Examiner::examine(const Exercise& exercise, const Answer& answer, std::u
   return verdict;
 }
 
-bool Examiner::prepare(const Exercise& exercise) const {
+bool Grader::prepare(const Exercise& exercise) const {
   for (const WrongAnswer& wrong : exercise.wrong)
-    if (workshop_.make(exercise, wrong_answer(workshop_, exercise, wrong)).seconds > 0) return true;
+    if (compiler_.make(exercise, wrong_answer(compiler_, exercise, wrong)).seconds > 0) return true;
   if (exercise.symptom.empty()) return false;
-  return workshop_.make(exercise, workshop_.variant(exercise, "given", exercise.given())).seconds > 0;
+  return compiler_.make(exercise, compiler_.variant(exercise, "given", exercise.given())).seconds > 0;
 }
 
 }  // namespace tapestry::grader

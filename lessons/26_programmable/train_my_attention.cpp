@@ -1,7 +1,7 @@
 // The learner's mechanism in a small GPT. One that is a score by element under the causal mask goes into nn's
 // LanguageModel, as its score_mod. Any other needs a model with room for it: the one below is lesson
 // 20's, with the attention left open.
-#include "lessons/26_programmable/train_mine.hpp"
+#include "lessons/26_programmable/train_my_attention.hpp"
 
 #include <fmt/format.h>
 
@@ -169,7 +169,8 @@ bool fits_language_model(const Mechanism& own, Size longest) {
          mask.mask().to_vector() == BlockMask::causal(longest, longest).mask().to_vector();
 }
 
-void train_mine(Mechanism own, const std::string& name, const kit::Options& options, kit::Report& report) {
+void train_my_attention(Mechanism own, const std::string& name, const kit::Options& options,
+                        kit::Report& report) {
   const std::filesystem::path map = options.out / fmt::format("mine-{}.svg", name);
   if (!kit::check(own, report, options.seed)) {
     report.note("It is not trained before that is mended. Its first values:");

@@ -15,6 +15,6 @@ struct Written {
 
 /// Whether each written figure is the computed one, rounded: within six tenths of its last decimal, so that a chain of
 /// rounded figures may end one rounding off. One line; those that differ are named. Returns whether all agree.
-bool check_pencil(Report& report, const std::string& name, const std::vector<Written>& figures);
+bool check_worked_example(Report& report, const std::string& name, const std::vector<Written>& figures);
 
 }  // namespace tapestry::kit
