@@ -4,7 +4,7 @@ import math
 import re
 import statistics
 
-from press import plays, runs
+from website import plays, runs
 
 from book.tester import NARROW, Tester
 
@@ -110,10 +110,10 @@ class Answers(Tester):
         self.trial.check("so does pointing", figure.locator(".says").inner_text().startswith("aime: love 0.95"))
         context.close()
 
-    def loom(self):
+    def regression_weights(self):
         """Lesson 05's picture gives Nadaraya and Watson's answer for the recorded points."""
         context = self.context()
-        points = plays.points(runs.Run(self.root / "lessons/press/runs/05_pooling").picture("fit"))
+        points = plays.points(runs.Run(self.root / "lessons/website/runs/05_pooling").picture("fit"))
         self.trial.same("fifty measured points", len(points), 50)
 
         def answer(query, sigma):
@@ -122,34 +122,34 @@ class Answers(Tester):
 
         for href, start in (("index.html", 0.3), ("lessons/05_pooling.html", 0.28)):
             page = self.open(context, href)
-            place, loom = page.locator("[data-play=loom]"), page.locator(".loom")
+            place, regression_weights = page.locator("[data-play=regression_weights]"), page.locator(".regression_weights")
             came = lambda: float(place.get_attribute("data-answer"))
             self.trial.check(f"{href}: the first answer", abs(came() - answer(2, start)) < 1e-4, came())
-            loom.focus()
+            regression_weights.focus()
             page.keyboard.press("ArrowRight")
             self.trial.check(f"{href}: an arrow key moves the question", abs(came() - answer(2.1, start)) < 1e-4, came())
             page.keyboard.press("End")
             self.trial.check(f"{href}: End asks at 5", abs(came() - answer(5, start)) < 1e-4, came())
             page.locator(".sigma").fill("100")
             self.trial.check(f"{href}: σ = 1", abs(came() - answer(5, 1)) < 1e-4, came())
-            box = loom.bounding_box()
+            box = regression_weights.bounding_box()
             page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             self.trial.check(f"{href}: pointing asks in the middle", abs(came() - answer(2.5, 1)) < 0.02, came())
-            self.trial.check(f"{href}: it is told in words", "the answer is" in loom.get_attribute("aria-valuetext"))
+            self.trial.check(f"{href}: it is told in words", "the answer is" in regression_weights.get_attribute("aria-valuetext"))
             self.loom_lines(page, href, answer)
         context.close()
         self.loom_by_finger()
 
     def loom_lines(self, page, href, answer):
         """The blue line is the answers, and no thread covers the points, however small σ is."""
-        loom = page.locator(".loom")
-        levels = [(float(t.get_attribute("y")), float(t.inner_html())) for t in loom.locator("text[text-anchor=end]").all()[:4]]
+        regression_weights = page.locator(".regression_weights")
+        levels = [(float(t.get_attribute("y")), float(t.inner_html())) for t in regression_weights.locator("text[text-anchor=end]").all()[:4]]
         self.trial.same(f"{href}: what stands at the y axis", [value for _, value in levels], [0, 2, 4, 6])
         (y0, v0), (y1, v1) = levels[0], levels[3]
         value = lambda y: v0 + (y + 5 - y0) / (y1 - y0) * (v1 - v0)  # a number stands 5 lower than its line
         for percent in (3, 10, 28, 200):
             page.locator(".sigma").fill(str(percent))
-            path = [tuple(map(float, pair.split())) for pair in loom.locator("path.answers").first.get_attribute("d")[1:].split("L")]
+            path = [tuple(map(float, pair.split())) for pair in regression_weights.locator("path.answers").first.get_attribute("d")[1:].split("L")]
             left, right = path[0][0], path[-1][0]
             off = 0.0
             for x, y in path[:: max(1, len(path) // 300)]:
@@ -165,24 +165,24 @@ class Answers(Tester):
                 if abs(answer(q + 0.002, percent / 100) - answer(q - 0.002, percent / 100)) < 0.3:  # not where it jumps
                     middle = max(middle, abs(drawn - answer(q, percent / 100)))
             self.trial.check(f"{href}: σ = {percent / 100}: the line is the answers", off < 0.006 and middle < 0.03, f"{off}, between {middle}")
-            thick = loom.locator(".thread").evaluate_all("all => Math.max(...all.map(t => parseFloat(t.style.strokeWidth)))")
+            thick = regression_weights.locator(".thread").evaluate_all("all => Math.max(...all.map(t => parseFloat(t.style.strokeWidth)))")
             self.trial.check(f"{href}: σ = {percent / 100}: threads stay thin", thick <= 12, thick)
 
     def loom_by_finger(self):
         """A finger that goes along moves the query; one that scrolls the page does not; a tap asks."""
         context = self.context(NARROW, has_touch=True)
         page = self.open(context, "index.html")
-        loom = page.locator(".loom")
-        loom.scroll_into_view_if_needed()
-        asks = lambda: float(loom.get_attribute("aria-valuenow"))
+        regression_weights = page.locator(".regression_weights")
+        regression_weights.scroll_into_view_if_needed()
+        asks = lambda: float(regression_weights.get_attribute("aria-valuenow"))
         page.evaluate("scrollBy(0, 150)")
         before, top = asks(), page.evaluate("scrollY")
-        self.swipe(page, loom.bounding_box(), 0, -200)
+        self.swipe(page, regression_weights.bounding_box(), 0, -200)
         self.trial.check("a swipe over the picture scrolls", page.evaluate("scrollY") > top + 50, page.evaluate("scrollY") - top)
         self.trial.same("and leaves the query", asks(), before)
-        self.swipe(page, loom.bounding_box(), 100, 0)
+        self.swipe(page, regression_weights.bounding_box(), 100, 0)
         self.trial.check("a finger that goes along takes it with it", asks() > 3.5, asks())
-        box = loom.bounding_box()
+        box = regression_weights.bounding_box()
         page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         self.trial.check("a tap asks there", abs(asks() - 2.43) < 0.1, asks())
         context.close()
@@ -222,7 +222,7 @@ class Answers(Tester):
         for _ in range(120):
             page.locator("#play-08 button").evaluate("button => button.click()")
             drawn.append(norms())
-        measured = plays.medians((self.root / "lessons/press/runs/08_scale/output.txt").read_text())["64"]
+        measured = plays.medians((self.root / "lessons/website/runs/08_scale/output.txt").read_text())["64"]
         for i, name in enumerate(("without √d", "with √d")):
             middle = statistics.median(sizes[i] for sizes in drawn)
             self.trial.check(f"08: the median of ‖J‖ {name} is about the run's", measured[i] / 1.8 < middle < 1.8 * measured[i],

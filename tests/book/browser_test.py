@@ -4,8 +4,8 @@ import time
 
 from playwright.sync_api import sync_playwright
 
-from press import serve
-from press.pdf import BROWSER, FLAGS
+from website import serve
+from website.pdf import BROWSER, FLAGS
 
 from book.answers import Answers
 from book.counts import Counts
@@ -20,7 +20,7 @@ from book.trained import Trained
 
 
 def run(root, out, rest):
-    """All parts, or those that `rest` names: loom, every_page, live_lessons 05 11; --all with both schemes, the PDF and
+    """All parts, or those that `rest` names: regression_weights, every_page, live_lessons 05 11; --all with both schemes, the PDF and
     the live lessons."""
     server = serve.server(out)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -30,9 +30,9 @@ def run(root, out, rest):
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
         answers, pages, picked, counts = Answers(*about), Pages(*about), Picked(*about), Counts(*about)
         lookup, live, models, recorded = Lookup(*about), LiveLessons(*about), Trained(*about), Recorded(*about)
-        parts = [answers.search, answers.questions, answers.heatmaps, answers.loom, answers.other_plays, picked.gallery,
+        parts = [answers.search, answers.questions, answers.heatmaps, answers.regression_weights, answers.other_plays, picked.gallery,
                  picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
-                 counts.lengths, counts.finders, counts.hands, counts.ledger, answers.keyboard, answers.without_scripts,
+                 counts.lengths, counts.score_maps, counts.rotary_clocks, counts.block_recipes, answers.keyboard, answers.without_scripts,
                  answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page, pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]

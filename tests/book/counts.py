@@ -3,14 +3,14 @@ import json
 import math
 import re
 
-from press import runs
+from website import runs
 
 from book.tester import Tester
 
 
 class Counts(Tester):
     def recorded(self, slug):
-        return runs.Run(self.root / "lessons/press/runs" / slug)
+        return runs.Run(self.root / "lessons/website/runs" / slug)
 
     def shown(self, context, slug):
         """(the page, its play): what questions cover is open."""
@@ -50,7 +50,7 @@ class Counts(Tester):
                          place.locator(".bars-says").inner_text())
         context.close()
 
-    def finders(self):
+    def score_maps(self):
         """A score's own map is shown, and no other; symbols right are those of the table."""
         run, context = self.recorded("12_luong"), self.context()
         part = run.text[run.text.index("5. The table"):]
@@ -74,7 +74,7 @@ class Counts(Tester):
         self.trial.same("12: its bar is lit", place.locator(".bars .lit th").all_inner_texts(), [list(table)[-1]])
         context.close()
 
-    def hands(self):
+    def rotary_clocks(self):
         """Sines are the recorded ones; products are those of the formula, above 0, and depend on the distance alone."""
         sines, context = self.recorded("17_positions").picture("sinusoids")["values"], self.context()
         page, place = self.shown(context, "17_positions")
@@ -101,7 +101,7 @@ class Counts(Tester):
         self.trial.check("17: a hand ends at its sine", all(abs(end / 28 - sine) < 0.01 for end, sine in zip(ends, sines[4])), ends)
         context.close()
 
-    def ledger(self):
+    def block_recipes(self):
         """Each recipe, with two blocks and with eight, has the map's shares and the table's loss; gradients are the run's."""
         run, context = self.recorded("19_block"), self.context()
         drawn = run.picture("parts")

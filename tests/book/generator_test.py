@@ -7,12 +7,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from press.book import Book
-from press.code import Code, declared_here, indents, signature_of, split
-from press import check, counted, exercises, gallery, live, names, printed, record, runs, searched, series, source, svg, trained
-from press.formula import formula
-from press.pencil import Pencil, is_formula, links
-from press.prose import Prose
+from website.book import Book
+from website.code import Code, declared_here, indents, signature_of, split
+from website import check, counted, exercises, gallery, live, names, printed, record, runs, searched, series, source, svg, trained
+from website.formula import formula
+from website.pencil import Pencil, is_formula, links
+from website.prose import Prose
 
 from book import stand_ins
 
@@ -284,7 +284,7 @@ class Picked(unittest.TestCase):
         found = {}
         for file in gallery.FILES:
             found |= gallery.functions((ROOT / "lessons" / gallery.LESSON / file).read_text())
-        for entry in runs.Run(ROOT / "lessons/press/runs" / gallery.LESSON).data("gallery")["entries"]:
+        for entry in runs.Run(ROOT / "lessons/website/runs" / gallery.LESSON).data("gallery")["entries"]:
             self.assertIn(entry["name"], found)
             self.assertTrue(any(row.startswith("     ") for row in found[entry["name"]][0]), entry["name"])
 
@@ -295,7 +295,7 @@ class Picked(unittest.TestCase):
 
     def test_what_to_see_in_counts(self):
         """What the pictures of lessons 10, 12 and 19 say of their runs."""
-        kept = lambda slug: runs.Run(ROOT / "lessons/press/runs" / slug)
+        kept = lambda slug: runs.Run(ROOT / "lessons/website/runs" / slug)
         found = counted.lengths(kept("10_bottleneck"))
         strings, letters = ([[y for _, y in dots] for _, dots in found[key]] for key in ("strings", "letters"))
         for narrow, wide in zip(strings, strings[1:]):
@@ -303,7 +303,7 @@ class Picked(unittest.TestCase):
             gained = sum(y >= 50 for y in wide) - sum(y >= 50 for y in narrow)
             self.assertTrue(2 <= gained <= 5, gained)
         self.assertTrue(all(forced >= free >= whole for forced, free, whole in zip(*letters, strings[1])))
-        for name, file, dots in counted.finders(kept("12_luong"))["scores"]:
+        for name, file, dots in counted.score_maps(kept("12_luong"))["scores"]:
             drawn = kept("12_luong").picture(file)
             letters = [drawn["columns"].index(label[0]) for label in drawn["rows"]]
             pairs = [sum(row[at:at + 2]) for at, row in zip(letters, drawn["values"])]

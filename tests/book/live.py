@@ -2,7 +2,7 @@
 import os
 import time
 
-from press.live import listed
+from website.live import listed
 
 from book.stand_ins import NAME
 from book.tester import Tester
@@ -191,8 +191,8 @@ class LiveLessons(Tester):
 
     def as_recorded(self, page, slug):
         """What it was judged by, and what it drew, are those of the recorded run."""
-        from press import runs
-        pieces = [piece for _, found in runs.Run(self.root / "lessons/press/runs" / slug).sections for piece in found]
+        from website import runs
+        pieces = [piece for _, found in runs.Run(self.root / "lessons/website/runs" / slug).sections for piece in found]
         wanted = [piece.name for piece in pieces if piece.kind == "target" and piece.why]
         came = [text.rsplit(": ", 2)[0] for text in page.locator("#here .judged li").all_inner_texts()]
         self.trial.same(f"{slug}: the recorded targets", len(came), len(wanted))

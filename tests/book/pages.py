@@ -2,7 +2,7 @@
 import json
 import re
 
-from press import pdf
+from website import pdf
 
 from book.tester import NARROW, SCHEMES, WIDE, Tester
 
@@ -40,7 +40,7 @@ class Pages(Tester):
         """Each page once; what it is at another width and in the other scheme is looked at in the same page."""
         context = self.context(NARROW)
         page = self.watched(context)
-        kept = self.root / "lessons/press/runs"
+        kept = self.root / "lessons/website/runs"
         for i, href in enumerate(self.pages()):
             self.go(page, href)
             for scheme in SCHEMES if self.everything else [SCHEMES[i % 2]]:

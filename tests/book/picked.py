@@ -3,7 +3,7 @@ import json
 import math
 from collections import Counter
 
-from press import gallery, plays, runs, series
+from website import gallery, plays, runs, series
 
 from book.tester import NARROW, Tester
 
@@ -38,7 +38,7 @@ PICK = """(place, [combinations, grows]) => combinations.map((picked) => {
 class Picked(Tester):
     def gallery(self):
         """The page's numbers are those of the C++, for each mechanism, with the usual numbers and with others."""
-        recorded = runs.Run(self.root / "lessons/press/runs" / gallery.LESSON).data("gallery")
+        recorded = runs.Run(self.root / "lessons/website/runs" / gallery.LESSON).data("gallery")
         context = self.context()
         page = self.open(context, gallery.HREF)
         names = page.evaluate("[...document.querySelectorAll('.mechanism')].map(place => place.dataset.name)")
@@ -138,7 +138,7 @@ class Picked(Tester):
 
     def paint(self):
         """Lesson 07's masks: the lesson's own to begin with, then cells by keys and by the mouse; weights by the formula."""
-        masks = dict(plays.masks(runs.Run(self.root / "lessons/press/runs/07_masks").picture("masks")))
+        masks = dict(plays.masks(runs.Run(self.root / "lessons/website/runs/07_masks").picture("masks")))
         self.trial.same("five masks were drawn", list(masks), ["length 4", "causal", "both, by &", "window of 3", "prefix of 3"])
         self.trial.same("the window is one", masks["window of 3"], [[int(i - 3 < j <= i) for j in range(6)] for i in range(6)])
         context = self.context()
@@ -183,7 +183,7 @@ class Picked(Tester):
     def series(self):
         """Every map of a series can be picked, and is the recorded one; a row that is lit says the new map's values."""
         context = self.context()
-        for path in sorted((self.root / "lessons/press/runs").glob("*/data/*.json")):
+        for path in sorted((self.root / "lessons/website/runs").glob("*/data/*.json")):
             data = json.loads(path.read_text())
             if "maps" not in data:
                 continue

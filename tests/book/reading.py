@@ -2,7 +2,7 @@
 import re
 import unicodedata
 
-from press import runs
+from website import runs
 
 from book.tester import NARROW, WIDE, Tester
 
@@ -39,7 +39,7 @@ class Reading(Tester):
         cut = page.evaluate(CUT_OFF, ".run pre.said, .run table.pairs")
         out = page.evaluate("() => [...document.querySelectorAll('.run table.pairs')].filter((t) => t.getBoundingClientRect().right > innerWidth).length")
         self.trial.check(f"{name} at {width}: what it printed is not cut off", not cut and not out, cut)
-        pieces = [piece for _, found in runs.Run(self.root / "lessons/press/runs" / name).sections for piece in found]
+        pieces = [piece for _, found in runs.Run(self.root / "lessons/website/runs" / name).sections for piece in found]
         lines = [bare(line) for piece in pieces if piece.kind == "text" for line in piece.text.split("\n")]
         self.trial.same(f"{name} at {width}: each line that it printed",
                         [bare(line) for line in page.evaluate(SHOWN) if bare(line)], [line for line in lines if line])

@@ -4,7 +4,7 @@ import math
 import re
 from decimal import Decimal, getcontext
 
-from press import runs
+from website import runs
 
 from book.tester import Tester
 
@@ -13,7 +13,7 @@ getcontext().prec = 60
 
 class Recorded(Tester):
     def kept(self, slug, name):
-        return runs.Run(self.root / "lessons/press/runs" / slug).data(name)
+        return runs.Run(self.root / "lessons/website/runs" / slug).data(name)
 
     def opened(self, context, slug):
         """(page, the picture's frame): what a question covers is uncovered first."""
@@ -67,7 +67,7 @@ class Recorded(Tester):
         data = self.kept("03_training", "border_over_training")
         trained = data["optimisers"]
         self.trial.same("03: three optimisers", [one["name"] for one in trained], ["SGD", "momentum", "Adam"])
-        table = dict(re.findall(r"^  (\w+) +([\d.]+) % +\d", runs.Run(self.root / "lessons/press/runs/03_training").text, re.M))
+        table = dict(re.findall(r"^  (\w+) +([\d.]+) % +\d", runs.Run(self.root / "lessons/website/runs/03_training").text, re.M))
         sure = [next(i for i, right in enumerate(one["right"]) if right > 99) for one in trained]
         self.trial.check("03: Adam is first, then momentum", sure == sorted(sure, reverse=True) and len(set(sure)) == 3, sure)
         context = self.context()

@@ -6,8 +6,8 @@ import unittest
 from html import unescape
 from pathlib import Path
 
-from press import declarations, doxygen, entries, missing, reference
-from press.signature import joined, parameters
+from website import declarations, doxygen, entries, missing, reference
+from website.signature import joined, parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = """// What it is for.

@@ -20,10 +20,10 @@ PYTHON = ROOT / "build/book/browser/bin/python"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "generator": ["-m", "unittest", "book.generator_test", "book.reference_test", "book.see_test"],
-    "browser": ["-m", "press", "--test"],
-    "live": ["-m", "press", "--test", "trained_models", "live_lessons"],
-    "runs": ["-m", "press", "--compare", "--smoke"],
-    "compare": ["-m", "press", "--compare"],
+    "browser": ["-m", "website", "--test"],
+    "live": ["-m", "website", "--test", "trained_models", "live_lessons"],
+    "runs": ["-m", "website", "--compare", "--smoke"],
+    "compare": ["-m", "website", "--compare"],
 }
 
 

@@ -1,8 +1,8 @@
-"""What the book says of a series of maps, in press/series.py, is true of the recorded ones."""
+"""What the book says of a series of maps, in website/series.py, is true of the recorded ones."""
 import unittest
 from pathlib import Path
 
-from press import runs, series
+from website import runs, series
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -11,7 +11,7 @@ class Maps:
     """A recorded series: each of its maps by the options of its choices, in words."""
 
     def __init__(self, lesson, name):
-        self.data = runs.Run(ROOT / "lessons/press/runs" / lesson).data(name)
+        self.data = runs.Run(ROOT / "lessons/website/runs" / lesson).data(name)
         self.axes = series.axes(self.data)
         self.columns = self.data["columns"]
         self.of = {choice["name"]: choice["of"] for choice in self.data["choices"]}
@@ -30,7 +30,7 @@ def mean(values):
 
 class WhatToSee(unittest.TestCase):
     def test_each_is_told(self):
-        kept = {path.stem for path in (ROOT / "lessons/press/runs").glob("*/data/*.json") if '"maps":[[' in path.read_text()}
+        kept = {path.stem for path in (ROOT / "lessons/website/runs").glob("*/data/*.json") if '"maps":[[' in path.read_text()}
         self.assertEqual(set(series.SEE), kept)
 
     def test_lesson_11(self):

@@ -4,8 +4,8 @@ import json
 import shutil
 import struct
 
-from press import trained
-from press.live import listed
+from website import trained
+from website.live import listed
 
 NAME = "stand-in"  # what such a module has in it, and no other
 WORDS = ("marie", "sleeps")  # that the translator's weights say it reads

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from press import trained
+from website import trained
 
 from book.stand_ins import NAME, WORDS
 from book.tester import Tester

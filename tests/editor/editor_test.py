@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """usage: editor_test.py [BUILD]
 
-Tests that what editors are told (.vscode, .clangd, .house/editor) is true of this project, whose build folder is BUILD,
+Tests that what editors are told (.vscode, .clangd, .cmake/editor) is true of this project, whose build folder is BUILD,
 by default build/release.
 """
 import sys
@@ -47,8 +47,8 @@ def preset(name):
 
 
 def show(file, where=ROOT):
-    """What .house/editor says of a file: (lesson or None, tests)."""
-    run = subprocess.run([ROOT / ".house/editor", "show", file], cwd=where, capture_output=True, text=True)
+    """What .cmake/editor says of a file: (lesson or None, tests)."""
+    run = subprocess.run([ROOT / ".cmake/editor", "show", file], cwd=where, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     lines = [line.split() for line in run.stdout.splitlines()]
     return next((name for kind, name in lines if kind == "lesson"), None), [n for k, n in lines if k == "tests"]
@@ -72,13 +72,13 @@ class VsCode(unittest.TestCase):
         self.assertEqual(found.count(built), 2)
 
     def test_tasks_run_programs_in_ways_that_these_know(self):
-        usage = subprocess.run([ROOT / ".house/editor", "--help"], capture_output=True, text=True).stdout
+        usage = subprocess.run([ROOT / ".cmake/editor", "--help"], capture_output=True, text=True).stdout
         for task in read(".vscode/tasks.json")["tasks"]:
             program = pathlib.Path(task["command"].replace("${workspaceFolder}", str(ROOT)))
             self.assertTrue(os.access(program, os.X_OK), f"{program} can't be run")
             if program.name == "editor":
                 self.assertEqual(task["args"][1:], ["${file}"])
-                self.assertIn(f".house/editor {task['args'][0]} FILE", usage)
+                self.assertIn(f".cmake/editor {task['args'][0]} FILE", usage)
             else:
                 self.assertNotIn("args", task)
 
@@ -143,7 +143,7 @@ class Files(unittest.TestCase):
                                 (["run", "README.md"], "say lesson"), (["show", "/etc/passwd"], "must be in"),
                                 (["lesson", "README.md"], "not part of a lesson"),
                                 (["tests", "README.md"], "no test is named after")):
-            run = subprocess.run([ROOT / ".house/editor", *arguments], cwd=ROOT, capture_output=True, text=True)
+            run = subprocess.run([ROOT / ".cmake/editor", *arguments], cwd=ROOT, capture_output=True, text=True)
             self.assertEqual(run.returncode, 2)
             self.assertIn(told, run.stderr)
             self.assertEqual(run.stderr.count("\n"), 1)

@@ -74,7 +74,7 @@ class Questions(unittest.TestCase):
 
     def test_the_list_counts_the_last_answer_to_each(self):
         course = self.folder / "course"
-        for path in ("lessons/run", ".house/setup.sh", "lessons/06_queries_keys_values/lesson.cpp",
+        for path in ("lessons/run", ".cmake/setup.sh", "lessons/06_queries_keys_values/lesson.cpp",
                      "lessons/07_masks/lesson.cpp"):
             (course / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, course / path)

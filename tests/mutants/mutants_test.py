@@ -14,7 +14,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
 import generate  # noqa: E402
-import planted  # noqa: E402
+import known  # noqa: E402
 import report  # noqa: E402
 import sources  # noqa: E402
 import trial  # noqa: E402
@@ -82,7 +82,7 @@ class Planted(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "list.txt")
             path.write_text(text, encoding="utf-8")
-            return planted.read(ROOT, path)
+            return known.read(ROOT, path)
 
     def test_an_entry(self):
         (mutant,) = self.read("optim/sgd.cpp: none\n- #include \"optim/sgd.hpp\"\n+ #include \"optim/adam.hpp\"\n")
@@ -92,12 +92,12 @@ class Planted(unittest.TestCase):
         for text in ("optim/sgd.cpp: is not there\n- no such text\n+ x\n", "optim/sgd.cpp: twice\n- (\n+ x\n",
                      "optim/none.cpp: no file\n- a\n+ b\n", "optim/sgd.cpp: no change\n- SGD\n+ SGD\n", "- a\n+ b\n",
                      "a line without a file\n- a\n+ b\n"):
-            with self.assertRaises(planted.BadEntry, msg=text):
+            with self.assertRaises(known.BadEntry, msg=text):
                 self.read(text)
 
     def test_the_lists_fit_the_sources(self):
-        self.assertGreater(len(planted.all_planted(ROOT)), 100)
-        planted.equivalents(ROOT)
+        self.assertGreater(len(known.all_known(ROOT)), 100)
+        known.equivalents(ROOT)
 
 
 class Trial(unittest.TestCase):

@@ -10,7 +10,7 @@ import sources
 # In the order in which they are linked and run when nothing says which is nearest.
 PROGRAMS = ("tests_simd", "tests_core", "tests_nn", "tests_optim", "tests_golden", "tests_properties", "tests_readme",
             "tests_lessons", "tests_programs")
-COPIED = ("core", "nn", "optim", "lessons", "tests", ".house", "CMakeLists.txt", "CMakePresets.json", "README.md",
+COPIED = ("core", "nn", "optim", "lessons", "tests", ".cmake", "CMakeLists.txt", "CMakePresets.json", "README.md",
           "LICENSE")
 LEFT_OUT = shutil.ignore_patterns("__pycache__")
 

@@ -60,7 +60,7 @@ SOMETHING_ELSE = re.compile(r"2>/dev/null\)?\s*(?:\|\||&&)")
 
 def listed_files():
     listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    names = listed.stdout.split() or [str(path.relative_to(ROOT)) for folder in (".house", ".ci", "lessons", "tests")
+    names = listed.stdout.split() or [str(path.relative_to(ROOT)) for folder in (".cmake", ".ci", "lessons", "tests")
                                       for path in (ROOT / folder).rglob("*")]
     return [path for path in map(ROOT.joinpath, names) if path.is_file() and not path.is_symlink()]
 
@@ -118,7 +118,7 @@ class Words(unittest.TestCase):
 
     def test_scripts_that_learners_start_are_among_those_that_are_read(self):
         names = {str(path.relative_to(ROOT)) for path in scripts()}
-        self.assertLessEqual({"lessons/run", "lessons/practise", "lessons/book", "tests/run", ".house/setup.sh"}, names)
+        self.assertLessEqual({"lessons/run", "lessons/practise", "lessons/book", "tests/run", ".cmake/setup.sh"}, names)
 
     def test_nothing_needs_a_newer_bash_or_gnu(self):
         for path in scripts():
@@ -130,14 +130,14 @@ class Words(unittest.TestCase):
 
 
 class Systems(unittest.TestCase):
-    """.house/setup.sh with nothing on its way but what is put there."""
+    """.cmake/setup.sh with nothing on its way but what is put there."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tapestry-scripts-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        (self.folder / ".house").mkdir()
+        (self.folder / ".cmake").mkdir()
         (self.folder / "build").mkdir()
-        shutil.copy(ROOT / ".house/setup.sh", self.folder / ".house")
+        shutil.copy(ROOT / ".cmake/setup.sh", self.folder / ".cmake")
         self.bin = self.folder / "bin"
         self.bin.mkdir()
         for tool in ("bash", "dirname", "awk", "env", "tail", "cat", "mkdir"):
@@ -150,7 +150,7 @@ class Systems(unittest.TestCase):
         path.chmod(0o755)
 
     def need(self, *packages):
-        script = f'program=test; source .house/setup.sh; need {" ".join(packages)}; echo "went on"'
+        script = f'program=test; source .cmake/setup.sh; need {" ".join(packages)}; echo "went on"'
         return subprocess.run([str(self.bin / "bash"), "-c", script], cwd=self.folder, capture_output=True, text=True,
                               env={"PATH": str(self.bin)}, timeout=60)
 
@@ -216,7 +216,7 @@ class Systems(unittest.TestCase):
 class Arguments(unittest.TestCase):
     """Scripts read their arguments before they install or build: in a copy where each tool that does so is noticed."""
 
-    SCRIPTS = (".house/setup.sh", ".house/editor", ".house/package_sources", ".ci/consumer", ".ci/fuzz",
+    SCRIPTS = (".cmake/setup.sh", ".cmake/editor", ".cmake/package_sources", ".ci/consumer", ".ci/fuzz",
                ".ci/one_definition", ".ci/run", "lessons/run", "lessons/book", "lessons/practise", "tests/run",
                "tests/bench/run", "tests/targets/compare")
 
@@ -259,7 +259,7 @@ class Arguments(unittest.TestCase):
                 self.assertIn(script.rsplit("/", 1)[-1], done.stdout)
 
     def test_every_program_has_a_help_that_needs_nothing(self):
-        compilers = {"tool", "ar", "c++", "cc", "ranlib"}  # of .house/macos, which stand in for others
+        compilers = {"tool", "ar", "c++", "cc", "ranlib"}  # of .cmake/macos, which stand in for others
         programs = [path for path in executables() if path.name not in compilers]
         programs += [ROOT / "tests/parallel" / name for name in ("lessons_test.py", "mpi_test.py", "network_test.py")]
         self.assertGreater(len(programs), 30)
@@ -302,9 +302,9 @@ class Arguments(unittest.TestCase):
                 ("must be add_subdirectory or find_package, got \"\"", ".ci/consumer"),
                 ('got "?[31m"', ".ci/consumer", "\033[31m"), ("say build, list, or run", ".ci/fuzz", "\033[31m"),
                 ('it takes no argument, got "x"', ".ci/one_definition", "x"), ('it takes no argument, got "x"', ".ci/run", "x"),
-                ('it takes no argument, got "x"', ".house/package_sources", "x"),
+                ('it takes no argument, got "x"', ".cmake/package_sources", "x"),
                 ("it takes one argument", "tests/targets/compare"), ("it takes one argument", "tests/targets/compare", "a", "b"),
-                ('there is no file "?[31m"', ".house/editor", "show", "\033[31m"),
+                ('there is no file "?[31m"', ".cmake/editor", "show", "\033[31m"),
                 ("needs PART", "tests/book/run.py"), ("needs PART", "tests/book/run.py", "\033[31m", "build")):
             root = ROOT if script == "tests/book/run.py" else None  # it imports what this copy does not have
             with self.subTest(f"{script} {arguments}"[:80]):
@@ -319,19 +319,19 @@ class Arguments(unittest.TestCase):
     def test_the_maker_of_mistakes_refuses_its_options_before_it_builds(self):
         folder = ("--folder", str(self.folder / "copies"))
         for said, *arguments in (
-                ("must be at least 1, got 0", "--planted", "--jobs", "0", *folder),
-                ("must be at least 1, got -2", "--planted", "--jobs", "-2", *folder),
+                ("must be at least 1, got 0", "--known", "--jobs", "0", *folder),
+                ("must be at least 1, got -2", "--known", "--jobs", "-2", *folder),
                 ("must be at least 1, got 0", "--sample", "0", *folder), ("must be at least 1, got -5", "--sample", "-5", *folder),
                 ("must be at least 0, got nan", "--sample", "5", "--seconds", "nan", *folder),
                 ("invalid whole number value: '1.5'", "--sample", "1.5", *folder),
-                ("--folder must be a folder that can be written", "--planted", "--folder", "/proc/x"),
+                ("--folder must be a folder that can be written", "--known", "--folder", "/proc/x"),
                 ("--folder must be a folder that can be written", "--sample", "5", "--folder", "/dev/null"),
-                ("--only must fit", "--planted", "--only", "nosuchfile", *folder),
+                ("--only must fit", "--known", "--only", "nosuchfile", *folder),
                 ("--only must fit", "--sample", "5", "--only", "nosuchfile", *folder),
                 ("--only must fit", "--sample", "5", "--only", "\033[31m" + "a" * 10_000, *folder),
-                ("--third must come with --planted", "--sample", "5", "--third", "1", *folder),
-                ("one of the arguments --check --planted --sample is required",),
-                ("unrecognized arguments: ?[31m", "--planted", "\033[31m", *folder)):
+                ("--third must come with --known", "--sample", "5", "--third", "1", *folder),
+                ("one of the arguments --check --known --sample is required",),
+                ("unrecognized arguments: ?[31m", "--known", "\033[31m", *folder)):
             with self.subTest(f"{arguments}"[:80]):
                 self.refused(self.start("tests/mutants/run", *arguments, root=ROOT), said)
 
@@ -342,7 +342,7 @@ class Passed(unittest.TestCase):
     def test_a_mark_that_a_killed_run_left_behind_counts_for_nothing(self):
         with tempfile.TemporaryDirectory(prefix="tapestry-passed-") as name:
             folder = pathlib.Path(name)
-            for script in (".house/setup.sh", "lessons/run"):
+            for script in (".cmake/setup.sh", "lessons/run"):
                 (folder / script).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / script, folder / script)
             lesson = folder / "build/release/lessons/11_bahdanau/lesson"

@@ -12,7 +12,7 @@ set(limits
   tiny_transformer_step    425800)
 
 add_executable(instructions ${CMAKE_CURRENT_LIST_DIR}/counts.cpp)
-target_link_libraries(instructions PRIVATE ${floors})
+target_link_libraries(instructions PRIVATE ${libraries})
 target_compile_options(instructions PRIVATE ${TAPESTRY_WARNINGS})
 while(limits)
   list(POP_FRONT limits case limit)
