@@ -66,10 +66,10 @@ if(TAPESTRY_SANITIZE)
 endif()
 
 # -O3 is for core/, where the time of a training run goes; what only calls it compiles in less.
-set(TAPESTRY_CALLER_FLAGS $<$<CONFIG:Release>:-O2>)
+set(TAPESTRY_NON_KERNEL_FLAGS $<$<CONFIG:Release>:-O2>)
 set(TAPESTRY_TEST_FLAGS $<$<CONFIG:Release>:-Og>)
 if(EMSCRIPTEN)  # a page waits for every byte; and Emscripten 3.1.6 knows no -Og
-  set(TAPESTRY_CALLER_FLAGS $<$<CONFIG:Release>:-Os>)
+  set(TAPESTRY_NON_KERNEL_FLAGS $<$<CONFIG:Release>:-Os>)
   set(TAPESTRY_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
 endif()
 
@@ -82,7 +82,7 @@ function(tapestry_precompile)
 endfunction()
 
 # Warnings of our own targets; never exported.
-set(TAPESTRY_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${TAPESTRY_WERROR}>:-Werror>)
+set(TAPESTRY_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${TAPESTRY_WARNINGS_AS_ERRORS}>:-Werror>)
 if(EMSCRIPTEN)  # pointers have 32 bits there, and all of our sizes 64
   list(APPEND TAPESTRY_WARNINGS -Wno-shorten-64-to-32 -Wno-sign-conversion)
 endif()

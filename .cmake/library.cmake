@@ -1,8 +1,7 @@
-# tapestry_add_library(name LINKS targets… [HEADER_ONLY targets…] [SOURCES_LINK targets…] [FLAGS options…]): the library
-# tapestry::name from every .cpp below the folder. LINKS are public. The rest serves the sources alone: HEADER_ONLY
-# packages are not exported, and programs must link those of SOURCES_LINK.
+# tapestry_add_library(name PUBLIC targets… [PRIVATE targets…] [FLAGS options…]): the library tapestry::name from every
+# .cpp below the folder. PUBLIC and PRIVATE are those of target_link_libraries(); FLAGS compile the sources.
 function(tapestry_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS;HEADER_ONLY;SOURCES_LINK;FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE;FLAGS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/mpi/")  # a library of its own, below
   set(target tapestry_${name})
@@ -11,10 +10,7 @@ function(tapestry_add_library name)
     set(scope PUBLIC)
     target_compile_options(${target} PRIVATE ${TAPESTRY_WARNINGS} ${arg_FLAGS})
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-    foreach(package IN LISTS arg_HEADER_ONLY)
-      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${package}>)
-    endforeach()
-    target_link_libraries(${target} PRIVATE ${arg_SOURCES_LINK})
+    target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
@@ -24,7 +20,7 @@ function(tapestry_add_library name)
   target_compile_features(${target} ${scope} cxx_std_20)
   target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                 $<INSTALL_INTERFACE:include/tapestry>)
-  target_link_libraries(${target} ${scope} ${arg_LINKS})
+  target_link_libraries(${target} ${scope} ${arg_PUBLIC})
   string(TOUPPER ${name} upper)
   set(TAPESTRY_${upper}_SCOPE ${scope} PARENT_SCOPE)
 endfunction()
@@ -37,7 +33,7 @@ function(tapestry_mpi_library)
   endif()
   add_library(tapestry_mpi STATIC ${PROJECT_SOURCE_DIR}/optim/parallel/mpi/mpi.cpp)
   target_link_libraries(tapestry_mpi PUBLIC tapestry_optim)
-  target_compile_options(tapestry_mpi PRIVATE ${TAPESTRY_WARNINGS} ${TAPESTRY_CALLER_FLAGS})
+  target_compile_options(tapestry_mpi PRIVATE ${TAPESTRY_WARNINGS} ${TAPESTRY_NON_KERNEL_FLAGS})
   if(MPI_CXX_FOUND)
     target_link_libraries(tapestry_mpi PRIVATE MPI::MPI_CXX)
     target_compile_definitions(tapestry_mpi PRIVATE TAPESTRY_MPI)

@@ -1,4 +1,4 @@
-# Finds the packages, or says in one sentence what to install. With TAPESTRY_FETCH=ON the missing ones are
+# Finds the packages, or says in one sentence what to install. With TAPESTRY_FETCH_DEPENDENCIES=ON the missing ones are
 # downloaded at fixed tags.
 include(FetchContent)
 set(FETCHCONTENT_QUIET OFF)
@@ -17,7 +17,7 @@ macro(tapestry_package name target debian repository tag)
   if(NOT TARGET ${target})
     find_package(${name} QUIET)
     if(NOT TARGET ${target})
-      if(TAPESTRY_FETCH)
+      if(TAPESTRY_FETCH_DEPENDENCIES)
         FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${tag} GIT_SHALLOW ON)
         FetchContent_MakeAvailable(${name})
         # Their headers are not ours to warn about.
@@ -46,7 +46,7 @@ endif()
 tapestry_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev
                  https://github.com/nlohmann/json.git v3.11.2)
 include(${CMAKE_CURRENT_LIST_DIR}/utf8proc.cmake)
-if(NOT TARGET utf8proc::utf8proc AND TAPESTRY_FETCH)
+if(NOT TARGET utf8proc::utf8proc AND TAPESTRY_FETCH_DEPENDENCIES)
   set(UTF8PROC_INSTALL OFF)  # it would go to /usr/local whatever our prefix is: install.cmake takes it along
   tapestry_package(utf8proc utf8proc libutf8proc-dev https://github.com/JuliaStrings/utf8proc.git v2.8.0)
   if(NOT TARGET utf8proc::utf8proc)
@@ -60,22 +60,22 @@ if(NOT TARGET utf8proc::utf8proc AND TAPESTRY_FETCH)
 elseif(NOT TARGET utf8proc::utf8proc)
   list(APPEND tapestry_missing libutf8proc-dev)
 endif()
-if(TAPESTRY_LESSONS OR TAPESTRY_TESTS)
+if(TAPESTRY_BUILD_LESSONS OR TAPESTRY_BUILD_TESTS)
   tapestry_package(CLI11 CLI11::CLI11 libcli11-dev https://github.com/CLIUtils/CLI11.git v2.1.2)
 endif()
-if(TAPESTRY_TESTS)
+if(TAPESTRY_BUILD_TESTS)
   tapestry_package(Catch2 Catch2::Catch2 catch2 https://github.com/catchorg/Catch2.git v2.13.10)
 endif()
-if(TAPESTRY_TESTS AND TAPESTRY_BENCH STREQUAL "AUTO")
+if(TAPESTRY_BUILD_TESTS AND TAPESTRY_BUILD_BENCHMARKS STREQUAL "AUTO")
   find_package(benchmark QUIET)
-elseif(TAPESTRY_TESTS AND TAPESTRY_BENCH)
+elseif(TAPESTRY_BUILD_TESTS AND TAPESTRY_BUILD_BENCHMARKS)
   tapestry_package(benchmark benchmark::benchmark libbenchmark-dev https://github.com/google/benchmark.git v1.7.1)
 endif()
 
 if(tapestry_missing)
   list(JOIN tapestry_missing " " tapestry_missing)
   message(FATAL_ERROR "Packages are missing: run \"apt-get install ${tapestry_missing}\", or configure with "
-                      "-DTAPESTRY_FETCH=ON to download them.")
+                      "-DTAPESTRY_FETCH_DEPENDENCIES=ON to download them.")
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/xsimd.cmake)

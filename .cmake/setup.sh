@@ -108,9 +108,9 @@ how_to_install() {
   elif command -v pacman >/dev/null; then
     echo "pacman -S base-devel cmake ninja fmt xsimd cli11 nlohmann-json utf8proc catch2"
   elif command -v zypper >/dev/null; then
-    echo "zypper install gcc-c++ cmake ninja git, and TAPESTRY_OPTIONS=-DTAPESTRY_FETCH=ON, which downloads the rest"
+    echo "zypper install gcc-c++ cmake ninja git, and TAPESTRY_OPTIONS=-DTAPESTRY_FETCH_DEPENDENCIES=ON, which downloads the rest"
   elif command -v apk >/dev/null; then
-    echo "apk add g++ cmake samurai git, and TAPESTRY_OPTIONS=-DTAPESTRY_FETCH=ON, which downloads the rest"
+    echo "apk add g++ cmake samurai git, and TAPESTRY_OPTIONS=-DTAPESTRY_FETCH_DEPENDENCIES=ON, which downloads the rest"
   elif command -v brew >/dev/null; then
     echo "brew install cmake ninja fmt xsimd cli11 nlohmann-json utf8proc catch2"
   elif [ "$(uname)" = Darwin ]; then

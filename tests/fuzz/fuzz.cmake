@@ -1,13 +1,13 @@
 # One libFuzzer program per tests/fuzz/*.cpp; its seeds are in tests/fuzz/<name>/. All of them: target fuzzers.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  message(FATAL_ERROR "TAPESTRY_FUZZ needs Clang: configure with -DCMAKE_CXX_COMPILER=clang++-14.")
+  message(FATAL_ERROR "TAPESTRY_BUILD_FUZZERS needs Clang: configure with -DCMAKE_CXX_COMPILER=clang++-14.")
 endif()
 if(TAPESTRY_PRECOMPILE)
-  message(FATAL_ERROR "TAPESTRY_FUZZ compiles some files with -fsanitize=fuzzer-no-link, which no precompiled header "
+  message(FATAL_ERROR "TAPESTRY_BUILD_FUZZERS compiles some files with -fsanitize=fuzzer-no-link, which no precompiled header "
                       "fits: configure with -DTAPESTRY_PRECOMPILE=OFF.")
 endif()
 if(NOT TARGET tapestry_kit)
-  message(FATAL_ERROR "TAPESTRY_FUZZ reads files with the lessons' kit, too: configure with -DTAPESTRY_LESSONS=ON.")
+  message(FATAL_ERROR "TAPESTRY_BUILD_FUZZERS reads files with the lessons' kit, too: configure with -DTAPESTRY_BUILD_LESSONS=ON.")
 endif()
 add_custom_target(fuzzers)
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)

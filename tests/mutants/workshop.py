@@ -34,7 +34,7 @@ class Workshop:
         self.fresh_scratch()
         self._copy()
         linker = next((name for name in ("lld", "gold") if shutil.which(f"ld.{name}")), "")
-        options = ["-DCMAKE_BUILD_TYPE=Release", "-DTAPESTRY_BENCH=OFF", "-DTAPESTRY_TESTS=ON",
+        options = ["-DCMAKE_BUILD_TYPE=Release", "-DTAPESTRY_BUILD_BENCHMARKS=OFF", "-DTAPESTRY_BUILD_TESTS=ON",
                    f"-DCMAKE_EXE_LINKER_FLAGS={'-fuse-ld=' + linker if linker else ''}"]
         self._call(["cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, *options])
         known = self._call(["ninja", "-C", self.build, "-t", "targets", "all"])

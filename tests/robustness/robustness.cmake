@@ -1,6 +1,6 @@
 # The campaigns: programs that mistreat the lessons. A short part of each runs with all tests, with a fixed number of
 # seeded rounds; the long part (ctest -C Long) goes on until its time is up.
-if(NOT TAPESTRY_LESSONS)
+if(NOT TAPESTRY_BUILD_LESSONS)
   return()
 elseif(NOT Python3_Interpreter_FOUND)
   message(STATUS "The campaigns are left out: they need Python 3")

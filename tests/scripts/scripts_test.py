@@ -294,7 +294,7 @@ class Arguments(unittest.TestCase):
                 ("must be followed by a folder", "lessons/book", "--check", "--out"),
                 ("NAME must not be empty", "tests/run", ""), ('one NAME at most, got also "x"', "tests/run", "core", "x"),
                 ('--list takes no argument, got "x"', "tests/run", "--list", "x"),
-                ('--go-on takes no argument, got "x"', "tests/run", "--all", "--go-on", "x"),
+                ('--resume takes no argument, got "x"', "tests/run", "--all", "--resume", "x"),
                 ('unknown option "--nonsense"', "tests/run", "--nonsense"),
                 ("unrecognized arguments: --nonsense", "tests/bench/run", "--nonsense"),
                 ("unrecognized arguments: ?[31m", "tests/bench/run", "\033[31m"),
