@@ -20,6 +20,8 @@ function(tapestry_add_library name)
   target_compile_features(${target} ${scope} cxx_std_20)
   target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                 $<INSTALL_INTERFACE:include/tapestry>)
+  target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>  # <tapestry/core/…>
+                                                 $<INSTALL_INTERFACE:include>)
   target_link_libraries(${target} ${scope} ${arg_PUBLIC})
   string(TOUPPER ${name} upper)
   set(TAPESTRY_${upper}_SCOPE ${scope} PARENT_SCOPE)

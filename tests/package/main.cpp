@@ -1,7 +1,6 @@
 // The README's first example as a user's program; .ci/consumer builds it in both ways to find Tapestry.
 #include <cstdio>
-
-#include "core/core.hpp"
+#include <tapestry/core/core.hpp>
 
 using namespace tapestry;
 
