@@ -320,6 +320,24 @@ class Picked(unittest.TestCase):
         self.assertLess(ledger["gradients"]["no residual"][-1], 1e-9)
         self.assertGreater(min(ledger["gradients"]["no norm"]), 50)
 
+    def test_every_lesson_of_a_list_is_linked(self):
+        prose = Prose({}, lambda *_: None, lambda number: f"{number}.html")
+        html = prose.inline("As in lessons 11, 12 and 13, and in lesson 05.", None)
+        self.assertEqual(re.findall(r'href="(\d\d)\.html"', html), ["11", "12", "13", "05"])
+
+    def test_lines_that_are_gone_are_told(self):
+        """A run that no longer prints something: a line, a section, a target."""
+        def run(output):
+            folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+            runs.keep(folder / "run", output, "", [], [], 1)
+            return runs.Run(folder / "run")
+        whole = "t\n\n1. One\n\n  the first 3 of 4\n  the second\n\n2. Two\n\n  more\n"
+        kept = run(whole)
+        self.assertEqual(record.texts(kept, run(whole.replace("3 of 4", "7 of 8"))), [])
+        self.assertEqual(record.texts(kept, run(whole.replace("  the second\n", ""))), ["it no longer prints: the second"])
+        gone = record.skeleton(kept, run(whole.split("\n2. Two")[0] + "\n"), False)
+        self.assertEqual(gone, ['was kept, and is not there: section "Two"'])
+
     def test_data_are_compared(self):
         """Other words, another shape, or numbers that are far from those kept."""
         def run(value):

@@ -130,8 +130,10 @@ class Practise(unittest.TestCase):
         self.assertIn("│ x is 3", self.practise("check").stdout)
 
     def test_hints_solution_reset(self):
-        self.assertIn("Hint 1 of 2:\n  The first hint.", self.practise("hint", "91.1").stdout)
-        self.assertIn("Hint 2 of 2:\n  The second hint.", self.practise("hint", "91.1").stdout)
+        for number, name in enumerate(("first", "second"), 1):
+            told = self.practise("hint", "91.1").stdout
+            self.assertIn(f"Hint {number} of 2:\n  The {name} hint.", told)
+            self.assertEqual(told.count("hint."), 1, "each hint is told once")
         self.assertIn("no more hints", self.practise("hint", "91.1").stdout)
         self.assertIn("return 2 * x;", self.practise("solution", "91.1").stdout)
         self.practise("91.1")

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "core/ops/arithmetic.hpp"
+#include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
 #include "core/simd/runtime/threads.hpp"
+#include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 #include "optim/adam.hpp"
 #include "optim/average.hpp"
@@ -195,6 +197,20 @@ TEST_CASE("the norm is that of all elements, and clipping scales each of them on
       }
       CHECK(gradient_norm(weights) == Approx(limit).epsilon(1e-6));
     }
+}
+
+TEST_CASE("a clipped gradient counts as written: a tape that saved it refuses") {
+  const Tensor weight = variable(zeros({3}), "weight"), x = variable(tensor({1, 2, 3}), "x");
+  weight.impl().leaf->grad = tensor({3, 4, 12});
+  for (const double limit : {20.0, 1.0}) {  // above the norm nothing is written
+    Tape tape;
+    const Tensor y = sum(x * weight.grad());
+    clip_gradients({weight}, limit);
+    if (limit == 20)
+      CHECK_NOTHROW(tape.backward(y));
+    else
+      CHECK_THROWS_WITH(tape.backward(y), Catch::Matchers::ContainsSubstring("was written"));
+  }
 }
 
 TEST_CASE("averages of large weights follow the formula for long") {

@@ -2,6 +2,7 @@
 #include "optim/training_state.hpp"
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "core/io/file.hpp"
@@ -166,6 +167,17 @@ TEST_CASE("files that are no training state of this version are refused") {
   CHECK_THAT(refusal({{"x", ones({1})}}, {{"format", format}, {"version", "1"}}),
              ContainsSubstring("\"x\" is in no section"));
   CHECK(refusal({{"a/x", ones({1})}}, {{"format", format}, {"version", "1"}}) == "(nothing thrown)");
+
+  {
+    const std::string header = R"({"__metadata__":{"format":")" + format + R"(","version":"1"},)" +
+                               R"("a/ids":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}})";
+    std::ofstream file(folder / "file", std::ios::binary);
+    for (std::size_t byte = 0; byte < 8; ++byte)
+      file.put(static_cast<char>(header.size() >> (8 * byte) & 255));
+    file << header << std::string(8, '\0');
+  }
+  CHECK_THAT(message_of([&] { TrainingState::load(folder / "file"); }),
+             ContainsSubstring("\"a/ids\" holds whole numbers"));
 
   TrainingState state;
   state.sections["a/b"] = {{"x", ones({1})}};

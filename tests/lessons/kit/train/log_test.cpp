@@ -37,6 +37,15 @@ TEST_CASE("a killed and resumed run's log equals an unbroken one", "[kit]") {
   CHECK(broken.read("log.csv") == unbroken.read("log.csv"));
 }
 
+TEST_CASE("half a line is no row, whatever its step", "[kit]") {
+  const Scratch scratch;
+  train(scratch, 0, 2, std::nullopt);
+  const std::string whole = scratch.read("log.csv");
+  scratch.write("log.csv", whole + "3,0.7");  // the disk was full; the checkpoint is of step 3
+  train(scratch, 3, 3, 3);
+  CHECK(scratch.read("log.csv") == whole);
+}
+
 TEST_CASE("a new run starts a new log, and a lost log does not stop a resume", "[kit]") {
   const Scratch scratch;
   train(scratch, 0, 9, std::nullopt);
