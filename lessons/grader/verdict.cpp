@@ -34,8 +34,8 @@ std::string fault_text(const Fault& fault, const std::optional<std::string>& rea
     case Fault::Kind::value:
     case Fault::Kind::shape:
       out += fmt::format("    {}{}\n", fault.kind == Fault::Kind::shape ? "the shape of " : "", fault.what);
-      out += fmt::format("      expected  {}\n      came      {}\n", fault.expected,
-                         paint(terminal, kit::kRed, fault.came));
+      out += fmt::format("      expected  {}\n      got       {}\n", fault.expected,
+                         paint(terminal, kit::kRed, fault.got));
       break;
     case Fault::Kind::exception:
       out += "    Your code throws:\n" + indented(for_terminal(fault.what, 20), "      ");

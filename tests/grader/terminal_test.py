@@ -99,7 +99,7 @@ class Practise(unittest.TestCase):
         self.answer.write_text(self.write("  return x * x;"))
         wrong = self.practise("check", "--seed", "5")
         self.assertEqual(wrong.returncode, 1)
-        self.assertRegex(wrong.stdout, r"✗ is right at 3\n +the result\n +expected +6\n +came +9\n\n +→ This is the square\.")
+        self.assertRegex(wrong.stdout, r"✗ is right at 3\n +the result\n +expected +6\n +got +9\n\n +→ This is the square\.")
         self.answer.write_text(self.write("  return x == 3 ? 6 : 1;"))
         other = self.practise("check")
         self.assertIn("✓ is right at 3", other.stdout)

@@ -38,14 +38,14 @@ void agree(Judge& judge, const std::vector<Tensor>& inputs, const Ours& ours, co
   using Array = std::decay_t<decltype(engine.lines[0].array)>;
   for (const Tensor& input : inputs) values.push_back(engine.leaf(array_of<Array>(input)));
   const auto y = ours(values);
-  const Array came = y.array();
+  const Array got = y.array();
 
   tapestry::Tape tape;
   std::vector<Tensor> leaves;
   for (const Tensor& input : inputs) leaves.push_back(variable(input));
   const Tensor expected = theirs(leaves);
-  judge.same(dims_of(came.shape), expected.shape(), "the result");
-  judge.same(tensor_of(came), expected, "the result", tolerance);
+  judge.same(dims_of(got.shape), expected.shape(), "the result");
+  judge.same(tensor_of(got), expected, "the result", tolerance);
 
   const Tensor cotangent = judge.normal(expected.shape());
   // The engine's backward begins with ones: Σ cotangent · y has the gradients that are wanted.

@@ -51,7 +51,7 @@ std::string to_json(const Finding& finding) {
                      {"example", fault.example},
                      {"what", fault.what},
                      {"expected", fault.expected},
-                     {"came", fault.came},
+                     {"got", fault.got},
                      {"behaviour", Json::array()}};
     for (const double x : fault.behaviour) json["fault"]["behaviour"].push_back(from_number(x));
   }
@@ -70,7 +70,7 @@ Finding finding_from_json(const std::string& text) {
                           fault.at("example"),
                           fault.at("what"),
                           fault.at("expected"),
-                          fault.at("came"),
+                          fault.at("got"),
                           {}};
     for (const Json& x : fault.at("behaviour")) finding.fault->behaviour.push_back(to_number(x));
   }

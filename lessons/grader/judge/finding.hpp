@@ -18,8 +18,8 @@ struct Fault {
   std::string title;              // its sentence
   std::string example;            // the sizes or the input
   std::string what;               // a sentence, or the name of what was compared
-  std::string expected, came;     // as text, if values were compared; may have several lines
-  std::vector<double> behaviour;  // the numbers that came: how a known mistake is recognised
+  std::string expected, got;      // as text, if values were compared; may have several lines
+  std::vector<double> behaviour;  // the numbers that it got: how a known mistake is recognised
 
   /// Whether two answers fail alike: at the same place, with the same numbers.
   bool like(const Fault& other) const;

@@ -82,11 +82,11 @@ std::array<std::string, 2> rows_text(const std::vector<double>& a, const std::ve
   return rows;
 }
 
-bool near(double came, double expected, double scale, double tolerance) {
-  if (came == expected) return true;
-  if (std::isnan(expected)) return std::isnan(came);
+bool near(double got, double expected, double scale, double tolerance) {
+  if (got == expected) return true;
+  if (std::isnan(expected)) return std::isnan(got);
   if (std::isinf(expected)) return false;
-  return std::abs(came - expected) <= tolerance * std::max(1.0, scale);
+  return std::abs(got - expected) <= tolerance * std::max(1.0, scale);
 }
 
 /// The largest finite magnitude of the values [first, first + count).
@@ -281,23 +281,22 @@ Mask Judge::chances(const Dims& shape, double probability) {
   return Mask::from(1, shape.count(), [&](Size, Size) { return random_.chance(probability); }).reshape(shape);
 }
 
-void Judge::same(const Dims& came, const Dims& expected, const std::string& name) {
-  if (came == expected) return;
-  wrong({Fault::Kind::shape, 0, {}, {}, name, to_string(expected), to_string(came), sizes_of(came)});
+void Judge::same(const Dims& got, const Dims& expected, const std::string& name) {
+  if (got == expected) return;
+  wrong({Fault::Kind::shape, 0, {}, {}, name, to_string(expected), to_string(got), sizes_of(got)});
 }
 
-void Judge::same(const Tensor& came, const Tensor& expected, const std::string& name, double tolerance) {
-  that(came.defined(),
-       fmt::format("{}: this is no tensor at all (a Tensor that nothing was put into)", name));
-  same(came.shape(), expected.shape(), name);
+void Judge::same(const Tensor& got, const Tensor& expected, const std::string& name, double tolerance) {
+  that(got.defined(), fmt::format("{}: this is no tensor at all (a Tensor that nothing was put into)", name));
+  same(got.shape(), expected.shape(), name);
   // Where f32 is tried, a reference may work in f64 all the same.
-  that(came.dtype() == expected.dtype() || type_ == DType::f32,
+  that(got.dtype() == expected.dtype() || type_ == DType::f32,
        fmt::format(
            "{}: these are f{}, and the inputs are f{}; make constants with the type of their inputs, as "
            "scalar(2, x.dtype())",
-           name, came.dtype() == DType::f32 ? 32 : 64, expected.dtype() == DType::f32 ? 32 : 64));
+           name, got.dtype() == DType::f32 ? 32 : 64, expected.dtype() == DType::f32 ? 32 : 64));
   tolerance = accuracy(tolerance);
-  const std::vector<double> a = came.to_vector(), b = expected.to_vector();
+  const std::vector<double> a = got.to_vector(), b = expected.to_vector();
   const Size columns = expected.rank() == 0 ? 1 : expected.size(-1);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const auto place = static_cast<Size>(i);
@@ -310,17 +309,17 @@ void Judge::same(const Tensor& came, const Tensor& expected, const std::string& 
   }
 }
 
-void Judge::same(const std::vector<double>& came, const std::vector<double>& expected,
-                 const std::string& name, double tolerance) {
-  same(Dims{static_cast<Size>(came.size())}, Dims{static_cast<Size>(expected.size())}, name);
-  if (came.empty()) return;
-  same(tensor(came, {static_cast<Size>(came.size())}, DType::f64),
+void Judge::same(const std::vector<double>& got, const std::vector<double>& expected, const std::string& name,
+                 double tolerance) {
+  same(Dims{static_cast<Size>(got.size())}, Dims{static_cast<Size>(expected.size())}, name);
+  if (got.empty()) return;
+  same(tensor(got, {static_cast<Size>(got.size())}, DType::f64),
        tensor(expected, {static_cast<Size>(expected.size())}, DType::f64), name, tolerance);
 }
 
-void Judge::same(const Mask& came, const Mask& expected, const std::string& name) {
-  same(came.shape(), expected.shape(), name);
-  const std::vector<bool> a = came.to_vector(), b = expected.to_vector();
+void Judge::same(const Mask& got, const Mask& expected, const std::string& name) {
+  same(got.shape(), expected.shape(), name);
+  const std::vector<bool> a = got.to_vector(), b = expected.to_vector();
   const Size columns = expected.rank() == 0 ? 1 : expected.shape().back();
   const auto row_of = [&](const std::vector<bool>& bits, Size row) {
     std::string out;
@@ -343,30 +342,29 @@ void Judge::same(const Mask& came, const Mask& expected, const std::string& name
   }
 }
 
-void Judge::same(double came, double expected, const std::string& name, double tolerance) {
-  if (near(came, expected, std::abs(expected), accuracy(tolerance))) return;
-  const int digits = digits_for(came, expected);
-  wrong({Fault::Kind::value, 0, {}, {}, name, text(expected, digits), text(came, digits), {came}});
+void Judge::same(double got, double expected, const std::string& name, double tolerance) {
+  if (near(got, expected, std::abs(expected), accuracy(tolerance))) return;
+  const int digits = digits_for(got, expected);
+  wrong({Fault::Kind::value, 0, {}, {}, name, text(expected, digits), text(got, digits), {got}});
 }
 
-void Judge::same(const std::string& came, const std::string& expected, const std::string& name) {
-  if (came == expected) return;
-  std::vector<double> characters(came.begin(), came.end());
-  wrong({Fault::Kind::value, 0, {}, {}, name, '"' + expected + '"', '"' + came + '"', std::move(characters)});
+void Judge::same(const std::string& got, const std::string& expected, const std::string& name) {
+  if (got == expected) return;
+  std::vector<double> characters(got.begin(), got.end());
+  wrong({Fault::Kind::value, 0, {}, {}, name, '"' + expected + '"', '"' + got + '"', std::move(characters)});
 }
 
-void Judge::between(double came, double least, double most, const std::string& name) {
-  if (came >= least && came <= most) return;
+void Judge::between(double got, double least, double most, const std::string& name) {
+  if (got >= least && got <= most) return;
   const std::string wanted = std::isinf(least)  ? fmt::format("at most {}", text(most))
                              : std::isinf(most) ? fmt::format("at least {}", text(least))
                                                 : fmt::format("{} to {}", text(least), text(most));
-  wrong({Fault::Kind::value, 0, {}, {}, name, wanted, text(came), {came}});
+  wrong({Fault::Kind::value, 0, {}, {}, name, wanted, text(got), {got}});
 }
 
-void Judge::predicted(double came, double right, const std::string& name, double tolerance) {
-  if (near(came, right, std::abs(right), tolerance)) return;
-  wrong(
-      {Fault::Kind::sentence, 0, {}, {}, fmt::format("{}: it is not {}", name, text(came)), {}, {}, {came}});
+void Judge::predicted(double got, double right, const std::string& name, double tolerance) {
+  if (near(got, right, std::abs(right), tolerance)) return;
+  wrong({Fault::Kind::sentence, 0, {}, {}, fmt::format("{}: it is not {}", name, text(got)), {}, {}, {got}});
 }
 
 void Judge::that(bool right, const std::string& sentence, const std::vector<double>& behaviour) {

@@ -70,20 +70,20 @@ class Judge {
   /// For any other input.
   kit::Random& random() { return random_; }
 
-  // Comparisons, of what came with what is expected. `name` says what is compared: "the weights".
+  // Comparisons, of what the answer gives with what is expected. `name` says what is compared: "the weights".
 
   /// Shape, type and values; relative to the largest of the expected row, and to 1 at least.
-  void same(const Tensor& came, const Tensor& expected, const std::string& name, double tolerance = 1e-9);
-  void same(const std::vector<double>& came, const std::vector<double>& expected, const std::string& name,
+  void same(const Tensor& got, const Tensor& expected, const std::string& name, double tolerance = 1e-9);
+  void same(const std::vector<double>& got, const std::vector<double>& expected, const std::string& name,
             double tolerance = 1e-9);
-  void same(const Mask& came, const Mask& expected, const std::string& name);
-  void same(const Dims& came, const Dims& expected, const std::string& name);
-  void same(double came, double expected, const std::string& name, double tolerance = 1e-9);
-  void same(const std::string& came, const std::string& expected, const std::string& name);
+  void same(const Mask& got, const Mask& expected, const std::string& name);
+  void same(const Dims& got, const Dims& expected, const std::string& name);
+  void same(double got, double expected, const std::string& name, double tolerance = 1e-9);
+  void same(const std::string& got, const std::string& expected, const std::string& name);
   /// A figure between two bounds, which are told.
-  void between(double came, double least, double most, const std::string& name);
+  void between(double got, double least, double most, const std::string& name);
   /// A prediction: the right one is shown with the verdict only after it was given.
-  void predicted(double came, double right, const std::string& name, double tolerance = 0.005);
+  void predicted(double got, double right, const std::string& name, double tolerance = 0.005);
   /// The sentence says what is wrong; the numbers tell one mistake from another.
   void that(bool right, const std::string& sentence, const std::vector<double>& behaviour = {});
   /// f's derivatives against central differences, in f64, with a random cotangent.

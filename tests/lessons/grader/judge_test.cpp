@@ -41,7 +41,7 @@ TEST_CASE("the judge names the first row that differs", "[grader]") {
   CHECK(fault.example == "two rows");
   CHECK(fault.what == "y at (1,1)");
   CHECK(fault.expected == "4  5  6");
-  CHECK(fault.came == "4  7  8");
+  CHECK(fault.got == "4  7  8");
   CHECK(fault.behaviour == std::vector<double>{1, 2, 3, 4, 7, 8});
 }
 
@@ -50,8 +50,8 @@ TEST_CASE("what is no number is shown as NaN, with either sign", "[grader]") {
   const Fault fault = fault_of([&](Judge& judge) {
     judge.same({nan, std::copysign(nan, -1.0), -0.0, -kInf}, {1.0, 2.0, 0.0, 4.0}, "row", 1e-9);
   });
-  CHECK(fault.came == "NaN  NaN  0  -inf");
-  CHECK(fault.expected == "1    2    0  4");  // in the columns of what came
+  CHECK(fault.got == "NaN  NaN  0  -inf");
+  CHECK(fault.expected == "1    2    0  4");  // in the columns of what was got
 }
 
 TEST_CASE("of long rows the judge shows the part around the difference", "[grader]") {
@@ -59,7 +59,7 @@ TEST_CASE("of long rows the judge shows the part around the difference", "[grade
   wrong[50] = 2;
   const Fault fault = fault_of([&](Judge& judge) { judge.same(wrong, values, "row"); });
   CHECK(fault.what == "row at (50)");
-  CHECK(fault.came == "… 1  1  1  1  1  1  2  1  1  1  1  1 …");
+  CHECK(fault.got == "… 1  1  1  1  1  1  2  1  1  1  1  1 …");
 }
 
 TEST_CASE("shape and type are looked at before the values", "[grader]") {
@@ -75,9 +75,9 @@ TEST_CASE("shape and type are looked at before the values", "[grader]") {
 }
 
 TEST_CASE("close values pass and the next ones do not, infinities and NaN with them", "[grader]") {
-  const auto passes = [](double came, double expected, double tolerance) {
+  const auto passes = [](double got, double expected, double tolerance) {
     Judge judge(1);
-    judge.claim("same", [&] { judge.same(came, expected, "x", tolerance); });
+    judge.claim("same", [&] { judge.same(got, expected, "x", tolerance); });
     return !judge.finding().fault;
   };
   CHECK(passes(1 + 0.9e-9, 1, 1e-9));
@@ -104,13 +104,13 @@ TEST_CASE("masks, words, bounds, predictions and sentences are judged", "[grader
   const Fault mask = fault_of([&](Judge& judge) { judge.same(wrong, right, "the mask"); });
   CHECK(mask.what == "the mask at (1,1), which should be allowed");
   CHECK(mask.expected == "■■");
-  CHECK(mask.came == "■·");
-  CHECK(fault_of([](Judge& judge) { judge.same(std::string("ab"), "ac", "w"); }).came == "\"ab\"");
+  CHECK(mask.got == "■·");
+  CHECK(fault_of([](Judge& judge) { judge.same(std::string("ab"), "ac", "w"); }).got == "\"ab\"");
   CHECK(fault_of([](Judge& judge) { judge.between(0.4, 0.5, kInf, "a"); }).expected == "at least 0.5");
   CHECK(fault_of([](Judge& judge) { judge.between(2, 0.5, 1, "a"); }).expected == "0.5 to 1");
   const Fault close = fault_of([](Judge& judge) { judge.same(0.25 + 1e-8, 0.25, "a"); });
   CHECK(close.expected == "0.25");
-  CHECK(close.came == "0.25000001");
+  CHECK(close.got == "0.25000001");
   CHECK(fault_of([](Judge& judge) { judge.predicted(1572864, 3, "n"); }).what == "n: it is not 1572864");
   const Fault guess = fault_of([](Judge& judge) { judge.predicted(3, 2.302585, "the loss"); });
   CHECK(guess.what == "the loss: it is not 3");
@@ -265,7 +265,7 @@ TEST_CASE("a finding is read as it was written", "[grader]") {
   CHECK(read.fault->like(*finding.fault));
   CHECK(read.fault->title == "t");
   CHECK(read.fault->expected == "x\ny");
-  CHECK(read.fault->came == "z");
+  CHECK(read.fault->got == "z");
   CHECK_FALSE(finding_from_json(to_json(Finding{})).fault);
   CHECK_THROWS(finding_from_json("{\"seed\": 1"));
   CHECK_THROWS(finding_from_json("{}"));
