@@ -61,8 +61,8 @@ def whole():
 def found_in(text):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
-        for floor in doxygen.FLOORS:
-            (root / floor).mkdir()
+        for library in doxygen.LIBRARIES:
+            (root / library).mkdir()
         (root / "nn/made.hpp").write_text(text)
         return reference.Reference(root)
 

@@ -100,7 +100,9 @@ Ended run_on_terminal(std::vector<std::string> words, int columns) {
   return end;
 }
 
-std::string lesson(const std::string& name) { return std::string(TAPESTRY_LESSONS_FOLDER) + "/" + name + "/lesson"; }
+std::string lesson(const std::string& name) {
+  return std::string(TAPESTRY_LESSONS_FOLDER) + "/" + name + "/lesson";
+}
 
 void lead(int descriptor, const char* path) {
   const int file = ::open(path, O_RDWR | O_CREAT | O_APPEND, 0644);
