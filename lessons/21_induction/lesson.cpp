@@ -191,7 +191,7 @@ void lesson(const std::string& task, const kit::Options& options, kit::Report& r
 
 int main(int argc, char** argv) {
   kit::Lesson program("21_induction", "learning inside the context");
-  program.steps(800, 8);
+  program.steps(1500, 8);
   std::string task = "repeat";
   program.add("--task", task, "what is to be learned from the context", {"repeat", "bigram", "pairs", "gcd"});
   return program.run(

@@ -188,7 +188,7 @@ void lesson(const NeuralTuringMachineOptions& machine, const kit::Options& optio
 
 int main(int argc, char** argv) {
   kit::Lesson program("31_addressing", "a memory you write to");
-  program.steps(500, 3);
+  program.steps(800, 3);
   NeuralTuringMachineOptions machine{.hidden = 32, .slots = 32, .width = 32};
   std::string start = "habit";
   program.add("--hidden", machine.hidden, "units of the controller", 1, 1024);
