@@ -1,6 +1,6 @@
 // 21 induction: learning inside the context
 //
-// 12 minutes to read, 20 seconds to run. Needs lessons 18 (heads, and what is left without one) and 20 (the
+// 12 minutes to read, 40 seconds to run. Needs lessons 18 (heads, and what is left without one) and 20 (the
 // next token, the causal mask). Afterwards you can wire an induction head, find one in a trained model, and
 // prove what it does by changing one head and nothing else.
 //
