@@ -2,9 +2,10 @@
 // design, 25 minutes, limit 60 s, fast
 //
 // Build a layer of linear attention for a notebook: three of 12 names get one of 6 symbols each, four times, in any
-// order, and then each name is asked; the last symbol counts. It is trained with 1000 batches of 64 texts, by Adam with
-// your learning rate, and must then give 90 % of the answers right. Fewer numbers in its state are better, which are
-// heads · d · e (positive features take one column more): it may have at most 140, and your best is kept.
+// order, and then each name is asked; the last symbol counts. It is trained with 600 batches of 64 texts, by Adam
+// with your learning rate, and must then give 98 % of the answers right; if a first start misses that, a second one
+// counts. Fewer numbers in its state are better, which are heads · d · e (positive features take one column more): it
+// may have at most 140, and your best is kept.
 //
 //     names (B, T), symbols (B, T), 6 for "?"; logits (B, 3, 6) of the last three words
 //     .rule      WriteRule::sum or delta                 how a word is written
@@ -64,7 +65,7 @@ struct SmallNotebook : Module {
 // wrong: More rows than names are not needed: the state is over the budget.
 // - .head_width = 8,
 // + .head_width = 32,
-// wrong: With a rate of 0.0001 hardly anything is learned in 1000 steps.
+// wrong: With a rate of 0.0001 hardly anything is learned in 600 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
 
@@ -77,7 +78,7 @@ struct SmallNotebook : Module {
 
 namespace {
 
-constexpr Size kRows = 64, kSteps = 1000, kTests = 500, kWrites = 4;
+constexpr Size kRows = 64, kSteps = 600, kTests = 500, kWrites = 4;
 
 struct Texts {
   Indices names, symbols, answers;
@@ -121,22 +122,27 @@ void judge(Judge& judge) {
   const auto numbers = static_cast<double>(state.count());
   judge.claim("keeps to the budget of the state",
               [&] { judge.between(numbers, 1, 140, "the numbers in its state"); });
-  grader::train(model.parameters(), kLearningRate, kSteps, [&] {
-    const Texts texts = draw(judge.random(), kRows);
-    return cross_entropy(model(texts.names, texts.symbols), texts.answers);
-  });
-  model.eval();
-  const Texts tests = draw(judge.random(), kTests);
-  const Tensor logits = model(tests.names, tests.symbols);
-  const auto said = argmax(logits).to_vector(), wanted = tests.answers.to_vector();
-  double right = 0;
-  for (std::size_t i = 0; i < said.size(); ++i)
-    right += said[i] == wanted[i] ? 100.0 / static_cast<double>(said.size()) : 0;
-  const double loss = cross_entropy(logits, tests.answers).item();
+  double right = 0, loss = 0;
+  for (int start = 0; start < 2 && right < 98; ++start) {  // one start in ten does not learn it
+    if (start > 0) model.initialise(judge.random().next());
+    model.train();
+    grader::train(model.parameters(), kLearningRate, kSteps, [&] {
+      const Texts texts = draw(judge.random(), kRows);
+      return cross_entropy(model(texts.names, texts.symbols), texts.answers);
+    });
+    model.eval();
+    const Texts tests = draw(judge.random(), kTests);
+    const Tensor logits = model(tests.names, tests.symbols);
+    const auto said = argmax(logits).to_vector(), wanted = tests.answers.to_vector();
+    right = 0;
+    for (std::size_t i = 0; i < said.size(); ++i)
+      right += said[i] == wanted[i] ? 100.0 / static_cast<double>(said.size()) : 0;
+    loss = cross_entropy(logits, tests.answers).item();
+  }
   judge.claim("knows the last symbols", [&] {
-    judge.that(right >= 90,
+    judge.that(right >= 98,
                fmt::format(
-                   "a state of {} numbers gives {:.1f} % of the answers right, of which 90 % are wanted; the "
+                   "a state of {} numbers gives {:.1f} % of the answers right, of which 98 % are wanted; the "
                    "loss of an answer is {:.3f}",
                    numbers, right, loss),
                {right, loss});
