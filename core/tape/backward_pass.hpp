@@ -11,7 +11,7 @@
 
 namespace tapestry::detail {
 
-/// What Tape::gradients() asks for: the pass then follows only the edges that lead there.
+/// The tensors that Tape::gradients() differentiates by: the pass follows only the edges that lead to them.
 struct Wanted {
   std::vector<std::int32_t> targets;  // as in Edge
   std::vector<Tensor> found;          // their gradients

@@ -21,7 +21,7 @@ void Wanted::mark(const Graph& graph, std::size_t end) {
 
 bool Wanted::wants(const Edge& edge) const {
   if (std::find(targets.begin(), targets.end(), edge.target) != targets.end()) return true;
-  // What is recorded during the pass lies beyond the marked nodes and always counts.
+  // Nodes recorded during the pass come after the marked ones and always count.
   const auto index = static_cast<std::size_t>(edge.target);
   return edge.target >= 0 && (index >= leads_there.size() || leads_there[index]);
 }

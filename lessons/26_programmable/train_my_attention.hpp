@@ -1,4 +1,4 @@
-// What `lessons/run 26 --my-attention` does: the learner's mechanism checked, timed, drawn and trained.
+// `lessons/run 26 --my-attention`: checks, times, draws and trains the learner's mechanism.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `lessons/run 26 --my-attention` trains, and what it refuses to train.
+// `lessons/run 26 --my-attention`: which mechanisms it trains, and which it refuses.
 #include "lessons/26_programmable/train_my_attention.hpp"
 
 #include <sstream>
