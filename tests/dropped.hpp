@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/simd/view.hpp"
+#include "core/tape/node_info.hpp"
 #include "core/tape/tape.hpp"
 #include "tests/catch.hpp"
 
@@ -24,8 +25,8 @@ Dropped dropped(const F& f) {
   for (std::size_t i = 0; i < tape.size(); ++i) {
     const NodeInfo node = tape.node(i);
     if (std::string(node.op) != "dropout") continue;
-    const std::ptrdiff_t from = node.inputs.at(0);
-    const std::string of = from < 0 ? "leaf" : tape.node(static_cast<std::size_t>(from)).op;
+    const NodeInfo::Input from = node.inputs.at(0);
+    const std::string of = from.is_leaf ? "leaf" : tape.node(from.index).op;
     ++found[of + " " + to_string(node.shape)];
   }
   return found;

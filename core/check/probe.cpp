@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/tape/node_info.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 

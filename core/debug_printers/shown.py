@@ -157,9 +157,10 @@ def graph_of(tape):
 
 def tape(value):
     """How many nodes and leaves."""
-    serial, graph = tape_number(value["serial_"]), graph_of(value)
+    graph = graph_of(value)
     if graph is None:
-        return f"Tape {serial} (build core/ with -g to see its nodes: cmake --preset debug)"
+        return "Tape (build core/ with -g to see its nodes: cmake --preset debug)"
+    serial = tape_number(graph["serial"])
     nodes, leaves = count(graph["nodes"]), count(graph["leaves"])
     return f"Tape {serial}: {'1 node' if nodes == 1 else f'{nodes} nodes'}, " \
            f"{'1 leaf' if leaves == 1 else f'{leaves} leaves'}"
@@ -180,11 +181,12 @@ def node(value, index):
     node = element(graph["nodes"], index)
 
     def input_name(edge):
-        target = int(element(graph["edges"], edge)["target"])
-        if target >= 0:
-            return f"#{target}"
-        leaf = element(graph["leaves"], -1 - target)
-        return name_of(leaf["impl_"]["object_"].at(0)) or f"leaf {-1 - target}"
+        target = element(graph["edges"], edge)["target"]
+        index = int(target["index"])
+        if not target["is_leaf"]:
+            return f"#{index}"
+        leaf = element(graph["leaves"], index)
+        return name_of(leaf["impl_"]["object_"].at(0)) or f"leaf {index}"
 
     first = int(node["first_edge"])
     inputs = [input_name(edge) for edge in range(first, first + int(node["edges"]))]

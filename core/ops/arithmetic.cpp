@@ -66,4 +66,16 @@ Tensor operator/(const Operand& a, const Operand& b) {
 }
 Tensor operator-(const Operand& a) { return neg(*a.tensor, a.at); }
 
+// y = x in another type        ∂x = dy in the type of x
+Tensor Tensor::to(DType target, CallSite at) const {
+  if (target == dtype()) return *this;
+  Tensor result = uninitialised(shape(), target);
+  if (target == DType::f32)
+    simd::convert(result.mutable_view<float>(), view<double>());
+  else
+    simd::convert(result.mutable_view<double>(), view<float>());
+  return op<"to">(at, std::move(result),
+                  wrt(*this, [from = dtype()](const Tensor& dy) { return dy.to(from); }));
+}
+
 }  // namespace tapestry

@@ -1,8 +1,6 @@
 // All ops.
 #pragma once
 
-#include "core/attention/attend.hpp"
-#include "core/attention/linear_attend.hpp"
 #include "core/ops/additive.hpp"
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/dropout.hpp"

@@ -1,15 +1,20 @@
 // Anomaly mode: finds the first op that made a NaN, forward or backward.
+#include "core/tape/anomaly.hpp"
+
 #include <cmath>
 
 #include "core/ops/arithmetic.hpp"
 #include "core/simd/rows/reduce.hpp"
-#include "core/tape/backward_pass.hpp"
+#include "core/tape/extended_pass.hpp"
+#include "core/tape/recorder.hpp"
 
 namespace tapestry {
 
 using detail::context;
 
-AnomalyMode::AnomalyMode() : before_(std::exchange(context.anomaly, true)) {}
+AnomalyMode::AnomalyMode() : before_(std::exchange(context.anomaly, true)) {
+  context.extended = detail::run_extended;
+}
 AnomalyMode::~AnomalyMode() { context.anomaly = before_; }
 
 namespace detail {
@@ -46,7 +51,6 @@ void check_gradient(const Node& node, std::size_t argument, const Tensor& gradie
 }
 
 void check_leaf_sum(const Tensor& sum, const Tensor& gradient) {
-  const AnomalyPause judged_here;
   if (has_nan(add(sum, gradient)))
     fail(
         "[backward] the gradient of a leaf {} would become NaN: what .grad() holds and what is added are "

@@ -18,47 +18,95 @@ namespace tapestry {
 
 namespace detail {
 
-void BackwardPass::run(std::size_t begin, std::size_t end) {
-  for (std::size_t i = end; i-- > begin;) {
-    if (Tensor dy = std::move(graph.slots[i]); dy.defined()) visit(i, dy);
-    if (!keep) release(i);
-    if (!due.empty()) run_due(i);
+namespace {
+
+/// True for a dense tensor whose memory nobody else can see: the only kind that may be added to in place.
+bool is_alone(const Tensor& x) {
+  const TensorImpl& impl = x.impl();
+  return x.ref().unique() && impl.buffer.unique() && impl.node < 0 && impl.offset == 0 && x.is_contiguous() &&
+         impl.buffer->bytes == static_cast<std::size_t>(x.count()) * bytes_of(impl.dtype);
+}
+
+}  // namespace
+
+Tensor seed_gradient(const Tensor& y) {
+  if (y.count() != 1)
+    fail("[backward] y has shape {}, but only a tensor with one element needs no dy: sum it, or pass dy",
+         describe(y));
+  return full(y.shape(), 1.0, y.dtype());
+}
+
+Target BackwardPass::find(const Tensor& y) {
+  const TensorImpl& impl = y.impl();
+  if (context.graph != &graph_) fail("[backward] this tape is not the active one of this thread");
+  if (impl.node >= 0 && impl.tape == graph_.serial) return Target::node(static_cast<std::size_t>(impl.node));
+  if (impl.leaf)
+    fail("[backward] {} is a leaf itself: call backward on what was computed from it", describe(y));
+  if (impl.node < 0 && impl.computed_off_tape)
+    fail("[backward] {} was computed outside the tape: compute it while the tape lives", describe(y));
+  const char* why = "it was recorded by another tape; compute it again while this one lives";
+  if (impl.node < 0)
+    why = "it depends on nothing that asks for a gradient, or was computed elsewhere";
+  else if (impl.tape / kRounds == graph_.serial / kRounds)
+    why = "an earlier backward consumed what it had recorded; keep it with {.keep = true}, or compute again";
+  fail("[backward] {} is not on this tape: {}", describe(y), why);
+}
+
+void BackwardPass::run(const Tensor& y, const Tensor& dy) {
+  const Target start = find(y);
+  if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
+    fail("[backward] dy is {} {}, but y is {} {}", describe(dy), name_of(dy.dtype()), describe(y),
+         name_of(y.dtype()));
+  const std::size_t end = graph_.nodes.size();
+  graph_.slots.assign(end, Tensor());
+  graph_.leaf_slots.assign(graph_.leaves.size(), Tensor());
+  const RecordingGuard recording(create_graph_);
+  try {
+    begin(end);
+    slot(start) = dy;
+    sweep(0, end);
+    finish();
+  } catch (...) {
+    graph_.start_over();
+    throw;
   }
 }
 
-/// The gradient of node `index` is dy: adds what follows from it to the slots of the arguments.
+void BackwardPass::sweep(std::size_t first, std::size_t end) {
+  for (std::size_t i = end; i-- > first;) {
+    if (Tensor dy = std::move(graph_.slots[i]); dy.defined()) visit(i, dy);
+    if (!keep_) release(graph_.nodes[i]);
+  }
+}
+
 void BackwardPass::visit(std::size_t index, Tensor& dy) {
-  run_hooks(static_cast<std::int32_t>(index), dy);
-  if (wanted && !wanted->visit(index, dy)) return;
-  const Node& node = graph.nodes[index];
+  const Node& node = graph_.nodes[index];
   check_versions(node);
-  if (node.always_replay || create_graph || mutated) return run_recorded(index, dy);
+  const auto needed = [](const Edge& edge) { return edge.needed; };
   const std::uint32_t end = node.first_edge + node.edges;
   for (std::uint32_t e = node.first_edge, count; e < end; e += count) {
-    count = graph.edges[e].span;
-    if (is_wanted(e, count)) apply(node, e, count, dy);
+    count = graph_.edges[e].span;
+    if (std::any_of(&graph_.edges[e], &graph_.edges[e] + count, needed)) apply(node, e, count, dy);
   }
 }
 
-/// Runs the rule of `count` edges from `first` on. Recording is off already (seed_gradient.cpp).
 void BackwardPass::apply(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy) {
-  const Edge& edge = graph.edges[first];
+  const Edge& edge = graph_.edges[first];
   if (edge.accumulate != kNone) {
-    if (Tensor& sum = slot(edge.target); sum.defined()) return accumulate_in_place(sum, node, first, dy);
+    if (Tensor& sum = slot(edge.target); sum.defined()) {  // the short cut needs no tensor between
+      if (!is_alone(sum)) sum = dense_copy(sum);
+      return graph_.accumulators[edge.accumulate](dy, node.result, {&sum, 1});
+    }
   }
-  const auto run = [&](std::span<Tensor> gradients) {
-    const AnomalyPause rule_as_a_whole;
-    edge.rule(dy, node.result, gradients);
-  };
   if (count == 1) {
     Tensor gradient;
-    run({&gradient, 1});
+    edge.rule(dy, node.result, {&gradient, 1});
     return take(node, first, std::move(gradient));
   }
   PoolVector<Tensor> gradients(count);
-  run(gradients);
+  edge.rule(dy, node.result, gradients);
   for (std::uint32_t i = 0; i < count; ++i)
-    if (is_wanted(graph.edges[first + i])) take(node, first + i, std::move(gradients[i]));
+    if (graph_.edges[first + i].needed) take(node, first + i, std::move(gradients[i]));
 }
 
 namespace {
@@ -75,54 +123,31 @@ void fit(const Node& node, const Edge& edge, std::size_t argument, Tensor& gradi
   if (!broadcasts_to(edge.shape, gradient.shape()))
     fail("[{}] the rule of argument {} returned a gradient of shape {} for an argument of shape {}", node.op,
          argument, to_string(gradient.shape()), to_string(edge.shape));
-  const Dims shape = edge.shape;  // copied: recording sum_to may move the edges
+  const Dims shape = edge.shape;  // copied: a pass that records sum_to moves the edges
   gradient = sum_to(gradient, shape);
-}
-
-/// True for a dense tensor whose memory nobody else can see: the only kind that may be added to in place.
-bool is_alone(const Tensor& x) {
-  const TensorImpl& impl = x.impl();
-  return x.ref().unique() && impl.buffer.unique() && impl.node < 0 && impl.offset == 0 && x.is_contiguous() &&
-         impl.buffer->bytes == static_cast<std::size_t>(x.count()) * bytes_of(impl.dtype);
 }
 
 }  // namespace
 
-/// Adds what a rule gave for an edge to the slot of its argument.
 void BackwardPass::take(const Node& node, std::uint32_t edge, Tensor&& gradient) {
-  const std::size_t argument = edge - node.first_edge;
-  const std::int32_t target = graph.edges[edge].target;
-  if (context.anomaly && gradient.defined()) check_gradient(node, argument, gradient);
-  fit(node, graph.edges[edge], argument, gradient);
+  const Target target = graph_.edges[edge].target;
+  fit(node, graph_.edges[edge], edge - node.first_edge, gradient);
   add(target, std::move(gradient));
-  if (context.anomaly) check_gradient(node, argument, slot(target), "sum of the gradients");
 }
 
-void BackwardPass::add(std::int32_t target, Tensor&& gradient) {
+void BackwardPass::add(Target target, Tensor&& gradient) {
   Tensor& sum = slot(target);
   if (!sum.defined())
     sum = std::move(gradient);
-  else if (!create_graph && is_alone(sum))
+  else if (!create_graph_ && is_alone(sum))
     add_in_place(sum, gradient);
-  else {
-    const AnomalyPause take_knows_the_op;  // that made the gradient, and checks the sum
+  else
     sum = tapestry::add(sum, gradient);
-  }
-}
-
-/// The same by the rule's short cut, which needs no tensor between.
-void BackwardPass::accumulate_in_place(Tensor& sum, const Node& node, std::uint32_t first, const Tensor& dy) {
-  if (!is_alone(sum)) sum = dense_copy(sum);
-  {
-    const AnomalyPause rule_as_a_whole;
-    graph.accumulators[graph.edges[first].accumulate](dy, node.result, {&sum, 1});
-  }
-  if (context.anomaly) check_gradient(node, first - node.first_edge, sum);
 }
 
 void BackwardPass::check_versions(const Node& node) const {
   for (std::uint32_t i = 0; i < node.saved; ++i) {
-    const Tensor::Saved& saved = graph.saved[node.first_saved + i];
+    const Tensor::Saved& saved = graph_.saved[node.first_saved + i];
     if (saved.buffer->version.load(std::memory_order_relaxed) != saved.version)
       fail(
           "[{}] a tensor that it saved was written by assign() before backward: assign after backward, or "
@@ -131,69 +156,49 @@ void BackwardPass::check_versions(const Node& node) const {
   }
 }
 
-void BackwardPass::run_hooks(std::int32_t target, Tensor& gradient) const {
-  const auto found = graph.gradient_hooks.find(target);
-  if (found == graph.gradient_hooks.end()) return;
-  for (const auto& hook : found->second) {
-    Tensor replaced = hook(gradient);
-    if (!replaced.defined()) continue;
-    if (replaced.shape() != gradient.shape() || replaced.dtype() != gradient.dtype())
-      fail("an on_gradient hook returned {} {} for a gradient of {} {}", describe(replaced),
-           name_of(replaced.dtype()), describe(gradient), name_of(gradient.dtype()));
-    gradient = std::move(replaced);
-  }
-}
-
 /// Gives back what the node's rules saved.
-void BackwardPass::release(std::size_t index) {
-  Node& node = graph.nodes[index];
+void BackwardPass::release(Node& node) {
   for (std::uint32_t i = 0; i < node.edges; ++i) {
-    Edge& edge = graph.edges[node.first_edge + i];
+    Edge& edge = graph_.edges[node.first_edge + i];
     edge.rule.reset();
-    if (edge.accumulate != kNone) graph.accumulators[edge.accumulate].reset();
+    if (edge.accumulate != kNone) graph_.accumulators[edge.accumulate].reset();
   }
-  if (node.replay != kNone) graph.replays[node.replay].reset();
+  if (node.replay != kNone) graph_.replays[node.replay].reset();
   node.result = Tensor();
 }
 
 }  // namespace detail
 
-namespace {
-
-/// Makes the leaves' gradients ready to be added to; their values stay. Whatever may fail does so here.
-void prepare_sums(const detail::Graph& graph) {
-  for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i) {
-    const Tensor& gradient = graph.leaf_slots[i];
-    Tensor& sum = graph.leaves[i].impl().leaf->grad;
-    if (!gradient.defined() || !sum.defined()) continue;
-    if (detail::context.anomaly) detail::check_leaf_sum(sum, gradient);
-    if (!detail::is_alone(sum)) sum = dense_copy(sum);
-  }
-}
-
-}  // namespace
-
 void Tape::backward(const Tensor& y, const Tensor& dy, BackwardOptions options) {
-  detail::BackwardPass pass{*graph_, serial_, options.keep};
-  run(y, dy.detach(), pass);
+  detail::Graph& graph = *graph_;
+  if (const auto run = detail::context.anomaly ? detail::context.extended : graph.extended)
+    run(graph, options.keep, y, dy.detach());
+  else
+    detail::BackwardPass(graph, options.keep).run(y, dy.detach());
   const detail::RecordingGuard off(false);
-  try {
-    prepare_sums(*graph_);
+  const auto grad_of = [&](std::size_t i) -> Tensor& { return graph.leaves[i].impl().leaf->grad; };
+  try {  // whatever may fail does so before the first sum changes
+    for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i)
+      if (Tensor& sum = grad_of(i); graph.leaf_slots[i].defined() && sum.defined() && !detail::is_alone(sum))
+        sum = dense_copy(sum);
   } catch (...) {
-    start_over();
+    graph.start_over();
     throw;
   }
-  for (std::size_t i = 0; i < graph_->leaf_slots.size(); ++i) {
-    Tensor gradient = std::move(graph_->leaf_slots[i]);
+  for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i) {
+    Tensor gradient = std::move(graph.leaf_slots[i]);
     if (!gradient.defined()) continue;
-    Tensor& sum = graph_->leaves[i].impl().leaf->grad;
-    if (sum.defined())
+    if (Tensor& sum = grad_of(i); sum.defined())
       add_in_place(sum, gradient);
     else
       sum = std::move(gradient);
   }
-  graph_->leaf_slots.clear();
-  if (!options.keep) start_over();
+  graph.leaf_slots.clear();
+  if (!options.keep) graph.start_over();
+}
+
+void Tape::backward(const Tensor& y, BackwardOptions options) {
+  backward(y, detail::seed_gradient(y), options);
 }
 
 }  // namespace tapestry

@@ -140,11 +140,4 @@ struct Joint {
   }
 };
 
-/// The op again as other ops: a fused op's plain decomposition, or a checkpointed function.
-template <class F>
-struct Replay {
-  F again;
-  void operator()(const Tensor&, const Tensor&, std::span<Tensor> results) const { results[0] = again(); }
-};
-
 }  // namespace tapestry::detail

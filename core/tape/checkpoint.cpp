@@ -1,6 +1,7 @@
 #include "core/tape/checkpoint.hpp"
 
-#include "core/tape/graph.hpp"
+#include "core/tape/extended_pass.hpp"
+#include "core/tape/saved_tensor_capture.hpp"
 #include "core/tensor/random.hpp"
 
 namespace tapestry::detail {
@@ -19,8 +20,9 @@ Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
     value = f();
   }
   value = alias(value, value.shape(), value.strides());
-  Graph& graph = *context.tape->graph_;
-  Node& node = graph.append("checkpoint", at, value.impl(), context.tape->serial_);
+  Graph& graph = *context.graph;
+  graph.extended = run_extended;
+  Node& node = graph.append("checkpoint", at, value.impl());
   node.always_replay = true;
   node.replay = static_cast<std::uint32_t>(graph.replays.size());
   auto again = [f = std::move(f), before, leaves](const Tensor&, const Tensor&, std::span<Tensor> result) {

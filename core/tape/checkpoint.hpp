@@ -11,6 +11,9 @@ namespace tapestry {
 
 namespace detail {
 
+/// f() without recording, then one node that re-records it in backward.
+Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
+
 /// A function of X… and the line that handed it over, which the conversion to this class takes along: a
 /// parameter after a pack cannot have a default.
 template <class... X>

@@ -1,7 +1,7 @@
 // Gradients with respect to chosen tensors: only the nodes that depend on one of them are visited.
 #include <algorithm>
 
-#include "core/tape/backward_pass.hpp"
+#include "core/tape/extended_pass.hpp"
 #include "core/tensor/create.hpp"
 
 namespace tapestry {
@@ -22,13 +22,12 @@ void Wanted::mark(const Graph& graph, std::size_t end) {
 bool Wanted::wants(const Edge& edge) const {
   if (std::find(targets.begin(), targets.end(), edge.target) != targets.end()) return true;
   // Nodes recorded during the pass come after the marked ones and always count.
-  const auto index = static_cast<std::size_t>(edge.target);
-  return edge.target >= 0 && (index >= leads_there.size() || leads_there[index]);
+  return !edge.target.is_leaf && (edge.target.index >= leads_there.size() || leads_there[edge.target.index]);
 }
 
 bool Wanted::visit(std::size_t node, const Tensor& dy) {
   for (std::size_t i = 0; i < targets.size(); ++i)
-    if (targets[i] == static_cast<std::int32_t>(node)) found[i] = dy;
+    if (targets[i] == Target::node(node)) found[i] = dy;
   return node >= leads_there.size() || leads_there[node];
 }
 
@@ -36,24 +35,24 @@ bool Wanted::visit(std::size_t node, const Tensor& dy) {
 
 std::vector<Tensor> Tape::gradients(const Tensor& y, const Tensor& dy, std::span<const Tensor> xs,
                                     GradientOptions options) {
-  constexpr std::int32_t kElsewhere = INT32_MIN;
   detail::Wanted wanted;
   for (const Tensor& x : xs) {
     const detail::TensorImpl& impl = x.impl();
-    if (impl.node >= 0 && impl.tape == serial_)
-      wanted.targets.push_back(impl.node);
+    if (impl.node >= 0 && impl.tape == graph_->serial)
+      wanted.targets.push_back(detail::Target::node(static_cast<std::size_t>(impl.node)));
     else if (x.requires_grad())
-      wanted.targets.push_back(-1 - graph_->number_of(x, serial_));
+      wanted.targets.push_back(graph_->find_leaf(x));
     else
-      wanted.targets.push_back(kElsewhere);
+      wanted.targets.push_back(detail::Target::none());
   }
   wanted.found.resize(xs.size());
-  detail::BackwardPass pass{*graph_, serial_, options.keep || options.create_graph, options.create_graph,
-                            &wanted};
-  run(y, options.create_graph ? dy : dy.detach(), pass);
+  const bool keep = options.keep || options.create_graph;
+  detail::ExtendedPass(*graph_, keep, options.create_graph, &wanted)
+      .run(y, options.create_graph ? dy : dy.detach());
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    const std::int32_t target = wanted.targets[i];
-    if (target < 0 && target != kElsewhere) wanted.found[i] = pass.slot(target);
+    const detail::Target target = wanted.targets[i];
+    if (target.is_leaf && target.index < graph_->leaf_slots.size())
+      wanted.found[i] = graph_->leaf_slots[target.index];
     if (wanted.found[i].defined()) continue;
     if (!options.zero_if_unused)
       fail("[gradients] y does not depend on xs[{}] of shape {}: leave it out, or ask for zero_if_unused", i,
@@ -61,8 +60,12 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const Tensor& dy, std::span
     wanted.found[i] = zeros(xs[i].shape(), xs[i].dtype());
   }
   graph_->leaf_slots.clear();
-  if (!pass.keep) start_over();
+  if (!keep) graph_->start_over();
   return std::move(wanted.found);
+}
+
+std::vector<Tensor> Tape::gradients(const Tensor& y, std::span<const Tensor> xs, GradientOptions options) {
+  return gradients(y, detail::seed_gradient(y), xs, options);
 }
 
 }  // namespace tapestry

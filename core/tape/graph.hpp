@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,22 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 /// tells tapes apart.
 inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
 
+/// What an edge leads to: a node or a leaf, by its index among the graph's nodes or leaves.
+struct Target {
+  std::uint32_t index : 31;
+  std::uint32_t is_leaf : 1;
+
+  static constexpr std::uint32_t kMostIndex = (std::uint32_t{1} << 31) - 1;
+  static constexpr Target node(std::size_t i) { return {static_cast<std::uint32_t>(i) & kMostIndex, 0}; }
+  static constexpr Target leaf(std::size_t i) { return {static_cast<std::uint32_t>(i) & kMostIndex, 1}; }
+  static constexpr Target none() { return {kMostIndex, 1}; }
+  bool operator==(const Target&) const = default;
+  /// Nodes before leaves: for maps.
+  bool operator<(const Target& other) const {
+    return is_leaf != other.is_leaf ? other.is_leaf != 0 : index < other.index;
+  }
+};
+
 /// From a node to one argument that gets a gradient, or that a joint rule serves with those that do.
 /// (Its constructor keeps vectors from setting the memory to 0 first.)
 struct Edge {
@@ -28,8 +45,8 @@ struct Edge {
   std::uint16_t span;                // how many edges, from this one on, the rule fills
   bool needed = false;               // false: an argument of a joint rule that needs no gradient
   DType dtype;
-  std::int32_t target = 0;  // ≥ 0: node; < 0: leaf number -1 - target
-  Dims shape;               // the argument's, to undo broadcasting
+  Target target = Target::none();
+  Dims shape;  // the argument's, to undo broadcasting
 };
 
 struct Node {
@@ -52,37 +69,44 @@ struct Node {
   Dims shape;
 };
 
+struct Graph;
+
+/// Runs a pass in place of the plain one: how hooks, checkpoints and anomaly mode come in (extended_pass.hpp).
+using RunPass = void (*)(Graph& graph, bool keep, const Tensor& y, const Tensor& dy);
+
 struct Graph {
+  std::uint64_t serial = 0;  // of the tape and of how often it has started over
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<Tensor::Saved> saved;
   std::vector<BackwardFn> accumulators, replays;
   std::vector<Tensor> leaves;
-  std::unordered_map<const TensorImpl*, std::int32_t> found_leaves;  // numbers, where hints were overwritten
-  std::vector<Tensor> slots;                                         // gradients of nodes, during a pass
+  std::unordered_map<const TensorImpl*, std::uint32_t> found_leaves;  // indices, where hints were overwritten
+  std::vector<Tensor> slots;                                          // gradients of nodes, during a pass
   std::vector<Tensor> leaf_slots;  // gradients of leaves, given to them when the pass is complete
-  std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
+  RunPass extended = nullptr;      // the pass that hooks or checkpoints on this graph ask for
+  std::map<Target, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
   std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
 
-  /// A new node, whose result has this implementation: it is told its place on the tape `serial`.
-  Node& append(const char* op, CallSite at, TensorImpl& result, std::uint64_t serial);
-  /// The leaf's number on the tape `serial`. One that is new there gets the next, or −1 unless it is to be added.
-  std::int32_t number_of(const Tensor& leaf, std::uint64_t serial, bool add = true);
-  /// Sizes to cut back to; edges and saved tensors follow from the first node that is cut.
-  struct Mark {
-    std::size_t nodes, accumulators, replays;
-  };
-  Mark mark() const { return {nodes.size(), accumulators.size(), replays.size()}; }
-  /// Forgets what was recorded after the mark.
-  void cut(const Mark& mark);
+  /// A new node, whose result has this implementation: it is told its place.
+  Node& append(const char* op, CallSite at, TensorImpl& result);
+  /// The leaf, which is added if it is new here; or none, unless it is to be added.
+  Target find_leaf(const Tensor& leaf, bool add = true);
+  /// Forgets all that was recorded, and every hook.
   void clear();
+  /// For a new tape.
+  void take_new_serial();
+  /// Forgets what was recorded, so that the tape records anew; hooks of values stay.
+  void start_over();
 };
 
 /// This thread's state.
 struct Context {
   Tape* tape = nullptr;
+  Graph* graph = nullptr;  // the tape's
   bool recording = true;
   bool anomaly = false;
+  RunPass extended = nullptr;                  // the pass that anomaly mode asks for
   std::vector<Tensor>* leaves_used = nullptr;  // by a checkpoint's first run: writes to them are noticed
 };
 extern constinit thread_local Context context;
@@ -99,13 +123,5 @@ class RecordingGuard {
  private:
   bool before_;
 };
-
-/// Throws if x has a NaN, naming the op and its inputs.
-void check_value(const char* op, CallSite at, const Tensor& x, const Tensor* const* inputs,
-                 std::size_t count);
-void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient,
-                    const char* what = "gradient");
-/// Throws Error where a leaf's gradient so far, and what this pass adds to it, would make NaN.
-void check_leaf_sum(const Tensor& sum, const Tensor& gradient);
 
 }  // namespace tapestry::detail

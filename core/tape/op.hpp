@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -44,8 +45,17 @@ namespace detail {
 template <FixedString name>
 inline const bool kRegistered = register_op(name.text);
 
-/// In place of a number of arguments: known only when the op runs.
+/// Replaces a number of arguments that is known only when the op runs.
 inline constexpr std::size_t kRunTime = ~std::size_t{0};
+
+/// The interface that op() requires of its parts: Wrt, WrtEach, WrtAll and Decomposition.
+template <class Part>
+concept OpPart = requires(const Part& part, const Tensor**& out, Recorder& recorder, std::size_t first) {
+  { Part::kTargets } -> std::convertible_to<std::size_t>;  // the number of its arguments, or kRunTime
+  { part.size() } -> std::same_as<std::size_t>;            // the number of its arguments
+  part.inputs(out);                                        // appends pointers to the arguments
+  part.record(recorder, first);  // hands the rules to the tape; `first` numbers the part's first argument
+};
 
 template <class Targets>
 inline constexpr std::size_t kCountOf = kRunTime;
@@ -71,9 +81,6 @@ struct Wrt {
   const Tensor& target;  // the argument
   const F& rule;         // (dy) or (dy, y) → ∂loss/∂target
   const A& add;          // (sum, dy), the short cut; nullptr: there is none
-  /// What op() asks of each of its parts: how many arguments it has, kTargets (or detail::kRunTime) and
-  /// size(); inputs() writes where they are, record() gives their rules to the tape; `first` is the number of
-  /// its first argument.
   static constexpr std::size_t kTargets = 1;
   constexpr std::size_t size() const { return 1; }
   void inputs(const Tensor**& out) const { *out++ = &target; }
@@ -105,7 +112,6 @@ template <class F>
 struct WrtEach {
   std::span<const Tensor> targets;  // the list
   const F& rule_of;                 // (i) → the rule of targets[i]
-  /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = detail::kRunTime;
   std::size_t size() const { return targets.size(); }
   void inputs(const Tensor**& out) const {
@@ -131,7 +137,6 @@ template <class Targets, class F>
 struct WrtAll {
   const Targets& targets;  // pointers to the arguments
   const F& rule;           // (dy) or (dy, y) → a gradient for each
-  /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = detail::kCountOf<Targets>;
   std::size_t size() const { return targets.size(); }
   void inputs(const Tensor**& out) const { out = std::copy(targets.begin(), targets.end(), out); }
@@ -159,7 +164,6 @@ WrtAll<PoolVector<const Tensor*>, F> wrt_all(const PoolVector<const Tensor*>& ta
 template <class F>
 struct Decomposition {
   const F& make;  // () → the value
-  /// kTargets, size(), inputs() and record(): as Wrt has them.
   static constexpr std::size_t kTargets = 0;
   constexpr std::size_t size() const { return 0; }
   void inputs(const Tensor**&) const {}
@@ -173,7 +177,7 @@ Decomposition<F> decomposition(const F& make) {
 
 /// Returns `value`, recorded on this thread's tape if one is recording and an argument needs a gradient.
 /// The name is part of the type, so every op that is linked in is known to the tests.
-template <FixedString name, class... Parts>
+template <FixedString name, detail::OpPart... Parts>
 Tensor op(CallSite at, Tensor value, const Parts&... parts) {
   static_cast<void>(&detail::kRegistered<name>);
   auto inputs = detail::inputs_of(parts...);

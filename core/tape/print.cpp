@@ -1,17 +1,17 @@
-// The tape as a table and as a graph.
+// What a tape tells of itself: its nodes one by one, as a table and as a graph.
 #include <cstring>
 
-#include "core/tape/tape.hpp"
+#include "core/tape/graph.hpp"
+#include "core/tape/node_info.hpp"
 
 namespace tapestry {
 
 namespace {
 
-std::string name_of_input(const Tape& tape, std::ptrdiff_t input) {
-  if (input >= 0) return fmt::format("#{}", input);
-  const auto number = static_cast<std::size_t>(-1 - input);
-  const std::string& name = tape.leaves()[number].name();
-  return name.empty() ? fmt::format("leaf {}", number) : name;
+std::string name_of_input(const Tape& tape, NodeInfo::Input input) {
+  if (!input.is_leaf) return fmt::format("#{}", input.index);
+  const std::string& name = tape.leaves()[input.index].name();
+  return name.empty() ? fmt::format("leaf {}", input.index) : name;
 }
 
 const char* file_name(const char* path) {
@@ -21,6 +21,23 @@ const char* file_name(const char* path) {
 
 }  // namespace
 
+std::size_t Tape::size() const { return graph_->nodes.size(); }
+
+const std::vector<Tensor>& Tape::leaves() const { return graph_->leaves; }
+
+NodeInfo Tape::node(std::size_t index) const {
+  if (index >= size()) fail("[node] the index must be below size() = {}, got {}", size(), index);
+  const detail::Node& node = graph_->nodes[index];
+  NodeInfo info{node.op, node.at, node.shape, node.dtype, 0, {}};
+  for (std::uint32_t i = 0; i < node.saved; ++i)
+    info.saved_bytes += graph_->saved[node.first_saved + i].buffer->bytes;
+  for (std::uint32_t i = 0; i < node.edges; ++i) {
+    const detail::Edge& edge = graph_->edges[node.first_edge + i];
+    if (edge.needed) info.inputs.push_back({edge.target.is_leaf != 0, edge.target.index});
+  }
+  return info;
+}
+
 std::string Tape::table() const {
   std::string text = fmt::format("{:>5}  {:<16} {:<16} {:>10}  {:<24} {}\n", "node", "op", "shape", "saved",
                                  "inputs", "line");
@@ -28,7 +45,7 @@ std::string Tape::table() const {
   for (std::size_t i = 0; i < size(); ++i) {
     const NodeInfo info = node(i);
     std::string inputs;
-    for (std::ptrdiff_t input : info.inputs)
+    for (const NodeInfo::Input input : info.inputs)
       inputs += (inputs.empty() ? "" : ", ") + name_of_input(*this, input);
     text += fmt::format("{:>5}  {:<16} {:<16} {:>8} B  {:<24} {}:{}\n", i, info.op, to_string(info.shape),
                         info.saved_bytes, inputs, file_name(info.at.file), info.at.line);
@@ -50,14 +67,12 @@ std::string Tape::dot() const {
   };
   for (std::size_t i = 0; i < leaves().size(); ++i)
     text += fmt::format("  l{} [label=\"{}\\n{}\", shape=ellipse];\n", i,
-                        quoted(name_of_input(*this, -1 - static_cast<std::ptrdiff_t>(i))),
-                        to_string(leaves()[i].shape()));
+                        quoted(name_of_input(*this, {true, i})), to_string(leaves()[i].shape()));
   for (std::size_t i = 0; i < size(); ++i) {
     const NodeInfo info = node(i);
     text += fmt::format("  n{} [label=\"{}\\n{}\"];\n", i, info.op, to_string(info.shape));
-    for (std::ptrdiff_t input : info.inputs)
-      text += input >= 0 ? fmt::format("  n{} -> n{};\n", input, i)
-                         : fmt::format("  l{} -> n{};\n", -1 - input, i);
+    for (const NodeInfo::Input input : info.inputs)
+      text += fmt::format("  {}{} -> n{};\n", input.is_leaf ? 'l' : 'n', input.index, i);
   }
   return text + "}\n";
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tape/graph.hpp"
+#include "core/tape/node_info.hpp"
 
 namespace tapestry {
 
@@ -39,7 +40,7 @@ bool register_op(const char* name) {
 
 bool Recorder::asks_for_gradient(const TensorImpl& input) {
   if (input.leaf) return !input.leaf->frozen;
-  return input.node >= 0 && context.tape && input.tape == context.tape->serial_;
+  return input.node >= 0 && context.graph && input.tape == context.graph->serial;
 }
 
 Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* const* inputs,
@@ -71,7 +72,7 @@ Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* c
     value.impl().computed_off_tape = true;
     return;
   }
-  here.tape->graph_->append(name, at, value.impl(), here.tape->serial_);
+  here.graph->append(name, at, value.impl());
   value_ = &value;
   inputs_ = inputs;
   recording_ = true;
@@ -87,7 +88,7 @@ void Recorder::note_leaves(const Tensor* const* inputs, std::size_t count) {
 }
 
 void Recorder::finish() {
-  Graph& graph = *context.tape->graph_;
+  Graph& graph = *context.graph;
   Node& node = graph.nodes.back();
   node.edges = static_cast<std::uint32_t>(graph.edges.size()) - node.first_edge;
   node.saved = static_cast<std::uint32_t>(graph.saved.size()) - node.first_saved;
@@ -99,11 +100,10 @@ void Recorder::finish() {
   }
 }
 
-std::vector<Tensor::Saved>& Recorder::saved() { return context.tape->graph_->saved; }
+std::vector<Tensor::Saved>& Recorder::saved() { return context.graph->saved; }
 
 BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result) {
-  Tape& tape = *context.tape;
-  Graph& graph = *tape.graph_;
+  Graph& graph = *context.graph;
   const std::size_t first = graph.edges.size();
   if (count > UINT16_MAX)
     fail("[{}] one rule serves {} arguments: {} at most", graph.nodes.back().op, count, UINT16_MAX);
@@ -117,10 +117,10 @@ BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t c
     Edge& edge = graph.edges.emplace_back(filled, impl.dtype, impl.shape);
     if (impl.leaf) {
       if (impl.leaf->frozen) continue;
-      edge.target = -1 - graph.number_of(*targets[i], tape.serial_);
+      edge.target = graph.find_leaf(*targets[i]);
       edge.needed = true;
     } else if (impl.node >= 0) {
-      edge.target = impl.node;
+      edge.target = Target::node(static_cast<std::size_t>(impl.node));
       edge.needed = true;
     }
   }
@@ -133,13 +133,13 @@ BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t c
 }
 
 BackwardFn& Recorder::place_for_accumulate() {
-  Graph& graph = *context.tape->graph_;
+  Graph& graph = *context.graph;
   graph.edges.back().accumulate = static_cast<std::uint32_t>(graph.accumulators.size());
   return graph.accumulators.emplace_back();
 }
 
 BackwardFn& Recorder::place_for_replay() {
-  Graph& graph = *context.tape->graph_;
+  Graph& graph = *context.graph;
   graph.nodes.back().replay = static_cast<std::uint32_t>(graph.replays.size());
   return graph.replays.emplace_back();
 }

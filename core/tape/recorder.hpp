@@ -6,9 +6,17 @@
 #include <vector>
 
 #include "core/tape/backward_fn.hpp"
+#include "core/tape/saved_tensor_capture.hpp"
 #include "core/tensor/tensor.hpp"
 
 namespace tapestry::detail {
+
+/// The op again as other ops: a fused op's plain decomposition, or a checkpointed function.
+template <class F>
+struct Replay {
+  F again;
+  void operator()(const Tensor&, const Tensor&, std::span<Tensor> results) const { results[0] = again(); }
+};
 
 /// Makes one node of an op's value, if an input needs a gradient. Lives as long as the call of op().
 class Recorder {
@@ -66,6 +74,10 @@ class Recorder {
   const Tensor* value_ = nullptr;
   const Tensor* const* inputs_;  // once recording
 };
+
+/// In anomaly mode: throws if the value x of an op has a NaN, naming the op and its inputs.
+void check_value(const char* op, CallSite at, const Tensor& x, const Tensor* const* inputs,
+                 std::size_t count);
 
 /// Makes the name known to the tests as soon as the op is linked in, whether it is called or not.
 bool register_op(const char* name);

@@ -1,7 +1,6 @@
-// A tape's life, and what it tells of itself.
+// A tape's life.
 #include "core/tape/tape.hpp"
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,28 +8,23 @@
 
 namespace tapestry {
 
-namespace detail {
-
 namespace {
 
-/// Records are handed from one tape to the next on a thread, so that a training loop's steps reuse their
+/// Graphs are handed from one tape to the next on a thread, so that a training loop's steps reuse their
 /// memory.
-thread_local std::unique_ptr<Graph> spare_graph;
-
-std::atomic<std::uint64_t> next_serial{kRounds};
+thread_local std::unique_ptr<detail::Graph> spare_graph;
 
 }  // namespace
-
-}  // namespace detail
 
 using detail::context;
 
 Tape::Tape() {
   if (context.tape)
     fail("a tape was opened inside a tape: use one tape, or checkpoint(f, x…) to save memory inside it");
-  graph_ = detail::spare_graph ? std::move(detail::spare_graph) : std::make_unique<detail::Graph>();
-  serial_ = detail::next_serial.fetch_add(detail::kRounds, std::memory_order_relaxed);
+  graph_ = spare_graph ? std::move(spare_graph) : std::make_unique<detail::Graph>();
+  graph_->take_new_serial();
   context.tape = this;
+  context.graph = graph_.get();
 }
 
 Tape::~Tape() {
@@ -41,52 +35,11 @@ Tape::~Tape() {
     std::abort();
   }
   context.tape = nullptr;
+  context.graph = nullptr;
   graph_->clear();
-  detail::spare_graph = std::move(graph_);
+  spare_graph = std::move(graph_);
 }
 
 Tape* Tape::active() { return context.tape; }
-
-void Tape::start_over() {
-  auto hooks = std::move(graph_->value_hooks);
-  graph_->clear();
-  graph_->value_hooks = std::move(hooks);
-  if (++serial_ % detail::kRounds == 0)
-    serial_ = detail::next_serial.fetch_add(detail::kRounds, std::memory_order_relaxed);
-}
-
-void Tape::on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook) {
-  if (!hook) fail("[on_gradient] the hook must be callable, got an empty function");
-  const detail::TensorImpl& impl = x.impl();
-  if (impl.node >= 0 && impl.tape == serial_) {
-    graph_->gradient_hooks[impl.node].push_back(std::move(hook));
-  } else if (x.requires_grad()) {
-    graph_->gradient_hooks[-1 - graph_->number_of(x, serial_)].push_back(std::move(hook));
-  } else {
-    fail("on_gradient wants a tensor that this tape has recorded; {} is not on it", describe(x));
-  }
-}
-
-void Tape::on_value(std::function<void(const NodeInfo&, const Tensor&)> hook) {
-  if (!hook) fail("[on_value] the hook must be callable, got an empty function");
-  graph_->value_hooks.push_back(std::move(hook));
-}
-
-std::size_t Tape::size() const { return graph_->nodes.size(); }
-
-const std::vector<Tensor>& Tape::leaves() const { return graph_->leaves; }
-
-NodeInfo Tape::node(std::size_t index) const {
-  if (index >= size()) fail("[node] the index must be below size() = {}, got {}", size(), index);
-  const detail::Node& node = graph_->nodes[index];
-  NodeInfo info{node.op, node.at, node.shape, node.dtype, 0, {}};
-  for (std::uint32_t i = 0; i < node.saved; ++i)
-    info.saved_bytes += graph_->saved[node.first_saved + i].buffer->bytes;
-  for (std::uint32_t i = 0; i < node.edges; ++i) {
-    const detail::Edge& edge = graph_->edges[node.first_edge + i];
-    if (edge.needed) info.inputs.push_back(edge.target);
-  }
-  return info;
-}
 
 }  // namespace tapestry

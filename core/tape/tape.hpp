@@ -17,12 +17,10 @@
 
 namespace tapestry {
 
+struct NodeInfo;  // core/tape/node_info.hpp
 namespace detail {
 struct Graph;
-struct BackwardPass;
-class Recorder;
-Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
-}  // namespace detail
+}
 
 struct BackwardOptions {
   /// Keep what the rules saved, so that backward can run again.
@@ -36,16 +34,6 @@ struct GradientOptions {
   bool keep = false;
   /// Zeros for an input that y does not depend on; otherwise such an input is an error.
   bool zero_if_unused = false;
-};
-
-/// One recorded op, as seen from outside.
-struct NodeInfo {
-  const char* op;                      // its name
-  CallSite at;                         // where it was called
-  Dims shape;                          // of its result
-  DType dtype;                         // of its result
-  std::size_t saved_bytes;             // of the buffers that its rules captured
-  std::vector<std::ptrdiff_t> inputs;  // ≥ 0: a node; < 0: leaf number -1 - input
 };
 
 /// Records ops on this thread from construction to destruction, which must be on the same thread. A second tape inside
@@ -79,8 +67,7 @@ class Tape {
   /// Runs after each op that is recorded; of a checkpoint it sees the ops when backward runs them again.
   void on_value(std::function<void(const NodeInfo&, const Tensor&)> hook);
 
-  /// size(): how many nodes were recorded; node(i): the i-th of them, from 0; leaves(): those that they depend on,
-  /// in the order in which the nodes' inputs number them.
+  /// size(): how many nodes were recorded; node(i): the i-th of them, from 0; leaves(): those that they depend on.
   std::size_t size() const;
   NodeInfo node(std::size_t index) const;
   const std::vector<Tensor>& leaves() const;
@@ -93,33 +80,7 @@ class Tape {
   static Tape* active();
 
  private:
-  friend class detail::Recorder;
-  friend Tensor detail::record_checkpoint(std::function<Tensor()> f, CallSite at);
-  void start_over();
-  void run(const Tensor& y, const Tensor& dy, detail::BackwardPass& pass);
-
   std::unique_ptr<detail::Graph> graph_;
-  std::uint64_t serial_ = 0;
 };
-
-/// While one lives, every value, every gradient and every sum of gradients on this thread is checked; the
-/// first op that makes a NaN throws, with its inputs and the line that called it.
-class AnomalyMode {
- public:
-  AnomalyMode();
-  ~AnomalyMode();
-  AnomalyMode(const AnomalyMode&) = delete;
-  AnomalyMode& operator=(const AnomalyMode&) = delete;
-
- private:
-  bool before_;
-};
-
-namespace detail {
-
-/// f() without recording, then one node that re-records it in backward; see core/tape/checkpoint.hpp.
-Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
-
-}  // namespace detail
 
 }  // namespace tapestry

@@ -11,7 +11,6 @@
 
 #include "core/simd/elementwise.hpp"
 #include "core/simd/runtime/memory.hpp"
-#include "core/tape/op.hpp"
 #include "core/tensor/layout.hpp"
 
 namespace tapestry {
@@ -150,17 +149,6 @@ std::vector<double> Tensor::to_vector() const {
   View<double> out{values.data(), shape(), dense_strides(shape())};
   dispatch(dtype(), [&](auto zero) { copy_values(out, view<decltype(zero)>()); });
   return values;
-}
-
-Tensor Tensor::to(DType target, CallSite at) const {
-  if (target == dtype()) return *this;
-  Tensor result = uninitialised(shape(), target);
-  dispatch(dtype(), [&](auto from) {
-    dispatch(target,
-             [&](auto into) { copy_values(result.mutable_view<decltype(into)>(), view<decltype(from)>()); });
-  });
-  return op<"to">(at, std::move(result),
-                  wrt(*this, [from = dtype()](const Tensor& dy) { return dy.to(from); }));
 }
 
 Tensor Tensor::detach() const { return detail::alias(*this, shape(), strides()); }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/simd/view.hpp"
-#include "core/tape/call_site.hpp"
 #include "core/tensor/buffer.hpp"
+#include "core/tensor/call_site.hpp"
 #include "core/tensor/dtype.hpp"
 #include "core/tensor/error.hpp"
 
@@ -156,7 +156,7 @@ class Tensor {
     detail::Buffer* buffer;  // of a tensor that was captured
     std::uint32_t version;   // of the buffer at that time
   };
-  class SavedTensorCapture;
+  class SavedTensorCapture;  // core/tape/saved_tensor_capture.hpp
 
  private:
   [[gnu::always_inline]] const std::byte* bytes(DType wanted) const {
@@ -179,24 +179,14 @@ struct Leaf {
   Tensor grad;  // absent until backward
   std::string name;
   bool frozen = false;
-  std::atomic<std::uint64_t> tape{0};    // the newest tape that has used this leaf, and its
-  std::atomic<std::int32_t> number{-1};  // number there: a hint, see Graph::number_of()
+  std::atomic<std::uint64_t> tape{0};   // the newest tape that has used this leaf, and its
+  std::atomic<std::uint32_t> index{0};  // index there: a hint, see Graph::find_leaf()
 };
 
 /// A tensor over the same buffer with another shape and strides, on no tape.
 Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_offset = 0);
 
 }  // namespace detail
-
-/// While one lives, copies of tensors on this thread are noted in `into`: how the tape learns what a rule
-/// captured.
-class Tensor::SavedTensorCapture {
- public:
-  explicit SavedTensorCapture(std::vector<Saved>& into) { capture_ = &into; }
-  ~SavedTensorCapture() { capture_ = nullptr; }
-  SavedTensorCapture(const SavedTensorCapture&) = delete;
-  SavedTensorCapture& operator=(const SavedTensorCapture&) = delete;
-};
 
 /// A leaf with the values of x that asks for a gradient: backward adds it up in .grad().
 Tensor variable(const Tensor& x, std::string name = {});

@@ -1,5 +1,4 @@
 // The pages' code runs, and is here word for word; what they link to exists, and the README stays short.
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
@@ -269,19 +268,4 @@ TEST_CASE("the README is read in one visit, and every page is one click away") {
     if (path != "README.md" && path != "tests/golden/README.md")
       CHECK(readme.find("](" + path + ")") != std::string::npos);
   }
-}
-
-TEST_CASE("backward is understood within 900 lines, and the README counts them rightly") {
-  const std::string readme = read(kTop / "README.md");
-  const std::regex row(R"(\n\| \[([^\]]+\.[hc]pp)\]\([^)]+\) \| (\d+) \|)");
-  int all = 0, files = 0;
-  for (std::sregex_iterator i(readme.begin(), readme.end(), row), last; i != last; ++i, ++files) {
-    const std::string text = read(kTop / (*i)[1].str());
-    INFO((*i)[1].str());
-    CHECK(std::count(text.begin(), text.end(), '\n') == std::stoi((*i)[2].str()));
-    all += std::stoi((*i)[2].str());
-  }
-  CHECK(files == 5);
-  CHECK(all <= 900);
-  CHECK(readme.find(fmt::format("That is {} lines.", all)) != std::string::npos);
 }

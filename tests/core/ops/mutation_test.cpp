@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
+#include "core/ops/arithmetic.hpp"
 #include "core/ops/views.hpp"
-#include "core/tape/mutator.hpp"
+#include "core/tape/graph.hpp"
+#include "core/tape/node_info.hpp"
 #include "core/tape/op.hpp"
 #include "core/tape/tape.hpp"
 #include "tests/catch.hpp"
@@ -18,13 +21,52 @@ using namespace tapestry::table;
 
 namespace {
 
-/// While one lives, every gradient that a rule returns goes through `mutate`.
-struct Planted {
-  explicit Planted(detail::GradientMutator mutate) { detail::set_gradient_mutator(std::move(mutate)); }
-  ~Planted() { detail::set_gradient_mutator({}); }
-  Planted(const Planted&) = delete;
-  Planted& operator=(const Planted&) = delete;
+/// What becomes of the gradients that a rule of this op returns.
+using Mutate = std::function<void(const char* op, std::span<Tensor> gradients)>;
+
+/// A rule as it was recorded, with a mistake behind it.
+struct Mutated {
+  std::shared_ptr<detail::BackwardFn> rule;
+  const char* op;
+  Mutate mutate;
 };
+struct MutatedRule {
+  Mutated it;
+  void operator()(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients) const {
+    (*it.rule)(dy, y, gradients);
+    it.mutate(it.op, gradients);
+  }
+};
+struct MutatedShortCut {
+  Mutated it;
+  void operator()(const Tensor& dy, const Tensor& y, std::span<Tensor> sums) const {
+    Tensor gradient = zeros(sums[0].shape(), sums[0].dtype());
+    (*it.rule)(dy, y, {&gradient, 1});
+    it.mutate(it.op, {&gradient, 1});
+    add_in_place(sums[0], gradient);
+  }
+};
+
+/// `op` with the mutation behind each rule that it records, and behind those that its derivatives record.
+Op planted(const Op& op, const Mutate& mutate) {
+  return [op, mutate](const Tensors& x) {
+    if (Tape::active() && detail::context.graph->value_hooks.empty())
+      Tape::active()->on_value([mutate](const NodeInfo& info, const Tensor&) {
+        detail::Graph& graph = *detail::context.graph;
+        const auto wrapped = [&](detail::BackwardFn& rule) {
+          return Mutated{std::make_shared<detail::BackwardFn>(std::move(rule)), info.op, mutate};
+        };
+        for (std::size_t e = graph.nodes.back().first_edge; e < graph.edges.size(); ++e) {
+          detail::Edge& edge = graph.edges[e];
+          if (edge.rule) edge.rule.emplace<MutatedRule>(wrapped(edge.rule));
+          if (edge.accumulate == detail::kNone) continue;
+          detail::BackwardFn& add = graph.accumulators[edge.accumulate];
+          add.emplace<MutatedShortCut>(wrapped(add));
+        }
+      });
+    return op(x);
+  };
+}
 
 bool can_transpose(const Tensor& x) { return x.rank() >= 2 && x.size(-1) == x.size(-2) && x.size(-1) > 1; }
 
@@ -36,24 +78,23 @@ struct Suspect {
   bool second = false;
 };
 
-bool holds(const Suspect& suspect, const Sample& sample) {
+bool holds(const Suspect& suspect, const Sample& sample, const Mutate& mutate) {
   const Row& row = suspect.row;
   Tensors inputs;
   for (const Plain& x : sample.inputs) inputs.push_back(to_tensor(x));
   GradcheckOptions options;
   options.expect_zero = sample.zero_gradient;
   options.epsilon = row.epsilon;
-  return (suspect.second ? gradgradcheck(sample.op, inputs, options) : gradcheck(sample.op, inputs, options))
-      .ok();
+  const Op op = planted(sample.op, mutate);
+  return (suspect.second ? gradgradcheck(op, inputs, options) : gradcheck(op, inputs, options)).ok();
 }
 
 /// The gradients that the op's rules return in one backward sweep, in the order of their calls.
 std::vector<Tensor> gradients_of(const Suspect& suspect, const Sample& sample) {
   std::vector<Tensor> seen;
-  const Planted planted([&](const char* op, std::span<Tensor> gradients) {
+  holds(suspect, sample, [&](const char* op, std::span<Tensor> gradients) {
     if (suspect.op == op) seen.insert(seen.end(), gradients.begin(), gradients.end());
   });
-  holds(suspect, sample);
   return seen;
 }
 
@@ -83,14 +124,13 @@ std::map<std::string, std::map<std::size_t, Plant>> mutations_of(const std::vect
 /// True if gradcheck fails with the mutation in place.
 bool caught(const Suspect& suspect, const Sample& sample, const std::map<std::size_t, Plant>& plants) {
   std::size_t next = 0;
-  const Planted planted([&](const char* op, std::span<Tensor> gradients) {
+  return !holds(suspect, sample, [&](const char* op, std::span<Tensor> gradients) {
     if (suspect.op != op) return;
     for (Tensor& gradient : gradients) {
       const auto plant = plants.find(next++);
       if (plant != plants.end() && gradient.defined()) gradient = plant->second(gradient);
     }
   });
-  return !holds(suspect, sample);
 }
 
 /// Samples that are quick to check, squares among them: enough to catch what can be caught.

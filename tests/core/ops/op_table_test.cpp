@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/tape/node_info.hpp"
 #include "core/tape/op.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/ops/op_runs.hpp"

@@ -6,6 +6,7 @@
 #include "core/ops/ops.hpp"
 #include "core/simd/runtime/memory.hpp"
 #include "core/tape/checkpoint.hpp"
+#include "core/tape/node_info.hpp"
 #include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
@@ -408,8 +409,8 @@ TEST_CASE("the tape says where an op was called") {
                         ContainsSubstring(fmt::format("tape_test.cpp:{}", line)) &&
                         ContainsSubstring("nodes: 2, leaves: 1"));
   CHECK(tape.node(0).saved_bytes == 8);
-  CHECK(tape.node(0).inputs == std::vector<std::ptrdiff_t>{-1});
-  CHECK(tape.node(1).inputs == std::vector<std::ptrdiff_t>{0});
+  CHECK(tape.node(0).inputs == std::vector<NodeInfo::Input>{{true, 0}});
+  CHECK(tape.node(1).inputs == std::vector<NodeInfo::Input>{{false, 0}});
   CHECK_THAT(tape.dot(), ContainsSubstring("digraph tape {") && ContainsSubstring("n0 -> n1;") &&
                              ContainsSubstring("l0 -> n0;") &&
                              ContainsSubstring("n0 [label=\"exp\\n(2)\"];") &&
@@ -459,12 +460,12 @@ TEST_CASE("gradients() of one tensor that is named twice") {
   CHECK(found[4].to_vector() == std::vector<double>{1, 4});
 }
 
-TEST_CASE("a leaf's number on a tape is a hint, which tapes of other threads may overwrite at any time") {
+TEST_CASE("a leaf's index on a tape is a hint, which tapes of other threads may overwrite at any time") {
   const Tensor w = variable(tensor({1, 2}), "w"), u = variable(tensor({3, 4}), "u");
-  const auto overwrite = [&](std::uint64_t tape, std::int32_t number) {
+  const auto overwrite = [&](std::uint64_t tape, std::uint32_t index) {
     for (const Tensor& leaf : {w, u}) {
       if (tape != 0) leaf.impl().leaf->tape = tape;
-      leaf.impl().leaf->number = number;
+      leaf.impl().leaf->index = index;
     }
   };
   const auto check = [&](Tape& tape, const Tensor& y, double dw, double du) {
@@ -472,18 +473,18 @@ TEST_CASE("a leaf's number on a tape is a hint, which tapes of other threads may
     CHECK(found[0].to_vector() == std::vector<double>{dw * 3, dw * 4});
     CHECK(found[1].to_vector() == std::vector<double>{du * 1, du * 2});
   };
-  for (const std::uint64_t newer : {std::uint64_t{0}, ~std::uint64_t{0} >> 1U})  // the number alone, and both
-    for (const std::int32_t number : {0, 1, 7, -1}) {
-      CAPTURE(newer, number);
+  for (const std::uint64_t newer : {std::uint64_t{0}, ~std::uint64_t{0} >> 1U})  // the index alone, and both
+    for (const std::uint32_t index : {0U, 1U, 7U, ~0U}) {
+      CAPTURE(newer, index);
       w.impl().leaf->tape = u.impl().leaf->tape = 0;
       Tape tape;
       const Tensor y = sum(w * u);
-      overwrite(newer, number);
+      overwrite(newer, index);
       check(tape, y + sum(u * w * 2.0), 3, 3);
-      overwrite(newer, number);
+      overwrite(newer, index);
       tape.backward(y);  // the tape begins anew, and the leaves come in another order
       w.clear_grad(), u.clear_grad();
-      overwrite(newer, number);
+      overwrite(newer, index);
       check(tape, sum(u * 1.0 * w), 1, 1);
     }
   w.impl().leaf->tape = u.impl().leaf->tape = 0;

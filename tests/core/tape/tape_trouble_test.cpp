@@ -4,7 +4,9 @@
 
 #include "core/ops/ops.hpp"
 #include "core/simd/runtime/memory.hpp"
+#include "core/tape/anomaly.hpp"
 #include "core/tape/checkpoint.hpp"
+#include "core/tape/node_info.hpp"
 #include "core/tape/op.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"

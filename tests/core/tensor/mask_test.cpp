@@ -2,6 +2,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/attention/attend.hpp"
 #include "core/ops/ops.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/values.hpp"

@@ -1,0 +1,70 @@
+// Functions of the user that run when an op is recorded, or when backward has a gradient.
+#include <algorithm>
+
+#include "core/tape/extended_pass.hpp"
+
+namespace tapestry {
+
+void Tape::on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook) {
+  if (!hook) fail("[on_gradient] the hook must be callable, got an empty function");
+  const detail::TensorImpl& impl = x.impl();
+  detail::Target target = detail::Target::none();
+  if (impl.node >= 0 && impl.tape == graph_->serial)
+    target = detail::Target::node(static_cast<std::size_t>(impl.node));
+  else if (x.requires_grad())
+    target = graph_->find_leaf(x);
+  else
+    fail("on_gradient wants a tensor that this tape has recorded; {} is not on it", describe(x));
+  graph_->gradient_hooks[target].push_back(std::move(hook));
+  graph_->extended = detail::run_extended;
+}
+
+void Tape::on_value(std::function<void(const NodeInfo&, const Tensor&)> hook) {
+  if (!hook) fail("[on_value] the hook must be callable, got an empty function");
+  graph_->value_hooks.push_back(std::move(hook));
+}
+
+namespace detail {
+
+void ExtendedPass::run_hooks(Target target, Tensor& gradient) const {
+  const auto found = graph_.gradient_hooks.find(target);
+  if (found == graph_.gradient_hooks.end()) return;
+  const AnomalyGuard as_outside(anomaly_);
+  for (const auto& hook : found->second) {
+    Tensor replaced = hook(gradient);
+    if (!replaced.defined()) continue;
+    if (replaced.shape() != gradient.shape() || replaced.dtype() != gradient.dtype())
+      fail("an on_gradient hook returned {} {} for a gradient of {} {}", describe(replaced),
+           name_of(replaced.dtype()), describe(gradient), name_of(gradient.dtype()));
+    gradient = std::move(replaced);
+  }
+}
+
+void ExtendedPass::find_due(std::size_t end) {
+  // What a checkpoint uses is seen only when it is run again.
+  std::size_t first_checkpoint = end;
+  std::vector<std::size_t> first(graph_.leaves.size(), end);
+  for (std::size_t i = end; i-- > 0;) {
+    const Node& node = graph_.nodes[i];
+    if (node.always_replay) first_checkpoint = i;
+    for (std::uint32_t e = node.first_edge; e < node.first_edge + node.edges; ++e)
+      if (const Edge& edge = graph_.edges[e]; edge.needed && edge.target.is_leaf)
+        first[edge.target.index] = i;
+  }
+  for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
+    const std::size_t earliest = std::min(first[leaf], first_checkpoint);
+    if (graph_.gradient_hooks.count(Target::leaf(leaf)))
+      due_.emplace_back(earliest < end ? earliest : 0, Target::leaf(leaf));
+  }
+  std::sort(due_.begin(), due_.end());
+}
+
+void ExtendedPass::run_due(std::size_t node) {
+  for (; !due_.empty() && due_.back().first >= node; due_.pop_back())
+    if (Tensor& gradient = slot(due_.back().second); gradient.defined())
+      run_hooks(due_.back().second, gradient);
+}
+
+}  // namespace detail
+
+}  // namespace tapestry
