@@ -118,6 +118,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 1000));
   app.add_option("--turn", verifying.turn, "verify: with --wrong, which of them: others at each number")
       ->check(CLI::Range(0, 1000000));
+  app.add_flag("--wrong-only", verifying.wrong_only, "verify: tries wrong answers, and not what is given nor the solution");
   app.add_option("--changes", verifying.changes,
                  "verify: how many changes of one word each solution is tried with")
       ->check(CLI::Range(0, 1000));

@@ -34,8 +34,10 @@ class Trial {
 
   void run() {
     if (exercise_.hints.size() < 2) fault("has fewer than two hints");
-    given();
-    solution();
+    if (!options_.wrong_only) {
+      given();
+      solution();
+    }
     for (const WrongAnswer& one : exercise_.wrong) wrong(one);
     if (options_.changes > 0) changes();
   }
@@ -200,11 +202,11 @@ bool verify(const Session& session, const std::vector<std::string>& which, const
   for (const Exercise* exercise : chosen)
     wrong += options.wrong < 0 ? exercise->wrong.size()
                                : std::min(exercise->wrong.size(), static_cast<std::size_t>(options.wrong));
-  fmt::print(
-      "{} exercises: {} holes fail as they should, {} solutions × seeds of {} pass, {} of {} wrong answers get their own "
-      "sentence at {} seeds",
-      chosen.size(), all.holes, all.solutions, static_cast<int>(chosen.size()) * options.seeds, all.wrong,
-      wrong, options.seeds);
+  fmt::print("{} exercises: ", chosen.size());
+  if (!options.wrong_only)
+    fmt::print("{} holes fail as they should, {} solutions × seeds of {} pass, ", all.holes, all.solutions,
+               static_cast<int>(chosen.size()) * options.seeds);
+  fmt::print("{} of {} wrong answers get their own sentence at {} seeds", all.wrong, wrong, options.seeds);
   if (options.changes > 0)
     fmt::print("; of changed solutions {} are refused, {} pass, {} do not compile", all.refused_changes,
                all.passed_changes, all.unbuildable);

@@ -11,6 +11,7 @@ struct VerifyOptions {
   int wrong = -1;  // how many wrong answers of each exercise; all where negative
   int turn = 0;    // which so many of them: the next ones at each turn, until all have been
   int changes = 0;
+  bool wrong_only = false;  // leaves out what is given and the solution
 };
 
 /// The wrong answers of an exercise that are tried, in their order: all, or as many as asked for, others at the next

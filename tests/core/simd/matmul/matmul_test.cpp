@@ -163,7 +163,7 @@ TEMPLATE_TEST_CASE("matmul: every layout, start and thin shape", "[matmul]", flo
   }
 }
 
-TEMPLATE_TEST_CASE("matmul: more than one block in each direction", "[matmul]", float, double) {
+TEMPLATE_TEST_CASE("matmul: more than one block in each direction", "[matmul][unsanitized]", float, double) {
   for (int threads : {1, 2}) {
     const Threads scope(threads);
     check<TestType>({.m = 200, .n = 70, .k = 1000, .from = From::kBias});
@@ -300,7 +300,8 @@ TEST_CASE("matmul: scratch memory goes back to the pool", "[matmul]") {
   CHECK(pool_stats().in_use == before);
 }
 
-TEMPLATE_TEST_CASE("matmul: no memory beside its operands is read or written", "[matmul]", float, double) {
+TEMPLATE_TEST_CASE("matmul: no memory beside its operands is read or written", "[matmul][unsanitized]", float,
+                   double) {
   using T = TestType;
   const auto check_edges = [](const Case& x) {
     CAPTURE(x.m, x.n, x.k, int(x.a), int(x.b), int(x.from));
