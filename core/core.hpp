@@ -1,5 +1,5 @@
-// All of core/ that calling and writing ops takes. To write a kernel, also include core/tensor/map.hpp,
-// which brings xsimd and nearly doubles the compile time.
+// Everything you need to call and write ops. To write a kernel, also include core/tensor/map.hpp, which pulls
+// in xsimd and nearly doubles the compile time.
 #pragma once
 
 #include "core/attention/attend.hpp"

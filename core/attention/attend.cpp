@@ -23,7 +23,7 @@ using detail::AttendSettings, detail::batch_of, detail::heads_of;
 
 namespace {
 
-/// Whether the axes of the heads step evenly through memory, and rows are contiguous.
+/// Returns true if all heads can be addressed with one stride and rows are contiguous.
 bool has_uniform_head_stride(const Tensor& x) {
   Size step = 0, size = 1;
   for (int axis = x.rank() - 3; axis >= 1; --axis) {
@@ -35,12 +35,12 @@ bool has_uniform_head_stride(const Tensor& x) {
   return x.strides().back() == 1 || x.shape().back() == 1;
 }
 
-/// x as the kernel takes it: a copy only if its strides ask for one.
+/// Returns x, or a contiguous copy if the kernel cannot use its strides.
 Tensor with_uniform_head_stride(const Tensor& x) {
   return has_uniform_head_stride(x) ? x : contiguous(x.detach());
 }
 
-/// How x's (batch, heads, rows) are strided; its heads have a uniform stride.
+/// Returns the strides of x (batch, heads, rows), whose heads must have a uniform stride.
 template <class T>
 simd::Heads<T> heads(const Tensor& x) {
   simd::Heads<T> to;
@@ -52,15 +52,15 @@ simd::Heads<T> heads(const Tensor& x) {
   return to;
 }
 
-/// What an attention is computed from, fit for the kernel, and its result.
+/// The inputs of attend(), prepared for the kernel.
 struct Problem {
   Tensor query, key, value;
-  std::vector<Tensor> sources;  // what pairs and score learn, then the score's constants
-  Tensor sink;                  // a score for each head, if there is one
+  std::vector<Tensor> sources;  // learned tensors of pairs and score, then the score's constants
+  Tensor sink;                  // (heads): scores of the sink, if there is one
   AttendSettings settings;
   CallSite at;
 
-  /// Calls f(problem of the kernel), with all that it points to alive. A lambda's mistake becomes an Error.
+  /// Calls f with the kernel's arguments, which are valid during the call. Turns errors of a lambda into Error.
   template <class T, class F>
   void run(const F& f) const {
     simd::Attention<T> x;
@@ -91,8 +91,8 @@ struct Problem {
   }
 };
 
-/// The gradient of the sink's scores: Σ −P D over batch rows and queries, with P its weight and D as the
-/// kernel has it, dO·O less d lse. The sink's value is 0.
+/// Computes the gradient of the sink's scores: Σ −P D over batch rows and queries. P is the sink's weight and
+/// D = dO·O − d lse, as in the kernel; the sink's value is 0.
 Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& lse, const Tensor& d_out,
                      const Tensor& d_lse) {
   const Tensor& query = problem.query;
@@ -111,7 +111,7 @@ Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& ls
           const double log_sum = static_cast<double>(lse.data<T>()[row]);
           double compared = d_lse.defined() ? -static_cast<double>(d_lse.data<T>()[row]) : 0;
           if (log_sum ==
-              -std::numeric_limits<double>::infinity()) {  // no pairs: the sink has all, its output is 0
+              -std::numeric_limits<double>::infinity()) {  // no pairs: the sink has weight 1, the output is 0
             sum -= compared;
             continue;
           }
@@ -127,7 +127,7 @@ Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& ls
   return scores.rank() == 0 ? tapestry::sum(gradient) : gradient;
 }
 
-/// The result (…, Tq, d_v), or with the log-sum-exp behind it (…, Tq, d_v + 1), recorded.
+/// Records the result (…, Tq, d_v), or (…, Tq, d_v + 1) if the log-sum-exp is its last column.
 Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool with_lse,
               const Problem& problem, Tensor out, const Tensor& lse, CallSite at) {
   const PoolVector<Tensor> learned = detail::learned_of(problem.settings);
@@ -143,7 +143,7 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
     const Tensor out_part = slice(y, -1, 0, width), d_out = with_uniform_head_stride(slice(dy, -1, 0, width)),
                  d_lse = with_lse ? contiguous(slice(dy, -1, width, width + 1)) : Tensor{};
     const Tensor& sink = problem.settings.sink.scores();
-    const std::size_t of_scores = count - 3 - (sink.defined() ? 1 : 0);  // of the learned
+    const std::size_t of_scores = count - 3 - (sink.defined() ? 1 : 0);  // learned by pairs and score
     Size numbers = 0;
     for (std::size_t i = 0; i < of_scores; ++i) numbers += problem.sources[i].count();
     Tensor d_learned = Tensor::uninitialised({numbers}, y.dtype());
@@ -208,7 +208,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
     problem.run<T>([&](const simd::Attention<T>& x) {
       simd::attention_forward(x, heads<T>(out), lse.mutable_data<T>());
     });
-    // A query with no pairs: −∞ for the kernel, and the sink's score if there is one.
+    // For a query without pairs the kernel gives −∞; with a sink the log-sum-exp is the sink's score.
     const Size queries = std::max<Size>(1, query.size(-2)), all_heads = std::max<Size>(1, heads_of(query));
     const auto log_sum = [&](Size row) {
       const T sum = lse.data<T>()[row];
@@ -224,7 +224,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
 
 }  // namespace
 
-// O = P V, P = softmax(S), S = score(scale·Q Kᵀ): see core/simd/attention/backward.cpp for the derivatives.
+// O = P V, P = softmax(S), S = score(scale·Q Kᵀ). core/simd/attention/backward.cpp derives the gradients.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
               CallSite at) {
   return run(query, key, value, options, false, at);

@@ -1,5 +1,5 @@
-// Attention without its matrix: softmax(score(scale·Q Kᵀ), over the pairs that count)·V in tiles. Scores of
-// your own are lambdas: core/attention/score_lambda.hpp has score_mod() and pair_score(), which make them.
+// Tiled attention: softmax(score(scale·Q Kᵀ), over the unmasked pairs)·V, without the (Tq, Tk) matrix. Write
+// your own score as a lambda with score_mod() or pair_score() from core/attention/score_lambda.hpp.
 #pragma once
 
 #include <concepts>
@@ -15,21 +15,21 @@
 
 namespace tapestry {
 
-/// One more key of value 0: a query may look at nothing (Miller 2023, "Attention is off by one"; the sink of
-/// Xiao et al. 2023, arXiv 2309.17453).
+/// One more key, with value 0, which lets a query attend to nothing (Miller 2023, "Attention is off by one"; the
+/// attention sink of Xiao et al. 2023, arXiv 2309.17453).
 class Sink {
  public:
-  /// None.
+  /// No sink.
   Sink() = default;
-  /// With score 0.
+  /// A sink with score 0 if `on` is true, otherwise no sink.
   template <std::same_as<bool> Bool>
   Sink(Bool on) : on_(on) {}
-  /// With a learned score, (heads) or one for all, (). Written learned(scores).
+  /// A sink with learned scores: shape (heads), or () for one score that all heads share. Pass learned(scores).
   Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
 
-  /// Whether there is one.
+  /// Returns true if there is a sink.
   bool on() const { return on_; }
-  /// Undefined where the score is 0.
+  /// Returns the learned scores, (heads) or (); undefined without learned scores.
   const Tensor& scores() const { return scores_; }
 
  private:
@@ -37,63 +37,65 @@ class Sink {
   Tensor scores_;
 };
 
-/// Designated initialisers keep the order of the members, as C++ wants it; assignments go in any order:
+/// Options of attend(). Designated initialisers must follow the order of the members; assignments need not:
 ///     AttendOptions options;
 ///     options.mask = BlockMask::causal(n, n);
 struct AttendOptions {
-  /// Of query·key; none: 1/√d (Vaswani et al. 2017, section 3.2.1).
+  /// Factor of query·key, finite; none: 1/√d (Vaswani et al. 2017, section 3.2.1). Unused if `pairs` is set.
   std::optional<double> scale = {};
-  /// What makes the scores instead of scale·query·key.
+  /// Function of query and key that replaces the score scale·query·key; none: keep it.
   PairScore pairs = {};
-  /// Which pairs count, a BlockMask, a Mask or ValidLengths; none: all.
+  /// Pairs that may attend: a BlockMask, a Mask or ValidLengths; none: all pairs.
   AttendMask mask = {};
-  /// What is done to the scores; none: nothing.
+  /// Function that changes the scores before the softmax; none: keep them.
   ScoreMod score = {};
-  /// One more key to look at: true, or learned(scores) for a learned score of each head.
+  /// One more key, with value 0: true for score 0, or learned(scores) for one learned score per head.
   Sink sink = {};
-  /// The share of weights that become 0, the others times 1 / (1 − dropout) (Srivastava et al. 2014): for
-  /// training. Above 0 it takes the next site of this thread's random_state().
+  /// Fraction of weights set to 0 in training, in [0, 1); the others are multiplied by 1 / (1 − dropout)
+  /// (Srivastava et al. 2014). Above 0 it uses the next site of this thread's random_state().
   double dropout = 0;
-  /// A query with nothing to attend to is an error, instead of an output of 0.
+  /// If true, a query whose keys are all masked throws, instead of giving an output of 0.
   bool strict = false;
 };
 
-/// query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is the batch,
-/// those after it are heads. Leading axes of key and value broadcast to the query's; a last one of 1 is
-/// shared by its heads without a copy: grouped heads are query (B, groups, heads of a group, Tq, d) with key
-/// and value (B, groups, 1, Tk, …). No (Tq, Tk) matrix is made, forward or backward: memory grows as Tq + Tk.
+/// Computes attention: query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading
+/// axis is the batch, the following ones are heads. Leading axes of key and value broadcast to those of query. If
+/// the last leading axis of key and value is 1, its heads share them without a copy. For grouped heads pass query
+/// (B, groups, heads per group, Tq, d) with key and value (B, groups, 1, Tk, …). Neither forward nor backward
+/// allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Shapes, types and options that do not fit throw.
 ///
-/// What is promised of hidden pairs, NaN and infinity, here, by ops and in the layer Attention, for values,
-/// first and second derivatives:
-///  - A key or value that the mask hides from all queries touches nothing, whatever stands there.
-///  - A query with no pairs, by the mask or since all its scores are −∞, gives exactly 0 and has gradient 0,
-///    whatever stands in it or elsewhere.
-///  - At a key that others see, any finite number changes nothing for a query that does not see it. NaN and
-///    infinity there are faults of the input: they reach at least all who see it, unless the score drops
-///    them, and may reach every other result of the same batch row but those of queries with no pairs.
-///  - What a score gives at pairs that the mask hides, and in the branch that select() does not take, touches
-///    nothing: neither its value nor its slope, NaN or not.
-///  - A score of −∞ hides its pair as the mask does; only the key is still read, so if scores alone hide it
-///    from all, it has to hold numbers. NaN or +∞ made of a finite score throws.
+/// Guarantees about masked pairs, NaN and infinity. attend(), attend_by_ops() and the layer Attention keep them,
+/// for values and for first and second derivatives:
+///  - A key or value that the mask hides from all queries affects nothing, whatever it contains.
+///  - A query without pairs (all are masked, or all have score −∞) gives exactly 0 and has gradient 0, whatever
+///    the inputs contain.
+///  - If a query does not see a key, finite numbers in that key and its value do not affect the query. NaN or
+///    infinity in a key or value that other queries see is an error of the input. It reaches at least all of those
+///    queries, unless the score drops it. It may reach every other result of the same batch row, except queries
+///    without pairs.
+///  - A score's value and slope at masked pairs, or in the branch that select() does not take, affect nothing,
+///    even if they are NaN.
+///  - A score of −∞ hides its pair as the mask does, but the key is still read: a key that only scores hide from
+///    all queries must contain finite numbers. A score that turns a finite number into NaN or +∞ throws.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
 
-/// Attention to some of the keys: its context and the logarithm of its sum of exp(score), by which it is
-/// merged with attention to others.
+/// Attention to a subset of the keys. merge() combines several by the logarithms of their sums of exp(score).
 struct PartialAttention {
   Tensor context;      ///< (…, Tq, d_v)
-  Tensor log_sum_exp;  ///< (…, Tq); −∞ for a query with no pairs
+  Tensor log_sum_exp;  ///< (…, Tq); −∞ for a query without pairs, or the sink's score if there is one
 };
 
-/// As attend(), and what it takes to merge() the result.
+/// Computes attend() and the log-sum-exp of each query that merge() needs.
 PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Tensor& value,
                                 const AttendOptions& options = {}, CallSite at = {});
 
-/// Attention to the keys of all parts together, exactly; only one part may have a sink.
+/// Returns the exact attention to the keys of all parts together. At most one part may have a sink. Throws if
+/// there are no parts.
 PartialAttention merge(std::span<const PartialAttention> parts);
 
-/// The same as attend() from plain ops, matrix and all: the reference, and what second derivatives run
-/// through.
+/// Computes attend() from plain ops, with the full (Tq, Tk) matrix: the reference implementation, also used for
+/// second derivatives.
 Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
                      const AttendOptions& options = {});
 

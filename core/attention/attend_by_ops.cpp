@@ -1,4 +1,4 @@
-// Attention from plain ops, matrix and all.
+// Reference implementation of attend() from plain ops, with the full score matrix; also merge().
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -20,13 +20,13 @@ namespace detail {
 
 namespace {
 
-/// (B, H, rows, columns), with the leading axes of the query.
+/// Broadcasts x to the leading axes of query and returns it as (B, H, rows, columns).
 Tensor by_head(const Tensor& query, const Tensor& x) {
   return reshape(broadcast_batch_dims(query, x, false),
                  {batch_of(query), heads_of(query), x.size(-2), x.size(-1)});
 }
 
-/// One more key that all may see.
+/// Appends a key that all queries may see.
 Mask with_sink(const Mask& mask) {
   Dims shape = mask.shape();
   const Size keys = shape.back()++;
@@ -35,14 +35,14 @@ Mask with_sink(const Mask& mask) {
       .reshape(shape);
 }
 
-/// (…, Tq, 1): queries with some of the pairs (…, Tq, Tk).
+/// Returns a mask (…, Tq, 1) of the queries with at least one of the pairs (…, Tq, Tk).
 Mask live_queries(const Mask& pairs) {
   Dims shape = pairs.shape();
   shape.back() = 1;
   return pairs.any(shape);
 }
 
-/// The scores of the pairs that count, anything at others; `live` loses those whose score is −∞.
+/// Computes the scores, unspecified at masked pairs. Removes the pairs with score −∞ from `live`.
 Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& settings, Mask& live) {
   const PairScore& pairs = settings.pairs;
   const auto from = [&](const Tensor& query) {
@@ -60,8 +60,7 @@ Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& set
 
 }  // namespace
 
-// Whatever could be NaN and does not count is taken out before an op meets
-// it.
+// Masked values that could be NaN are replaced before an op reads them.
 Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendSettings& settings,
               bool with_lse) {
   Mask live = settings.mask.mask();
@@ -102,11 +101,11 @@ Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value
 }
 
 PartialAttention merge(std::span<const PartialAttention> parts) {
-  if (parts.empty()) fail("[merge] no parts of attention to merge: give one or more");
+  if (parts.empty()) fail("[merge] parts must not be empty; pass at least one PartialAttention");
   std::vector<Tensor> sums;
   for (const PartialAttention& part : parts) sums.push_back(part.log_sum_exp);
   const Tensor all = stack(sums, -1);
-  // Each part counts by its share of the sum; a query that no part has pairs for stays 0.
+  // Each part is weighted by its share of the sum. A query without pairs in any part stays 0.
   const Tensor shares = masked_softmax(all, Mask::from(1, all.size(-1), [](Size, Size) { return true; }));
   PartialAttention whole;
   for (std::size_t i = 0; i < parts.size(); ++i) {

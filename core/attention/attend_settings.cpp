@@ -35,40 +35,38 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
   if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 || key.rank() > query.rank() ||
       value.rank() > query.rank() || query.size(-1) != key.size(-1) || key.size(-2) != value.size(-2))
     fail(
-        "[attend] query {}, key {} and value {} do not fit: "
-        "they are (…,Tq,d), (…,Tk,d) and (…,Tk,d_v) ({}:{})",
+        "[attend] query {}, key {} and value {} must have "
+        "shapes (…,Tq,d), (…,Tk,d) and (…,Tk,d_v) ({}:{})",
         describe(query), describe(key), describe(value), at.file, at.line);
   for (const Tensor* x : {&key, &value}) {
     Dims leading = x->shape();
     leading[x->rank() - 2] = leading.back() = 1;
     if (!broadcasts_to(leading, query.shape()))
       fail(
-          "[attend] leading axes of {} {} do not broadcast to those of query {}; heads that share keys "
-          "and values in groups have an axis of their own: query (B,groups,heads of a group,Tq,d), key "
-          "and value (B,groups,1,Tk,…) ({}:{})",
+          "[attend] leading axes of {} {} must broadcast to those of query {}; for grouped heads "
+          "pass query (B,groups,heads per group,Tq,d) with key and value (B,groups,1,Tk,…) ({}:{})",
           x == &key ? "key" : "value", describe(*x), describe(query), at.file, at.line);
   }
   if (options.strict && key.size(-2) == 0 && query.shape().count(0, query.rank() - 1) > 0)
-    fail("[attend] key {} has no rows, so that query {} has nothing to attend to: turn strict off ({}:{})",
+    fail("[attend] key {} must have rows for query {} to attend to; add keys or turn strict off ({}:{})",
          describe(key), describe(query), at.file, at.line);
   if (options.scale && !std::isfinite(*options.scale))
-    fail("[attend] scale is {}: it is a finite number, or none for 1/√d ({}:{})", *options.scale, at.file,
+    fail("[attend] scale must be finite, got {}; leave it unset for 1/√d ({}:{})", *options.scale, at.file,
          at.line);
   const Size batch = batch_of(query), all_heads = heads_of(query);
   for (const Tensor& weight : options.pairs.learned())
     if (!(weight.shape() == Dims{query.size(-1)}) && !(weight.shape() == Dims{all_heads, query.size(-1)}))
       fail(
-          "[attend] a weight {} of a pair score does not fit query {}: it has a number for each unit, or for "
-          "each head and unit ({}:{})",
+          "[attend] weight {} of a pair score must have shape (U) or (heads,U) for query {}, where U is the "
+          "width of the query ({}:{})",
           describe(weight), describe(query), at.file, at.line);
   if (const Tensor& sink = options.sink.scores();
       sink.defined() && sink.rank() != 0 && !(sink.shape() == Dims{all_heads}))
-    fail("[attend] scores {} of a sink do not fit {} heads: one for each, or one for all ({}:{})",
+    fail("[attend] scores {} of a sink must have one number for each of {} heads, or one for all ({}:{})",
          describe(sink), all_heads, at.file, at.line);
   if (!(options.dropout >= 0 && options.dropout < 1))
-    fail(
-        "[attend] a dropout of {} is outside 0 <= rate < 1: it is the share of weights that become 0 ({}:{})",
-        options.dropout, at.file, at.line);
+    fail("[attend] dropout must be in [0, 1), got {}; pass the fraction of weights to set to 0 ({}:{})",
+         options.dropout, at.file, at.line);
   AttendSettings settings{scale_of(query, options),
                           options.mask.tiled(query.size(-2), key.size(-2)),
                           options.pairs,
@@ -81,13 +79,13 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
   if (mask.queries() != query.size(-2) || mask.keys() != key.size(-2) ||
       (mask.batch() != 1 && mask.batch() != batch) || (mask.heads() != 1 && mask.heads() != all_heads))
     fail(
-        "[attend] a mask for batch {}, {} heads, {} queries and {} keys does not fit batch {}, {} heads, {} "
-        "queries and {} keys ({}:{})",
+        "[attend] mask for batch {}, {} heads, {} queries and {} keys must fit batch {}, {} heads, {} "
+        "queries and {} keys; its batch and heads may be 1 ({}:{})",
         mask.batch(), mask.heads(), mask.queries(), mask.keys(), batch, all_heads, query.size(-2),
         key.size(-2), at.file, at.line);
   if (const auto blind = options.strict ? mask.blind_query() : std::nullopt)
     fail(
-        "[attend] the mask leaves query {} of batch row {}, head {} nothing to attend to: give it a key, or "
+        "[attend] mask must leave query {} of batch row {}, head {} at least one key; unmask a key or "
         "turn strict off ({}:{})",
         blind->i, blind->b, blind->h, at.file, at.line);
   return settings;

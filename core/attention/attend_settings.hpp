@@ -1,4 +1,4 @@
-// What the options of attend() come to for the sizes at hand: shared by the kernel and the reference.
+// The options of attend(), resolved for the sizes of its inputs. The kernel and the reference share them.
 #pragma once
 
 #include "core/attention/attend.hpp"
@@ -7,6 +7,7 @@
 
 namespace tapestry::detail {
 
+/// Resolved options; see AttendOptions for their meaning.
 struct AttendSettings {
   double scale = 1;
   BlockMask mask;
@@ -17,21 +18,23 @@ struct AttendSettings {
   Stream stream{0, 0};  // of dropout
 };
 
-/// Throws unless all fits; then the options for these sizes.
+/// Checks shapes, types and options, and returns the options for these sizes. Throws Error if anything does not
+/// fit. With dropout it takes the next stream of random_state().
 AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor& value,
                            const AttendOptions& options, CallSite at);
 
-/// What is learned: by pairs, by score, by the sink.
+/// Returns the learned tensors: those of pairs, then of score, then of the sink.
 PoolVector<Tensor> learned_of(const AttendSettings& settings);
 
-/// Of x (batch, heads…, rows, columns).
+/// Batch size and total number of heads of x (batch, heads…, rows, columns).
 Size batch_of(const Tensor& x);
 Size heads_of(const Tensor& x);
 
-/// Leading axes of x as those of the query, but for a last one of 1, which the query's heads share.
+/// Expands the leading axes of x to those of query. If `shared`, the last leading axis stays 1 and the query's
+/// heads share it.
 Tensor broadcast_batch_dims(const Tensor& query, const Tensor& x, bool shared);
 
-/// The result of attend() from plain ops; with the log-sum-exp behind it (…, Tq, d_v + 1) if that is asked for.
+/// Computes attend() from plain ops. If `with_lse`, appends the log-sum-exp as a last column: (…, Tq, d_v + 1).
 Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendSettings& settings,
               bool with_lse);
 

@@ -14,7 +14,7 @@ constexpr Size kTilePairs = simd::kQueryTile * simd::kKeyTile;
 
 Size tiles_for(Size n, Size tile) { return (n + tile - 1) / tile; }
 
-/// From the first to the last key that a strip's queries see.
+/// Returns the range from the first to the last key that the queries of a strip see.
 simd::Span span_of_strip(const bool* pairs) {
   simd::Span span;
   for (Size j = 0; j < simd::kKeyTile; ++j)
@@ -32,13 +32,13 @@ struct BlockMask::Tiles {
   Size batch = 1, heads = 1, queries = 0, keys = 0;
   std::vector<std::int32_t> tiles;
   std::string patterns;                  // kTilePairs bytes each, 0 or 1
-  std::vector<simd::Span> strips;        // kStrips of each pattern
+  std::vector<simd::Span> strips;        // kStrips key ranges per pattern
   std::unique_ptr<bool[]> live_keys;     // (batch, heads, keys)
   std::unique_ptr<bool[]> live_queries;  // (batch, heads, queries)
   bool all_keys_live = true;
 };
 
-/// Patterns by what they are.
+/// Map from the pairs of a tile to the number of its pattern, so that equal tiles are stored once.
 struct BlockMask::Builder::Patterns {
   std::string next = std::string(static_cast<std::size_t>(kTilePairs), '\0');
   std::unordered_map<std::string, std::int32_t> numbers;
@@ -48,8 +48,8 @@ BlockMask::Builder::Builder(Size queries, Size keys, Size batch, Size heads)
     : tiles_(std::make_shared<Tiles>()), patterns_(std::make_unique<Patterns>()) {
   if (queries < 0 || keys < 0 || batch < 1 || heads < 1)
     fail(
-        "[block_mask] {} queries, {} keys, batch {}, {} heads: queries and keys are 0 or more, batch and "
-        "heads 1 or more",
+        "[block_mask] queries and keys must be at least 0, batch and heads at least 1, got {} queries, {} keys, "
+        "batch {}, {} heads",
         queries, keys, batch, heads);
   Tiles& t = *tiles_;
   t.batch = batch, t.heads = heads, t.queries = queries, t.keys = keys;
@@ -119,7 +119,7 @@ BlockMask BlockMask::from(const Mask& mask, Size queries, Size keys) {
       return kept->tiles;
   }
   BlockMask tiles = tiled(mask, queries, keys);
-  constexpr int kViews = 8;  // of one mask; who makes ever new ones, as of a mask that repeats, keeps no more
+  constexpr int kViews = 8;  // limit of the cache per mask, for callers that keep making new views of it
   if (others < kViews) {
     auto kept = std::make_unique<KeptTiles>();
     kept->data = mask.data(), kept->shape = mask.shape(), kept->strides = mask.strides();
@@ -137,9 +137,9 @@ BlockMask BlockMask::tiled(const Mask& mask, Size queries, Size keys) {
   const View<const bool> view = mask.broadcast(shape, "block_mask");
   const Size batch = rank > 2 ? shape[0] : 1;
   const Size heads = shape.count(1, rank - 2);
-  if (batch * heads == 0) return where(queries, keys, [](QueryKey) { return true; });  // of nobody
+  if (batch * heads == 0) return where(queries, keys, [](QueryKey) { return true; });  // no rows to mask
   const Size row = view.stride[rank - 2], column = view.stride[rank - 1];
-  // Where a batch row or head begins, worked out once for each.
+  // The first element of each batch row and head, computed once.
   std::vector<const bool*> items(static_cast<std::size_t>(batch * heads), view.data);
   Dims leading = shape, leading_stride = view.stride;
   for (int axis = rank - 1; axis >= rank - 2; --axis) leading.erase(axis), leading_stride.erase(axis);
@@ -156,11 +156,13 @@ BlockMask BlockMask::tiled(const Mask& mask, Size queries, Size keys) {
 BlockMask BlockMask::from(const ValidLengths& lengths, Size queries, Size keys) {
   if (!lengths.defined()) return {};
   if (lengths.longest() > keys)
-    fail("[block_mask] a valid length of {} exceeds the {} keys there are", lengths.longest(), keys);
+    fail("[block_mask] a valid length must be at most the number of keys, got {} for {} keys",
+         lengths.longest(), keys);
   if (lengths.per_query() && lengths.shape()[1] != queries)
-    fail("[block_mask] valid lengths of {} queries do not fit {} queries", lengths.shape()[1], queries);
+    fail("[block_mask] valid lengths must have one column per query, got {} for {} queries",
+         lengths.shape()[1], queries);
   const Size batch = lengths.shape()[0], step = lengths.per_query() ? queries : 1;
-  if (batch == 0) return where(queries, keys, [](QueryKey) { return true; });  // of nobody
+  if (batch == 0) return where(queries, keys, [](QueryKey) { return true; });  // no rows to mask
   return where(
       queries, keys, [&](QueryKey p) { return p.j < lengths[p.b * step + (lengths.per_query() ? p.i : 0)]; },
       batch);
@@ -172,8 +174,8 @@ BlockMask BlockMask::joined(const BlockMask& a, const BlockMask& b, const char* 
   if (a.queries() != b.queries() || a.keys() != b.keys() || !fits(a.batch(), b.batch()) ||
       !fits(a.heads(), b.heads()))
     fail(
-        "[block_mask] {} of masks for batch {}, {} heads, {} queries and {} keys and for batch {}, {} "
-        "heads, {} queries and {} keys: sizes are equal, or 1 of a batch or heads",
+        "[block_mask] masks of {} must have equal sizes (batch and heads may be 1), got batch {}, {} heads, "
+        "{} queries and {} keys, and batch {}, {} heads, {} queries and {} keys",
         op, a.batch(), a.heads(), a.queries(), a.keys(), b.batch(), b.heads(), b.queries(), b.keys());
   const simd::TileMask x = a.view(), y = b.view();
   const auto bits = [](const simd::TileMask& mask, QueryKey p) {
@@ -199,12 +201,13 @@ BlockMask operator|(const BlockMask& a, const BlockMask& b) {
 }
 
 BlockMask operator!(const BlockMask& a) {
-  if (!a.defined()) fail("[block_mask] there is no mask to turn round: without one everything is allowed");
+  if (!a.defined())
+    fail("[block_mask] the operand of ! must be a defined mask, got none, which allows all pairs");
   return BlockMask::joined(a, a, "!", [](bool x, bool) { return !x; });
 }
 
 BlockMask BlockMask::causal(Size queries, Size keys) {
-  // Each layer of each step asks for the same one.
+  // The layers of a model ask for the same mask at each step.
   thread_local BlockMask last;
   if (!last.defined() || last.queries() != queries || last.keys() != keys)
     last = where(queries, keys, [ahead = keys - queries](QueryKey p) { return p.j <= p.i + ahead; });
@@ -213,10 +216,10 @@ BlockMask BlockMask::causal(Size queries, Size keys) {
 
 BlockMask BlockMask::window(Size queries, Size keys, Size before, Size after) {
   if (before < 0 || after < 0)
-    fail("[block_mask] a window reaches 0 keys or more to either side, not {} before and {} after", before,
+    fail("[block_mask] a window must reach at least 0 keys to each side, got {} before and {} after", before,
          after);
   return where(queries, keys, [=, ahead = keys - queries](QueryKey p) {
-    const Size distance = p.j - (p.i + ahead);  // -before and after may be as large as numbers are
+    const Size distance = p.j - (p.i + ahead);  // adding `before` or `after` could overflow
     return distance >= -before && distance <= after;
   });
 }

@@ -1,6 +1,6 @@
-// A mask in tiles: which pairs of queries and keys count, worked out once and used by any number of layers
-// and steps. Tiles without a pair cost nothing, and equal tiles are kept once, so a causal mask or a window
-// stays small however long the text is.
+// BlockMask, an attention mask in tiles, computed once and shared by any number of layers and steps. Tiles
+// without a pair cost nothing, and equal tiles are stored once. So a causal mask or a window stays small,
+// however long the text is.
 #pragma once
 
 #include <algorithm>
@@ -13,52 +13,56 @@
 
 namespace tapestry {
 
-using simd::QueryKey;  // b, h, i, j: batch row, head, query and key
+using simd::QueryKey;  // b, h, i, j: indices of batch row, head, query and key
 
-/// Which pairs of query and key count, in tiles; without a value: all of them. A handle: copies share the
+/// A mask of query-key pairs, in tiles. If undefined, every query may attend to every key. Copies share the
 /// tiles.
 class BlockMask {
  public:
-  /// No mask: all pairs count.
+  /// No mask: every query may attend to every key.
   BlockMask() = default;
-  /// Pairs for which may_attend(QueryKey) is true. With `batch` or `heads` above 1 the answer may depend on b
-  /// or h; otherwise one answer serves all.
+  /// Builds the mask of the pairs for which may_attend(QueryKey) is true. The result may depend on b or h only if
+  /// `batch` or `heads` is above 1; a batch or heads of 1 broadcasts. Throws for negative queries or keys, and
+  /// for batch or heads below 1.
   ///     BlockMask::where(n, n, [](QueryKey p) { return p.j <= p.i && p.i - p.j < 256; })
   template <class F>
   static BlockMask where(Size queries, Size keys, const F& may_attend, Size batch = 1, Size heads = 1);
-  /// From a mask (Tq, Tk), (B, Tq, Tk) or (B, …, Tq, Tk): a batch, heads on one axis or more, and pairs. Axes
-  /// of size 1 are repeated; a batch of 1, and heads of 1 in all, stand for any number. The mask keeps its
-  /// tiles, so layers and steps that share one put it in tiles once.
+  /// Converts a mask (Tq, Tk), (B, Tq, Tk) or (B, …, Tq, Tk): batch, one or more axes of heads, and pairs. Axes
+  /// of size 1 broadcast; a batch of 1 serves any batch, and one head in total serves any number of heads. The
+  /// mask caches its tiles, so that layers and steps that share it convert it once.
   static BlockMask from(const Mask& mask, Size queries, Size keys);
-  /// The keys that are valid, of a batch row or of each of its queries.
+  /// Converts valid lengths, one per batch row or one per query of each row. Throws if a length exceeds `keys` or
+  /// if lengths per query do not match `queries`.
   static BlockMask from(const ValidLengths& lengths, Size queries, Size keys);
-  /// As Mask::causal and Mask::window: with fewer queries than keys, as behind a cache, the last query stands
-  /// at the last key.
+  /// Tiled versions of Mask::causal and Mask::window. With fewer queries than keys, as with a key-value cache, the
+  /// last query is aligned with the last key. window() throws if `before` or `after` is negative.
   static BlockMask causal(Size queries, Size keys);
   static BlockMask window(Size queries, Size keys, Size before, Size after);
 
-  /// a & b: both must allow; a | b: either may allow; !a: the opposite. Of the same queries and keys; a batch
-  /// or heads of 1 are repeated. Without a mask everything is allowed, and !a of none throws.
+  /// Combine masks: a & b allows the pairs that both allow, a | b the pairs that either allows, and !a the pairs
+  /// that a masks. Queries and keys must be equal; a batch or heads of 1 broadcasts. An undefined mask allows all
+  /// pairs. Throw for sizes that do not match, and for ! of an undefined mask.
   friend BlockMask operator&(const BlockMask& a, const BlockMask& b);
   friend BlockMask operator|(const BlockMask& a, const BlockMask& b);
   friend BlockMask operator!(const BlockMask& a);
 
-  /// Whether some pairs may be left out; without a mask all count.
+  /// Returns true if there is a mask, so that some pairs may be masked.
   bool defined() const { return tiles_ != nullptr; }
-  /// batch() and heads() are 1 where one answer serves all; queries() and keys() are 0 without a mask.
+  /// Sizes of the mask. batch() and heads() are 1 if one mask serves all; queries() and keys() are 0 without a
+  /// mask.
   Size batch() const;
   Size heads() const;
   Size queries() const;
   Size keys() const;
-  /// The share of tiles that have a pair: the work that is left.
+  /// Returns the fraction of tiles with at least one pair, that is, of the work that remains.
   double share() const;
-  /// The same pairs as a mask (batch, heads, Tq, Tk), for ops that want one.
+  /// Returns the same pairs as a dense mask (batch, heads, Tq, Tk).
   Mask mask() const;
-  /// (batch, heads, Tk, 1): true for keys that some query sees.
+  /// Returns a mask (batch, heads, Tk, 1) that is true for keys that at least one query sees.
   Mask live_keys() const;
-  /// The first query that may attend to nothing, if there is one (its j means nothing).
+  /// Returns the first query whose keys are all masked, if there is one (its j has no meaning).
   std::optional<QueryKey> blind_query() const;
-  /// For the kernels; valid as long as this mask or a copy of it lives.
+  /// Returns the view for the kernels, valid while this mask or a copy of it lives. Requires defined().
   simd::TileMask view() const;
 
  private:
@@ -72,28 +76,27 @@ class BlockMask {
   std::shared_ptr<const Tiles> tiles_;
 };
 
-/// Which pairs count, in any of the three ways to say it: in tiles, as a Mask that broadcasts to the scores,
-/// or as ValidLengths. It is put in tiles where tiles are wanted; a Mask keeps its own (BlockMask::from),
-/// lengths are put in tiles at each call.
+/// A mask in any of three forms: a BlockMask, a Mask that broadcasts to the scores, or ValidLengths. tiled()
+/// converts it to tiles: a Mask caches its tiles (BlockMask::from), lengths are converted at each call.
 class AttendMask {
  public:
-  /// All pairs.
+  /// No mask: every query may attend to every key.
   AttendMask() = default;
   AttendMask(BlockMask tiles) : tiles_(std::move(tiles)) {}
   AttendMask(Mask mask) : mask_(std::move(mask)) {}
   AttendMask(ValidLengths lengths) : lengths_(std::move(lengths)) {}
 
-  /// Whether some pairs may be left out; without a mask all count.
+  /// Returns true if there is a mask, so that some pairs may be masked.
   bool defined() const { return mask_.defined() || lengths_.defined() || tiles_.defined(); }
-  /// Whether it was said in tiles.
+  /// Returns true if it was constructed from a BlockMask with a value.
   bool in_tiles() const { return tiles_.defined(); }
-  /// As a mask that broadcasts to the scores; undefined where all pairs count. Tiles give (Tq, Tk): throws if
-  /// they are for more than one batch row or head.
+  /// Returns a mask that broadcasts to the scores, or an undefined one if all pairs are allowed. Tiles give
+  /// (Tq, Tk); throws if they have more than one batch row or head.
   Mask mask(Size keys) const {
     if (lengths_.defined()) return lengths_.mask(keys);
     return tiles_.defined() ? tiles_.mask().reshape({tiles_.queries(), tiles_.keys()}) : mask_;
   }
-  /// For so many queries and keys; undefined where all pairs count.
+  /// Returns the tiles for this number of queries and keys, or an undefined mask if all pairs are allowed.
   BlockMask tiled(Size queries, Size keys) const {
     return mask_.defined()      ? BlockMask::from(mask_, queries, keys)
            : lengths_.defined() ? BlockMask::from(lengths_, queries, keys)
@@ -106,7 +109,7 @@ class AttendMask {
   ValidLengths lengths_;
 };
 
-/// Takes the tiles one after the other: batch, heads, query tiles, key tiles, the last runs fastest.
+/// Builds a BlockMask tile by tile, in the order batch, heads, query tiles, key tiles; the last varies fastest.
 class BlockMask::Builder {
  public:
   /// Throws for sizes below 0, or a batch or heads below 1.
@@ -115,8 +118,9 @@ class BlockMask::Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  /// Where the next tile's pairs go, rows kKeyTile apart, all false.
+  /// Returns the buffer for the next tile's pairs: rows kKeyTile elements apart, all set to false.
   bool* next();
+  /// Appends the tile in the buffer, which begins at this query and key.
   void take(Size b, Size h, Size first_query, Size first_key);
   BlockMask finish();
 

@@ -1,4 +1,4 @@
-// Marks the tensors that a score written as a lambda learns.
+// learned(), which marks a tensor as a learned parameter of a score lambda or of an attention sink.
 #pragma once
 
 #include <concepts>
@@ -8,17 +8,17 @@
 
 namespace tapestry {
 
-/// A tensor that a score learns: it gets an exact gradient, the same bits on any number of threads.
+/// A learned parameter of a score. Its gradient is exact and bitwise equal on any number of threads.
 struct Learned {
-  Tensor tensor;  // what is to be learned
+  Tensor tensor;
 };
-/// Marks what score_mod(), pair_score() or a Sink is to learn. Indices do not compile: they cannot be
-/// learned.
+/// Marks `tensor` as a learned parameter of score_mod(), pair_score() or a Sink. Indices do not compile: they
+/// have no gradient.
 inline Learned learned(const Tensor& tensor) { return {tensor}; }
 template <std::same_as<Indices> I>
 Learned learned(const I&) {
   static_assert(!std::same_as<I, Indices>,
-                "learned(): whole numbers cannot be learned; pass the Indices as they are");
+                "learned(): whole numbers cannot be learned; pass the Indices without learned()");
   return {};
 }
 

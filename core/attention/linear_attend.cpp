@@ -34,18 +34,18 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const LinearAttend
                     v.shape() == with_last(q.shape(), {q.size(-2), v.size(-1)});
   if (!fits)
     fail(
-        "[linear_attend] q {}, k {} and v {} do not fit: they are (…,T,d), (…,T,d) and (…,T,e), with the same "
-        "axes in front ({}:{})",
+        "[linear_attend] q {}, k {} and v {} must have shapes (…,T,d), (…,T,d) and (…,T,e), with equal "
+        "leading axes ({}:{})",
         describe(q), describe(k), describe(v), at.file, at.line);
   Dims words = q.shape();
   words.erase(words.rank() - 1);
   const Dims state = with_last(q.shape(), {q.size(-1), v.size(-1)});
   if (!has_shape(options.log_keep, words) || !has_shape(options.strength, words))
     fail(
-        "[linear_attend] log_keep and strength have one number for each word, {}, where they are given ({}:{})",
+        "[linear_attend] log_keep and strength must have one number for each token, shape {}, if given ({}:{})",
         to_string(words), at.file, at.line);
   if (!has_shape(options.state, state))
-    fail("[linear_attend] the state {} is not {}: (…,d,e) of the keys and values ({}:{})",
+    fail("[linear_attend] state {} must have shape {}, (…,d,e) of the keys and values ({}:{})",
          describe(options.state), to_string(state), at.file, at.line);
   for (const Tensor* x : {&k, &v, &options.log_keep, &options.strength, &options.state})
     if (x->defined()) check_same_dtype(q, *x, "linear_attend", at);
@@ -56,7 +56,7 @@ Tensor first_state(const Tensor& q, const Tensor& v, const LinearAttendOptions& 
   return zeros(with_last(q.shape(), {q.size(-1), v.size(-1)}), q.dtype());
 }
 
-/// (…, rest) as (rows, rest), dense, outside of any tape; what is empty stays empty.
+/// Returns x (…, rest) as a dense (rows, rest), detached from any tape; an undefined x stays undefined.
 Tensor as_rows(const Tensor& x, Size rows, std::initializer_list<Size> rest) {
   if (!x.defined()) return {};
   Dims shape{rows};
@@ -64,7 +64,7 @@ Tensor as_rows(const Tensor& x, Size rows, std::initializer_list<Size> rest) {
   return contiguous(reshape(x.detach(), shape));
 }
 
-/// The inputs and what forward found, for the kernel.
+/// The inputs, and the states and writes that forward saves, for the kernel.
 struct Problem {
   Size rows, words, d, e, chunk;
   bool delta;
@@ -78,7 +78,7 @@ struct Problem {
     a.batch = rows, a.words = words, a.d = d, a.e = e, a.chunk = chunk, a.delta = delta;
     a.q = q.data<T>(), a.k = k.data<T>(), a.v = v.data<T>();
     a.log_keep = data(log_keep), a.strength = data(strength);
-    // Backward only reads them.
+    // Only forward writes to them; backward reads them.
     a.states = const_cast<T*>(states.data<T>()), a.written = const_cast<T*>(data(written));
     return a;
   }
@@ -107,11 +107,12 @@ Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor&
   return {concat(reads, -2), state};
 }
 
-// See core/simd/attention/linear.hpp for the chunks, and linear_backward.cpp for the derivatives.
+// core/simd/attention/linear.hpp explains the chunks, and linear_backward.cpp the derivatives.
 Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                          const LinearAttendOptions& options, Size chunk, CallSite at) {
   check(q, k, v, options, at);
-  if (chunk < 1) fail("[linear_attend] a chunk has 1 word or more, not {} ({}:{})", chunk, at.file, at.line);
+  if (chunk < 1)
+    fail("[linear_attend] chunk must be at least 1 token, got {} ({}:{})", chunk, at.file, at.line);
   const Size words = q.size(-2), d = q.size(-1), e = v.size(-1), rows = q.shape().count(0, q.rank() - 2);
   const Tensor state = first_state(q, v, options);
   Problem x{rows,

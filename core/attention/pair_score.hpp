@@ -1,5 +1,5 @@
-// A score of queries and keys with weights of its own, behind one type: what makes scores in tiled attention
-// where they are not scale·query·key. pair_score() (score_lambda.hpp) makes one from a lambda.
+// PairScore, a function of query and key with learned weights. In tiled attention it replaces the score
+// scale·query·key. pair_score() (score_lambda.hpp) builds one from a lambda.
 #pragma once
 
 #include <memory>
@@ -12,31 +12,32 @@
 
 namespace tapestry {
 
-/// A score of query and key with learned weights; pair_score() makes one. Copies share them.
+/// A score of query and key with learned weights, built by pair_score(). Copies share the weights.
 class PairScore {
  public:
-  /// What a kind of score has to do.
+  /// Interface that each kind of score implements.
   struct Form {
     virtual ~Form() = default;
-    /// From the weights, each (U) or (heads, U), dense and of the right type.
+    /// Returns the score for the tiles of a kernel in f32 or f64. Each weight is (U) or (heads, U), dense and of
+    /// that type; `width` is U, the width of queries and keys.
     virtual std::unique_ptr<simd::TilePairs<float>> on_tiles(float, const Tensor* weights,
                                                              Size width) const = 0;
     virtual std::unique_ptr<simd::TilePairs<double>> on_tiles(double, const Tensor* weights,
                                                               Size width) const = 0;
-    /// The same from plain ops: (B, H, Tq, U) and (B, H, Tk, U) → (B, H, Tq, Tk). As ScoreMod::Form has it
-    /// for pairs that `live` leaves out.
+    /// Computes the same from plain ops: (B, H, Tq, U) and (B, H, Tk, U) → (B, H, Tq, Tk). Treats the pairs
+    /// that `live` masks like ScoreMod::Form.
     virtual Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights,
                           const Mask& live) const = 0;
   };
 
-  /// None: the score is scale·q·k.
+  /// No function: the score is scale·q·k.
   PairScore() = default;
   PairScore(std::shared_ptr<const Form> form, std::vector<Tensor> learned)
       : form_(std::move(form)), learned_(std::move(learned)) {}
 
-  /// Whether there is one; without it the score is scale·q·k.
+  /// Returns true if there is a function; otherwise the score is scale·q·k.
   bool defined() const { return form_ != nullptr; }
-  /// Its form(), which has to be there, and its learned() weights in the order in which they were given.
+  /// The implementation, which must be defined(), and the learned weights in the order in which they were passed.
   const Form& form() const { return *form_; }
   const std::vector<Tensor>& learned() const { return learned_; }
 

@@ -8,7 +8,7 @@ namespace tapestry::detail {
 Tensor source_of(const Tensor& argument) {
   if (is_tracked(argument))
     fail(
-        "[score_mod] a tensor {} asks for a gradient and would get none: wrap it in learned() to train it, "
+        "[score_mod] constant tensor {} must not require a gradient; wrap it in learned() to train it, "
         "or detach() it",
         describe(argument));
   return argument.detach();
@@ -17,7 +17,7 @@ Tensor source_of(const Tensor& argument) {
 Tensor changed_scores(const Tensor& scores, const Symbol& result, const Mask& live) {
   Tensor after = result.evaluate(live);
   if (result.is_number()) after = after.to(scores.dtype());
-  if (!(after.shape() == scores.shape())) after = expand(after, scores.shape());  // it may ignore s
+  if (!(after.shape() == scores.shape())) after = expand(after, scores.shape());  // a lambda may ignore s
   check_scores(scores, after, live);
   return after;
 }

@@ -1,22 +1,21 @@
-// A score written as a lambda, run in tiles at full speed, trained, and differentiated by itself:
+// Attention scores written as lambdas: they run in tiles at full speed, are trained, and differentiated automatically:
 //
 //     const ScoreMod alibi = score_mod(
 //         [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); }, learned(slopes));
 //     Tensor y = attend(q, k, v, {.mask = BlockMask::causal(n, n), .score = alibi});
 //
-// and, summed over units, one that makes the score from query and key:
+// A second kind computes the score from query and key, as a sum over units:
 //
 //     // s = Σ_u v_u tanh(q_u + k_u) (Bahdanau, Cho & Bengio 2015)
 //     const PairScore additive = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(v));
 //     Tensor y = attend(q, k, values, {.pairs = additive});
 //
-// The first kind of lambda gets the scaled score s, its place `at`, and a reader for each further argument,
-// and returns the new score. It runs on three kinds of numbers: SIMD lanes, duals for the derivative, and
-// whole tensors (Symbol) for the reference. So it is a template (auto), branches with select(condition, a,
-// b), and uses + − · ÷, % and fmod (what is left, with the sign of the first, as in C), abs, floor, exp, log,
-// sqrt, pow, sin, cos, tanh, sigmoid, min, max and comparisons. All are the functions of core/ops, their
-// rules at ties too: min and max give each of two equal numbers half of the gradient, and abs has slope 0 at
-// 0.
+// The first kind takes the scaled score s, its position `at`, and a reader for each further argument, and
+// returns the new score. It runs on three number types: SIMD lanes, dual numbers for the derivative, and whole
+// tensors (Symbol) for the reference. So its parameters are auto, and it branches with select(condition, a, b).
+// It may use + − · ÷, % and fmod (the remainder has the sign of the first operand, as in C), abs, floor, exp,
+// log, sqrt, pow, sin, cos, tanh, sigmoid, min, max and comparisons. All of them behave as in core/ops, at ties
+// too: min and max give each of two equal numbers half of the gradient, and abs has slope 0 at 0.
 #pragma once
 
 #include <array>
@@ -38,7 +37,7 @@ namespace tapestry {
 
 namespace detail {
 
-/// Which of the sources an argument is: the learned come first.
+/// Maps each argument to its index among the sources; learned sources come first.
 template <std::size_t N>
 struct SourceOrder {
   std::array<std::size_t, N> source{};
@@ -56,15 +55,15 @@ constexpr SourceOrder<sizeof...(Args)> source_order() {
 }
 
 inline Tensor source_of(const Learned& argument) { return argument.tensor; }
-/// Throws for one that asks for a gradient: it would get none.
+/// Returns the detached constant. Throws if it requires a gradient, since it would get none.
 Tensor source_of(const Tensor& argument);
-/// Whole numbers as numbers of f64, exact up to 2^53; the kernels of f32 have them exact up to 2^24.
+/// Converts integers to f64, exact up to 2^53; f32 kernels represent them exactly up to 2^24.
 inline Tensor source_of(const Indices& argument) {
   const std::vector<std::int64_t> ids = argument.to_vector();
   return tensor(std::vector<double>(ids.begin(), ids.end()), argument.shape(), DType::f64);
 }
 
-/// Reads a table by whole tensors.
+/// Reads a table at all pairs at once, for the reference.
 struct SymbolReader {
   const Tensor& table;
   const Dims& scores;
@@ -78,21 +77,21 @@ struct SymbolReader {
   }
   template <class I>
   Symbol operator[](const I&) const {
-    static_assert(sizeof(I) == 0, "a reader is called, with one index for each axis: slope(at.h)");
+    static_assert(sizeof(I) == 0, "a reader must be called with one index for each axis: slope(at.h)");
     return Symbol(0);
   }
 };
 
-/// What a lambda made of the scores, in their shape.
+/// Returns a lambda's result in the shape of the scores. Throws if a finite unmasked score became NaN or +∞.
 Tensor changed_scores(const Tensor& scores, const Symbol& result, const Mask& live);
-/// The scores (B, H, Tq, Tk) from those of the units; likewise.
+/// Sums a lambda's result over the units: (B, H, Tq, Tk, U) → (B, H, Tq, Tk).
 Tensor summed_units(const Tensor& query, const Tensor& key, const Symbol& units, const Mask& live);
 
 template <class F, class... Args>
 inline constexpr bool kTakes = std::is_invocable_v<const F&, const Symbol&, const simd::At<Symbol, Symbol>&,
                                                    std::conditional_t<true, SymbolReader, Args>...>;
 
-/// Whether a unit's lambda takes q, k and N weights, or with kPlaces q, k, at and N weights.
+/// Returns true if a unit's lambda takes q, k and N weights, or, with kPlaces, q, k, at and N weights.
 template <class F, std::size_t N, bool kPlaces>
 constexpr bool takes_units() {
   return []<std::size_t... W>(std::index_sequence<W...>) {
@@ -107,7 +106,7 @@ constexpr bool takes_units() {
   (std::make_index_sequence<N>{});
 }
 
-/// The places of scores of rank 4, with `behind` axes more.
+/// Returns the positions (b, h, i, j) of scores of rank 4, with `behind` more axes of size 1.
 inline simd::At<Symbol, Symbol> places_of(const Dims& sizes, DType dtype, int behind = 0) {
   const auto along = [&](int axis) {
     Dims shape = Dims::filled(4 + behind, 1);
@@ -117,7 +116,7 @@ inline simd::At<Symbol, Symbol> places_of(const Dims& sizes, DType dtype, int be
   return {along(0), along(1), along(2), along(3)};
 }
 
-/// The lambda F with N arguments.
+/// Score from a lambda F with N readers.
 template <class F, std::size_t N>
 class LambdaScore final : public ScoreMod::Form {
  public:
@@ -152,7 +151,7 @@ class LambdaScore final : public ScoreMod::Form {
       const Tensor& source = sources[order_.source[i]];
       tables[i] = {source.data<T>(), source.shape(), -1};
     }
-    // The learned lie one behind the other in their gradient.
+    // The gradients of the learned sources are concatenated in one buffer.
     Size first = 0;
     for (std::size_t learned = 0; learned < order_.learned; ++learned)
       for (std::size_t i = 0; i < N; ++i)
@@ -167,7 +166,7 @@ class LambdaScore final : public ScoreMod::Form {
   SourceOrder<N> order_;
 };
 
-/// The lambda F of a unit, with N weights and, with kPlaces, the pair's place.
+/// Score from the lambda F of a unit, with N weights and, with kPlaces, the position of the pair.
 template <class F, std::size_t N, bool kPlaces>
 class LambdaPairScore final : public PairScore::Form {
  public:
@@ -216,20 +215,19 @@ class LambdaPairScore final : public PairScore::Form {
 
 }  // namespace detail
 
-/// A score from a lambda (s, at, readers…) → new score. at.b and at.h are the numbers of the batch row and
-/// the head, at.i and at.j of query and key. Each further argument becomes a reader, called with one index
-/// for each axis: a Learned, made by learned(), is trained; a Tensor or Indices is constant, and a Tensor
-/// that asks for a gradient throws. What a lambda captures is constant, too, and nobody can see it: a number
-/// read from a weight, as by w.at({0}), is not trained. An index outside a table or between whole numbers
-/// throws when it runs, for a pair that counts, in a branch that select() does not take, too; what else is
-/// promised, see attend().
+/// Builds a score from a lambda (s, at, readers…) → new score. at.b and at.h are the indices of batch row and
+/// head, at.i and at.j those of query and key. Each further argument becomes a reader, which the lambda calls with
+/// one index per axis. A Learned, made by learned(), is trained. A Tensor or Indices is constant; a Tensor that
+/// requires a gradient throws. Captured values are constant, too, and this cannot be checked: a number read from
+/// a weight, as by w.at({0}), is not trained. At an unmasked pair, an index that is out of range or not an integer
+/// throws when the score runs, even in a branch that select() does not take. attend() lists the other guarantees.
 template <class F, class... Args>
 requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
           std::same_as<Args, Indices>)&&...) ScoreMod score_mod(F f, const Args&... args) {
   static_assert(
       detail::kTakes<F, Args...>,
-      "score_mod: the lambda takes s, at, and a reader for each table or learned(...) that follows it; "
-      "in it functions go without std::, as in tanh(s), and select(condition, a, b) stands for if and "
+      "score_mod: the lambda must take s, at, and a reader for each table or learned(...) after it; "
+      "call functions without std::, as in tanh(s), and use select(condition, a, b) instead of if and "
       "?:, since it runs on many pairs at once");
   constexpr auto order = detail::source_order<Args...>();
   std::vector<Tensor> learned(order.learned), constants(sizeof...(Args) - order.learned);
@@ -243,12 +241,12 @@ requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
     return ScoreMod(std::make_shared<detail::LambdaScore<F, sizeof...(Args)>>(std::move(f), order),
                     std::move(learned), std::move(constants));
   else
-    return {};  // so that no message follows that of the assertion
+    return {};  // avoids further errors after the assertion's
 }
 
-/// A score of query and key from a lambda (q, k, weights…) of one unit: s_ij = Σ_u f(q_iu, k_ju, w_u …) with
-/// as many learned weights, (U) or (heads, U), each learned(tensor), as are given. A lambda (q, k, at, weights…)
-/// also gets the pair's place, as that of score_mod does.
+/// Builds a score of query and key from a lambda (q, k, weights…) for one unit: s_ij = Σ_u f(q_iu, k_ju, w_u …).
+/// Each weight is passed as learned(tensor), with shape (U) or (heads, U). A lambda (q, k, at, weights…) also gets
+/// the position of the pair, as with score_mod().
 template <class F, std::same_as<Learned>... Weights>
 PairScore pair_score(F f, const Weights&... weights) {
   constexpr std::size_t kWeights = sizeof...(Weights);
@@ -260,10 +258,9 @@ PairScore pair_score(F f, const Weights&... weights) {
     return PairScore(std::make_shared<detail::LambdaPairScore<F, kWeights, true>>(std::move(f)),
                      std::vector<Tensor>{weights.tensor...});
   else
-    static_assert(
-        sizeof(F) == 0,
-        "pair_score: the lambda takes q, k, then at if it wants the place, and a "
-        "number for each learned(...) that follows it; in it functions go without std::, as in tanh(q)");
+    static_assert(sizeof(F) == 0,
+                  "pair_score: the lambda must take q, k, then optionally at for the position, and a "
+                  "number for each learned(...) after it; call functions without std::, as in tanh(q)");
 }
 
 }  // namespace tapestry

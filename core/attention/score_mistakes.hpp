@@ -1,4 +1,4 @@
-// What a score's lambda may not do, each refused in one sentence instead of pages about what was tried.
+// Operators that reject mistakes in a score's lambda with one readable compile error.
 #pragma once
 
 #include <concepts>
@@ -24,15 +24,15 @@ concept ScoreAndTensor = (kIsScoreNumber<A> && std::derived_from<B, Tensor>) ||
 template <class A, class B>
 A refuse_tensor(const A& a, const B&) {
   static_assert(sizeof(A) == 0,
-                "a score's lambda does not calculate with tensors that it captured: hand the tensor to "
-                "score_mod, as learned(tensor) or as a constant, and read it: w(at.h)");
+                "a score's lambda must not compute with tensors that it captured; pass the tensor to "
+                "score_mod, as learned(tensor) or as a constant, and read it with indices: w(at.h)");
   return a;
 }
 
 }  // namespace detail
 
-/// a + b, a - b, a * b, a / b and a % b of a score's number and a tensor that the lambda captured do not
-/// compile: the message says to hand the tensor to score_mod().
+/// Rejects a + b, a - b, a * b, a / b and a % b of a score's number and a captured tensor at compile time. The
+/// message says to pass the tensor to score_mod().
 template <class A, class B>
 requires detail::ScoreAndTensor<A, B>
 auto operator+(const A& a, const B& b) { return detail::refuse_tensor(a, b); }

@@ -11,8 +11,8 @@ namespace tapestry {
 
 namespace {
 
-/// Calls f(row, j, score) for each live pair of scores (…, Tq, Tk) that is no finite number. Mostly there is
-/// none, which one plain pass shows.
+/// Calls f(row, j, score) for each unmasked score (…, Tq, Tk) that is not finite. Usually there is none, which one
+/// pass without branches finds out.
 template <class F>
 void each_not_finite(const Tensor& scores, const Mask& live, const F& f) {
   const Tensor dense = contiguous(scores.detach());
@@ -20,7 +20,7 @@ void each_not_finite(const Tensor& scores, const Mask& live, const F& f) {
   dispatch(dense.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* x = dense.data<T>();
-    unsigned faults = 0;  // x − x is 0 for a number, NaN otherwise
+    unsigned faults = 0;  // x − x is 0 for a finite number, NaN otherwise
     for (Size i = 0; i < dense.count(); ++i) faults |= x[i] - x[i] == T(0) ? 0U : 1U;
     if (faults == 0) return;
     const std::vector<bool> may = live.defined()
@@ -38,7 +38,7 @@ Tensor ScoreMod::by_ops(const Tensor& scores, const Mask& live) const {
   std::vector<Tensor> sources = learned_;
   sources.insert(sources.end(), constants_.begin(), constants_.end());
   const int rank = scores.rank();
-  if (rank < 2) fail("[score_mod] scores {} are (…, queries, keys)", describe(scores));
+  if (rank < 2) fail("[score_mod] scores {} must have shape (…, queries, keys)", describe(scores));
   Size heads = 1;
   for (int axis = 1; axis < rank - 2; ++axis) heads *= scores.size(axis);
   const Dims by_head{rank > 2 ? scores.size(0) : 1, heads, scores.size(-2), scores.size(-1)};

@@ -1,5 +1,5 @@
-// A score of the learner's own, behind one type: what is done to scaled scores before the softmax of tiled
-// attention. score_mod() (score_lambda.hpp) makes one from a lambda.
+// ScoreMod, a function that changes the scaled scores before the softmax of tiled attention. score_mod()
+// (score_lambda.hpp) builds one from a lambda.
 #pragma once
 
 #include <memory>
@@ -13,39 +13,38 @@
 
 namespace tapestry {
 
-/// What is done to scores before the softmax; score_mod() makes one. Copies share the tensors.
+/// A function of the scores, applied before the softmax and built by score_mod(). Copies share its tensors.
 class ScoreMod {
  public:
-  /// What a kind of score has to do. Sources are the tensors that it reads; the learned ones come first.
+  /// Interface that each kind of score implements. Sources are the tensors that it reads, learned ones first.
   struct Form {
     virtual ~Form() = default;
-    /// For the tiles of a kernel in f32 or f64, from the sources, which are dense and of that type.
+    /// Returns the score for the tiles of a kernel in f32 or f64. Sources are dense and of that type.
     virtual std::unique_ptr<simd::TileScore<float>> on_tiles(float,
                                                              const std::vector<Tensor>& sources) const = 0;
     virtual std::unique_ptr<simd::TileScore<double>> on_tiles(double,
                                                               const std::vector<Tensor>& sources) const = 0;
-    /// The same from plain ops: scores (B, H, Tq, Tk) → scores. What is at pairs that `live` (no mask: none)
-    /// leaves out touches nothing, and nothing comes of it.
+    /// Computes the same from plain ops: scores (B, H, Tq, Tk) → scores. Pairs that `live` masks (no mask: none)
+    /// affect nothing: no other value, no gradient, no error.
     virtual Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources,
                           const Mask& live) const = 0;
   };
 
-  /// None: scores stay as they are.
+  /// No function: the scores do not change.
   ScoreMod() = default;
   ScoreMod(std::shared_ptr<const Form> form, std::vector<Tensor> learned, std::vector<Tensor> constants)
       : form_(std::move(form)), learned_(std::move(learned)), constants_(std::move(constants)) {}
 
-  /// Whether there is one; without it scores stay as they are.
+  /// Returns true if there is a function; otherwise the scores do not change.
   bool defined() const { return form_ != nullptr; }
-  /// Its form(), which has to be there, and the tensors that it reads: those that are learned(), and the
-  /// constants().
+  /// The implementation, which must be defined(), and the tensors that it reads: learned and constant ones.
   const Form& form() const { return *form_; }
   const std::vector<Tensor>& learned() const { return learned_; }
   const std::vector<Tensor>& constants() const { return constants_; }
-  /// From plain ops, scores (…, Tq, Tk) → scores. The first leading axis is the batch, the others are heads.
-  /// At pairs where `live`, which broadcasts to the scores, is false, any number stands then. Pairs of score
-  /// −∞ are to be left out with without_hidden(), and the scores made again: their slopes may be NaN. Throws
-  /// as tiles do for a read outside, NaN and +∞.
+  /// Computes scores (…, Tq, Tk) → scores from plain ops. The first leading axis is the batch, the others are
+  /// heads. Where `live`, which broadcasts to the scores, is false, the result is unspecified. Slopes at pairs
+  /// of score −∞ may be NaN: mask these pairs with without_hidden() and compute the scores again. Throws, like
+  /// the tiles, for a table index out of range and for a finite score that becomes NaN or +∞.
   Tensor by_ops(const Tensor& scores, const Mask& live = {}) const;
 
  private:
@@ -53,12 +52,13 @@ class ScoreMod {
   std::vector<Tensor> learned_, constants_;
 };
 
-/// `live` (none: all) without the pairs whose score (…, Tq, Tk) is −∞; nothing if there are none of those.
+/// Returns `live` (no mask: all pairs) without the pairs whose score (…, Tq, Tk) is −∞, or nullopt if there are
+/// no such pairs.
 std::optional<Mask> without_hidden(const Mask& live, const Tensor& scores);
 
 namespace detail {
 
-/// Throws std::domain_error where a live pair's score (B, H, Tq, Tk) was finite before and is NaN or +∞ now.
+/// Throws std::domain_error if an unmasked pair's score (B, H, Tq, Tk) was finite before and is NaN or +∞ now.
 void check_scores(const Tensor& before, const Tensor& after, const Mask& live);
 
 }  // namespace detail

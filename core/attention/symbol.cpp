@@ -15,11 +15,11 @@ namespace tapestry {
 
 namespace {
 
-/// Where an element of this shape counts: at some place that it stands for `live` is true. No mask at all if
-/// all do.
+/// Returns the mask of the elements of this shape that count: an element counts if `live` is true at any position
+/// to which it broadcasts. Returns no mask if all elements count.
 Mask counting(const Mask& live, const Dims& shape) {
   if (!live.defined()) return {};
-  Dims some = live.shape();  // the mask's axes, but 1 where the shape has one element for all
+  Dims some = live.shape();  // the axes of the mask, reduced to 1 where the shape broadcasts
   for (int back = 1; back <= some.rank(); ++back)
     if (shape.from_back(back) == 1) some[some.rank() - back] = 1;
   const Mask result = some == live.shape() ? live : live.any(some);
@@ -28,27 +28,27 @@ Mask counting(const Mask& live, const Dims& shape) {
   return result.reshape(some);
 }
 
-/// Both are the same handle, or none.
+/// Returns true if both masks share memory and shape, or both are undefined.
 bool same(const Mask& a, const Mask& b) {
   return a.defined() == b.defined() && (!a.defined() || (a.data() == b.data() && a.shape() == b.shape()));
 }
 
-/// The shape that all broadcast to.
+/// Returns the shape to which all tensors broadcast.
 Dims shape_of_all(const std::vector<Tensor>& all) {
   Dims shape;
   for (const Tensor& x : all) shape = joint_shape(shape, x.shape()).shape;
   return shape;
 }
 
-/// x, but 1 where it does not count.
+/// Returns x with 1 in place of the elements that do not count.
 Tensor guarded(const Mask& counts, const Tensor& x) {
   return counts.defined() ? where(counts, x, scalar(1, x.dtype())) : x;
 }
 
-/// Of the pairs that element `place` of a tensor of this shape stands for, one that counts.
+/// Returns the first pair that counts among those to which element `place` of this shape broadcasts, if any.
 std::optional<simd::QueryKey> counting_pair(Size place, const Dims& shape, const Dims& scores,
                                             const Mask& pairs) {
-  const Dims one_each = joint_shape(shape, Dims::filled(4, 1)).shape;  // with an axis for each of b, h, i, j
+  const Dims one_each = joint_shape(shape, Dims::filled(4, 1)).shape;  // rank 4: b, h, i, j
   const Dims begin = index_of(place, one_each);
   Dims end = scores;
   for (int axis = 0; axis < 4; ++axis)
@@ -125,7 +125,7 @@ std::vector<const Symbol::Node*> Symbol::nodes() const {
   return found;
 }
 
-/// Plain numbers in the type of what stands beside them.
+/// Returns the values of the operands, with plain numbers converted to the dtype of the other operand.
 std::vector<Tensor> Symbol::operands_of(const Node& node, const std::function<Tensor(const Node&)>& value) {
   std::vector<Tensor> operands;
   for (const Symbol& operand : node.operands) operands.push_back(value(*operand.node_));
@@ -147,7 +147,7 @@ Tensor Symbol::value() const {
 
 Tensor Symbol::evaluate(const Mask& live) const {
   const std::vector<const Node*> all = nodes();
-  // Where each one's value counts: where that of one counts which is made of it.
+  // A node's value counts wherever an expression built from it is needed.
   std::unordered_map<const Node*, Mask> counts{{node_.get(), live}};
   for (auto node = all.rbegin(); node != all.rend(); ++node) {
     const Mask here = counts.at(*node);

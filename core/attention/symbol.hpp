@@ -1,10 +1,9 @@
-// A formula's numbers as whole tensors: the same lambda that runs on SIMD lanes and on duals runs on these,
-// op by op, and is then the reference for both.
+// Symbol, the number type that runs a score's lambda on whole tensors, op by op. It is the reference for the
+// same lambda on SIMD lanes and on dual numbers.
 //
-// What the lambda returns is only written down; evaluate() then runs it, told where its value counts. Where
-// an operand's value does not count (a hidden pair, a branch that select did not take), it is 1 before it
-// enters an op whose derivative could be infinite or NaN there: 0 · ∞ would be NaN, in any order of
-// derivative.
+// The lambda only builds an expression graph; evaluate() runs it, given the mask of the values that count. An
+// operand that does not count (a masked pair, a branch that select did not take) is replaced by 1 before an op
+// whose derivative could be infinite or NaN there: 0 · ∞ would be NaN, in any order of derivative.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +19,25 @@
 
 namespace tapestry {
 
-/// One number of a formula, for all pairs at once: made from tensors and plain numbers, and computed by
-/// evaluate().
+/// A number in a formula, for all pairs at once. Built from tensors and plain numbers, computed by evaluate().
 class Symbol {
  public:
-  /// A plain number, which takes the type of what stands beside it.
+  /// A plain number, which takes the dtype of the other operand.
   template <class Number>
   requires std::is_arithmetic_v<Number> Symbol(Number value)
       : Symbol(number_of(static_cast<double>(value))) {}
-  /// A tensor that the formula starts from.
+  /// Makes a symbol of a tensor, an input of the formula.
   static Symbol from(const Tensor& tensor);
 
-  /// The formula's value, on the tape. It counts where `live` says so (none: everywhere), which broadcasts to
-  /// it; elsewhere it is any number, and has no gradient as long as none comes in.
+  /// Computes the formula on the tape. The result is valid where `live`, which broadcasts to it, is true (no
+  /// mask: everywhere). Elsewhere it is unspecified, and has no gradient if the incoming gradient is 0 there.
   Tensor evaluate(const Mask& live) const;
-  /// The same off the tape, everywhere.
+  /// Computes the formula off the tape, valid everywhere.
   Tensor value() const;
-  /// Whether it is made of plain numbers alone.
+  /// Returns true if the formula contains plain numbers only.
   bool is_number() const;
 
-  /// a + b, a - b, a * b, a / b and -a, element by element; shapes broadcast.
+  /// Elementwise a + b, a - b, a * b, a / b and -a; shapes broadcast.
   friend Symbol operator+(const Symbol& a, const Symbol& b) {
     return both(a, b, Guard::none, [](const Tensor& x, const Tensor& y) { return add(x, y); });
   }
@@ -56,13 +54,13 @@ class Symbol {
     return one(a, [](const Tensor& x) { return neg(x); });
   }
 
-  /// a += b, a -= b, a *= b and a /= b: a becomes the result.
+  /// Assign the result of a + b, a - b, a * b or a / b to a.
   Symbol& operator+=(const Symbol& other) { return *this = *this + other; }
   Symbol& operator-=(const Symbol& other) { return *this = *this - other; }
   Symbol& operator*=(const Symbol& other) { return *this = *this * other; }
   Symbol& operator/=(const Symbol& other) { return *this = *this / other; }
 
-  /// a < b, a > b, a <= b, a >= b, a == b and a != b of their values, as masks; no gradient.
+  /// Compare the values of a and b and return a mask; no gradient.
   friend Mask operator<(const Symbol& a, const Symbol& b);
   friend Mask operator>(const Symbol& a, const Symbol& b) { return b < a; }
   friend Mask operator<=(const Symbol& a, const Symbol& b) { return !(b < a); }
@@ -70,11 +68,11 @@ class Symbol {
   friend Mask operator==(const Symbol& a, const Symbol& b) { return (a <= b) & (b <= a); }
   friend Mask operator!=(const Symbol& a, const Symbol& b) { return !(a == b); }
 
-  /// `yes` where the condition is true, `no` elsewhere. What is not taken has no gradient, and may be NaN.
+  /// Returns `yes` where the condition is true, `no` elsewhere. The other branch gets no gradient and may be NaN.
   friend Symbol select(const Mask& condition, const Symbol& yes, const Symbol& no);
   friend Symbol select(bool condition, const Symbol& yes, const Symbol& no) { return condition ? yes : no; }
-  /// min, max, abs, exp, log, sqrt, tanh, sigmoid, sin, cos, floor, fmod (written % too) and pow: those of
-  /// core/ops, element by element, with their rules at ties. a % b is fmod(a, b).
+  /// Elementwise min, max, abs, exp, log, sqrt, tanh, sigmoid, sin, cos, floor, fmod and pow, as in core/ops,
+  /// with the same derivatives at ties. a % b is fmod(a, b).
   friend Symbol min(const Symbol& a, const Symbol& b) {
     return both(a, b, Guard::jointly, [](const Tensor& x, const Tensor& y) { return minimum(x, y); });
   }
@@ -117,8 +115,9 @@ class Symbol {
     return both(a, b, Guard::jointly, [](const Tensor& x, const Tensor& y) { return pow(x, y); });
   }
 
-  /// table[index…], the indices broadcast against each other. For the `pairs` that count (of a batch, heads,
-  /// queries and keys; none: all), of scores of this shape, an index outside or between whole numbers throws.
+  /// Returns table[index…]; the indices broadcast against each other. `scores` is the shape (B, H, Tq, Tk), and
+  /// `pairs` masks the pairs that do not count (no mask: all count). At a pair that counts, an index that is out of
+  /// range or not an integer throws.
   static Symbol read(const Tensor& table, const std::vector<Symbol>& index, const Dims& scores,
                      const Mask& pairs);
 
@@ -126,17 +125,17 @@ class Symbol {
   using Function1 = std::function<Tensor(const Tensor&)>;
   using Function2 = std::function<Tensor(const Tensor&, const Tensor&)>;
   using Function = std::function<Tensor(const Tensor& source, const std::vector<Tensor>& operands)>;
-  /// Which operands become 1 where they do not count: none, each in its own shape (enough where the result
-  /// and the slopes of finite operands are finite), or all in the result's shape.
+  /// Selects the operands that become 1 where they do not count: none; each in its own shape, which suffices if
+  /// finite operands give finite results and slopes; or all of them, in the shape of the result.
   enum class Guard { none, each, jointly };
   struct Node {
-    std::uint64_t number = 0;  ///< nodes are numbered as they are made, so operands come first
-    Tensor source = {};        ///< what it is, or reads from; of others, none
+    std::uint64_t number = 0;  ///< in order of creation, so operands have lower numbers
+    Tensor source = {};        ///< the input tensor or the table to read; otherwise undefined
     std::vector<Symbol> operands;
     Function make;
     Guard guard = Guard::none;
-    Mask condition = {};  ///< of a choice between two operands
-    bool plain = false;   ///< made of plain numbers
+    Mask condition = {};  ///< condition of select(); otherwise undefined
+    bool plain = false;   ///< contains plain numbers only
     mutable Tensor off_tape = {};
   };
 
@@ -146,7 +145,7 @@ class Symbol {
                         Tensor source = {});
   static Symbol one(const Symbol& a, Function1 f);
   static Symbol both(const Symbol& a, const Symbol& b, Guard guard, Function2 f);
-  /// All that this is made of, and itself, operands first.
+  /// Returns all nodes of the expression graph, operands first.
   std::vector<const Node*> nodes() const;
   static std::vector<Tensor> operands_of(const Node& node, const std::function<Tensor(const Node&)>& value);
 

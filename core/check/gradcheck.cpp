@@ -1,5 +1,5 @@
-// How gradcheck judges: element by element or along random directions, with an eye for kinks and for checks
-// that prove nothing.
+// The decisions of gradcheck: compares element by element or along random directions, and detects kinks and
+// checks that prove nothing.
 #include "core/check/gradcheck.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class Checker {
     if (!probe_.repeats()) {
       add_failure(
           probe_.targets()[0], -1, 0, 0, 0,
-          "f gave two results for one input: it must depend on its arguments and on random_state() alone");
+          "f: it must depend on its arguments and random_state() only, but gave two results for one input");
       return result_;
     }
     for (CheckTarget& target : probe_.targets()) check(target);
@@ -51,8 +51,7 @@ class Checker {
     return options_.tolerance * std::max({std::abs(analytic), std::abs(slopes.central), floor}) +
            slopes.noise;
   }
-  /// A smaller step has more noise, which must not excuse what a larger one has shown: it has to come four
-  /// times as near.
+  /// A smaller step has more rounding noise, so it overrules a larger step only if it is four times closer.
   static Slopes without_excuse(Slopes slopes, double analytic, const Slopes& first) {
     slopes.noise = std::min(slopes.noise, std::abs(analytic - first.central) / 4);
     return slopes;
@@ -60,7 +59,8 @@ class Checker {
 
   enum class Verdict { agree, differ, kink };
 
-  /// `floor`: gradients below it are compared as if they were as large.
+  /// Compares the analytic slope with differences at up to three step sizes. The tolerance is relative to at
+  /// least `floor`. Stores the differences at the largest step in `first`.
   Verdict judge(CheckTarget& target, const Path& line, double analytic, double floor, Slopes& first) {
     ++result_.compared;
     first = probe_.measure(target, line, 1);
@@ -70,8 +70,7 @@ class Checker {
       if (!std::isfinite(analytic) || !std::isfinite(last.central)) return Verdict::differ;
       if (std::abs(analytic - last.central) <= allowed(last, analytic, floor)) return Verdict::agree;
     }
-    // The difference of the one-sided slopes shrinks with the step where f is smooth, and stays where it has
-    // a kink.
+    // With smaller steps, the gap between the one-sided slopes shrinks if f is smooth, and remains at a kink.
     const double gap = std::abs(first.right - first.left), last_gap = std::abs(last.right - last.left);
     const double steep = std::max(std::abs(last.left), std::abs(last.right));
     const double slack = allowed(last, analytic, floor);
@@ -125,7 +124,7 @@ class Checker {
     for (double a : target.analytic) length += a * a;
     length = std::sqrt(length);
     std::uint64_t draw = 0;
-    std::vector<char> skip(target.base.size(), 0);  // elements that sit on a kink
+    std::vector<char> skip(target.base.size(), 0);  // 1 for elements at a kink
     for (int trial = 0, kinks = 0; trial < options_.projections && kinks < kMostKinks;) {
       Path line;
       for (std::size_t i = 0; i < target.base.size(); ++i)
@@ -140,7 +139,7 @@ class Checker {
       const double analytic = target.analytic[static_cast<std::size_t>(i)];
       Slopes at_element{};
       const Verdict verdict = judge(target, {i}, analytic, largest / 100, at_element);
-      if (verdict == Verdict::agree) {  // no element stands out
+      if (verdict == Verdict::agree) {  // no single element is wrong
         add_failure(target, -1, dot(target, line), slopes.central, slopes.step,
                     "the formula: the slope along a random direction differs, but no element stands out");
         return;
@@ -165,7 +164,7 @@ class Checker {
     return static_cast<double>(sum);
   }
 
-  /// An element that explains why `line` disagrees: halves the line and follows the half that disagrees more.
+  /// Finds an element that explains the disagreement along `line`, by repeatedly taking the worse half of it.
   Size find_wrong(CheckTarget& target, const Path& line, double length) {
     std::size_t begin = 0, end = line.direction.size();
     while (end - begin > 1) {
@@ -186,7 +185,7 @@ class Checker {
     return static_cast<Size>(begin);
   }
 
-  /// Some elements of a large target, so that the report can say more than that one is wrong.
+  /// Measures a sample of elements of a large target, so that the report can suggest a cause.
   void sample_elements(CheckTarget& target, Size wrong, const Stream& stream) {
     const auto n = static_cast<std::uint64_t>(target.base.size());
     for (std::uint64_t k = 0; k < 48; ++k) {
@@ -205,13 +204,14 @@ class Checker {
       const auto same = [&](const GradcheckPlace& place) { return place.argument == target.label; };
       if (std::any_of(result_.failures.begin(), result_.failures.end(), same)) continue;
       if (zero_allowed_for_some_ && any) continue;
-      add_failure(target, -1, 0, 0, options_.epsilon,
-                  "the gradient is zero everywhere, so the check proves nothing: choose inputs at which f "
-                  "changes, or say that you expect it with .expect_zero");
+      add_failure(
+          target, -1, 0, 0, options_.epsilon,
+          "the gradient: it is zero everywhere, so the check proves nothing; choose inputs at which f "
+          "changes, or set .expect_zero if you expect this");
     }
   }
 
-  /// All but zero, against what f itself gives.
+  /// Returns true if the gradient is negligible compared with the magnitude of f.
   bool is_zero(const CheckTarget& target) const {
     const double limit = 1e-12 * probe_.magnitude();
     double largest = target.steepest > 1e-8 * probe_.magnitude() ? target.steepest : 0.0;
@@ -256,14 +256,14 @@ GradcheckResult run_gradcheck(const CheckedFunction& f, const GradcheckInputs& i
 
 GradcheckResult run_gradgradcheck(const CheckedFunction& f, const GradcheckInputs& inputs,
                                   const GradcheckInputs& leaves, const GradcheckOptions& options) {
-  // A probe for the result's shape; dy becomes one more argument.
+  // Runs f once for the shape of its result; dy becomes one more argument.
   GradcheckInputs all = inputs;
   const RandomState before = random_state();
   const Tensor y = f(all.list);
   random_state() = before;
   all.list.push_back(random_normal(y.shape(), options.seed + 1, DType::f64));
   const CheckedFunction gradient = [&](std::span<const Tensor> xs_and_dy) {
-    // The checker calls with a tape (to differentiate this) and without one (to measure).
+    // The checker calls this with a tape to differentiate it, and without one to measure differences.
     std::unique_ptr<Tape> own;
     std::vector<Tensor> xs(xs_and_dy.begin(), xs_and_dy.end());
     if (!Tape::active()) {
@@ -284,7 +284,7 @@ GradcheckResult run_gradgradcheck(const CheckedFunction& f, const GradcheckInput
     }
     return own ? sum.detach() : sum;
   };
-  // A gradient without elements, or of a result without any, is rightly zero.
+  // Empty inputs and empty results correctly have a zero gradient.
   GradcheckOptions for_all = options;
   const auto has_elements = [](const Tensor& x) { return x.count() > 0; };
   if (y.count() == 0 || (std::none_of(inputs.list.begin(), inputs.list.end(), has_elements) &&

@@ -1,4 +1,4 @@
-// gradcheck: compares the derivative rules with central differences, and says where and how they differ.
+// gradcheck: compares analytic gradients with central differences, and reports where and how they differ.
 //
 //     auto check = gradcheck([](const Tensor& a, const Tensor& b) { return matmul(a, tanh(b)); }, {a, b});
 //     if (!check.ok()) fmt::print("{}", check.report());
@@ -17,52 +17,53 @@
 
 namespace tapestry {
 
+/// Options of gradcheck() and gradgradcheck().
 struct GradcheckOptions {
-  /// The difference that is allowed, relative to the gradient (or to a hundredth of the argument's largest
-  /// one).
+  /// Allowed difference, relative to the gradient (or to a hundredth of the argument's largest one, if that is
+  /// larger).
   double tolerance = 1e-5;
-  /// The step of the differences, relative to max(1, |x|): about the cube root of f64's precision.
+  /// Step of the differences, relative to max(1, |x|): about the cube root of f64's precision.
   double epsilon = 6e-6;
-  /// Of the random cotangent and the random directions.
+  /// Seed of the random cotangent and the random directions.
   std::uint64_t seed = 1;
-  /// Arguments of up to this many elements are checked one by one, larger ones along random directions.
+  /// Largest number of elements to check one by one; larger arguments are checked along random directions.
   Size elements = 200;
-  int projections = 4;  // so many directions
-  /// A gradient that is zero everywhere proves nothing and fails, unless it is what you expect.
+  int projections = 4;  // number of random directions
+  /// If true, accepts a gradient that is zero everywhere. By default it fails, since it proves nothing.
   bool expect_zero = false;
-  /// What is being checked, for the report; empty: the ops that ran.
+  /// Name of the checked function in the report; empty: the ops that ran.
   std::string name = {};
 };
 
-/// A place where the rule and the differences do not agree.
+/// A disagreement between the analytic gradient and the differences.
 struct GradcheckPlace {
   std::string argument;              // "argument 1", or a leaf's name
-  Dims shape;                        // of the argument
-  std::vector<Size> index;           // of its worst element; empty where it was checked along directions
-  double analytic = 0, numeric = 0;  // what the rule gives, and the differences
-  double epsilon = 0;                // the step of the differences there
-  std::string look_at;               // what may be wrong
+  Dims shape;                        // shape of the argument
+  std::vector<Size> index;           // index of the element; empty if no single element is to blame
+  double analytic = 0, numeric = 0;  // derivative from the backward rule and from the differences
+  double epsilon = 0;                // step of the differences
+  std::string look_at;               // likely cause
 };
 
-/// What a check has found.
+/// Result of gradcheck() or gradgradcheck().
 struct GradcheckResult {
-  std::string name;  // what was checked, as in the options; or the ops that ran
-  /// One for each argument with a wrong gradient, at its worst element.
+  std::string name;  // the name in the options, or the ops that ran
+  /// Wrong gradients. An argument that is checked one by one is listed at its worst element.
   std::vector<GradcheckPlace> failures;
-  /// Places where f has no derivative: the slopes from the left and from the right differ, and the rule's
-  /// value lies between them. They are listed, and do not fail.
+  /// Points where f has no derivative: the left and right slopes differ, and the analytic gradient is between
+  /// them. They are reported but do not fail the check.
   std::vector<GradcheckPlace> kinks;
-  /// How many elements and directions were compared.
+  /// Number of elements and directions compared.
   std::size_t compared = 0;
 
-  /// ok(), and the same as a bool: no gradient is wrong.
+  /// Returns true if there are no failures; so does the conversion to bool.
   bool ok() const { return failures.empty(); }
   explicit operator bool() const { return ok(); }
-  /// What was compared, what differs, and what to look at.
+  /// Returns a text with the number of comparisons, the differences and their likely causes.
   std::string report() const;
 };
 
-/// The tensors that a check differentiates with respect to: one, a list in braces, or a vector.
+/// Tensors to differentiate with respect to: one tensor, a braced list, or a vector.
 struct GradcheckInputs {
   GradcheckInputs() = default;
   GradcheckInputs(const Tensor& x) : list{x} {}
@@ -97,10 +98,10 @@ Tensor call_with(F& f, std::span<const Tensor> xs) {
   if constexpr (N < kMostArguments)
     return call_with<N + 1>(f, xs);
   else
-    fail("[gradcheck] the function does not take {} tensors", xs.size());
+    fail("[gradcheck] f must take as many tensors as there are inputs, got {} inputs", xs.size());
 }
 
-/// Any callable of up to eight tensors, of a vector or of a span of them, in one form.
+/// Wraps a callable that takes up to eight tensors, a vector or a span of tensors as a CheckedFunction.
 template <class F>
 CheckedFunction as_checked(F f) {
   if constexpr (takes_any_number<F>(std::make_index_sequence<kMostArguments + 1>{}))
@@ -118,24 +119,25 @@ GradcheckResult run_gradgradcheck(const CheckedFunction& f, const GradcheckInput
 
 }  // namespace detail
 
-/// Checks the gradients of f with respect to its arguments, in f64 and with a random cotangent. f takes
-/// tensors (up to eight), or a vector or span of them, and returns one. It must be a function of its
-/// arguments; dropout is, since the random state is put back before each call.
+/// Checks the gradients of f with respect to its arguments, in f64 and with a random cotangent. f takes up to
+/// eight tensors, or a vector or span of them, and returns one tensor. Its result must depend on its arguments and
+/// random_state() only; dropout is fine, since the random state is restored before each call. Throws if there is
+/// nothing to check, or if an input or the result is not f64.
 template <class F>
 GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(detail::as_checked(std::move(f)), inputs, {}, options);
 }
 
-/// The same, and with respect to leaves that f uses inside, such as the parameters of a module:
+/// Checks the gradients with respect to the inputs and to leaves that f uses, such as the parameters of a module:
 ///     gradcheck([&](const Tensor& x) { return layer(x); }, x, {weight, bias});
-/// Their values are moved during the check and put back.
+/// The values of the leaves change during the check and are restored. Throws for a frozen leaf.
 template <class F>
 GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckInputs& leaves,
                           const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(detail::as_checked(std::move(f)), inputs, leaves, options);
 }
 
-/// gradcheck of the gradient itself: x, dy ↦ ∂⟨dy, f(x)⟩/∂x, recorded with create_graph.
+/// Checks second derivatives: runs gradcheck on the gradient x, dy ↦ ∂⟨dy, f(x)⟩/∂x, recorded with create_graph.
 template <class F>
 GradcheckResult gradgradcheck(F f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradgradcheck(detail::as_checked(std::move(f)), inputs, {}, options);

@@ -1,4 +1,4 @@
-// Calls f under a tape for its gradients, and without one for its differences.
+// Implements Probe: runs f on a tape for its gradients, and without a tape for its differences.
 #include "core/check/probe.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 void require_f64(const Tensor& x, const std::string& label) {
   if (x.dtype() != DType::f64)
     fail(
-        "[gradcheck] {} of shape {} is {}: gradients are checked in f64 only; convert it with "
+        "[gradcheck] {} of shape {} must be f64, got {}; convert it with "
         ".to(DType::f64), or the model with clone(model, DType::f64)",
         label, describe(x), name_of(x.dtype()));
 }
@@ -29,7 +29,7 @@ std::string ops_of(const Tape& tape) {
   return names.empty() ? "a function that records nothing" : names;
 }
 
-/// Puts the target at `h` along the line from where it was.
+/// Sets the target to its base value plus `h` times the line's direction.
 void move(CheckTarget& target, const Path& line, double h) {
   double* data = target.value.mutable_data<double>();
   const auto put = [&](Size i, double by) {
@@ -62,12 +62,13 @@ Probe::Probe(const CheckedFunction& f, const GradcheckInputs& inputs, const Grad
     ++number;
     require_f64(leaf, label);
     if (!leaf.requires_grad())
-      fail("[gradcheck] {} of shape {} asks for no gradient: pass leaves that are not frozen", label,
+      fail("[gradcheck] {} of shape {} must require a gradient; pass leaves that are not frozen", label,
            describe(leaf));
     const auto same = [&](const CheckTarget& t) { return &t.value.impl() == &leaf.impl(); };
     if (std::none_of(targets_.begin(), targets_.end(), same)) add_target(leaf, label);
   }
-  if (targets_.empty()) fail("[gradcheck] there is nothing to check: pass at least one tensor");
+  if (targets_.empty())
+    fail("[gradcheck] inputs and leaves must not both be empty; pass at least one tensor");
   differentiate();
 }
 
@@ -78,7 +79,7 @@ void Probe::add_target(const Tensor& value, std::string label) {
   target.base = value.to_vector();
 }
 
-/// The analytic gradients, under a tape.
+/// Computes the analytic gradients on a tape.
 void Probe::differentiate() {
   Tape tape;
   std::vector<Tensor> xs;
@@ -88,7 +89,7 @@ void Probe::differentiate() {
   random_state() = random_;
   const Tensor y = f_(given);
   if (y.dtype() != DType::f64)
-    fail("[gradcheck] f turned f64 arguments into a result of type {}: keep to one type inside",
+    fail("[gradcheck] f must return f64 for f64 arguments, got {}; use one dtype inside f",
          name_of(y.dtype()));
   ops_ = ops_of(tape);
   cotangent_ = random_normal(y.shape(), seed_, DType::f64).to_vector();
@@ -105,8 +106,7 @@ void Probe::differentiate() {
 double Probe::weighted_sum(const Tensor& y) {
   const std::vector<double> values = y.to_vector();
   if (values.size() != cotangent_.size())
-    fail("[gradcheck] f gave a result of shape {} that it did not give at first: its shape must not change",
-         describe(y));
+    fail("[gradcheck] f must return the same shape at each call, got {} after another shape", describe(y));
   long double sum = 0;
   double magnitude = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -141,7 +141,7 @@ Slopes Probe::measure(CheckTarget& target, const Path& line, double shrink) {
     for (double d : line.direction) longest = std::max(longest, std::abs(d));
   }
   double h = epsilon_ * shrink * size / longest;
-  if (line.index >= 0) {  // the step that the number can really make
+  if (line.index >= 0) {  // the step after rounding
     const volatile double moved = target.base[static_cast<std::size_t>(line.index)] + h;
     h = moved - target.base[static_cast<std::size_t>(line.index)];
   }

@@ -1,4 +1,4 @@
-// The measuring half of gradcheck: what the rules give, and what differences of f give.
+// Probe, which computes the analytic gradients and the finite differences for gradcheck.
 #pragma once
 
 #include <string>
@@ -10,23 +10,24 @@
 
 namespace tapestry::detail {
 
-/// Element `index` of a target or, with index < 0, a direction through all of its elements.
+/// A line through a target's value: along element `index` or, if index < 0, along `direction`.
 struct Path {
   Size index = -1;
   std::vector<double> direction = {};
 };
 
-/// What differences at one step say.
+/// Finite differences at one step size.
 struct Slopes {
   double central, left, right;
   double step;
-  double noise;  // what rounding alone may do to `central`
+  double noise;  // estimated rounding error of `central`
 };
 
-/// Holds f at one point, and moves away from it to measure.
+/// Evaluates f and its gradients at one point, and its differences around that point.
 class Probe {
  public:
-  /// Takes the analytic gradients at once. Throws for what is not f64, and for frozen leaves.
+  /// Computes the analytic gradients. Throws for inputs, leaves or results that are not f64, for frozen leaves, and
+  /// if there is no tensor to check.
   Probe(const CheckedFunction& f, const GradcheckInputs& inputs, const GradcheckInputs& leaves,
         const GradcheckOptions& options);
   ~Probe() { random_state() = random_; }
@@ -34,14 +35,14 @@ class Probe {
   Probe& operator=(const Probe&) = delete;
 
   std::vector<CheckTarget>& targets() { return targets_; }
-  /// The ops that f ran.
+  /// Names of the ops that f ran.
   const std::string& ops() const { return ops_; }
-  /// Σ |cotangent ⊙ f|: what rounding is relative to.
+  /// Largest Σ |cotangent ⊙ f| so far, the scale of rounding errors.
   double magnitude() const { return magnitude_; }
   bool result_is_empty() const { return cotangent_.empty(); }
-  /// False if f gives another value now.
+  /// Evaluates f again and returns true if the result is the same.
   bool repeats();
-  /// Central and one-sided differences along a line, at `shrink` times the step of the options.
+  /// Computes central and one-sided differences along a line, with `shrink` times the step of the options.
   Slopes measure(CheckTarget& target, const Path& line, double shrink);
 
  private:

@@ -1,4 +1,4 @@
-// Turns wrong gradients into advice, and a check's result into text.
+// Suggests the cause of a wrong gradient, and formats the result of a check as text.
 #include "core/check/report.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// ‖a − factor·b‖ ≤ 10⁻³ ‖a‖, for two lists that are not all zero.
+/// Returns true if ‖a − factor·b‖ ≤ 10⁻³ ‖a‖ and a is not all zero.
 bool nearly(const Values& a, const Values& b, double factor = 1) {
   double difference = 0, length = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -30,7 +30,7 @@ bool all_zero(const Values& a) {
   return std::all_of(a.begin(), a.end(), [](double x) { return std::abs(x) < 1e-300; });
 }
 
-/// The factor c that makes c·b closest to a.
+/// Returns the factor c that minimises ‖a − c·b‖, or 0 if b is all zero.
 double ratio(const Values& a, const Values& b) {
   double ab = 0, bb = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -40,7 +40,7 @@ double ratio(const Values& a, const Values& b) {
   return bb > 0 ? ab / bb : 0;
 }
 
-/// The last two axes exchanged; empty if they differ in size.
+/// Returns a with its last two axes exchanged, or an empty list if there are none of equal size.
 Values transposed(const Values& a, const Dims& shape) {
   const int rank = shape.rank();
   if (rank < 2 || shape[rank - 1] != shape[rank - 2]) return {};
@@ -53,7 +53,7 @@ Values transposed(const Values& a, const Dims& shape) {
   return result;
 }
 
-/// The analytic values at the places where differences were taken.
+/// Returns the analytic values of the elements for which differences were computed.
 Values analytic_at(const CheckTarget& target) {
   if (target.sampled.empty()) return target.analytic;
   Values values;

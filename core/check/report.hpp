@@ -1,4 +1,4 @@
-// What gradcheck has found out about one tensor, and what that suggests.
+// Diagnosis of a wrong gradient: compares analytic and numeric values and suggests the likely cause.
 #pragma once
 
 #include <span>
@@ -9,20 +9,20 @@
 
 namespace tapestry::detail {
 
-/// One tensor that a check differentiates with respect to.
+/// A tensor that a check differentiates with respect to.
 struct CheckTarget {
   Tensor value;
   std::string label;
-  std::vector<double> base;      // the values where the derivative is taken, in row-major order
-  std::vector<double> analytic;  // what the rules give
-  std::vector<double> numeric;   // what differences give, for all elements or for the sampled ones
-  std::vector<Size> sampled;     // empty: all
-  double steepest = 0;           // the largest slope along a direction
-  Size wrong = 0;                // how many elements differ
+  std::vector<double> base;      // values at which the derivative is taken, in row-major order
+  std::vector<double> analytic;  // gradient from the backward rules
+  std::vector<double> numeric;   // finite differences, for all elements or for the sampled ones
+  std::vector<Size> sampled;     // indices of the sampled elements; empty: all
+  double steepest = 0;           // largest absolute slope along a direction
+  Size wrong = 0;                // number of elements that differ
 };
 
-/// A sentence for the target of this label, after looking for the usual mistakes: a sign, a factor, a
-/// transposition, arguments exchanged, nothing at all.
+/// Returns the likely cause for the target with this label. Looks for common mistakes: NaN, a zero gradient, a
+/// wrong sign or factor, transposed axes, exchanged arguments, a few wrong elements.
 std::string what_to_look_at(const std::string& label, std::span<const CheckTarget> targets);
 
 }  // namespace tapestry::detail

@@ -1,5 +1,5 @@
 // A reader of a score's lambda is called, with an index for each axis.
-// error: static assertion failed: a reader is called, with one index for each axis
+// error: static assertion failed: a reader must be called with one index for each axis
 // error: static_assert failed
 #include "core/attention/score_lambda.hpp"
 

@@ -1,5 +1,5 @@
 // A score's lambda takes a reader for each table.
-// error: static assertion failed: score_mod: the lambda takes s, at
+// error: static assertion failed: score_mod: the lambda must take s, at
 // error: static_assert failed
 #include "core/attention/score_lambda.hpp"
 

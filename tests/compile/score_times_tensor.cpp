@@ -1,5 +1,5 @@
 // A score's lambda reads tables; it does not calculate with a tensor that it captured.
-// error: a score's lambda does not calculate with tensors that it captured: hand the tensor to
+// error: a score's lambda must not compute with tensors that it captured; pass the tensor to
 #include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod use(const tapestry::Tensor& w) {

@@ -1,5 +1,5 @@
 // A score's lambda calls functions without std::, since its numbers are no double. The last line says so.
-// error: in it functions go without std::, as in tanh(s)
+// error: call functions without std::, as in tanh(s)
 #include <cmath>
 
 #include "core/attention/score_lambda.hpp"

@@ -385,7 +385,7 @@ TEST_CASE("attention to parts of the keys merges to attention to all") {
 }
 
 TEST_CASE("merging: nothing to merge, nothing in a part") {
-  CHECK_THROWS_WITH(merge({}), ContainsSubstring("[merge] no parts of attention to merge"));
+  CHECK_THROWS_WITH(merge({}), ContainsSubstring("[merge] parts must not be empty"));
   const std::vector<Tensor> x = inputs_of({2, 3, 4}, {2, 0, 4}, {2, 0, 5}, DType::f64);
   const PartialAttention none = attend_partial(x[0], x[1], x[2]);
   const std::array<PartialAttention, 2> parts{none, none};
@@ -399,15 +399,15 @@ TEST_CASE("a query with nothing to attend to is an error in strict mode") {
   const auto may = [](QueryKey p) { return p.b == 0 || p.h != 1 || p.i != 50; };
   const AttendOptions options{.mask = BlockMask::where(60, 5, may, 2, 3), .strict = true};
   CHECK_THROWS_WITH(attend(x[0], x[1], x[2], options),
-                    ContainsSubstring("the mask leaves query 50 of batch row 1, head 1 nothing to attend "
-                                      "to: give it a key, or turn strict off") &&
+                    ContainsSubstring("mask must leave query 50 of batch row 1, head 1 at least one key; "
+                                      "unmask a key or turn strict off") &&
                         ContainsSubstring("attend_test.cpp:"));
   CHECK_THROWS_AS(attend_partial(x[0], x[1], x[2], options), Error);
   CHECK_NOTHROW(attend(x[0], x[1], x[2], {.mask = BlockMask::window(60, 5, 59, 59), .strict = true}));
   CHECK_NOTHROW(attend(x[0], x[1], x[2], {.strict = true}));
   const std::vector<Tensor> keyless = inputs_of({2, 3, 60, 4}, {2, 3, 0, 4}, {2, 3, 0, 4}, DType::f32);
   CHECK_THROWS_WITH(attend(keyless[0], keyless[1], keyless[2], {.strict = true}),
-                    ContainsSubstring("key (2,3,0,4) has no rows"));
+                    ContainsSubstring("key (2,3,0,4) must have rows"));
 }
 
 TEST_CASE("masks that do not fit, with what was expected") {
@@ -416,10 +416,10 @@ TEST_CASE("masks that do not fit, with what was expected") {
   for (const BlockMask& mask : {BlockMask::causal(6, 6), BlockMask::causal(5, 5),
                                 BlockMask::where(6, 5, any, 3), BlockMask::where(6, 5, any, 2, 2)})
     CHECK_THROWS_WITH(attend(x[0], x[1], x[2], {.mask = mask}),
-                      ContainsSubstring("does not fit batch 2, 3 heads, 6 queries and 5 keys (") &&
+                      ContainsSubstring("must fit batch 2, 3 heads, 6 queries and 5 keys;") &&
                           ContainsSubstring("attend_test.cpp:"));
   CHECK_THROWS_WITH(attend_by_ops(x[0], x[1], x[2], {.mask = BlockMask::causal(6, 6)}),
-                    ContainsSubstring("does not fit"));
+                    ContainsSubstring("must fit"));
   CHECK_NOTHROW(attend(x[0], x[1], x[2], {.mask = BlockMask::where(6, 5, any, 2, 3)}));
 }
 

@@ -1,4 +1,4 @@
-// What the tests of attention share: values and gradients of a function, and how near two lists of them are.
+// Shared helpers of the attention tests: run a function for its values and gradients, and compare two results.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace tapestry::checks {
 
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
-/// The value, then the gradient of each argument, in row-major order.
+/// The value of a function, then the gradient of each argument, in row-major order.
 using Results = std::vector<std::vector<double>>;
 
-/// f(inputs) and its gradients under the cotangent dy: drawn, unless one is given.
+/// Computes f(inputs) and its gradients for the cotangent dy, which is random if undefined.
 inline Results run(const Function& f, const std::vector<Tensor>& inputs, Tensor dy = {}) {
   Tape tape;
   std::vector<Tensor> variables;
@@ -30,13 +30,14 @@ inline Results run(const Function& f, const std::vector<Tensor>& inputs, Tensor 
   return results;
 }
 
-/// The same values bit for bit (−0 is 0). One assertion: printing lists of thousands takes minutes.
+/// Checks that all values are equal (−0 equals 0). Uses one assertion, since printing thousands of values takes
+/// minutes.
 inline void check_same(const Results& a, const Results& b) {
   const bool same = a == b;
   CHECK(same);
 }
 
-/// |a − b| ≤ tolerance · (the largest of b, at least 1), one assertion for each list; a NaN is near nothing.
+/// Checks |a − b| ≤ tolerance · max(1, max |b|), with one assertion per list. A NaN always fails.
 inline void check_near(const Results& a, const Results& b, double tolerance) {
   REQUIRE(a.size() == b.size());
   for (std::size_t which = 0; which < a.size(); ++which) {

@@ -1,4 +1,5 @@
-// Linear attention on paper: the recurrence and its adjoint in plain loops, and linear_attend() run on the same numbers.
+// Reference for the tests of linear attention: the recurrence and its adjoint in plain loops, next to
+// linear_attend() on the same numbers.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +17,21 @@ namespace tapestry::recurrence {
 
 using Numbers = std::vector<double>;
 
-/// A batch of texts; what is not there is empty.
+/// Inputs and cotangents of linear attention for a batch of texts. Unused inputs are empty.
 struct Text {
   Size batch = 1, words = 1, d = 1, e = 1;
   bool delta = false;
   Numbers q = {}, k = {}, v = {}, log_keep = {}, strength = {}, state = {};
-  Numbers d_read = {}, d_last = {};  // cotangents of what is read and of the last state
+  Numbers d_read = {}, d_last = {};  // cotangents of the reads and of the last state
 };
 
-/// What comes out, and the gradient of each input in the order q, k, v, log_keep, strength, state.
+/// The results, and the gradient of each input in the order q, k, v, log_keep, strength, state.
 struct Found {
   Numbers read, last;
   std::vector<Numbers> gradients;
 };
 
+/// Computes the recurrence and its adjoint in plain loops.
 inline Found on_paper(const Text& x) {
   Found out;
   const auto n = [](Size size) { return static_cast<std::size_t>(size); };
@@ -41,7 +43,7 @@ inline Found on_paper(const Text& x) {
         x.state.empty() ? Numbers(d * e)
                         : Numbers(x.state.begin() + static_cast<std::ptrdiff_t>(b * d * e),
                                   x.state.begin() + static_cast<std::ptrdiff_t>((b + 1) * d * e))};
-    std::vector<Numbers> kept, missing, written;  // α S before the word; v less what stood there; u
+    std::vector<Numbers> kept, missing, written;  // α S before the write; v, for delta less (α S)ᵀ k; u
     const auto alpha = [&](std::size_t w) { return x.log_keep.empty() ? 1 : std::exp(x.log_keep[w]); };
     const auto beta = [&](std::size_t w) { return x.strength.empty() ? 1 : x.strength[w]; };
     for (std::size_t w = b * words; w < (b + 1) * words; ++w) {
@@ -95,14 +97,14 @@ inline Found on_paper(const Text& x) {
   return out;
 }
 
-/// What is read and the last state alone.
+/// Computes the reads and the last state, with cotangents of 0.
 inline Found read(Text x) {
   x.d_read.assign(x.v.size(), 0.0);
   x.d_last.assign(static_cast<std::size_t>(x.batch * x.d * x.e), 0.0);
   return on_paper(x);
 }
 
-/// kinds: bit 0 gates, bit 1 strengths, bit 2 a first state, bit 3 the delta rule
+/// Draws random inputs. Bits of `kind`: 0 gates, 1 strengths, 2 an initial state, 3 the delta rule.
 inline Text draw(int kind, Size batch, Size words, Size d, Size e) {
   const auto normal = [](Size count, std::uint64_t seed) {
     return random_normal({count}, seed, DType::f64).to_vector();
@@ -121,8 +123,8 @@ inline Text draw(int kind, Size batch, Size words, Size d, Size e) {
   return x;
 }
 
-/// In chunks of so many words (0: nothing is said), or word by word. `turned`: every axis but the last in the opposite
-/// order in memory, behind other numbers.
+/// Runs linear_attend() with this chunk size (0: the default), or linear_attend_by_word(). If `turned`, the first two
+/// axes of the inputs are transposed in memory, and other numbers fill the gaps between rows.
 inline Found by_kernel(const Text& x, DType dtype, Size chunk = 0, bool turned = false,
                        bool by_word = false) {
   const auto as = [&](const Numbers& numbers, const Dims& shape) {
@@ -156,7 +158,7 @@ inline Found by_kernel(const Text& x, DType dtype, Size chunk = 0, bool turned =
   return out;
 }
 
-/// The largest difference as a share of the largest number, or of 1; NaN where there is one.
+/// Returns max |a − b| / max(1, max |b|).
 inline double apart(const Numbers& a, const Numbers& b) {
   REQUIRE(a.size() == b.size());
   double largest = 1, off = 0;

@@ -81,8 +81,9 @@ TEST_CASE("a score_mod by ops takes scores of every rank: a batch row, any numbe
       }
     }
   }
-  CHECK_THROWS_WITH(mod.by_ops(random_normal({5}, 1, DType::f64)),
-                    Catch::Matchers::ContainsSubstring("[score_mod] scores (5) are (…, queries, keys)"));
+  CHECK_THROWS_WITH(
+      mod.by_ops(random_normal({5}, 1, DType::f64)),
+      Catch::Matchers::ContainsSubstring("[score_mod] scores (5) must have shape (…, queries, keys)"));
 }
 
 TEST_CASE("what a score learns keeps its digits over a long text") {

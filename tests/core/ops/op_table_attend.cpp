@@ -325,12 +325,12 @@ Rows attend_rows() {
       {[] {
          attend(zeros({3, 4}), zeros({5, 3}), zeros({5, 2}));
        },
-       "[attend] query (3,4), key (5,3) and value (5,2) do not fit: they are (…,Tq,d), (…,Tk,d) and "
+       "[attend] query (3,4), key (5,3) and value (5,2) must have shapes (…,Tq,d), (…,Tk,d) and "
        "(…,Tk,d_v)"},
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}), zeros({4, 2}));
        },
-       "[attend] query (3,4), key (5,4) and value (4,2) do not fit"},
+       "[attend] query (3,4), key (5,4) and value (4,2) must have shapes"},
       {[] {
          attend(zeros({4}), zeros({5, 4}), zeros({5, 2}));
        },
@@ -338,19 +338,19 @@ Rows attend_rows() {
       {[] {
          attend(zeros({3, 4}), zeros({2, 5, 4}), zeros({5, 2}));
        },
-       "do not fit"},
+       "must have shapes"},
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}), zeros({2, 5, 2}));
        },
-       "do not fit"},
+       "must have shapes"},
       {[] {
          attend(zeros({2, 3, 4}), zeros({3, 5, 4}), zeros({5, 2}));
        },
-       "[attend] leading axes of key (3,5,4) do not broadcast to those of query (2,3,4)"},
+       "[attend] leading axes of key (3,5,4) must broadcast to those of query (2,3,4)"},
       {[] {
          attend(zeros({2, 3, 4}), zeros({5, 4}), zeros({3, 5, 2}));
        },
-       "[attend] leading axes of value (3,5,2) do not broadcast to those of query (2,3,4)"},
+       "[attend] leading axes of value (3,5,2) must broadcast to those of query (2,3,4)"},
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}, DType::f64), zeros({5, 2}));
        },
@@ -362,20 +362,20 @@ Rows attend_rows() {
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.mask = BlockMask::causal(3, 4)});
        },
-       "[attend] a mask for batch 1, 1 heads, 3 queries and 4 keys does not fit batch 1, 1 heads, 3 queries "
+       "[attend] mask for batch 1, 1 heads, 3 queries and 4 keys must fit batch 1, 1 heads, 3 queries "
        "and 5 keys"},
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.sink = learned(zeros({2}))});
        },
-       "[attend] scores (2) of a sink do not fit 1 heads: one for each, or one for all"},
+       "[attend] scores (2) of a sink must have one number for each of 1 heads, or one for all"},
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.dropout = 1});
        },
-       "[attend] a dropout of 1 is outside 0 <= rate < 1"},
+       "[attend] dropout must be in [0, 1), got 1"},
       {[] {
          attend(zeros({2, 4, 3, 4}), zeros({2, 2, 5, 4}), zeros({2, 2, 5, 2}));
        },
-       "query (B,groups,heads of a group,Tq,d), key and value (B,groups,1,Tk,…)"},
+       "query (B,groups,heads per group,Tq,d) with key and value (B,groups,1,Tk,…)"},
       {[] {
          attend(Tensor(), zeros({5, 4}), zeros({5, 2}));
        },

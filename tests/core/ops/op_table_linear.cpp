@@ -96,23 +96,23 @@ Rows linear_rows() {
   row.errors = {{[] {
                    linear_attend(zeros({2, 3, 4}), zeros({2, 5, 4}), zeros({2, 3, 4}));
                  },
-                 "[linear_attend] q (2,3,4), k (2,5,4) and v (2,3,4) do not fit"},
+                 "[linear_attend] q (2,3,4), k (2,5,4) and v (2,3,4) must have shapes"},
                 {[] {
                    linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({4, 4}));
                  },
-                 "[linear_attend] q (3,4), k (3,4) and v (4,4) do not fit"},
+                 "[linear_attend] q (3,4), k (3,4) and v (4,4) must have shapes"},
                 {[] {
                    linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {.log_keep = zeros({4})});
                  },
-                 "[linear_attend] log_keep and strength have one number for each word, (3)"},
+                 "[linear_attend] log_keep and strength must have one number for each token, shape (3)"},
                 {[] {
                    linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 2}), {.state = zeros({2, 4})});
                  },
-                 "[linear_attend] the state (2,4) is not (4,2)"},
+                 "[linear_attend] state (2,4) must have shape (4,2)"},
                 {[] {
                    linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {}, 0);
                  },
-                 "[linear_attend] a chunk has 1 word or more, not 0"}};
+                 "[linear_attend] chunk must be at least 1 token, got 0"}};
   row.f32_tolerance = 1e-5;
   return {row};
 }
