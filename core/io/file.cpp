@@ -1,4 +1,4 @@
-// Whole files, through the system's own calls: only they can sync.
+// Reads and writes whole files with POSIX calls, because the standard library cannot sync.
 #include "core/io/file.hpp"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ class Descriptor {
   fail("cannot {} '{}': {}", what, printable(path.native(), 500), std::generic_category().message(error));
 }
 
-/// The system takes at most some 2 GiB in one call.
+/// Linux transfers at most about 2 GiB in one call.
 constexpr std::size_t kLongest = std::size_t{1} << 30;
 
 void write_all(int file, std::span<const std::byte> bytes, const fs::path& path) {
@@ -51,40 +51,39 @@ void write_all(int file, std::span<const std::byte> bytes, const fs::path& path)
   }
 }
 
-/// Where the bytes at `path` really lie: a chain of symbolic links is followed to its end, which need not
-/// exist yet, so that a write replaces the file and not the link to it.
+/// Follows a chain of symbolic links to its end, which need not exist, so that a write replaces the file and not the
+/// link to it.
 fs::path end_of_links(const fs::path& path) {
-  constexpr int kMostLinks = 40;  // as the system has it
+  constexpr int kMostLinks = 40;  // as in Linux
   fs::path end = path;
   std::error_code error;
   for (int links = 0; fs::is_symlink(fs::symlink_status(end, error)); ++links) {
     if (links == kMostLinks) refuse("write", path, ELOOP);
     const fs::path next = fs::read_symlink(end, error);
     if (error) refuse("write", path, error.value());
-    end = end.parent_path() / next;  // an absolute one replaces all
+    end = end.parent_path() / next;  // an absolute target replaces the whole path
   }
   return end;
 }
 
-/// `beside`, opened for writing by us alone. The name is always the same, so that a process which was killed
-/// leaves one file at most, and the next write takes it over; a lock keeps two writers apart.
+/// Opens the temporary file `beside` for exclusive writing. The name is fixed, so that a killed process leaves at most
+/// one file, which the next write reuses; a lock excludes other writers.
 Descriptor open_alone(const fs::path& beside, const fs::path& path) {
   while (true) {
-    // A pipe that nobody reads must not be waited for, and a link would be followed now and renamed later.
+    // O_NONBLOCK: do not wait for a pipe without a reader. O_NOFOLLOW: rename() would replace the link, not its target.
     Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0644));
     if (file < 0 && errno != ENXIO && errno != ELOOP) refuse("write", path);
     struct stat ours {
     }, there{};
     if (file >= 0 && ::fstat(file, &ours) != 0) refuse("write", path);
     if (file < 0 || !S_ISREG(ours.st_mode))
-      fail("cannot write '{}': '{}' is in the way, which is no regular file: move it elsewhere",
+      fail("cannot write '{}': '{}' exists and is not a regular file; move it elsewhere",
            printable(path.native(), 500), printable(beside.native(), 500));
     while (::flock(file, LOCK_EX) != 0) {
       if (errno == EOPNOTSUPP || errno == ENOLCK) return file;  // a file system without locks
       if (errno != EINTR) refuse("lock", beside);
     }
-    // While we waited, the other writer may have renamed this very file into place: then it is no longer ours
-    // to write.
+    // While we waited, the other writer may have renamed this file into place. Then we must not write to it.
     if (::stat(beside.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
       return file;
   }
@@ -100,14 +99,14 @@ int open_folder_of(const fs::path& path) {
 }  // namespace
 
 std::vector<std::byte> read_file(const fs::path& path) {
-  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a pipe without a writer would block forever.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file < 0) refuse("read", path);
   struct stat status {};
   if (::fstat(file, &status) != 0) refuse("read", path);
   if (S_ISDIR(status.st_mode)) refuse("read", path, EISDIR);
   if (!S_ISREG(status.st_mode))
-    fail("cannot read '{}': it is no regular file", printable(path.native(), 500));
+    fail("cannot read '{}': it is not a regular file", printable(path.native(), 500));
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
   std::size_t have = 0;
   while (have < bytes.size()) {
@@ -127,9 +126,9 @@ void write_file(const fs::path& given, std::span<const std::span<const std::byte
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
   if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there))
-    fail("cannot write '{}': it is no regular file", printable(given.native(), 500));
+    fail("cannot write '{}': it is not a regular file", printable(given.native(), 500));
   const fs::path beside = path.native() + ".new";
-  const Descriptor folder(open_folder_of(path));  // first: what cannot be synced is not begun
+  const Descriptor folder(open_folder_of(path));  // first, to fail before anything is written
   Descriptor file = open_alone(beside, path);
   try {
     if (::ftruncate(file, 0) != 0) refuse("write", path);
@@ -140,7 +139,7 @@ void write_file(const fs::path& given, std::span<const std::span<const std::byte
     ::unlink(beside.c_str());
     throw;
   }
-  // Some file systems cannot sync a folder, and say EINVAL; the rename stands all the same.
+  // Some file systems cannot sync a directory and return EINVAL. The rename has succeeded anyway.
   if (::fsync(folder) != 0 && errno != EINVAL) refuse("sync the folder of", path);
 }
 

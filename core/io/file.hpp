@@ -1,4 +1,4 @@
-// Files read whole, and written so that a reader sees the old file or the new one, never half of it.
+// Reads whole files, and replaces files atomically: a reader sees the old bytes or the new ones, never a mix.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace tapestry {
 
-/// The bytes of a regular file. Throws Error with the path and the system's reason: not there, not readable,
-/// a folder, a device, shorter than it said.
+/// Returns the bytes of a regular file. Throws Error with the path and the system's reason if the file does not
+/// exist, is not readable, is a directory or a device, or is shorter than its reported size.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
-/// Writes the parts, one after the other, to a file beside `path`, syncs it, renames it over `path` and syncs
-/// the folder: after a crash at any moment `path` holds the old bytes or the new ones. Where `path` is a
-/// symbolic link, all this happens where it leads to, and the link stays. Throws Error with the path and the
-/// system's reason; then nothing stands beside `path`, and what was there before is untouched.
+/// Writes the parts in order to `path`.new, syncs that file, renames it to `path` and syncs the directory.
+/// After a crash at any moment `path` has the old bytes or the new ones. A symbolic link is followed and kept:
+/// its target is replaced. Throws Error with the path and the system's reason; if anything before the rename fails,
+/// `path` is unchanged and the new file is removed.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 

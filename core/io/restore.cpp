@@ -1,4 +1,4 @@
-// Checks everything, then writes.
+// Checks all values before writing any of them.
 #include "core/io/restore.hpp"
 
 #include <fmt/format.h>
@@ -35,17 +35,16 @@ void restore(const State& living, const State& given, std::string_view what, Oth
     }
     const Tensor& values = place->second;
     if (!values.defined() || !values.impl().buffer)
-      faults.push_back(fmt::format("\"{}\" comes without values", label));
+      faults.push_back(fmt::format("\"{}\" has no values", label));
     else if (values.shape() != x.shape())
-      faults.push_back(fmt::format("\"{}\" has shape {} here and {} there", label, to_string(x.shape()),
+      faults.push_back(fmt::format("\"{}\" must have shape {}, got {}", label, to_string(x.shape()),
                                    to_string(values.shape())));
     else if (types == OtherTypes::refused && x.impl().buffer && values.dtype() != x.dtype())
       faults.push_back(
-          fmt::format("\"{}\" is {} here and {} there", label, name_of(x.dtype()), name_of(values.dtype())));
+          fmt::format("\"{}\" must be {}, got {}", label, name_of(x.dtype()), name_of(values.dtype())));
   }
   for (const auto& [name, values] : given)
-    if (!living.count(name))
-      faults.push_back(fmt::format("nothing here is called \"{}\"", printable(name, 80)));
+    if (!living.count(name)) faults.push_back(fmt::format("unknown name \"{}\"", printable(name, 80)));
   if (!faults.empty()) fail("{}, and nothing was loaded: {}", what, listed(faults));
   for (const auto& [name, x] : living) {
     Tensor target = x;

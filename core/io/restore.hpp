@@ -1,4 +1,4 @@
-// Saved values written into living tensors: all of them or none.
+// Loads saved values into existing tensors: all of them or none.
 #pragma once
 
 #include <string>
@@ -9,13 +9,12 @@
 
 namespace tapestry {
 
-/// Whether values of another type than the living tensor's are refused, or converted to it.
+/// Treatment of values whose dtype differs from that of the existing tensor: an error, or a conversion.
 enum class OtherTypes { refused, converted };
 
-/// Writes the given values into the living tensors of the same names. Names that are missing, that nothing
-/// here has, and shapes or types that differ are all listed in one Error, behind the caller's own `faults`;
-/// it starts with `what` does not fit, and then nothing was written. (A living tensor without values takes
-/// the given type.)
+/// Copies the `given` values into the `living` tensors of the same names. Throws one Error, before anything is
+/// written, that starts with `what` and lists up to 20 faults: first the caller's `faults`, then missing names,
+/// unknown names, and wrong shapes or dtypes. A living tensor without values takes the given dtype.
 void restore(const State& living, const State& given, std::string_view what,
              OtherTypes types = OtherTypes::refused, std::vector<std::string> faults = {});
 

@@ -1,4 +1,4 @@
-// Values in and out of a safetensors file, once its header has been checked.
+// Reads and writes the values of safetensors files; safetensors_header.cpp checks the header.
 #include "core/io/safetensors.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 using detail::Stored;
 using detail::StoredTensor;
 
-/// IEEE 754 binary16 → binary32, exactly.
+/// Converts IEEE 754 binary16 to binary32, exactly.
 float from_f16(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = half >> 10U & 0x1FU,
                       fraction = half & 0x3FFU;
@@ -30,11 +30,11 @@ float from_f16(std::uint16_t half) {
     return sign ? -magnitude : magnitude;
   }
   const std::uint32_t wide =
-      exponent == 31 ? 255 : exponent + 112;  // infinity and NaN; else the bias 127 for 15
+      exponent == 31 ? 255 : exponent + 112;  // infinity and NaN; otherwise bias 15 becomes 127
   return std::bit_cast<float>(sign | wide << 23U | fraction << 13U);
 }
 
-/// A bfloat16 is the upper half of a binary32.
+/// Converts bfloat16, the upper half of a binary32.
 float from_bf16(std::uint16_t upper) { return std::bit_cast<float>(std::uint32_t{upper} << 16U); }
 
 /// Calls put(i, value) for each value of type Raw in the bytes, which need not be aligned.
@@ -101,17 +101,17 @@ void take(SafeTensors& result, const std::string& name, const StoredTensor& stor
   }
 }
 
-/// The nearest bf16, of two equally near the even one; a NaN stays one.
+/// Rounds to the nearest bf16, ties to even. A NaN stays a NaN.
 std::uint16_t to_bf16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (x != x) return static_cast<std::uint16_t>(bits >> 16U | 0x40U);
   return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U);
 }
 
-/// The values of a tensor that is written, kept until the file is there.
+/// Values of one tensor to write, kept until the file is written.
 struct Values {
   Tensor dense;
-  std::vector<std::uint16_t> halves;  // instead of dense, for bf16
+  std::vector<std::uint16_t> halves;  // used instead of dense for bf16
 
   Values(const Tensor& x, Written as) : dense(contiguous(x.detach())) {
     if (as != Written::bf16) return;
@@ -138,16 +138,18 @@ const T& look_up(const std::map<std::string, T>& all, std::string_view name, con
   std::vector<std::string> some;
   for (const auto& [known, value] : all)
     if (some.size() < 5) some.push_back(printable(known, 40));
-  fail("'{}': it has no {} called \"{}\"; of that kind it has {}{}{}", where, what, printable(name, 80),
+  fail("'{}' has no {} named \"{}\"; it has {} of that kind{}{}", where, what, printable(name, 80),
        all.size(), some.empty() ? "" : ", the first: ", fmt::join(some, ", "));
 }
 
 }  // namespace
 
-const Tensor& SafeTensors::at(std::string_view name) const { return look_up(tensors, name, where, "tensor"); }
+const Tensor& SafeTensors::at(std::string_view name) const {
+  return look_up(tensors, name, where, "floating-point tensor");
+}
 
 const Indices& SafeTensors::indices_at(std::string_view name) const {
-  return look_up(indices, name, where, "tensor of whole numbers");
+  return look_up(indices, name, where, "integer tensor");
 }
 
 SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view where) {
@@ -183,7 +185,7 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
   std::deque<Values> written;
   std::vector<std::span<const std::byte>> parts(1);  // the header comes first
   std::size_t begin = 0;
-  for (const DType type : {DType::f64, DType::f32}) {  // wider ones first: every value is aligned in the file
+  for (const DType type : {DType::f64, DType::f32}) {  // f64 first, so that every value is aligned
     for (const auto& [name, x] : tensors) {
       if (!x.defined() || !x.impl().buffer || name == "__metadata__")
         fail("cannot write '{}': tensor \"{}\" {}", where, printable(name, 80),
@@ -206,7 +208,7 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
   header.resize((header.size() + 7) / 8 * 8, ' ');
   std::string start(8, '\0');
   const auto length = static_cast<std::uint64_t>(header.size());
-  std::memcpy(start.data(), &length, sizeof(length));  // x86 is little-endian, as the format is
+  std::memcpy(start.data(), &length, sizeof(length));  // the format and x86 are little-endian
   start += header;
   parts[0] = std::as_bytes(std::span<const char>(start));
   write_file(path, parts);

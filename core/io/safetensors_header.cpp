@@ -1,5 +1,5 @@
-// The header is read event by event into the one structure that is legal, so that neither depth nor length of
-// the JSON costs more than the names and numbers it holds.
+// Parses the header event by event and accepts only its legal structure, so that memory is bounded by the names and
+// numbers in it, whatever the depth or length of the JSON.
 #include "core/io/safetensors_header.hpp"
 
 #include <fmt/format.h>
@@ -38,15 +38,15 @@ constexpr std::array<TypeName, 11> kTypes{{{"F64", Stored::f64, 8},
                                            {"U16", Stored::u16, 2},
                                            {"U8", Stored::u8, 1}}};
 
-/// What the header says about one tensor, before it is checked against the file.
+/// Header entry of one tensor, before it is checked against the file.
 struct Entry {
   const TypeName* type = nullptr;
   std::vector<std::uint64_t> shape, offsets;
   bool has_shape = false, has_offsets = false;
 };
 
-/// Takes the JSON parser's events. The names of its functions and their results are the parser's (json_sax);
-/// all refuse by throwing.
+/// Receives the JSON parser's events. Its function names and return types are those of nlohmann::json_sax. All errors
+/// are thrown.
 class HeaderEvents {
  public:
   explicit HeaderEvents(std::string_view where) : where_(where) {}
@@ -62,10 +62,10 @@ class HeaderEvents {
 
   bool number_unsigned(std::uint64_t value) {
     if (expect_ == Expect::shape) {
-      if (entry_->shape.size() == kMaxRank) refuse("has more than {} axes", kMaxRank);
+      if (entry_->shape.size() == kMaxRank) refuse("must have at most {} axes", kMaxRank);
       entry_->shape.push_back(value);
     } else if (expect_ == Expect::offsets) {
-      if (entry_->offsets.size() == 2) refuse("has more than two data_offsets");
+      if (entry_->offsets.size() == 2) refuse("must have two data_offsets, got more");
       entry_->offsets.push_back(value);
     } else {
       return unexpected(fmt::format("{}", value));
@@ -79,8 +79,8 @@ class HeaderEvents {
         if (type.name == value) entry_->type = &type;
       if (!entry_->type)
         refuse(
-            "has type {}, which Tapestry does not read: "
-            "F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16 and U8 are",
+            "has unsupported type {}; "
+            "the supported types are F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16 and U8",
             quote(value));
       expect_ = Expect::field;
     } else if (expect_ == Expect::metadata_value) {
@@ -118,21 +118,21 @@ class HeaderEvents {
         expect_ = Expect::offsets_array;
         entry_->has_offsets = true;
       } else {
-        refuse("has {}, which is none of dtype, shape and data_offsets", quote(name));
+        refuse("has unknown field {}; its fields are dtype, shape and data_offsets", quote(name));
       }
       return true;
     }
-    if (name.find('\0') != std::string::npos) fail("'{}': the name {} holds a NUL", where_, quote(name));
+    if (name.find('\0') != std::string::npos) fail("'{}': the name {} contains a NUL", where_, quote(name));
     name_ = std::move(name);
     if (expect_ == Expect::metadata) {
-      if (metadata.count(name_)) fail("'{}': __metadata__ holds {} twice", where_, quote(name_));
+      if (metadata.count(name_)) fail("'{}': __metadata__ has {} twice", where_, quote(name_));
       expect_ = Expect::metadata_value;
     } else if (name_ == "__metadata__") {
-      if (std::exchange(has_metadata_, true)) fail("'{}': the header holds __metadata__ twice", where_);
+      if (std::exchange(has_metadata_, true)) fail("'{}': the header has __metadata__ twice", where_);
       expect_ = Expect::metadata_object;
     } else {
       const auto [place, is_new] = entries.try_emplace(name_);
-      if (!is_new) fail("'{}': two tensors are called {}", where_, quote(name_));
+      if (!is_new) fail("'{}': two tensors are named {}", where_, quote(name_));
       entry_ = &place->second;
       expect_ = Expect::entry;
     }
@@ -142,10 +142,10 @@ class HeaderEvents {
   bool end_object() {
     if (expect_ == Expect::field) {
       if (!entry_->type || !entry_->has_shape || !entry_->has_offsets)
-        refuse("lacks its {}", !entry_->type ? "dtype" : !entry_->has_shape ? "shape" : "data_offsets");
-      if (entry_->offsets.size() != 2) refuse("has {} data_offsets instead of two", entry_->offsets.size());
+        refuse("has no {}", !entry_->type ? "dtype" : !entry_->has_shape ? "shape" : "data_offsets");
+      if (entry_->offsets.size() != 2) refuse("must have two data_offsets, got {}", entry_->offsets.size());
     }
-    expect_ = Expect::name;  // the last one, of the header itself, is followed by nothing
+    expect_ = Expect::name;  // after the header's own end no event follows
     return true;
   }
 
@@ -165,7 +165,7 @@ class HeaderEvents {
 
   [[noreturn]] bool parse_error(std::size_t position, const std::string& token,
                                 const nlohmann::json::exception&) {
-    fail("'{}': the header is no valid JSON near byte {} of the file (\"{}\")", where_,
+    fail("'{}': the header is not valid JSON near byte {} of the file (\"{}\")", where_,
          kLengthBytes + position, printable(token, 40));
   }
 
@@ -197,23 +197,24 @@ class HeaderEvents {
     switch (expect_) {
       case Expect::header:
       case Expect::name:
-        fail("'{}': the header starts with {} instead of an object", where_, what);
+        fail("'{}': the header must be an object, got {}", where_, what);
       case Expect::metadata_object:
-        fail("'{}': __metadata__ is {} instead of an object", where_, what);
+        fail("'{}': __metadata__ must be an object, got {}", where_, what);
       case Expect::metadata:
       case Expect::metadata_value:
-        fail("'{}': __metadata__ holds {} under {}, where only strings may stand", where_, what,
-             quote(name_));
+        fail("'{}': values in __metadata__ must be strings, got {} for {}", where_, what, quote(name_));
       case Expect::shape_array:
       case Expect::shape:
-        refuse("has {} in its shape; sizes are whole numbers from 0", what);
+        refuse("must have a list of non-negative integers as its shape, got {}", what);
       case Expect::offsets_array:
       case Expect::offsets:
-        refuse("has {} in its data_offsets; they are two whole numbers from 0", what);
+        refuse("must have a list of two non-negative integers as its data_offsets, got {}", what);
       case Expect::entry:
       case Expect::field:
       case Expect::type:
-        refuse("has {} where its {} should be", what, expect_ == Expect::type ? "dtype" : "description");
+        refuse("must {1}, got {0}", what,
+               expect_ == Expect::type ? "have a string as its dtype"
+                                       : "be an object with dtype, shape and data_offsets");
     }
     return false;
   }
@@ -224,7 +225,7 @@ class HeaderEvents {
   bool has_metadata_ = false;
 };
 
-/// Checks one tensor's numbers on their own.
+/// Checks the shape and offsets of one tensor, without the other tensors.
 StoredTensor check(const Entry& entry, const std::string& name, std::size_t data_bytes,
                    std::string_view where) {
   const auto refuse = [&](const std::string& what) {
@@ -232,7 +233,7 @@ StoredTensor check(const Entry& entry, const std::string& name, std::size_t data
   };
   StoredTensor tensor;
   tensor.type = entry.type->type;
-  // No axis of size 0 may hide an overflow: strides are products of the others.
+  // An axis of size 0 must not hide an overflow, because strides are products of the other sizes.
   Size count = 1;
   bool overflows = false, empty = false;
   for (const std::uint64_t size : entry.shape) {
@@ -246,10 +247,11 @@ StoredTensor check(const Entry& entry, const std::string& name, std::size_t data
     refuse(fmt::format("has shape ({}), whose product overflows", fmt::join(entry.shape, ",")));
   if (empty) bytes = 0;
   const std::uint64_t begin = entry.offsets[0], end = entry.offsets[1];
-  if (begin > end) refuse(fmt::format("has data_offsets [{}, {}] in the wrong order", begin, end));
+  if (begin > end)
+    refuse(fmt::format("has data_offsets [{}, {}]; the first must not exceed the second", begin, end));
   if (end > data_bytes)
     refuse(
-        fmt::format("has data_offsets [{}, {}], but only {} bytes follow the header: is the file cut short?",
+        fmt::format("has data_offsets [{}, {}], but only {} bytes follow the header; is the file truncated?",
                     begin, end, data_bytes));
   if (end - begin != static_cast<std::uint64_t>(bytes))
     refuse(fmt::format("has {} bytes between its data_offsets [{}, {}], but {} of shape ({}) takes {}",
@@ -271,7 +273,7 @@ void check_layout(const std::map<std::string, StoredTensor>& tensors, std::size_
   const std::string* before = nullptr;
   for (const auto& [name, tensor] : order) {
     if (tensor->begin > expected)
-      fail("'{}': nothing owns bytes {} to {} of the data, before tensor \"{}\"", where, expected,
+      fail("'{}': no tensor covers bytes {} to {} of the data, before tensor \"{}\"", where, expected,
            tensor->begin, printable(*name, 80));
     if (tensor->begin < expected)
       fail("'{}': tensors \"{}\" and \"{}\" overlap at byte {} of the data", where, printable(*before, 80),
@@ -280,7 +282,7 @@ void check_layout(const std::map<std::string, StoredTensor>& tensors, std::size_
     before = name;
   }
   if (expected != data_bytes)
-    fail("'{}': {} bytes after the last tensor belong to nothing", where, data_bytes - expected);
+    fail("'{}': {} bytes after the last tensor belong to no tensor", where, data_bytes - expected);
 }
 
 }  // namespace
@@ -289,27 +291,26 @@ SafeTensorsHeader parse_safetensors_header(std::span<const std::byte> file, std:
   const std::string where = printable(where_given, 500);
   if (file.size() < kLengthBytes)
     fail(
-        "'{}': {} bytes are too few for a safetensors file, "
-        "which starts with 8 bytes for the header's length",
+        "'{}': a safetensors file must start with 8 bytes for the header's length, "
+        "got {} bytes in total",
         where, file.size());
   std::uint64_t length = 0;
   for (std::size_t i = kLengthBytes; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
   const std::uint64_t rest = file.size() - kLengthBytes;
   if (length > rest)
     fail(
-        "'{}': its first 8 bytes promise a header of {} bytes, but {} follow: it is cut short, or no "
+        "'{}': the first 8 bytes give a header length of {} bytes, but {} follow; the file is truncated or not a "
         "safetensors file",
         where, length, rest);
   if (length > kLongestHeader)
-    fail("'{}': a header of {} bytes is longer than the {} that the format allows", where, length,
-         kLongestHeader);
+    fail("'{0}': the header must have at most {2} bytes, got {1}", where, length, kLongestHeader);
   const std::string_view json(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
   if (json.empty() || json[0] != '{')
-    fail("'{}': the header does not start with \"{{\" at byte {}: it is no safetensors file", where,
+    fail("'{}': the header does not start with \"{{\" at byte {}; the file is not a safetensors file", where,
          kLengthBytes);
-  // The JSON parser takes a NUL for the end.
+  // The JSON parser would treat a NUL as the end of the text.
   if (const auto nul = json.find('\0'); nul != std::string_view::npos)
-    fail("'{}': the header holds a NUL at byte {} of the file", where, kLengthBytes + nul);
+    fail("'{}': the header contains a NUL at byte {} of the file", where, kLengthBytes + nul);
 
   HeaderEvents events(where);
   nlohmann::json::sax_parse(json.begin(), json.end(), &events);
@@ -324,7 +325,7 @@ SafeTensorsHeader parse_safetensors_header(std::span<const std::byte> file, std:
 
 std::string json_string(const std::string& text, const std::string& where) {
   if (!is_utf8(text) || text.find('\0') != std::string::npos)
-    fail("cannot write '{}': \"{}\" is no UTF-8 or holds a NUL", where, printable(text, 80));
+    fail("cannot write '{}': \"{}\" must be UTF-8 without a NUL", where, printable(text, 80));
   return nlohmann::json(text).dump();
 }
 

@@ -1,5 +1,5 @@
-// The header of a safetensors file: what it says, checked before anything is allocated, and its strings. All
-// that knows JSON. For safetensors.cpp.
+// Parses the JSON header of a safetensors file and checks it before any tensor is allocated; escapes strings for
+// writing. Used by safetensors.cpp.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,29 @@
 
 namespace tapestry::detail {
 
-/// How the values of a tensor stand in the file.
+/// Element type of a tensor in the file.
 enum class Stored { f64, f32, f16, bf16, i64, i32, i16, i8, u32, u16, u8 };
 
-/// One tensor: its bytes are data[begin, end).
+/// Type, shape and location of one tensor: its bytes are data[begin, end).
 struct StoredTensor {
   Stored type = Stored::f32;
   Dims shape;
   std::size_t begin = 0, end = 0;
 };
 
+/// A checked header, and the data after it.
 struct SafeTensorsHeader {
   std::map<std::string, StoredTensor> tensors;
   std::map<std::string, std::string> metadata;
-  std::span<const std::byte> data;  // what follows the header
+  std::span<const std::byte> data;  // the bytes after the header
 };
 
-/// Throws Error unless the tensors fill the data exactly, without gap or overlap.
+/// Parses and checks the header of `file`. Throws Error, which names `where`, for a malformed header and unless the
+/// tensors fill the data exactly, without gap or overlap.
 SafeTensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view where);
 
-/// `text` as a JSON string, quotes included, for the header of the file `where`; throws Error for what is no
-/// UTF-8 or holds a NUL.
+/// Returns `text` as a JSON string in quotes. Throws Error, which names the file `where`, if the text is not UTF-8 or
+/// contains a NUL.
 std::string json_string(const std::string& text, const std::string& where);
 
 }  // namespace tapestry::detail

@@ -1,4 +1,4 @@
-// Tensors by name: what a model's weights are, in memory and in a file.
+// State: named tensors, such as the weights of a model.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace tapestry {
 
-/// Tensors by name, as in a file of weights.
+/// Tensors by name, as in a checkpoint file.
 using State = std::map<std::string, Tensor>;
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// UTF-8 checks, and escaping for messages.
+// UTF-8 checks and escaping of text for messages.
 #include "core/io/text.hpp"
 
 #include <fmt/core.h>
@@ -40,7 +40,7 @@ std::string printable(std::string_view text, std::size_t limit) {
     if (result.size() >= limit) return result + "…";
     const std::size_t length = utf8_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
-    // U+0080 to U+009F are control characters; U+2028 and U+2029 end lines.
+    // U+0080 to U+009F are control characters; U+2028 and U+2029 are line breaks.
     const bool control = first < 0x20 || first == 0x7F ||
                          (length == 2 && first == 0xC2 && (text[1] & 0x60) == 0) ||
                          text.substr(0, length) == "\u2028" || text.substr(0, length) == "\u2029";

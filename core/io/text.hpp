@@ -1,4 +1,4 @@
-// Text in messages: names and paths from outside, made safe to print on one line.
+// UTF-8 checks, and escaping of external names and paths for one-line messages.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace tapestry {
 
-/// Length in bytes of the UTF-8 character at the start of `text` (RFC 3629: no overlong forms, no surrogates,
-/// at most U+10FFFF); 0 if there is none.
+/// Returns the length in bytes of the UTF-8 character at the start of `text`, or 0 if there is none. RFC 3629: no
+/// overlong forms, no surrogates, at most U+10FFFF.
 std::size_t utf8_length(std::string_view text);
 
-/// Whether `text` consists of such characters; so does an empty one.
+/// Returns true if `text` is valid UTF-8 (RFC 3629) or empty.
 bool is_utf8(std::string_view text);
 
-/// `text` for a message: control characters, line ends and bytes that are no UTF-8 become \xNN, and what
-/// exceeds `limit` bytes is cut off with "…".
+/// Escapes `text` for a message: control characters, line ends and invalid UTF-8 bytes become \xNN. Text beyond
+/// about `limit` bytes is replaced by "…".
 std::string printable(std::string_view text, std::size_t limit = 120);
 
 }  // namespace tapestry

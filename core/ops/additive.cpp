@@ -16,7 +16,7 @@ namespace tapestry {
 
 namespace {
 
-/// As the kernel wants it: dense, leading axes as one.
+/// Returns x in the layout of the kernel: dense (batch, rows, U), with the leading axes merged.
 Tensor as_batch(const Tensor& x, Size batch) {
   return contiguous(detail::reshaped(x, {batch, x.size(-2), x.size(-1)}));
 }
@@ -38,8 +38,8 @@ Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, c
       !std::equal(query.shape().begin(), query.shape().begin() + lead, key.shape().begin()) ||
       key.size(-1) != query.size(-1) || v.rank() != 1 || v.size(0) != query.size(-1))
     fail(
-        "[additive_score] query {}, key {} and v {} do not fit: they are (…,Tq,U), (…,Tk,U) and (U), "
-        "projected to the same U ({}:{})",
+        "[additive_score] query {}, key {} and v {} do not fit; they must be (…,Tq,U), (…,Tk,U) and (U) with equal "
+        "U and leading axes ({}:{})",
         describe(query), describe(key), describe(v), at.file, at.line);
   Dims shape = query.shape();
   shape.back() = key.size(-2);

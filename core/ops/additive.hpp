@@ -1,4 +1,4 @@
-// Bahdanau's additive score, fused: no (B, Tq, Tk, units) tensor.
+// Bahdanau's additive attention score, fused: it never stores a (B, Tq, Tk, U) tensor.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
@@ -7,9 +7,9 @@
 namespace tapestry {
 
 /// s[…, i, j] = Σ_u v[u] tanh(query[…, i, u] + key[…, j, u]) (Bahdanau, Cho & Bengio 2015, appendix A.1.2):
-/// query (…, Tq, U) and key (…, Tk, U) already projected, v (U) → (…, Tq, Tk). Pairs that the mask (optional;
-/// broadcast to the result) excludes are not computed and give 0; what stands at a key that no query may see
-/// touches nothing.
+/// projected query (…, Tq, U) and key (…, Tk, U), v (U) → (…, Tq, Tk). Masked pairs are not computed and give 0,
+/// so the values of a fully masked key have no effect. The mask is optional and broadcasts to the result.
+/// Throws Error for other shapes and for dtypes that differ.
 Tensor additive_score(const Tensor& query, const Tensor& key, const Tensor& v, const Mask& mask = {},
                       CallSite at = {});
 

@@ -42,7 +42,7 @@ void add_in_place(Tensor& sum, const Tensor& x) {
 
 namespace {
 
-/// Calls f on the two operands as tensors; a number becomes a tensor of rank 0 of the other's type.
+/// Calls f on the two operands as tensors. A number becomes a tensor of rank 0 with the other operand's dtype.
 template <class F>
 Tensor with_tensors(const Operand& a, const Operand& b, F f) {
   if (a.tensor && b.tensor) return f(*a.tensor, *b.tensor);

@@ -1,4 +1,4 @@
-// Dropout: its mask is drawn again in backward instead of kept.
+// Dropout. Backward draws the mask again, so that it need not be stored.
 #include "core/ops/dropout.hpp"
 
 #include "core/ops/views.hpp"
@@ -9,7 +9,7 @@ namespace tapestry {
 
 namespace {
 
-/// With an element's place, decides whether one call of dropout drops it.
+/// Stream and rate of one dropout call. Together with an element's index they decide if it is dropped.
 struct Draw {
   Stream stream;
   double rate;
@@ -31,8 +31,8 @@ Tensor drop(const Tensor& x, Draw draw, CallSite at = {}) {
 
 Tensor dropout(const Tensor& x, double rate, CallSite at) {
   if (!(rate >= 0.0 && rate < 1.0))
-    fail("[dropout] a rate of {} is outside 0 <= rate < 1: it is the share of elements that become 0 ({}:{})",
-         rate, at.file, at.line);
+    fail("[dropout] rate must be in [0, 1), got {}; it is the fraction of elements set to 0 ({}:{})", rate,
+         at.file, at.line);
   return dropout(x, rate, next_stream(), at);
 }
 

@@ -1,5 +1,5 @@
-// Joining tensors, and moving their elements about: by place (concat, pad, flip) or by number (embedding,
-// gather).
+// Ops that join or move elements by position (concat, stack, pad, flip) or by index (embedding, gather,
+// scatter_add, one_hot).
 #include "core/ops/join.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace tapestry {
 
 namespace {
 
-/// y[…, begin + i, …] = x[…, i, …], for a tensor y that is being made.
+/// Copies y[…, begin + i, …] = x[…, i, …] into a new tensor y, off the tape.
 void put(const Tensor& y, const Tensor& x, int axis, Size begin) {
   if (x.count() == 0) return;
   Tensor place = detail::alias(y, x.shape(), y.strides(), begin * y.strides()[axis]);
@@ -28,14 +28,14 @@ void put(const Tensor& y, const Tensor& x, int axis, Size begin) {
   });
 }
 
-/// The shape of the parts joined along `axis`.
+/// Returns the shape of the parts joined along `axis`. Throws Error for parts that do not fit.
 Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, CallSite at) {
   Dims shape = parts[0].shape();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     check_same_dtype(parts[0], parts[i], op, at);
     if (!agree_but_for(axis, parts[i].shape(), shape))
-      fail("[{}] part {} {} does not fit part 0 {}: all sizes but that of axis {} must agree ({}:{})", op, i,
-           describe(parts[i]), describe(parts[0]), axis, at.file, at.line);
+      fail("[{}] part {} {} does not fit part 0 {}; all sizes except that of axis {} must be equal ({}:{})",
+           op, i, describe(parts[i]), describe(parts[0]), axis, at.file, at.line);
     shape[axis] += parts[i].shape()[axis];
   }
   return shape;
@@ -43,9 +43,9 @@ Dims joined_shape(std::span<const Tensor> parts, int axis, const char* op, CallS
 
 }  // namespace
 
-// y = [p₀, p₁, …]        ∂pᵢ = the part of dy where pᵢ stands, as a view
+// y = [p₀, p₁, …]        ∂pᵢ = the slice of dy at pᵢ, as a view
 Tensor concat(std::span<const Tensor> parts, int axis, CallSite at) {
-  if (parts.empty()) fail("[concat] wants at least one tensor ({}:{})", at.file, at.line);
+  if (parts.empty()) fail("[concat] parts must contain at least one tensor ({}:{})", at.file, at.line);
   const int a = axis_of(parts[0], axis);
   Tensor y = Tensor::uninitialised(joined_shape(parts, a, "concat", at), parts[0].dtype());
   PoolVector<Size> begin{0};
@@ -65,12 +65,12 @@ Tensor concat(std::initializer_list<Tensor> parts, int axis, CallSite at) {
 }
 
 Tensor stack(std::span<const Tensor> parts, int axis, CallSite at) {
-  if (parts.empty()) fail("[stack] wants at least one tensor ({}:{})", at.file, at.line);
+  if (parts.empty()) fail("[stack] parts must contain at least one tensor ({}:{})", at.file, at.line);
   PoolVector<Tensor> rows;
   rows.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].shape() != parts[0].shape())
-      fail("[stack] part {} {} does not fit part 0 {}: all shapes must be equal ({}:{})", i,
+      fail("[stack] part {} {} does not fit part 0 {}; all shapes must be equal ({}:{})", i,
            describe(parts[i]), describe(parts[0]), at.file, at.line);
     rows.push_back(unsqueeze(parts[i], axis, at));
   }
@@ -81,11 +81,11 @@ Tensor stack(std::initializer_list<Tensor> parts, int axis, CallSite at) {
   return stack(std::span(parts.begin(), parts.size()), axis, at);
 }
 
-// y = [value, …, x, value, …]        ∂x = the part of dy where x stands
+// y = [value, …, x, value, …]        ∂x = the slice of dy at x
 Tensor pad(const Tensor& x, int axis, Size before, Size after, double value, CallSite at) {
   const int a = axis_of(x, axis);
   if (before < 0 || after < 0)
-    fail("[pad] wants 0 or more elements on each side, not {} and {}: slice() takes elements away ({}:{})",
+    fail("[pad] before and after must be at least 0, got {} and {}; use slice() to remove elements ({}:{})",
          before, after, at.file, at.line);
   Dims shape = x.shape();
   shape[a] += before + after;
@@ -96,7 +96,7 @@ Tensor pad(const Tensor& x, int axis, Size before, Size after, double value, Cal
                    }));
 }
 
-// y[…, i, …] = x[…, n − 1 − i, …]        ∂x = dy, reversed too
+// y[…, i, …] = x[…, n − 1 − i, …]        ∂x = dy, reversed
 Tensor flip(const Tensor& x, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
@@ -113,17 +113,17 @@ Tensor flip(const Tensor& x, int axis, CallSite at) {
 
 namespace {
 
-/// Throws unless all ids (dense) are in 0 … n−1, naming the first that is not and its place.
+/// Throws Error unless all ids (dense) are in 0 … n−1. The message names the first other id and its index.
 void check_ids(const Indices& ids, Size n, const char* op, const char* what, CallSite at) {
   const Size count = ids.count();
   for (Size i = 0; i < count; ++i) {
     if (ids.data()[i] >= 0 && ids.data()[i] < n) continue;
-    fail("[{}] id {} at place {} of ids {} is outside the {} {}: ids count from 0 ({}:{})", op, ids.data()[i],
+    fail("[{}] id {} at index {} of ids {} is outside the {} {}; ids start at 0 ({}:{})", op, ids.data()[i],
          to_string(index_of(i, ids.shape())), to_string(ids.shape()), n, what, at.file, at.line);
   }
 }
 
-/// table[ids[i], …] += rows[i, …], for a dense table that nobody else holds; the ids are dense.
+/// Adds table[ids[i], …] += rows[i, …], off the tape. The table and the ids are dense.
 void add_rows(Tensor& table, const Indices& ids, const Tensor& rows) {
   const Tensor source = contiguous(rows.detach());
   const Size width = table.count() / std::max<Size>(1, table.shape()[0]);
@@ -133,7 +133,7 @@ void add_rows(Tensor& table, const Indices& ids, const Tensor& rows) {
   });
 }
 
-// table = 0, but rows[i, …] are added at table[ids[i], …]        ∂rows = dtable[ids, …]
+// table = 0, then table[ids[i], …] += rows[i, …]        ∂rows = dtable[ids, …]
 Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, CallSite at = {}) {
   Tensor table = zeros(shape, rows.dtype());
   add_rows(table, ids, rows);
@@ -143,13 +143,13 @@ Tensor scatter_rows(const Tensor& rows, const Indices& ids, const Dims& shape, C
 
 }  // namespace
 
-// y[i, …] = table[ids[i], …]        ∂table[ids[i], …] += dy[i, …], from 0
+// y[i, …] = table[ids[i], …]        ∂table = 0, then ∂table[ids[i], …] += dy[i, …]
 Tensor embedding(const Tensor& table, const Indices& ids_in, CallSite at) {
   const Indices ids = ids_in.contiguous();
   if (table.rank() < 1 || table.rank() - 1 + ids.rank() > kMaxRank)
     fail(
-        "[embedding] a table {} and ids of shape {} do not fit: the table has rows, and the result at most "
-        "{} axes ({}:{})",
+        "[embedding] table {} and ids of shape {} do not fit; the table must have at least one axis, and the result "
+        "at most {} ({}:{})",
         describe(table), to_string(ids.shape()), kMaxRank, at.file, at.line);
   check_ids(ids, table.shape()[0], "embedding", "rows of the table", at);
   Dims shape = ids.shape();
@@ -170,16 +170,16 @@ Tensor embedding(const Tensor& table, const Indices& ids_in, CallSite at) {
 
 namespace {
 
-/// Throws unless ids have the shape of x but for the axis, and point into it.
+/// Throws Error unless ids have x's shape except along the axis, and lie within the axis.
 void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op, CallSite at) {
   if (!agree_but_for(axis, ids.shape(), x.shape()))
-    fail("[{}] ids of shape {} do not fit {}: all sizes but that of axis {} must agree ({}:{})", op,
+    fail("[{}] ids of shape {} do not fit {}; all sizes except that of axis {} must be equal ({}:{})", op,
          to_string(ids.shape()), describe(x), axis, at.file, at.line);
-  check_ids(ids, x.shape()[axis], op, "places of the axis", at);
+  check_ids(ids, x.shape()[axis], op, "elements of the axis", at);
 }
 
-/// Calls f(p, q): place p of the ids, in order, and place q of a dense tensor of `shape` that id p stands
-/// for.
+/// Calls f(p, q) for each id: p is the offset of the id, and q the offset of the element that it selects in a dense
+/// tensor of `shape`.
 template <class F>
 void each_pair(const Dims& shape, int axis, const Indices& ids, F f) {
   const Size inner = shape.count(axis + 1, shape.rank());
@@ -187,8 +187,7 @@ void each_pair(const Dims& shape, int axis, const Indices& ids, F f) {
   for (Size p = 0; p < count; ++p) f(p, (p / (m * inner) * n + ids.data()[p]) * inner + p % inner);
 }
 
-/// sum[i, ids[i, j]] += source[i, j] along the axis, for a dense sum that nobody else holds; the ids are
-/// dense.
+/// Adds sum[i, ids[i, j]] += source[i, j] along the axis, off the tape. `sum` and the ids are dense.
 void add_scattered(Tensor& sum, int axis, const Indices& ids, const Tensor& source) {
   const Tensor from = contiguous(source.detach());
   dispatch(sum.dtype(), [&](auto zero) {
@@ -201,7 +200,7 @@ void add_scattered(Tensor& sum, int axis, const Indices& ids, const Tensor& sour
 
 }  // namespace
 
-// y[i, j] = x[i, ids[i, j]]        ∂x[i, ids[i, j]] += dy[i, j], from 0
+// y[i, j] = x[i, ids[i, j]]        ∂x = 0, then ∂x[i, ids[i, j]] += dy[i, j]
 Tensor gather(const Tensor& x, int axis, const Indices& ids_in, CallSite at) {
   const int a = axis_of(x, axis);
   const Indices ids = ids_in.contiguous();
@@ -230,7 +229,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Indices& ids_in, const Tenso
   check_same_dtype(x, source, "scatter_add", at);
   check_gather(x, a, ids, "scatter_add", at);
   if (source.shape() != ids.shape())
-    fail("[scatter_add] a source {} does not fit ids of shape {}: one value for each id ({}:{})",
+    fail("[scatter_add] source {} does not fit ids of shape {}; the shapes must be equal ({}:{})",
          describe(source), to_string(ids.shape()), at.file, at.line);
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
   put(y, x, a, 0);
@@ -243,7 +242,7 @@ Tensor one_hot(const Indices& ids_in, Size classes, DType dtype, CallSite at) {
   const Indices ids = ids_in.contiguous();
   if (classes < 0 || ids.rank() == kMaxRank)
     fail(
-        "[one_hot] ids of shape {} cannot get an axis of {} classes: sizes are 0 or more, and rank is at "
+        "[one_hot] ids of shape {} cannot get an axis of {} classes; classes must be at least 0, and the rank at "
         "most {} ({}:{})",
         to_string(ids.shape()), classes, kMaxRank, at.file, at.line);
   check_ids(ids, classes, "one_hot", "classes", at);

@@ -1,4 +1,4 @@
-// Putting tensors together, and moving their elements about.
+// Ops that join, pad and reverse tensors, and ops that look up elements by index.
 #pragma once
 
 #include <span>
@@ -8,24 +8,26 @@
 
 namespace tapestry {
 
-/// Joins along an axis that all have; other sizes must agree.
+/// Joins at least one tensor along an existing axis. All other sizes and the dtypes must be equal.
 Tensor concat(std::span<const Tensor> parts, int axis, CallSite at = {});
 Tensor concat(std::initializer_list<Tensor> parts, int axis, CallSite at = {});
-/// Along a new axis.
+/// Joins tensors of equal shapes along a new axis.
 Tensor stack(std::span<const Tensor> parts, int axis, CallSite at = {});
 Tensor stack(std::initializer_list<Tensor> parts, int axis, CallSite at = {});
-/// `before` and `after` elements of `value` on an axis.
+/// Adds `before` and `after` elements of `value` at the two ends of an axis. Negative numbers throw Error.
 Tensor pad(const Tensor& x, int axis, Size before, Size after, double value = 0, CallSite at = {});
-/// The order of an axis reversed.
+/// Reverses the order of an axis.
 Tensor flip(const Tensor& x, int axis, CallSite at = {});
 
-/// Rows of a table: table (n, …), ids of any shape S → S + (…). Ids outside 0 … n−1 throw, naming the place.
+/// Looks up rows of a table: table (n, …), ids of any shape S → S + (…). Throws Error for ids outside 0 … n−1.
 Tensor embedding(const Tensor& table, const Indices& ids, CallSite at = {});
-/// y[i, j, …] = x[i, ids[i, j], …] with the axis named: ids has x's rank; the other sizes agree.
+/// y[i, j, …] = x[i, ids[i, j], …] along `axis`: ids has x's rank and its other sizes. Throws Error for ids outside
+/// the axis.
 Tensor gather(const Tensor& x, int axis, const Indices& ids, CallSite at = {});
-/// A copy of x with source[i, j] added at x[i, ids[i, j]] along the axis; equal ids add up.
+/// Returns a copy of x with source[i, j] added at x[i, ids[i, j]] along the axis; equal ids add up. `source` has the
+/// shape of ids.
 Tensor scatter_add(const Tensor& x, int axis, const Indices& ids, const Tensor& source, CallSite at = {});
-/// ids of shape S → S + (classes), 1 at the id, 0 elsewhere.
+/// ids of shape S → S + (classes): 1 at the id, 0 elsewhere. Throws Error for ids outside 0 … classes−1.
 Tensor one_hot(const Indices& ids, Size classes, DType dtype = DType::f32, CallSite at = {});
 
 }  // namespace tapestry

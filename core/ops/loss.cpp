@@ -1,5 +1,5 @@
-// Cross-entropy, fused with its softmax and its gradient: one kernel writes both, and backward has only to
-// multiply by dy, which for a loss is 1. (The logits stay as well, for second derivatives.)
+// Cross-entropy, fused with its softmax. One kernel computes the losses and the gradient; backward only multiplies the
+// gradient by dy (1 for a loss). The logits are saved for second derivatives.
 #include "core/ops/loss.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tapestry {
 
 namespace {
 
-/// The same from plain ops: (1 − ε) times the target's −log p, and ε times the mean of all.
+/// Cross-entropy from plain ops: (1 − ε) times the target's −log p plus ε times the mean −log p over all classes.
 Tensor plain_cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options, Size counted) {
   std::vector<std::int64_t> ids = targets.to_vector();
   for (std::int64_t& id : ids)
@@ -44,11 +44,10 @@ Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy 
   Dims outer = logits.shape();
   if (outer.rank() > 0) outer.erase(outer.rank() - 1);
   if (logits.rank() == 0 || targets.shape() != outer)
-    fail("[cross_entropy] targets {} do not fit logits {}: logits are (…, classes), targets (…) ({}:{})",
+    fail("[cross_entropy] targets {} do not fit logits {}; logits must be (…, classes), targets (…) ({}:{})",
          to_string(targets.shape()), describe(logits), at.file, at.line);
   if (!(options.smoothing >= 0.0 && options.smoothing < 1.0))
-    fail("[cross_entropy] a smoothing of {} is outside 0 <= smoothing < 1 ({}:{})", options.smoothing,
-         at.file, at.line);
+    fail("[cross_entropy] smoothing must be in [0, 1), got {} ({}:{})", options.smoothing, at.file, at.line);
   const Indices ids = targets.reshape({outer.count()});  // dense
   const Size rows = ids.count(), classes = logits.shape().back();
   Size counted = 0;
@@ -57,8 +56,8 @@ Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy 
     if (id == options.ignore) continue;
     if (id < 0 || id >= classes)
       fail(
-          "[cross_entropy] target {} in row {} of {} is none of the {} classes of logits {}, nor {}, which "
-          "is ignored ({}:{})",
+          "[cross_entropy] target {} in row {} of {} must be one of the {} classes of logits {}, or {} for an "
+          "ignored row ({}:{})",
           id, row, rows, classes, describe(logits), options.ignore, at.file, at.line);
     ++counted;
   }
@@ -82,7 +81,7 @@ Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy 
       wrt(logits,
           [gradient, targets, ignore = options.ignore, per_row](const Tensor& dy) {
             if (!per_row && dy.item() == 1.0) return gradient;
-            // An ignored row gets 0 of an infinite dy as well.
+            // An ignored row must get 0 for an infinite dy, too.
             const Tensor nothing = scalar(0.0, dy.dtype());
             return unsqueeze(where(equal(targets, ignore), nothing, dy), -1) * gradient;
           }),

@@ -1,4 +1,4 @@
-// Cross-entropy, fused with its softmax.
+// Cross-entropy loss, fused with its softmax.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
@@ -6,20 +6,20 @@
 
 namespace tapestry {
 
-/// What becomes of a loss's elements: their mean, their sum, or they stay as they are.
+/// Reduction of the losses: their mean, their sum, or none.
 enum class Reduce { mean, sum, none };
 
-/// Options of cross_entropy(). A smoothing outside [0, 1) throws there.
+/// Options of cross_entropy(), which throws Error for a smoothing outside [0, 1).
 struct CrossEntropy {
-  /// ε: the target gets 1 − ε, and ε is spread evenly over all classes (Szegedy et al. 2016).
+  /// Label smoothing ε: the target gets 1 − ε, and all classes share ε evenly (Szegedy et al. 2016).
   double smoothing = 0;
-  /// Rows with this target have loss 0 and no gradient, and the mean does not count them.
+  /// Target of ignored rows. They have loss 0 and gradient 0, and the mean does not count them.
   std::int64_t ignore = -1;
-  Reduce reduce = Reduce::mean;  // of the rows' losses
+  Reduce reduce = Reduce::mean;  // over the rows
 };
 
-/// −Σ_c t_c log softmax(logits)_c: logits (…, classes), targets (…) → a scalar, or (…) with Reduce::none. The
-/// mean of no rows at all is 0.
+/// −Σ_c t_c log softmax(logits)_c with the smoothed targets t: logits (…, classes), targets (…) → a scalar, or (…)
+/// with Reduce::none. The mean over no rows is 0. Throws Error for a target that is neither a class nor `ignore`.
 Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options = {},
                      CallSite at = {});
 

@@ -47,15 +47,15 @@ using detail::multiply;
 
 namespace {
 
-/// The shape of x (…, n) as a matrix (rows, n).
+/// Returns the shape (rows, n) of x (…, n) as a matrix.
 Dims rows_of(const Tensor& x) {
   Dims outer = x.shape();
   outer.erase(outer.rank() - 1);
   return {outer.count(), x.size(-1)};
 }
-/// x as a (rows, n) matrix, recorded; a copy only if strides ask for it.
+/// Returns x as a matrix (rows, n), recorded on the tape. Copies only if the strides require it.
 Tensor as_rows(const Tensor& x) { return reshape(x, rows_of(x)); }
-/// The same, not recorded.
+/// Returns x as a matrix (rows, n), off the tape.
 Tensor as_matrix(const Tensor& x) { return detail::reshaped(x, rows_of(x)); }
 
 }  // namespace
@@ -64,12 +64,14 @@ Tensor as_matrix(const Tensor& x) { return detail::reshaped(x, rows_of(x)); }
 Tensor matmul(const Tensor& a, const Tensor& b, CallSite at) {
   check_same_dtype(a, b, "matmul", at);
   if (a.rank() < 2 || b.rank() < 2)
-    fail("[matmul] wants matrices, not a {} · b {}: unsqueeze() makes a vector a row or a column ({}:{})",
-         describe(a), describe(b), at.file, at.line);
+    fail(
+        "[matmul] operands must have at least two axes, got a {} · b {}; unsqueeze() adds an axis to a vector "
+        "({}:{})",
+        describe(a), describe(b), at.file, at.line);
   if (a.size(-1) != b.size(-2))
     fail("[matmul] inner sizes differ: a {} · b {}{} ({}:{})", describe(a), describe(b),
          a.size(-1) == b.size(-1) ? "; transpose b?" : "", at.file, at.line);
-  // Many matrices times one: a single tall product.
+  // A batch of matrices times one matrix is computed as a single tall product.
   if (a.rank() > 2 && b.rank() == 2) {
     Dims shape = a.shape();
     const Size rows = shape.count() / std::max<Size>(1, shape.back());
@@ -88,8 +90,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, CallSite at) {
   shape[shape.rank() - 1] = b.size(-1);
   Tensor y = uninitialised_like(b, shape);
   multiply(y, a, b);
-  // A factor that was broadcast over leading axes needs a sum over its repeats: the short cut is for the
-  // others.
+  // The gradient of a factor that was broadcast over leading axes is summed over the repeats. Other gradients are
+  // accumulated by the product itself.
   const auto short_cut = [](const Tensor& sum, const Tensor& dy) {
     return sum.rank() == dy.rank() &&
            std::equal(sum.shape().begin(), sum.shape().end() - 2, dy.shape().begin());
@@ -113,13 +115,13 @@ Tensor matmul(const Tensor& a, const Tensor& b, CallSite at) {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, CallSite at) {
   check_same_dtype(x, weight, "linear", at);
   if (x.rank() < 1 || weight.rank() != 2 || x.size(-1) != weight.size(1))
-    fail("[linear] x {} does not fit a weight of shape {}: it is (out, in), and x's last axis is in ({}:{})",
-         describe(x), describe(weight), at.file, at.line);
+    fail("[linear] x {} does not fit weight {}; x must be (…, in) and weight (out, in) ({}:{})", describe(x),
+         describe(weight), at.file, at.line);
   if (bias.defined()) {
     check_same_dtype(x, bias, "linear", at);
     if (bias.rank() != 1 || bias.size(0) != weight.size(0))
-      fail("[linear] bias {} does not fit a weight of shape {}: it is (out) ({}:{})", describe(bias),
-           describe(weight), at.file, at.line);
+      fail("[linear] bias {} does not fit weight {}; bias must be (out) and weight (out, in) ({}:{})",
+           describe(bias), describe(weight), at.file, at.line);
   }
   Dims shape = x.shape();
   shape.back() = weight.size(0);

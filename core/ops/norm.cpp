@@ -1,4 +1,4 @@
-// Layer norm: one kernel each way.
+// Layer normalisation: one kernel for forward and one for backward.
 #include "core/ops/norm.hpp"
 
 #include <array>
@@ -25,8 +25,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& given_gain, const Tensor& given
   check_same_dtype(x, bias, "layer_norm", at);
   if (gain.shape() != features || bias.shape() != features)
     fail(
-        "[layer_norm] gain {} and bias {} do not fit x {}: each has one number for each place of x's last "
-        "axis ({}:{})",
+        "[layer_norm] gain {} and bias {} do not fit x {}; x must be (…, n), gain and bias (n) "
+        "({}:{})",
         describe(gain), describe(bias), describe(x), at.file, at.line);
   const Tensor input = contiguous(x.detach()), scale = contiguous(gain.detach()),
                shift = contiguous(bias.detach());

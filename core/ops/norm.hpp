@@ -1,4 +1,4 @@
-// Layer norm.
+// Layer normalisation.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
@@ -6,7 +6,7 @@
 namespace tapestry {
 
 /// (x − mean) / √(var + ε) ⊙ gain + bias over the last axis (Ba, Kiros & Hinton 2016): x (…, n), gain and
-/// bias (n). Without a gain it is 1, without a bias 0.
+/// bias (n). The default gain is 1, the default bias 0. Other shapes throw Error.
 Tensor layer_norm(const Tensor& x, const Tensor& gain = {}, const Tensor& bias = {}, double epsilon = 1e-5,
                   CallSite at = {});
 

@@ -1,4 +1,4 @@
-// All ops.
+// Includes all ops.
 #pragma once
 
 #include "core/ops/additive.hpp"

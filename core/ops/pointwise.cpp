@@ -1,4 +1,4 @@
-// Values and derivatives of functions that work element by element.
+// Values and derivatives of element-wise functions.
 #include "core/ops/pointwise.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ Tensor floor(const Tensor& x, CallSite at) {
 
 namespace {
 
-// The derivatives of the common activations are ops of their own: one pass over memory, and differentiable
+// The derivatives of the common activations are separate ops: each makes one pass over memory and is differentiable
 // again.
 
 // g = dy ⊙ (1 − y²)        ∂dy = dg ⊙ (1 − y²)        ∂y = −2 dg ⊙ dy ⊙ y
@@ -104,14 +104,14 @@ Tensor sigmoid(const Tensor& x, CallSite at) {
                        wrt(x, [](const Tensor& dy, const Tensor& y) { return sigmoid_grad(dy, y); }));
 }
 
-// y = max(x, 0)    ∂x = dy where x > 0, which is where y > 0
+// y = max(x, 0)    ∂x = dy where y > 0 (equivalent to x > 0), 0 elsewhere
 Tensor relu(const Tensor& x, CallSite at) {
   return op<"relu">(at, map(x, simd::Relu{}),
                     wrt(x, [](const Tensor& dy, const Tensor& y) { return relu_grad(dy, y); }));
 }
 
 // erf form:  y = x Φ(x)                                                   ∂x = dy ⊙ (Φ(x) + x φ(x))
-// tanh form: y = x/2 ⊙ (1 + tanh u), u = √(2/π) (x + 0.044715 x³)         ∂x by one kernel, or through the decomposition
+// tanh form: y = x/2 ⊙ (1 + tanh u), u = √(2/π) (x + 0.044715 x³)         ∂x by one kernel
 Tensor gelu(const Tensor& x, Gelu form, CallSite at) {
   if (form == Gelu::erf)
     return op<"gelu">(at, map(x, simd::GeluErf{}),
@@ -132,7 +132,7 @@ Tensor softplus(const Tensor& x, CallSite at) {
 
 namespace {
 
-/// The shape that a mask and a tensor's shape broadcast to.
+/// Returns the shape that a mask and `shape` broadcast to. Throws Error if they do not.
 Dims shape_with(const Mask& mask, const Dims& shape, CallSite at) {
   const auto [joint, clash] = joint_shape(mask.shape(), shape);
   if (clash > 0)
@@ -148,7 +148,7 @@ Dims shape_with(const Mask& mask, const Dims& shape, CallSite at) {
 
 // y = a where the mask is true, b elsewhere
 // ∂a = dy where it is true, 0 elsewhere        ∂b = 0 where it is true, dy elsewhere
-// The rules choose and do not multiply: a NaN in a place that was not taken stays where it is.
+// The rules select and do not multiply, so that a NaN in a masked element does not spread.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at) {
   check_same_dtype(a, b, "where", at);
   const Dims shape = shape_with(mask, broadcast_shape(a, b, "where", at), at);
@@ -193,7 +193,7 @@ Tensor pow(const Tensor& a, double exponent, CallSite at) {
 
 // y = aᵇ           ∂a = dy ⊙ b aᵇ⁻¹        ∂b = dy ⊙ y ln a
 Tensor pow(const Tensor& a, const Tensor& b, CallSite at) {
-  // 0 where `by` is 0, also where 0 would meet an infinity.
+  // Replaces x by 1 where the factor `by` is 0, so that the product is 0 there and not 0 · ∞ = NaN.
   const auto safe = [](const Tensor& by, const Tensor& x) {
     const Tensor zero = scalar(0, x.dtype());
     return where(less(by, zero) | less(zero, by), x, scalar(1, x.dtype()));
@@ -225,7 +225,8 @@ Tensor minimum(const Tensor& a, const Tensor& b, CallSite at) {
 
 // y = min(max(x, low), high)        ∂x = dy where low ≤ x ≤ high, 0 elsewhere
 Tensor clamp(const Tensor& x, double low, double high, CallSite at) {
-  if (!(low <= high)) fail("[clamp] wants low <= high, not {} and {} ({}:{})", low, high, at.file, at.line);
+  if (!(low <= high))
+    fail("[clamp] low must be at most high, got {} and {} ({}:{})", low, high, at.file, at.line);
   return op<"clamp">(at, map(x, simd::Clamp{low, high}), wrt(x, [x, low, high](const Tensor& dy) {
                        return dy * map(x, simd::IsWithin{low, high});
                      }));

@@ -19,8 +19,7 @@ namespace tapestry {
 
 namespace {
 
-/// What tells a GRU from an LSTM: how many gates, states and kept numbers a unit has, its kernels, and its
-/// step.
+/// Properties of a GRU or LSTM: numbers of gates, states and saved values for each unit, its kernels, and its step.
 struct Cell {
   const char* name;
   Size gates, states, kept;
@@ -40,13 +39,13 @@ struct Cell {
 constexpr Cell kGru{"gru", 3, 1, 4, gru_step};
 constexpr Cell kLstm{"lstm", 4, 2, 5, lstm_step};
 
-/// x with dense rows, outside any tape.
+/// Returns x with dense rows; a copy is off the tape.
 Tensor with_dense_rows(const Tensor& x) {
   return x.size(-1) <= 1 || x.strides().back() == 1 ? x : contiguous(x.detach());
 }
 
-/// The weight transposed, outside any tape, for products with so many rows at each step: a copy where each of
-/// them would make one.
+/// Returns the transposed weight, off the tape, for products with `rows` rows at each step. Copies once if each product
+/// would otherwise copy.
 Tensor transposed(const Tensor& weight, Size rows) {
   const Tensor view = transpose(weight.detach());
   return rows > simd::kShortSide ? contiguous(view) : view;
@@ -61,7 +60,7 @@ void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Ten
                     (!bias_hh.defined() || (bias_hh.rank() == 1 && bias_hh.size(0) == cell.gates * hidden));
   if (!fits)
     fail(
-        "[{}] gates {}, state {}, weight_hh {} and bias_hh {} do not fit: with H units they are (B,{}{}H), "
+        "[{}] gates {}, state {}, weight_hh {} and bias_hh {} do not fit; with H units they must be (B,{}{}H), "
         "(B,{}H), ({}H,H) and ({}H) ({}:{})",
         cell.name, describe(gates), describe(state), describe(weight_hh), describe(bias_hh),
         rank == 3 ? "T," : "", cell.gates, cell.states, cell.gates, cell.gates, at.file, at.line);
@@ -69,7 +68,8 @@ void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Ten
     if (x->defined()) check_same_dtype(gates, *x, cell.name, at);
 }
 
-/// next = cell(gates, gh, state) for one step: the element-wise half.
+/// next = cell(gates, gh, state): the element-wise half of one step, with gh = W_hh h + b_hh. `plain` is its
+/// decomposition.
 template <FixedString name>
 Tensor cell_op(const Cell& cell, const Tensor& gates_in, const Tensor& gh, const Tensor& state_in,
                Tensor (*plain)(const Tensor&, const Tensor&, const Tensor&), CallSite at) {
@@ -123,17 +123,17 @@ Tensor plain_lstm(const Tensor& gates, const Tensor& gh, const Tensor& state) {
   return concat({sigmoid(quarter(3)) * tanh(c), c}, 1);
 }
 
-/// A whole sequence, in the order of its steps: step s reads time t(s).
+/// Forward and backward pass over a whole sequence. Step s processes time at(s).
 struct Sequence {
   const Cell& cell;
   Size batch, time, hidden;
   ValidLengths lengths;
   bool reverse;
-  Tensor states = {};  // (T + 1, B, states·H): before the first step, after the first, …
+  Tensor states = {};  // (T + 1, B, states·H): initial state, then the state after each step
   Tensor saved = {};   // (T, B, kept·H)
 
   Size at(Size s) const { return reverse ? time - 1 - s : s; }
-  /// Which rows step s moves, or null if it moves all.
+  /// Returns a flag for each row that step s updates, or null if it updates all.
   const bool* active(Size s, std::vector<char>& rows) const {
     if (!lengths.defined()) return nullptr;
     rows.resize(static_cast<std::size_t>(batch));
@@ -214,7 +214,7 @@ struct Sequence {
   }
 };
 
-/// The sequence, step by step from plain ops.
+/// Runs a sequence step by step with plain ops: the decomposition.
 Tensor plain_sequence(const Cell& cell, const Tensor& gates, const Tensor& first, const Tensor& weight_hh,
                       const Tensor& bias_hh, const ValidLengths& lengths, bool reverse) {
   const Size time = gates.size(1), batch = gates.size(0);
@@ -243,8 +243,10 @@ Tensor sequence_op(const Cell& cell, const Tensor& gates, const Tensor& state, c
   check(cell, gates, state, weight_hh, bias_hh, 3, at);
   const Size batch = gates.size(0), time = gates.size(1);
   if (lengths.defined() && (lengths.per_query() || lengths.shape()[0] != batch || lengths.longest() > time))
-    fail("[{}] {} lengths, the longest {}, do not fit gates of shape {}: one for each row, at most T ({}:{})",
-         cell.name, lengths.shape()[0], lengths.longest(), describe(gates), at.file, at.line);
+    fail(
+        "[{}] {} lengths, the longest {}, do not fit gates of shape {}; there must be one for each row, at most T "
+        "({}:{})",
+        cell.name, lengths.shape()[0], lengths.longest(), describe(gates), at.file, at.line);
   Sequence sequence{cell, batch, time, weight_hh.size(1), lengths, reverse};
   Tensor y = sequence.run(with_dense_rows(gates), state, weight_hh, bias_hh);
   return op<name>(at, std::move(y),

@@ -1,4 +1,4 @@
-// Reductions over axes, and running sums.
+// Reductions over axes, cumulative sums and argmax.
 #include "core/ops/reduce.hpp"
 
 #include <utility>
@@ -21,7 +21,7 @@ Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op
   for (const Size axis : axes) {
     const unsigned bit = 1U << axis_of(x, static_cast<int>(axis), op);
     if (r.reduced & bit)
-      fail("[{}] axes {} name one axis of {} twice ({}:{})", op, to_string(axes), describe(x), at.file,
+      fail("[{}] axes {} name an axis of {} twice ({}:{})", op, to_string(axes), describe(x), at.file,
            at.line);
     r.reduced |= bit;
   }
@@ -43,14 +43,13 @@ using detail::Reduction;
 using detail::reduction;
 using detail::spread;
 
-/// Throws if there is nothing to reduce to a number.
+/// Throws Error if a result would be a reduction of no elements.
 void want_elements(const Reduction& r, const Tensor& x, const char* op, CallSite at) {
   if (r.count == 0 && r.kept.count() > 0)
-    fail("[{}] there are no elements to reduce in {}: an axis is empty ({}:{})", op, describe(x), at.file,
-         at.line);
+    fail("[{}] cannot reduce {}; a reduced axis has size 0 ({}:{})", op, describe(x), at.file, at.line);
 }
 
-/// The kernel's result, one number for each reduction.
+/// Runs the kernel, which gives one number for each reduction.
 Tensor reduced(const Tensor& x, const Reduction& r, simd::Reduction kind) {
   Tensor y = Tensor::uninitialised(r.kept, x.dtype());
   dispatch(x.dtype(), [&](auto zero) {
@@ -77,7 +76,7 @@ Tensor mean(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
 
 namespace {
 
-/// For each element of x, 1 / m if it is one of the m that equal y, else 0: what it gets of the gradient.
+/// Returns the fraction of the gradient for each element of x: 1 / m if it is one of the m that equal y, otherwise 0.
 Tensor share_of(const Tensor& x, const Tensor& y, const Reduction& r) {
   const Tensor taken = zip(x.detach(), spread(y.detach(), r), simd::IsEqual{});
   return taken / spread(reduced(taken, r, simd::Reduction::sum), r);
@@ -85,7 +84,7 @@ Tensor share_of(const Tensor& x, const Tensor& y, const Reduction& r) {
 
 }  // namespace
 
-// y = max x        ∂x = dy, shared by the elements that equal y
+// y = max x        ∂x = dy, shared evenly by the elements that equal y
 Tensor max(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "max", at);
   want_elements(r, x, "max", at);
@@ -94,7 +93,7 @@ Tensor max(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
                    }));
 }
 
-// y = min x        ∂x = dy, shared by the elements that equal y
+// y = min x        ∂x = dy, shared evenly by the elements that equal y
 Tensor min(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "min", at);
   want_elements(r, x, "min", at);
@@ -103,22 +102,22 @@ Tensor min(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
                    }));
 }
 
-// y = Σ (x − mean)² / (n − correction), as other ops
+// y = Σ (x − mean)² / (n − correction), composed of other ops
 Tensor var(const Tensor& x, const Dims& axes, int correction, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "var", at);
   const Size n = r.count - correction;
   if (n <= 0 && r.kept.count() > 0)
-    fail("[var] {} elements of {} less a correction of {} leave nothing to divide by ({}:{})", r.count,
+    fail("[var] correction must be less than the {} reduced elements of {}, got {} ({}:{})", r.count,
          describe(x), correction, at.file, at.line);
   const Tensor centred = sub(x, mean(x, axes, Keep::yes, at), at);
   return div(sum(mul(centred, centred, at), axes, keep, at), scalar(static_cast<double>(n), x.dtype()), at);
 }
 
-// y = Σ x over what was repeated        ∂x = dy, repeated
+// y = Σ x over the broadcast axes        ∂x = dy, repeated
 Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at) {
   if (x.shape() == shape) return x;
   if (!broadcasts_to(shape, x.shape()))
-    fail("[sum_to] {} was not broadcast from {}: sizes must be equal or 1 there ({}:{})", describe(x),
+    fail("[sum_to] {} was not broadcast from {}; sizes of the latter must be equal or 1 ({}:{})", describe(x),
          to_string(shape), at.file, at.line);
   Reduction r{x.shape(), shape, shape, 1, 0};
   while (r.kept.rank() < x.rank()) r.kept.insert(0, 1);
@@ -145,8 +144,7 @@ Tensor cumsum(const Tensor& x, int axis, CallSite at) { return running_sum(x, ax
 
 Indices argmax(const Tensor& x) {
   const int last = axis_of(x, -1);
-  if (x.shape()[last] == 0)
-    fail("[argmax] there is no largest element in {}: its last axis is empty", describe(x));
+  if (x.shape()[last] == 0) fail("[argmax] the last axis of {} must not be empty", describe(x));
   Dims shape = x.shape();
   shape.erase(last);
   std::vector<std::int64_t> places(static_cast<std::size_t>(shape.count()));

@@ -1,5 +1,5 @@
-// Reductions over axes. An empty list of axes means all of them; reduced axes go, or stay with size 1 if
-// asked.
+// Reductions over axes, and running sums. An empty list of axes means all axes. Reduced axes are removed, or kept
+// with size 1 (Keep::yes).
 #pragma once
 
 #include "core/tensor/tensor.hpp"
@@ -7,43 +7,45 @@
 
 namespace tapestry {
 
-/// Whether reduced axes stay, with size 1.
+/// Removes reduced axes (no), or keeps them with size 1 (yes).
 enum class Keep { no, yes };
 
-/// sum and mean over `axes` (none given: all of them). Throws Error where an axis is named twice, or is not
-/// there.
+/// sum and mean over `axes` (all axes by default). Throws Error for an axis that is repeated or out of range, and
+/// mean() for no elements.
 Tensor sum(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor mean(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
-/// max and min: the largest, the smallest element; equal ones share the gradient equally. An empty axis is an
-/// error.
+/// max and min return the largest and the smallest element; equal elements share the gradient evenly. Throws Error for
+/// no elements.
 Tensor max(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor min(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
-/// Mean squared distance from the mean, divided by n − correction (0: population, 1: sample).
+/// Variance: Σ (x − mean)² / (n − correction), with correction 0 for a population and 1 for a sample. Throws Error
+/// unless n > correction.
 Tensor var(const Tensor& x, const Dims& axes = {}, int correction = 0, Keep keep = Keep::no,
            CallSite at = {});
-/// Sums the axes along which `shape` was broadcast to x's shape: the derivative of broadcasting.
+/// Sums over the axes along which `shape` was broadcast to x's shape: the gradient of broadcasting.
 Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at = {});
-/// Running sum along an axis.
+/// Cumulative sum along an axis.
 Tensor cumsum(const Tensor& x, int axis, CallSite at = {});
 
-/// Index of the largest element of the last axis (the first of equals).
+/// Returns the index of the largest element along the last axis, the first of equal ones: x (…, n) → (…). Throws
+/// Error if n is 0.
 Indices argmax(const Tensor& x);
 
 namespace detail {
 
-/// Which axes of a tensor go.
+/// Shapes and axes of a reduction.
 struct Reduction {
-  Dims from;         // the tensor's shape
-  Dims kept;         // the same with size 1 on the reduced axes
-  Dims result;       // what the caller gets: kept, or without the reduced axes
-  Size count;        // elements that each result stands for
-  unsigned reduced;  // a bit for each reduced axis
+  Dims from;         // shape of the tensor
+  Dims kept;         // that shape with size 1 on the reduced axes
+  Dims result;       // shape of the result: kept, or without the reduced axes
+  Size count;        // number of elements reduced to each result
+  unsigned reduced;  // one bit for each reduced axis
 };
 
-/// Throws Error where `axes` (all, if empty) name one twice, or one that is not there. `op` is its caller's name.
+/// Resolves `axes` (all, if empty) for the op named `op`. Throws Error for an axis that is repeated or out of range.
 Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op, CallSite at);
 
-/// y, one number for each reduction, as a view of the tensor that was reduced.
+/// Expands y, one number for each reduction, to the shape before the reduction: a view.
 Tensor spread(const Tensor& y, const Reduction& r);
 
 }  // namespace detail

@@ -1,4 +1,5 @@
-// Softmax and its kin: one kernel each way, and decompositions by way of logsumexp for second derivatives.
+// Softmax and related ops: one forward and one backward kernel each, and decompositions with logsumexp for second
+// derivatives.
 #include "core/ops/softmax.hpp"
 
 #include <limits>
@@ -15,7 +16,7 @@ namespace tapestry {
 
 namespace {
 
-/// A new tensor of the inputs' common shape, filled by kernel(out, in…) row by row of the last axis.
+/// Returns a new tensor of the inputs' common shape, which kernel(out, in…) fills row by row along the last axis.
 template <class Kernel, class... In>
 Tensor by_rows(const Kernel& kernel, const In&... in) {
   const auto run = [&](const Tensor& first, const auto&... rest) {
@@ -61,7 +62,7 @@ Tensor log_softmax(const Tensor& x, int axis, CallSite at) {
       decomposition([x] { return x - logsumexp(x, {-1}, Keep::yes); }));
 }
 
-// y = eˣ / Σ eˣ where the mask is true, Σ over those places, 0 elsewhere        ∂x = y ⊙ (dy − Σ dy ⊙ y)
+// y = eˣ / Σ eˣ over the unmasked elements, 0 elsewhere        ∂x = y ⊙ (dy − Σ dy ⊙ y)
 Tensor masked_softmax(const Tensor& x, const Mask& mask, CallSite at) {
   axis_of(x, -1);
   const View<const bool> allowed = mask.broadcast(x.shape(), "masked_softmax");
@@ -81,7 +82,7 @@ Tensor masked_softmax(const Tensor& x, const Mask& mask, CallSite at) {
 
 namespace {
 
-/// y, but 0 where it is −∞.
+/// Returns y with −∞ replaced by 0.
 Tensor zero_for_minus_infinity(const Tensor& y) {
   const double lowest =
       dispatch(y.dtype(), [](auto zero) { return double{std::numeric_limits<decltype(zero)>::lowest()}; });
@@ -94,7 +95,7 @@ Tensor zero_for_minus_infinity(const Tensor& y) {
 Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   using detail::spread;
   const detail::Reduction r = detail::reduction(x, axes, keep, "logsumexp", at);
-  // The kernel wants rows: the reduced axes last.
+  // The kernel reduces rows, so the reduced axes are moved to the end.
   Dims order;
   for (const bool reduced : {false, true})
     for (int axis = 0; axis < x.rank(); ++axis)
@@ -106,7 +107,7 @@ Tensor logsumexp(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
     simd::logsumexp(y.mutable_data<T>(),
                     simd::Rows<const T>{rows.data<T>(), r.kept.count(), r.count, r.count});
   });
-  // Where all of x is −∞, y is, too, and e^(x − y) would be NaN; e^(x − 0) is 0.
+  // If all of x is −∞, y is −∞ and e^(x − y) would be NaN. With 0 in place of y, e^(x − 0) is 0.
   return op<"logsumexp">(at, std::move(y), wrt(x, [x, r](const Tensor& dy, const Tensor& y_of_x) {
                            return spread(dy, r) * exp(x - spread(zero_for_minus_infinity(y_of_x), r));
                          }));

@@ -1,5 +1,5 @@
-// Softmax and its kin, over one axis that must be named: there is no default, since the wrong one still runs.
-// (logsumexp, a reduction, takes several.)
+// Softmax, log-softmax, masked softmax and logsumexp. The axis of a softmax has no default, because a wrong axis
+// would run without an error.
 #pragma once
 
 #include "core/ops/reduce.hpp"
@@ -8,13 +8,13 @@
 
 namespace tapestry {
 
-/// softmax: eˣ / Σ eˣ along an axis, without overflow; log_softmax: its logarithm, x − log Σ eˣ.
+/// softmax returns eˣ / Σ eˣ along an axis, log_softmax its logarithm x − log Σ eˣ. Neither overflows.
 Tensor softmax(const Tensor& x, int axis, CallSite at = {});
 Tensor log_softmax(const Tensor& x, int axis, CallSite at = {});
-/// Softmax over the last axis of the places where the mask (broadcast to x's shape) is true; the others get
-/// exactly 0, whatever stands there. A row with no true place is all 0, with gradient 0.
+/// Softmax over the unmasked elements of the last axis. The mask broadcasts to x's shape. Masked elements give exactly
+/// 0 whatever their value, NaN included. A fully masked row gives 0, with gradient 0.
 Tensor masked_softmax(const Tensor& x, const Mask& mask, CallSite at = {});
-/// log Σ eˣ, without overflow; −inf where all are −inf.
+/// log Σ eˣ over `axes` (all by default), without overflow; −∞ if all elements are −∞.
 Tensor logsumexp(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 
 }  // namespace tapestry

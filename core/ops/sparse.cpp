@@ -17,8 +17,8 @@ namespace tapestry {
 
 namespace {
 
-/// Which threshold makes the weights of descending scores z sum to 1. Only the largest few get a weight above
-/// 0.
+/// Returns the threshold for which the weights of the descending scores z sum to 1. Only the largest scores get a
+/// positive weight.
 double sparsemax_threshold(const std::vector<double>& z) {
   double sum = 0, threshold = 0;
   for (std::size_t k = 0; k < z.size(); ++k) {
@@ -44,11 +44,11 @@ double entmax15_threshold(const std::vector<double>& z) {
   return threshold;
 }
 
-/// y = weight(z − threshold(z)) row by row, where z = shrink · (s − the row's largest).
+/// y = weight(z − threshold(z)) row by row, with z = shrink · (s − the row's maximum); 0 below the threshold.
 template <class Threshold, class Weight>
 Tensor by_threshold(const char* name, const Tensor& scores, const Mask& mask, double shrink,
                     Threshold threshold, Weight weight) {
-  if (scores.rank() < 1) fail("[{}] scores {} are (…, keys)", name, describe(scores));
+  if (scores.rank() < 1) fail("[{}] scores must be (…, keys), got {}", name, describe(scores));
   const Tensor s = contiguous(scores.detach());
   const Mask allowed = mask.defined() ? mask.expand(s.shape(), name) : mask;
   const std::vector<bool> may = allowed.defined() ? allowed.to_vector() : std::vector<bool>{};
@@ -85,7 +85,7 @@ Tensor by_threshold(const char* name, const Tensor& scores, const Mask& mask, do
 
 }  // namespace
 
-// y = max(s − τ, 0)        ∂s = dy less its mean, over the keys with weight
+// y = max(s − τ, 0)        ∂s = dy − mean dy over the keys with y > 0, 0 elsewhere
 Tensor sparsemax(const Tensor& scores, const Mask& mask, CallSite at) {
   return op<"sparsemax">(
       at, by_threshold("sparsemax", scores, mask, 1, sparsemax_threshold, [](double over) { return over; }),

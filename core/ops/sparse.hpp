@@ -1,4 +1,4 @@
-// Softmax's sparse kin: weights that are exactly 0 for all keys but a few.
+// Sparse alternatives to softmax: most weights are exactly 0.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
@@ -6,14 +6,14 @@
 
 namespace tapestry {
 
-/// The point of the simplex that is nearest to the scores: y_j = max(s_j − τ, 0) with τ such that Σ y = 1
-/// (Martins & Astudillo 2016, arXiv 1602.02068, algorithm 1), over the last axis. Pairs outside the mask
-/// (optional; broadcasts to the scores) and scores of −∞ get 0; a row with nothing left is all 0, one with a
-/// NaN or +∞ is NaN where the mask allows it.
+/// Projects the scores (…, keys) onto the simplex along the last axis: y_j = max(s_j − τ, 0) with τ such that Σ y = 1
+/// (Martins & Astudillo 2016, arXiv 1602.02068, algorithm 1). Masked pairs and scores of −∞ get 0, and a row without
+/// other pairs is all 0. A row with an unmasked NaN or +∞ is NaN at its unmasked pairs. The mask is optional and
+/// broadcasts to the scores.
 Tensor sparsemax(const Tensor& scores, const Mask& mask = {}, CallSite at = {});
 
-/// Half way between softmax and sparsemax: y_j = max(s_j / 2 − τ, 0)² with Σ y = 1 (Peters, Niculae & Martins
-/// 2019, arXiv 1905.05702, algorithm 2). Masks as above.
+/// 1.5-entmax, between softmax and sparsemax: y_j = max(s_j / 2 − τ, 0)² with τ such that Σ y = 1 (Peters, Niculae &
+/// Martins 2019, arXiv 1905.05702, algorithm 2). Masks and infinities are treated as in sparsemax().
 Tensor entmax15(const Tensor& scores, const Mask& mask = {}, CallSite at = {});
 
 }  // namespace tapestry

@@ -15,8 +15,8 @@ namespace tapestry {
 
 namespace {
 
-/// Strides for `shape` over x's memory, if there are any: each run of axes of x that is dense in itself can
-/// be cut anew; an axis of the new shape must not cross from one run to the next.
+/// Returns strides that view x's memory as `shape`, or nullopt if that needs a copy. Each dense run of x's axes can be
+/// split differently, but an axis of the new shape must not span two runs.
 std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
   if (x.count() == 0) return dense_strides(shape);
   Dims strides = Dims::filled(shape.rank(), 0);
@@ -43,12 +43,12 @@ std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
 }
 
 Dims resolve(const Tensor& x, Dims shape, CallSite at) {
-  Dims known = shape;  // with 1 in the place of an open axis
+  Dims known = shape;  // with 1 for an inferred axis
   int open = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] >= 0) continue;
     if (shape[axis] != -1 || open >= 0)
-      fail("[reshape] {} is no shape: sizes are 0 or more, and one may be -1 ({}:{})", to_string(shape),
+      fail("[reshape] sizes must be at least 0, or -1 for one of them, got {} ({}:{})", to_string(shape),
            at.file, at.line);
     open = axis;
     known[axis] = 1;
@@ -62,7 +62,7 @@ Dims resolve(const Tensor& x, Dims shape, CallSite at) {
   return shape;
 }
 
-/// x where a part of zeros stood: the gradient of slice and select.
+/// Returns zeros of `shape` with `part` at the position of a slice: the gradient of slice and select.
 Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, CallSite at = {});
 
 Tensor slice_view(const Tensor& x, int axis, Size begin, Size count, Size step) {
@@ -74,7 +74,7 @@ Tensor slice_view(const Tensor& x, int axis, Size begin, Size count, Size step) 
   return detail::alias(x, shape, stride, offset);
 }
 
-/// Adds `part` to the places of `sum` that the slice took.
+/// Adds `part` to the elements of `sum` that the slice selected.
 void add_to_slice(Tensor& sum, const Tensor& part, int axis, Size begin, Size step) {
   Tensor place = slice_view(sum, axis, begin, part.shape()[axis], step);
   add_in_place(place, part);
@@ -91,7 +91,7 @@ Tensor take_slice(const Tensor& x, int axis, Size begin, Size count, Size step, 
           [axis, begin, step](Tensor& sum, const Tensor& dy) { add_to_slice(sum, dy, axis, begin, step); }));
 }
 
-// y = 0, but y[…, begin + i·step, …] = part[…, i, …]        ∂part = dy[…, begin + i·step, …]
+// y = 0, then y[…, begin + i·step, …] = part[…, i, …]        ∂part = dy[…, begin + i·step, …]
 Tensor embed(const Tensor& part, const Dims& shape, int axis, Size begin, Size step, CallSite at) {
   Tensor y = zeros(shape, part.dtype());
   Tensor place = slice_view(y, axis, begin, part.shape()[axis], step);
@@ -120,13 +120,13 @@ Tensor reshaped(const Tensor& x, const Dims& shape) {
 
 }  // namespace detail
 
-// y has x's elements in the same order        ∂x = dy, shaped like x
+// y has x's elements in the same order        ∂x = dy with x's shape
 Tensor reshape(const Tensor& x, const Dims& wanted, CallSite at) {
   return op<"reshape">(at, detail::reshaped(x, resolve(x, wanted, at)),
                        wrt(x, [from = x.shape()](const Tensor& dy) { return reshape(dy, from); }));
 }
 
-// y[i₀, i₁, …] = x[…] with axis order[k] read by i_k        ∂x = dy, permuted back
+// y[i₀, i₁, …] = x[…] with i_k as the index of axis order[k]        ∂x = dy, permuted back
 Tensor permute(const Tensor& x, const Dims& order, CallSite at) {
   Dims shape = x.shape(), stride = x.strides(), back = order;
   unsigned seen = 0;
@@ -141,7 +141,7 @@ Tensor permute(const Tensor& x, const Dims& order, CallSite at) {
     back[static_cast<int>(from)] = i;
   }
   if (!valid)
-    fail("[permute] {} does not order the axes of {}: name each once ({}:{})", to_string(order), describe(x),
+    fail("[permute] order must name each axis of {1} once, got {0} ({2}:{3})", to_string(order), describe(x),
          at.file, at.line);
   return op<"permute">(at, detail::alias(x, shape, stride),
                        wrt(x, [back](const Tensor& dy) { return permute(dy, back); }));
@@ -154,7 +154,7 @@ Tensor transpose(const Tensor& x, int axis_a, int axis_b, CallSite at) {
   return permute(x, order, at);
 }
 
-// y[…, i, …] = x[…, begin + i·step, …]        ∂x = dy in those places, 0 elsewhere
+// y[…, i, …] = x[…, begin + i·step, …]        ∂x = dy at those elements, 0 elsewhere
 Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step, CallSite at) {
   const int a = axis_of(x, axis);
   const Size n = x.shape()[a];
@@ -198,7 +198,7 @@ Tensor expand(const Tensor& x, const Dims& shape, CallSite at) {
 Tensor squeeze(const Tensor& x, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   if (x.shape()[a] != 1)
-    fail("[squeeze] axis {} of {} is not of size 1 ({}:{})", axis, describe(x), at.file, at.line);
+    fail("[squeeze] axis {} of {} must have size 1 ({}:{})", axis, describe(x), at.file, at.line);
   Dims shape = x.shape(), stride = x.strides();
   shape.erase(a);
   stride.erase(a);
@@ -209,8 +209,8 @@ Tensor squeeze(const Tensor& x, int axis, CallSite at) {
 Tensor unsqueeze(const Tensor& x, int axis, CallSite at) {
   const std::optional<int> place = new_axis_of(axis, x.rank());
   if (!place)
-    fail("[unsqueeze] {} takes no new axis at {}: rank is at most {} ({}:{})", describe(x), axis, kMaxRank,
-         at.file, at.line);
+    fail("[unsqueeze] {} cannot get a new axis at {}; the rank must be at most {} ({}:{})", describe(x), axis,
+         kMaxRank, at.file, at.line);
   const int a = *place;
   Dims shape = x.shape(), stride = x.strides();
   shape.insert(a, 1);
@@ -221,7 +221,7 @@ Tensor unsqueeze(const Tensor& x, int axis, CallSite at) {
 
 std::vector<Tensor> split(const Tensor& x, Size size, int axis, CallSite at) {
   const int a = axis_of(x, axis);
-  if (size < 1) fail("[split] parts need a size of 1 or more, not {} ({}:{})", size, at.file, at.line);
+  if (size < 1) fail("[split] size must be at least 1, got {} ({}:{})", size, at.file, at.line);
   std::vector<Tensor> parts;
   for (Size begin = 0; begin < x.shape()[a]; begin += size)
     parts.push_back(slice(x, a, begin, std::min(begin + size, x.shape()[a]), 1, at));

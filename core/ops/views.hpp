@@ -1,34 +1,34 @@
-// Views: the same values under another shape, without a copy. Their gradients are views, too.
+// Views: the same buffer with another shape and strides. Only reshape() and contiguous() may copy.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 
-/// The same elements in row-major order under another shape; one size may be -1 and follows from the others.
-/// A view where strides allow it, else a copy.
+/// Changes the shape and keeps the row-major order of the elements. One size may be -1: it is inferred. Returns a view
+/// if the strides allow it, otherwise a copy. Throws Error if the number of elements differs.
 Tensor reshape(const Tensor& x, const Dims& shape, CallSite at = {});
-/// Axis i of the result is axis order[i] of x.
+/// Reorders the axes: axis i of the result is axis order[i] of x. Throws Error unless `order` names each axis once.
 Tensor permute(const Tensor& x, const Dims& order, CallSite at = {});
-/// Two axes exchanged.
+/// Swaps two axes.
 Tensor transpose(const Tensor& x, int axis_a = -2, int axis_b = -1, CallSite at = {});
-/// Elements begin, begin + step, … below end of an axis; negative begin and end count from the back;
-/// step ≥ 1.
+/// Selects elements begin, begin + step, … below end of an axis. Negative begin and end count from the back. Throws
+/// Error for an invalid range and for step < 1.
 Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step = 1, CallSite at = {});
-/// One place of an axis; the axis goes.
+/// Selects one index of an axis and removes the axis. A negative index counts from the back.
 Tensor select(const Tensor& x, int axis, Size index, CallSite at = {});
-/// Repeats axes of size 1, and adds axes in front, up to `shape`.
+/// Broadcasts x to `shape`: repeats axes of size 1 and adds leading axes, as a view with stride 0.
 Tensor expand(const Tensor& x, const Dims& shape, CallSite at = {});
-/// squeeze takes out an axis of size 1, unsqueeze puts one in before `axis`.
+/// squeeze removes an axis of size 1; unsqueeze inserts one before `axis`.
 Tensor squeeze(const Tensor& x, int axis, CallSite at = {});
 Tensor unsqueeze(const Tensor& x, int axis, CallSite at = {});
-/// Parts of `size` along an axis; the last may be shorter.
+/// Splits x into parts of `size` along an axis; the last may be shorter. Throws Error for size < 1.
 std::vector<Tensor> split(const Tensor& x, Size size, int axis, CallSite at = {});
-/// A dense tensor with x's values; x itself if it is dense already.
+/// Returns a dense tensor with x's values; x itself if it is dense.
 Tensor contiguous(const Tensor& x, CallSite at = {});
 
 namespace detail {
-/// reshape() on no tape, for kernels; the shape has as many elements as x.
+/// reshape() off the tape, for kernels. The shape must have as many elements as x.
 Tensor reshaped(const Tensor& x, const Dims& shape);
 }  // namespace detail
 

@@ -13,14 +13,15 @@ bool broadcasts_to(const Dims& from, const Dims& to) {
 Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
   const auto [shape, clash] = joint_shape(a.shape(), b.shape());
   if (clash > 0)
-    fail("[{}] shapes {} and {} do not broadcast: axis -{} has sizes {} and {}; equal sizes or 1 do ({}:{})",
-         op, describe(a), describe(b), clash, a.size(-clash), b.size(-clash), at.file, at.line);
+    fail(
+        "[{}] shapes {} and {} do not broadcast: axis -{} has sizes {} and {}, which must be equal or 1 ({}:{})",
+        op, describe(a), describe(b), clash, a.size(-clash), b.size(-clash), at.file, at.line);
   return shape;
 }
 
 void detail::refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
-  fail("[{}] operands {} and {} are of types {} and {}: convert one with .to() ({}:{})", op, describe(a),
-       describe(b), name_of(a.dtype()), name_of(b.dtype()), at.file, at.line);
+  fail("[{}] operands {} and {} must have the same dtype, got {} and {}; convert one with .to() ({}:{})", op,
+       describe(a), describe(b), name_of(a.dtype()), name_of(b.dtype()), at.file, at.line);
 }
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// How shapes broadcast, as in NumPy: matched from the last axis, a size of 1 repeats.
+// NumPy broadcasting: shapes are matched from the last axis, and an axis of size 1 repeats.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 
 namespace tapestry {
 
-/// What two shapes broadcast to.
+/// Result of broadcasting two shapes a and b.
 struct JointShape {
-  Dims shape;     // where they clash, with a's size
-  int clash = 0;  // the last axis, counted from the back, whose sizes differ and are not 1; 0 if they fit
+  Dims shape;     // has a's size on axes that clash
+  int clash = 0;  // last axis, counted from the back, whose sizes differ and are not 1; 0 if there is none
 };
 
-/// Never throws: whoever asks knows best what to call the two.
+/// Broadcasts two shapes. Reports a clash in the result and does not throw, so that the caller can name the operands.
 inline JointShape joint_shape(const Dims& a, const Dims& b) {
   JointShape joint{Dims::filled(std::max(a.rank(), b.rank()), 1)};
   for (int back = 1; back <= joint.shape.rank(); ++back) {
@@ -24,14 +24,14 @@ inline JointShape joint_shape(const Dims& a, const Dims& b) {
   return joint;
 }
 
-/// The shape that a and b broadcast to. Throws, naming both, the op and its caller.
+/// Returns the shape that a and b broadcast to. Throws Error with both shapes, the op and the call site.
 Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at);
 
-/// Whether a tensor of shape `from` broadcasts to `to`.
+/// Returns true if shape `from` broadcasts to shape `to`.
 bool broadcasts_to(const Dims& from, const Dims& to);
 
-/// Strides that read a tensor of this shape and these strides as one of shape `to`: 0 where it repeats. The
-/// first must broadcast to the second.
+/// Returns the strides that read a tensor of this shape and stride as one of shape `to`: 0 on repeated axes. `shape`
+/// must broadcast to `to`.
 inline Dims broadcast_strides(const Dims& shape, const Dims& stride, const Dims& to) {
   Dims result = Dims::filled(to.rank(), 0);
   const int ahead = to.rank() - shape.rank();
@@ -40,7 +40,7 @@ inline Dims broadcast_strides(const Dims& shape, const Dims& stride, const Dims&
   return result;
 }
 
-/// x as a view of `shape`, with stride 0 where it repeats; the shapes must be compatible.
+/// Returns x as a view of `shape`, with stride 0 on repeated axes. x's shape must broadcast to `shape`.
 template <class T>
 View<const T> broadcast_view(const Tensor& x, const Dims& shape) {
   if (x.shape() == shape) return x.view<T>();
@@ -51,7 +51,7 @@ namespace detail {
 [[noreturn]] void refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, CallSite at);
 }  // namespace detail
 
-/// Throws if the types differ.
+/// Throws Error if the dtypes of a and b differ.
 inline void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
   if (a.dtype() != b.dtype()) [[unlikely]]
     detail::refuse_dtypes(a, b, op, at);

@@ -8,7 +8,7 @@
 namespace tapestry::detail {
 
 Ref<Buffer> Buffer::make(std::uint64_t bytes) {
-  if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();  // WebAssembly: 2 GB
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();  // 2 GiB on WebAssembly
   auto* buffer = new (simd::pool_allocate(sizeof(Buffer) + static_cast<std::size_t>(bytes))) Buffer;
   buffer->bytes = static_cast<std::size_t>(bytes);
   return Ref<Buffer>::adopt(buffer);

@@ -1,4 +1,4 @@
-// Reference-counted memory: the buffer that tensors view, and the pointer that counts.
+// Reference-counted memory: the buffer that tensors view, and the pointer to it.
 #pragma once
 
 #if __has_include(<sys/single_threaded.h>)  // glibc 2.32 and newer
@@ -13,8 +13,8 @@
 
 namespace tapestry::detail {
 
-/// How many hold an object. Counting with the bus locked takes longer than all else that a small op does, so
-/// it is done plainly while the process has but one thread, as libstdc++ does it for shared_ptr.
+/// Number of references to an object. Atomic increments take longer than the rest of a small op. While the process has
+/// one thread the count uses plain loads and stores, as libstdc++ does for shared_ptr.
 class RefCount {
  public:
   void up() {
@@ -23,7 +23,8 @@ class RefCount {
     else
       count_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// True when that was the last one. One that is alone need not count down: nobody is there to count up.
+  /// Drops a reference and returns true if it was the last. The last one skips the decrement, since no other
+  /// reference could raise the count.
   bool down() {
     if (is_one()) return true;
     if (!one_thread()) return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -44,12 +45,12 @@ class RefCount {
   std::atomic<std::int32_t> count_{1};
 };
 
-/// A counting pointer to a T that has a RefCount `refs` and `T::destroy(T*)`.
+/// Reference-counting pointer to a T, which must have a RefCount `refs` and a static `T::destroy(T*)`.
 template <class T>
 class Ref {
  public:
   Ref() = default;
-  /// Takes over the one reference that a new object has.
+  /// Takes ownership of the first reference of a new object.
   static Ref adopt(T* object) {
     Ref ref;
     ref.object_ = object;
@@ -77,7 +78,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-/// What was worked out from memory that never changes, such as a mask's tiles: kept beside it, freed with it.
+/// Base of data that was computed from an immutable buffer, such as the tiles of a mask. The buffer owns and frees it.
 struct Kept {
   Kept() = default;
   Kept(const Kept&) = delete;
@@ -86,8 +87,8 @@ struct Kept {
   Kept* next = nullptr;
 };
 
-/// Memory from the pool: this header, then `bytes` of data, 64-byte aligned. Views of it share `version`,
-/// which counts the writes made through assign().
+/// Memory from the pool: this header, then `bytes` of data, 64-byte aligned. All views share `version`, which counts
+/// the writes by assign() and mark_written().
 struct alignas(64) Buffer {
   RefCount refs;
   std::atomic<std::uint32_t> version{0};
@@ -96,11 +97,11 @@ struct alignas(64) Buffer {
 
   std::byte* data() { return reinterpret_cast<std::byte*>(this) + sizeof(Buffer); }
 
-  /// Uninitialised memory. Throws std::bad_alloc, also where addresses have fewer bits than `bytes`.
+  /// Allocates uninitialised memory. Throws std::bad_alloc, also if `bytes` exceeds half of the address space.
   static Ref<Buffer> make(std::uint64_t bytes);
   static void destroy(Buffer* buffer) noexcept;
 
-  /// Any thread may keep something, and look through what was kept so far.
+  /// Prepends `one` to the `kept` list. Thread-safe; any thread may traverse the list meanwhile.
   void keep(std::unique_ptr<Kept> one);
 };
 

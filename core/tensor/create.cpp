@@ -10,7 +10,7 @@ namespace tapestry {
 
 namespace {
 
-/// Fills a new tensor with value(i), i counting in row-major order.
+/// Returns a new tensor with value(i) as its i-th element in row-major order.
 template <class F>
 Tensor generate(const Dims& shape, DType dtype, F value) {
   Tensor result = Tensor::uninitialised(shape, dtype);
@@ -40,10 +40,10 @@ Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 
 Tensor arange(double begin, double end, double step, DType dtype) {
   if (step == 0 || !std::isfinite((end - begin) / step))
-    fail("arange from {} to {} cannot use a step of {}", begin, end, step);
+    fail("arange from {} to {} must have a non-zero step and finite limits, got a step of {}", begin, end,
+         step);
   const double count = std::max(0.0, std::ceil((end - begin) / step));
-  if (count > 0x1p43)
-    fail("arange from {} to {} by {} has more elements than any memory holds", begin, end, step);
+  if (count > 0x1p43) fail("arange from {} to {} by {} must have at most 2^43 elements", begin, end, step);
   const auto n = static_cast<Size>(count);
   return generate({n}, dtype, [&](Size i) { return begin + static_cast<double>(i) * step; });
 }
@@ -61,13 +61,14 @@ Tensor tensor(std::span<const double> values, const Dims& shape, DType dtype) {
 
 NestedList::NestedList(std::initializer_list<NestedList> parts) {
   const NestedList* first = parts.begin();
-  if (parts.size() && first->shape_.rank() == kMaxRank) fail("nested lists go {} deep at most", kMaxRank);
+  if (parts.size() && first->shape_.rank() == kMaxRank)
+    fail("nested lists must be at most {} deep", kMaxRank);
   shape_.push_back(static_cast<Size>(parts.size()));
   if (parts.size())
     for (Size size : first->shape_) shape_.push_back(size);
   for (const NestedList& part : parts) {
     if (part.shape_ != first->shape_)
-      fail("nested lists must have parts of equal shapes, not {} and {}", to_string(first->shape_),
+      fail("nested lists must have parts of equal shapes, got {} and {}", to_string(first->shape_),
            to_string(part.shape_));
     values_.insert(values_.end(), part.values_.begin(), part.values_.end());
   }

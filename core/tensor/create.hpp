@@ -1,4 +1,4 @@
-// Named constructors of tensors.
+// Functions that create tensors: constants, ranges, nested lists and random values.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace tapestry {
 
-/// full, zeros and ones: every element is `value`, 0 or 1. Throws as check_shape() does.
+/// full, zeros and ones set every element to `value`, 0 or 1. They throw like check_shape().
 Tensor full(const Dims& shape, double value, DType dtype = DType::f32);
 Tensor zeros(const Dims& shape, DType dtype = DType::f32);
 Tensor ones(const Dims& shape, DType dtype = DType::f32);
-/// A tensor of rank 0.
+/// Returns a tensor of rank 0.
 Tensor scalar(double value, DType dtype = DType::f32);
-/// begin, begin + step, … below end (above, for a negative step).
+/// Returns begin, begin + step, … below end (above end for a negative step). Throws Error for a step of 0 or a range
+/// that is not finite.
 Tensor arange(double begin, double end, double step = 1.0, DType dtype = DType::f32);
-/// (n, n) with ones on the diagonal.
+/// Returns the identity matrix (n, n).
 Tensor eye(Size n, DType dtype = DType::f32);
 
-/// Values in row-major order.
+/// Returns a tensor with these values in row-major order. Throws Error if their number does not match the shape.
 Tensor tensor(std::span<const double> values, const Dims& shape, DType dtype = DType::f32);
-/// Numbers in nested braces, e.g. {{1, 2}, {3, 4}}; lists beside each other must have equal shapes.
+/// Numbers in nested braces, e.g. {{1, 2}, {3, 4}}. Throws Error unless all lists of a level have equal shapes.
 class NestedList {
  public:
   NestedList(double number) : values_{number} {}
   NestedList(std::initializer_list<NestedList> parts);
 
-  /// Its shape(), a size for each level of braces, and its values() in row-major order.
+  /// shape() has one size for each level of braces; values() are in row-major order.
   const Dims& shape() const { return shape_; }
   const std::vector<double>& values() const { return values_; }
 
@@ -37,12 +38,12 @@ class NestedList {
   Dims shape_;
   std::vector<double> values_;
 };
-/// tensor({1, 2}), tensor({{1, 2}, {3, 4}}), tensor({{{1}, {2}}}).
+/// Creates a tensor from nested braces: tensor({1, 2}), tensor({{1, 2}, {3, 4}}), tensor({{{1}, {2}}}).
 Tensor tensor(const NestedList& list, DType dtype = DType::f32);
 
-/// Standard normal values that depend on the seed and the place only: the same in f32 (rounded) and f64.
+/// Standard normal values. Each depends on the seed and its index only, and f32 has the rounded values of f64.
 Tensor random_normal(const Dims& shape, std::uint64_t seed, DType dtype = DType::f32);
-/// Uniform on [low, high), or (high, low] where high is the lower one; after rounding, too.
+/// Uniform values on [low, high), or on (high, low] if high < low; `high` is excluded after rounding to f32, too.
 Tensor random_uniform(const Dims& shape, std::uint64_t seed, double low = 0, double high = 1,
                       DType dtype = DType::f32);
 

@@ -1,4 +1,4 @@
-// Places in a shape: axes, indices along them, and the order in which elements are counted.
+// Axes and indices: helpers for positions in a shape, and loops over strided elements.
 #pragma once
 
 #include <array>
@@ -8,8 +8,7 @@
 
 namespace tapestry {
 
-/// The index, one number an axis, of element `place` of a shape without empty axes, counted in row-major
-/// order.
+/// Returns the index, one number for each axis, of the element with the row-major number `place`. No axis may be empty.
 constexpr Dims index_of(Size place, const Dims& shape) {
   Dims index = shape;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -19,15 +18,15 @@ constexpr Dims index_of(Size place, const Dims& shape) {
   return index;
 }
 
-/// Whether two shapes agree in all axes but this one.
+/// Returns true if two shapes have equal ranks and equal sizes on all axes except `axis`.
 constexpr bool agree_but_for(int axis, const Dims& a, const Dims& b) {
   bool agree = a.rank() == b.rank();
   for (int i = 0; agree && i < a.rank(); ++i) agree = i == axis || a[i] == b[i];
   return agree;
 }
 
-/// Where a new axis of size 1 comes to stand among `rank` others: 0 … rank, from −rank − 1 … rank. Nothing
-/// for other numbers, or if there are kMaxRank axes already.
+/// Resolves the position of a new axis of size 1: an `axis` in −rank − 1 … rank becomes 0 … rank. Returns nullopt for
+/// other numbers, and if there are kMaxRank axes.
 constexpr std::optional<int> new_axis_of(int axis, int rank) {
   const int a = axis < 0 ? axis + rank + 1 : axis;
   if (a < 0 || a > rank || rank == kMaxRank) return std::nullopt;
@@ -36,7 +35,7 @@ constexpr std::optional<int> new_axis_of(int axis, int rank) {
 
 namespace detail {
 
-/// Calls f(offsets) for each element of a shape, in row-major order: its offset with each of the strides.
+/// Calls f(offsets) for each element of a shape in row-major order, with one offset for each of the N strides.
 template <std::size_t N, class F>
 void each_offset(const Dims& shape, const std::array<Dims, N>& strides, F f) {
   if (shape.count() == 0) return;

@@ -10,7 +10,7 @@ namespace tapestry {
 
 Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
   const int row = shape.rank() - 2;
-  // Axes but the last, by the model's strides; one that it lacks goes with the axis before it.
+  // All axes except the last, sorted by the model's strides. An axis that the model lacks follows the axis before it.
   struct Axis {
     int axis;
     Size stride;
@@ -23,9 +23,9 @@ Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
       before = model.strides()[in_model];
     order[static_cast<std::size_t>(axis)] = {axis, before};
   }
-  // A model that is read transposed says nothing of rows.
+  // A transposed model gives no order for rows.
   if (model.strides().back() == 1)
-    for (auto end = order.begin(); end != order.begin() + row + 1; ++end)  // stable, without memory
+    for (auto end = order.begin(); end != order.begin() + row + 1; ++end)  // stable, without allocation
       std::rotate(
           std::upper_bound(order.begin(), end, *end,
                            [](const Axis& one, const Axis& other) { return one.stride > other.stride; }),

@@ -1,5 +1,5 @@
-// Element-wise kernels from a function: map for one tensor, zip for two or three (broadcast as NumPy does).
-// The function is inlined into the SIMD loop, so a learner's lambda runs as fast as the library's own:
+// Element-wise kernels from a function: map for one tensor, zip for two (which broadcast) or three. The function is
+// inlined into the SIMD loop, so your lambda runs as fast as the library's own functions:
 //
 //     Tensor y = map(x, [](auto v) { return v * v; });
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace tapestry {
 
-/// y = f(x) for each element.
+/// y = f(x) for each element. Does not record an op.
 template <class F>
 Tensor map(const Tensor& x, const F& f) {
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
@@ -27,7 +27,7 @@ Tensor map(const Tensor& x, const F& f) {
 
 namespace detail {
 
-/// y = f(a, b) for tensors of one shape.
+/// y = f(a, b) for tensors of equal shapes.
 template <class F>
 void zip_alike(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
   dispatch(y.dtype(), [&](auto zero) {
@@ -41,7 +41,7 @@ void zip_alike(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
 
 }  // namespace detail
 
-/// y = f(a, b) for each element of y, to whose shape and type a and b broadcast. One of them may be y.
+/// y = f(a, b) for each element of y. a and b must have y's dtype and broadcast to its shape. Either may be y.
 template <class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
   if (a.shape() == y.shape() && b.shape() == y.shape()) return detail::zip_alike(y, a, b, f);
@@ -51,7 +51,8 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
   });
 }
 
-/// y = f(a, b) for each element of the broadcast shape. Messages name the calling function, and `at`.
+/// y = f(a, b) for each element of the broadcast shape. Throws Error, which names the caller `op` and `at`, for shapes
+/// that do not broadcast and for dtypes that differ.
 template <class F>
 Tensor zip(const Tensor& a, const Tensor& b, const F& f, CallSite at = {},
            const char* op = __builtin_FUNCTION()) {
@@ -66,15 +67,15 @@ Tensor zip(const Tensor& a, const Tensor& b, const F& f, CallSite at = {},
   return y;
 }
 
-/// y = f(a, b, c); all three must have the same shape already.
+/// y = f(a, b, c) for tensors of equal shapes and dtypes; others throw Error.
 template <class F>
 Tensor zip(const Tensor& a, const Tensor& b, const Tensor& c, const F& f, CallSite at = {},
            const char* op = __builtin_FUNCTION()) {
   check_same_dtype(a, b, op, at);
   check_same_dtype(a, c, op, at);
   if (a.shape() != b.shape() || a.shape() != c.shape())
-    fail("[{}] shapes {}, {} and {} differ ({}:{})", op, describe(a), describe(b), describe(c), at.file,
-         at.line);
+    fail("[{}] shapes must be equal, got {}, {} and {} ({}:{})", op, describe(a), describe(b), describe(c),
+         at.file, at.line);
   Tensor y = Tensor::uninitialised(a.shape(), a.dtype());
   dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);

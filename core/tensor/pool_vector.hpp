@@ -1,4 +1,4 @@
-// A vector whose memory comes from the buffer pool: for the lists that every training step makes and drops.
+// PoolVector: a vector with memory from the buffer pool, for lists that each training step creates and frees.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tapestry {
 
-/// A std::vector whose memory is the pool's (core/simd/runtime/memory.hpp).
+/// A std::vector that allocates from the pool (core/simd/runtime/memory.hpp).
 template <class T>
 using PoolVector = std::vector<T, simd::PoolAllocator<T>>;
 

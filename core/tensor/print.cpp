@@ -1,4 +1,4 @@
-// Tensors as text that a person can read.
+// Formats tensors as readable text.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@ namespace tapestry {
 
 namespace {
 
-/// What is shown of an axis: all of it up to `whole` elements, else `edge` elements at each end.
+/// Limits for printing an axis: all elements if there are at most `whole`, otherwise `edge` elements at each end.
 struct Cut {
   Size whole, edge;
 
@@ -20,15 +20,15 @@ struct Cut {
   }
 };
 
-/// The least cut that shows a thousand numbers at most; of six axes the last shows 64.
+/// Returns the least restrictive cut that prints at most 1000 numbers. The last cut prints 64 of six long axes.
 Cut cut_for(const Dims& shape) {
   for (const Cut cut : {Cut{12, 3}, Cut{6, 3}, Cut{4, 2}})
     if (cut.total(shape) <= 1000) return cut;
   return {2, 1};
 }
 
-/// One format for all numbers of a tensor: whole numbers plain, others with four decimals or in scientific
-/// form.
+/// Formats one number: integers plain, others with four decimals or in scientific notation. All numbers of a tensor use
+/// the same format.
 std::string number(double value, bool whole, bool wide) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (whole) return fmt::format("{:.0f}", value);
@@ -39,11 +39,11 @@ struct Printer {
   const Tensor& x;
   Cut cut = cut_for(x.shape());
   Dims shape = x.shape();
-  std::vector<double> values = {};  // those that are shown, in row-major order
+  std::vector<double> values = {};  // printed values, in row-major order
   bool whole = true, wide = false;
   int width = 0;
 
-  /// A place is in elements, from the tensor's first.
+  /// Collects the printed values. `place` is an offset in elements from the tensor's first element.
   void take(int axis, Size place) {
     if (axis == shape.rank()) {
       dispatch(x.dtype(),

@@ -12,8 +12,8 @@ namespace {
 
 thread_local RandomState state;
 
-/// Two numbers into one, so that no pair of small ones meets another (the finaliser of SplitMix64, Steele,
-/// Lea & Flood 2014).
+/// Mixes seed and step into one key. Pairs of small numbers never collide, because the finaliser of SplitMix64 (Steele,
+/// Lea & Flood 2014) is a bijection.
 std::uint64_t mix(std::uint64_t seed, std::uint64_t step) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15U * (step + 1);
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
@@ -32,7 +32,7 @@ std::uint64_t Stream::bits(std::uint64_t i) const {
 double Stream::uniform(std::uint64_t i) const { return static_cast<double>(bits(i) >> 11) * 0x1p-53; }
 
 double Stream::normal(std::uint64_t i) const {
-  // 1 - u keeps the logarithm's argument above zero.
+  // 1 − u is positive, as the logarithm requires.
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform(2 * i)));
   return radius * std::cos(2.0 * std::numbers::pi * uniform(2 * i + 1));
 }

@@ -1,5 +1,5 @@
-// Randomness that depends on a key and a place, never on the order of calls: the same values in f32 and f64,
-// on any number of threads, and when a checkpoint runs a function again.
+// Counter-based random numbers: values depend on a key and an index, never on the order of calls. They are the same in
+// f32 and f64, on any number of threads, and when a checkpoint recomputes a function.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,20 @@
 
 namespace tapestry {
 
-/// The numbers of one site: value i is a function of (key, i) alone. Philox4x32-10 (Salmon et al. 2011).
+/// Stream of random numbers: value i is a function of (key, site, i) only. Philox4x32-10 (Salmon et al. 2011).
 class Stream {
  public:
   Stream(std::uint64_t key, std::uint64_t site) : key_(key), site_(site) {}
-  /// 64 random bits.
+  /// Returns 64 random bits.
   std::uint64_t bits(std::uint64_t i) const;
-  /// Uniform on [0, 1), with 53 bits.
+  /// Returns a uniform number on [0, 1) with 53 random bits.
   double uniform(std::uint64_t i) const;
-  /// Standard normal (Box and Muller 1958).
+  /// Returns a standard normal number (Box and Muller 1958).
   double normal(std::uint64_t i) const;
-  /// Uniform on 0 … n-1.
+  /// Returns a uniform integer in 0 … n−1.
   std::uint64_t below(std::uint64_t n, std::uint64_t i) const;
 
-  /// Its key() and site(), as given.
+  /// key() and site() return the constructor's arguments.
   std::uint64_t key() const { return key_; }
   std::uint64_t site() const { return site_; }
 
@@ -28,29 +28,29 @@ class Stream {
   std::uint64_t key_, site_;
 };
 
-/// The sites from which random_uniform() and random_normal() draw.
+/// Sites of random_uniform() and random_normal().
 inline constexpr std::uint64_t kUniformStream = 1, kNormalStream = 2;
 
-/// A 64-bit hash of a name: parameters draw their first values from the seed and their own full name.
+/// Returns a 64-bit FNV-1a hash. A parameter's initial values depend on the seed and the hash of its full name.
 std::uint64_t hash_of(std::string_view name);
 
-/// Where this thread is in its random draws. Whoever draws (dropout, a decoder's coins) takes the next site
-/// of the current step: next_stream().
+/// Position of a thread in its random draws. Each random op (dropout, scheduled sampling in a decoder) takes the next
+/// site of the current step with next_stream().
 struct RandomState {
   std::uint64_t seed = 0;  // of the run
-  std::uint64_t step = 0;  // of the training
-  std::uint64_t site = 0;  // the next to be taken
+  std::uint64_t step = 0;  // training step
+  std::uint64_t site = 0;  // next site to use
 
   friend bool operator==(const RandomState&, const RandomState&) = default;
 };
 
-/// This thread's state. Set seed and step (with site 0) before each training step, so that a resumed run
-/// draws what an unbroken one draws.
+/// Returns this thread's state. Set seed and step (with site 0) before each training step, so that a resumed run draws
+/// the same numbers as an uninterrupted one.
 RandomState& random_state();
 /// Sets this thread's seed and step, and the site to 0.
 void set_random(std::uint64_t seed, std::uint64_t step = 0);
 
-/// Numbers that nobody else draws: those of this thread's seed, step and next site, which it takes.
+/// Returns the stream of this thread's seed, step and next site, and advances the site: each call gets a new stream.
 Stream next_stream();
 
 }  // namespace tapestry

@@ -17,7 +17,7 @@ namespace tapestry {
 
 namespace {
 
-/// Copies values, converting the type where it differs.
+/// Copies values and converts their type if it differs.
 template <class To, class From>
 void copy_values(const View<To>& out, const View<const From>& in) {
   if constexpr (std::is_same_v<To, From>)
@@ -26,25 +26,25 @@ void copy_values(const View<To>& out, const View<const From>& in) {
     simd::convert(out, in);
 }
 
-/// Memory for `count` elements of a tensor of this shape.
+/// Allocates memory for the `count` elements of a tensor of this shape. Throws Error if there is not enough.
 detail::Ref<detail::Buffer> buffer_for(const Dims& shape, Size count, DType dtype) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(count) * bytes_of(dtype);
   try {
     return detail::Buffer::make(bytes);
   } catch (const std::bad_alloc&) {
-    fail("out of memory: a tensor of shape {} of {} takes {} bytes, which the system does not give",
-         to_string(shape), name_of(dtype), bytes);
+    fail("out of memory: a tensor of shape {} and dtype {} needs {} bytes", to_string(shape), name_of(dtype),
+         bytes);
   }
 }
 
-/// Whether two elements may lie at one place: an expanded view. From the smallest stride on, each must step
-/// over all that the ones before it reach.
+/// Returns true if two elements may share an address, as in an expanded view. In ascending order, each stride must step
+/// over the whole range of the axes before it.
 bool overlaps_itself(const Dims& shape, const Dims& stride) {
-  std::array<std::pair<Size, Size>, kMaxRank> steps{};  // strides, and sizes, in order
+  std::array<std::pair<Size, Size>, kMaxRank> steps{};  // (stride, size), sorted
   auto end = steps.begin();
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] <= 1) continue;
-    // Put into its place: std::sort has a part for long arrays, in which GCC 14 sees overflows.
+    // Insertion sort: std::sort has a branch for long arrays, for which GCC 14 warns of overflows.
     const std::pair<Size, Size> step{std::abs(stride[axis]), shape[axis]};
     auto place = end++;
     for (; place != steps.begin() && step < *(place - 1); --place) *place = *(place - 1);
@@ -90,18 +90,18 @@ Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_
 constinit thread_local std::vector<Tensor::Saved>* Tensor::capture_ = nullptr;
 
 void refuse_rank(std::size_t rank) {
-  fail("a shape has at most {} axes, not {}: reshape, so that some become one", kMaxRank, rank);
+  fail("a shape must have at most {} axes, got {}; merge some with reshape()", kMaxRank, rank);
 }
 
 void check_shape(const Dims& shape) {
   Size count = 1;
   bool fits = true;
   for (Size size : shape) {
-    if (size < 0) fail("a tensor cannot have shape {}: sizes are 0 or more", to_string(shape));
+    if (size < 0) fail("sizes of a shape must be at least 0, got {}", to_string(shape));
     fits &= !__builtin_mul_overflow(count, std::max<Size>(size, 1), &count);
   }
   if (!fits || count > Size{1} << 43)
-    fail("a tensor of shape {} has more elements than any memory holds: were sizes mixed up?",
+    fail("a tensor of shape {} must have at most 2^43 elements; are its sizes in the right order?",
          to_string(shape));
 }
 
@@ -120,20 +120,21 @@ void Tensor::capture() const {
 void Tensor::refuse_access(DType wanted) const {
   const detail::TensorImpl& self = impl();
   if (!self.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(*this));
-  fail("the values of {} are {}, not {}: convert with .to()", describe(*this), name_of(self.dtype),
+  fail("the values of {} are {}, not {}; convert them with .to()", describe(*this), name_of(self.dtype),
        name_of(wanted));
 }
 
 Size Tensor::size(int axis) const { return shape()[axis_of(*this, axis, "size")]; }
 
 double Tensor::item() const {
-  if (count() != 1) fail("item() wants a tensor with one element, this one has shape {}", describe(*this));
+  if (count() != 1) fail("item() needs a tensor with one element, got shape {}", describe(*this));
   return dispatch(dtype(), [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });
 }
 
 double Tensor::at(std::initializer_list<Size> index) const {
   if (static_cast<int>(index.size()) != rank())
-    fail("at() got {} numbers for a tensor of shape {}", index.size(), describe(*this));
+    fail("at() needs one index for each axis, got {} for a tensor of shape {}", index.size(),
+         describe(*this));
   Size offset = 0;
   int axis = 0;
   for (Size i : index) {
@@ -167,7 +168,7 @@ const Tensor& Tensor::grad() const {
   if (!has_grad())
     fail("{} has no gradient: {}", describe(*this),
          impl().leaf ? "run backward on a loss that depends on it"
-                     : "it is no leaf; make one with variable(), or ask the tape for gradients()");
+                     : "it is not a leaf; make one with variable(), or ask the tape for gradients()");
   return impl().leaf->grad;
 }
 
@@ -188,27 +189,28 @@ Tensor variable(const Tensor& x, std::string name) {
 }
 
 void set_frozen(const Tensor& leaf, bool frozen) {
-  if (!leaf.impl().leaf) fail("only a leaf can be frozen; {} is none", describe(leaf));
+  if (!leaf.impl().leaf)
+    fail("only a leaf can be frozen, and {} is not one; make it with variable()", describe(leaf));
   leaf.impl().leaf->frozen = frozen;
 }
 
 void assign(Tensor& target, const Tensor& source, CallSite at) {
   if (target.shape() != source.shape())
-    fail("[assign] {} cannot take values of shape {} ({}:{})", describe(target), describe(source), at.file,
-         at.line);
+    fail("[assign] target {} and source {} must have equal shapes ({}:{})", describe(target),
+         describe(source), at.file, at.line);
   if (!source.impl().buffer)
     fail("[assign] {} has no values yet: initialise the model, or load its weights ({}:{})", describe(source),
          at.file, at.line);
   if (!target.is_contiguous() && target.count() > 0 && overlaps_itself(target.shape(), target.strides()))
     fail(
-        "[assign] elements of the target {} lie at one place of memory, as after expand(), and the last "
-        "would win: assign to the tensor that was expanded ({}:{})",
+        "[assign] elements of the target {} share memory, as after expand(); "
+        "assign to the tensor that was expanded ({}:{})",
         describe(target), at.file, at.line);
   if (!target.impl().buffer) {
     detail::TensorImpl& impl = target.impl();
     impl.buffer = buffer_for(impl.shape, impl.count, impl.dtype);
   }
-  // A source that overlaps the target is read before it is written.
+  // A source in the same buffer is copied first, because writing the target could change it.
   const bool overlap = source.impl().buffer.get() == target.impl().buffer.get();
   const Tensor values = overlap ? dense_copy(source) : source;
   dispatch(values.dtype(), [&](auto from) {

@@ -90,10 +90,9 @@ Mask Mask::causal(Size queries, Size keys) {
 
 Mask Mask::window(Size queries, Size keys, Size before, Size after) {
   if (before < 0 || after < 0)
-    fail("[window] a mask's window reaches 0 keys or more to either side, not {} before and {} after", before,
-         after);
+    fail("[window] before and after must be at least 0, got {} and {}", before, after);
   return from(queries, keys, [shift = keys - queries, before, after](Size i, Size j) {
-    const Size distance = j - (i + shift);  // -before and after may be as large as numbers are
+    const Size distance = j - (i + shift);  // i + after may overflow
     return distance >= -before && distance <= after;
   });
 }
@@ -109,7 +108,7 @@ Mask Mask::reshape(const Dims& shape) const {
 Mask Mask::unsqueeze(int axis) const {
   Mask result = *this;
   const std::optional<int> place = new_axis_of(axis, rank());
-  if (!place) fail("[unsqueeze] a mask of shape {} takes no new axis at {}", to_string(shape_), axis);
+  if (!place) fail("[unsqueeze] a mask of shape {} cannot get a new axis at {}", to_string(shape_), axis);
   result.shape_.insert(*place, 1);
   result.stride_.insert(*place, 0);
   return result;
@@ -119,8 +118,8 @@ View<const bool> Mask::broadcast(const Dims& shape, const char* op) const {
   static constexpr bool kAllowed = true;
   if (!broadcasts_to(shape_, shape))
     fail(
-        "[{}] a mask of shape {} does not broadcast to scores of shape {}: lead with the batch axis, end "
-        "with the keys",
+        "[{}] a mask of shape {} does not broadcast to scores of shape {}; put the batch axis first and "
+        "the keys last",
         op, to_string(shape_), to_string(shape));
   return {defined() ? data() : &kAllowed, shape, broadcast_strides(shape_, stride_, shape)};
 }
@@ -151,8 +150,7 @@ void combine(bool* out, const View<const bool>& a, const View<const bool>& b, F 
 
 Mask Mask::any(const Dims& shape) const {
   if (!broadcasts_to(shape, shape_))
-    fail("[any] a mask of shape {} has no parts of shape {}: each size is the mask's own, or 1",
-         to_string(shape_), to_string(shape));
+    fail("[any] sizes must be those of the mask {} or 1, got {}", to_string(shape_), to_string(shape));
   const bool* values = data();
   Mask result;
   bool* out = result.allocate(shape);
@@ -188,7 +186,7 @@ Mask operator|(const Mask& a, const Mask& b) {
 }
 
 Mask operator!(const Mask& a) {
-  if (!a.defined()) fail("[!] there is no mask to turn round: without one everything is allowed");
+  if (!a.defined()) fail("[!] cannot negate an undefined mask, which allows everything; give it values");
   Mask result;
   bool* out = result.allocate(a.shape_);
   detail::each_offset<1>(a.shape_, {a.stride_}, [&](const auto& at) { *out++ = !a.data()[at[0]]; });
@@ -198,18 +196,18 @@ Mask operator!(const Mask& a) {
 ValidLengths::ValidLengths(std::vector<Size> lengths)
     : lengths_(std::move(lengths)), shape_{static_cast<Size>(lengths_.size())} {
   for (Size length : lengths_)
-    if (length < 0) fail("a valid length is 0 or more, not {}", length);
+    if (length < 0) fail("valid lengths must be at least 0, got {}", length);
 }
 
 ValidLengths::ValidLengths(std::initializer_list<std::initializer_list<Size>> per_query) {
   const std::size_t queries = per_query.size() ? per_query.begin()->size() : 0;
   for (const auto& row : per_query) {
     if (row.size() != queries)
-      fail("valid lengths per query need rows of equal sizes, not {} and {}", queries, row.size());
+      fail("valid lengths per query must have rows of equal sizes, got {} and {}", queries, row.size());
     lengths_.insert(lengths_.end(), row.begin(), row.end());
   }
   for (Size length : lengths_)
-    if (length < 0) fail("a valid length is 0 or more, not {}", length);
+    if (length < 0) fail("valid lengths must be at least 0, got {}", length);
   shape_ = {static_cast<Size>(per_query.size()), static_cast<Size>(queries)};
 }
 
@@ -218,7 +216,8 @@ Size ValidLengths::longest() const {
 }
 
 Mask ValidLengths::mask(Size keys) const {
-  if (longest() > keys) fail("[mask] a valid length of {} exceeds the {} keys there are", longest(), keys);
+  if (longest() > keys)
+    fail("[mask] valid lengths must not exceed the number of keys, got {} for {} keys", longest(), keys);
   const auto rows = static_cast<Size>(lengths_.size());
   const Mask flat = Mask::from(rows, keys, [this](Size i, Size j) { return j < (*this)[i]; });
   return flat.reshape({shape_[0], per_query() ? shape_[1] : 1, keys});

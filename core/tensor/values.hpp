@@ -1,5 +1,5 @@
-// Values that are no tensors of numbers: token ids, masks, lengths. Types of their own, so that a mask cannot
-// be passed for a score or an id for a length. They take no gradient and never change.
+// Token ids, masks and lengths. Separate types prevent a mask from being passed as a score, or an id as a length.
+// They are immutable and have no gradient.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@ namespace tapestry {
 
 namespace detail {
 
-/// An immutable strided array; a handle, like Tensor.
+/// Handle to an immutable strided array. Copies share the values.
 template <class T>
 class Array {
  public:
@@ -25,26 +25,26 @@ class Array {
   const Dims& strides() const { return stride_; }
   int rank() const { return shape_.rank(); }
   Size count() const { return shape_.count(); }
-  /// Throws if there are no values.
+  /// First element. Throws Error if the array is undefined.
   const T* data() const {
     if (!buffer_) [[unlikely]]
       refuse_access();
     return reinterpret_cast<const T*>(buffer_->data()) + offset_;
   }
   View<const T> view() const { return {data(), shape_, stride_}; }
-  /// The memory behind the values, which keeps what is worked out from them. Throws if there are no values.
+  /// Buffer of the values, which also owns data computed from them (Kept). Throws Error if the array is undefined.
   Buffer& buffer() const {
     if (!buffer_) [[unlikely]]
       refuse_access();
     return *buffer_;
   }
-  /// All values, in row-major order.
+  /// Returns all values in row-major order.
   std::vector<T> to_vector() const;
 
  protected:
-  /// New memory, to be filled through the returned pointer.
+  /// Allocates new memory, which the caller fills through the returned pointer.
   T* allocate(const Dims& shape);
-  /// Takes on a shape of as many elements: without a copy if they lie one after the other.
+  /// Changes the shape to one with as many elements, without a copy if the values are dense.
   void take_shape(const Dims& shape);
 
   Ref<Buffer> buffer_;
@@ -57,33 +57,33 @@ class Array {
 
 }  // namespace detail
 
-/// Token ids, class labels, positions: whole numbers of any shape.
+/// Token ids, class labels or positions: 64-bit integers of any shape.
 class Indices : public detail::Array<std::int64_t> {
  public:
   using Array::Array;
   Indices(std::initializer_list<std::int64_t> values)
       : Array(std::span(values.begin(), values.size()), {static_cast<Size>(values.size())}) {}
-  /// Of a shape of as many elements; others throw Error.
+  /// Ids of a given shape. Throws Error if the number of values does not match.
   Indices(std::initializer_list<std::int64_t> values, const Dims& shape)
       : Array(std::span(values.begin(), values.size()), shape) {}
 
-  /// The same ids under a shape of as many elements; others throw Error.
+  /// Returns the ids with another shape. Throws Error if the number of elements differs.
   Indices reshape(const Dims& shape) const;
-  /// The same in row-major order, in memory without gaps; no copy if they lie so already.
+  /// Returns dense ids in row-major order, without a copy if they are dense.
   Indices contiguous() const { return reshape(shape_); }
-  /// Columns [begin, end) of the last axis.
+  /// Returns columns [begin, end) of the last axis, as a view. Throws Error for others.
   Indices columns(Size begin, Size end) const;
-  /// One column of the last axis; the axis goes.
+  /// Returns one column of the last axis and removes the axis.
   Indices column(Size index) const;
 };
 
-/// **true = may attend.** Any shape; broadcasts like a tensor. A Mask that was given no values stands for no
-/// mask at all: everything is allowed.
+/// Boolean mask: **true = may attend.** Any shape; broadcasts like a tensor. An undefined Mask (without values) allows
+/// everything.
 class Mask : public detail::Array<bool> {
  public:
   using Array::Array;
 
-  /// Rank-2 (rows, columns) from f(row, column).
+  /// Returns a mask (rows, columns) with the values f(row, column).
   template <class F>
   static Mask from(Size rows, Size columns, F f) {
     Mask mask;
@@ -92,43 +92,42 @@ class Mask : public detail::Array<bool> {
       for (Size j = 0; j < columns; ++j) *out++ = f(i, j);
     return mask;
   }
-  /// Query i may attend to key j where j ≤ i + (keys − queries): the last query sees every key.
+  /// Causal mask: query i may attend to key j if j ≤ i + (keys − queries). The last query sees every key.
   static Mask causal(Size queries, Size keys);
-  /// Query i may attend to keys i + (keys − queries) − before … i + (keys − queries) + after, as far as there
-  /// are such keys: a window that slides along, and ends where causal() ends. window(n, n, 2, 0): itself and
-  /// two before.
+  /// Sliding window: with p = i + (keys − queries), query i may attend to the existing keys p − before … p + after. It
+  /// is aligned with causal(): window(n, n, 2, 0) allows the key at i and the two before it. Throws Error for negative
+  /// `before` or `after`.
   static Mask window(Size queries, Size keys, Size before, Size after);
-  /// Does not compile: a mask has many answers, a bool has one.
+  /// Fails to compile, because a mask has one answer for each element and a bool only one.
   template <std::same_as<bool> Bool>
   explicit operator Bool() const {
     static_assert(sizeof(Bool) == 0,
-                  "a comparison of many numbers has many answers, so if, ?:, && and || cannot take it: use "
+                  "a comparison has one bool for each element and cannot be used in if, ?:, && or ||; use "
                   "select(condition, a, b), & and |");
     return false;
   }
-  /// reshape(): under a shape of as many elements; unsqueeze(): with an axis of size 1 before `axis`. Views;
-  /// what does not fit throws Error.
+  /// reshape() changes the shape; unsqueeze() inserts an axis of size 1 before `axis`. Both avoid a copy if they can,
+  /// and throw Error for a number of elements or an axis that does not fit.
   Mask reshape(const Dims& shape) const;
   Mask unsqueeze(int axis) const;
-  /// x as a view of `shape`, with stride 0 where it repeats; throws if it does not broadcast to it.
+  /// Returns a view of `shape`, with stride 0 on repeated axes. Throws Error if the mask does not broadcast to it.
   View<const bool> broadcast(const Dims& shape, const char* op) const;
-  /// For each element of `shape`, whether the mask is true at one of the places that it repeats to when it is
-  /// broadcast to the mask: any({…, Tq, 1}) of a mask (…, Tq, Tk) tells which queries may see some key.
-  /// Throws if the shape does not broadcast to the mask's.
+  /// Reduces the mask to `shape` with a logical or: any({…, Tq, 1}) of a mask (…, Tq, Tk) is true for queries that may
+  /// attend to at least one key. Throws Error unless `shape` broadcasts to the mask's shape.
   Mask any(const Dims& shape) const;
-  /// Whether every element is true; so it is without any.
+  /// Returns true if every element is true, or if there is none.
   bool all() const;
-  /// The same as a mask: a view, without a copy.
+  /// Returns broadcast() as a mask, without a copy.
   Mask expand(const Dims& shape, const char* op = __builtin_FUNCTION()) const;
 
-  /// a & b: both must allow; a | b: either may allow; they broadcast. !a: the opposite; of no mask at all it
-  /// throws.
+  /// a & b, a | b and !a: logical and, or and not. Shapes broadcast; others throw Error. An undefined mask counts as
+  /// all true, except that ! throws Error for it.
   friend Mask operator&(const Mask& a, const Mask& b);
   friend Mask operator|(const Mask& a, const Mask& b);
   friend Mask operator!(const Mask& a);
 };
 
-/// How many keys are valid: one number for each batch row (B), or for each query (B, Tq).
+/// Numbers of valid keys: one for each batch row (B), or one for each query (B, Tq). Negative ones throw Error.
 class ValidLengths {
  public:
   ValidLengths() = default;
@@ -136,17 +135,17 @@ class ValidLengths {
   ValidLengths(std::initializer_list<Size> lengths) : ValidLengths(std::vector<Size>(lengths)) {}
   ValidLengths(std::initializer_list<std::initializer_list<Size>> per_query);
 
-  /// Whether lengths were given; without them all keys are valid.
+  /// Returns true if lengths were given; without them all keys are valid.
   bool defined() const { return !lengths_.empty() || shape_.rank() > 0; }
-  /// Whether there is one for each query; the shape() is then (B, Tq), and (B) otherwise.
+  /// Returns true if there is one length for each query. shape() is then (B, Tq), otherwise (B).
   bool per_query() const { return shape_.rank() == 2; }
   const Dims& shape() const { return shape_; }
   Size operator[](Size i) const { return lengths_[static_cast<std::size_t>(i)]; }
-  /// The largest of them; 0 without any.
+  /// Returns the largest length, or 0 if there is none.
   Size longest() const;
 
-  /// (B, 1, keys), or (B, Tq, keys) for lengths per query: true for keys j < length. Lengths above `keys`
-  /// throw.
+  /// Returns the mask (B, 1, keys), or (B, Tq, keys) for lengths per query: true for keys j < length. Throws Error for
+  /// lengths above `keys`.
   Mask mask(Size keys) const;
 
  private:

@@ -1,5 +1,5 @@
 // A score's lambda runs on many pairs at once, so it selects where a plain function would branch.
-// error: has many answers, so if, ?:, && and || cannot take it: use select(condition, a, b)
+// error: cannot be used in if, ?:, && or ||; use select(condition, a, b)
 #include "core/attention/score_lambda.hpp"
 
 tapestry::ScoreMod use() {

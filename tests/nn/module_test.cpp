@@ -148,8 +148,8 @@ TEST_CASE("load_state lists everything that does not fit, and then loads nothing
   bad["stranger"] = zeros({1});
   CHECK_THROWS_WITH(net.load_state(bad),
                     ContainsSubstring("\"out.weight\" is missing") &&
-                        ContainsSubstring("nothing here is called \"stranger\"") &&
-                        ContainsSubstring("\"blocks.0.up.bias\" has shape (4) here and (7) there"));
+                        ContainsSubstring("unknown name \"stranger\"") &&
+                        ContainsSubstring("\"blocks.0.up.bias\" must have shape (4), got (7)"));
   CHECK(equal_bits(net.out.bias.to(DType::f64), before));
   net.load_state(state);
   CHECK(net.out.bias.dtype() == DType::f32);

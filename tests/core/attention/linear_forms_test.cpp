@@ -89,5 +89,5 @@ TEST_CASE("word by word, too, linear attention says what does not fit", "[linear
   CHECK_THAT(told(zeros({4, 3}), {}), ContainsSubstring("must have shapes"));
   CHECK_THAT(told(zeros({5, 3}), {.strength = zeros({5, 1})}),
              ContainsSubstring("one number for each token"));
-  CHECK_THAT(told(zeros({5, 3}, DType::f64), {}), ContainsSubstring("are of types"));
+  CHECK_THAT(told(zeros({5, 3}, DType::f64), {}), ContainsSubstring("must have the same dtype"));
 }

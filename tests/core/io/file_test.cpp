@@ -60,7 +60,7 @@ TEST_CASE("file: what is no file is neither waited for nor replaced", "[system]"
   const auto writing = [](const std::filesystem::path& path) {
     return message_of([&] { write_file(path, bytes_of("x")); });
   };
-  const auto in_the_way = ContainsSubstring("/a.new' is in the way");
+  const auto in_the_way = ContainsSubstring("/a.new' exists and is not a regular file");
   write_file(folder / "a", bytes_of("old"));
   REQUIRE(::mkfifo((folder / "a.new").c_str(), 0600) == 0);
   CHECK_THAT(writing(folder / "a"), in_the_way);
@@ -76,7 +76,8 @@ TEST_CASE("file: what is no file is neither waited for nor replaced", "[system]"
   CHECK(std::filesystem::is_symlink(folder / "a.new"));
 
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  CHECK_THAT(writing(folder / "pipe"), ContainsSubstring("/pipe'") && ContainsSubstring("no regular file"));
+  CHECK_THAT(writing(folder / "pipe"),
+             ContainsSubstring("/pipe'") && ContainsSubstring("not a regular file"));
   CHECK(std::filesystem::is_fifo(folder / "pipe"));
 }
 
@@ -123,9 +124,9 @@ TEST_CASE("file: what cannot be read or written is named with its path and the r
   };
   CHECK_THAT(reading(folder / "none"), ContainsSubstring("/none'") && ContainsSubstring("No such file"));
   CHECK_THAT(reading(folder.path()), ContainsSubstring("directory"));
-  CHECK_THAT(reading("/dev/zero"), ContainsSubstring("no regular file"));
+  CHECK_THAT(reading("/dev/zero"), ContainsSubstring("not a regular file"));
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  CHECK_THAT(reading(folder / "pipe"), ContainsSubstring("no regular file"));
+  CHECK_THAT(reading(folder / "pipe"), ContainsSubstring("not a regular file"));
   CHECK_THAT(reading(folder / "line\nend"), ContainsSubstring("line\\x0aend"));
   write_file(folder / "locked", bytes_of("x"));
   REQUIRE(::chmod((folder / "locked").c_str(), 0) == 0);

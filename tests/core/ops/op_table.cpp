@@ -198,7 +198,7 @@ Row binary(const std::string& name, Tensor (*op)(const Tensor&, const Tensor&),
                  },
                  both + " shapes (2,3) and (4) do not broadcast"},
                 {[op] { op(zeros({2}), zeros({2}, DType::f64)); },
-                 both + " operands (2) and (2) are of types f32 and f64"},
+                 both + " operands (2) and (2) must have the same dtype, got f32 and f64"},
                 {[op] { op(Tensor(), zeros({2})); }, "empty Tensor handle"}};
   return row;
 }

@@ -48,7 +48,7 @@ Row clamp_row() {
                              });
                            }});
   }
-  row.errors = {{[] { clamp(zeros({2}), 1, -1); }, "[clamp] wants low <= high, not 1 and -1"}};
+  row.errors = {{[] { clamp(zeros({2}), 1, -1); }, "[clamp] low must be at most high, got 1 and -1"}};
   return row;
 }
 

@@ -354,11 +354,11 @@ Rows attend_rows() {
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}, DType::f64), zeros({5, 2}));
        },
-       "are of types f32 and f64"},
+       "must have the same dtype, got f32 and f64"},
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}, DType::f64));
        },
-       "are of types f32 and f64"},
+       "must have the same dtype, got f32 and f64"},
       {[] {
          attend(zeros({3, 4}), zeros({5, 4}), zeros({5, 2}), {.mask = BlockMask::causal(3, 4)});
        },

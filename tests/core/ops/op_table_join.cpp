@@ -102,7 +102,7 @@ Row stack_row() {
                 {[] {
                    stack({zeros({2}), zeros({2})}, -3);
                  },
-                 "[unsqueeze] (2) takes no new axis at -3"}};
+                 "[unsqueeze] (2) cannot get a new axis at -3"}};
   return row;
 }
 

@@ -119,7 +119,7 @@ Row step_row(const std::string& name, Step op, Cell cell, Size gates, Size state
   row.errors = {{[op, gates] {
                    op(zeros({2, gates * 3}), zeros({2, 4}), zeros({gates * 3, 3}), zeros({gates * 3}));
                  },
-                 "do not fit: with H units they are"},
+                 "do not fit; with H units they must be"},
                 {[op, gates, states] {
                    op(zeros({2, gates * 3}), zeros({3, states * 3}), zeros({gates * 3, 3}), {});
                  },

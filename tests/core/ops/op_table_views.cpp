@@ -47,7 +47,7 @@ Row reshape_row() {
                 {[] {
                    reshape(zeros({2, 3}), {-1, -1});
                  },
-                 "[reshape] (-1,-1) is no shape"},
+                 "[reshape] sizes must be at least 0, or -1 for one of them, got (-1,-1)"},
                 {[] {
                    reshape(zeros({2, 3}), {-1, 4});
                  },
@@ -85,11 +85,11 @@ Row permute_row() {
   row.errors = {{[] {
                    permute(zeros({2, 3}), {0, 0});
                  },
-                 "[permute] (0,0) does not order the axes of (2,3)"},
+                 "[permute] order must name each axis of (2,3) once, got (0,0)"},
                 {[] {
                    permute(zeros({2, 3}), {0});
                  },
-                 "[permute] (0) does not order the axes of (2,3)"},
+                 "[permute] order must name each axis of (2,3) once, got (0)"},
                 {[] {
                    transpose(zeros({2, 3}), 0, 2);
                  },
@@ -128,7 +128,7 @@ Row slice_row() {
   row.errors = {{[] { slice(zeros({4}), 0, 2, 6); }, "[slice] 2 to 6 step 1 does not fit axis 0 of (4)"},
                 {[] { slice(zeros({4}), 0, 3, 2); }, "[slice] 3 to 2"},
                 {[] { slice(zeros({4}), 0, 0, 4, 0); }, "step 0"},
-                {[] { split(zeros({4}), 0, 0); }, "[split] parts need a size of 1 or more, not 0"}};
+                {[] { split(zeros({4}), 0, 0); }, "[split] size must be at least 1, got 0"}};
   row.covers = {"embed"};
   return row;
 }
@@ -195,7 +195,7 @@ Row squeeze_row() {
           y.shape.erase(axis < 0 ? axis + y.shape.rank() : axis);
           return y;
         }));
-  row.errors = {{[] { squeeze(zeros({2, 3}), 0); }, "[squeeze] axis 0 of (2,3) is not of size 1"}};
+  row.errors = {{[] { squeeze(zeros({2, 3}), 0); }, "[squeeze] axis 0 of (2,3) must have size 1"}};
   return row;
 }
 
@@ -210,11 +210,11 @@ Row unsqueeze_row() {
           y.shape.insert(axis < 0 ? axis + y.shape.rank() + 1 : axis, 1);
           return y;
         }));
-  row.errors = {{[] { unsqueeze(zeros({2}), 2); }, "[unsqueeze] (2) takes no new axis at 2"},
+  row.errors = {{[] { unsqueeze(zeros({2}), 2); }, "[unsqueeze] (2) cannot get a new axis at 2"},
                 {[] {
                    unsqueeze(zeros({1, 1, 1, 1, 1, 1}), 0);
                  },
-                 "rank is at most 6"}};
+                 "rank must be at most 6"}};
   return row;
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("gradients are absent until backward, add up, and can be cleared") {
   CHECK(!unused.has_grad());
   w.clear_grad();
   CHECK(!w.has_grad());
-  CHECK_THAT(message_of([] { scalar(1).grad(); }), ContainsSubstring("it is no leaf"));
+  CHECK_THAT(message_of([] { scalar(1).grad(); }), ContainsSubstring("it is not a leaf"));
 }
 
 TEST_CASE("a gradient that was handed out does not change when the next one adds up") {

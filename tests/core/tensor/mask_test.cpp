@@ -53,7 +53,7 @@ TEST_CASE("windows slide along the diagonal that ends at the bottom right") {
                  [&](Size, Size i, Size j) { return j - (i + shift) >= -b && j - (i + shift) <= a; });
     }
   CHECK(Mask::window(3, 5, 5, 0).to_vector() == Mask::causal(3, 5).to_vector());
-  CHECK_THROWS_WITH(Mask::window(3, 3, -1, 0), ContainsSubstring("not -1 before and 0 after"));
+  CHECK_THROWS_WITH(Mask::window(3, 3, -1, 0), ContainsSubstring("must be at least 0, got -1 and 0"));
   CHECK_THROWS_AS(Mask::window(3, 3, 0, -2), Error);
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("no mask at all allows everything") {
   CHECK_FALSE((causal | none).defined());
   CHECK_FALSE((none | causal).defined());
   CHECK_FALSE((none & none).defined());
-  CHECK_THROWS_WITH(!none, ContainsSubstring("no mask to turn round"));
+  CHECK_THROWS_WITH(!none, ContainsSubstring("cannot negate an undefined mask"));
   const Tensor a = tensor({{1, 2, 3}});
   CHECK(where(none, a, -a).to_vector() == a.to_vector());
   CHECK(masked_softmax(a, none).to_vector() == softmax(a, -1).to_vector());
@@ -116,6 +116,6 @@ TEST_CASE("any() and all() look at every element that one stands for") {
   CHECK(empty.any({2, 1}).to_vector() == Bits{false, false});
   CHECK(empty.all());
   CHECK_THROWS_WITH(mask.any({2, 1}),
-                    ContainsSubstring("[any] a mask of shape (3,4) has no parts of shape (2,1)"));
+                    ContainsSubstring("[any] sizes must be those of the mask (3,4) or 1, got (2,1)"));
   CHECK_THROWS_WITH(Mask{}.any({}), ContainsSubstring("a Mask was given no values"));
 }

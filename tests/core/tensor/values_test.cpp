@@ -85,12 +85,13 @@ TEST_CASE("lengths become masks") {
   CHECK(each.mask(2).to_vector() == Bits{true, false, true, true, false, false, true, true});
   CHECK(!ValidLengths().defined());
   CHECK_THAT(message_of([&] { static_cast<void>(lengths.mask(2)); }),
-             ContainsSubstring("a valid length of 3 exceeds the 2 keys there are"));
-  CHECK_THAT(message_of([] { ValidLengths{-1}; }), ContainsSubstring("a valid length is 0 or more, not -1"));
+             ContainsSubstring("must not exceed the number of keys, got 3 for 2 keys"));
+  CHECK_THAT(message_of([] { ValidLengths{-1}; }),
+             ContainsSubstring("valid lengths must be at least 0, got -1"));
   CHECK_THAT(message_of([] {
                ValidLengths{{1, 2}, {1}};
              }),
-             ContainsSubstring("rows of equal sizes, not 2 and 1"));
+             ContainsSubstring("rows of equal sizes, got 2 and 1"));
 }
 
 TEST_CASE("a fully masked row gives 0 and gradient 0, and poison in masked places touches nothing") {
