@@ -1,3 +1,4 @@
+// Additive attention scores, forward and backward.
 #include "core/simd/additive.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
-constexpr Size kTogether = 4;  // keys whose tanh are computed side by side, to hide their latency
+constexpr Size kTogether = 4;  // keys whose tanh are computed together, to hide their latency
 
 template <class T>
 bool sees(const Additive<T>& a, Size b, Size i, Size j) {
@@ -20,7 +21,8 @@ bool sees(const Additive<T>& a, Size b, Size i, Size j) {
   return a.mask.data[b * a.mask.stride[0] + i * a.mask.stride[1] + j * a.mask.stride[2]];
 }
 
-/// The keys that query i may see, one after the other.
+/// Writes up to `most` visible keys of query i, from `begin` on, to `found`, and returns their number. `next` is the
+/// first key not examined.
 template <class T>
 Size visible_keys(const Additive<T>& a, Size b, Size i, Size begin, Size* found, Size most, Size& next) {
   Size count = 0;

@@ -1,5 +1,5 @@
-// Bahdanau's additive score without its (batch, queries, keys, units) tensor: the tanh is made where it is
-// used, and made again in backward. Nearly all of the time is that tanh.
+// Additive attention scores (Bahdanau et al. 2015, arXiv 1409.0473) without a (batch, queries, keys, units) tensor:
+// each tanh is computed where it is used, and recomputed in backward. Nearly all of the time goes to tanh.
 #pragma once
 
 #include "core/simd/runtime/arch.hpp"
@@ -7,9 +7,9 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// s[b,i,j] = Σ_u v[u] tanh(q[b,i,u] + k[b,j,u]). All dense: q (batch, queries, units), k (batch, keys,
-/// units), v (units), s (batch, queries, keys). Pairs that the mask (same shape as s, or no data) excludes
-/// are not looked at and give 0.
+/// Inputs of s[b,i,j] = Σ_u v[u] tanh(q[b,i,u] + k[b,j,u]). All arrays are dense: q (batch, queries, units),
+/// k (batch, keys, units), v (units), s (batch, queries, keys). `mask` has the shape of s (null data: no mask) and
+/// any strides. Masked pairs are not computed and give 0.
 template <class T>
 struct Additive {
   Size batch = 0, queries = 0, keys = 0, units = 0;
@@ -18,11 +18,12 @@ struct Additive {
   const T* v = nullptr;
   View<const bool> mask;
 };
+/// Computes s.
 template <class T>
 void additive_forward(const Additive<T>& a, T* s);
 
-/// ds → dq, dk (same shapes), dv (units). `partial` (batch, units) holds each item's share of dv on the way;
-/// shares add up in the order of the batch.
+/// Computes dq, dk (shapes of q and k) and dv (units) from ds. `partial` (batch, units) is scratch memory for each
+/// batch item's part of dv; the parts are added in batch order.
 template <class T>
 void additive_backward(const Additive<T>& a, const T* ds, T* dq, T* dk, T* dv, T* partial);
 

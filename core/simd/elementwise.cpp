@@ -29,7 +29,7 @@ void copy(const View<T>& out, const View<const std::type_identity_t<T>>& in) {
         T* to = out.data + offsets[0] + row * loop.row_stride(0) + column * loop.column_stride(0);
         const T* from = in.data + offsets[1] + row * loop.row_stride(1) + column * loop.column_stride(1);
         if (transposed && loop.column_stride(0) == 1) {
-          // By way of L1: rows a power of two apart would throw each other out of the cache.
+          // Staged through L1: rows a power of two apart would evict each other from the cache.
           T tile[kTransposeTile * kTransposeTile];
           copy_tile(tile, columns, Size{1}, from, loop.row_stride(1), loop.column_stride(1), rows, columns);
           from = tile;
@@ -59,7 +59,7 @@ void select(const View<T>& out, const View<const bool>& condition,
       [](Size n, T* to, const bool* which, const T* a, const T* b) {
         constexpr Size kStep = kLanes<T>, kTogether = 256;
         for (Size start = 0; start < n; start += kTogether) {
-          T keep[kTogether];  // the condition as 1 and 0: compilers widen bytes well in a loop of their own
+          T keep[kTogether];  // the condition as 1 and 0: compilers widen bytes well in a separate loop
           const Size end = std::min(n, start + kTogether);
           for (Size i = start; i < end; ++i) keep[i - start] = static_cast<T>(which[i]);
           Size i = start;

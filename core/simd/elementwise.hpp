@@ -1,8 +1,7 @@
-// Element-wise kernels: map with any functor, and copy, fill, convert, less, select.
+// Element-wise kernels: map with any functor, and copy, fill, convert, less and select.
 //
-// Functors are called with Lanes<T> values and are inlined into the one loop that each of them gets. Where
-// time goes: memory for the cheap ones, arithmetic for exp and its kin; both run in parallel above a few
-// microseconds.
+// A functor takes Lanes<T> values and is inlined into a single loop. Cheap functors are limited by memory bandwidth,
+// exp and similar ones by arithmetic. Both run in parallel above a few microseconds of work.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +13,20 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace internal {
 
-/// The one loop of a functor; not inlined, so that each value is computed by the same instructions
-/// everywhere.
+/// The only loop of a functor. It is not inlined, so that every caller computes a value with the same instructions.
 template <class F, class T, class... In>
 [[gnu::noinline]] void run_map(const F& f, Size n, T* out, const In*... in) {
   constexpr Size kStep = kLanes<T>;
-  const F function = f;  // a local copy: stores to out cannot touch it
+  const F function = f;  // a local copy, which stores to out cannot change
   Size i = 0;
   for (; i + kStep <= n; i += kStep) store(out + i, Lanes<T>(function(load(in + i)...)));
   const Size rest = n - i;
   if (rest == 0) return;
-  // A single value goes to all lanes: quicker than by way of memory.
+  // A single value is broadcast to all lanes, which is faster than a partial load.
   store_n(out + i, Lanes<T>(function((rest == 1 ? Lanes<T>(in[i]) : load_n(in + i, rest))...)), rest);
 }
 
-/// How much dearer than an addition a functor is: its kCost, or 1.
+/// Cost of a functor relative to an addition: its kCost, or 1.
 template <class F>
 constexpr Size cost_of() {
   if constexpr (requires { F::kCost; })
@@ -39,9 +37,9 @@ constexpr Size cost_of() {
 
 }  // namespace internal
 
-/// out[i] = f(in0[i], in1[i], …): f takes and gives Lanes<T>. All views have out's shape, with stride 0 where
-/// they are broadcast. An input may be out itself. A functor may say how dear it is with `static constexpr
-/// Size kCost`.
+/// Computes out[i] = f(in0[i], in1[i], …), where f takes and returns Lanes<T>. All views have out's shape, with
+/// stride 0 along broadcast axes. An input may be out itself. A functor may declare its cost relative to an
+/// addition as `static constexpr Size kCost`.
 template <class T, class F, class... In>
 void map(const F& f, const View<T>& out, const View<In>&... in) {
   static_assert((std::is_same_v<std::remove_const_t<In>, T> && ...));
@@ -50,7 +48,7 @@ void map(const F& f, const View<T>& out, const View<In>&... in) {
       [&f](Size n, T* to, const auto*... from) { internal::run_map<F, T>(f, n, to, from...); }, out, in...);
 }
 
-/// The same of `count` elements that lie one after the other: what most ops are about, and quicker to call.
+/// Overload for `count` contiguous elements: the most common case, and faster to call.
 template <class T, class F, class... In>
 void map(const F& f, Size count, T* out, const In*... in) {
   for_each_run(
@@ -63,12 +61,12 @@ void map(const F& f, Size count, T* out, const In*... in) {
 template <class T>
 void fill(const View<T>& out, std::type_identity_t<T> value);
 
-/// out[i] = in[i], any strides; transposes go by tiles. T: float, double, std::int64_t, bool. The views do
-/// not overlap.
+/// out[i] = in[i] for any strides; transposed views are copied in tiles. T: float, double, std::int64_t, bool. The
+/// views must not overlap.
 template <class T>
 void copy(const View<T>& out, const View<const std::type_identity_t<T>>& in);
 
-/// out[i] = in[i] in the other type (float to double, double to float rounded to nearest).
+/// out[i] = in[i], converted to the other type (float to double; double to float, rounded to nearest).
 template <class To, class From>
 void convert(const View<To>& out, const View<const From>& in);
 
@@ -77,7 +75,7 @@ template <class T>
 void select(const View<T>& out, const View<const bool>& condition,
             const View<const std::type_identity_t<T>>& yes, const View<const std::type_identity_t<T>>& no);
 
-/// out[i] = a[i] < b[i]; false where one is NaN.
+/// out[i] = a[i] < b[i]; false where either is NaN.
 template <class T>
 void less(const View<bool>& out, const View<const T>& a, const View<const T>& b);
 

@@ -1,8 +1,7 @@
-// What map applies: one functor per element-wise op and one per fused derivative,
-// called with Lanes<T> values.
+// Functors for map: one per element-wise op and one per fused derivative, called with Lanes<T> values.
 //
-// The derivatives take dy first, then what they need of the op: x (its input) or y (its result). kCost is the
-// price in units of a cheap op; it sets how many elements are worth a thread.
+// Derivatives take dy first, then x (the op's input) or y (its result). kCost is the cost relative to an addition;
+// it sets the number of elements per chunk.
 #pragma once
 
 #include "core/simd/gelu.hpp"
@@ -45,11 +44,11 @@ struct Cos { static constexpr Size kCost = 4; template <class B> B operator()(B 
 struct Floor { template <class B> B operator()(B x) const { return floor(x); } };
 struct Gelu { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return gelu(x); } };
 struct GeluErf { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return gelu_erf(x); } };
-/// max(x, 0); a NaN stays.
+/// max(x, 0); NaN is kept.
 struct Relu {
   template <class B> B operator()(B x) const { return max(B(typename B::value_type(0)), x); }
 };
-/// −1, 0 or 1; a NaN stays.
+/// −1, 0 or 1; NaN is kept.
 struct Sign {
   template <class B> B operator()(B x) const {
     using T = typename B::value_type;
@@ -75,7 +74,7 @@ struct SigmoidGrad {
     return dy * y * (typename B::value_type(1) - y);
   }
 };
-/// dy where x > 0, else 0 (at 0 too).
+/// dy where x > 0, else 0 (also at x = 0).
 struct ReluGrad {
   template <class B>
   B operator()(B dy, B x) const {
@@ -83,7 +82,7 @@ struct ReluGrad {
     return select(x > B(T(0)), dy, T(0));
   }
 };
-/// dy·gelu′(x), of the tanh form.
+/// dy·gelu′(x) for the tanh form.
 struct GeluGrad {
   static constexpr Size kCost = 4;
   template <class B>
@@ -91,7 +90,7 @@ struct GeluGrad {
     return dy * gelu_slope(x);
   }
 };
-/// dy·gelu′(x), of the exact form.
+/// dy·gelu′(x) for the exact form.
 struct GeluErfGrad {
   static constexpr Size kCost = 4;
   template <class B>
@@ -99,7 +98,7 @@ struct GeluErfGrad {
     return dy * gelu_erf_slope(x);
   }
 };
-// ---- of either type: the numbers are converted where they are used ----
+// ---- functors with double parameters, which are converted to T, and comparisons ----
 
 /// x^exponent.
 struct PowTo {
@@ -110,7 +109,7 @@ struct PowTo {
     return pow(x, exponent);
   }
 };
-/// x limited to [low, high]; a NaN stays.
+/// x limited to [low, high]; NaN is kept.
 struct Clamp {
   double low, high;
   template <class T>
@@ -127,7 +126,7 @@ struct IsWithin {
                   Lanes<T>(T(1)), T(0));
   }
 };
-/// The share of max(a, b) (min with the roles exchanged) that goes to a: 1, ½ where they are equal, or 0.
+/// Derivative of max(a, b) with respect to a: 1 if a > b, ½ if a = b, else 0. For min, exchange a and b.
 struct MaxGrad {
   template <class B>
   B operator()(B a, B b) const {

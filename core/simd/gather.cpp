@@ -1,3 +1,4 @@
+// Gather and scatter-add of table rows.
 #include "core/simd/gather.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ void gather_rows(T* out, const T* table, Size table_row, const std::int64_t* ids
 
 template <class T>
 void scatter_add_rows(T* table, Size table_row, const std::int64_t* ids, const T* rows, Size n, Size width) {
-  // Two ids may be equal, so a thread takes columns, not rows.
+  // Two ids may be equal, so threads split the columns, not the rows.
   const Size grain = n * width < 65536 ? std::max<Size>(1, width) : 64;
   parallel_ranges(width, grain, [&](Size begin, Size end) {
     for (Size i = 0; i < n; ++i) {

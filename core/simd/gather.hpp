@@ -1,4 +1,4 @@
-// Rows of a table by number: look-up, and adding rows back.
+// Gathers rows of a table by index, and adds rows back into it (scatter-add).
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// out[i, :] = table[ids[i], :] for n ids; out is dense (n, width), the table's rows lie table_row elements
-/// apart.
+/// out[i, :] = table[ids[i], :] for i < n. `out` is dense (n, width); table_row is the table's row stride in
+/// elements. Ids are not checked.
 template <class T>
 void gather_rows(T* out, const T* table, Size table_row, const std::int64_t* ids, Size n, Size width);
 
-/// table[ids[i], :] += rows[i, :], in the order of i whatever the number of threads.
+/// table[ids[i], :] += rows[i, :], in order of i for any number of threads. `rows` is dense (n, width).
 template <class T>
 void scatter_add_rows(T* table, Size table_row, const std::int64_t* ids, const T* rows, Size n, Size width);
 

@@ -1,12 +1,12 @@
-// GELU in both its forms, and its slope, on lanes of float and double.
+// GELU in its exact and tanh forms, and its derivative, on lanes of float and double.
 //
-// GELU is max(x, 0) − a·R(a) with a = |x|, where R is what its step from 0 to 1 leaves above a: Φ(−a) in the
-// exact form. Its slope is S(a) = R(a) + a·R′(a) at −a, and 1 − S(a) at a. For float R and S are minimax fits
-// (end − a)²·P(a)/Q(a), made for this file, that end a little after 1 + R is 1 to a float. That spares the
-// exponential, and nothing cancels: the error shrinks with what is left.
+// GELU is max(x, 0) − a·R(a) with a = |x|, where R is the tail of its gate: Φ(−a) in the exact form. Its derivative
+// is S(a) = R(a) + a·R′(a) at −a, and 1 − S(a) at a. For float, R and S are minimax fits (end − a)²·P(a)/Q(a), made
+// for this file. They end at 0 a little after 1 + R rounds to 1 in float. The fits need no exponential, and no terms
+// cancel, so the error shrinks with R and S.
 //
-// The largest errors, measured by tests/core/simd/math_test.cpp, in machine epsilons of max(1, |result|): 0.9
-// of GELU, 1.3 of its slope. Infinities and NaN come out as the mathematics says; at −∞ both are 0.
+// Largest errors, measured by tests/core/simd/math_test.cpp in machine epsilons of max(1, |result|): GELU 0.9,
+// derivative 1.3. Infinities and NaN give the mathematically correct results; at −∞ both functions are 0.
 #pragma once
 
 #include "core/simd/math.hpp"
@@ -14,7 +14,7 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace internal {
 
-/// R and S by a fit's numbers, highest power first.
+/// R and S from the coefficients of a fit, highest power first.
 template <class Fit>
 struct FittedTail {
   static constexpr float kEnd = Fit::kEnd, kSlopeEnd = Fit::kSlopeEnd;
@@ -64,8 +64,8 @@ struct GeluTanhFit {
 template <class T>
 struct GeluErfTail : FittedTail<GeluErfFit> {};
 
-/// Φ(−a) = erfc(b)/2 with b = a/√2: (1 + 2b)·e^(b²)·erfc b is a polynomial in (b − 3.75)/(b + 3.75), after
-/// Shepherd and Laframboise 1981 (Math. Comp. 36, 249); a Chebyshev fit made for this file.
+/// Φ(−a) = erfc(b)/2 with b = a/√2. (1 + 2b)·e^(b²)·erfc b is a polynomial in (b − 3.75)/(b + 3.75), as in Shepherd
+/// and Laframboise 1981 (Math. Comp. 36, 249); here it is a Chebyshev fit made for this file.
 template <>
 struct GeluErfTail<double> {
   static constexpr double kEnd = 40, kSlopeEnd = 40;
@@ -96,7 +96,7 @@ struct GeluErfTail<double> {
   }
 };
 
-/// The same of the tanh form, where R is 1 / (1 + e^2u) with u = √(2/π)(a + 0.044715 a³).
+/// R and S of the tanh form, where R is 1 / (1 + e^2u) with u = √(2/π)(a + 0.044715 a³).
 template <class T>
 struct GeluTanhTail : FittedTail<GeluTanhFit> {};
 

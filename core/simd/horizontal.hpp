@@ -1,4 +1,4 @@
-// What looks across the lanes of a register: their sum and extremes, their order, one of them by its number.
+// Operations across the lanes of one register: sum, maximum, minimum, reversal, iota and access by index.
 #pragma once
 
 #include <bit>
@@ -9,13 +9,13 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace internal {
 
-/// The compiler's own vector type, whose lanes may be shuffled and picked whatever the backend.
+/// The compiler's vector type, whose lanes can be shuffled and indexed with either backend.
 template <class T>
 struct RawVector {
   typedef T Type __attribute__((vector_size(static_cast<std::size_t>(kLanes<T>) * sizeof(T))));
 };
 
-/// The lanes in the order i ^ kStep: blocks of kStep lanes change places with their neighbours.
+/// Reorders the lanes as i ^ kStep: neighbouring blocks of kStep lanes are exchanged.
 template <Size kStep, class T, Size... kLane>
 inline Lanes<T> swap_blocks(Lanes<T> a, std::integer_sequence<Size, kLane...>) {
   const auto raw = std::bit_cast<typename RawVector<T>::Type>(a.native);
@@ -46,32 +46,32 @@ inline T fold_max(Lanes<T> a) {
 
 }  // namespace internal
 
-/// 0, 1, 2, …
+/// Returns the lanes 0, 1, 2, …
 template <class T>
 inline Lanes<T> iota() {
   return internal::iota<T>(std::make_integer_sequence<Size, kLanes<T>>{});
 }
-/// The last lane first.
+/// Returns the lanes in reverse order.
 template <class T>
 inline Lanes<T> reverse(Lanes<T> a) {
   return internal::reverse(a, std::make_integer_sequence<Size, kLanes<T>>{});
 }
-/// One of the lanes.
+/// Returns lane `index`, 0 ≤ index < kLanes<T>.
 template <class T>
 inline T lane(Lanes<T> a, int index) {
   return std::bit_cast<typename internal::RawVector<T>::Type>(a.native)[index];
 }
-/// The sum of the lanes in a fixed order.
+/// Returns the sum of the lanes, added in a fixed order.
 template <class T>
 inline T reduce_add(Lanes<T> a) {
   return internal::native_sum(a.native);
 }
-/// The largest lane; NaN where one is.
+/// Returns the largest lane, or NaN if any lane is NaN.
 template <class T>
 inline T reduce_max(Lanes<T> a) {
   return internal::fold_max<kLanes<T> / 2>(a);
 }
-/// The smallest lane; NaN where one is.
+/// Returns the smallest lane, or NaN if any lane is NaN.
 template <class T>
 inline T reduce_min(Lanes<T> a) {
   return -reduce_max(-a);

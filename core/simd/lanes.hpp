@@ -1,19 +1,19 @@
-// A register of lanes, its loads and stores, and the one place where tails are handled.
+// Lanes<T>, one SIMD register of values: its operators, its loads and stores, and the partial ones for tails.
 //
-// A Lanes<T> is one register of the instruction set that the build chose. Everything above it is written with
-// these few functions and with those of core/simd/horizontal.hpp, so no other file knows where registers come
-// from. That is a backend, one of two:
+// A Lanes<T> is one register of the instruction set that the build targets. All kernels are written with these
+// functions and those of core/simd/horizontal.hpp, so no other file depends on the backend. There are two backends:
 //
 //     registers/with_xsimd.hpp   the library xsimd: x86
-//     registers/portable.hpp     the compiler's vector types: everything else, and x86 when asked for
+//     registers/portable.hpp     the compiler's vector types: everything else, and x86 on request
 //                                (CMake: TAPESTRY_PORTABLE_SIMD)
 //
-// A backend gives, in the namespace `registers`, the class batch<T> with its size, its member `data` that an asm
-// statement can name, load_unaligned, store_unaligned, the operators + - * / & | ^ << >> < <= > >= ==, and
-// batch_bool_type with & | !; the functions fma, min, max, select, abs, sqrt, floor, trunc, sin, cos, any and
-// all; and internal::native_sum. Its / and sqrt round correctly.
 //
-// min, max: where a lane of either argument is NaN, the second argument's lane is the result (x86's rule), so
+// A backend provides, in namespace `registers`, the class batch<T> with its size, a member `data` that an asm
+// statement can name, load_unaligned, store_unaligned, the operators + - * / & | ^ << >> < <= > >= ==, and
+// batch_bool_type with & | !. It also provides the functions fma, min, max, select, abs, sqrt, floor, trunc, sin,
+// cos, any and all, and internal::native_sum. Its / and sqrt round correctly.
+//
+// min and max: where either argument is NaN in a lane, the result is the second argument's lane (x86's rule), so
 // min(limit, x) keeps a NaN in x. max_nan and min_nan keep a NaN from either side.
 #pragma once
 
@@ -27,7 +27,7 @@
 #include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
 
-#ifdef TAPESTRY_PORTABLE_SIMD  // arch.hpp says so where it has to be
+#ifdef TAPESTRY_PORTABLE_SIMD  // arch.hpp defines it where xsimd does not work
 #include "core/simd/registers/portable.hpp"
 #else
 #include "core/simd/registers/with_xsimd.hpp"
@@ -35,11 +35,11 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// How many values of type T one register holds.
+/// Number of values of type T in one register.
 template <class T>
 inline constexpr Size kLanes = static_cast<Size>(registers::batch<T>::size);
 
-/// One truth value per lane of a Lanes<T>.
+/// One boolean per lane of a Lanes<T>.
 template <class T>
 struct LanesBool {
   using Native = typename registers::batch<T>::batch_bool_type;
@@ -50,8 +50,8 @@ struct LanesBool {
   friend LanesBool operator!(LanesBool a) { return {Native(!a.native)}; }
 };
 
-/// kLanes<T> values of type T (float, double, or an integer type of their widths); a plain number becomes
-/// equal lanes.
+/// kLanes<T> values of type T (float, double, or an integer type of their widths). A scalar converts to lanes that
+/// all hold it.
 template <class T>
 struct Lanes {
   using Native = registers::batch<T>;
@@ -60,7 +60,7 @@ struct Lanes {
 
   Lanes() = default;
   Lanes(T value) : native(value) {}
-  /// A number of another type, so that a formula may say 2 or 0.5 whatever T is.
+  /// Converts a number of another type, so that a formula can use 2 or 0.5 for any T.
   template <class Number>
   requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, T>) Lanes(Number value)
       : native(static_cast<T>(value)) {}
@@ -87,19 +87,19 @@ struct Lanes {
   friend LanesBool<T> operator>(Lanes a, Lanes b) { return {a.native > b.native}; }
   friend LanesBool<T> operator>=(Lanes a, Lanes b) { return {a.native >= b.native}; }
   friend LanesBool<T> operator==(Lanes a, Lanes b) { return {a.native == b.native}; }
-  friend LanesBool<T> operator!=(Lanes a, Lanes b) { return !(a == b); }  // xsimd's own is false for NaN
+  friend LanesBool<T> operator!=(Lanes a, Lanes b) { return !(a == b); }  // xsimd's != is false for NaN
 
-  /// One choice for all lanes.
+  /// Selects one argument for all lanes.
   friend Lanes select(bool condition, Lanes yes, Lanes no) { return condition ? yes : no; }
 };
 
 namespace internal {
 
-/// The argument of a function whose type another argument fixes, so that plain numbers are welcome there.
+/// Parameter type that is not deduced, so that callers may pass a scalar.
 template <class T>
 using Same = std::type_identity_t<Lanes<T>>;
 
-/// A number for each lane, as wide as a T, so that comparing it makes a mask of T's lanes.
+/// Lane index as wide as a T, so that comparing indices gives a mask for lanes of T.
 template <class T>
 using LaneIndex = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
@@ -107,7 +107,7 @@ using LaneIndex = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>
 
 // ---- memory ----
 
-/// The kLanes<T> values at `from`, of any alignment.
+/// Loads the kLanes<T> values at `from`, which may have any alignment. store() writes them likewise.
 template <class T>
 inline Lanes<T> load(const T* from) {
   return Lanes<T>(registers::batch<T>::load_unaligned(from));
@@ -116,8 +116,8 @@ template <class T>
 inline void store(T* to, Lanes<T> value) {
   value.native.store_unaligned(to);
 }
-/// The first n values at `from` (0 ≤ n ≤ kLanes<T>); the lanes after them hold `fill`. Reads nothing behind
-/// them.
+/// Loads the first n values at `from` (0 ≤ n ≤ kLanes<T>) and sets the other lanes to `fill`. Reads nothing after
+/// the n values.
 template <class T>
 inline Lanes<T> load_n(const T* from, Size n, std::type_identity_t<T> fill = T(0)) {
   using Index = internal::LaneIndex<T>;
@@ -127,7 +127,7 @@ inline Lanes<T> load_n(const T* from, Size n, std::type_identity_t<T> fill = T(0
   for (Index i = 0; i < kLanes<T>; ++i) lanes[i] = i < count ? from[i] : fill;  // becomes one masked load
   return load(static_cast<const T*>(lanes));
 }
-/// Stores the first n lanes (0 ≤ n ≤ kLanes<T>) and touches nothing behind them.
+/// Stores the first n lanes (0 ≤ n ≤ kLanes<T>) and writes nothing after them.
 template <class T>
 inline void store_n(T* to, Lanes<T> value, Size n) {
   using Index = internal::LaneIndex<T>;
@@ -143,8 +143,8 @@ inline Lanes<T> broadcast(T value) {
   return Lanes<T>(value);
 }
 
-/// Keeps x in a register from here on. Compilers may fold a load into each of several multiply-adds that use
-/// it, to save an instruction, and so load the same vector many times.
+/// Forces x into a register here. Otherwise a compiler may fold the load of x into each multiply-add that uses it, to
+/// save an instruction, and load the same vector many times.
 template <class T>
 inline void keep_in_register(Lanes<T>& x) {
 #if defined(__x86_64__)
@@ -155,12 +155,12 @@ inline void keep_in_register(Lanes<T>& x) {
   static_cast<void>(x);  // WebAssembly has no registers to name
 #endif
 }
-/// Asks for the cache line of `at`, which will be read or written soon. A hint: `at` may point anywhere.
+/// Prefetches the cache line of `at`, which will be used soon. This is a hint: `at` may be any address.
 inline void prefetch(const void* at) { __builtin_prefetch(at); }
 
 // ---- lane by lane ----
 
-/// a·b + c, rounded once where the processor can.
+/// a·b + c, rounded once if the processor supports it.
 template <class T>
 inline Lanes<T> fma(Lanes<T> a, internal::Same<T> b, internal::Same<T> c) {
   return Lanes<T>(registers::batch<T>(registers::fma(a.native, b.native, c.native)));
@@ -173,7 +173,7 @@ template <class T>
 inline Lanes<T> max(Lanes<T> a, internal::Same<T> b) {
   return Lanes<T>(registers::batch<T>(registers::max(a.native, b.native)));
 }
-/// A plain number first.
+/// min and max with a scalar as the first argument.
 template <class Number, class T>
 requires std::is_arithmetic_v<Number>
 inline Lanes<T> min(Number a, Lanes<T> b) { return min(Lanes<T>(a), b); }
@@ -204,17 +204,17 @@ template <class T>
 inline Lanes<T> sqrt(Lanes<T> a) {
   return Lanes<T>(registers::batch<T>(registers::sqrt(a.native)));
 }
-/// The largest whole number that is not above a.
+/// Largest integer that is not above a.
 template <class T>
 inline Lanes<T> floor(Lanes<T> a) {
   return Lanes<T>(registers::batch<T>(registers::floor(a.native)));
 }
-/// a without its fraction.
+/// a rounded toward zero.
 template <class T>
 inline Lanes<T> trunc(Lanes<T> a) {
   return Lanes<T>(registers::batch<T>(registers::trunc(a.native)));
 }
-/// Angles are in radians.
+/// Sine and cosine; angles are in radians.
 template <class T>
 inline Lanes<T> sin(Lanes<T> a) {
   return Lanes<T>(registers::batch<T>(registers::sin(a.native)));
@@ -224,11 +224,11 @@ inline Lanes<T> cos(Lanes<T> a) {
   return Lanes<T>(registers::batch<T>(registers::cos(a.native)));
 }
 
-/// The integer of T's width.
+/// Signed integer type of T's width.
 template <class T>
 using IntOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-/// The lanes' bits as integers, and back.
+/// Reinterprets the bits of the lanes as integers, and back.
 template <class T>
 inline Lanes<IntOf<T>> to_bits(Lanes<T> a) {
   return Lanes<IntOf<T>>(std::bit_cast<registers::batch<IntOf<T>>>(a.native));

@@ -1,10 +1,10 @@
-// Walking strided views: the axes of all operands are collapsed together, and the two innermost are cut into
+// Loops over strided views: the axes of all operands are collapsed together, and the two innermost are cut into
 // tiles.
 //
-// A kernel sees contiguous runs only. What is contiguous is used in place; the rest (broadcast, strided,
-// transposed) is staged through a tile of kTile elements in the L1 cache, read in the order of its own
-// memory. So each kernel has one loop, and a value's bits never depend on how it was stored. Tiles follow
-// from shapes and strides alone, and groups of them are the chunks of the thread pool.
+// Kernels see contiguous runs only. Contiguous operands are used in place. Others (broadcast, strided, transposed)
+// are staged through a tile of kTile elements in the L1 cache, read in memory order. So each kernel has one loop, and
+// the bits of a value never depend on its layout. Tiles depend on shapes and strides alone; groups of tiles are the
+// chunks of the thread pool.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Elements of cheap work that are worth a chunk of their own (a microsecond or two).
+/// Number of elements per chunk for cheap work (a microsecond or two).
 inline constexpr Size kGrain = 8192;
-/// Elements of a staged tile, per operand.
+/// Number of elements of a staged tile, per operand.
 inline constexpr Size kTile = 1024;
 /// Rows and columns of the tiles of a transposed operand.
 inline constexpr Size kTransposeTile = 32;
@@ -33,9 +33,9 @@ inline bool is_dense(const View<T>& view) {
   return is_dense(view.shape, view.stride);
 }
 
-/// The loops over N operands: axes of size 1 are gone, neighbours that all operands cross in one stride are
-/// merged, and the axes are sorted so that the first operand's strides fall. At least two axes remain (of
-/// size 1 if need be).
+/// Loop nest over N operands. Axes of size 1 are dropped, and the rest are sorted by decreasing stride of the first
+/// operand. Adjacent axes are merged where one stride covers both in every operand. At least two axes remain,
+/// padded with size 1.
 template <std::size_t N>
 struct StridedLoop {
   int rank = 0;
@@ -49,10 +49,10 @@ struct StridedLoop {
   Size column_stride(std::size_t operand) const {
     return stride[operand][static_cast<std::size_t>(rank - 1)];
   }
-  /// The product of the axes before the two innermost.
+  /// Product of the sizes of the axes before the two innermost.
   Size outer() const { return count == 0 ? 0 : count / (rows() * columns()); }
 
-  /// The element offset of each operand at the `index`-th combination of the outer axes.
+  /// Element offset of each operand at the `index`-th combination of the outer axes.
   std::array<Size, N> offsets(Size index) const {
     std::array<Size, N> at{};
     for (int axis = rank - 3; axis >= 0; --axis) {
@@ -65,6 +65,7 @@ struct StridedLoop {
   }
 };
 
+/// Builds the loop nest over `shape` from the strides of each operand.
 template <std::size_t N>
 StridedLoop<N> make_strided_loop(const Dims& shape, const std::array<const Dims*, N>& strides) {
   StridedLoop<N> loop;
@@ -99,7 +100,7 @@ StridedLoop<N> make_strided_loop(const Dims& shape, const std::array<const Dims*
       ++kept;
     }
   }
-  while (kept < 2) {  // axes of size 1 in front; an empty loop gets a contiguous last axis
+  while (kept < 2) {  // prepend axes of size 1; without any axis, the last one is contiguous
     for (std::size_t axis = kept; axis > 0; --axis)
       put(axis, loop.shape[axis - 1], [&](std::size_t k) { return loop.stride[k][axis - 1]; });
     put(0, 1, [&](std::size_t) { return kept == 0 ? Size{1} : Size{0}; });
@@ -109,9 +110,9 @@ StridedLoop<N> make_strided_loop(const Dims& shape, const std::array<const Dims*
   return loop;
 }
 
-/// Runs tile(offsets, row, rows, column, columns) over the whole loop in tiles of at most tile_rows ×
-/// tile_columns; `offsets` is each operand's offset to the outer index, row and column are where the tile
-/// begins. Parallel in chunks of about `grain` elements.
+/// Runs tile(offsets, row, rows, column, columns) over the whole loop in tiles of at most tile_rows × tile_columns.
+/// `offsets` is each operand's offset at the outer index; row and column are the tile's first. Runs in parallel, in
+/// chunks of about `grain` elements.
 template <std::size_t N, class F>
 void for_each_tile(const StridedLoop<N>& loop, Size tile_rows, Size tile_columns, Size grain, const F& tile) {
   if (loop.count == 0) return;
@@ -129,7 +130,7 @@ void for_each_tile(const StridedLoop<N>& loop, Size tile_rows, Size tile_columns
   });
 }
 
-/// to[r·to_row + c·to_column] = from[r·from_row + c·from_column] for a tile; runs along what is contiguous.
+/// to[r·to_row + c·to_column] = from[r·from_row + c·from_column] for a tile, along the axis contiguous in `from`.
 template <class T>
 inline void copy_tile(T* to, Size to_row, Size to_column, const T* from, Size from_row, Size from_column,
                       Size rows, Size columns) {
@@ -150,8 +151,8 @@ inline void copy_tile(T* to, Size to_row, Size to_column, const T* from, Size fr
 
 namespace internal {
 
-/// A body without its type, so that the loops below are compiled once for the elements' types and not once
-/// for each body: a call more for each run.
+/// Type-erased body, so that the loops below are compiled once per element type instead of once per body. The price
+/// is one indirect call per run.
 template <class Out, class... In>
 class Erased {
  public:
@@ -176,7 +177,7 @@ template <class Out, class... In, std::size_t... I>
   const Size columns = loop.columns();
   std::array<bool, kOperands> staged{};
   bool any_staged = false, transposed = false;
-  // Short rows: whole tiles are staged and run over at once.
+  // Short rows: whole tiles are staged and passed to the body in one call.
   const bool flat = columns < kShortRow && loop.rows() > 1;
   for (std::size_t k = 0; k < kOperands; ++k) {
     staged[k] = loop.column_stride(k) != 1 || (flat && loop.row_stride(k) != columns);
@@ -194,7 +195,7 @@ template <class Out, class... In, std::size_t... I>
       loop, tile_rows, tile_columns, grain,
       [&](const std::array<Size, kOperands>& offsets, Size row, Size rows, Size column, Size width) {
         alignas(64) std::byte stages[sizeof...(In) + 1][kTile * 8];
-        // Each input's first element and the distance between its rows, staged or in place.
+        // Returns an input's first element, staged or in place, and stores its row stride in `step`.
         std::array<Size, kOperands> step{};
         [[maybe_unused]] const auto place = [&]<class X>(std::size_t k, const X* base,
                                                          std::byte* stage) -> const X* {
@@ -225,8 +226,8 @@ template <class Out, class... In, std::size_t... I>
 
 }  // namespace internal
 
-/// Calls body(n, Out* out, const In*... in) on runs of `count` elements that lie one after the other in all
-/// operands. Parallel in chunks of about `grain` elements.
+/// Calls body(n, Out* out, const In*... in) on runs of `count` elements that are contiguous in all operands. Runs in
+/// parallel, in chunks of about `grain` elements.
 template <class Body, class Out, class... In>
 inline void for_each_run(Size grain, const Body& body, Size count, Out* out, In*... in) {
   if (count > grain)
@@ -236,9 +237,9 @@ inline void for_each_run(Size grain, const Body& body, Size count, Out* out, In*
     body(count, out, in...);
 }
 
-/// Calls body(n, Out* out, const In*... in) on contiguous runs that together cover all elements, each once.
-/// All views have out's shape. An input may share memory with out only where both have the same strides.
-/// Parallel in chunks of about `grain` elements.
+/// Calls body(n, Out* out, const In*... in) on contiguous runs that together cover every element once. All views have
+/// out's shape. An input may share memory with out only if both have the same strides. Runs in parallel, in chunks of
+/// about `grain` elements.
 template <class Body, class Out, class... In>
 void for_each_run(Size grain, const Body& body, const View<Out>& out, const View<In>&... in) {
   if (is_dense(out) && (is_dense(in) && ...))

@@ -1,14 +1,14 @@
-// exp, log, tanh, sigmoid and their kin on lanes, for float and double.
+// exp, log, tanh, sigmoid and related functions on lanes of float and double.
 //
-// The largest errors, measured by tests/core/simd/math_test.cpp with AVX2 + FMA, in units in the last place
-// (float; double): exp, log 1; 1. log1p 1.2; 1.1. tanh 4.4 (4.9 without FMA); 2.3. sigmoid 2; 1.8.
-// softplus 1.8; 1.8. sin, cos (the backend's, near 0 and far from it) 1.5; 1.5. Infinities, NaN, signed zeros and
-// denormals come out as the mathematics says, unless a function's comment says otherwise.
+// Largest errors, measured by tests/core/simd/math_test.cpp with AVX2 + FMA, in units in the last place (float;
+// double): exp, log 1; 1. log1p 1.2; 1.1. tanh 4.4 (4.9 without FMA); 2.3. sigmoid 2; 1.8. softplus 1.8; 1.8.
+// sin, cos (the backend's, near 0 and far from it) 1.5; 1.5. Infinities, NaN, signed zeros and denormals give the
+// mathematically correct results, unless a function's comment says otherwise.
 //
-// exp writes x = n·ln 2 + r, |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), sums a polynomial for e^r − 1
-// and scales by 2^n; near the ends of the range in two steps, so that denormal results round once. n is
-// rounded by adding 1.5·2^(mantissa bits): the low bits of that sum are n as an integer. The float polynomial
-// and the rational tanh are minimax fits made for this file.
+// exp writes x = n·ln 2 + r, |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), evaluates a polynomial for e^r − 1 and
+// scales by 2^n. Near the ends of the range it scales in two steps, so that denormal results round once. n is rounded
+// by adding 1.5·2^(mantissa bits): the low bits of that sum are n as an integer. The float polynomial and the
+// rational tanh are minimax fits made for this file.
 #pragma once
 
 #include <cmath>
@@ -79,8 +79,8 @@ inline Lanes<T> power_of_two(Lanes<T> rounded) {
 
 }  // namespace internal
 
-/// e^x. Where all lanes are numbers far from the ends of the range, n is added to the exponent of e^r; the
-/// bits are those of the two steps of scaling. (A NaN's bits must not be added to.)
+/// e^x. If all lanes are numbers far from the ends of the range, n is added to the exponent of e^r, which gives the
+/// same bits as scaling in two steps. (The bits of a NaN must not be added to.)
 template <class T>
 inline Lanes<T> exp(Lanes<T> x) {
   using C = internal::ExpConstants<T>;
@@ -94,12 +94,12 @@ inline Lanes<T> exp(Lanes<T> x) {
   return (parts.part + T(1)) * internal::power_of_two(rounded_half) * internal::power_of_two(rounded_rest);
 }
 
-/// e^x for x ≤ 0 (up to 88 is right), a little faster; where the result would be below the normal numbers (x
-/// < −87.7; double: −708.7) it is exactly 0.
+/// e^x for x ≤ 0 (correct up to 88), a little faster than exp. Results below the normal numbers (x < −87.7; double:
+/// −708.7) are exactly 0.
 template <class T>
 inline Lanes<T> exp_nonpositive(Lanes<T> x) {
   const auto parts = internal::exp_parts(max(Lanes<T>(2 * internal::ExpConstants<T>::kNormalLow), x));
-  // 2^n below the normal numbers comes out of the shift with its sign bit set.
+  // For 2^n below the normal numbers, the shift sets the sign bit.
   const Lanes<T> scale = max(Lanes<T>(T(0)), internal::power_of_two(parts.rounded));
   return fma(parts.part, scale, scale);
 }
@@ -112,7 +112,7 @@ struct LogConstants;
 template <>
 struct LogConstants<float> {
   using Bits = std::uint32_t;
-  static constexpr Bits kHalfStep = 0x004afb0d;  // the bits of 1 less those of √½
+  static constexpr Bits kHalfStep = 0x004afb0d;  // the bits of 1 minus those of √½
   static constexpr float kSmallest = 1.17549435e-38f, kScaleUp = 33554432.0f, kScaleDown = 25.0f;  // 2^25
   static constexpr float kInteger = 8388608.0f;                                                    // 2^23
   static constexpr float kBias = 127.0f;
@@ -145,7 +145,7 @@ inline Lanes<T> log(Lanes<T> x) {
   const Bits one(std::bit_cast<typename Bits::Native>(Lanes<T>(T(1)).native));
   const Lanes<T> m(
       std::bit_cast<typename Lanes<T>::Native>(((bits + one) - (biased << E::kMantissaBits)).native));
-  // The exponent as a number: put its bits under the mantissa of 2^(mantissa bits).
+  // Converts the exponent to T: its bits become the mantissa of 2^(mantissa bits).
   const Bits integer(std::bit_cast<typename Bits::Native>(Lanes<T>(C::kInteger).native));
   const Lanes<T> raised(std::bit_cast<typename Lanes<T>::Native>((biased | integer).native));
   const Lanes<T> k = raised - C::kInteger - select(small, C::kBias + C::kScaleDown, C::kBias);
@@ -164,7 +164,7 @@ inline Lanes<T> log(Lanes<T> x) {
   return select((x > Lanes<T>(T(0))) & (x < Lanes<T>(inf)), y, special);
 }
 
-/// ln(1 + x), accurate near 0: the rounding of 1 + x is put back to first order.
+/// ln(1 + x), accurate near 0: the rounding error of 1 + x is corrected to first order.
 template <class T>
 inline Lanes<T> log1p(Lanes<T> x) {
   const Lanes<T> sum = x + T(1);
@@ -173,7 +173,7 @@ inline Lanes<T> log1p(Lanes<T> x) {
   return select(abs(y) == Lanes<T>(std::numeric_limits<T>::infinity()), y, corrected);
 }
 
-/// tanh x. The float form is x·P(x²)/Q(x²), clamped where it reaches ±1; the double form
+/// tanh x. The float form is x·P(x²)/Q(x²), clamped where it reaches ±1; the double form is
 /// (e^2|x| − 1)/(e^2|x| + 1).
 template <class T>
 inline Lanes<T> tanh(Lanes<T> x) {
@@ -195,14 +195,14 @@ inline Lanes<T> tanh(Lanes<T> x) {
   }
 }
 
-/// 1 / (1 + e^−x), accurate in both tails; 0 where it would be below the normal numbers.
+/// 1 / (1 + e^−x), accurate in both tails; results below the normal numbers are 0.
 template <class T>
 inline Lanes<T> sigmoid(Lanes<T> x) {
   const Lanes<T> e = exp_nonpositive(minus_abs(x));
   return select(x < Lanes<T>(T(0)), e, T(1)) / (e + T(1));
 }
 
-/// ln(1 + e^x), without overflow; 0 where it would be below the normal numbers.
+/// ln(1 + e^x), without overflow; results below the normal numbers are 0.
 template <class T>
 inline Lanes<T> softplus(Lanes<T> x) {
   return max(Lanes<T>(T(0)), x) + log1p(exp_nonpositive(minus_abs(x)));
@@ -210,7 +210,7 @@ inline Lanes<T> softplus(Lanes<T> x) {
 
 namespace internal {
 
-/// f lane by lane, as the C library has it: every special case is right, at some 20 ns a lane.
+/// Applies a C library function f lane by lane: correct in every special case, at about 20 ns per lane.
 template <class T, class F>
 inline Lanes<T> each_lane(Lanes<T> a, Lanes<T> b, const F& f) {
   T x[static_cast<std::size_t>(kLanes<T>)], y[static_cast<std::size_t>(kLanes<T>)];
@@ -222,8 +222,8 @@ inline Lanes<T> each_lane(Lanes<T> a, Lanes<T> b, const F& f) {
 
 }  // namespace internal
 
-/// a − b·trunc(a / b), exactly: what is left of a, with its sign, as C's fmod and % have it. Whole numbers
-/// that T holds exactly are divided in vector arithmetic, others by the C library.
+/// a − b·trunc(a / b), exactly: the remainder with the sign of a, like C's fmod and %. Integers that T represents
+/// exactly use vector arithmetic, others the C library.
 template <class T>
 inline Lanes<T> fmod(Lanes<T> a, internal::Same<T> b) {
   const Lanes<T> zero(T(0)), most(static_cast<T>(Size(1) << std::numeric_limits<T>::digits));
@@ -231,10 +231,10 @@ inline Lanes<T> fmod(Lanes<T> a, internal::Same<T> b) {
     return copysign(a - b * trunc(a / b), a);
   return internal::each_lane(a, b, [](T x, T y) { return std::fmod(x, y); });
 }
-/// trunc(a / b) that goes with fmod(a, b).
+/// trunc(a / b), consistent with fmod(a, b).
 template <class T>
 inline Lanes<T> whole_quotient(Lanes<T> a, internal::Same<T> b) {
-  return floor((a - fmod(a, b)) / b + T(0.5));  // a whole number, but for the division's rounding
+  return floor((a - fmod(a, b)) / b + T(0.5));  // an integer, up to the rounding of the division
 }
 template <class T>
 inline Lanes<T> operator%(Lanes<T> a, internal::Same<T> b) {
@@ -249,7 +249,7 @@ template <class T>
 inline Lanes<T> pow(Lanes<T> a, Lanes<T> b) {
   return internal::each_lane(a, b, [](T x, T y) { return std::pow(x, y); });
 }
-/// The same for one exponent: −2, −1, 0, 1, 2 and 3 in vector arithmetic.
+/// x^number; the exponents −2, −1, 0, 1, 2 and 3 use vector arithmetic.
 template <class T>
 inline Lanes<T> pow(Lanes<T> x, double number) {
   const Lanes<T> one(T(1));
@@ -265,14 +265,14 @@ inline Lanes<T> pow(Lanes<T> x, double number) {
 template <class Number, class T>
 requires std::is_arithmetic_v<Number>
 inline Lanes<T> pow(Number a, Lanes<T> b) { return pow(Lanes<T>(a), b); }
-/// d·b·a^(b − 1): what a's change d does to a^b; 0 where d or b is 0, whatever stands beside it.
+/// d·b·a^(b − 1): the change of a^b when a changes by d. 0 where d or b is 0, even next to an infinity or NaN.
 template <class T>
 inline Lanes<T> pow_slope(Lanes<T> a, Lanes<T> b, Lanes<T> d) {
   const Lanes<T> zero(T(0));
   if (all((d == zero) | (b == zero))) return zero;
   return select((d == zero) | (b == zero), zero, d * b * pow(a, b - T(1)));
 }
-/// d·y·ln a, with y = a^b: what b's change d does; 0 where d or y is 0.
+/// d·y·ln a with y = a^b: the change of a^b when b changes by d. 0 where d or y is 0.
 template <class T>
 inline Lanes<T> pow_exponent_slope(Lanes<T> a, Lanes<T> y, Lanes<T> d) {
   const Lanes<T> zero(T(0));

@@ -1,3 +1,4 @@
+// Philox4x32-10 and dropout, in blocks that the compiler vectorises.
 #include "core/simd/random.hpp"
 
 #include <algorithm>
@@ -10,20 +11,20 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
-constexpr Size kBlocks = 32;  // computed side by side, so that the compiler can use vectors
+constexpr Size kBlocks = 32;  // computed together, so that the compiler can use vectors
 constexpr Size kWords = 4 * kBlocks;
-constexpr Size kGrain = 16 * 1024;  // elements a thread takes at a time, a multiple of kWords
+constexpr Size kGrain = 16 * 1024;  // elements per chunk, a multiple of kWords
 
 template <Size kCount>
 using BlockWords = std::array<std::uint32_t, static_cast<std::size_t>(4 * kCount)>;
 using Words = BlockWords<kBlocks>;
 
-/// The upper 32 bits of a product, in a form that compilers have a vector instruction for.
+/// Returns the upper 32 bits of a product, in a form for which compilers have a vector instruction.
 std::uint32_t high_half(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
 }
 
-/// The words of kCount blocks from block `first` on, four consecutive ones from each.
+/// Generates the words of kCount blocks from block `first` on, four consecutive ones per block.
 template <Size kCount>
 void blocks(BlockWords<kCount>& out, std::uint64_t key, std::uint64_t site, std::uint64_t first) {
   constexpr std::uint32_t kMultiply0 = 0xD2511F53, kMultiply1 = 0xCD9E8D57;
@@ -39,7 +40,7 @@ void blocks(BlockWords<kCount>& out, std::uint64_t key, std::uint64_t site, std:
   }
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round, k0 += kWeyl0, k1 += kWeyl1) {
-#pragma GCC unroll 1  // unrolled, GCC 12 would take the blocks one by one
+#pragma GCC unroll 1  // unrolled, GCC 12 would process the blocks one by one
     for (std::size_t b = 0; b < kN; ++b) {
       const std::uint32_t high0 = high_half(kMultiply0, c0[b]), low0 = kMultiply0 * c0[b];
       const std::uint32_t high1 = high_half(kMultiply1, c2[b]), low1 = kMultiply1 * c2[b];
@@ -68,7 +69,7 @@ void random_words(std::uint32_t* out, Size n, std::uint64_t key, std::uint64_t s
     return take;
   };
   for (Size done = 0; done < n;) {
-    if (n - done <= 4)  // one number for somebody: a block or two, not all
+    if (n - done <= 4)  // few numbers: one or two blocks instead of kBlocks
       done += copy_from(
           [&](std::uint64_t block) {
             BlockWords<1> words;

@@ -1,5 +1,5 @@
 // Counter-based random words: Philox4x32-10 (Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as
-// easy as 1, 2, 3"). Word i is a function of the key, the site and i alone, so any thread may make any part
+// easy as 1, 2, 3"). Word i is a function of the key, the site and i alone, so any thread can generate any part
 // of a stream.
 #pragma once
 
@@ -14,10 +14,10 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 /// (i / 4, site).
 void random_words(std::uint32_t* out, Size n, std::uint64_t key, std::uint64_t site, Size first);
 
-/// What an element must pass to be kept: word ≥ threshold. Right to 2⁻³².
+/// Returns the threshold for a dropout rate: an element is kept if its word ≥ threshold. Exact to 2⁻³².
 std::uint32_t dropout_threshold(double rate);
 
-/// y[i] = x[i] · scale where word i ≥ threshold, else 0: the same choice in f32 and f64.
+/// y[i] = x[i] · scale where word i ≥ threshold, else 0. f32 and f64 drop the same elements.
 template <class T>
 void dropout(T* y, const T* x, Size n, T scale, std::uint32_t threshold, std::uint64_t key,
              std::uint64_t site);

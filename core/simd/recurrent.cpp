@@ -1,3 +1,4 @@
+// GRU and LSTM steps, forward and backward.
 #include "core/simd/recurrent.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
-/// Calls body(row) for all rows, some microseconds of them at a time.
+/// Calls body(row) for all rows, in chunks of a few microseconds.
 template <class F>
 void each_row(Size rows, Size hidden, const F& body) {
   const Size grain = std::max<Size>(1, 1024 / std::max<Size>(1, hidden));
@@ -74,7 +75,7 @@ void gru_backward(const RecurrentStepGradient<T>& s) {
       const Lanes<T> r = load(saved + j, part), z = load(saved + H + j, part);
       const Lanes<T> c = load(saved + 2 * H + j, part), gh_n = load(saved + 3 * H + j, part);
       const Lanes<T> d = load(dnext + j, part);
-      const Lanes<T> dc = d * (one - z) * (one - c * c);  // before the tanh
+      const Lanes<T> dc = d * (one - z) * (one - c * c);  // at the input of the tanh
       const Lanes<T> dr = dc * gh_n * r * (one - r);
       const Lanes<T> dz = d * (load(h + j, part) - c) * z * (one - z);
       store(dgi + j, dr, part);

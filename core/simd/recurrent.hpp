@@ -1,6 +1,5 @@
-// The element-wise half of a recurrent step (the other half is a matrix product): gates to states, and back.
-// One pass over memory each way; what backward needs is saved by forward, a row of numbers for each row of
-// the batch.
+// Element-wise part of a GRU or LSTM step, forward and backward (the other part is a matrix product). Each direction
+// is one pass over memory. Forward saves the values that backward needs, one row for each row of the batch.
 #pragma once
 
 #include "core/simd/runtime/arch.hpp"
@@ -8,12 +7,12 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// One step of `rows` sequences. Rows of a matrix lie *_row elements apart; `gh` and `saved` are dense.
+/// One step of `rows` sequences. *_row is a matrix's row stride in elements; `gh` and `saved` are dense.
 template <class T>
 struct RecurrentStep {
   Size rows = 0, hidden = 0;
-  const bool* active =
-      nullptr;  // (rows) or null: a row that is not active keeps its state, and its gates are not read
+  // (rows) or null; inactive rows keep their state, and their gates are not read.
+  const bool* active = nullptr;
   const T* gi = nullptr;  // (rows, gates·hidden): W_ih x + b_ih
   Size gi_row = 0;
   const T* gh = nullptr;     // (rows, gates·hidden): W_hh h + b_hh
@@ -24,7 +23,7 @@ struct RecurrentStep {
   T* saved = nullptr;  // (rows, kept·hidden)
 };
 
-/// dnext → dgi, dgh, and dstate without the part that flows through gh. Rows that were not active get
+/// Gradients of a step: dnext → dgi, dgh, and the part of dstate that does not flow through gh. Inactive rows get
 /// dgi = dgh = 0 and dstate = dnext. `dgh` is dense.
 template <class T>
 struct RecurrentStepGradient {
@@ -42,19 +41,19 @@ struct RecurrentStepGradient {
   Size dstate_row = 0;
 };
 
-/// A gated recurrent unit: 3 gates (reset, update, new), 1 state, 4 kept (r, z, n, gh_n).
+/// Gated recurrent unit: 3 gates (reset, update, new), 1 state, 4 kept values (r, z, n, gh_n).
 ///     r = σ(gi_r + gh_r)   z = σ(gi_z + gh_z)   n = tanh(gi_n + r ⊙ gh_n)   h' = n + z ⊙ (h − n)
 template <class T>
 void gru_forward(const RecurrentStep<T>& step);
 template <class T>
 void gru_backward(const RecurrentStepGradient<T>& step);
 
-/// A long short-term memory: 4 gates (input, forget, cell, output), 2 states [hidden; cell], 5 kept (the
-/// gates after their functions, tanh c'). With i, f, g, o the quarters of gi + gh:
+/// Long short-term memory: 4 gates (input, forget, cell, output), 2 states [hidden; cell], 5 kept values (the
+/// activated gates and tanh c'). With i, f, g, o the quarters of gi + gh:
 ///     c' = σ(f) ⊙ c + σ(i) ⊙ tanh(g)        h' = σ(o) ⊙ tanh(c')
 template <class T>
 void lstm_forward(const RecurrentStep<T>& step);
-/// The hidden half of dstate is 0 for active rows: all of it flows through gh.
+/// For active rows the hidden half of dstate is 0: its whole gradient flows through gh.
 template <class T>
 void lstm_backward(const RecurrentStepGradient<T>& step);
 

@@ -1,3 +1,4 @@
+// Adam, SGD and gradient scaling on one chunk of a parameter.
 #include "core/simd/update.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The optimisers' inner loops, over a stretch of one weight. A stretch runs on one thread; the optimiser cuts
-// its weights into stretches and hands them out.
+// Inner loops of the optimisers, over one chunk of a parameter. A chunk runs on one thread; the optimiser cuts its
+// parameters into chunks and distributes them.
 #pragma once
 
 #include "core/simd/runtime/arch.hpp"
@@ -13,20 +13,19 @@ struct AdamStep {
   double weight_decay = 0;
   bool decoupled = false;
   double correction1 = 1, correction2 = 1;  // 1 − βᵗ
-  double scale = 1;                         // of the gradient: clipping without a pass of its own
+  double scale = 1;                         // multiplies the gradient: clipping without an extra pass
 };
-/// m and v are the running moments; all hold n elements.
+/// One Adam step. m and v are the running moments; all arrays hold n elements.
 template <class T>
 void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step);
 
-/// w ← w − lr · d, with d = g + λw, and with momentum μ: b ← μ b + d (b = 0 at first), d ← b, or d + μ b
-/// (Nesterov).
+/// w ← w − lr · d, with d = g + λw, and with momentum μ: b ← μ b + d (b = 0 initially), d ← b, or d + μ b (Nesterov).
 struct SgdStep {
   double learning_rate = 1e-2, momentum = 0, weight_decay = 0;
   bool nesterov = false;
   double scale = 1;
 };
-/// `velocity` may be null without momentum.
+/// One SGD step. `velocity` (b) may be null without momentum.
 template <class T>
 void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step);
 

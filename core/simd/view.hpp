@@ -1,4 +1,4 @@
-// Shapes, strides and plain strided views: the only language that the kernels speak.
+// Shapes, strides and strided views, on which all kernels work.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace tapestry {
 
-/// Counts, sizes, strides and offsets, always signed, always in elements.
+/// Counts, sizes, strides and offsets: always signed, always in elements.
 using Size = std::int64_t;
 
-/// The largest number of axes that a tensor may have.
+/// Largest number of axes of a tensor.
 inline constexpr int kMaxRank = 6;
 
-/// Throws Error, which the floor above has.
+/// Throws Error for a rank above kMaxRank; core/tensor/ defines it together with Error.
 [[noreturn, gnu::cold]] void refuse_rank(std::size_t rank);
 
-/// Up to kMaxRank sizes or strides, stored in place; more throw Error. Its 64 bytes are copied as two halves;
-/// odd sizes are copied as halves that overlap, and whoever reads such a copy at once waits. What lies behind
-/// the last axis is 0, so two are compared as a whole.
+/// Up to kMaxRank sizes or strides, stored inline; more throw Error. Its 64 bytes are copied as two halves: an odd
+/// size would be copied as overlapping halves, and a read right after such a copy stalls. Values after the last axis
+/// are 0, so that == compares whole arrays.
 class alignas(16) Dims {
  public:
   constexpr Dims() = default;
@@ -37,13 +37,13 @@ class alignas(16) Dims {
     return dims;
   }
 
-  /// The number of axes.
+  /// Number of axes.
   constexpr int rank() const { return rank_; }
-  /// Whether there is no axis, as in the shape of a scalar.
+  /// Returns true for rank 0, as in the shape of a scalar.
   constexpr bool empty() const { return rank_ == 0; }
   constexpr Size operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
   constexpr Size& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
-  /// The last one, which has to be there.
+  /// Last value; the rank must be at least 1.
   constexpr Size back() const { return (*this)[rank_ - 1]; }
   constexpr Size& back() { return (*this)[rank_ - 1]; }
   constexpr const Size* begin() const { return values_.data(); }
@@ -51,8 +51,8 @@ class alignas(16) Dims {
   constexpr Size* begin() { return values_.data(); }
   constexpr Size* end() { return values_.data() + rank_; }
 
-  /// push_back() adds one behind the others, insert() one before `axis`: beyond kMaxRank they throw Error.
-  /// erase() takes out that of `axis`.
+  /// push_back() appends a value, and insert() inserts one before `axis`; beyond kMaxRank they throw Error. erase()
+  /// removes the value of `axis`.
   constexpr void push_back(Size value) {
     if (rank_ == kMaxRank) refuse_rank(kMaxRank + 1);
     values_[static_cast<std::size_t>(rank_++)] = value;
@@ -66,26 +66,25 @@ class alignas(16) Dims {
     values_[static_cast<std::size_t>(--rank_)] = 0;
   }
 
-  /// Whether a size is negative or at least 1024: six that are neither make fewer than 2^60 elements.
+  /// Returns true if a size is negative or at least 1024. Without such sizes, six axes have fewer than 2^60 elements.
   constexpr bool has_large_or_negative() const {
     Size bits = 0;
     for (Size value : values_) bits |= value;
     return (bits >> 10) != 0;
   }
-  /// The number of elements of a tensor of these sizes; 1 for no axes.
+  /// Number of elements of a tensor with these sizes; 1 for rank 0.
   constexpr Size count() const {
     Size product = 1;
     for (Size value : *this) product *= value;
     return product;
   }
-  /// The product of axes first … last − 1; 1 for none.
+  /// Product of the sizes first … last − 1; 1 for an empty range.
   constexpr Size count(int first, int last) const {
     Size product = 1;
     for (int axis = first; axis < last; ++axis) product *= (*this)[axis];
     return product;
   }
-  /// The size of an axis counted from the back (1: the last); 1 for axes that are not there, as in
-  /// broadcasting.
+  /// Size of an axis counted from the back (1 is the last); 1 for missing axes, as in broadcasting.
   constexpr Size from_back(int back) const { return back <= rank_ ? (*this)[rank_ - back] : 1; }
   friend constexpr bool operator==(const Dims& a, const Dims& b) {
     Size apart = a.rank_ ^ b.rank_;
@@ -98,7 +97,7 @@ class alignas(16) Dims {
   int rank_ = 0;
 };
 
-/// The strides of a dense row-major tensor of this shape.
+/// Returns the strides of a dense row-major tensor of this shape.
 constexpr Dims dense_strides(const Dims& shape) {
   Dims strides = shape;
   Size step = 1;
@@ -109,7 +108,7 @@ constexpr Dims dense_strides(const Dims& shape) {
   return strides;
 }
 
-/// Whether the elements lie one after the other in row-major order. True without any.
+/// Returns true if the elements are contiguous in row-major order, or if there are none.
 constexpr bool is_dense(const Dims& shape, const Dims& stride) {
   Size step = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -119,7 +118,7 @@ constexpr bool is_dense(const Dims& shape, const Dims& stride) {
   return true;
 }
 
-/// The offset of element `place` of a shape without empty axes, counted in row-major order.
+/// Returns the offset of element `place`, counted in row-major order. The shape must have no axis of size 0.
 constexpr Size offset_of(Size place, const Dims& shape, const Dims& stride) {
   Size offset = 0;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -136,7 +135,7 @@ struct View {
   Dims shape;         // a size for each axis
   Dims stride;        // in elements
 
-  /// The same as a View<const T>, to be read only.
+  /// Converts to a read-only view.
   operator View<const T>() const { return {data, shape, stride}; }
 };
 

@@ -1,13 +1,13 @@
-// Tiled attention backward: the weights are made again from the scores and each query's log-sum-exp.
+// Tiled attention backward: the weights are recomputed from the scores and each query's log-sum-exp.
 //
-//     P = exp(S − lse)     dP = dO Vᵀ     dS = P ⊙ (dP − D),  D = dO·O of the query (less its d lse)
+//     P = exp(S − lse)     dP = dO Vᵀ     dS = P ⊙ (dP − D),  D = dO·O of the query (minus its d lse)
 //     dV = Pᵀ dO           dK = dSᵀ Q·scale                   dQ = dS K·scale
 //
-// With dropout dV has what is left of P, and dP what is left of dO Vᵀ; D is the same.
+// Dropout is applied to P in dV and to dO Vᵀ in dP; D is the same.
 //
-// A task owns keys and runs over the queries that see them, so dK and dV stay beside it; dQ is added up in
-// memory, tile of keys by tile of keys. Where there are too few heads to share out, the keys are cut into
-// parts, as many as the shape says, each with its own dQ; they are added in order at the end. Five products a
+// A task owns keys and loops over the queries that see them, so it accumulates dK and dV in a local tile; dQ is
+// accumulated in memory, one tile of keys after another. With too few heads to distribute, the keys are cut into parts,
+// as many as the shape says. Each part has its own dQ, and these are added in order at the end. The five products of a
 // tile take nine tenths of the time.
 #include "core/simd/attention/tiles.hpp"
 #include "core/simd/horizontal.hpp"
@@ -17,7 +17,7 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-constexpr Size kFewGroups = 8;  // fewer groups of heads than this, and keys are cut into parts
+constexpr Size kFewGroups = 8;  // with fewer groups of heads, keys are cut into parts
 
 template <class T>
 struct Backward {
@@ -32,13 +32,14 @@ struct Backward {
   Size groups() const { return x.batch * group_heads(); }
 };
 
-/// Whether query i of an item has no pairs.
+/// Returns true if query i of an item has no pairs, or only scores of −∞.
 template <class T>
 bool is_blind(const Backward<T>& y, Size item, Size i) {
   return y.lse[item * y.x.queries + i] == -kInfinity<T>;
 }
 
-/// D of every query: Σ dO⊙O, which is subtracted from the gradients of its weights (delta in FlashAttention-2).
+/// Computes D of every query: Σ dO⊙O, which is subtracted from the gradients of its weights (delta in
+/// FlashAttention-2).
 template <class T>
 void compute_deltas(const Backward<T>& y, T* d) {
   const Attention<T>& x = y.x;
@@ -55,7 +56,7 @@ void compute_deltas(const Backward<T>& y, T* d) {
   });
 }
 
-/// The keys [first_tile, last_tile) of one group of heads.
+/// Backward for a range of key tiles of one group of heads.
 template <class T>
 class KeyPart {
  public:
@@ -84,7 +85,8 @@ class KeyPart {
     d_scores_ = take(kQueryTile, kKeyTile), slopes_ = take(kQueryTile, kKeyTile);
   }
 
-  /// Adds to `d_query`, rows of the group's heads one after the other; writes the keys' gradients.
+  /// Runs key tiles [first_tile, last_tile): adds to `d_query` (strides d_query_head, d_query_row) and writes the keys'
+  /// gradients.
   void run(Size first_tile, Size last_tile, T* d_query, Size d_query_head, Size d_query_row) {
     for (Size tile = first_tile; tile < last_tile; ++tile) {
       const Size key = tile * kKeyTile, keys = std::min(kKeyTile, x_.keys - key);
@@ -114,14 +116,14 @@ class KeyPart {
     transpose_rows<T>({value_.data, value_width_}, keys, x_.value_width, value_transposed_.data);
   }
 
-  /// One tile: queries [i, i + kQueryTile) of head h.
+  /// Runs one tile: queries [i, i + kQueryTile) of head h.
   void run_tile(Size h, Size i, Size key, Size keys, Tile<T> d_query) {
     const std::int32_t pairs = pairs_at(x_.mask, b_, h, i / kQueryTile, key / kKeyTile);
     if (pairs == TileMask::kNone) return;
     const bool* live = pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
     const Size queries = std::min(kQueryTile, x_.queries - i);
     const Strips<T> strips = strips_of(x_, pairs, keys);
-    bool sees[kQueryTile];  // a query with no pairs takes no part, whatever stands in it
+    bool sees[kQueryTile];  // queries without pairs are copied as 0, even if they hold NaN
     for (Size row = 0; row < queries; ++row) sees[row] = !is_blind(y_, b_ * x_.heads + h, i + row);
     copy_rows(x_.query.at(b_, h) + i * x_.query.row, x_.query.row, queries, x_.width, x_.scale, sees, query_);
     copy_rows(y_.d_out.at(b_, h) + i * y_.d_out.row, y_.d_out.row, queries, x_.value_width, T(1), sees,
@@ -158,18 +160,18 @@ class KeyPart {
     add_product<T>(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, live_keys);
   }
 
-  /// From the gradients of what the score made to those of what it was given.
+  /// Turns the gradients of the changed scores into those of the scores given to x.score.
   void multiply_by_slopes(Size queries, Size keys) {
     const Lanes<T> none(T(0));
     for (Size i = 0; i < queries; ++i)
       for (Size j = i * kKeyTile; j < i * kKeyTile + keys; j += kLanes<T>) {
         const Lanes<T> d = load(static_cast<const T*>(d_scores_.data + j));
         const Lanes<T> slope = load(static_cast<const T*>(slopes_.data + j));
-        store(d_scores_.data + j, select(d == none, none, d * slope));  // whatever the slope of a masked pair
+        store(d_scores_.data + j, select(d == none, none, d * slope));  // a masked pair's slope may be NaN
       }
   }
 
-  /// Scores → weights, and their gradients dP → dS. `first`: the tile's first query among all.
+  /// Turns scores into weights, and dP into dS. `first`: the tile's first query among those of all items.
   void weigh(Size first, Size queries, const Strips<T>& strips) {
     strips.each_query(queries, [&](Size i, Span keys) {
       T *weights = weights_.data + i * kKeyTile, *d = d_scores_.data + i * kKeyTile;
@@ -183,7 +185,7 @@ class KeyPart {
         const Lanes<T> weight = weight_of(load(static_cast<const T*>(weights + j)) - base);
         const Lanes<T> change = weight * (load(static_cast<const T*>(d + j)) - delta);
         store(weights + j, weight);
-        store(d + j, select(weight == none, none, change));  // what has no weight has no gradient, NaN or not
+        store(d + j, select(weight == none, none, change));  // a weight of 0 has gradient 0, even next to NaN
       }
       clear_beside(keys, strips, weights);
       clear_beside(keys, strips, d);
@@ -220,7 +222,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
   const Size tasks = groups * parts;
   const Scratch<double> learned_by(tasks * learned);
   std::fill_n(learned_by.data(), tasks * learned, 0.0);
-  // Rows of whole vectors are added up where they belong; others, and those of parts, beside it.
+  // Rows of whole vectors are summed in d_query itself; others, and those of several parts, in scratch memory.
   const bool in_place = parts == 1 && width == x.width;
   const Size row = in_place ? d_query.row : width, head = in_place ? d_query.head : x.queries * width;
   const Scratch<T> beside(in_place ? 0 : tasks * x.share * head);
@@ -245,7 +247,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
         std::copy_n(sum, x.width, d_query.at(b, h) + i * d_query.row);
       }
     });
-  for (Size item = 0; item < x.batch * x.heads; ++item)  // 0 times what others see need not be 0
+  for (Size item = 0; item < x.batch * x.heads; ++item)  // 0 times a NaN key is not 0
     for (Size i = 0; i < x.queries; ++i)
       if (is_blind(y, item, i))
         std::fill_n(d_query.at(item / x.heads, item % x.heads) + i * d_query.row, x.width, T(0));

@@ -1,8 +1,8 @@
-// Dual numbers on lanes: a value and its slope, so that a formula written once gives its derivative too.
+// Dual numbers on lanes: a value and its slope, so that one formula also gives its derivative.
 //
 // With x = {x, 1} and constants c = {c, 0}, f(x) = {f(x), f'(x)}: each operation below is one rule of
-// differentiation (Griewank & Walther 2008, chapter 3). Where a slope jumps, the rule is that of core/ops:
-// min and max give each of two equal numbers half, and abs has slope 0 at 0.
+// differentiation (Griewank & Walther 2008, chapter 3). Where a slope jumps, the rules match core/ops: min and max
+// give half the slope to each of two equal numbers, and abs has slope 0 at 0.
 #pragma once
 
 #include <type_traits>
@@ -12,13 +12,14 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
+/// A value and its derivative.
 template <class T>
 struct Dual {
   using Value = Lanes<T>;
   Value value, slope;
 
   Dual(Value value_in, Value slope_in) : value(value_in), slope(slope_in) {}
-  /// Constants.
+  /// A constant, with slope 0.
   Dual(Value constant) : value(constant), slope(T(0)) {}
   template <class Number>
   requires std::is_arithmetic_v<Number> Dual(Number constant) : Dual(Value(constant)) {}
@@ -84,7 +85,7 @@ struct Dual {
     const Value y = pow(a.value, b.value);
     return {y, pow_slope(a.value, b.value, a.slope) + pow_exponent_slope(a.value, y, b.slope)};
   }
-  /// An exponent that is the same on all lanes: small whole ones are products.
+  /// Power with one exponent for all lanes; small integer exponents use products.
   template <class Number>
   requires std::is_arithmetic_v<Number>
   friend Dual pow(Dual a, Number n) {
@@ -94,7 +95,7 @@ struct Dual {
   }
 
  private:
-  /// Where a and b are equal: their mean has half of each slope.
+  /// Returns min or max of equal a and b, with half of each slope.
   static Dual half(Dual a, Dual b) { return {a.value, (a.slope + b.slope) * Value(T(0.5))}; }
 };
 

@@ -1,15 +1,15 @@
-// Tiled attention forward: the scores of a tile live only until they have been used.
+// Tiled attention forward: the scores of a tile are discarded as soon as they have been used.
 //
 //                  keys →                          for a chunk of queries (a task):
-//            ┌─────┬─────┬─────┐                     for each tile of keys, copied once a chunk:
+//            ┌─────┬─────┬─────┐                     for each tile of keys, copied once per chunk:
 //            │  S  │     │     │  48 queries           for each tile of queries that sees some of it:
 //    queries ├─────┼─────┼─────┤  × 96 keys              S = scale·Q Kᵀ, scored, masked
 //       ↓    │     │     │     │                         P = exp(S − top), where top is each query's
 //            └─────┴─────┴─────┘                             largest score so far
 //                                                        O, sum = (O, sum)·exp(old top − top) + (P V, Σ P)
 //
-// A larger score that comes later shrinks what was summed before: the online softmax. At the end
-// out = O / sum and lse = top + ln sum. Four fifths of the time are the two products, the rest exp.
+// A larger score that comes later scales down the previous sums: the online softmax. At the end, out = O / sum and
+// lse = top + ln sum. The two products take four fifths of the time, exp the rest.
 #include <cmath>
 
 #include "core/simd/attention/tiles.hpp"
@@ -20,21 +20,21 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-constexpr Size kChunkTiles = 8;  // of queries: what a task keeps fits the L2 cache beside the keys
+constexpr Size kChunkTiles = 8;  // of queries; a task's data fits the L2 cache together with the keys
 
 /// The online softmax of a tile of queries.
 template <class T>
 struct Online {
   T top[kQueryTile], sum[kQueryTile], shrink[kQueryTile];
-  bool sees[kQueryTile] = {};  // some pair that is not hidden
+  bool sees[kQueryTile] = {};  // the query has a score other than −∞
 
-  /// `sink`: a score of a key that all see; −∞: there is none.
+  /// Starts with `sink`, the score of an extra key that all queries see; −∞: there is none.
   void start(T sink) {
     std::fill_n(top, kQueryTile, sink);
     std::fill_n(sum, kQueryTile, sink == -kInfinity<T> ? T(0) : T(1));
   }
 
-  /// scores → exp(scores − top), and shrink: what everything summed before is to be multiplied by.
+  /// Replaces scores by exp(scores − top), and sets `shrink`, the factor for all previous sums.
   void take(T* scores, Size queries, const Strips<T>& strips) {
     constexpr Size kL = kLanes<T>;
     T base[kQueryTile];
@@ -45,7 +45,7 @@ struct Online {
       const T before = top[i];
       sees[i] |= reduce_max(peak) != -kInfinity<T>;
       top[i] = reduce_max(max_nan(peak, Lanes<T>(before)));
-      base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // nothing to see so far: all weights 0
+      base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // no visible key so far: all weights are 0
       shrink[i] = before - base[i];
     });
     std::fill(shrink + queries, shrink + kQueryTile, T(0));
@@ -65,7 +65,7 @@ struct Online {
   }
 };
 
-/// The queries [first, first + count) of one item.
+/// Forward for the queries [first, first + count) of one item.
 template <class T>
 class Chunk {
  public:
@@ -95,7 +95,7 @@ class Chunk {
   }
 
  private:
-  /// All queries look at the keys [key, key + kKeyTile).
+  /// Attends from all queries to the keys [key, key + kKeyTile).
   void attend_to(Size key) {
     const Size keys = std::min(kKeyTile, x_.keys - key);
     bool copied = false;
@@ -149,7 +149,7 @@ class Chunk {
     for (Size i = 0; i < count_; ++i) {
       const Online<T>& online = online_[i / kQueryTile];
       const T top = online.top[i % kQueryTile], sum = online.sum[i % kQueryTile];
-      if (!online.sees[i % kQueryTile]) {  // 0 times what others see need not be 0
+      if (!online.sees[i % kQueryTile]) {  // 0 times a NaN value is not 0
         std::fill_n(to + i * out.row, x_.value_width, T(0));
         lse_to[i] = -kInfinity<T>;
         continue;

@@ -1,14 +1,14 @@
-// With dY, the gradient dS of the state after a chunk, and M = (dY Uᵀ) ∘ D:
+// Linear attention backward. With dY, the gradient dS of the state after a chunk, and M = (dY Uᵀ) ∘ D:
 //
 //     dQ = M K + γ dY Sᵀ                    dK = Mᵀ Q + (γ_C / γ) U dSᵀ        dU = Pᵀ dY + (γ_C / γ) K dS
 //     dS before the chunk = γ_C dS + (γ Q)ᵀ dY
-//     sum: dV = β dU, dβ = v · du
-//     delta: R = (I + A)⁻ᵀ dU               N = −(R Uᵀ) ∘ D below the diagonal
-//            dV = β R                       dβ = r · v + k · z, z = N K − γ R Sᵀ
-//            dK += β z + Nᵀ (β K)           dS before the chunk −= (γ K)ᵀ (β R)
+//     sum rule:   dV = β dU, dβ = v · du
+//     delta rule: R = (I + A)⁻ᵀ dU          N = −(R Uᵀ) ∘ D below the diagonal
+//                 dV = β R                  dβ = r · v + k · z, z = N K − γ R Sᵀ
+//                 dK += β z + Nᵀ (β K)      dS before the chunk −= (γ K)ᵀ (β R)
 //
-// A gate's g_i = ln γ_i is in a term wherever q_i asks or k_i is asked, with opposite signs: dg = q · dq + k · (β z) less
-// k · (the rest of dk), and g_C has in addition what the rests and S itself say.
+// A gate g_i = ln γ_i occurs in every term with q_i, and with the opposite sign in every term with k_i: dg = q · dq +
+// k · (β z) − k · (the rest of dk). g_C also has gradients through the factors γ_C / γ and γ_C S.
 #include <algorithm>
 
 #include "core/simd/attention/linear_chunk.hpp"
@@ -44,7 +44,7 @@ class Backward {
   }
   static T factor(const T* of, Size i) { return of ? of[i] : T(1); }
 
-  /// What the reads ask of the state before the chunk, and in the delta rule of U.
+  /// Computes the gradients, through what the words read, of the state before the chunk and, in the delta rule, of U.
   void read(const LinearChunk<T>& chunk, Size row, Size n, Room room) {
     product(dstate(row, n), a_.d, a_.e, chunk.words,
             chunk.scaled(chunk.q().data, chunk.kept(), a_.d).transposed(), dy(row, n));
@@ -54,7 +54,7 @@ class Backward {
             Matrix<T>{room.pairs, chunk.words}.transposed(), dy(row, n));
   }
 
-  /// From the last chunk to the first: dS, and R in du_.
+  /// Computes dS, and R in du_, from the last chunk to the first.
   void back_in_time(Size row) {
     const Size d = a_.d, e = a_.e;
     LinearChunk<T> chunk(a_);
@@ -78,7 +78,7 @@ class Backward {
     std::copy_n(dstate(row, 0), d * e, out_.dstate + row * d * e);
   }
 
-  /// The gradients of the chunk's words.
+  /// Computes the gradients of the chunk's words.
   void rows(const LinearChunk<T>& chunk, Size row, Size n, Room room) {
     const Size d = a_.d, e = a_.e, words = chunk.words;
     const T *state = a_.state(row, n), *after = dstate(row, n + 1);
@@ -90,7 +90,7 @@ class Backward {
     product(dq, words, d, e, chunk.scaled(dy(row, n).data, chunk.kept(), e), Matrix<T>{state, e}.transposed(),
             true);
     product(dk, words, d, e, chunk.scaled(u.data, chunk.rest(), e), Matrix<T>{after, e}.transposed());
-    T last = 0;  // of g_C
+    T last = 0;  // gradient of g_C
     if (a_.log_keep) {
       for (Size i = 0; i < words; ++i) last += dot_row(chunk.k().data + i * d, dk + i * d, d);
       last += chunk.all * dot_row(state, after, d * e);
@@ -114,7 +114,7 @@ class Backward {
     }
   }
 
-  /// Adds to dk what goes through k_j in A; returns β z, what goes through k_i in β (V − γ K S) and A.
+  /// Adds to dk the gradient through k_j in A; returns β z, the gradient through k_i in β (V − γ K S) and A.
   const T* delta_rows(const LinearChunk<T>& chunk, const T* state, Matrix<T> u, T* dk, T* dv, Room room) {
     const Size d = a_.d, e = a_.e, words = chunk.words;
     const T *r = chunk.of(du_.data(), e), *beta = chunk.strength(), *keys = chunk.k().data;
@@ -136,7 +136,7 @@ class Backward {
     return room.asks;
   }
 
-  /// `dk` still lacks `asks`. ln α_i is in g_i and in all sums after it.
+  /// Computes the gradients of ln α_i, which is part of g_i and of all later g. `dk` does not include `asks` yet.
   void gates(const LinearChunk<T>& chunk, const T* dq, const T* dk, const T* asks, T last) {
     const Size d = a_.d;
     T sum = last;

@@ -1,7 +1,7 @@
-// One chunk of linear attention: where its rows are, its gates, and the products that both directions need.
+// One chunk of linear attention: its rows, its gates, and the products that forward and backward share.
 //
-// What is kept from word j to word i is multiplied up, α_{j+1} ⋯ α_i, and neither a quotient of γ nor exp of a
-// difference: so α may be 0, and after a gate that is nearly shut nothing has lost its digits.
+// The decay from word j to word i is the product α_{j+1} ⋯ α_i, never a quotient of γ or the exp of a difference. So α
+// may be 0, and values after a nearly closed gate keep their precision.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Matrix {
   Matrix transposed() const { return {data, column, row}; }
 };
 
-/// c (m, n), dense, = a (m, k) · b (k, n), or += it.
+/// Computes c = a (m, k) · b (k, n), or adds it to c with `accumulate`; c (m, n) is dense.
 template <class T>
 void product(T* c, Size m, Size n, Size k, Matrix<T> a, Matrix<T> b, bool accumulate = false) {
   Matmul<T> x;
@@ -34,7 +34,7 @@ void product(T* c, Size m, Size n, Size k, Matrix<T> a, Matrix<T> b, bool accumu
   matmul(x);
 }
 
-/// y = factor · x, or y += factor · x, a row.
+/// y = factor · x for a row of n values; add_scaled_row() computes y += factor · x.
 template <class T>
 void scaled_row(T* y, const T* x, T factor, Size n) {
   sweep<T>(n, [=](Size i, auto part) { store(y + i, Lanes<T>(factor) * load(x + i, part), part); });
@@ -50,16 +50,16 @@ T dot_row(const T* x, const T* y, Size n) {
   return reduce_add(accumulate<T>(
       n, T(0), [=](Size i, auto part) { return load(x + i, part) * load(y + i, part); }, AddLanes{}));
 }
-/// y_i = factor_i · x_i for all rows of x (rows, n); no factors: 1.
+/// y_i = factor_i · x_i for all rows of x (rows, n); null factors mean 1.
 template <class T>
 void scaled_rows(T* y, const T* x, const T* factors, Size rows, Size n) {
   for (Size i = 0; i < rows; ++i) scaled_row(y + i * n, x + i * n, factors ? factors[i] : T(1), n);
 }
 
-/// Rows of a triangular system that are solved one after the other, from a product with all that are solved already.
+/// Rows of a triangular system that are solved one by one, after one product with all rows solved before.
 inline constexpr Size kSolvedRows = 12;
 
-/// x ← (I + A)⁻¹ x for x (rows, width): `minus` (rows, rows) is −A, below the diagonal.
+/// x ← (I + A)⁻¹ x for x (rows, width): `minus` (rows, rows) is −A, strictly lower triangular.
 template <class T>
 void solve(T* x, const T* minus, Size rows, Size width) {
   for (Size first = 0; first < rows; first += kSolvedRows) {
@@ -84,8 +84,8 @@ void solve_transposed(T* x, const T* minus, Size rows, Size width) {
   }
 }
 
-/// A chunk of one row of the batch; holds its gates. Made once for a thread's share of the chunks, then put `at` one
-/// after the other.
+/// One chunk of one batch row, with its gates. A thread constructs it once for its share of the chunks and moves it to
+/// each of them with at().
 template <class T>
 class LinearChunk {
  public:
@@ -107,7 +107,7 @@ class LinearChunk {
 
   Size words = 0;
   T all = 1;  // γ_C
-  /// Where this chunk's first word is in a tensor (batch, words, width).
+  /// Returns this chunk's first word in an array (batch, words, width).
   template <class X>
   X* of(X* x, Size width) const {
     return x + first_ * width;
@@ -119,24 +119,24 @@ class LinearChunk {
   const T* kept() const { return a_.log_keep ? gates_.data() + a_.chunk : nullptr; }      // γ
   const T* rest() const { return a_.log_keep ? gates_.data() + 2 * a_.chunk : nullptr; }  // γ_C / γ
 
-  /// U (words, e): as it was written, or β V, which stands in `room` then.
+  /// Returns U (words, e): the stored one in the delta rule, otherwise β V, computed in `room` if β is given.
   Matrix<T> written(T* room) const {
     if (a_.delta) return {of(static_cast<const T*>(a_.written), a_.e), a_.e};
     if (!a_.strength) return {v(), a_.e};
     scaled_rows(room, v(), strength(), words, a_.e);
     return {room, a_.e};
   }
-  /// factor_i · x_i, in memory that the next call uses again; x itself where there are no factors.
+  /// Returns factor_i · x_i in memory that the next call overwrites, or x itself if `factors` is null.
   Matrix<T> scaled(const T* x, const T* factors, Size width) const {
     if (!factors) return {x, width};
     scaled_rows(scaled_.data(), x, factors, words, width);
     return {scaled_.data(), width};
   }
 
-  /// m (words, words) becomes m_ij D_ij for j < i, and for j = i where `diagonal`; above it is 0.
+  /// Replaces m (words, words) by m_ij D_ij for j < i, and for j = i if `diagonal`; all other elements become 0.
   void weigh(T* m, bool diagonal) const {
     const T* keep = gates_.data();
-    T* ratios = keep ? gates_.data() + 3 * a_.chunk : nullptr;  // D_ij of a row, from that of the row above
+    T* ratios = keep ? gates_.data() + 3 * a_.chunk : nullptr;  // row i of D, computed from the row above
     const Lanes<T> smallest(std::numeric_limits<T>::min()), none(T(0));
     for (Size i = 0; i < words; ++i) {
       T* row = m + i * words;
@@ -153,12 +153,12 @@ class LinearChunk {
       std::fill(row + end, row + words, T(0));
     }
   }
-  /// P_ij = D_ij (q_i · k_j) for j ≤ i.
+  /// Computes P_ij = D_ij (q_i · k_j) for j ≤ i.
   void pairs(T* m) const {
     product(m, words, words, a_.d, q(), k().transposed());
     weigh(m, true);
   }
-  /// −A of the delta rule.
+  /// Computes −A of the delta rule.
   void overlaps(T* m) const {
     product(m, words, words, a_.d, k(), k().transposed());
     weigh(m, false);
@@ -167,7 +167,7 @@ class LinearChunk {
   }
 
  private:
-  /// 0 for what is smaller than the normal numbers: there processors of Intel's take some hundred cycles a product.
+  /// Flushes values below the normal numbers to 0: their products take about a hundred cycles on Intel processors.
   static T normal(T x) { return x < std::numeric_limits<T>::min() ? T(0) : x; }
 
   const LinearAttention<T>& a_;
@@ -176,7 +176,7 @@ class LinearChunk {
   Scratch<T> scaled_;
 };
 
-/// One thread's memory for what it makes of a chunk.
+/// One thread's scratch memory for a chunk.
 template <class T>
 struct ChunkRoom {
   T* pairs;          // (chunk, chunk)
@@ -184,7 +184,7 @@ struct ChunkRoom {
   T* asks;           // (chunk, d)
 };
 
-/// body(chunk, row, n, room) once for each chunk of each row, with a LinearChunk that is put there.
+/// Calls body(chunk, row, n, room) once for chunk n of each batch row, with a LinearChunk moved there.
 template <class T, class F>
 void each_chunk(const LinearAttention<T>& a, const F& body) {
   const Size chunks = a.chunks(), c = a.chunk;

@@ -1,3 +1,4 @@
+// Linear attention forward, in the three passes of linear.hpp.
 #include <algorithm>
 
 #include "core/simd/attention/linear_chunk.hpp"
@@ -7,7 +8,7 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 template <class T>
 void linear_attention_forward(const LinearAttention<T>& a, T* y) {
   const Size d = a.d, e = a.e, chunks = a.chunks();
-  // U = written + through · S in the delta rule, (I + A)⁻¹ β V and −(I + A)⁻¹ β γ K.
+  // In the delta rule U = written + through · S; written is (I + A)⁻¹ β V and through is −(I + A)⁻¹ β γ K.
   const Scratch<T> through_all(a.delta ? a.batch * a.words * d : 0);
   each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, ChunkRoom<T> room) {
     const Size words = chunk.words;

@@ -1,5 +1,5 @@
-// A learner's lambda of one unit of query and key in the tiles of attention: s_ij = Σ_u f(q_iu, k_ju, w_u …).
-// Units lie on the lanes; the derivatives come from duals.
+// Pair scores in tiles of attention, from a user's lambda of one unit of query and key: s_ij = Σ_u f(q_iu, k_ju,
+// w_u …). The lanes hold units; derivatives come from dual numbers.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// A weight of the units: its numbers for head h begin at data + h·head, its gradient at first among all.
+/// A weight of the units: its values for head h start at data + h·head, its gradient at `first` of all learned values.
 template <class T>
 struct UnitWeight {
   const T* data = nullptr;
   Size head = 0, first = 0;
 };
 
-/// f gets the unit's q and k, with kPlaces the pair's place, and N weights.
+/// Calls f with the unit's q and k, with the pair's position if kPlaces, and with N weights.
 template <class T, class F, std::size_t N, bool kPlaces>
 class LambdaPairs final : public TilePairs<T> {
  public:
@@ -47,8 +47,8 @@ class LambdaPairs final : public TilePairs<T> {
 
   void backward(const ScoreTile<T>& tile, const T* d, Tile<const T> query, Tile<const T> key, Tile<T> d_query,
                 Tile<T> d_key, double* learned) const override {
-    // What is learned is summed over one query's pairs in T, and over queries in f64: of a long text, a sum
-    // of f32 would lose digits.
+    // Gradients of learned values are summed over one query's pairs in T, and over queries in f64: over a long text, a
+    // sum in f32 loses digits.
     const Scratch<T> of_query(this->learned());
     const auto finish_query = [&] {
       for (Size w = 0; w < this->learned(); ++w)
@@ -103,7 +103,7 @@ class LambdaPairs final : public TilePairs<T> {
     for (std::size_t w = 0; w < N; ++w) x[2 + w] = load_n(weights_[w].data + head * weights_[w].head + u, n);
     return x;
   }
-  /// The lanes behind the first n as 0: a lambda of zeros need not be 0.
+  /// Sets the lanes after the first n to 0: f of zeros need not be 0.
   static Lanes<T> first_lanes(Lanes<T> x, Size n) {
     T lanes[kLanes<T>] = {};
     store_n(lanes, x, n);
@@ -121,7 +121,7 @@ class LambdaPairs final : public TilePairs<T> {
   Lanes<T> value(const Inputs& x, const Place& at, std::index_sequence<W...>) const {
     return evaluate(at, x[0], x[1], x[2 + W]...);
   }
-  /// ∂f / ∂(input number `input`). The compiler sees that the inputs' values are the same each time.
+  /// Returns ∂f / ∂(input number `input`). The compiler sees that the values of the inputs do not change.
   template <std::size_t... W>
   Lanes<T> slope_of(const Inputs& x, const Place& at, std::size_t input, std::index_sequence<W...>) const {
     const auto dual = [&](std::size_t i) { return Dual<T>(x[i], Lanes<T>(T(i == input ? 1 : 0))); };

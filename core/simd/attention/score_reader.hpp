@@ -1,10 +1,9 @@
-// How a learner's lambda reads tables in the tiles of attention: checked, and as fast as its indices are
-// plain.
+// Table reads of a user's score lambda in tiles of attention: bounds-checked, and fast for regular indices.
 //
-// The lanes of a read are the keys j, j + 1, … of one query. So most indices are evenly spaced: at.i is the
-// same on all lanes, at.j goes up by one, a distance at.i − at.j goes down by one. Such a read is one load,
-// and one addition to the gradient. What is not evenly spaced, as a bucket from another table, or lies partly
-// outside the table, as masked pairs may, is taken lane by lane.
+// The lanes of a read are the keys j, j + 1, … of one query. So most indices are evenly spaced: at.i is the same on all
+// lanes, at.j increases by one, and a distance at.i − at.j decreases by one. Such a read is one load, and one addition
+// to the gradient. All others are read lane by lane: uneven indices, such as buckets from another table, and indices
+// partly outside the table, as masked pairs may have.
 #pragma once
 
 #include <algorithm>
@@ -26,28 +25,27 @@ template <class T>
 struct Source {
   const T* data = nullptr;
   Dims shape;
-  Size learned = -1;  ///< where its gradient begins among what is learned; -1: it is constant
+  Size learned = -1;  ///< start of its gradient among all learned values; -1: constant
 };
 
-/// Throws std::out_of_range for a read with another number of indices than the table has axes.
+/// Throws std::out_of_range for a read whose number of indices is not the table's number of axes.
 [[noreturn]] void fail_rank(const Dims& shape, Size indices);
-/// Throws std::domain_error for the remainder by 0 of a whole number.
+/// Throws std::domain_error for an integer remainder by 0.
 [[noreturn]] void fail_remainder();
-/// Throws std::out_of_range for an index outside a table or between whole numbers, with the place of the
-/// score.
+/// Throws std::out_of_range for an index outside a table or not an integer; the message names the pair.
 [[noreturn]] void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair);
 
-/// Where the lanes of a read lie in a table: at first, first + step, …; or anywhere.
+/// Offsets of the lanes of a read in a table: first, first + step, … if `spaced`, otherwise any.
 struct Places {
   bool spaced = true;
   Size first = 0, step = 0;
 };
-/// The place of each live lane.
+/// Offset of each live lane.
 template <class T>
 using EachPlace = std::array<Size, static_cast<std::size_t>(kLanes<T>)>;
 
-/// The number of a batch row or head in a lambda. It calculates as lanes do, so that a formula means the same
-/// in tiles and on whole tensors: a quotient keeps its fraction, and % is C's.
+/// Index of a batch row or head in a lambda. It calculates like lanes, so that a formula means the same in tiles and on
+/// whole tensors: a quotient keeps its fraction, and % is C's.
 struct WholeNumber {
   Size value = 0;
 
@@ -69,7 +67,7 @@ template <std::integral N>
 Size size_of(N a) {
   return static_cast<Size>(a);
 }
-/// One is a WholeNumber, and the other another or an integer.
+/// One operand is a WholeNumber, and the other is a WholeNumber or an integer.
 template <class A, class B>
 concept WholeNumbers = (std::same_as<A, WholeNumber> && (std::same_as<B, WholeNumber> || std::integral<B>)) ||
                        (std::integral<A> && std::same_as<B, WholeNumber>);
@@ -96,23 +94,23 @@ template <class A, class B>
 requires WholeNumbers<A, B>
 auto operator<=>(A a, B b) { return size_of(a) <=> size_of(b); }
 
-/// What the readers of one evaluation share.
+/// State shared by the readers of one evaluation.
 template <class T>
 struct Reading {
-  const bool* live = nullptr;  ///< of the lanes; null: all that there are
+  const bool* live = nullptr;  ///< the live lanes; null: all
   Size lanes = 0;
-  QueryKey first;    ///< that of lane 0
-  int count = 0;     ///< reads of what is learned so far
-  int seed = -1;     ///< the read that the derivative is for
-  Size learned = 0;  ///< of that read: the start of its table's gradient
-  Places places;     ///< of that read
+  QueryKey first;    ///< the pair of lane 0
+  int count = 0;     ///< reads of learned tables so far
+  int seed = -1;     ///< number of the read to differentiate
+  Size learned = 0;  ///< start of the gradient of that read's table
+  Places places;     ///< offsets of that read
   EachPlace<T> each{};
 
   QueryKey at(Size lane) const { return {first.b, first.h, first.i, first.j + lane}; }
   bool is_live(Size lane) const { return lane < lanes && (live == nullptr || live[lane]); }
 
-  /// Adds the lanes to the gradient of the table that the derivative is for, a sum of f64: over a long text
-  /// one of f32 would lose digits. Lanes that are not live are 0.
+  /// Adds the lanes to the gradient of the table of read `seed`. The sum is in f64: over a long text, a sum in f32
+  /// loses digits. Lanes that are not live must be 0.
   void add(double* gradients, Lanes<T> change) const {
     double* to = gradients + learned;
     const bool whole = lanes >= kLanes<T>;
@@ -140,8 +138,8 @@ struct Reading {
   }
 };
 
-/// One table for a lambda: reader(index…), an index for each axis. An index is a whole number (at.b, at.h) or
-/// lanes that hold whole numbers (at.i, at.j and what is made of them).
+/// One table in a lambda: reader(index…), with one index per axis. An index is an integer (at.b, at.h) or lanes of
+/// integers (at.i, at.j and expressions of them).
 template <class T, class Number>
 class Reader {
  public:
@@ -159,8 +157,8 @@ class Reader {
       return {value, Lanes<T>(T(seeded ? 1 : 0))};
     }
   }
-  /// Not defined: core/attention/score_lambda.hpp refuses brackets in one sentence, and this keeps others
-  /// from following.
+  /// Not defined: core/attention/score_lambda.hpp rejects brackets with one message, and this declaration prevents
+  /// further ones.
   template <class I>
   Number operator[](const I&) const;
 
@@ -209,7 +207,7 @@ class Reader {
     places.step *= table_.shape[axis];
     return true;
   }
-  /// False if the lanes are not evenly spaced, or not all inside.
+  /// Returns false if the lanes are not evenly spaced integers, or not all inside the table.
   bool go_on_spaced(Places& places, int axis, Lanes<T> index) const {
     const T first = lane(index, 0), step = lane(index, 1) - first;
     if (!all(index == fma(iota<T>(), step, first))) return false;

@@ -1,3 +1,4 @@
+// Errors of a user's score lambda.
 #include "core/simd/attention/score_tiles.hpp"
 
 #include <cmath>
@@ -19,7 +20,7 @@ std::string text(const QueryKey& pair) {
          std::to_string(pair.b) + ", head " + std::to_string(pair.h) + ")";
 }
 
-/// An index as it was meant, whole or not.
+/// Formats an index, as an integer if it is one.
 std::string number(double index) {
   const bool whole = std::abs(index) < 1e15 && index == std::trunc(index);
   return whole ? std::to_string(static_cast<Size>(index)) : std::to_string(index);
@@ -33,23 +34,23 @@ void fail_rank(const Dims& shape, Size indices) {
 }
 
 void fail_remainder() {
-  throw std::domain_error("[score_mod] a remainder by 0: what stands right of % is another number");
+  throw std::domain_error("[score_mod] the right operand of % must not be 0, got 0; use another divisor");
 }
 
 void fail_read(const Dims& shape, int axis, double index, const QueryKey& pair) {
   if (index >= 0 && index < static_cast<double>(shape[axis]))
     throw std::out_of_range("[score_mod] index " + number(index) + " of axis " + std::to_string(axis) +
-                            " of a table " + text(shape) + " is no whole number, for " + text(pair) +
-                            ": round it with floor");
+                            " of a table " + text(shape) + " must be a whole number, for " + text(pair) +
+                            "; round it with floor");
   throw std::out_of_range("[score_mod] index " + number(index) + " is outside axis " + std::to_string(axis) +
                           " of a table " + text(shape) + ", for " + text(pair) +
                           ": clamp it, or mask the pair");
 }
 
 void fail_score(double score, const QueryKey& pair) {
-  throw std::domain_error("[score_mod] the score of " + text(pair) + " became " +
-                          (score == score ? "infinity" : "NaN") +
-                          ": see what the lambda divides by, takes the logarithm of, or reads from a table");
+  throw std::domain_error(
+      "[score_mod] the score of " + text(pair) + " became " + (score == score ? "infinity" : "NaN") +
+      "; check what the lambda divides by, takes the logarithm of, or reads from a table");
 }
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

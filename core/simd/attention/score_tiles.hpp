@@ -1,5 +1,5 @@
-// A learner's lambda in the tiles of attention: on lanes forward, on duals backward. It is inlined into the
-// loop over a row of scores.
+// Score modifications by a user's lambda in tiles of attention: evaluated on lanes in forward and on dual numbers in
+// backward. The lambda is inlined into the loop over a row of scores.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Where a score stands: batch row, head, query, key.
+/// Position of a score: batch row, head, query, key.
 template <class Item, class Place>
 struct At {
   Item b, h;
@@ -24,6 +24,7 @@ struct At {
 /// Throws std::domain_error for a score that is NaN or +∞.
 [[noreturn]] void fail_score(double score, const QueryKey& pair);
 
+/// Modifies scores by f(score, position, readers of the N tables…).
 template <class T, class F, std::size_t N>
 class LambdaTiles final : public TileScore<T> {
  public:
@@ -54,7 +55,7 @@ class LambdaTiles final : public TileScore<T> {
     const Lanes<T> none(T(0));
     each(tile, [&](Size offset, T* scores, const At<WholeNumber, Lanes<T>>& at, Reading<T>& reading) {
       const Lanes<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);
-      // Once for each read of what is learned; how many there are shows the first time.
+      // One evaluation for each read of a learned table; the first one counts the reads.
       for (int read = 0, reads = 1; read < reads; ++read) {
         reading.seed = read;
         const Lanes<T> slope = evaluate<Dual<T>>(Dual<T>(score), at, reading).slope;
@@ -74,7 +75,7 @@ class LambdaTiles final : public TileScore<T> {
     (std::make_index_sequence<N>{});
   }
 
-  /// body(offset, scores, at, reading) for each vector of the tile.
+  /// Calls body(offset, scores, at, reading) for each vector of the tile.
   template <class Body>
   void each(const ScoreTile<T>& tile, const Body& body) const {
     constexpr Size kL = kLanes<T>;
@@ -93,7 +94,7 @@ class LambdaTiles final : public TileScore<T> {
     }
   }
 
-  /// A score that went wrong, unless it does not count or was wrong before.
+  /// Throws if a live score became NaN or +∞, unless it was not finite before.
   void check(Lanes<T> before, Lanes<T> after, const Reading<T>& reading) const {
     T was[kLanes<T>], is[kLanes<T>];
     store(was, before);

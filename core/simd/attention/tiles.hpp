@@ -1,15 +1,15 @@
-// What tiled attention is made of, forward and backward: tiles copied out of their strides, products of tiles
-// on the matmul's register tile, masks.
+// Building blocks of tiled attention, forward and backward: tiles copied from strided arrays, products of tiles on the
+// matmul's register tile, and masks.
 //
-// All tiles are dense, their rows padded with zeros to whole vectors, so that no product has ragged columns;
-// transposed ones to whole panels, as they are packed.
+// All tiles are dense. Their rows are padded with zeros to whole vectors, so that no product has ragged columns;
+// transposed tiles are packed in whole panels.
 //
-//     keys →                 Of a tile that a mask cuts, each strip of 12 queries has its own part:
-//     ┌──────────┐           from the first to the last key that one of its queries sees. Sums over
-//     │###       │ strip 0   keys run over those; scores are made for whole panels of them. Beside
-//     │######    │ strip 1   them weights are 0, and sums over queries leave out the strips that
-//     │########  │           do not reach their keys. A causal text of 64 words costs two thirds
-//     └──────────┘           of its square so.
+//     keys →                 In a partly masked tile, each strip of 12 queries has its own span of keys, from
+//     ┌──────────┐           the first to the last key that one of its queries sees. Sums over keys cover
+//     │###       │ strip 0   this span, and scores are computed for its whole panels. Weights outside it
+//     │######    │ strip 1   are 0, and sums over queries skip the strips whose spans do not contain
+//     │########  │           their keys. A causal text of 64 words thus costs two thirds of the full
+//     └──────────┘           square.
 #pragma once
 
 #include <algorithm>
@@ -26,41 +26,41 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// The weight of a score that lies x below its row's largest, or below its log-sum-exp. The faintest are
-/// exactly 0: no sum would show them, and their products lie below the normal numbers, where processors of
-/// Intel's take some hundred cycles for each.
+/// Returns e^x, the weight of a score that is −x below its row's maximum or log-sum-exp. The smallest weights are
+/// exactly 0: they would not change a sum, and their products would be below the normal numbers, where each takes
+/// about a hundred cycles on Intel processors.
 template <class T>
 inline Lanes<T> weight_of(Lanes<T> x) {
   constexpr T kFaintest = T(0.7) * internal::ExpConstants<T>::kNormalLow;
   return select(x < Lanes<T>(kFaintest), Lanes<T>(T(0)), exp_nonpositive(x));
 }
 
-/// Whether threads pay.
+/// Returns true if the work is large enough for several threads.
 template <class T>
 bool worth_threads(const Attention<T>& x) {
   return thread_count() > 1 && x.batch * x.heads * x.queries * x.keys * (x.width + x.value_width) >= 1 << 18;
 }
 
-/// So many keys in whole panels.
+/// Rounds a number of keys up to whole panels.
 template <class T>
 constexpr Size padded(Size keys) {
   return round_up(keys, kPanelColumns<T>);
 }
-/// A width in whole vectors.
+/// Rounds a width up to whole vectors.
 template <class T>
 constexpr Size whole_vectors(Size width) {
   return round_up(width, kLanes<T>);
 }
 
-/// Which part of a tile is worked out.
+/// Part of a tile that is computed: a span of keys for each strip.
 template <class T>
 class Strips {
  public:
-  /// All keys for all queries, or a pattern's.
+  /// Takes the spans of a pattern; null: all keys for all queries.
   Strips(const Span* strips, Size keys) : keys_(keys) {
     for (Size s = 0; s < kStrips; ++s) spans_[s] = strips == nullptr ? Span{0, keys} : strips[s];
   }
-  /// body(i, panels) for each query: the keys of its strip in whole panels.
+  /// Calls body(i, panels) for each query with its strip's keys in whole panels.
   template <class Body>
   void each_query(Size queries, const Body& body) const {
     for (Size first = 0; first < queries; first += kStrip) {
@@ -68,7 +68,7 @@ class Strips {
       for (Size i = first; i < std::min(first + kStrip, queries); ++i) body(i, panels);
     }
   }
-  /// The keys of some queries, exactly or in whole panels; and the queries of some keys, in whole strips.
+  /// Keys of some queries, exactly or in whole panels, and queries of some keys, in whole strips.
   Span keys_of(Size query, Size queries) const {
     return joined(query / kStrip, (query + queries - 1) / kStrip, [&](Size s) { return spans_[s]; });
   }
@@ -101,8 +101,8 @@ class Strips {
   Size keys_;
 };
 
-/// c (rows × columns) = a·b, or += with `add`; columns are whole vectors. Column panel p of b starts at
-/// b + p·b_panel.
+/// Operands of c (rows × columns) = a·b, or c += a·b with `add`; columns are whole vectors. Column panel p of b starts
+/// at b + p·b_panel.
 template <class T>
 struct TileProduct {
   Size rows, columns, k;
@@ -115,8 +115,8 @@ struct TileProduct {
   bool add;
 };
 
-/// Of the rows [i, i + n) only the columns columns_of(i, n) are wanted, whole panels, and only the terms
-/// terms_of(i, n) of their sums are not 0.
+/// Computes the product. For rows [i, i + n), only the columns columns_of(i, n), in whole panels, are needed, and only
+/// the terms terms_of(i, n) of their sums are not 0.
 template <class T, class ColumnsOf, class TermsOf>
 void multiply(const TileProduct<T>& x, const ColumnsOf& columns_of, const TermsOf& terms_of) {
   struct RowTile {
@@ -150,7 +150,7 @@ void multiply(const TileProduct<T>& x, const ColumnsOf& columns_of, const TermsO
   }
 }
 
-/// c += a·b where b is a tile read along its rows; terms_of(i, n): see multiply().
+/// c += a·b, where b is a tile read along its rows; see multiply() for terms_of(i, n).
 template <class T, class TermsOf>
 void add_product(Size rows, Size columns, Size k, const T* a, Size a_row, Size a_col, Tile<const T> b,
                  Tile<T> c, const TermsOf& terms_of) {
@@ -162,7 +162,7 @@ void add_product(Size rows, Size columns, Size k, const T* a, Size a_row, Size a
       terms_of);
 }
 
-/// c = a·bᵀ where b was transposed by transpose_rows: scores of queries and keys, in the strips' panels.
+/// c = a·bᵀ, where transpose_rows() has transposed b: scores of queries and keys, in the strips' panels.
 template <class T>
 void multiply_transposed(const Strips<T>& strips, Size queries, Size k, Tile<const T> a, const T* transposed,
                          Tile<T> c) {
@@ -175,7 +175,7 @@ void multiply_transposed(const Strips<T>& strips, Size queries, Size k, Tile<con
       });
 }
 
-/// Rows [first, first + rows) of x times `scale` as a tile; 0 where `live` (null: all are) says no.
+/// Copies rows of x, times `scale`, into a tile; rows that are not live become 0 (null `live`: all are live).
 template <class T>
 void copy_rows(const T* x, Size x_row, Size rows, Size width, T scale, const bool* live, Tile<T> to) {
   constexpr Size kL = kLanes<T>;
@@ -191,7 +191,7 @@ void copy_rows(const T* x, Size x_row, Size rows, Size width, T scale, const boo
   }
 }
 
-/// A tile's rows as columns, in panels for multiply_transposed.
+/// Transposes a tile into panels for multiply_transposed().
 template <class T>
 void transpose_rows(Tile<const T> tile, Size rows, Size width, T* to) {
   for (Size j = 0; j < rows; j += kPanelColumns<T>)
@@ -199,34 +199,34 @@ void transpose_rows(Tile<const T> tile, Size rows, Size width, T* to) {
                  to + j * width);
 }
 
-/// to (rows × width) = the tile's.
+/// Copies a tile to `to` (rows × width).
 template <class T>
 void write_rows(Tile<const T> tile, Size rows, Size width, T* to, Size to_row) {
   for (Size i = 0; i < rows; ++i) std::copy_n(tile.data + i * tile.row, width, to + i * to_row);
 }
 
-/// Which pairs of the item (b, h) count in the tile at (query tile, key tile): kNone, kAll or a pattern.
+/// Returns the mask of the tile (query_tile, key_tile) of item (b, h): kNone, kAll or a pattern's index.
 inline std::int32_t pairs_at(const TileMask* mask, Size b, Size h, Size query_tile, Size key_tile) {
   if (mask == nullptr) return TileMask::kAll;
   const Size item = mask->item(b, h, mask->query_tiles * mask->key_tiles);
   return mask->tiles[item + query_tile * mask->key_tiles + key_tile];
 }
 
-/// Where scores are made or changed by others than a product, they get the whole tile.
+/// Returns the strips of a tile: the whole tile if x.pairs computes or x.score changes the scores.
 template <class T>
 Strips<T> strips_of(const Attention<T>& x, std::int32_t pairs, Size keys) {
   const bool all = pairs < 0 || x.pairs != nullptr || x.score != nullptr;
   return {all ? nullptr : x.mask->strips + pairs * kStrips, keys};
 }
 
-/// −∞ where a pair does not count, and behind the last key, in the strips' panels.
+/// Sets masked scores, and those after the last key, to −∞ in the strips' panels.
 template <class T>
 void hide(const ScoreTile<T>& tile, const Strips<T>& strips) {
   if (tile.live == nullptr && tile.keys == strips.padded_keys()) return;
   strips.each_query(tile.queries, [&](Size i, Span panels) {
     T* row = tile.scores + i * kKeyTile;
     if (tile.live != nullptr) {
-      // Whole panels of bytes: GCC makes vectors neither of bools nor of a count that it does not know.
+      // Whole panels of bytes: GCC vectorises neither bools nor a loop whose length it does not know.
       const auto* live = reinterpret_cast<const unsigned char*>(tile.live + i * kKeyTile);
       for (Size first = panels.begin; first < panels.end; first += kPanelColumns<T>)
         for (Size j = first; j < first + kPanelColumns<T>; ++j)
@@ -236,14 +236,14 @@ void hide(const ScoreTile<T>& tile, const Strips<T>& strips) {
   });
 }
 
-/// 0 in what a row has beside its strip's panels.
+/// Sets the values of a row outside its strip's panels to 0.
 template <class T>
 void clear_beside(Span panels, const Strips<T>& strips, T* row) {
   if (panels.begin > 0) std::fill(row, row + panels.begin, T(0));
   if (panels.end < strips.padded_keys()) std::fill(row + panels.end, row + strips.padded_keys(), T(0));
 }
 
-/// What dropout makes of a tile of weights, or of their gradients: drawn again each time, never kept.
+/// Applies dropout to a tile of weights or of their gradients; its words are drawn again each time, never stored.
 template <class T>
 void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
   const T scale = static_cast<T>(x.drop->scale);
@@ -256,8 +256,8 @@ void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
   }
 }
 
-/// Whether the heads [first, first + count) of batch b see each of the `keys` keys from first_key on; null:
-/// they see all.
+/// Writes to `to`, and returns, which of the `keys` keys from first_key on the heads [first, first + count) of batch
+/// row b see; returns null if they see all.
 inline const bool* live_in_tile(const TileMask* mask, Size b, Size first, Size count, Size first_key,
                                 Size keys, bool* to) {
   if (mask == nullptr || mask->live_keys == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// What the matmul's parts share: sizes cut into steps, chunks that may run in parallel, scratch memory.
+// Helpers of the matmul: division into steps, chunks that may run in parallel, and scratch memory.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 constexpr Size ceil_div(Size n, Size by) { return (n + by - 1) / by; }
 constexpr Size round_up(Size n, Size step) { return ceil_div(n, step) * step; }
 
-/// body(chunk) for each chunk, on all threads or on this one.
+/// Calls body(chunk) for each chunk, on all threads if `parallel`, otherwise on the calling thread.
 template <class F>
 void each(bool parallel, Size chunks, const F& body) {
   if (parallel) return parallel_for(chunks, body);
   for (Size chunk = 0; chunk < chunks; ++chunk) body(chunk);
 }
 
-/// Scratch memory of the pool.
+/// Uninitialised scratch memory from the buffer pool, for `count` elements.
 template <class T>
 class Scratch {
  public:

@@ -1,4 +1,4 @@
-// The matmul's dot path, for a few rows against rows of b that are contiguous in k (x·Wᵀ with a short x): it
+// Dot path of the matmul, for a few rows against columns of b that are contiguous in k (x·Wᵀ with a short x). It
 // multiplies along k without packing the long operand and sums the lanes at the end.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// One dot tile's operands: row i of a at a + i·a_row and row j of b at b + j·b_row, contiguous in k. Element
+/// Operands of one dot tile: row i of a at a + i·a_row and row j of b at b + j·b_row, contiguous in k. Element
 /// (i, j) of c starts from start[i·start_row + j·start_col].
 template <class T>
 struct DotStep {
@@ -90,8 +90,8 @@ void dot_strip(DotStep<T> step, Size rows, Size columns) {
   }
 }
 
-/// Whether the dot path serves this product best: k is long, one side short, and what is not contiguous in k
-/// is small enough to copy.
+/// Returns true if the dot path is best for this product: k is long, one side is short, and an operand that is not
+/// contiguous in k is small enough to copy.
 template <class T>
 bool suits_dot(const Matmul<T>& x) {
   constexpr Size kCopySide = 4, kDepth = 16;
@@ -100,7 +100,7 @@ bool suits_dot(const Matmul<T>& x) {
                            (a_runs && x.n <= kCopySide) || (b_runs && x.m <= kCopySide));
 }
 
-/// One product of the batch by dot tiles.
+/// Computes one product of the batch with dot tiles.
 template <class T>
 void dot_product(const Matmul<T>& x, const T* a, const T* b, T* c, bool parallel) {
   const bool copy_a = x.a_col != 1, copy_b = x.b_row != 1;
@@ -131,11 +131,11 @@ void dot_product(const Matmul<T>& x, const T* a, const T* b, T* c, bool parallel
     std::swap(all.start_row, all.start_col);
     std::swap(rows, columns);
   }
-  // Where the short operand's rows pass by several times, a group of the long one's stays in L1 meanwhile.
+  // If there are several strips of the short operand, a group of the long operand's rows stays in L1 for all of them.
   Size group = rows <= kDotRows ? columns : 32768 / (x.k * static_cast<Size>(sizeof(T)));
   if (parallel) group = std::min(group, ceil_div(columns, thread_count()));
   group = round_up(std::max<Size>(group, 1), kDotColumns);
-  const Size strips = ceil_div(rows, kDotRows);  // of about equal heights: one of a single row wastes most
+  const Size strips = ceil_div(rows, kDotRows);  // of about equal height: one-row strips waste the most
   each(parallel, ceil_div(columns, group), [&](Size chunk) {
     DotStep<T> step = all;
     step.next_columns(chunk * group);

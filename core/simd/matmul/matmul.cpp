@@ -1,18 +1,18 @@
-// The matmul's driver: cuts products into blocks that fit the caches, packs what pays, shares the blocks
-// among threads.
+// Driver of the matmul: cuts products into blocks that fit the caches, packs operands where it pays, and distributes
+// the blocks over threads.
 //
 //     for columns of b, kNC at a time            packed b (kc × kNC) stays in the L3 cache
-//       for k, kc at a time                      c is kept in memory between rounds, exactly
+//       for k, kc at a time                      c holds the partial sums between rounds
 //         for rows of a, a block at a time       the block (rows × kc) stays in L2
 //           for columns, a tile at a time        b's panel (kc × tile) stays in L1
 //             for rows, a tile at a time         registers: see tiles.hpp
 //
-// Where all rows of a are one block, each share of b's columns is packed just before its use instead.
+// If all rows of a are one block, each share of b's columns is packed just before its use instead.
 //
-// Every element of c adds its k terms one by one in rising order, wherever the blocks are cut, so threads may
-// cut them as they like. The dot path, which adds along lanes, is chosen from the whole product's shape
-// before any cutting. Large products spend their time in the register tile (above nine tenths of the
-// processor's peak); small ones in starting it; thin ones in reading b once.
+// Every element of c adds its k terms one by one in increasing order, wherever the blocks are cut, so the cuts may
+// depend on the number of threads. The dot path, which adds along lanes, is chosen from the whole product's shape
+// before any cutting. Large products spend their time in the register tile (above nine tenths of the processor's
+// peak), small ones in call overhead, and thin ones in reading b once.
 #include "core/simd/matmul/matmul.hpp"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ namespace {
 constexpr Size kKC = 512, kNC = 4096;
 constexpr Size kKCInPlace = 256;               // when b is not packed
 constexpr Size kBlockBytes = Size{256} << 10;  // a block of a, in half of the L2 cache
-constexpr Size kParallelWork = Size{1} << 17;  // multiply-adds that take some 2 µs
-constexpr Size kShareBytes = Size{128} << 10;  // a share of b, packed by whom it serves, beside it in L2
+constexpr Size kParallelWork = Size{1} << 17;  // multiply-adds that take about 2 µs
+constexpr Size kShareBytes = Size{128} << 10;  // a share of b, packed by the thread that uses it, in L2
 
 /// One product of the batch on one or several threads.
 template <class T>
@@ -44,7 +44,7 @@ class Product {
     const Size most = pack_b_ ? kKC : kKCInPlace;
     kc_ = x.k <= most ? x.k : round_up(ceil_div(x.k, ceil_div(x.k, most)), 8);
     one_block_ = x.m * kc_ * kBytes <= kBlockBytes;
-    // A transposed a is read a cache line for each k, so packing it pays sooner.
+    // A transposed a costs a cache line for each k, so packing it pays off sooner.
     const bool transposed = x.a_col != 1;
     pack_a_ = x.m >= 64 && x.n >= (transposed ? 96 : 200) &&
               (transposed || !one_block_ || x.a_row * kBytes % 2048 == 0);
@@ -61,9 +61,9 @@ class Product {
  private:
   static constexpr Size kL = kLanes<T>, kWide = kPanelColumns<T>, kBytes = static_cast<Size>(sizeof(T));
 
-  /// A block of c and what it is made of.
+  /// A block of c and its operands.
   struct Block {
-    const T* a;  // packed, or a's first row and column of the block
+    const T* a;  // packed, or the block's first row and column of a
     const T* b;  // packed: the panel of the block's first column
     Size b_row;
     T* c;
@@ -94,14 +94,14 @@ class Product {
     }
   }
 
-  /// All of a is one block: its columns of c are cut into shares, each with its own part of b.
+  /// Runs a product in which all of a is one block: the columns of c are cut into shares, each with its part of b.
   void run_shares(Block all, bool parallel) const {
     const Scratch<T> packed_a(pack_a_ ? packed_a_size<T>(all.rows, all.k) : 0);
     if (pack_a_) {
       pack_a(all.a, x_.a_row, x_.a_col, all.rows, all.k, packed_a.data());
       all.a = packed_a.data();
     }
-    // Dividing takes longer than small products: it is for those that are cut.
+    // The divisions take longer than a small product, so uncut products skip them.
     const bool whole = !parallel && all.columns * all.k * kBytes <= kShareBytes;
     const Size share =
         whole ? all.columns
@@ -117,7 +117,7 @@ class Product {
     });
   }
 
-  /// a in several blocks: each is packed by whom it serves; b is packed before, as all of them need it.
+  /// Runs a product with several blocks of a. Each task packs its block; b is packed before, as all tasks need it.
   void run_blocks(Block all, bool parallel) const {
     const Scratch<T> packed_b(pack_b_ ? round_up(all.columns, kWide) * all.k : 0);
     if (pack_b_) pack_panels(all.b, all.columns, all.k, packed_b.data(), parallel);
@@ -135,12 +135,12 @@ class Product {
     });
   }
 
-  /// The length of parts that n is cut into: at most `most` each, as many for every thread, in whole steps.
+  /// Returns the length of the parts of n: at most `most`, equally many parts per thread, in whole steps.
   static Size even_part(Size n, Size most, Size threads, Size step) {
     return round_up(ceil_div(n, round_up(ceil_div(n, std::max(most, step)), threads)), step);
   }
 
-  /// Rows [i, i + rows) and columns [j, j + columns) of `all`, or as many as it has of them.
+  /// Returns rows [i, i + rows) and columns [j, j + columns) of `all`, clipped to its size.
   Block part(Block all, Size i, Size rows, Size j, Size columns) const {
     if (i > 0) all.a += i * x_.a_row;
     all.b += j * x_.b_col;
@@ -156,7 +156,7 @@ class Product {
     const Size group = std::max<Size>(1, 65536 / (k * kWide));
     each(parallel, ceil_div(panels, group), [&](Size chunk) {
       const Size first = chunk * group * kWide, last = std::min(columns, first + group * kWide);
-      // A few rows at a time, as wide as they are: caches fetch ahead along rows.
+      // A few whole rows at a time, since the hardware prefetches along rows.
       const Size step = x_.b_col == 1 ? 8 : k;
       for (Size p = 0; p < k; p += step) {
         const T* rows = b + p * x_.b_row;
@@ -171,7 +171,7 @@ class Product {
     Size rows, columns, row_blocks, column_blocks;
   };
 
-  /// Blocks of a that fit the cache; for several threads, as many blocks for each, cut across the longer
+  /// Cuts c into blocks whose part of a fits the cache. Several threads get equally many blocks, cut along the longer
   /// side.
   Grid cut(Size columns, Size k, bool parallel) const {
     const Size threads = parallel ? thread_count() : 1;
@@ -185,7 +185,7 @@ class Product {
   }
 
   void run_block(const Block& block) const {
-    // Thin products read b in place, in wide tiles; packed panels have their one width.
+    // Thin products read b in place, in wide tiles; packed panels have a fixed width.
     const Size widest = pack_b_ ? kTileVectors : TileTable<T>::widest(std::min<Size>(block.rows, 4));
     for (Size j = 0; j < block.columns;) {
       const Size left = block.columns - j;
@@ -201,7 +201,7 @@ class Product {
     }
   }
 
-  /// All tiles under each other at columns [j, j + columns) of the block.
+  /// Runs all tiles at columns [j, j + columns) of the block, from top to bottom.
   void run_column(const Block& block, Size j, Size vectors, Size columns) const {
     TileStep<T> step;
     step.b = pack_b_ ? block.b + j * block.k : block.b + j;
@@ -222,8 +222,8 @@ class Product {
     }
   }
 
-  /// A tile whose last vector is only partly c's: computed beside c. In place, b's last vector is the one
-  /// that ends with its last column, so its first lanes repeat columns; packed, its last lanes are padding.
+  /// Runs a tile whose last vector is only partly in c, in a separate buffer. If b is in place, its last vector ends
+  /// with its last column, so the first lanes repeat columns; if b is packed, the last lanes are padding.
   void run_ragged(typename TileTable<T>::Function tile, TileStep<T> step, Size rows, Size vectors,
                   Size columns) const {
     alignas(kBlockAlignment) T beside[static_cast<std::size_t>(kTileRows<T> * kMaxTileVectors * kL)];
@@ -252,8 +252,8 @@ class Product {
   Size kc_;
 };
 
-/// Axes of size 1 go; a batch that shares b and steps evenly through a and c becomes more rows; a matrix
-/// times one column becomes a row times a matrix where that has the contiguous columns.
+/// Simplifies a product: drops axes of size 1; turns a batch that shares b and steps evenly through a and c into more
+/// rows; turns a matrix times one column into a row times a matrix if that has contiguous columns.
 template <class T>
 Matmul<T> simplify(Matmul<T> x) {
   for (int axis = x.batch.rank() - 1; axis >= 0; --axis) {
@@ -280,7 +280,7 @@ Matmul<T> simplify(Matmul<T> x) {
   return x;
 }
 
-/// c without any terms.
+/// Fills c for k = 0, with the bias or 0.
 template <class T>
 void fill(const Matmul<T>& x, T* c) {
   for (Size i = 0; i < x.m; ++i) {

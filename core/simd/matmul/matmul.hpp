@@ -6,16 +6,16 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// A product with a side up to this long reads the long operand as it is, where its rows run along k; others
-/// turn and pack it.
+/// Products with a side up to this length read the long operand in place if it is contiguous in k; others transpose
+/// and pack it.
 inline constexpr Size kShortSide = 16;
 
-/// One batched product. Element (i, p) of a is a[i·a_row + p·a_col], so a transposed operand is one with its
-/// strides exchanged; b likewise. c's columns are contiguous and overlap neither a nor b. All strides count
-/// elements.
+/// One batched product. Element (i, p) of a is a[i·a_row + p·a_col], so a transposed operand has its strides
+/// exchanged; b likewise. Rows of c are contiguous, and c must not overlap a or b. All strides are in elements.
 ///
-/// c starts from zero, from the bias (one value per column), or, with `accumulate`, from what it holds. m, n,
-/// k and the batch may be 0. NaN and infinity follow IEEE: no term is left out.
+///
+/// c starts from zero, from the bias (one value per column), or, with `accumulate`, from its present values. m, n,
+/// k and the batch may be 0. NaN and infinity follow IEEE: no term is skipped.
 template <class T>
 struct Matmul {
   Size m = 0, n = 0, k = 0;  ///< a is (m, k), b is (k, n), c is (m, n)
@@ -28,12 +28,11 @@ struct Matmul {
   const T* bias = nullptr;  ///< (n) or null; ignored when accumulating
   bool accumulate = false;
   Dims batch{};                          ///< leading axes, none for a single product
-  Dims a_batch{}, b_batch{}, c_batch{};  ///< their strides, as many as axes; 0 repeats an operand
+  Dims a_batch{}, b_batch{}, c_batch{};  ///< their strides; 0 repeats an operand
 };
 
-/// Computes all products of the batch, in parallel where they are worth it. Every element of c sums its k
-/// terms in an order that follows from the shape and the strides alone: the same bits for any number of
-/// threads.
+/// Computes all products of the batch, in parallel if they are large enough. Every element of c sums its k terms in an
+/// order that depends on the shape and the strides alone, so the bits are the same for any number of threads.
 template <class T>
 void matmul(const Matmul<T>& product);
 

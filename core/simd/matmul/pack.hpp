@@ -1,8 +1,8 @@
-// Packing for the matmul: operands copied into the order in which the register tile reads them.
+// Packing for the matmul: copies operands into the order in which the register tile reads them.
 //
-// b becomes panels of kTileVectors vectors: panel j holds row 0, row 1, … row k - 1 of its columns, one after
-// the other, with zeros behind the last column. a becomes panels of a tile's rows: column 0, column 1, …
-// Transposed operands are transposed in registers, kLanes × kLanes elements at a time.
+// b is packed into panels of kTileVectors vectors: a panel holds row 0, row 1, … row k - 1 of its columns, with zeros
+// after the last column. a is packed into panels of a tile's rows: column 0, column 1, … Transposed operands are
+// transposed in registers, kLanes × kLanes elements at a time.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// The columns of a packed panel of b.
+/// Number of columns of a packed panel of b.
 template <class T>
 inline constexpr Size kPanelColumns = kTileVectors* kLanes<T>;
 
@@ -25,8 +25,7 @@ namespace packing {
 
 using internal::RawVector;
 
-/// Exchanges, between two rows that are kStep apart, the blocks of kStep lanes that are kStep from the
-/// diagonal.
+/// Exchanges the off-diagonal blocks of kStep lanes between two rows that are kStep apart.
 template <class T, Size kStep, Size... kLane>
 inline void exchange(typename RawVector<T>::Type& x, typename RawVector<T>::Type& y,
                      std::integer_sequence<Size, kLane...>) {
@@ -70,7 +69,7 @@ inline void transpose_rows(const T* from, Size from_row, Size rows, T* to) {
   for (Size g = 0; g < kGroups; ++g) {
 #pragma GCC unroll 16
     for (Size r = 0; r < kL; ++r) {
-      const Size i = std::min(g * kL + r, rows - 1);  // rows that are not there repeat the last
+      const Size i = std::min(g * kL + r, rows - 1);  // missing rows repeat the last
       std::memcpy(&group[g][r], from + i * from_row, sizeof group[g][r]);
     }
     transpose_lanes<T, kL / 2>(group[g]);
@@ -86,11 +85,11 @@ inline void transpose_rows(const T* from, Size from_row, Size rows, T* to) {
 
 }  // namespace packing
 
-/// One panel: to[p·kPanelColumns + j] = b[p·row + j·col] for p < k and j < columns, 0 in the columns after.
+/// Packs one panel: to[p·kPanelColumns + j] = b[p·row + j·col] for p < k and j < columns, 0 in the columns after.
 template <class T>
 void pack_b_panel(const T* b, Size row, Size col, Size k, Size columns, T* to) {
   constexpr Size kWide = kPanelColumns<T>, kL = kLanes<T>;
-  Size done = 0;  // columns that whole vectors have taken care of
+  Size done = 0;  // columns already packed as whole vectors
   if (col == 1 && columns == kWide) {
     for (Size p = 0; p < k; ++p) {
 #pragma GCC unroll 8
@@ -114,14 +113,13 @@ void pack_b_panel(const T* b, Size row, Size col, Size k, Size columns, T* to) {
   }
 }
 
-/// How many elements pack_a writes for m rows of length k: a vector at the end may reach beyond the last
-/// panel.
+/// Number of elements that pack_a() needs for m rows of length k: its last vector may extend beyond the last panel.
 template <class T>
 constexpr Size packed_a_size(Size m, Size k) {
   return m * k + kLanes<T>;
 }
 
-/// Rows [0, m) of a in panels of next_tile_rows rows: within a panel of M rows,
+/// Packs rows [0, m) of a into panels of next_tile_rows rows: within a panel of M rows,
 /// to[p·M + i] = a[i·row + p·col].
 template <class T>
 void pack_a(const T* a, Size row, Size col, Size m, Size k, T* to) {
@@ -130,8 +128,8 @@ void pack_a(const T* a, Size row, Size col, Size m, Size k, T* to) {
     rows = next_tile_rows<T>(m);
     Size p = 0;
     if (col == 1) {
-      // kLanes columns of the panel at a time, transposed in registers. A short column is stored as a whole
-      // vector all the same: what is too much, the next column overwrites.
+      // kLanes columns of the panel at a time, transposed in registers. A short column is also stored as a whole
+      // vector; the next column overwrites the excess.
       for (; p + kL <= k; p += kL) packing::transpose_rows(a + p, row, rows, to + p * rows);
     } else if (row == 1 && rows == kTileRows<T>) {
       for (; p < k; ++p) std::memcpy(to + p * rows, a + p * col, sizeof(T) * kTileRows<T>);

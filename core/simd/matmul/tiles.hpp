@@ -1,11 +1,11 @@
-// The matmul's inner loop: the register tile that all products run on, but for the thinnest (dot.hpp).
+// Inner loop of the matmul: the register tile of all products except those of the dot path (dot.hpp).
 //
 //        b  ┌────┬────┐    The register tile keeps M × V vectors of c in registers and, for each p < k, adds
 //           └────┴────┘    (column p of a) × (row p of b): V loads and M broadcasts for M·V multiply-adds.
 //     a ┌─┐ ┌────┬────┐
-//       │ │ │    │    │    6 × 2 fills the 16 registers of AVX2, 12 × 2 most of AVX-512's 32. Every M up to
-//     M │ │ │  c │    │    that exists, so rows that are left over cost no more than their share, and thin
-//       │ │ │    │    │    ones are wide instead: 1 × 8, 2 × 4, 3 × 4.
+//       │ │ │    │    │    6 × 2 fills the 16 registers of AVX2, and 12 × 2 most of AVX-512's 32. There is a tile
+//     M │ │ │  c │    │    for every smaller M, so that leftover rows cost no more than their share. Thin tiles
+//       │ │ │    │    │    are wide instead: 1 × 8, 2 × 4, 3 × 4.
 //       └─┘ └────┴────┘
 #pragma once
 
@@ -19,16 +19,16 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// The height of a full register tile, its usual width in vectors, that of one row, and up to how many rows a tile is
-/// four vectors wide.
+/// Rows of a full register tile, its usual width in vectors, the width of a tile of one row, and the largest number of
+/// rows of a tile that is four vectors wide.
 #if defined(__wasm__)
-// Engines translate for 16 registers, keep one, and need one more for each product, as nothing is fused.
+// Engines compile for 16 registers, reserve one, and need one more for each product, as nothing is fused.
 template <class T>
 inline constexpr int kTileRows = 3;
 inline constexpr int kTileVectors = 3, kMaxTileVectors = 6, kThinRows = 2;
 #else
-// 12 rows with the 32 registers of AVX-512 and 10 with those of ARM, where GCC 12 loads factors ahead and spills
-// at 11; 6 with 16 registers.
+// 12 rows with the 32 registers of AVX-512; 10 with the 32 of ARM, where GCC 12 loads factors ahead and spills at 11;
+// 6 with 16 registers.
 template <class T>
 #if defined(__aarch64__)
 inline constexpr int kTileRows = 10;
@@ -38,13 +38,13 @@ inline constexpr int kTileRows = kLanes<T>* static_cast<Size>(sizeof(T)) == 64 ?
 inline constexpr int kTileVectors = 2, kMaxTileVectors = 8, kThinRows = 3;
 #endif
 
-/// What a tile starts from when nothing is added to its product.
+/// Zeros, from which a tile starts when nothing is added to its product.
 template <class T>
 alignas(
     kBlockAlignment) inline constexpr T kZeros[static_cast<std::size_t>(kMaxTileVectors * kLanes<T>)] = {};
 
-/// One register tile's operands. Vector v of row p of b is at b[p·b_row + v·kLanes], the last one at
-/// b[p·b_row + b_last]. Row i of c starts from `start` + i·start_row: from c itself, a bias, or kZeros.
+/// Operands of one register tile. Vector v of row p of b is at b[p·b_row + v·kLanes], the last one at
+/// b[p·b_row + b_last]. Row i of c starts from `start` + i·start_row: c itself, a bias, or kZeros.
 template <class T>
 struct TileStep {
   const T* a;
@@ -61,7 +61,7 @@ struct TileStep {
 /// c (M × V vectors) = start + a·b.
 template <class T, int M, int V>
 void register_tile(const TileStep<T>& operands) {
-  const TileStep<T> step = operands;  // its own copy: stores to c could change the caller's
+  const TileStep<T> step = operands;  // a local copy, which stores to c cannot change
   constexpr Size kL = kLanes<T>;
   Lanes<T> sum[M][V];
   const T* from = step.start;
@@ -70,8 +70,8 @@ void register_tile(const TileStep<T>& operands) {
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) sum[i][v] = load(from + v * kL);
   }
-  // Three rows share a pointer, as x86 can address p, p + r and p + 2r: twelve rows would not leave registers
-  // for more.
+  // Three rows share a pointer, since x86 can address p, p + r and p + 2r. Twelve rows leave no registers for more
+  // pointers.
   constexpr int kPointers = (M + 2) / 3;
   const T* a[kPointers];
 #pragma GCC unroll 4
@@ -81,7 +81,7 @@ void register_tile(const TileStep<T>& operands) {
   const auto row = [&](int v) { return load(b + (v == V - 1 ? b_last : v * kL)); };
   const auto factor = [&](int i) { return Lanes<T>(a[i / 3][i % 3 * a_row]); };
   for (Size p = step.k; p > 0; --p) {
-    // What is used most often is loaded first and stays: V rows of b, or, in a wide tile, M factors.
+    // The values used most often are loaded first and stay in registers: V vectors of b, or, in a wide tile, M factors.
     if constexpr (V <= M) {
       Lanes<T> rows[V];
 #pragma GCC unroll 8
@@ -116,7 +116,7 @@ void register_tile(const TileStep<T>& operands) {
   }
 }
 
-/// The tile function for M rows and V vectors; null for shapes that need too many registers.
+/// Table of the tile functions for M rows and V vectors; null for shapes that need too many registers.
 template <class T>
 class TileTable {
  public:
@@ -124,7 +124,7 @@ class TileTable {
   static Function at(Size rows, Size vectors) {
     return kFunctions[static_cast<std::size_t>(rows)][static_cast<std::size_t>(vectors)];
   }
-  /// The widest tile for so many rows.
+  /// Width in vectors of the widest tile with `rows` rows.
   static constexpr Size widest(Size rows) {
     return rows == 1 ? kMaxTileVectors : rows <= kThinRows ? 4 : kTileVectors;
   }
@@ -150,8 +150,8 @@ class TileTable {
   static constexpr auto kFunctions = all(std::make_integer_sequence<int, kTileRows<T> + 1>{});
 };
 
-/// How many rows the next tile takes of `rows`: full tiles, and the last two share what is left so that
-/// neither is too thin to keep the multipliers busy.
+/// Returns the height of the next tile when `rows` rows are left. Tiles are full, but the last two share the rest, so
+/// that neither is too thin to keep the multipliers busy.
 template <class T>
 constexpr Size next_tile_rows(Size rows) {
   constexpr Size kFull = kTileRows<T>;

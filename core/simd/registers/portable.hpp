@@ -1,9 +1,9 @@
-// Registers by the compiler's own vector types, for every processor that GCC and Clang know: the backend where
-// xsimd has none or a wrong one (core/simd/lanes.hpp says what a backend gives).
+// Backend on the compiler's vector types, for every processor that GCC and Clang support. It is used where xsimd has no
+// backend or a wrong one (core/simd/lanes.hpp lists what a backend provides).
 //
-// A type with the attribute vector_size holds several numbers, and + - * / & | ^ << >> and comparisons work on
-// all of them at once. A comparison gives integers: -1, all bits set, for true, and 0 for false. What no
-// operator says is a loop over the lanes, of which compilers make one instruction where there is one.
+// A type with the attribute vector_size holds several numbers, and + - * / & | ^ << >> and comparisons work on all of
+// them at once. A comparison gives integers: -1, all bits set, for true, and 0 for false. Functions without an operator
+// are loops over the lanes, which compilers turn into one instruction where there is one.
 //
 // The interface is the part of xsimd's that lanes.hpp uses.
 #pragma once
@@ -34,7 +34,7 @@ inline constexpr std::size_t kBytes = 32;
 inline constexpr std::size_t kBytes = 16;  // SSE, NEON, WebAssembly
 #endif
 
-/// The register that holds numbers of type T, and the signed integer of T's width.
+/// Vector type of a register of T, and the signed integer type of T's width.
 template <class T>
 struct Vector {
   typedef T Type __attribute__((vector_size(kBytes)));
@@ -45,7 +45,7 @@ using VectorOf = typename Vector<T>::Type;
 template <class T>
 using BitsOf = VectorOf<typename Vector<T>::Integer>;
 
-/// One truth value per lane: all of its bits, or none.
+/// One boolean per lane: all bits set, or none.
 template <class T>
 struct batch_bool {
   BitsOf<T> data;
@@ -97,7 +97,7 @@ struct batch {
   batch(T value, std::index_sequence<kLane...>) : data{(static_cast<void>(kLane), value)...} {}
 };
 
-/// a·b + c: compilers fuse the two where the processor can, as -ffp-contract=fast lets them.
+/// a·b + c: compilers fuse the two where the processor can, since -ffp-contract=fast allows it.
 template <class T>
 inline batch<T> fma(batch<T> a, batch<T> b, batch<T> c) {
   return a.data * b.data + c.data;
@@ -107,7 +107,7 @@ inline batch<T> select(batch_bool<T> condition, batch<T> yes, batch<T> no) {
   return condition.data ? yes.data : no.data;
 }
 #ifdef __wasm_simd128__
-// Clang 14 sees a minimum that keeps NaN, which is a dozen of x86's instructions, where this is one.
+// Clang 14 compiles the form below to a minimum that keeps NaN, a dozen x86 instructions; this one takes a single one.
 inline batch<float> min(batch<float> a, batch<float> b) { return __builtin_wasm_pmin_f32x4(b.data, a.data); }
 inline batch<float> max(batch<float> a, batch<float> b) { return __builtin_wasm_pmax_f32x4(b.data, a.data); }
 inline batch<double> min(batch<double> a, batch<double> b) {
@@ -117,7 +117,7 @@ inline batch<double> max(batch<double> a, batch<double> b) {
   return __builtin_wasm_pmax_f64x2(b.data, a.data);
 }
 #else
-/// b where a lane of either is NaN.
+/// Smaller of a and b, or b where either is NaN; max likewise.
 template <class T>
 inline batch<T> min(batch<T> a, batch<T> b) {
   return a.data < b.data ? a.data : b.data;
@@ -132,7 +132,7 @@ inline batch<T> abs(batch<T> a) {
   return batch<T>::from_bits(a.bits() & std::numeric_limits<typename Vector<T>::Integer>::max());
 }
 
-/// f of each lane, by itself.
+/// Applies f to each lane.
 template <class T, class F>
 inline batch<T> each(batch<T> a, const F& f) {
   for (std::size_t i = 0; i < batch<T>::size; ++i) a.data[i] = f(a.data[i]);
@@ -159,7 +159,7 @@ inline batch<T> cos(batch<T> a) {
   return each(a, [](T x) { return std::cos(x); });
 }
 
-/// The lanes combined in pairs that are kStep apart, then in pairs of pairs, until the first has all of them.
+/// Combines lanes that are kStep apart, then those half as far apart, until the first lane has combined all.
 template <std::size_t kStep, class V, class F>
 inline auto fold(V a, const F& combine) {
   if constexpr (kStep == 0) {

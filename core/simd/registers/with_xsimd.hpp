@@ -1,5 +1,5 @@
-// Registers by the library xsimd, which knows each x86 instruction set: the usual backend (core/simd/lanes.hpp
-// says what a backend gives). Its versions 8 to 14 differ only here.
+// Backend on the library xsimd, which supports each x86 instruction set; the default (core/simd/lanes.hpp lists what a
+// backend provides). The differences between xsimd 8 and 14 are handled only here.
 #pragma once
 
 // GCC 12 warns about the deliberately undefined registers in its own AVX-512 headers.
@@ -21,7 +21,7 @@ namespace registers = xsimd;
 
 namespace internal {
 
-// Unqualified calls that only argument-dependent look-up can answer: xsimd renamed hadd to reduce_add.
+// Unqualified calls, found by argument-dependent lookup, as xsimd renamed hadd to reduce_add.
 template <class Native>
 auto native_sum(const Native& x) {
   if constexpr (requires { reduce_add(x); })

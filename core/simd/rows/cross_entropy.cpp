@@ -4,9 +4,9 @@
 //     logits ── top ── e = exp(x − top), Σ e ──── loss = top + ln Σ e − x[target]
 //                      └ stays in the cache ───── dx   = e / Σ e − target distribution
 //
-// The gradient asks for nothing that forward has not computed, so it is written at once: memory is read once
-// and written once, and each exp is worked out once. Short rows go through each of the steps together, as
-// many as make a block, since one alone would wait at the end of each.
+// The gradient needs only values that forward has computed, so it is written in the same pass: memory is read once and
+// written once, and each exp is computed once. Short rows go through each step together, about kBlock elements at a
+// time, since a single row would wait for the latency at the end of each step.
 #include <cmath>
 
 #include "core/simd/horizontal.hpp"

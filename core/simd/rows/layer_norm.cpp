@@ -1,9 +1,9 @@
 // Layer norm over rows, forward and backward. See rows.hpp.
 //
-// Forward reads a row three times (mean, variance, result), backward twice, all but once from the L1 cache;
-// while it is there, the rows that come next are asked for. Several rows go through each pass together: they
-// share what is loaded for all, and the long latencies at a row's end overlap. The sums for gamma and beta
-// are kept per group of rows and added in the order of the groups.
+// Forward reads a row three times (mean, variance, result), backward twice, all but the first from the L1 cache; the
+// next rows are prefetched meanwhile. Several rows go through each pass together: they share the loads of gamma and
+// beta, and the long latencies at the ends of rows overlap. The sums for gamma and beta are kept per group of rows and
+// added in the order of the groups.
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -17,10 +17,10 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
 
-/// Rows that go through each pass together: as many as the registers hold what each of them needs.
+/// Number of rows that go through each pass together, limited by the number of registers.
 constexpr Size kForwardRows = 4, kBackwardRows = 2;
 
-/// Calls body(first, count) with a compile-time count of K where that many rows are left, else of 1.
+/// Calls body(first, count) with a compile-time count of K if that many rows are left, else of 1.
 template <Size K, class F>
 void in_groups(Size begin, Size end, const F& body) {
   Size r = begin;
@@ -32,7 +32,7 @@ void in_groups(Size begin, Size end, const F& body) {
 
 namespace {
 
-/// Σ term(k, i, part) over a row, for `K` rows beside each other, in two chains each.
+/// Computes Σ term(k, i, part) over a row, for `K` rows together, in two chains each.
 template <Size K, class T, class Term>
 void sums_of(Size n, T (&sums)[K], const Term& term) {
   constexpr Size kStep = kLanes<T>;
@@ -53,7 +53,7 @@ void sums_of(Size n, T (&sums)[K], const Term& term) {
   for (Size k = 0; k < K; ++k) sums[k] = reduce_add(even[k] + odd[k]);
 }
 
-/// What forward is given, and what it writes.
+/// Inputs and outputs of forward.
 template <class T>
 struct Forward {
   Rows<T> y;
@@ -63,7 +63,7 @@ struct Forward {
   T epsilon;
 };
 
-/// y = (x − mean)·s ⊙ gamma + beta for `K` rows from `first`.
+/// Computes y = (x − mean)·s ⊙ gamma + beta for `K` rows from `first`.
 template <Size K, class T>
 void forward_rows(const Forward<T>& f, Size first) {
   const Size n = f.x.columns;
@@ -120,15 +120,15 @@ void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* ga
 
 namespace {
 
-/// What backward is given, and what it writes.
+/// Inputs of backward, and dx.
 template <class T>
 struct Backward {
   Rows<T> dx;
   Rows<const T> dy, x;
-  const T *mean, *inverse_std, *gamma;  // gamma or null
+  const T *mean, *inverse_std, *gamma;  // gamma may be null
 };
 
-/// `K` rows from `first`. With x̂ = (x − mean)·s and g = dy ⊙ gamma:
+/// Computes `K` rows from `first`. With x̂ = (x − mean)·s and g = dy ⊙ gamma:
 ///     dx = s·(g − mean(g) − x̂·mean(g ⊙ x̂))        to_gamma += dy ⊙ x̂        to_beta += dy
 template <Size K, bool kGamma, class T>
 void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
@@ -201,7 +201,7 @@ void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows
   constexpr Size kGroupElements = 16384, kMostGroups = 64;
   const Size n = x.columns, rows = x.rows;
   if (n == 0) return;
-  // Each group of rows has its own sums (2n values); the groups follow from the shape, and so do the bits.
+  // Each group of rows has separate sums (2n values). The groups depend on the shape alone, and so do the bits.
   const Size group = std::max({Size{16}, kGroupElements / n, chunks_for(rows, kMostGroups)});
   const Size groups = chunks_for(rows, group);
   std::vector<T, PoolAllocator<T>> partial(static_cast<std::size_t>(groups * 2 * n), T(0));

@@ -1,4 +1,4 @@
-// Reductions over any axes of strided views, in an order that only the shapes fix.
+// Reductions over any axes of strided views, in an order that depends on the shapes alone.
 #include "core/simd/rows/reduce.hpp"
 
 #include <algorithm>
@@ -39,12 +39,12 @@ struct MinOf {
   static T across(Lanes<T> a) { return reduce_min(a); }
 };
 
-constexpr Size kBlock = 1024;       // contiguous elements that are added before the cascade takes over
-constexpr Size kPart = 65536;       // elements of one output that make a chunk of their own
-constexpr Size kColumnBlock = 512;  // columns that are summed together
-constexpr Size kRowBlock = 64;      // rows that are summed before their sum joins the total
+constexpr Size kBlock = 1024;       // contiguous elements per block; the cascade joins the blocks
+constexpr Size kPart = 65536;       // elements of one output per part, if it is split
+constexpr Size kColumnBlock = 512;  // columns that are reduced together
+constexpr Size kRowBlock = 64;      // rows that are reduced before they join the total
 
-/// Axes of one kind (kept, or reduced), slowest first, neighbours merged where the strides allow.
+/// The kept axes, or the reduced ones, slowest first; neighbours are merged where the strides allow.
 struct Axes {
   int rank = 0;
   std::array<Size, kMaxRank> size, in, out;
@@ -64,7 +64,7 @@ struct Axes {
     in[next] = in_stride;
     out[next] = out_stride;
   }
-  /// Whether the fastest axis is contiguous in the input.
+  /// Returns true if the fastest axis is contiguous in the input.
   bool contiguous() const { return rank > 0 && in[static_cast<std::size_t>(rank - 1)] == 1; }
   Size count() const {
     Size product = 1;
@@ -87,7 +87,7 @@ struct Axes {
   }
 };
 
-/// Values joined pairwise as they come, like the carries of a binary counter.
+/// Joins values pairwise as they arrive, like the carries of a binary counter.
 template <class T, class Op>
 class Cascade {
  public:
@@ -108,7 +108,7 @@ class Cascade {
   Size count_ = 0;
 };
 
-/// n ≤ kBlock contiguous elements in four chains of lanes.
+/// Reduces n ≤ kBlock contiguous elements in four chains of lanes.
 template <class T, class Op>
 T reduce_block(const T* x, Size n) {
   constexpr Size kStep = kLanes<T>;
@@ -125,8 +125,7 @@ T reduce_block(const T* x, Size n) {
   return Op::across(Op::join(Op::join(a, b), Op::join(c, d)));
 }
 
-/// The input's contiguous axis is reduced: `inner` elements at each of the `reduced` places, for each of
-/// `kept`.
+/// Reduces the input's contiguous axis: `inner` elements at each offset of `reduced`, for each index of `kept`.
 template <class T, class Op>
 void reduce_along(T* out, const T* in, const Axes& kept, const Axes& reduced, Size inner) {
   const Size blocks = chunks_for(inner, kBlock), units = reduced.count() * blocks;
@@ -159,7 +158,7 @@ void reduce_along(T* out, const T* in, const Axes& kept, const Axes& reduced, Si
   }
 }
 
-/// sum[0 … n) = the rows [first, last) of n ≤ kColumnBlock columns, in blocks of kRowBlock rows.
+/// Reduces rows [first, last) of n ≤ kColumnBlock columns to sum[0 … n), in blocks of kRowBlock rows.
 template <class T, class Op>
 void reduce_rows(T* sum, const T* in, const Axes& reduced, Size first, Size last, Size n) {
   constexpr Size kStep = kLanes<T>;
@@ -168,7 +167,7 @@ void reduce_rows(T* sum, const T* in, const Axes& reduced, Size first, Size last
   for (Size row = first; row < last; row += kRowBlock) {
     const Size end = std::min(row + kRowBlock, last);
     std::fill_n(block, n, Op::kNeutral);
-    // Four rows at a time, so that the sums' own traffic is a small part.
+    // Four rows at a time, so that loads and stores of the sums are a small part.
     for (Size r = row; r < end; r += 4) {
       const T* from[4];
       const Size rows = std::min(Size{4}, end - r);
@@ -193,7 +192,7 @@ void reduce_rows(T* sum, const T* in, const Axes& reduced, Size first, Size last
   }
 }
 
-/// The input's contiguous axis stays: rows of `inner` columns at the `reduced` places add up, for each of
+/// Keeps the input's contiguous axis: reduces rows of `inner` columns over the offsets of `reduced`, for each index of
 /// `kept`.
 template <class T, class Op>
 void reduce_across(T* out, Size out_step, const T* in, const Axes& kept, const Axes& reduced, Size inner) {
@@ -261,7 +260,7 @@ void reduce_with(const View<T>& out, const View<const T>& in) {
   } else if (kept.contiguous()) {
     const auto last = static_cast<std::size_t>(--kept.rank);
     reduce_across<T, Op>(out.data, kept.out[last], in.data, kept, reduced, kept.size[last]);
-  } else {  // nothing is contiguous: make it so
+  } else {  // no axis is contiguous: reduce a dense copy
     std::vector<T, PoolAllocator<T>> dense(static_cast<std::size_t>(in.shape.count()));
     const View<T> copied{dense.data(), in.shape, dense_strides(in.shape)};
     copy<T>(copied, in);

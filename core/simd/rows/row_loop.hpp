@@ -1,5 +1,5 @@
-// What the row kernels share: sweeping one contiguous row register by register, the tail included, and handing out
-// rows.
+// Helpers of the row kernels: loops over one contiguous row, register by register with its tail, and the number of
+// rows per chunk.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// All lanes, or the first n of them: which part of a register a step of `sweep` is about.
+/// All lanes, or the first n lanes, of the register in one step of sweep().
 struct Whole {};
 struct Part {
   Size n;
@@ -36,7 +36,7 @@ template <class T>
 inline void store(T* to, Lanes<T> value, Part part) {
   store_n(to, value, part.n);
 }
-/// Calls step(i, Whole) for each register of a row of n values and step(i, Part) for what is left.
+/// Calls step(i, Whole) for each register of a row of n values and step(i, Part) for the remaining values.
 template <class T, class F>
 inline void sweep(Size n, const F& step) {
   Size i = 0;
@@ -44,8 +44,8 @@ inline void sweep(Size n, const F& step) {
   if (i < n) step(i, Part{n - i});
 }
 
-/// Σ or max over a row in four chains: term(i, part) gives lanes of which the missing ones are neutral, join
-/// adds it.
+/// Reduces a row to lanes in four chains: term(i, part) returns lanes, with missing lanes neutral, and join combines
+/// them.
 template <class T, class Term, class Join>
 inline Lanes<T> accumulate(Size n, T neutral, const Term& term, const Join& join) {
   constexpr Size kStep = kLanes<T>;
@@ -72,7 +72,7 @@ struct AddLanes {
 template <class T>
 inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
-/// The largest of a row; −∞ if it is empty, NaN where there is one.
+/// Returns the maximum of a row: −∞ if it is empty, NaN if it has one.
 template <class T>
 inline T row_max(const T* x, Size n) {
   return reduce_max(accumulate<T>(
@@ -80,7 +80,7 @@ inline T row_max(const T* x, Size n) {
       [](Lanes<T> a, Lanes<T> b) { return max_nan(a, b); }));
 }
 
-/// The same, quicker: a NaN may be overlooked, but not in a row without a number above −∞.
+/// Faster row_max() that may miss a NaN, except in a row without a number above −∞.
 template <class T>
 inline T row_peak(const T* x, Size n) {
   const T peak = reduce_max(accumulate<T>(
@@ -89,7 +89,7 @@ inline T row_peak(const T* x, Size n) {
   return peak == -kInfinity<T> ? row_max(x, n) : peak;
 }
 
-/// Σ exp(x − top) of a row or a part of one.
+/// Returns Σ exp(x − top) of n values.
 template <class T>
 inline T sum_of_exp(const T* x, Size n, T top) {
   return reduce_add(accumulate<T>(
@@ -97,8 +97,8 @@ inline T sum_of_exp(const T* x, Size n, T top) {
       AddLanes{}));
 }
 
-/// The same, with each exp(x − top) kept in y, which may be x. Asks for the values at `next` meanwhile, if
-/// given: for rows too long for the processor to see the next one coming.
+/// Like sum_of_exp(), but stores each exp(x − top) in y, which may be x. Also prefetches the values at `next`, if
+/// given, for rows so long that the processor does not prefetch the next one.
 template <class T>
 inline T keep_exp(T* y, const T* x, Size n, T top, const T* next = nullptr) {
   return reduce_add(accumulate<T>(
@@ -112,14 +112,14 @@ inline T keep_exp(T* y, const T* x, Size n, T top, const T* next = nullptr) {
       AddLanes{}));
 }
 
-/// Asks for the row that is `ahead` rows below row r. It need not exist.
+/// Prefetches the row `ahead` rows after row r, which need not exist.
 template <class T>
 inline void prefetch_row(Rows<T> rows, Size r, Size ahead = 1) {
   const T* row = rows.row(r) + ahead * rows.stride;
   for (Size i = 0; i < rows.columns; i += kBlockAlignment / static_cast<Size>(sizeof(T))) prefetch(row + i);
 }
 
-/// The number of rows that make a chunk, for work of `cost` cheap ops an element.
+/// Number of rows per chunk for work of `cost` cheap ops per element.
 inline Size rows_per_chunk(Size columns, Size cost) {
   return std::max(Size{1}, kGrain / cost / std::max(Size{1}, columns));
 }

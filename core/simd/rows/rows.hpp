@@ -1,9 +1,9 @@
 // Fused kernels over rows: softmax, log-softmax, log-sum-exp, layer norm, each forward and backward, and
 // cross-entropy, which gives loss and gradient at once.
 //
-// A row is contiguous, `row stride` elements from the next; rows share out over the threads in groups that
-// follow from the shapes. Each row is read once or twice while it is in the cache; time goes to exp (softmax,
-// cross-entropy) and to memory (the rest). Results do not depend on the number of threads.
+// Rows are contiguous, with a stride between them. They are distributed over the threads in groups that depend on the
+// shapes alone, so results do not depend on the number of threads. Each row is read up to three times, all but the
+// first from the cache. Softmax and cross-entropy are limited by exp, the rest by memory.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Rows {
   operator Rows<const T>() const { return {data, rows, columns, stride}; }
 };
 
-/// A dense view (or one whose leading axes collapse) as rows over its last axis; a view without axes is one
+/// Returns a dense view (or one whose leading axes collapse) as rows over its last axis; a view of rank 0 is one
 /// element.
 template <class T>
 inline Rows<T> rows_of(const View<T>& view) {
@@ -47,13 +47,13 @@ inline Rows<T> rows_of(const View<T>& view) {
 template <class T>
 void softmax(Rows<T> y, Rows<const T> x);
 
-/// The same where `mask` (shape: leading axes whose sizes multiply to x.rows, then x.columns; any strides, 0
-/// where it is broadcast) is true; elsewhere exactly 0, whatever stands there, NaN included. A row with
-/// nothing allowed is all 0.
+/// y = softmax of each row over the elements where `mask` is true; masked ones are exactly 0, even where x is NaN. A
+/// fully masked row is 0. `mask` has leading axes whose sizes multiply to x.rows, then x.columns; any strides, 0
+/// where it is broadcast. y may be x.
 template <class T>
 void masked_softmax(Rows<T> y, Rows<const T> x, const View<const bool>& mask);
 
-/// dx = y ⊙ (dy − Σ dy ⊙ y); serves the masked one too. Where y is 0, dx is 0. dx may be dy.
+/// dx = y ⊙ (dy − Σ dy ⊙ y), also for masked_softmax(). Where y is 0, dx is 0. dx may be dy.
 template <class T>
 void softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy);
 
@@ -64,7 +64,7 @@ void log_softmax(Rows<T> y, Rows<const T> x);
 template <class T>
 void log_softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy);
 
-/// out[i] = ln Σ exp(x[i, :]); −∞ where all are −∞ or the row is empty, +∞ where one is +∞.
+/// out[i] = ln Σ exp(x[i, :]); −∞ if all are −∞ or the row is empty, +∞ if one is +∞.
 template <class T>
 void logsumexp(T* out, Rows<const T> x);
 
@@ -75,8 +75,9 @@ template <class T>
 void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* gamma, const T* beta,
                 T epsilon);
 
-/// dx, dgamma, dbeta from dy, x and what forward wrote. Each of the three may be absent (null data or
-/// pointer), and gamma as above. dgamma and dbeta are summed over the rows in an order that the shape fixes.
+/// Computes dx, dgamma and dbeta from dy, x and forward's mean and inverse_std. Each of the three may be absent (null
+/// data or pointer), and gamma as above. dgamma and dbeta are summed over the rows in an order that depends on the
+/// shape alone.
 template <class T>
 void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows<const T> x, const T* mean,
                          const T* inverse_std, const T* gamma);

@@ -1,4 +1,4 @@
-// argmax over the last axis and running sums along any. See reduce.hpp.
+// argmax over the last axis and cumulative sums along any axis. See reduce.hpp.
 #include <algorithm>
 #include <array>
 
@@ -9,7 +9,7 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-/// The first place of the largest of n > 0 elements; a NaN is largest.
+/// Returns the index of the first maximum of n > 0 elements; NaN counts as the maximum.
 template <class T>
 Size first_largest(const T* x, Size n, Size stride) {
   if (stride == 1) {
@@ -54,7 +54,7 @@ void argmax(const View<std::int64_t>& out, const View<const T>& in) {
 
 template <class T>
 void cumsum(const View<T>& out, const View<const T>& in, int axis, bool reverse) {
-  constexpr Size kColumns = 64;  // running sums that go along together
+  constexpr Size kColumns = 64;  // cumulative sums that run together
   const Size n = in.shape[axis];
   if (n == 0) return;
   Dims others = in.shape;

@@ -1,7 +1,7 @@
 // Softmax, masked softmax, log-softmax and log-sum-exp over rows, with the derivatives. See rows.hpp.
 //
-// A row is read for its maximum, then for exp(x − max) and its sum, then scaled; but for the first, from the
-// cache.
+// A row is read for its maximum, then for exp(x − max) and its sum, and then scaled. All reads but the first come from
+// the cache.
 #include <cmath>
 #include <vector>
 
@@ -45,12 +45,12 @@ void masked_softmax(Rows<T> y, Rows<const T> x, const View<const bool>& mask) {
   const Size step = last >= 0 ? mask.stride[last] : 0;
   if (n == 0) return;
   parallel_ranges(x.rows, rows_per_chunk(n, 4), [&](Size begin, Size end) {
-    // The mask's row as 1 and 0 in T; rows that share it (heads, queries) are expanded once.
+    // The mask's row as 1 and 0 in T; consecutive rows that share it (heads, queries) expand it once.
     std::vector<T, PoolAllocator<T>> expanded(static_cast<std::size_t>(n));
     T* const keep = expanded.data();
     const unsigned char* expanded_from = nullptr;
     for (Size r = begin; r < end; ++r) {
-      const auto* may = reinterpret_cast<const unsigned char*>(mask.data);  // GCC makes no vectors of bools
+      const auto* may = reinterpret_cast<const unsigned char*>(mask.data);  // GCC does not vectorise bools
       Size index = r;
       for (int axis = last - 1; axis >= 0; --axis) {
         may += index % mask.shape[axis] * mask.stride[axis];
@@ -90,7 +90,7 @@ void masked_softmax(Rows<T> y, Rows<const T> x, const View<const bool>& mask) {
         continue;
       }
       sweep<T>(n, [=](Size i, auto part) {
-        store(to + i, where_kept(i, part, Lanes<T>(factor), T(0)), part);  // a NaN was allowed
+        store(to + i, where_kept(i, part, Lanes<T>(factor), T(0)), part);  // an unmasked x is NaN or +∞
       });
     }
   });
@@ -102,7 +102,7 @@ void softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy) {
   each_row(y.rows, n, 1, [&](Size r) {
     const T *weight = y.row(r), *from = dy.row(r);
     T* to = dx.row(r);
-    // Where the weight is 0 (masked), whatever dy holds there counts as 0.
+    // Where the weight is 0 (masked), dy counts as 0, even if it is NaN.
     const auto product = [=](Size i, auto part) {
       const Lanes<T> w = load(weight + i, part);
       return select(w == Lanes<T>(T(0)), T(0), w * load(from + i, part));
@@ -149,7 +149,7 @@ void logsumexp(T* out, Rows<const T> x) {
   }
   each_row(x.rows, x.columns, 4, [&](Size r) {
     const T top = row_max(x.row(r), x.columns);
-    // An infinite maximum is the answer (∞ − ∞ would be NaN); a NaN stays.
+    // An infinite maximum is the result (∞ − ∞ would be NaN); NaN is kept.
     out[r] = std::isinf(top) ? top : top + std::log(sum_of_exp(x.row(r), x.columns, top));
   });
 }

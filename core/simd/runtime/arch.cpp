@@ -1,6 +1,5 @@
-// Stops a program on a processor that lacks the instruction set of this build, before anything else can use
-// it. Only x86 has sets that may be missing: NEON is part of every 64-bit ARM, and an engine refuses a WebAssembly
-// module with instructions that it does not know.
+// Stops a program at its start if the processor lacks this build's instruction set. Only x86 has sets that may be
+// missing: NEON is part of every 64-bit ARM, and an engine rejects a WebAssembly module with unknown instructions.
 #include "core/simd/runtime/arch.hpp"
 
 #include <unistd.h>
@@ -26,8 +25,8 @@
 #ifdef __x86_64__
 namespace {
 
-/// True when the processor and the system offer every set that the compiler was told to use
-/// and that can be asked for. __builtin_cpu_supports asks the system about the wide registers too.
+/// Returns true if the processor and the system support every set that the compiler was told to use and that can be
+/// queried. __builtin_cpu_supports also checks that the system saves the wide registers.
 __attribute__((target("arch=x86-64"))) bool processor_has_the_set() {
   __builtin_cpu_init();
   bool has = true;
@@ -90,10 +89,10 @@ __attribute__((target("arch=x86-64"))) bool processor_has_the_set() {
 
 constexpr char kRefusal[] =
     "This program was compiled for " TAPESTRY_ARCH_NAME
-    ", which this processor or system lacks; build it here, or with -DTAPESTRY_ARCH=x86-64-v2.\n";
+    ", which this processor or system does not support; rebuild it here, or with -DTAPESTRY_ARCH=x86-64-v2.\n";
 
-/// 101 is the first priority that a program may use: before every static initialiser without a priority.
-/// The priority orders the initialisers of one program or shared library.
+/// 101 is the first priority that a program may use, so this runs before every static initialiser without a priority.
+/// Priorities order the initialisers of one program or shared library.
 __attribute__((constructor(101), target("arch=x86-64"))) void check_processor() {
   if (processor_has_the_set()) return;
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kRefusal, sizeof kRefusal - 1);

@@ -1,12 +1,12 @@
-// The heap of large blocks under the buffer pool; core/simd/runtime/memory.cpp alone uses it.
+// Heap of large blocks for the buffer pool; used only by core/simd/runtime/memory.cpp.
 //
-// A block lies in a segment between its neighbours, each behind a 64-byte header:
+// A segment is a sequence of blocks, each after a 64-byte header:
 //
 //     | header | 3 MiB in use | header | 1 MiB free | header | 60 MiB free: never touched so far |
 //
-// Free ones hang in bins by size, eight to a doubling. A request takes the first that fits from the lowest
-// bin, which keeps the untouched rest for last, and gives the surplus back; a release merges with free
-// neighbours. Under ASan everything but what the caller asked for is poisoned, so the functions that walk
+// Free blocks are listed in bins by size, eight bins per doubling. A request takes the first block that fits from the
+// lowest bin, so that untouched memory is used last, and returns the surplus to the heap. A release merges the block
+// with its free neighbours. Under ASan all memory except the bytes in use is poisoned, so the functions that read
 // headers and lists are exempt.
 #pragma once
 
@@ -44,16 +44,16 @@ namespace tapestry::simd::detail {
 using Bytes = std::size_t;
 
 inline constexpr Bytes kHugePage = Bytes{2} << 20;
-inline constexpr Bytes kMinSegment = Bytes{64} << 20;  // address space; only what is touched costs memory
+inline constexpr Bytes kMinSegment = Bytes{64} << 20;  // address space; only touched pages cost memory
 inline constexpr Bytes kMinRest = 1024;                // a smaller surplus stays with its block
 
-/// Between blocks, so that tensors of 2^n bytes do not all begin at the same place of a page: a load whose
-/// last 12 address bits are those of a store on its way waits for that.
+/// Gap between blocks, so that tensors of 2^n bytes do not all start at the same offset in a page. A load stalls if
+/// its last 12 address bits equal those of a pending store.
 inline constexpr Bytes kStagger = 13 * kBlockAlignment;
 
 constexpr Bytes round_up(Bytes bytes, Bytes step) { return (bytes + step - 1) / step * step; }
 
-/// Position on a scale with 2^bits steps to a doubling; exact class bounds map to themselves.
+/// Position on a logarithmic scale with 2^bits steps per doubling, rounded down to a step.
 constexpr Bytes scale_floor(Bytes bytes, int bits) {
   const int log = static_cast<int>(std::bit_width(bytes)) - 1;
   return (static_cast<Bytes>(log - bits) << bits) + (bytes >> (log - bits));
@@ -105,6 +105,7 @@ struct Heap {
     }
   }
 
+  /// Returns a free block of at least `size` bytes, or null. Tries at most 16 blocks of the bin that contains `size`.
   TAPESTRY_NO_ASAN Header* find(Bytes size) const {
     const Bytes own = scale_floor(size, kBits);
     int tries = 16;
@@ -163,7 +164,7 @@ struct Heap {
   }
 
   TAPESTRY_NO_ASAN Header* new_segment(Bytes size) {
-    // Grown in proportion, so that a program asks rarely; when that is refused, just enough.
+    // Segments grow with the heap, so that requests are rare. If the system refuses, ask for the minimum.
     const Bytes needed = round_up(size, kHugePage);
     Bytes bytes = std::max({needed, kMinSegment, round_up(reserved / 4, kHugePage)});
     char* start = map(bytes);
@@ -173,7 +174,7 @@ struct Heap {
     ++system_allocs;
 #ifdef TAPESTRY_ASAN
     ASAN_POISON_MEMORY_REGION(start, bytes);
-    __lsan_register_root_region(start, bytes);  // blocks may hold the only pointer to something
+    __lsan_register_root_region(start, bytes);  // blocks may hold the only pointer to an object
 #endif
     Header* block = reinterpret_cast<Header*>(start);
     block->size = bytes;
@@ -184,7 +185,7 @@ struct Heap {
   }
 
   static char* map(Bytes bytes) {
-#ifdef __EMSCRIPTEN__  // its mmap gives no part of an area back
+#ifdef __EMSCRIPTEN__  // its munmap cannot release part of an area
     return static_cast<char*>(std::aligned_alloc(kHugePage, bytes));
 #else
     void* area = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,

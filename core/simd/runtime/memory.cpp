@@ -1,5 +1,4 @@
-// The buffer pool's upper storey: size classes in per-thread lists, refilled from slabs that the heap below
-// cuts.
+// Upper level of the buffer pool: size classes in per-thread free lists, refilled with slabs from the heap.
 #include "core/simd/runtime/memory.hpp"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ using detail::Bytes;
 
 // ---------------------------------------------------------------------------------------------------
 
-constexpr int kStep = 64;  // classes up to 512 bytes are multiples of 64, then four to a doubling
+constexpr int kStep = 64;  // classes up to 512 bytes are multiples of 64, larger ones four per doubling
 constexpr Bytes kClasses = 8 + 6 * 4;
 
 constexpr Bytes class_of(Bytes bytes) {
@@ -30,7 +29,7 @@ constexpr Bytes class_bytes(Bytes index) {
 static_assert(class_of(kSmallBytes) == kClasses - 1 && class_bytes(kClasses - 1) == kSmallBytes);
 static_assert(class_of(513) == 8 && class_bytes(8) == 640 && class_of(641) == 9 && class_bytes(9) == 768);
 
-/// class_of() of up to 0, 64, 128, … bytes: looked up, since most ops are small and each allocates.
+/// Table of class_of() for up to 0, 64, 128, … bytes, since most ops are small and each allocates.
 constexpr auto kClassOf = [] {
   std::array<std::uint8_t, kSmallBytes / kStep + 1> table{};
   for (Bytes i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(class_of(i * kStep));
@@ -38,7 +37,7 @@ constexpr auto kClassOf = [] {
 }();
 constexpr Bytes small_class(Bytes bytes) { return kClassOf[(bytes + kStep - 1) / kStep]; }
 
-/// How many free blocks of a class a thread keeps for itself.
+/// Largest number of free blocks of a class that a thread keeps.
 constexpr int kept(Bytes index) {
   return static_cast<int>(std::clamp<Bytes>((Bytes{256} << 10) / class_bytes(index), 16, 256));
 }
@@ -50,7 +49,7 @@ struct Node {
 struct List {
   Node* head = nullptr;
   std::atomic<int> size{0};  // written by one thread at a time, read by pool_stats() too
-  int limit = 0;             // how many blocks it takes
+  int limit = 0;             // largest number of blocks
 
   TAPESTRY_NO_ASAN void push(void* block) {
     Node* node = static_cast<Node*>(block);
@@ -72,8 +71,8 @@ struct List {
   }
 };
 
-/// A thread's free blocks. Without a limit, and without blocks, until its thread first needs the slow path
-/// and again once its thread has ended; it has no destructor of its own, so it may be used at any time.
+/// A thread's free blocks. The lists are empty with limit 0 until the thread first takes the slow path, and again after
+/// it has ended. A cache has no destructor, so it may be used at any time.
 struct Cache {
   std::array<List, kClasses> lists{};
   enum { kFresh, kLive, kEnded } state = kFresh;
@@ -84,7 +83,7 @@ struct Shared {
   std::mutex mutex;
   detail::Heap heap;
   std::array<List, kClasses> lists{};
-  std::array<Size, kClasses> cut{};  // blocks that there are of each class
+  std::array<Size, kClasses> cut{};  // blocks of each class in existence
   Cache* caches = nullptr;
   Bytes slab_bytes = 0;
 };
@@ -92,7 +91,7 @@ struct Shared {
 constinit Shared g_shared;
 constinit thread_local Cache t_cache;
 
-/// Hands a thread's blocks back when it ends.
+/// Returns a thread's blocks to the shared lists when the thread ends.
 struct Ending {
   ~Ending() {
     Cache& cache = t_cache;

@@ -1,8 +1,8 @@
-// The buffer pool: aligned blocks that are reused instead of given back, so a training loop stops allocating.
+// Buffer pool: aligned blocks that are reused instead of freed, so that a training loop stops allocating.
 //
-// Two storeys. Blocks up to kSmallBytes come in size classes, four to a doubling, from free lists that each
-// thread owns and uses without a lock. Larger blocks are cut from mapped segments and merge with their free
-// neighbours again, so that a smaller batch fits into what a larger one left. Nothing goes back to the
+// The pool has two levels. Blocks up to kSmallBytes come in size classes, four per doubling, from free lists that
+// each thread owns and uses without a lock. Larger blocks are cut from mapped segments and merge with their free
+// neighbours on release, so that a smaller batch fits into the memory of a larger one. No memory is returned to the
 // system.
 #pragma once
 
@@ -14,45 +14,45 @@
 
 namespace tapestry::simd {
 
-/// Every block starts at a multiple of this many bytes.
+/// Alignment of every block, in bytes.
 inline constexpr std::size_t kBlockAlignment = 64;
-/// The largest block that the size classes serve.
+/// Largest block that the size classes serve, in bytes.
 inline constexpr std::size_t kSmallBytes = 32 * 1024;
 
-/// `bytes` (0 is legal) of uninitialised memory, aligned to kBlockAlignment. Throws std::bad_alloc;
-/// tensors make an Error of it.
+/// Returns `bytes` (0 is allowed) of uninitialised memory, aligned to kBlockAlignment. Throws std::bad_alloc, which
+/// tensors convert to Error.
 [[nodiscard]] void* pool_allocate(std::size_t bytes);
 
-/// Takes back a block of pool_allocate(bytes), from any thread, during thread exit and static destruction
-/// too. A null pointer is ignored.
+/// Releases a block of pool_allocate(bytes). May be called from any thread, also during thread exit and static
+/// destruction. Ignores a null pointer.
 void pool_release(void* block, std::size_t bytes) noexcept;
 
-/// What the pool holds; while other threads allocate, a snapshot.
+/// Memory use of the pool; a snapshot while other threads allocate.
 struct PoolStats {
   Size reserved;       ///< bytes of address space taken from the system; untouched pages cost nothing
   Size in_use;         ///< bytes of blocks handed out, rounding included
-  Size system_allocs;  ///< how often the system was asked for memory
+  Size system_allocs;  ///< number of requests to the system for memory
 };
-/// The pool's numbers at present.
+/// Returns the current memory use of the pool.
 PoolStats pool_stats();
 
 /// The pool as an allocator for std::vector.
 template <class T>
 struct PoolAllocator {
-  /// As std::allocator_traits asks for it.
+  /// Element type, which std::allocator_traits needs.
   using value_type = T;
 
   PoolAllocator() = default;
   template <class U>
   PoolAllocator(const PoolAllocator<U>&) noexcept {}
 
-  /// Memory for so many, aligned to kBlockAlignment. Throws std::bad_alloc.
+  /// Returns memory for `count` elements, aligned to kBlockAlignment. Throws std::bad_alloc.
   [[nodiscard]] T* allocate(std::size_t count) {
     static_assert(alignof(T) <= kBlockAlignment);
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(pool_allocate(count * sizeof(T)));
   }
-  /// Takes back what allocate(count) gave.
+  /// Releases a block of allocate(count).
   void deallocate(T* block, std::size_t count) noexcept { pool_release(block, count * sizeof(T)); }
 
   template <class U>

@@ -1,8 +1,8 @@
-// What the thread pool asks of the system: to sleep until a word changes, which processors there are, to stay on
-// one of them. core/simd/runtime/threads.cpp alone uses it, so what it calls is static.
+// System services for the thread pool: sleeping until a word changes, the list of processors, and pinning a thread to
+// one. Used only by core/simd/runtime/threads.cpp, so its functions are static.
 //
-// Linux has all of it. Elsewhere sleeping is the standard library's, and nobody is pinned. A WebAssembly module
-// without threads has one processor, and nobody who could sleep.
+// Linux has all of them. Other systems sleep through the standard library and pin no threads. A WebAssembly module
+// without threads has one processor and never sleeps.
 #pragma once
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace tapestry::simd::detail {
 
 using Word = std::uint32_t;
 
-/// Tells the processor that this is a loop that waits.
+/// Tells the processor that this is a spin loop.
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -36,17 +36,17 @@ inline void pause() {
 
 #ifdef __linux__
 
-/// Sleeps while `word` is `seen`; may return early.
+/// Sleeps while `word` equals `seen`; may return early.
 static void sleep_on(std::atomic<Word>& word, Word seen) {
   syscall(SYS_futex, reinterpret_cast<Word*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
 }
-/// Wakes all who sleep on `word`.
+/// Wakes all threads that sleep on `word`.
 static void wake_all(std::atomic<Word>& word) {
   syscall(SYS_futex, reinterpret_cast<Word*>(&word), FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(),
           nullptr, nullptr, 0);
 }
 
-/// The processors that this process may run on, at least one.
+/// Returns the processors that this process may run on, at least one.
 static std::vector<int> allowed_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -59,14 +59,14 @@ static std::vector<int> allowed_cpus() {
   if (cpus.empty()) cpus.push_back(0);
   return cpus;
 }
-/// Keeps the thread on that processor. A refusal costs only speed.
+/// Pins the thread to processor `cpu`. A failure is ignored, since it costs only speed.
 inline void stay_on(std::thread& thread, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cpu), &set);
   pthread_setaffinity_np(thread.native_handle(), sizeof set, &set);
 }
-/// Where the caller runs; negative where that is not known.
+/// Returns the processor that runs the caller, or a negative number if it is unknown.
 inline int this_cpu() { return sched_getcpu(); }
 
 #else

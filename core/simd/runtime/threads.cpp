@@ -1,10 +1,9 @@
-// The pool behind parallel_for: pinned workers that spin briefly and then sleep, and one gate that lets them
-// in.
+// Thread pool of parallel_for: pinned workers that spin briefly and then sleep, and a gate that admits them.
 //
-// gate_ is the whole protocol, one 32-bit word: | open | caller sleeps | generation | workers inside |. The
-// caller writes the job and opens the gate; a worker that sees a new generation enters by raising the count,
-// and lowers it when no chunk is left. The caller works too, then closes the gate and waits until nobody is
-// inside. A worker that comes late finds it closed and was never waited for.
+// The whole protocol is gate_, one 32-bit word: | open | caller sleeps | generation | workers inside |. The caller
+// writes the job and opens the gate. A worker that sees a new generation enters by incrementing the count, and
+// decrements it when no chunk is left. The caller works too, then closes the gate and waits until no worker is inside.
+// A worker that comes late finds the gate closed, and the caller does not wait for it.
 #include "core/simd/runtime/threads.hpp"
 
 #include <unistd.h>
@@ -49,7 +48,7 @@ int threads_from_environment(std::size_t cpus) {
   errno = 0;
   const long value = std::strtol(text, &end, 10);
   if (errno != 0 || *end != '\0' || value < 1 || value > kMaxThreads) {
-    throw std::runtime_error("TAPESTRY_THREADS=\"" + std::string(text) + "\" is not a number from 1 to " +
+    throw std::runtime_error("TAPESTRY_THREADS=\"" + std::string(text) + "\" must be a number from 1 to " +
                              std::to_string(kMaxThreads) + "; unset it to use every processor");
   }
   return static_cast<int>(value);
@@ -68,7 +67,7 @@ class Pool {
     start_workers(threads);
   }
 
-  /// At exit: what still runs then runs on its own thread.
+  /// Stops the workers at exit; kernels that still run then use their calling thread alone.
   void shut_down() {
     if (t_inside) return;  // a chunk called exit
     const Reserve reserve(busy_);
@@ -79,7 +78,7 @@ class Pool {
   void run(Size chunks, detail::ChunkBody body, const void* context) {
     if (threads() == 1 || t_inside) return run_alone(chunks, body, context);
     if (busy_.exchange(true, std::memory_order_acquire)) {
-      // Two user threads and the workers may outnumber the cores: nobody spins meanwhile.
+      // Two user threads and the workers may outnumber the cores, so no thread spins in the meantime.
       const Other other(others_);
       return run_alone(chunks, body, context);
     }
@@ -91,7 +90,7 @@ class Pool {
   }
 
  private:
-  /// One thread's share of the chunks; others take from it when theirs is done.
+  /// One thread's share of the chunks; other threads take from it when they have finished theirs.
   struct alignas(64) Share {
     std::atomic<Size> next{0};
     Size end = 0;
@@ -99,10 +98,10 @@ class Pool {
 
   struct Worker {
     std::thread thread;
-    int cpu;  // where it is pinned, or -1
+    int cpu;  // the processor it is pinned to, or -1
   };
 
-  /// Counts a caller that found the pool taken.
+  /// Counts a caller that found the pool in use.
   struct Other {
     explicit Other(std::atomic<int>& counter) : count(counter) {
       count.fetch_add(1, std::memory_order_relaxed);
@@ -111,7 +110,7 @@ class Pool {
     std::atomic<int>& count;
   };
 
-  /// Keeps everyone else from the pool.
+  /// Locks the pool against all other callers.
   struct Reserve {
     explicit Reserve(std::atomic<bool>& flag) : busy(flag) {
       while (busy.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
@@ -149,14 +148,15 @@ class Pool {
     threads_.store(static_cast<int>(shares_.size()), std::memory_order_release);
   }
 
-  /// The system makes no more threads: those there are do the work. Workers look at their shares only when
-  /// the gate is opened.
+  /// Continues with the threads that exist when the system cannot create more. Workers read the shares only after the
+  /// gate is opened, so they may be replaced here.
   void settle_for(int threads, int wanted, const std::system_error& error) {
     shares_ = std::vector<Share>(static_cast<std::size_t>(threads));
     if (std::exchange(told_, true)) return;
-    std::fprintf(stderr,
-                 "tapestry: the system makes no more threads (%s): running on %d thread%s instead of %d\n",
-                 error.code().message().c_str(), threads, threads == 1 ? "" : "s", wanted);
+    std::fprintf(
+        stderr,
+        "tapestry: the system cannot create more threads (%s): running on %d thread%s instead of %d\n",
+        error.code().message().c_str(), threads, threads == 1 ? "" : "s", wanted);
   }
 
   void stop_workers() {
@@ -174,7 +174,7 @@ class Pool {
     return may_spin_.load(std::memory_order_relaxed) && others_.load(std::memory_order_relaxed) == 0;
   }
 
-  /// Waits until done(); false when kSpin ran out, or at once where spinning would take a core from someone.
+  /// Spins until done(). Returns false after kSpin, or at once if spinning would take a core from another thread.
   template <class Done>
   bool spin_until(const Done& done) const {
     const auto start = std::chrono::steady_clock::now();
@@ -192,7 +192,7 @@ class Pool {
     worker.cpu = cpu;
   }
 
-  /// The caller is not ours to pin. When the system has moved it onto a worker's core, that worker gives way.
+  /// Moves a worker off the caller's core. The pool never pins the caller, so the system may move it onto a worker's.
   void make_room_for_caller() {
     const int here = detail::this_cpu();
     for (Worker& worker : workers_) {
@@ -245,7 +245,7 @@ class Pool {
         return (gate & kGeneration) != seen_generation || stopping_.load(std::memory_order_relaxed);
       };
       if (!news() && !spin_until(news)) {
-        sleepers_.fetch_add(1);  // then look again: the caller opens the gate before it looks for sleepers
+        sleepers_.fetch_add(1);  // then check again: the caller opens the gate before it reads sleepers_
         while (!news()) sleep_on(gate_, gate);
         sleepers_.fetch_sub(1);
       }
@@ -288,11 +288,11 @@ class Pool {
   alignas(64) std::atomic<Word> gate_{0};
   alignas(64) detail::ChunkBody body_ = nullptr;
   const void* context_ = nullptr;
-  std::atomic<Size> failed_{0};  // the first chunk that threw so far
+  std::atomic<Size> failed_{0};  // the lowest chunk that threw so far
   std::vector<Share> shares_;
   alignas(64) std::atomic<bool> busy_{false};
   std::atomic<int> threads_{0};  // 0 before the first use
-  std::atomic<int> others_{0};   // callers that found the pool taken
+  std::atomic<int> others_{0};   // callers that found the pool in use
   std::atomic<int> sleepers_{0};
   std::atomic<bool> may_spin_{false}, stopping_{false};
   std::mutex error_mutex_;
@@ -300,10 +300,10 @@ class Pool {
   std::vector<Worker> workers_;
   std::vector<int> cpus_;
   pid_t owner_ = 0;
-  bool told_ = false;  // that there are fewer threads than wanted
+  bool told_ = false;  // the warning about fewer threads was printed
 };
 
-/// Never destroyed, so that static destructors may still run kernels; only its threads end, at exit.
+/// The pool. It is never destroyed, so that static destructors may still run kernels; only its threads end, at exit.
 Pool& pool() {
   static Pool* const instance = new Pool;
   static const struct AtExit {
@@ -321,7 +321,7 @@ void set_thread_count(int threads) {
     throw std::invalid_argument("set_thread_count(" + std::to_string(threads) +
                                 "): the count must be from 1 to " + std::to_string(kMaxThreads));
   }
-  if (t_inside) throw std::logic_error("set_thread_count inside a parallel region: call it before or after");
+  if (t_inside) throw std::logic_error("set_thread_count must be called outside parallel regions");
   pool().resize(threads);
 }
 

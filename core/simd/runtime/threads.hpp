@@ -1,9 +1,8 @@
-// The thread pool: fork, run fixed chunks, join. What runs where never shows in the results.
+// Thread pool: fork, run fixed chunks, join. Results never depend on which thread runs which chunk.
 //
-// The caller cuts the work into chunks by shape alone; the pool only decides who runs which chunk. Each
-// thread starts in its own contiguous share, so that the same rows meet the same core's cache from one call
-// to the next, and then helps the others. Nobody waits for a thread that sleeps: the caller can finish every
-// chunk alone.
+// The caller cuts the work into chunks by shape alone; the pool only assigns chunks to threads. Each thread starts in
+// a contiguous share, so that the same rows meet the same core's cache from one call to the next, and then helps the
+// others. The caller never waits for a sleeping thread: it can finish every chunk alone.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +11,21 @@
 
 namespace tapestry::simd {
 
-/// The largest number of threads that may be asked for.
+/// Largest number of threads.
 inline constexpr int kMaxThreads = 256;
 
-/// How many threads share the work, the caller included. The first use reads TAPESTRY_THREADS and, where that
-/// is unset, counts the processors that the process may run on. Where the system makes no more threads, there
-/// are fewer, and the first time a line on standard error says so. Throws std::runtime_error when
-/// TAPESTRY_THREADS is not a number from 1 to kMaxThreads.
+/// Returns the number of threads that share the work, including the caller. The first use reads TAPESTRY_THREADS or,
+/// if that is unset, counts the processors that the process may run on. If the system cannot create all threads, the
+/// pool has fewer, and says so once on standard error. Throws std::runtime_error if TAPESTRY_THREADS is not a number
+/// from 1 to kMaxThreads.
 int thread_count();
 
-/// Changes the number of threads, from 1 to kMaxThreads (more than there are processors is legal: nobody
-/// spins then; fewer where the system makes no more). Waits for work under way in other threads. Throws
-/// std::invalid_argument out of that range, and std::logic_error inside a parallel region.
+/// Sets the number of threads, from 1 to kMaxThreads. It may exceed the number of processors (no thread spins then),
+/// and is lower if the system cannot create all threads. Waits for work under way in other threads. Throws
+/// std::invalid_argument outside that range, and std::logic_error inside a parallel region.
 void set_thread_count(int threads);
 
-/// The number of ranges of `grain` elements (the last may be shorter) that cover n.
+/// Number of ranges of `grain` elements (the last may be shorter) that cover n.
 constexpr Size chunks_for(Size n, Size grain) { return n <= 0 ? 0 : (n - 1) / grain + 1; }
 
 namespace detail {
@@ -34,13 +33,13 @@ using ChunkBody = void (*)(const void* context, Size chunk);
 void run_chunks(Size chunks, ChunkBody body, const void* context);
 }  // namespace detail
 
-/// Runs body(chunk) for chunk = 0 … chunks - 1, each once, in any order, and returns when all are done.
-/// Allocates nothing. Costs well under a microsecond when the pool is warm, so a chunk should be worth two
-/// or more.
+/// Runs body(chunk) for chunk = 0 … chunks - 1, each once, in any order, and returns when all are done. Does not
+/// allocate. Costs well under a microsecond when the pool is warm, so a chunk should take two microseconds or more.
 ///
-/// Inside a chunk, and while another thread has the pool, the chunks run one after the other on the calling
-/// thread. When chunks throw, the exception of the first one by index is rethrown here once all threads have
-/// stopped; the pool stays usable. Chunks after one that threw may be left out.
+///
+/// Inside a chunk, and while another thread uses the pool, the chunks run one after the other on the calling thread.
+/// If chunks throw, the exception of the lowest chunk is rethrown here once all threads have stopped; the pool stays
+/// usable. Chunks after one that threw may be skipped.
 template <class F>
 void parallel_for(Size chunks, const F& body) {
   if (chunks == 1) {
@@ -51,12 +50,11 @@ void parallel_for(Size chunks, const F& body) {
   }
 }
 
-/// Into how many ranges parallel_ranges cuts at most: each starts its loops anew, some 30 ns of it.
+/// Maximum number of ranges of parallel_ranges: starting the loops of a range costs about 30 ns.
 inline constexpr Size kMostRanges = 128;
 
-/// Runs body(begin, end) over 0 … n in ranges of a multiple of `grain` elements, the last may be shorter. The
-/// ranges depend on n and grain alone; choose a grain of some microseconds of work (and a multiple of the
-/// SIMD width).
+/// Runs body(begin, end) over 0 … n in ranges of a multiple of `grain` elements; the last may be shorter. The ranges
+/// depend on n and grain alone. Choose a grain of a few microseconds of work that is a multiple of the SIMD width.
 template <class F>
 void parallel_ranges(Size n, Size grain, const F& body) {
   grain *= std::max(Size{1}, chunks_for(chunks_for(n, grain), kMostRanges));

@@ -115,7 +115,7 @@ TEST_CASE("a score that is no number is an error, and says where") {
   const ScoreMod divided = score_mod([](auto s, auto at) { return s * 0 / (at.i - at.j); });
   CHECK_THAT(
       message_of(divided),
-      ContainsSubstring("[score_mod] the score of query 0 and key 0 (batch row 0, head 0) became NaN: see "
+      ContainsSubstring("[score_mod] the score of query 0 and key 0 (batch row 0, head 0) became NaN; check "
                         "what the lambda divides by, takes the logarithm of, or reads from a table") &&
           ContainsSubstring("score_mistakes_test.cpp:"));
   CHECK_THAT(message_of(divided, only(57, 57)),
@@ -200,7 +200,7 @@ TEST_CASE("what used to be accepted in silence is refused: a scale, an index, a 
                       ContainsSubstring("[attend] scale must be finite"));
   }
   const std::string sentence =
-      "index 0.500000 of axis 0 of a table (20) is no whole number, for query 1 and key 0";
+      "index 0.500000 of axis 0 of a table (20) must be a whole number, for query 1 and key 0";
   const auto half = [](auto s, auto at, auto t) { return s + t(at.i / 2); };
   CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(half, table)}), ContainsSubstring(sentence));
   CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = score_mod(half, table)}), ContainsSubstring(sentence));
