@@ -29,8 +29,8 @@ Tensor AdditiveScore::score(const Tensor& q, const Tensor& prepared, ScoreState&
 Tensor AdditiveScore::covered(const Tensor& q, const Tensor& prepared, ScoreState& state) const {
   if (q.rank() < 2 || q.size(-2) != 1)
     fail(
-        "[additive score{}] query {} has several queries, and with coverage each depends on the weights "
-        "of those before: give one at a time, (…, 1, {}), with one ScoreState for all",
+        "[additive score{}] with coverage, queries must come one at a time, got {}; pass (…, 1, {}) and one "
+        "ScoreState for all of them",
         in_quotes(), describe(q), query.weight.size(1));
   if (!state.weights.defined()) return prepared;
   state.memory = state.memory.defined() ? state.memory + state.weights : state.weights;

@@ -11,11 +11,12 @@ namespace tapestry {
 
 namespace {
 
-/// Tiles are faster than ops from so many pairs of query and key on, and from so many queries: one alone,
-/// over a long cache, would leave most of a tile empty.
+/// Tiles are faster than plain ops from this many query-key pairs and this many queries on. One query over a
+/// long cache would leave most of a tile empty.
 constexpr Size kWorthTiles = 64 * 64, kWorthQueries = 16;
 
-/// These rows of a mask that has a batch axis; another mask serves all rows and stays as it is.
+/// Returns the given rows of a mask with a batch axis. Any other mask serves all rows and is returned
+/// unchanged.
 Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
   if (!mask.defined() || mask.rank() < rank || mask.shape()[0] == 1) return mask;
   Dims shape = mask.shape();
@@ -31,7 +32,7 @@ Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
 PreparedKV select_rows(const PreparedKV& memory, const std::vector<Size>& rows) {
   const Indices ids(rows, {static_cast<Size>(rows.size())});
   return {embedding(memory.keys, ids), embedding(memory.values, ids),
-          memory.mask.in_tiles()  // all rows share it
+          memory.mask.in_tiles()  // shared by all rows
               ? memory.mask
               : rows_of(memory.mask.mask(memory.keys.size(-2)), rows, memory.values.rank()),
           rows_of(memory.live_queries, rows, memory.values.rank())};
@@ -47,8 +48,8 @@ Attention::Attention(Parent parent, const ScoreFactory& score, AttentionOptions 
                      : ModulePtr<PairPositions>{}) {
   if (options_.positions.input && !options_.positions.pairs)
     fail(
-        "[attention{}] these positions are added to words, which attention does not see: add them before, or take "
-        "positions of pairs (rotary, alibi, …; nn/positions)",
+        "[attention{}] positions must be a scheme for pairs (rotary, alibi, …; nn/positions), got one that is added to "
+        "the input; add it before attention",
         in_quotes());
   const LearnedScoreMod& program = options_.score_mod;
   if (program.make || !program.parameters.empty()) score_mod_.emplace(Parent{*this, "score_mod"}, program);
@@ -57,8 +58,8 @@ Attention::Attention(Parent parent, const ScoreFactory& score, AttentionOptions 
 
 PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask) const {
   if (keys.rank() < 2 || values.rank() < 2 || keys.size(-2) != values.size(-2))
-    fail("[attention{}] keys {} and values {} are (…, time, width) with one value for each key", in_quotes(),
-         describe(keys), describe(values));
+    fail("[attention{}] keys and values must be (…, time, width) with equal times, got {} and {}",
+         in_quotes(), describe(keys), describe(values));
   if (!mask.defined()) return prepare_kept(keys, values, {});
   const Mask pairs = mask.rank() == 1 ? mask.unsqueeze(0) : mask;
   const Tensor kept = zero_masked(live_keys_of(pairs, keys.shape()), keys);
@@ -77,8 +78,8 @@ PreparedKV Attention::prepare_kept(const Tensor& keys, const Tensor& values, con
 PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const {
   if (!lengths.defined()) return prepare(keys, values);
   if (keys.rank() < 3 || lengths.shape()[0] != keys.size(0))
-    fail("[attention{}] {} lengths do not fit keys {}: they are (batch, …, time, width)", in_quotes(),
-         to_string(lengths.shape()), describe(keys));
+    fail("[attention{}] lengths must fit keys (batch, …, time, width), got {} lengths and keys {}",
+         in_quotes(), to_string(lengths.shape()), describe(keys));
   Mask mask = lengths.mask(keys.size(-2));
   while (mask.rank() < keys.rank()) mask = mask.unsqueeze(1);
   return prepare(keys, values, mask);
@@ -89,12 +90,12 @@ void Attention::check_strict(const Mask& live_queries, const Mask& pairs, const 
   const auto rows = live_queries.to_vector();
   const auto empty = std::find(rows.begin(), rows.end(), false) - rows.begin();
   fail(
-      "[attention{}] row {} of the {} {} leaves a query nothing to attend to, one of {} such rows: "
-      "give it a key, or turn strict off",
+      "[attention{}] in strict mode every query must have a key, got none in row {} of the {} {}, one of {} such "
+      "rows; give it a key or turn strict off",
       in_quotes(), empty, what, to_string(pairs.shape()), std::count(rows.begin(), rows.end(), false));
 }
 
-/// A scheme reads a table by the number of the head: other numbers would lie out of its bounds.
+/// A scheme indexes a table by head: another number of heads would read out of bounds.
 void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
   const std::optional<Size> wanted = positions_ ? positions_->heads() : std::nullopt;
   if (!wanted) return;
@@ -104,8 +105,8 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
         std::max(back <= query.rank() ? query.size(-back) : 1, back <= keys.rank() ? keys.size(-back) : 1);
   if (heads != *wanted)
     fail(
-        "[attention{}] its positions were made for {} heads, and query {} and keys {} have {}: they are "
-        "(batch, heads…, time, width); set AttentionOptions::pair_shape.heads",
+        "[attention{}] query and keys (batch, heads…, time, width) must have the {} heads of the positions, got "
+        "query {} and keys {} with {}; set AttentionOptions::pair_shape.heads",
         in_quotes(), *wanted, describe(query), describe(keys), heads);
 }
 
@@ -118,7 +119,7 @@ Tensor Attention::with_order(const Tensor& scores, const Tensor& query, const Ma
 AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory,
                                       ScoreState& state) const {
   check_heads(query, memory.keys);
-  // 1. Score: how well does each key answer each query?
+  // 1. Score: compare each query with each key.
   Tensor rotated_query;
   const auto score = [&](const Mask& live_queries, const Mask& pairs) {
     rotated_query = zero_masked(live_queries, query);
@@ -132,15 +133,15 @@ AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& mem
   const ScoreState before = state;
   Tensor scores = score(live_queries, mask);
   if (const std::optional<Mask> rest = without_hidden(mask, scores)) {
-    // A score of −∞ masks its pair; a query with no pair left is masked, too.
+    // A score of −∞ masks its pair. A query without any remaining pair is masked, too.
     mask = *rest, live_queries = live_queries_of(mask);
     state = before;
     scores = zero_masked(mask, score(live_queries, mask));
   }
-  // 2. Mask: which pairs count at all? In local attention only those inside a window.
+  // 2. Mask: select the pairs that count. Local attention keeps only those inside a window.
   const Window window = local_ ? (*local_)(rotated_query, scores, mask, state.step) : Window{mask};
   if (local_ && options_.strict) check_strict(live_queries_of(window.mask), window.mask, "window");
-  // 3. Normalise: weights from scores; in local-p they fade towards the window's edge.
+  // 3. Normalise: turn scores into weights. In local-p they fade towards the window's edge.
   const Tensor weights = window.fade(normalised(options_.normalise, scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
@@ -170,7 +171,7 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const
     options.score = *std::move(order);
   }
   if (score_mod_) {
-    if (options.score.defined()) return {};  // tiles take one
+    if (options.score.defined()) return {};  // tiles support only one
     options.score = (*score_mod_)(queries, keys);
   }
   options.mask = memory.mask;

@@ -1,23 +1,24 @@
-// Attention as a pipeline: score → mask → normalise → dropout → weighted sum. Only the score, and now and
-// then the normaliser, changes from mechanism to mechanism.
+// Attention as a pipeline: score → mask → normalise → dropout → weighted sum. Most mechanisms replace only
+// the score, and a few the normaliser.
 //
-// Which door for an attention of your own?
+// Ways to write your own attention:
 //
 //     another score of q and k           a function (Q, K) → scores, or a class derived from Score (score.hpp)
 //                                            Attention by_distance{[](const Tensor& q, const Tensor& k) {…}};
 //                                            options.block.score = ScoreFactory::of<MyScore>(width);
-//     something done to each score       score_mod, a lambda with parameters (learned_score_mod.hpp)
+//     a change to each score             score_mod, a lambda with parameters (learned_score_mod.hpp)
 //                                            options.block.score_mod = {{{"rate", {heads}, constant(1)}}, make};
 //     another normaliser than softmax    a function (scores, mask) → weights (normalise.hpp)
 //                                            options.block.normalise = sparsemax_weights;
-//     which pairs count                  a Mask or ValidLengths (core/tensor/values.hpp)
+//     another set of visible pairs       a Mask or ValidLengths (core/tensor/values.hpp)
 //                                            attention(query, keys, values, Mask::causal(n, n));
 //     position information               a PositionScheme (nn/positions/scheme.hpp)
 //                                            options.positions = rotary();
 //
-// They go together: rotary positions rotate queries and keys, the score compares them, positions add to it,
-// score_mod changes it, the mask hides pairs, and the normaliser makes weights. In tiles there is room for one
-// score_mod or one scheme that adds to scores (ALiBi, T5's buckets); both together go through plain ops.
+// All of these combine, in this order: rotary positions rotate queries and keys, the score compares them,
+// positions add to the scores, score_mod changes them, the mask hides pairs, and the normaliser makes
+// weights. Tiles support one score_mod or one scheme that adds to scores (ALiBi, T5's buckets); both together
+// run as plain ops.
 #pragma once
 
 #include <optional>
@@ -34,52 +35,52 @@
 namespace tapestry {
 
 struct AttentionOptions {
-  /// Applied to each score after the positions; empty: scores stay as they are.
+  /// Applied to each score after the positions; empty: scores are unchanged.
   LearnedScoreMod score_mod = {};
-  Normaliser normalise = softmax_weights;  // makes weights of scores
-  /// Of weights, in training.
+  Normaliser normalise = softmax_weights;  // turns scores into weights
+  /// Dropout rate of the weights, in training.
   double dropout = 0;
-  /// A query with nothing to attend to, by the mask or since no key is left in its window, is an error,
-  /// instead of an output of 0.
+  /// Throws for a query that can attend to no key, because of the mask or its window, instead of returning 0.
   bool strict = false;
-  /// Look only at the keys near a position: local_m(D) or local_p(D, query_width, hidden).
+  /// Restricts attention to keys near a position: local_m(D) or local_p(D, query_width, hidden).
   std::optional<Local> local = {};
-  /// Position information for each pair, such as alibi(), and for what heads, `pair_shape`, it is made. What
-  /// is added to the words, such as sinusoidal(), is the model's to add: here it throws.
+  /// Position information for each pair, such as alibi(); `pair_shape` describes the heads that it serves.
+  /// Positions that are added to the input, such as sinusoidal(), belong to the model and throw here.
   PositionScheme positions = {};
   PairShape pair_shape = {};
 };
 
-/// Keys and values made ready: once for any number of queries.
+/// Keys and values prepared once for any number of queries.
 struct PreparedKV {
-  /// As the score prepared them.
+  /// Keys as the score prepared them.
   Tensor keys;
   /// (…, Tk, d_v)
   Tensor values;
-  /// Broadcasts to (…, Tq, Tk); or none. One that all rows of the batch share, such as a causal one, may be in
-  /// tiles, where it stays small.
+  /// Mask that broadcasts to (…, Tq, Tk), or none. A mask that all batch rows share, such as a causal one,
+  /// may be stored in tiles, where it stays small.
   AttendMask mask;
-  /// (…, Tq, 1), only if some query may see no key.
+  /// (…, Tq, 1): true for queries that may see some key; defined only if some query may see none.
   Mask live_queries;
 };
 
-/// Row i of the result is row rows[i] of the memory: hypotheses of a search fork, finished ones leave.
+/// Returns a memory whose row i is row rows[i] of the given one, for a search that copies and drops
+/// hypotheses.
 PreparedKV select_rows(const PreparedKV& memory, const std::vector<Size>& rows);
 
-/// What attention gives.
+/// Result of attention.
 struct AttentionOutput {
   /// (…, Tq, d_v)
   Tensor context;
   /// (…, Tq, Tk), before dropout
   Tensor weights;
-  /// Local attention's p_t (…, Tq), counted from 0; none without a window.
+  /// p_t (…, Tq) of local attention, counted from 0; undefined without a window.
   Tensor positions = {};
 };
 
 class WeightRecorder;
 
-/// Leading axes (batch, heads) are free. On hidden pairs, NaN and infinity it keeps attend()'s promises
-/// (core/attention/attend.hpp).
+/// Attention with any leading axes (batch, heads). Its guarantees for masked pairs, NaN and infinity are
+/// those of attend() (core/attention/attend.hpp).
 ///     Attention attention{{*this, "attention"}, additive(query_width, key_width, hidden)};
 ///     Attention plain{scaled_dot()};
 class Attention : public Module {
@@ -88,23 +89,24 @@ class Attention : public Module {
   explicit Attention(const ScoreFactory& score, AttentionOptions options = {})
       : Attention(Parent{}, score, std::move(options)) {}
 
-  /// keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none.
+  /// keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none. Throws
+  /// unless there is one value for each key.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
-  /// The same where the caller has kept out of keys and values what no query sees. The keys stand at the
-  /// places `first`, `first` + 1, …
+  /// Same, for a caller that has already zeroed the keys and values which no query sees. The keys are at
+  /// positions `first`, `first` + 1, …
   PreparedKV prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask, Size first = 0) const;
-  /// The same with the number of valid keys of each batch row, or of each query.
+  /// Same, with the number of valid keys of each batch row, or of each query.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
-  /// query (…, Tq, d_q). For queries that come one at a time, `state` carries what some scores and windows
-  /// need; without it the first query is number 0. Positions that were made for another number of
-  /// heads throw.
+  /// query (…, Tq, d_q). For queries that come one at a time, `state` carries the data that some scores and
+  /// windows need; without it the first query has index 0. Throws if the positions were made for another
+  /// number of heads.
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory) const;
-  /// The context alone. It is computed in tiles (attend()), the same numbers without the (Tq, Tk) matrix,
-  /// where all of these hold: nobody asks for the weights, there is no dropout and no window, the score is a
-  /// dot product, the normaliser is softmax, at most one score_mod or scheme adds to the scores, and the
-  /// sequences are long enough for it to pay. state.weights then stays as it was.
+  /// Returns the context alone. It is computed in tiles (attend()), with the same numbers and without the
+  /// (Tq, Tk) matrix, if all of these hold: no WeightRecorder is active, there is no dropout and no window,
+  /// the score is a dot product, the normaliser is softmax, at most one score_mod or scheme adds to the
+  /// scores, and the sequences are long enough for tiles to be faster. state.weights is then left unchanged.
   Tensor context(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   AttentionOutput operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
                              const Mask& mask = {}) const {
@@ -115,27 +117,27 @@ class Attention : public Module {
     return (*this)(query, prepare(keys, values, lengths));
   }
 
-  /// The score that compares queries and keys.
+  /// Returns the score that compares queries and keys.
   const Score& score() const { return *score_; }
-  /// The layer's position information, if it has any.
+  /// Returns the position information of the layer, if it has any.
   ModulePtr<PairPositions>& positions() { return positions_; }
-  /// What its score_mod has learned, in the order of its parameters; empty without one.
+  /// Returns the learned parameters of its score_mod, in their declared order; empty without one.
   std::vector<Tensor> learned() const;
 
  private:
   friend class WeightRecorder;
-  /// Those who record at present; a copy has none.
+  /// Active recorders; a copy of the layer starts with none.
   struct Recorders {
     Recorders() = default;
     Recorders(const Recorders&) {}
     std::vector<WeightRecorder*> all;
   };
 
-  /// How tiles would be asked for this, if they can do it.
+  /// Returns the options for attend(), or nothing if tiles do not support this call.
   std::optional<AttendOptions> tiled_options(const Tensor& query, const PreparedKV& memory) const;
-  /// Throws if a row of the pairs that count, "mask" or "window", is empty.
+  /// In strict mode, throws if a row of `pairs` is empty; `what` is "mask" or "window".
   void check_strict(const Mask& live_queries, const Mask& pairs, const char* what) const;
-  /// Scores with what positions add to them.
+  /// Returns the scores with the terms of the positions added.
   Tensor with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const;
   void check_heads(const Tensor& query, const Tensor& keys) const;
 
@@ -148,8 +150,8 @@ class Attention : public Module {
   mutable Recorders recorders_;
 };
 
-/// While one lives, it keeps the weights that an attention layer computes, and local attention's positions;
-/// the model is not changed. Several on one layer each keep all.
+/// Records the weights that an attention layer computes, and the positions of local attention, while it is
+/// alive. The model is not changed. Several recorders on one layer each record everything.
 class WeightRecorder {
  public:
   explicit WeightRecorder(const Attention& attention);
@@ -157,11 +159,11 @@ class WeightRecorder {
   WeightRecorder(const WeightRecorder&) = delete;
   WeightRecorder& operator=(const WeightRecorder&) = delete;
 
-  /// One (…, Tq, Tk) for each call, off the tape.
+  /// Returns one (…, Tq, Tk) for each call, off the tape.
   const std::vector<Tensor>& weights() const { return weights_; }
-  /// One p_t (…, Tq) for each call of a layer with a window, off the tape.
+  /// Returns one p_t (…, Tq) for each call of a layer with a window, off the tape.
   const std::vector<Tensor>& positions() const { return positions_; }
-  /// Forgets what it has kept so far.
+  /// Discards all records.
   void clear();
 
  private:

@@ -20,7 +20,7 @@ Tensor gumbel_noise(const Dims& shape, const Stream& stream, DType dtype) {
     using T = decltype(zero);
     T* out = noise.mutable_data<T>();
     for (Size i = 0; i < noise.count(); ++i) {
-      // ln(1 − u) is exact near u = 0, where 1 − u would be rounded; u itself is 0 once in 2⁵³ draws.
+      // log1p(−u) = ln(1 − u) is exact near u = 0, where 1 − u is rounded. u itself is 0 once in 2⁵³ draws.
       const double u = std::max(stream.uniform(static_cast<std::uint64_t>(i)), 0x1p-54);
       out[i] = static_cast<T>(-std::log(-std::log1p(-u)));
     }
@@ -30,20 +30,20 @@ Tensor gumbel_noise(const Dims& shape, const Stream& stream, DType dtype) {
 
 Normaliser gumbel_softmax(double temperature, GumbelKind kind) {
   if (!(temperature > 0) || !std::isfinite(temperature))
-    fail("[gumbel_softmax] a temperature is above 0, not {}; for one key without a softmax take choose()",
+    fail("[gumbel_softmax] temperature must be positive and finite, got {}; use choose() for one key",
          temperature);
   return [temperature, kind](const Tensor& scores, const Mask& mask) {
     const Tensor noisy = scores + gumbel_noise(scores.shape(), next_stream(), scores.dtype());
     const Tensor soft = softmax_weights(noisy * (1 / temperature), mask);
     if (kind == GumbelKind::soft) return soft;
-    // soft − soft is exactly 0: the value is hard's, the gradient soft's.
+    // soft − soft is exactly 0: the value is that of the hardmax, the gradient that of the softmax.
     return hardmax_weights(noisy, mask) + (soft - soft.detach());
   };
 }
 
 Choice choose(const Tensor& scores, const Mask& mask) {
   if (scores.rank() < 1 || scores.size(-1) == 0)
-    fail("[choose] scores {} have no key to choose: they are (…, queries, keys)", describe(scores));
+    fail("[choose] scores must be (…, queries, keys) with at least one key, got {}", describe(scores));
   const Mask allowed = mask.defined() ? mask.expand(scores.shape(), "choose") : mask;
   const Tensor noise = gumbel_noise(scores.shape(), next_stream(), scores.dtype());
   Choice choice;
@@ -58,8 +58,8 @@ Choice choose(const Tensor& scores, const Mask& mask) {
   Dims rows = scores.shape();
   rows.erase(rows.rank() - 1);
   choice.keys = Indices(keys, rows);
-  // −ln p is the cross-entropy of the scores against what was drawn. A key that may not be seen has
-  // probability 0: a score of −∞.
+  // −ln p is the cross-entropy of the scores and the drawn key. A masked key has probability 0, so its score
+  // is −∞.
   const Tensor seen =
       allowed.defined()
           ? where(allowed, scores, scalar(-std::numeric_limits<double>::infinity(), scores.dtype()))
@@ -72,7 +72,7 @@ namespace {
 
 void check_pairs(const Tensor& losses, const Tensor& log_probability) {
   if (losses.shape() != log_probability.shape())
-    fail("[score_function_loss] losses {} and log_probability {} differ in shape: one for each draw",
+    fail("[score_function_loss] losses and log_probability must have one shape, got {} and {}",
          describe(losses), describe(log_probability));
 }
 
@@ -87,17 +87,18 @@ Tensor score_function_loss(const Tensor& losses, const Tensor& log_probability, 
   check_pairs(losses, log_probability);
   const Tensor advantage = losses.detach() - baseline.detach();
   if (advantage.shape() != losses.shape())
-    fail("[score_function_loss] baseline {} does not broadcast to losses {}", describe(baseline),
-         describe(losses));
+    fail("[score_function_loss] baseline must broadcast to losses, got baseline {} and losses {}",
+         describe(baseline), describe(losses));
   return losses + advantage * log_probability;
 }
 
 MovingBaseline::MovingBaseline(double decay) : decay_(decay) {
-  if (!(decay >= 0 && decay < 1)) fail("[MovingBaseline] a decay lies in [0, 1), not at {}", decay);
+  if (!(decay >= 0 && decay < 1)) fail("[MovingBaseline] decay must be in [0, 1), got {}", decay);
 }
 
 void MovingBaseline::add(const Tensor& losses) {
-  if (losses.count() == 0) fail("[MovingBaseline] there are no losses in {}", describe(losses));
+  if (losses.count() == 0)
+    fail("[MovingBaseline] losses must have at least one element, got {}", describe(losses));
   const double batch = mean(losses.detach()).item();
   value_ = begun_ ? decay_ * value_ + (1 - decay_) * batch : batch;
   begun_ = true;

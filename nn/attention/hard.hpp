@@ -1,9 +1,8 @@
-// Hard attention: one key is drawn for each query, and read alone. A draw has no derivative, so the scores
-// learn by an estimate of it: the score function (REINFORCE), or Gumbel noise with a softmax in place of
-// the largest.
+// Hard attention: each query draws one key and reads it alone. A draw has no derivative, so the scores learn
+// from an estimate: the score function (REINFORCE), or a softmax with Gumbel noise.
 //
-// Every draw takes the next site of this thread's random_state(), as dropout does: set_random(seed, step)
-// before a step fixes all of them, whatever the number of threads.
+// Every draw takes the next site of this thread's random_state(), as dropout does. set_random(seed, step)
+// before a step therefore fixes all draws, for any number of threads.
 #pragma once
 
 #include "core/tensor/random.hpp"
@@ -13,59 +12,57 @@
 
 namespace tapestry {
 
-/// Standard Gumbel noise, −ln(−ln u) with u uniform: finite, the same in f32 (rounded) and f64, and element
-/// i depends on the stream and i alone. The key with the largest score + noise is a draw from
+/// Returns standard Gumbel noise, −ln(−ln u) with u uniform. It is finite and the same in f32 (rounded) and
+/// f64; element i depends only on the stream and i. The key with the largest score + noise is a draw from
 /// softmax(scores) (Gumbel 1954).
 Tensor gumbel_noise(const Dims& shape, const Stream& stream, DType dtype = DType::f32);
 
-/// What gumbel_softmax() hands on.
+/// Forward value of gumbel_softmax().
 enum class GumbelKind {
-  soft,             ///< the softmax itself: a little of every key
-  straight_through  ///< 1 at its largest weight, 0 elsewhere; the gradient is that of the softmax
+  soft,             ///< the softmax weights
+  straight_through  ///< one-hot at the largest weight, with the gradient of the softmax
 };
 
-/// Softmax of (scores + Gumbel noise) / τ, with noise that is new at each call (Jang, Gu & Poole 2017;
-/// Maddison, Mnih & Teh 2017): as τ → 0 the weights become those of one drawn key. Its gradient is a biased
-/// estimate of that of the draw, the less the smaller τ is, and varies the more. It draws in eval mode,
-/// too: to read the likeliest key instead take hardmax_weights. τ ≤ 0 throws.
+/// Returns a normaliser: softmax of (scores + Gumbel noise) / τ, with new noise at each call (Jang, Gu &
+/// Poole 2017; Maddison, Mnih & Teh 2017). As τ → 0 the weights approach a one-hot draw. The gradient is a
+/// biased estimate of the draw's gradient; a smaller τ has less bias and more variance. It draws in eval
+/// mode, too; use hardmax_weights to read the likeliest key. Throws unless τ is positive and finite.
 ///     Attention reads{scaled_dot(), {.normalise = gumbel_softmax(0.5, GumbelKind::straight_through)}};
 Normaliser gumbel_softmax(double temperature, GumbelKind kind = GumbelKind::soft);
 
 /// One key for each query, drawn from softmax_weights(scores, mask).
 struct Choice {
-  /// (…, Tq, Tk): 1 at the drawn key, 0 elsewhere; no gradient. A query that may see no key has zeros
-  /// alone.
+  /// (…, Tq, Tk): one-hot at the drawn key, without gradient. All 0 for a query that may see no key.
   Tensor weights;
-  /// (…, Tq): which key; −1 where there is none.
+  /// (…, Tq): index of the drawn key; −1 if there is none.
   Indices keys;
-  /// (…, Tq): ln of the drawn key's probability, with gradient to the scores; 0 and none where there is no
-  /// key.
+  /// (…, Tq): log-probability of the drawn key, with gradient to the scores; 0 without gradient if there is
+  /// no key.
   Tensor log_probability;
 };
-/// scores (…, Tq, Tk) and a mask that broadcasts to them, or none. What stands outside the mask touches
-/// nothing. Scores without any key (Tk = 0) throw.
+/// Draws one key for each query from scores (…, Tq, Tk), with an optional mask that broadcasts to them.
+/// Masked pairs have no effect. Throws if there are no keys (Tk = 0).
 Choice choose(const Tensor& scores, const Mask& mask = {});
 
-/// What to hand to backward after draws: L + (L − b) ln p, element by element, where no gradient flows
-/// through the factor (L − b). Its *gradient* estimates that of the expected loss without bias (Williams
-/// 1992, REINFORCE), if the baseline b does not depend on the draw; its value means nothing. `losses` of
-/// any shape, one for each draw, lower is better; `log_probability` of the same shape (of several draws
-/// behind one loss: their sum). Where losses depend on weights by another way than the draw, that gradient
-/// flows, too. A baseline tensor broadcasts to the losses and gets no gradient: one that is learned has a
-/// loss of its own.
+/// Returns the surrogate loss L + (L − b) ln p, element by element, without gradient through the factor
+/// (L − b). Its *gradient* estimates that of the expected loss without bias, if the baseline b does not
+/// depend on the draw (Williams 1992, REINFORCE); its value has no meaning. `losses` has any shape, one for
+/// each draw, and lower is better. `log_probability` has the same shape; for several draws behind one loss,
+/// pass their sum. If losses also depend on weights other than through the draw, that gradient flows, too. A
+/// baseline tensor broadcasts to the losses and gets no gradient; a learned baseline needs a separate loss.
 Tensor score_function_loss(const Tensor& losses, const Tensor& log_probability, double baseline = 0);
 Tensor score_function_loss(const Tensor& losses, const Tensor& log_probability, const Tensor& baseline);
 
-/// A baseline: the mean of earlier losses, b ← d b + (1 − d) · mean of the batch. Use value() first, and
-/// add the batch afterwards: a baseline that knows its own draw makes the estimate biased.
+/// Baseline from a running mean of earlier losses: b ← d b + (1 − d) · mean of the batch. Call value() first
+/// and add() afterwards: a baseline that depends on its own draw biases the estimate.
 class MovingBaseline {
  public:
-  /// d is in [0, 1).
+  /// `decay`: d in [0, 1); other values throw.
   explicit MovingBaseline(double decay = 0.9);
 
-  /// 0 before the first batch; that of the first batch is its mean.
+  /// Returns b: 0 before the first batch, and the mean of the first batch after it.
   double value() const { return value_; }
-  /// Losses of any shape, one or more; off the tape.
+  /// Adds a batch of losses of any shape, at least one. No gradient flows through them.
   void add(const Tensor& losses);
 
  private:

@@ -4,7 +4,7 @@ namespace tapestry {
 
 ProgrammedScore::ProgrammedScore(Parent parent, const LearnedScoreMod& program)
     : Module(std::move(parent)), program_(program) {
-  if (!program_.make) fail("[score_mod{}] has parameters, but no function that makes the score", in_quotes());
+  if (!program_.make) fail("[score_mod{}] a score_mod with parameters must have make, got none", in_quotes());
   for (const ProgramParameter& one : program_.parameters)
     parameters_.emplace_back(*this, one.name, one.shape, one.first);
 }

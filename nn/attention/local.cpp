@@ -13,7 +13,7 @@ namespace {
 
 bool predicts(const Local& local) { return local.kind == Local::Kind::predictive; }
 
-/// S for each query: one past the last key that it may see, (…, Tq or 1, 1).
+/// Returns S for each query, one past the last key that it may see: (…, Tq or 1, 1).
 Tensor valid_lengths(const Mask& mask, Size keys, DType dtype) {
   if (!mask.defined()) return scalar(static_cast<double>(keys), dtype);
   Dims shape = mask.shape();
@@ -45,9 +45,9 @@ LocalWindow::LocalWindow(Parent parent, const Local& local)
       vector(predicts(local) ? Parameter{*this, "vector", {local.hidden}, fan_in_uniform} : Parameter{}),
       local_(local) {
   if (local.reach < 0)
-    fail("[local attention{}] a window reaches D ≥ 0 keys to either side, not {}", in_quotes(), local.reach);
+    fail("[local attention{}] reach D must be at least 0, got {}", in_quotes(), local.reach);
   if (predicts(local) && local.reach == 0)
-    fail("[local attention{}] local-p with D = 0 has a Gaussian of width σ = D/2 = 0: take D ≥ 1",
+    fail("[local attention{}] reach D must be at least 1 in local-p, got 0 (Gaussian of width σ = D/2 = 0)",
          in_quotes());
 }
 
@@ -57,7 +57,7 @@ Window LocalWindow::operator()(const Tensor& query, const Tensor& scores, const 
   Tensor p;  // (…, Tq, 1)
   if (predicts(local_)) {
     if (query.size(-1) != weight.size(1))
-      fail("[local attention{}] query {} does not fit W_p {}: it is (…, time, {})", in_quotes(),
+      fail("[local attention{}] query must fit W_p, got query {} and W_p {}; pass (…, time, {})", in_quotes(),
            describe(query), to_string(weight.shape()), weight.size(1));
     const Tensor part = sigmoid(sum(tanh(linear(query, weight)) * vector, {-1}, Keep::yes));
     p = valid_lengths(mask, keys, query.dtype()) * part;

@@ -1,4 +1,4 @@
-// Local attention (Luong, Pham & Manning 2015, section 3.2): look only at the keys near a position p_t.
+// Local attention (Luong, Pham & Manning 2015, section 3.2): each query sees only keys near a position p_t.
 #pragma once
 
 #include "core/tensor/values.hpp"
@@ -6,54 +6,54 @@
 
 namespace tapestry {
 
-/// Where the window [p_t − D, p_t + D] stands. Positions count from 0.
+/// Window [p_t − D, p_t + D] of local attention. Positions count from 0.
 struct Local {
-  /// How p_t is found.
+  /// Rule for p_t.
   enum class Kind {
-    /// p_t = t, the number of the query (local-m); inside the window nothing is weighed down.
+    /// p_t = t, the index of the query (local-m). Weights inside the window are unchanged.
     monotonic,
-    /// p_t = S · sigmoid(v_p · tanh(W_p q_t)), S the length of the row (local-p); inside the window weights
+    /// p_t = S · sigmoid(v_p · tanh(W_p q_t)), S the length of the row (local-p). Weights inside the window
     /// are multiplied by exp(−(j − p_t)² / 2σ²), σ = D/2, and not normalised again.
     predictive
   };
   Kind kind = Kind::monotonic;  // local_m() or local_p()
-  /// D: how many keys to either side.
+  /// D: number of keys on either side.
   Size reach = 1;
   /// W_p is (hidden, query_width); local-p only.
   Size query_width = 0, hidden = 0;
 };
 
-/// local_m(): a window at the query's own number; local_p(): at a place that is predicted from the query.
-/// Making the layer throws for reach < 0, and in local-p for reach 0.
+/// local_m(): a window around the index of the query; local_p(): around a position predicted from the query.
+/// Building the layer throws for reach < 0, and in local-p for reach 0.
 Local local_m(Size reach);
 Local local_p(Size reach, Size query_width, Size hidden);
 
-/// What a window does to the steps of the pipeline: it narrows the mask, and fades weights.
+/// A window of one call: narrows the mask and fades the weights.
 struct Window {
-  /// The pairs that count; none: all of them.
+  /// Visible pairs inside the window; undefined: all pairs.
   Mask mask = {};
-  /// p_t (…, Tq), on the tape in local-p; none without a window.
+  /// p_t (…, Tq), on the tape in local-p; undefined without a window.
   Tensor positions = {};
-  /// The factor (…, Tq, Tk) of each weight; none: 1.
+  /// Factor (…, Tq, Tk) of each weight; undefined: 1.
   Tensor gaussian = {};
 
-  /// weights (…, Tq, Tk) times `gaussian`.
+  /// Returns weights (…, Tq, Tk) times `gaussian`.
   Tensor fade(const Tensor& weights) const;
 };
 
-/// Makes windows. Gradients reach p_t through the Gaussian; which keys lie in the window is piecewise
-/// constant in p_t, and a key at the edge enters or leaves with e⁻² of its weight.
+/// Computes windows. Gradients reach p_t through the Gaussian. Membership in the window is piecewise constant
+/// in p_t; a key at the edge enters or leaves with e⁻² of its weight.
 class LocalWindow : public Module {
  public:
-  /// D = 0 in local-p (a Gaussian of no width) and D < 0 throw.
+  /// Throws for D < 0, and for D = 0 in local-p (a Gaussian of width 0).
   LocalWindow(Parent parent, const Local& local);
 
-  /// query (…, Tq, d_q), scores (…, Tq, Tk), a mask that broadcasts to the scores or none; `step`: queries
-  /// that came before. S counts the keys up to the last that the query may see. Where no key is left (p_t has
-  /// run past the end in local-m) the row is empty.
+  /// query (…, Tq, d_q), scores (…, Tq, Tk), and an optional mask that broadcasts to the scores. `step`:
+  /// number of earlier queries. S counts the keys up to the last one that the query may see. If no key is
+  /// left (in local-m, p_t is past the end), the row is empty.
   Window operator()(const Tensor& query, const Tensor& scores, const Mask& mask, Size step) const;
 
-  /// W_p (hidden, d_q) and v_p (hidden); empty handles in local-m.
+  /// W_p (hidden, d_q) and v_p (hidden); undefined in local-m.
   Parameter weight, vector;
 
  private:

@@ -11,24 +11,24 @@ Mask live_keys_of(const Mask& mask, const Dims& keys) {
   if (keys.rank() < 2 || mask.rank() < 2)
     fail(
         "[attention] a mask (…, queries, keys) and keys (…, keys, width) "
-        "have two axes or more, not {} and {}",
+        "must have at least two axes, got {} and {}",
         to_string(mask.shape()), to_string(keys));
-  // live: the keys' axes without their width, in front those that only the mask has.
+  // live: the axes of the keys without their width, after the axes that only the mask has.
   const int rank = std::max(mask.rank(), keys.rank());
   Dims live = Dims::filled(rank, 1), pairs = Dims::filled(rank, 1);
   for (int back = 1; back <= rank; ++back) {
     const Size in_mask = mask.shape().from_back(back);
     const Size in_keys = back == 1 ? keys.from_back(2) : back == 2 ? 1 : keys.from_back(back);
     if (back != 2 && in_mask != in_keys && in_mask != 1 && in_keys != 1)
-      fail("[attention] mask {} does not fit keys {}: the mask is (…, queries, keys)",
+      fail("[attention] mask (…, queries, keys) must fit keys (…, keys, width), got mask {} and keys {}",
            to_string(mask.shape()), to_string(keys));
-    // What the mask has once stands for all that the keys have there.
+    // A mask axis of size 1 applies to the whole axis of the keys.
     pairs[rank - back] = in_mask;
     live[rank - back] = in_mask == 1 ? 1 : in_keys;
   }
   const Mask any = mask.expand(pairs, "attention").any(live);
   if (any.all()) return {};
-  // Shaped (…, keys, 1); axes that the mask broadcasts over are repeated.
+  // The result is (…, keys, 1); axes that the mask broadcasts over are repeated.
   Dims shape = keys, once = keys;
   for (int axis = 0; axis + 2 < keys.rank(); ++axis) once[axis] = live[axis + rank - keys.rank()];
   once[keys.rank() - 2] = live.back();

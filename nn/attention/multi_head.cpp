@@ -9,21 +9,21 @@ namespace tapestry {
 
 namespace {
 
-/// The options with every 0 that stands for "as usual" filled in.
+/// Returns the options with every 0 replaced by its default.
 MultiHeadOptions complete(MultiHeadOptions options, const std::string& name) {
   if (options.width < 1 || options.heads < 1)
-    fail("[multi_head{}] wants a width and heads of 1 or more, not {} and {}", name, options.width,
+    fail("[multi_head{}] width and heads must be at least 1, got {} and {}", name, options.width,
          options.heads);
   if (options.head_width == 0) {
     if (options.width % options.heads != 0)
-      fail("[multi_head{}] {} heads do not divide a width of {}: choose a divisor, or give head_width", name,
+      fail("[multi_head{}] heads ({}) must divide width ({}); choose a divisor or set head_width", name,
            options.heads, options.width);
     options.head_width = options.width / options.heads;
   }
   if (options.key_heads == 0) options.key_heads = options.heads;
   if (options.key_heads < 0 || options.heads % options.key_heads != 0)
-    fail("[multi_head{}] {} heads of keys cannot serve {} heads of queries alike: choose a divisor", name,
-         options.key_heads, options.heads);
+    fail("[multi_head{}] key_heads ({}) must divide heads ({}); choose a divisor", name, options.key_heads,
+         options.heads);
   if (options.value_head_width == 0) options.value_head_width = options.head_width;
   if (options.key_width == 0) options.key_width = options.width;
   if (options.value_width == 0) options.value_width = options.width;
@@ -31,21 +31,21 @@ MultiHeadOptions complete(MultiHeadOptions options, const std::string& name) {
   return options;
 }
 
-/// (B, T, heads · d) → (B, heads, T, d); in groups of more than one (B, groups, heads / groups, T, d). A
-/// view.
+/// (B, T, heads · d) → (B, heads, T, d); for groups of more than one (B, groups, heads / groups, T, d).
+/// A view.
 Tensor part(const Tensor& x, Size groups, Size per_group) {
   const Size width = x.size(2) / (groups * per_group);
   if (per_group == 1) return transpose(reshape(x, {x.size(0), x.size(1), groups, width}), 1, 2);
   return permute(reshape(x, {x.size(0), x.size(1), groups, per_group, width}), {0, 2, 3, 1, 4});
 }
 
-/// The way back: (B, heads…, T, d) → (B, T, heads · d). A view of what attention wrote.
+/// Inverse of part(): (B, heads…, T, d) → (B, T, heads · d). A view of the result of attention.
 Tensor join(const Tensor& x) {
   const Tensor by_time = x.rank() == 4 ? transpose(x, 1, 2) : permute(x, {0, 3, 1, 2, 4});
   return reshape(by_time, {x.size(0), x.size(-2), x.count() / std::max<Size>(1, x.size(0) * x.size(-2))});
 }
 
-/// Rows of x (B, T, width) that some query of some head may see; 0 for the others. mask (B or 1, heads…, Tq,
+/// Returns x (B, T, width) with 0 in the rows that no query of any head may see. mask (B or 1, heads…, Tq,
 /// Tk)
 Tensor keep_live(const Mask& mask, const Tensor& x) {
   if (!mask.defined()) return x;
@@ -59,7 +59,8 @@ Tensor keep_live(const Mask& mask, const Tensor& x) {
 
 void check_input(const Module& layer, const Tensor& x, Size width, const char* what) {
   if (x.rank() != 3 || x.size(2) != width)
-    fail("[multi_head{}] {} {} are not (batch, time, {})", layer.in_quotes(), what, describe(x), width);
+    fail("[multi_head{0}] {1} must be (batch, time, {3}), got {2}", layer.in_quotes(), what, describe(x),
+         width);
 }
 
 }  // namespace
@@ -81,17 +82,17 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
   check_input(*this, keys, options_.key_width, "keys");
   check_input(*this, values, options_.value_width, "values");
   if (keys.size(0) != values.size(0) || keys.size(1) != values.size(1))
-    fail("[multi_head{}] keys {} and values {} differ in batch or time", in_quotes(), describe(keys),
-         describe(values));
+    fail("[multi_head{}] keys and values must agree in batch and time, got {} and {}", in_quotes(),
+         describe(keys), describe(values));
   const Size groups = options_.key_heads, per_group = options_.heads / groups;
   Mask pairs = mask;
   if (mask.defined()) {
     if (mask.rank() < 2 || mask.rank() > 4)
       fail(
-          "[multi_head{}] a mask is (queries, keys), (batch, queries, keys) or (batch, heads, queries, "
-          "keys), not {}",
+          "[multi_head{}] mask must be (queries, keys), (batch, queries, keys) or (batch, heads, queries, "
+          "keys), got {}",
           in_quotes(), to_string(mask.shape()));
-    // One axis for the heads; where they are grouped, two.
+    // One axis for the heads; two if they are grouped.
     if (mask.rank() == 3) pairs = mask.unsqueeze(1);
     if (per_group > 1 && mask.rank() == 4 && mask.shape()[1] == options_.heads)
       pairs = mask.reshape({mask.shape()[0], groups, per_group, mask.shape()[2], mask.shape()[3]});
@@ -114,8 +115,8 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
   if (!lengths.defined()) return prepare(keys, values);
   check_input(*this, keys, options_.key_width, "keys");
   if (lengths.shape()[0] != keys.size(0))
-    fail("[multi_head{}] lengths {} do not fit keys {}: one for each row of the batch", in_quotes(),
-         to_string(lengths.shape()), describe(keys));
+    fail("[multi_head{}] lengths must have one row for each batch row, got lengths {} and keys {}",
+         in_quotes(), to_string(lengths.shape()), describe(keys));
   return prepare(keys, values, lengths.mask(keys.size(1)));
 }
 
@@ -123,8 +124,9 @@ Tensor MultiHeadAttention::by_heads(const Tensor& queries, const PreparedKV& mem
   check_input(*this, queries, options_.width, "queries");
   const Size batch = memory.keys.size(0);
   if (queries.size(0) != batch && queries.size(0) != 1 && batch != 1)
-    fail("[multi_head{}] queries {} do not fit a memory with a batch of {}", in_quotes(), describe(queries),
-         batch);
+    fail(
+        "[multi_head{}] queries must have the batch size of the memory, or one of them 1, got {} and batch size {}",
+        in_quotes(), describe(queries), batch);
   return part(query(queries), options_.key_heads, options_.heads / options_.key_heads);
 }
 

@@ -17,7 +17,7 @@ namespace tapestry {
 
 namespace {
 
-/// The mask in the scores' shape: unlike where(), it must not widen them.
+/// Returns the mask expanded to the shape of the scores: unlike with where(), it must not widen them.
 Mask fitted(const Mask& mask, const Tensor& scores, const char* name) {
   return mask.defined() ? mask.expand(scores.shape(), name) : mask;
 }
@@ -27,7 +27,7 @@ Mask fitted(const Mask& mask, const Tensor& scores, const char* name) {
 Tensor normalised(const Normaliser& normalise, const Tensor& scores, const Mask& mask) {
   Tensor weights = normalise(scores, mask);
   if (weights.shape() != scores.shape())
-    fail("[normalise] made weights {} of scores {}: a normaliser keeps the shape", describe(weights),
+    fail("[normalise] a normaliser must keep the shape, got weights {} from scores {}", describe(weights),
          describe(scores));
   return weights;
 }
@@ -38,8 +38,9 @@ Tensor softmax_weights(const Tensor& scores, const Mask& mask) {
 
 Normaliser softmax_with_temperature(double temperature) {
   if (!(temperature > 0) || !std::isfinite(temperature))
-    fail("[softmax_with_temperature] a temperature is above 0, not {}; for 0 take hardmax_weights",
-         temperature);
+    fail(
+        "[softmax_with_temperature] temperature must be positive and finite, got {}; for 0 use hardmax_weights",
+        temperature);
   return [temperature](const Tensor& scores, const Mask& mask) {
     return softmax_weights(scores * (1 / temperature), mask);
   };
@@ -55,7 +56,7 @@ Tensor hardmax_weights(const Tensor& scores, const Mask& mask) {
 
 Tensor sigmoid_weights(const Tensor& scores, const Mask& mask) {
   const Mask allowed = fitted(mask, scores, "sigmoid_weights");
-  // Kept twice: inside so that no masked score meets a derivative, outside since sigmoid(0) is a half.
+  // Masked twice: inside, so that no masked score reaches a derivative; outside, because sigmoid(0) is ½.
   return zero_masked(allowed, sigmoid(zero_masked(allowed, scores)));
 }
 
@@ -74,9 +75,9 @@ Tensor sink_weights(const Tensor& scores, const Mask& mask) {
 }
 
 Normaliser soft_capped(double cap) {
-  if (!(cap > 0) || !std::isfinite(cap)) fail("[soft_capped] a cap is above 0, not {}", cap);
+  if (!(cap > 0) || !std::isfinite(cap)) fail("[soft_capped] cap must be positive and finite, got {}", cap);
   return [cap](const Tensor& scores, const Mask& mask) {
-    // Kept inside, so that no masked score meets tanh's derivative.
+    // Masked inside, so that no masked score reaches the derivative of tanh.
     const Mask allowed = fitted(mask, scores, "soft_capped");
     return softmax_weights(tanh(zero_masked(allowed, scores) * (1 / cap)) * cap, mask);
   };

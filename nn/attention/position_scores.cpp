@@ -7,17 +7,17 @@ namespace tapestry {
 
 namespace {
 
-/// W q for the places that have a key.
+/// Returns W q for the positions that have a key.
 Tensor by_place(const char* name, const Module& score, const Tensor& query, const Tensor& keys,
                 const Tensor& weight) {
   const Size places = keys.size(-2), longest = weight.size(0);
   if (places > longest)
     fail(
-        "[{} score{}] there are {} keys, and W {} has a row for {} places: make the score for {}, or "
-        "shorten the source",
+        "[{} score{}] W must have a row for each key, got {} keys and W {} for {} positions; build the score for {} "
+        "or shorten the source",
         name, score.in_quotes(), places, to_string(weight.shape()), longest, places);
   if (query.rank() < 2 || query.size(-1) != weight.size(1))
-    fail("[{} score{}] query {} does not fit W {}: it is (…, time, {})", name, score.in_quotes(),
+    fail("[{} score{}] query must fit W, got query {} and W {}; pass (…, time, {})", name, score.in_quotes(),
          describe(query), to_string(weight.shape()), weight.size(1));
   return linear(query, slice(weight, 0, 0, places));
 }

@@ -1,12 +1,12 @@
-// Scores that look at the query and never at the keys: one weight for each place in the source.
+// Scores that depend on the query and the positions of the keys, but not on the keys.
 #pragma once
 
 #include "nn/attention/score.hpp"
 
 namespace tapestry {
 
-/// s_j = (W q)_j (Luong, Pham & Manning 2015: location-based). W (T_max, d_q) has a row for each place, and
-/// with Tk < T_max keys the first Tk rows count; more keys than T_max are an error.
+/// s_j = (W q)_j (Luong, Pham & Manning 2015: location-based). W (T_max, d_q) has a row for each position;
+/// with Tk < T_max keys the first Tk rows are used. Throws for more than T_max keys.
 class LocationScore : public Score {
  public:
   LocationScore(Parent parent, Size query_width, Size longest);
@@ -17,9 +17,9 @@ class LocationScore : public Score {
   Parameter weight;
 };
 
-/// s_j = (W [e; q])_j, where e (d_e) embeds the word before: one fully connected layer from what the decoder
-/// knows to the places of the source, as many tutorials have it. **The query to pass in is [e; q]**, e first:
-/// (…, Tq, d_e + d_q). W (T_max, d_e + d_q); fewer and more keys as for the location score.
+/// s_j = (W [e; q])_j, where e (d_e) embeds the previous token: one fully connected layer from the decoder's
+/// inputs to the source positions, as in many tutorials. **Pass [e; q] as the query**, e first:
+/// (…, Tq, d_e + d_q). W (T_max, d_e + d_q) treats fewer and more keys as LocationScore does.
 class FullyConnectedScore : public Score {
  public:
   FullyConnectedScore(Parent parent, Size embedding_width, Size query_width, Size longest);
@@ -30,8 +30,8 @@ class FullyConnectedScore : public Score {
   Parameter weight;
 };
 
-/// location(): a LocationScore; fully_connected(): a FullyConnectedScore. `longest`: T_max, the keys of the
-/// longest source there will be.
+/// location() makes a LocationScore, fully_connected() a FullyConnectedScore. `longest`: T_max, the largest
+/// number of keys.
 ScoreFactory location(Size query_width, Size longest);
 ScoreFactory fully_connected(Size embedding_width, Size query_width, Size longest);
 

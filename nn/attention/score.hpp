@@ -1,4 +1,4 @@
-// What a score is: the step in which most attention mechanisms differ.
+// The Score interface: the step in which most attention mechanisms differ.
 #pragma once
 
 #include <concepts>
@@ -13,35 +13,34 @@
 
 namespace tapestry {
 
-/// What a score may look at beside query and keys, and what is carried from query to query when they come one
-/// at a time.
+/// Inputs of a score besides query and keys, and the state carried from query to query when they come singly.
 struct ScoreState {
-  /// The pairs that matter, or no mask. The other pairs get no weight, so a score may leave them out.
+  /// Pairs that count, or no mask. Other pairs get no weight, so a score may skip them.
   Mask mask;
-  /// Queries that came before.
+  /// Number of earlier queries.
   Size step = 0;
-  /// Weights of the query before (…, Tq, Tk); none at first.
+  /// Weights of the previous query (…, Tq, Tk); undefined at first.
   Tensor weights;
-  /// The score's own memory: what it puts here it finds here again.
+  /// Memory of the score, passed on from one call to the next.
   Tensor memory;
 };
 
-/// A score: derive from it, and give the class to ScoreFactory::of<S>().
+/// Base class of all scores: derive from it, and give the class to ScoreFactory::of<S>().
 class Score : public Module {
  public:
   using Module::Module;
 
-  /// What the score wants to have ready, once a sequence: keys (…, Tk, d_k) → anything.
+  /// Prepares keys (…, Tk, d_k) once per sequence; the result may have any shape.
   virtual Tensor prepare(const Tensor& keys) const { return keys; }
-  /// query (…, Tq, d_q), and what prepare() made of the keys → (…, Tq, Tk).
+  /// Returns scores (…, Tq, Tk) of query (…, Tq, d_q) and the result of prepare().
   virtual Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const = 0;
-  /// f, if the score is f · query · prepared key: then it can run in tiles.
+  /// Returns f if the score is f · query · prepared key: then it can run in tiles.
   virtual std::optional<double> dot_factor(const Tensor& /*query*/) const { return {}; }
-  /// True where each query depends on the weights before: then several at once are refused.
+  /// Returns true if each query depends on earlier weights: then several queries at once are refused.
   virtual bool one_at_a_time() const { return false; }
 };
 
-/// A callable (Q, K) → (…, Tq, Tk) as a score: nothing to prepare, nothing to learn.
+/// Score from a callable (Q, K) → (…, Tq, Tk), with nothing to prepare and no parameters.
 class FunctionScore : public Score {
  public:
   /// query (…, Tq, d_q) and keys (…, Tk, d_k) → scores (…, Tq, Tk)
@@ -57,15 +56,15 @@ class FunctionScore : public Score {
   Function function_;
 };
 
-/// A score yet to be made: what an attention layer is built from, since the score registers inside it.
+/// Factory of a score. Attention layers take a factory because the score registers inside the layer.
 class ScoreFactory {
  public:
-  /// From a callable (Q, K) → scores.
+  /// Wraps a callable (Q, K) → scores.
   template <class F>
   requires std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&> ScoreFactory(F function)
       : ScoreFactory(of<FunctionScore>(FunctionScore::Function(std::move(function)))) {}
 
-  /// A score of type S, made from (Parent, arguments…).
+  /// Returns a factory of scores of type S, constructed from (Parent, arguments…).
   template <std::derived_from<Score> S, class... Args>
   static ScoreFactory of(Args... args) {
     ScoreFactory maker;

@@ -1,5 +1,5 @@
-// All scores. To add one: a class with prepare() and score() and the function that makes it, in one of these
-// files; and a row in tests/nn/attention/score_table.cpp, which drives its tests.
+// All scores. To add one, write a class with prepare() and score() and its factory function in one of these
+// files; then add a row to tests/nn/attention/score_table.cpp, which drives its tests.
 #pragma once
 
 #include "nn/attention/additive_scores.hpp"

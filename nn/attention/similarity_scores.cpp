@@ -21,11 +21,11 @@ void check_widths(const char* name, const Module& score, const Tensor& query, co
         name, score.in_quotes(), describe(query), describe(keys));
 }
 
-/// x / ‖x‖ over the last axis; 0, with gradient 0, where x is 0.
+/// Returns x / ‖x‖ over the last axis; 0, with gradient 0, where x is 0.
 Tensor direction(const Tensor& x) {
   const Tensor squared = sum(x * x, {-1}, Keep::yes);
   const Tensor zero = scalar(0, x.dtype()), one = scalar(1, x.dtype());
-  // True for every number but 0, and for NaN, since both comparisons are false.
+  // False for 0 only. True for NaN, for which both comparisons are false.
   const Mask some = less(zero, squared.detach()) | !less(squared.detach(), one);
   return where(some, x / sqrt(where(some, squared, one)), zero);
 }
@@ -38,7 +38,7 @@ NadarayaWatsonScore::NadarayaWatsonScore(Parent parent, double sigma, Sigma kind
                                        : Parameter{}),
       sigma_(sigma) {
   if (!(sigma > 0) || !std::isfinite(sigma))
-    fail("[nadaraya_watson score{}] σ is a width above 0, not {}", in_quotes(), sigma);
+    fail("[nadaraya_watson score{}] sigma must be positive and finite, got {}", in_quotes(), sigma);
 }
 
 Tensor NadarayaWatsonScore::score(const Tensor& query, const Tensor& keys, ScoreState&) const {
@@ -70,8 +70,8 @@ Tensor GeneralScore::prepare(const Tensor& keys) const { return linear(keys, wei
 
 Tensor GeneralScore::score(const Tensor& query, const Tensor& prepared, ScoreState&) const {
   if (query.rank() < 2 || query.size(-1) != weight.size(0))
-    fail("[general score{}] query {} does not fit W {}: it is (…, time, {})", in_quotes(), describe(query),
-         to_string(weight.shape()), weight.size(0));
+    fail("[general score{}] query must fit W, got query {} and W {}; pass (…, time, {})", in_quotes(),
+         describe(query), to_string(weight.shape()), weight.size(0));
   return matmul(query, transpose(prepared));
 }
 

@@ -5,26 +5,26 @@
 
 namespace tapestry {
 
-/// Whether a Gaussian's width stays as given, or is a parameter.
+/// Width σ of the Gaussian: fixed, or a learned parameter.
 enum class Sigma { fixed, learned };
 
-/// s = −‖q − k‖² / 2σ² (Nadaraya 1964; Watson 1964): under softmax each key counts by a Gaussian around the
-/// query. Query and key are equally wide. Computes all differences, (…, Tq, Tk, d): ‖q‖² − 2 q·k + ‖k‖² would
-/// need less memory, and lose its digits far from the origin.
+/// s = −‖q − k‖² / 2σ² (Nadaraya 1964; Watson 1964): with softmax, the weights are a Gaussian around the
+/// query. Query and key have the same width. Computes all differences, (…, Tq, Tk, d): ‖q‖² − 2 q·k + ‖k‖²
+/// would need less memory but lose precision far from the origin.
 class NadarayaWatsonScore : public Score {
  public:
   NadarayaWatsonScore(Parent parent, double sigma, Sigma kind);
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
 
-  /// log σ (1): whatever it learns, σ stays positive. An empty handle if σ is fixed.
+  /// log σ (1), so that σ stays positive while it learns. Undefined if σ is fixed.
   Parameter log_sigma;
 
  private:
   double sigma_;
 };
 
-/// s = q · k (Luong, Pham & Manning 2015); query and key are equally wide.
+/// s = q · k (Luong, Pham & Manning 2015); query and key have the same width.
 class DotScore : public Score {
  public:
   explicit DotScore(Parent parent) : Score(std::move(parent)) {}
@@ -33,23 +33,23 @@ class DotScore : public Score {
   std::optional<double> dot_factor(const Tensor&) const override { return 1; }
 };
 
-/// s = q · k / √d (Vaswani et al. 2017): with components of variance 1 the score keeps variance 1, whatever
-/// the width.
+/// s = q · k / √d (Vaswani et al. 2017): if the components have variance 1, the score has variance 1 at any
+/// width.
 class ScaledDotScore : public Score {
  public:
   explicit ScaledDotScore(Parent parent) : Score(std::move(parent)) {}
 
   Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override;
-  /// 1/√d
+  /// Returns 1/√d.
   std::optional<double> dot_factor(const Tensor& query) const override;
 };
 
-/// s = q · W k (Luong, Pham & Manning 2015): a dot product between any two widths.
+/// s = q · W k (Luong, Pham & Manning 2015): a dot product for queries and keys of different widths.
 class GeneralScore : public Score {
  public:
   GeneralScore(Parent parent, Size query_width, Size key_width);
 
-  /// W k for every key: (…, Tk, d_k) → (…, Tk, d_q).
+  /// Returns W k for every key: (…, Tk, d_k) → (…, Tk, d_q).
   Tensor prepare(const Tensor& keys) const override;
   Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override;
   std::optional<double> dot_factor(const Tensor&) const override { return 1; }
@@ -58,14 +58,14 @@ class GeneralScore : public Score {
   Parameter weight;
 };
 
-/// s = g q · k / (‖q‖ ‖k‖) (query-key normalisation: Henry et al. 2020); query and key are equally wide. A
-/// vector of zeros has no direction: its scores and its gradient are 0. So are those of one whose ‖x‖² leaves
-/// the range of its type (in f32 components below 1e-23 or above 1e19).
+/// s = g q · k / (‖q‖ ‖k‖) (query-key normalisation: Henry et al. 2020); query and key have the same width. A
+/// vector of zeros has no direction: its scores and its gradient are 0. The same holds for a vector whose
+/// ‖x‖² leaves the range of its type (in f32, components below 1e-23 or above 1e19).
 class CosineScore : public Score {
  public:
   CosineScore(Parent parent, double gain);
 
-  /// k / ‖k‖ for every key.
+  /// Returns k / ‖k‖ for every key.
   Tensor prepare(const Tensor& keys) const override;
   Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const override;
 
@@ -73,14 +73,14 @@ class CosineScore : public Score {
   Parameter gain;
 };
 
-/// σ > 0: the width, or the first value of a learned one.
+/// Makes a NadarayaWatsonScore. `sigma`: σ > 0, or its initial value if it is learned.
 ScoreFactory nadaraya_watson(double sigma = 1, Sigma kind = Sigma::fixed);
-/// dot(): a DotScore; scaled_dot(): a ScaledDotScore; general(): a GeneralScore.
+/// dot() makes a DotScore, scaled_dot() a ScaledDotScore, general() a GeneralScore.
 ScoreFactory dot();
 ScoreFactory scaled_dot();
 ScoreFactory general(Size query_width, Size key_width);
-/// `gain`: first value of g. A cosine is at most 1, so g bounds how far one key can stand out; for n keys the
-/// paper starts from log₂(n² − n).
+/// Makes a CosineScore. `gain`: initial value of g. A cosine is at most 1, so g bounds the advantage of one
+/// key over the others; for n keys the paper starts from log₂(n² − n).
 ScoreFactory cosine(double gain = 10);
 
 }  // namespace tapestry

@@ -13,7 +13,7 @@ namespace {
 
 void check_sequence(const Module& positions, const Tensor& x, Size first) {
   if (x.rank() < 2 || first < 0)
-    fail("[positions{}] wants words (…, time, width) from place 0 on, not {} from place {}",
+    fail("[positions{}] x must be (…, time, width) and first at least 0, got {} and {}",
          positions.in_quotes(), describe(x), first);
 }
 
@@ -42,11 +42,12 @@ LearnedPositions::LearnedPositions(Parent parent, Size longest, Size width, doub
 Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
   check_sequence(*this, x, first);
   if (x.size(-1) != weight.size(1))
-    fail("[positions{}] words {} do not have the width {}: they are (…, time, width)", in_quotes(),
-         describe(x), weight.size(1));
+    fail("[positions{0}] x must be (…, time, {2}), got {1}", in_quotes(), describe(x), weight.size(1));
   if (first + x.size(-2) > weight.size(0))
-    fail("[positions{}] {} words from place {} on need {} positions, and {} were learned: shorten the text",
-         in_quotes(), x.size(-2), first, first + x.size(-2), weight.size(0));
+    fail(
+        "[positions{0}] the text must fit the {4} learned positions, got {1} tokens from position {2} on, "
+        "which need {3}; shorten it",
+        in_quotes(), x.size(-2), first, first + x.size(-2), weight.size(0));
   return x + slice(weight, 0, first, first + x.size(-2));
 }
 

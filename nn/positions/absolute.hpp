@@ -1,15 +1,15 @@
-// Positions that are added to the words: sinusoidal and learned.
+// Positions that are added to the input: sinusoidal and learned.
 #pragma once
 
 #include "nn/positions/scheme.hpp"
 
 namespace tapestry {
 
-/// PE[p, 2i] = sin(p / 10000^{2i/width}), PE[p, 2i+1] = cos(the same) (Vaswani et al. 2017, section 3.5): for
-/// the places first … first + count − 1, (count, width). Any width, also an odd one.
+/// Returns PE (count, width) for positions first … first + count − 1: PE[p, 2i] = sin(p / 10000^{2i/width}),
+/// PE[p, 2i+1] = cos(the same) (Vaswani et al. 2017, section 3.5). The width may be odd.
 Tensor sinusoids(Size first, Size count, Size width, DType dtype = DType::f32);
 
-/// sinusoids() added to the words; nothing is learned.
+/// Adds sinusoids() to the input; it has no parameters.
 class SinusoidalPositions : public InputPositions {
  public:
   explicit SinusoidalPositions(Parent parent) : InputPositions(std::move(parent)) {}
@@ -17,8 +17,8 @@ class SinusoidalPositions : public InputPositions {
   Tensor operator()(const Tensor& x, Size first) const override;
 };
 
-/// A vector for each place (Gehring et al. 2017). A place that was never trained means nothing; one that the
-/// table does not have, and words of another width, throw.
+/// Adds a learned vector for each position (Gehring et al. 2017). A position that was never trained is
+/// meaningless. Throws for positions beyond the table, and for inputs of another width.
 class LearnedPositions : public InputPositions {
  public:
   LearnedPositions(Parent parent, Size longest, Size width, double deviation);
@@ -29,9 +29,10 @@ class LearnedPositions : public InputPositions {
   Parameter weight;
 };
 
-/// SinusoidalPositions, as a scheme.
+/// Returns SinusoidalPositions as a scheme.
 PositionScheme sinusoidal();
-/// For sequences of up to `longest` words; first values are normal with this standard deviation.
+/// Returns LearnedPositions for up to `longest` tokens, with normal initial values of this standard
+/// deviation.
 PositionScheme learned_positions(Size longest, double deviation = 1);
 
 }  // namespace tapestry

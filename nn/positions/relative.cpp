@@ -15,7 +15,7 @@ namespace tapestry {
 
 namespace {
 
-/// f(j − i) for each pair, where query i stands at key i + (keys − queries): (queries, keys).
+/// Returns f(j − p_i) for each pair, (queries, keys); query i is at position p_i = i + (keys − queries).
 template <class F>
 Indices by_distance(Size queries, Size keys, F f) {
   std::vector<std::int64_t> ids;
@@ -25,7 +25,7 @@ Indices by_distance(Size queries, Size keys, F f) {
   return Indices(ids, {queries, keys});
 }
 
-/// For each place t of the second axis from the back: x (…, T, n) · b[t] (T, n, m) → (…, T, m).
+/// Returns x[…, t, :] · b[t] for each position t: x (…, T, n), b (T, n, m) → (…, T, m).
 Tensor product_per_place(const Tensor& x, const Tensor& b) {
   const Size time = x.size(-2), width = x.size(-1);
   Dims shape = x.shape();
@@ -63,14 +63,12 @@ BucketPositions::BucketPositions(Parent parent, const PairShape& shape, Size buc
       causal_(shape.causal) {
   const Size least = causal_ ? 2 : 4;
   if (buckets < least || buckets % 2 != 0 || farthest <= buckets / 2)
-    fail(
-        "[t5_buckets{}] wants an even number of buckets, {} or more, and a farthest distance above half of "
-        "it, not {} and {}",
-        in_quotes(), least, buckets, farthest);
+    fail("[t5_buckets{}] buckets must be even and at least {}, and farthest above buckets / 2, got {} and {}",
+         in_quotes(), least, buckets, farthest);
 }
 
 Size BucketPositions::bucket(Size distance) const {
-  // In both directions, half of the buckets are for keys that come later.
+  // Unless attention is causal, half of the buckets are for later keys.
   const Size buckets = causal_ ? buckets_ : buckets_ / 2;
   const Size first = !causal_ && distance > 0 ? buckets : 0;
   const Size far = causal_ ? std::max<Size>(0, -distance) : std::abs(distance);
@@ -96,12 +94,12 @@ void BucketPositions::share(const PairPositions& other) {
 }
 
 std::vector<double> AlibiPositions::slopes() const {
-  Size first = heads_;  // heads of the first sequence
+  Size first = heads_;  // number of heads in the first sequence
   if (slopes_ == AlibiSlopes::interleaved)
     for (first = 1; 2 * first <= heads_;) first *= 2;
   std::vector<double> slopes;
   for (Size h = 1; h <= heads_; ++h) {
-    const auto step = static_cast<double>(h <= first ? 2 * h : 2 * (h - first) - 1);  // of half a head
+    const auto step = static_cast<double>(h <= first ? 2 * h : 2 * (h - first) - 1);  // in half heads
     slopes.push_back(std::exp2(-4.0 * step / static_cast<double>(first)));
   }
   return slopes;
@@ -115,7 +113,7 @@ std::optional<ScoreMod> AlibiPositions::as_score_mod(Size queries, Size keys) co
 }
 
 PositionScheme shaw(Size reach) {
-  if (reach < 0) fail("[shaw] distances reach from −r to r with r ≥ 0, not {}", reach);
+  if (reach < 0) fail("[shaw] reach must be at least 0, got {}", reach);
   return {.pairs = [=](Parent parent, const PairShape& shape) {
     return std::make_unique<ShawPositions>(std::move(parent), shape, reach);
   }};

@@ -1,4 +1,4 @@
-// Positions told to attention as distances between query and key: Shaw's vectors, T5's buckets, ALiBi's
+// Relative positions for attention, by distance of query and key: Shaw's vectors, T5's buckets, ALiBi's
 // slopes.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace tapestry {
 
-/// A learned vector for each distance from −reach to reach; farther ones count as these (Shaw, Uszkoreit &
+/// A learned vector for each distance from −reach to reach; larger distances are clipped (Shaw, Uszkoreit &
 /// Vaswani 2018, equations 3–5): s_ij = q_i · (k_j + a^K_{j−i}) / √d, c_i = Σ_j α_ij (v_j + a^V_{j−i}). The
-/// heads share them, layers do not. Its scale fits scaled_dot().
+/// heads share the vectors, the layers do not. The scale 1/√d is that of scaled_dot().
 class ShawPositions : public PairPositions {
  public:
   ShawPositions(Parent parent, const PairShape& shape, Size reach);
@@ -18,16 +18,16 @@ class ShawPositions : public PairPositions {
   Tensor score(const Tensor& query, Size keys) const override;
   Tensor context(const Tensor& weights) const override;
 
-  /// a^K (2 · reach + 1, d_k), a^V (2 · reach + 1, d_v); row reach is distance 0
+  /// a^K (2 · reach + 1, d_k), a^V (2 · reach + 1, d_v); row `reach` is distance 0
   Parameter key, value;
 
  private:
   Size reach_;
 };
 
-/// A learned number for each head and bucket of distances, added to the scores: near distances have buckets
-/// of their own, farther ones share them in steps that grow like the logarithm, those from `farthest` on the
-/// last (Raffel et al. 2020, section 2.1). All layers share them.
+/// A learned number for each head and bucket of distances, added to the scores (Raffel et al. 2020, section
+/// 2.1). Small distances have one bucket each; larger ones share buckets of logarithmically growing width,
+/// and all from `farthest` on share the last. All layers share the numbers.
 class BucketPositions : public PairPositions {
  public:
   BucketPositions(Parent parent, const PairShape& shape, Size buckets, Size farthest);
@@ -36,7 +36,7 @@ class BucketPositions : public PairPositions {
   std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
   void share(const PairPositions& other) override;
 
-  /// Which bucket the distance key − query falls into.
+  /// Returns the bucket of the distance key − query.
   Size bucket(Size distance) const;
 
   /// (buckets, heads)
@@ -47,17 +47,17 @@ class BucketPositions : public PairPositions {
   bool causal_;
 };
 
-/// The slopes m_h of ALiBi for the heads h = 1 … H. The two are equal where H is a power of two.
+/// Slopes m_h of ALiBi for the heads h = 1 … H. The two choices are equal if H is a power of two.
 enum class AlibiSlopes {
   /// 2^{−8h/H} for every H: the paper's text (Press, Smith & Lewis 2022, section 3).
   geometric,
   /// With P the largest power of two up to H: 2^{−8h/P} for the first P heads, then every second slope of 2P heads,
-  /// 2^{−4/P}, 2^{−12/P}, …: the paper's code, and with it BLOOM's and MPT's weights.
+  /// 2^{−4/P}, 2^{−12/P}, …: as in the paper's code, and in the weights of BLOOM and MPT.
   interleaved,
 };
 
-/// s_ij − m_h · |i − j| with fixed slopes m_h: nothing to learn (Press, Smith & Lewis 2022). Where attention is not
-/// causal it cannot tell left from right.
+/// s_ij − m_h · |i − j| with fixed slopes m_h; no parameters (Press, Smith & Lewis 2022). Without a causal mask it
+/// cannot tell left from right.
 class AlibiPositions : public PairPositions {
  public:
   AlibiPositions(Parent parent, const PairShape& shape, AlibiSlopes slopes)
@@ -66,7 +66,7 @@ class AlibiPositions : public PairPositions {
   std::optional<Size> heads() const override { return heads_; }
   std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
 
-  /// m_1 … m_H
+  /// Returns m_1 … m_H.
   std::vector<double> slopes() const;
 
  private:
@@ -74,12 +74,12 @@ class AlibiPositions : public PairPositions {
   AlibiSlopes slopes_;
 };
 
-/// A reach below 0 throws.
+/// Returns ShawPositions as a scheme. Throws for a reach below 0.
 PositionScheme shaw(Size reach);
-/// Making the layer throws unless `buckets` is even and 4 or more (2 where attention is causal) and
-/// `farthest` above half of it.
+/// Returns BucketPositions as a scheme. Building the layer throws unless `buckets` is even and at least 4 (2
+/// if attention is causal) and `farthest` is above buckets / 2.
 PositionScheme t5_buckets(Size buckets = 32, Size farthest = 128);
-/// The slopes follow from the number of heads.
+/// Returns AlibiPositions as a scheme. The slopes follow from the number of heads.
 PositionScheme alibi(AlibiSlopes slopes = AlibiSlopes::geometric);
 
 }  // namespace tapestry

@@ -13,16 +13,15 @@ namespace tapestry {
 RotaryPositions::RotaryPositions(Parent parent, const PairShape& shape, double base)
     : PairPositions(std::move(parent)), base_(base) {
   if (shape.head_width % 2 != 0)
-    fail("[rotary{}] turns pairs of components, so a head's width is even, not {}", in_quotes(),
+    fail("[rotary{}] head width must be even to rotate pairs of components, got {}", in_quotes(),
          shape.head_width);
   if (!(base > 0) || !std::isfinite(base))
-    fail("[rotary{}] the base of the angles is a number above 0, not {}", in_quotes(), base);
+    fail("[rotary{}] base must be positive and finite, got {}", in_quotes(), base);
 }
 
 Tensor RotaryPositions::rotate(const Tensor& x, Size first) const {
   if (x.size(-1) % 2 != 0)
-    fail("[rotary{}] turns pairs of components, so the width is even, not that of {}", in_quotes(),
-         describe(x));
+    fail("[rotary{}] width must be even to rotate pairs of components, got {}", in_quotes(), describe(x));
   const Size time = x.size(-2), half = x.size(-1) / 2;
   std::vector<double> cosines, sines;
   for (Size p = first; p < first + time; ++p)

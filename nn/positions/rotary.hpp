@@ -1,13 +1,14 @@
-// Rotary positions (RoPE): queries and keys are turned by an angle that grows with their place.
+// Rotary positions (RoPE): queries and keys are rotated by angles proportional to their position.
 #pragma once
 
 #include "nn/positions/scheme.hpp"
 
 namespace tapestry {
 
-/// The pair of components (i, i + d/2) of a query or key at place p is turned by the angle
-/// p · base^{−2i/d}: what q · k sees of two places is their distance alone (Su et al. 2021, section 3.2.2;
-/// they pair neighbours, which differs by the order of rows in W_Q and W_K). An odd d throws.
+/// Rotates the pair of components (i, i + d/2) of a query or key at position p by the angle p · base^{−2i/d}.
+/// Then q · k depends on two positions only through their distance (Su et al. 2021, section 3.2.2; they pair
+/// neighbours, which differs by the order of rows in W_Q and W_K). Throws for an odd d, and unless `base` is
+/// positive and finite.
 class RotaryPositions : public PairPositions {
  public:
   RotaryPositions(Parent parent, const PairShape& shape, double base);
@@ -19,7 +20,7 @@ class RotaryPositions : public PairPositions {
   double base_;
 };
 
-/// RotaryPositions, as a scheme.
+/// Returns RotaryPositions as a scheme.
 PositionScheme rotary(double base = 10000);
 
 }  // namespace tapestry

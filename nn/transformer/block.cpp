@@ -25,7 +25,7 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
 }  // namespace
 
 Norm::Norm(Parent parent, NormKind kind, Size width, double epsilon) : Module(std::move(parent)) {
-  // Named as if their weights were the norm's own.
+  // With an empty name, the weights are named as if they were members of this module.
   if (kind == NormKind::layer_norm)
     layer_.emplace(Parent{*this, ""}, width, epsilon);
   else
@@ -70,8 +70,8 @@ template <class Self>
 Tensor TransformerBlock::run(const Tensor& x, const PreparedKV* memory, const Self& attend) const {
   if (cross.has_value() != (memory != nullptr))
     fail("[block{}] {}", in_quotes(),
-         cross ? "attends to a second sequence: give it what cross.prepare() made"
-               : "has no cross-attention, and was given something to attend to");
+         cross ? "memory must be given for cross-attention; pass the result of cross.prepare()"
+               : "memory must be null without cross-attention; set BlockKind::memory_width to have it");
   Tensor y = with_residual(x, self_norm, attend);
   if (cross) y = with_residual(y, cross_norm, [&](const Tensor& in) { return cross->context(in, *memory); });
   if (feed_forward) y = with_residual(y, feed_forward_norm, *feed_forward);
@@ -90,7 +90,7 @@ Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const Pre
 }
 
 Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory) const {
-  if (!causal_) fail("[block{}] only a causal block can take its words one after another", in_quotes());
+  if (!causal_) fail("[block{}] the block must be causal to use a cache; set BlockKind::causal", in_quotes());
   return run(x, memory, [&](const Tensor& in) {
     const Size first = cache.length();
     const PreparedKV added = self.prepare(in, in, Mask{}, first);

@@ -1,4 +1,4 @@
-// The transformer block: attention, perhaps a second one to another sequence, and a feed-forward, each with a
+// The transformer block: self-attention, optional cross-attention and a feed-forward layer, each with a
 // residual and a norm.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 namespace tapestry {
 
+/// Position of the norm:
 ///     pre     x + part(norm(x))     Xiong et al. 2020
 ///     post    norm(x + part(x))     Vaswani et al. 2017
 ///     none    x + part(x)
@@ -20,28 +21,29 @@ enum class NormKind { layer_norm, rms_norm };
 
 struct BlockOptions {
   Size width = 128;  // d_model
-  Size heads = 4;    // of queries
-  /// As in MultiHeadOptions: 0 is as many as heads.
+  Size heads = 4;    // query heads
+  /// Key and value heads, as in MultiHeadOptions; 0 means `heads`.
   Size key_heads = 0;
-  /// Units of the feed-forward; 0: four times the width.
+  /// Units of the feed-forward layer; 0 means 4 · width.
   Size hidden = 0;
-  NormPlace norm_place = NormPlace::pre;     // beside the residual
-  NormKind norm = NormKind::layer_norm;      // which one
+  NormPlace norm_place = NormPlace::pre;     // relative to the residual
+  NormKind norm = NormKind::layer_norm;      // type of the norms
   double epsilon = 1e-5;                     // ε of the norms
-  Activation activation = Activation::gelu;  // of the feed-forward
-  Bias bias = Bias::yes;                     // of all its linear layers
-  /// In training: of what each part adds, of attention's weights, of the feed-forward's units.
+  Activation activation = Activation::gelu;  // of the feed-forward layer
+  Bias bias = Bias::yes;                     // in all linear layers
+  /// Dropout rates in training: of the output of each part, of attention's weights, of the feed-forward's
+  /// units.
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
-  /// How queries and keys are compared and scores become weights, in all of its attention.
+  /// Score of self-attention and cross-attention.
   ScoreFactory score = scaled_dot();
-  /// What is done to each score of its self-attention; every block has parameters of its own.
+  /// Applied to each score of the self-attention; every block has its own parameters.
   LearnedScoreMod score_mod = {};
-  Normaliser normalise = softmax_weights;  // makes weights of scores
-  /// Parts that can be left out, to see what they do.
+  Normaliser normalise = softmax_weights;  // turns scores into weights
+  /// Set to false to leave a part out and see its effect.
   bool feed_forward = true, residual = true;
 };
 
-/// Either norm, or none.
+/// A LayerNorm or an RMSNorm.
 class Norm : public Module {
  public:
   Norm(Parent parent, NormKind kind, Size width, double epsilon);
@@ -53,34 +55,36 @@ class Norm : public Module {
   std::optional<RMSNorm> rms_;
 };
 
-/// What a block attends with.
+/// Role of a block in a model.
 struct BlockKind {
   /// No query sees a later key of its own sequence.
   bool causal = false;
-  /// Width of another sequence that it attends to as well; 0: there is none.
+  /// Width of the other sequence for cross-attention; 0: no cross-attention.
   Size memory_width = 0;
-  /// Position information of its self-attention.
+  /// Position information of the self-attention.
   PositionScheme positions = {};
 };
 
-/// Self-attention, attention to another sequence where there is one, feed-forward: each with its norm and
-/// residual.
+/// Self-attention, optional cross-attention and feed-forward layer, each with a norm and a residual.
 class TransformerBlock : public Module {
  public:
   TransformerBlock(Parent parent, const BlockOptions& options, const BlockKind& kind);
   TransformerBlock(const BlockOptions& options, const BlockKind& kind)
       : TransformerBlock(Parent{}, options, kind) {}
 
-  /// x (B, T, width), a mask as MultiHeadAttention takes it (causal blocks have theirs already; both must
-  /// allow), and where the block has `cross`, what that attends to → (B, T, width).
+  /// x (B, T, width) → (B, T, width). `mask` is as in MultiHeadAttention; a causal block combines it with the
+  /// causal mask. `memory`: keys and values from cross.prepare(), if and only if the block has `cross`;
+  /// throws otherwise.
   Tensor operator()(const Tensor& x, const Mask& mask = {}, const PreparedKV* memory = nullptr) const;
-  /// The same for words that come after those in the cache, which takes them in too. Causal blocks only.
+  /// Same, for tokens that follow those in the cache; their keys and values are appended. Throws unless the
+  /// block is causal.
   Tensor operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory = nullptr) const;
 
   MultiHeadAttention self;
   std::optional<MultiHeadAttention> cross;
   std::optional<FeedForward> feed_forward;
-  /// Before or after `self`, `cross` and `feed_forward`; as they are there.
+  /// Norms before or after `self`, `cross` and `feed_forward`; empty without that part, or for
+  /// NormPlace::none.
   std::optional<Norm> self_norm, cross_norm, feed_forward_norm;
   Dropout dropout;
 

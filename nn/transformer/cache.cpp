@@ -10,10 +10,10 @@ namespace tapestry {
 
 namespace {
 
-/// Places [begin, end) of the axis of time.
+/// Returns positions [begin, end) of the time axis.
 Tensor places(const Tensor& x, Size begin, Size end) { return slice(x, -2, begin, end); }
 
-/// Copies x to the places from `at` on, into a store with this much room.
+/// Copies x to the positions from `at` on; first enlarges the store if its capacity is below `capacity`.
 void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
   Dims room = x.shape();
   room[x.rank() - 2] = capacity;
@@ -26,13 +26,13 @@ void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
     store = larger;
   }
   if (store.shape() != room || store.dtype() != x.dtype())
-    fail("[cache] {} do not go behind {}: the batch, the heads and the width stay the same", describe(x),
+    fail("[cache] batch, heads, width and type must stay the same, got {} after {}", describe(x),
          describe(store));
   Tensor target = places(store, at, at + x.size(-2));
   assign(target, x);
 }
 
-/// The same with memory of its own; only the places that are filled are copied.
+/// Returns a copy with its own memory. Only the filled positions are copied.
 Tensor copy_of(const Tensor& store, Size filled) {
   if (!store.defined()) return store;
   Tensor copy = Tensor::uninitialised(store.shape(), store.dtype());
@@ -50,7 +50,7 @@ KeyValueCache::KeyValueCache(const KeyValueCache& other)
       values_(copy_of(other.values_, length_)) {}
 
 void KeyValueCache::append(const Tensor& keys, const Tensor& values) {
-  if (Tape::active()) fail("[cache] a cache is for use without a tape: end the tape's scope first");
+  if (Tape::active()) fail("[cache] a cache must be used without a tape; end the tape's scope first");
   const Size added = keys.size(-2);
   while (length_ + added > capacity_) capacity_ = std::max<Size>(1, 2 * capacity_);
   write(keys_, keys, length_, capacity_);

@@ -1,4 +1,4 @@
-// The KV cache: keys and values of the words so far, so that each further word costs one query.
+// The KV cache: keys and values of the tokens so far, so that each new token costs one query.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace tapestry {
 
-/// One layer's keys and values, with room for `capacity` places from the first word on; when they are full
-/// the room doubles. Grouped heads stay grouped. For use without a tape. A copy has memory of its own: two
-/// texts may branch from one prompt.
+/// Keys and values of one layer, with initial room for `capacity` positions; the room doubles when it is
+/// full. Grouped heads stay grouped. For use without a tape. A copy has its own memory, so that two texts can
+/// branch from one prompt.
 class KeyValueCache {
  public:
   explicit KeyValueCache(Size capacity) : capacity_(capacity) {}
@@ -20,15 +20,15 @@ class KeyValueCache {
   KeyValueCache& operator=(KeyValueCache&& other) noexcept = default;
   ~KeyValueCache() = default;
 
-  /// Places that are filled.
+  /// Returns the number of filled positions.
   Size length() const { return length_; }
-  /// Writes keys (B, heads…, T, d_k) and values (B, heads…, T, d_v) behind the others. Another batch or
-  /// width than before throws.
+  /// Appends keys (B, heads…, T, d_k) and values (B, heads…, T, d_v). Throws if the batch, heads, width or
+  /// type differs from before, or if a tape is active.
   void append(const Tensor& keys, const Tensor& values);
-  /// All keys() and values() so far: (B, heads…, length, d), views of this cache's memory.
+  /// keys() and values() return all so far, (B, heads…, length, d), as views of this cache's memory.
   Tensor keys() const;
   Tensor values() const;
-  /// From now on row i is what row rows[i] was: hypotheses of a search fork, finished ones leave.
+  /// Makes row i the former row rows[i], for a search that copies and drops hypotheses.
   void keep_rows(const std::vector<Size>& rows);
 
  private:

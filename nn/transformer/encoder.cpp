@@ -19,8 +19,8 @@ Tensor TransformerEncoder::operator()(const Indices& ids, const ValidLengths& le
   const Tensor x = input(ids, 0, segments);
   if (!lengths.defined()) return stack(x);
   if (lengths.shape() != Dims{ids.shape()[0]})
-    fail("[encoder{}] ids {} want one length for each row, not {}", in_quotes(), to_string(ids.shape()),
-         to_string(lengths.shape()));
+    fail("[encoder{}] lengths must be one for each row, got ids {} and lengths {}", in_quotes(),
+         to_string(ids.shape()), to_string(lengths.shape()));
   const Mask valid = lengths.mask(ids.shape()[1]);
   return zero_masked(valid.reshape({ids.shape()[0], ids.shape()[1], 1}), stack(x, valid));
 }

@@ -1,4 +1,4 @@
-// The position-wise feed-forward part of a transformer block.
+// The position-wise feed-forward layer of a transformer block.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace tapestry {
 
-/// gelu_tanh: the tanh form of GELU. swiglu: silu(gate(x)) ⊙ in(x), silu(z) = z · sigmoid(z), a third weight
-/// (Shazeer 2020, equation 6).
+/// Activation of the hidden units. gelu_tanh: the tanh approximation of GELU. swiglu: silu(gate(x)) ⊙ in(x),
+/// with silu(z) = z · sigmoid(z) and a third weight (Shazeer 2020, equation 6).
 enum class Activation { relu, gelu, gelu_tanh, swiglu };
 
-/// out(activation(in(x))) at every place alike: x (…, width) → (…, width) through `hidden` units (Vaswani et
-/// al. 2017, equation 2). Dropout, in training, of the hidden units.
+/// out(activation(in(x))) at every position: x (…, width) → (…, width) through `hidden` units (Vaswani et al.
+/// 2017, equation 2). In training, dropout applies to the hidden units.
 class FeedForward : public Module {
  public:
   FeedForward(Parent parent, Size width, Size hidden, Activation activation, Bias bias = Bias::yes,
@@ -45,7 +45,7 @@ class FeedForward : public Module {
   }
 
   Linear in, out;
-  /// swiglu's only.
+  /// Gate of swiglu; empty for other activations.
   std::optional<Linear> gate;
   Dropout dropout;
 

@@ -33,10 +33,11 @@ TransformerInput::TransformerInput(Parent parent, const TransformerOptions& opti
 
 Tensor TransformerInput::operator()(const Indices& ids, Size first, const Indices& segment_ids) const {
   if (ids.rank() != 2)
-    fail("[transformer{}] wants ids (batch, time), not {}", in_quotes(), to_string(ids.shape()));
+    fail("[transformer{}] ids must be (batch, time), got {}", in_quotes(), to_string(ids.shape()));
   if (segment_ids.defined() && (!segments || segment_ids.shape() != ids.shape()))
-    fail("[transformer{}] segment ids {} do not fit ids {} {}", in_quotes(), to_string(segment_ids.shape()),
-         to_string(ids.shape()), segments ? "" : "of a model without segments");
+    fail("[transformer{}] segment ids must have the shape of the ids, got {} and {} {}", in_quotes(),
+         to_string(segment_ids.shape()), to_string(ids.shape()),
+         segments ? "" : "in a model without segments; set TransformerOptions::segments");
   Tensor x = words(ids);
   if (scale_ != 1) x = x * scale_;
   if (positions) x = (*positions)(x, first);

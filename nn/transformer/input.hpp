@@ -1,4 +1,4 @@
-// What goes into a transformer: words as vectors, with their places.
+// Transformer input: token embeddings with positions.
 #pragma once
 
 #include <optional>
@@ -11,31 +11,32 @@
 namespace tapestry {
 
 struct TransformerOptions {
-  Size vocabulary = 0;                      // words that there are
-  Size layers = 2;                          // blocks
-  BlockOptions block = {};                  // of each of them
-  PositionScheme positions = sinusoidal();  // added to words, or told to attention
-  /// A word enters as √width times its vector, whose first values have the deviation 1/√width: small enough
-  /// for an output that is tied to it, and as large as a sinusoid (Vaswani et al. 2017, section 3.4).
+  Size vocabulary = 0;                      // number of tokens
+  Size layers = 2;                          // number of blocks
+  BlockOptions block = {};                  // options of each block
+  PositionScheme positions = sinusoidal();  // added to the input, or used by attention
+  /// Multiplies embeddings by √width. Their initial standard deviation is 1/√width: small enough for a tied
+  /// output layer, and after scaling as large as a sinusoid (Vaswani et al. 2017, section 3.4).
   bool scale_words = true;
-  /// One matrix for the words that go in and those that come out (Press & Wolf 2017).
+  /// Uses one matrix for the input embedding and the output layer (Press & Wolf 2017).
   bool tied = true;
-  /// Of the words with their places, in training.
+  /// Dropout rate of the embeddings with their positions, in training.
   double dropout = 0;
-  /// As in Embedding.
+  /// Id of the padding token, as in Embedding.
   std::optional<std::int64_t> padding = {};
-  /// Kinds of segments, each with a vector that is added to its words (Devlin et al. 2019); 0: none.
+  /// Number of segment types, each with a vector that is added to its tokens (Devlin et al. 2019); 0: none.
   Size segments = 0;
-  /// A norm of the sum, before dropout.
+  /// Applies a norm to the sum, before dropout.
   bool input_norm = false;
 };
 
-/// ids (B, T) → √width · words[id] + positions (+ segments) (B, T, width), normed if asked for.
+/// ids (B, T) → √width · words[id] + positions (+ segments) (B, T, width), with an optional norm.
 class TransformerInput : public Module {
  public:
   TransformerInput(Parent parent, const TransformerOptions& options);
 
-  /// Words at the places `first`, `first` + 1, …; `segment_ids` (B, T), without which all are of segment 0.
+  /// ids at positions `first`, `first` + 1, …; `segment_ids` (B, T), by default all 0. Throws for segment ids
+  /// of another shape, or in a model without segments.
   Tensor operator()(const Indices& ids, Size first = 0, const Indices& segment_ids = {}) const;
 
   Embedding words;

@@ -52,7 +52,7 @@ Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache) const {
 std::unique_ptr<AutoregressiveModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {
   require_eval("language model");
   if (prompt.rank() != 2 || prompt.shape()[1] < 1)
-    fail("a language model goes on from a prompt (batch, time) of one word or more, not {}",
+    fail("[language_model] prompt must be (batch, time) with at least one token, got {}",
          to_string(prompt.shape()));
   return std::make_unique<Writing>(*this, prompt, capacity);
 }

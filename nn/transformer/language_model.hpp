@@ -1,4 +1,4 @@
-// A transformer that predicts the next word from those before: a decoder alone (GPT and its kin).
+// Decoder-only transformer (GPT and similar models) that predicts the next token from the previous ones.
 #pragma once
 
 #include <memory>
@@ -8,26 +8,27 @@
 
 namespace tapestry {
 
-/// Causal blocks over words and places, then logits (Radford et al. 2018).
+/// Causal blocks over token embeddings with positions, then logits (Radford et al. 2018).
 class LanguageModel : public Module {
  public:
   LanguageModel(Parent parent, const TransformerOptions& options);
   explicit LanguageModel(const TransformerOptions& options) : LanguageModel(Parent{}, options) {}
 
-  /// ids (B, T) → logits (B, T, vocabulary), those at t for the word at t + 1.
+  /// ids (B, T) → logits (B, T, vocabulary); those at t predict token t + 1.
   Tensor operator()(const Indices& ids) const;
-  /// The same for words that come after those in the cache: equal to the logits of the whole text, however it
-  /// is cut.
+  /// Same, for tokens that follow those in the cache, which cache() creates. The logits equal those of the
+  /// whole text, however it is split.
   Tensor operator()(const Indices& ids, StackCache& cache) const;
   StackCache cache(Size capacity) const { return stack.cache(capacity); }
 
-  /// Reads all words of the prompt (B, T) but the last, and is ready to go on from that one: give it as
-  /// SearchOptions::first. Room for `capacity` words is made at once. Refers to this model, in eval mode.
+  /// Reads all tokens of the prompt (B, T) but the last, and returns a model that continues from the last:
+  /// pass that one as SearchOptions::first. Allocates room for `capacity` tokens at once. The result refers
+  /// to this model, which must be in eval mode.
   std::unique_ptr<AutoregressiveModel> begin(const Indices& prompt, Size capacity = 64) const;
 
   TransformerInput input;
   TransformerStack stack;
-  /// (vocabulary, width), with a bias unless it is tied to the words that go in
+  /// (vocabulary, width), with a bias unless it is tied to the input embedding
   Linear output;
 };
 

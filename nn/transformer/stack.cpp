@@ -9,7 +9,7 @@ void StackCache::keep_rows(const std::vector<Size>& rows) {
 TransformerStack::TransformerStack(Parent parent, Size layers, const BlockOptions& options,
                                    const BlockKind& kind)
     : Module(std::move(parent)), blocks{{*this, "blocks"}, layers, options, kind} {
-  if (layers < 1) fail("[stack{}] wants one block or more, not {}", in_quotes(), layers);
+  if (layers < 1) fail("[stack{}] layers must be at least 1, got {}", in_quotes(), layers);
   if (options.norm_place == NormPlace::pre)
     norm.emplace(Parent{*this, "norm"}, options.norm, options.width, options.epsilon);
   for (Size i = 1; i < layers; ++i)
@@ -20,8 +20,8 @@ TransformerStack::TransformerStack(Parent parent, Size layers, const BlockOption
 const PreparedKV* TransformerStack::memory_of(std::span<const PreparedKV> memories, Size block) const {
   if (memories.empty()) return nullptr;
   if (static_cast<Size>(memories.size()) != blocks.size())
-    fail("[stack{}] {} blocks were given {} memories: attend_to() makes one for each", in_quotes(),
-         blocks.size(), memories.size());
+    fail("[stack{}] there must be one memory for each block, got {} blocks and {} memories; use attend_to()",
+         in_quotes(), blocks.size(), memories.size());
   return &memories[static_cast<std::size_t>(block)];
 }
 
@@ -32,8 +32,8 @@ Tensor TransformerStack::operator()(Tensor x, const Mask& mask, std::span<const 
 
 Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories) const {
   if (static_cast<Size>(cache.layers.size()) != blocks.size())
-    fail("[stack{}] {} blocks were given a cache for {}: cache() makes one", in_quotes(), blocks.size(),
-         cache.layers.size());
+    fail("[stack{}] the cache must have one layer for each block, got {} blocks and {} layers; use cache()",
+         in_quotes(), blocks.size(), cache.layers.size());
   for (Size i = 0; i < blocks.size(); ++i)
     x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i));
   return norm ? (*norm)(x) : x;
@@ -42,7 +42,8 @@ Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const
 PoolVector<PreparedKV> TransformerStack::attend_to(const Tensor& memory, const ValidLengths& lengths) const {
   PoolVector<PreparedKV> memories;
   for (const TransformerBlock& block : blocks) {
-    if (!block.cross) fail("[stack{}] its blocks have no cross-attention", in_quotes());
+    if (!block.cross)
+      fail("[stack{}] blocks must have cross-attention; set BlockKind::memory_width", in_quotes());
     memories.push_back(block.cross->prepare(memory, memory, lengths));
   }
   return memories;

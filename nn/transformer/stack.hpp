@@ -1,4 +1,4 @@
-// Blocks one after another.
+// A stack of transformer blocks.
 #pragma once
 
 #include <span>
@@ -9,33 +9,32 @@
 
 namespace tapestry {
 
-/// What a stack of causal blocks remembers of the words so far. A copy has memory of its own, as
-/// KeyValueCache's.
+/// Key-value caches of a stack of causal blocks. A copy has its own memory, as with KeyValueCache.
 struct StackCache {
-  std::vector<KeyValueCache> layers;  // one for each block
+  std::vector<KeyValueCache> layers;  // one per block
 
-  /// length(): words so far; keep_rows(): as KeyValueCache has it, for every layer.
+  /// length(): tokens so far; keep_rows(): as in KeyValueCache, for every layer.
   Size length() const { return layers.empty() ? 0 : layers.front().length(); }
   void keep_rows(const std::vector<Size>& rows);
 };
 
-/// x → block → … → block, then a norm if the blocks have theirs in front (pre). Position parameters that a
-/// scheme has once for all layers are shared.
+/// x → block → … → block, then a norm if the blocks are pre-norm. Position parameters that a scheme shares
+/// among layers are tied.
 class TransformerStack : public Module {
  public:
   TransformerStack(Parent parent, Size layers, const BlockOptions& options, const BlockKind& kind);
   TransformerStack(Size layers, const BlockOptions& options, const BlockKind& kind)
       : TransformerStack(Parent{}, layers, options, kind) {}
 
-  /// x (B, T, width) → (B, T, width). `memories`: what each block's cross-attention attends to, from
-  /// attend_to(), or nothing.
+  /// x (B, T, width) → (B, T, width). `memories`: keys and values for each block's cross-attention, from
+  /// attend_to(), or none.
   Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const PreparedKV> memories = {}) const;
-  /// The same for words that come after those in the cache.
+  /// Same, for tokens that follow those in the cache.
   Tensor operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories = {}) const;
 
-  /// Another sequence (B, S, memory_width) made ready for every block, once.
+  /// Prepares another sequence (B, S, memory_width) for every block, once.
   PoolVector<PreparedKV> attend_to(const Tensor& memory, const ValidLengths& lengths) const;
-  /// An empty cache with room for so many words.
+  /// Returns an empty cache with room for `capacity` tokens.
   StackCache cache(Size capacity) const;
 
   List<TransformerBlock> blocks;

@@ -7,7 +7,7 @@ namespace tapestry {
 
 namespace {
 
-constexpr Size kFirstRoom = 32;  // words of a translation before the cache grows
+constexpr Size kFirstRoom = 32;  // tokens of a translation before the cache grows
 
 class Translating final : public AutoregressiveModel {
  public:
@@ -21,7 +21,7 @@ class Translating final : public AutoregressiveModel {
   Size rows() const override { return static_cast<Size>(sentences_.size()); }
 
   Step step(const Indices& words) override {
-    // Where the last block looked, on the mean over its heads.
+    // The alignment is the mean over the heads of the last block's cross-attention weights.
     const WeightRecorder looked(model_.stack.blocks[model_.stack.blocks.size() - 1].cross->attention);
     const Tensor x = model_.input(words.reshape({words.shape()[0], 1}), cache_.length());
     const Tensor logits = squeeze(model_.output(model_.stack(x, cache_, memories_)), 1);
@@ -33,7 +33,7 @@ class Translating final : public AutoregressiveModel {
   void keep_rows(const std::vector<Size>& rows) override {
     std::vector<Size> sentences;
     for (Size row : rows) sentences.push_back(sentences_.at(static_cast<std::size_t>(row)));
-    // Hypotheses of one sentence share what was read: it moves only when sentences do.
+    // Hypotheses of one sentence share its prepared source, which is reordered only when sentences change.
     if (sentences != sentences_)
       for (PreparedKV& memory : memories_) memory = select_rows(memory, rows);
     sentences_ = std::move(sentences);
@@ -44,7 +44,7 @@ class Translating final : public AutoregressiveModel {
   const TransformerTranslator& model_;
   PoolVector<PreparedKV> memories_;
   StackCache cache_;
-  std::vector<Size> sentences_;  // of each row
+  std::vector<Size> sentences_;  // sentence of each row
 };
 
 }  // namespace
@@ -70,8 +70,8 @@ TransformerTranslator::TransformerTranslator(Parent parent, const TransformerTra
 Tensor TransformerTranslator::operator()(const Indices& source, const ValidLengths& lengths,
                                          const Indices& words, double forcing) const {
   if (forcing != 1)
-    fail("the transformer{} computes all places at once, so a forcing ratio is 1, not {}", in_quotes(),
-         forcing);
+    fail("[transformer{}] the forcing ratio must be 1, got {}; all positions are computed at once",
+         in_quotes(), forcing);
   return output(stack(input(words), Mask{}, stack.attend_to(encoder(source, lengths), lengths)));
 }
 

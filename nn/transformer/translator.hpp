@@ -1,4 +1,4 @@
-// Two stacks joined by cross-attention: the transformer of the paper (Vaswani et al. 2017).
+// The encoder-decoder transformer of the original paper (Vaswani et al. 2017).
 #pragma once
 
 #include "nn/seq2seq/translator.hpp"
@@ -7,26 +7,26 @@
 namespace tapestry {
 
 struct TransformerTranslatorOptions {
-  TransformerOptions encoder, decoder;  // of the two stacks
-  /// One matrix for the words of both languages; wants one vocabulary.
+  TransformerOptions encoder, decoder;  // options of the two stacks
+  /// Uses one embedding matrix for both languages, which then need one vocabulary.
   bool shared_words = false;
 };
 
-/// Encoder, and a causal decoder whose blocks also attend to what the encoder read. Searched with a cache.
+/// An encoder, and a causal decoder whose blocks attend to its states. Search uses a cache.
 class TransformerTranslator : public SequenceModel {
  public:
   TransformerTranslator(Parent parent, const TransformerTranslatorOptions& options);
   explicit TransformerTranslator(const TransformerTranslatorOptions& options)
       : TransformerTranslator(Parent{}, options) {}
 
-  /// Teacher forcing: a forcing ratio below 1 throws, since all places are computed at once.
+  /// Teacher forcing only: all positions are computed at once, so a forcing ratio other than 1 throws.
   Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
                     double forcing = 1) const override;
   std::unique_ptr<AutoregressiveModel> begin(const Indices& source,
                                              const ValidLengths& lengths) const override;
 
   TransformerEncoder encoder;
-  /// The decoder's words and places, its blocks, and the layer to logits.
+  /// Decoder: token embeddings with positions, blocks, and the layer to logits.
   TransformerInput input;
   TransformerStack stack;
   Linear output;

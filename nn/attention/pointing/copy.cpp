@@ -18,7 +18,7 @@ namespace tapestry {
 
 namespace {
 
-/// The sizes of what belongs together.
+/// Sizes B, T, V and S of one call.
 struct Sizes {
   Size batch, steps, words, places;
 };
@@ -31,15 +31,16 @@ Sizes checked(const char* name, const CopyScores& s, const Indices& source) {
     const Dims rows{n.batch, n.steps}, pairs{n.batch, n.steps, n.places}, read{n.batch, n.places};
     if (s.weights.shape() == pairs && s.gate.shape() == rows && source.shape() == read) return n;
   }
-  fail("[{}] logits {} are (B, T, V), weights {} (B, T, S), gate {} (B, T), and source {} (B, S)", name,
-       describe(s.logits), describe(s.weights), describe(s.gate), to_string(source.shape()));
+  fail(
+      "[{}] logits, weights, gate and source must be (B, T, V), (B, T, S), (B, T) and (B, S), got {}, {}, {} and {}",
+      name, describe(s.logits), describe(s.weights), describe(s.gate), to_string(source.shape()));
 }
 
 }  // namespace
 
 Tensor copy_mixture(const CopyScores& scores, const Indices& source) {
   const auto [batch, steps, words, places] = checked("copy_mixture", scores, source);
-  // Where in the mixture each place of the source counts, the same at every step.
+  // Index in the mixture of each source position, the same at every step.
   const std::vector<std::int64_t> read = source.to_vector();
   std::vector<std::int64_t> to(static_cast<std::size_t>(batch * steps * places));
   auto out = to.begin();
@@ -57,8 +58,8 @@ Tensor copy_mixture(const CopyScores& scores, const Indices& source) {
 Indices likeliest_word(const Tensor& mixture, const Indices& source) {
   const Size places = source.rank() == 2 ? source.shape()[1] : -1;
   if (mixture.rank() != 3 || places < 0 || mixture.size(0) != source.shape()[0] || mixture.size(2) <= places)
-    fail("[likeliest_word] mixture {} is (B, T, V + S), and source {} (B, S)", describe(mixture),
-         to_string(source.shape()));
+    fail("[likeliest_word] mixture and source must be (B, T, V + S) and (B, S), got {} and {}",
+         describe(mixture), to_string(source.shape()));
   const Size steps = mixture.size(1), words = mixture.size(2) - places;
   const std::vector<std::int64_t> read = source.to_vector();
   std::vector<std::int64_t> ids = argmax(mixture).to_vector();
@@ -70,16 +71,16 @@ Indices likeliest_word(const Tensor& mixture, const Indices& source) {
   return Indices(ids, {mixture.size(0), steps});
 }
 
-// In logarithms, ln(e^a + e^b) of the two ways to write the target: a product of two small shares would be 0 in
-// f32, and its logarithm infinite.
+// Computes in logarithms, ln(e^a + e^b) of generating and copying the target: a product of two small
+// probabilities would be 0 in f32, and its logarithm infinite.
 Tensor copy_loss(const CopyScores& scores, const Indices& source, const Indices& targets, CopyLoss options) {
   const auto [batch, steps, words, places] = checked("copy_loss", scores, source);
   if (targets.shape() != Dims{batch, steps})
-    fail("[copy_loss] targets {} do not fit logits {}: they are (B, T)", to_string(targets.shape()),
+    fail("[copy_loss] targets must be (B, T), got {} with logits {}", to_string(targets.shape()),
          describe(scores.logits));
   const std::vector<std::int64_t> read = source.to_vector(), wanted = targets.to_vector();
   std::vector<std::int64_t> known(wanted.size(), -1);
-  // Not vectors of bool: a Mask is made from a span.
+  // Arrays, not vectors of bool: a Mask is made from a span.
   const auto pairs = static_cast<std::size_t>(batch * steps * places);
   const auto counted = std::make_unique<bool[]>(wanted.size()),
              writable = std::make_unique<bool[]>(wanted.size()),
@@ -92,7 +93,7 @@ Tensor copy_loss(const CopyScores& scores, const Indices& source, const Indices&
     ++count;
     const Size row = static_cast<Size>(i) / steps;
     if (wanted[i] < 0)
-      fail("[copy_loss] target {} of row {}, step {} is no word", wanted[i], row,
+      fail("[copy_loss] targets must be at least 0, got {} in row {}, step {}", wanted[i], row,
            static_cast<Size>(i) % steps);
     if (wanted[i] < words) known[i] = wanted[i];
     for (Size j = 0; j < places; ++j) {
@@ -102,8 +103,8 @@ Tensor copy_loss(const CopyScores& scores, const Indices& source, const Indices&
     }
     if (!writable[i] && !copyable[i])
       fail(
-          "[copy_loss] target {} of row {}, step {} is none of the {} known words, and not in the row's source: "
-          "give the id of the word that stands for unknown ones",
+          "[copy_loss] a target must be known or in its row's source, got {} in row {}, step {} with {} known tokens; "
+          "use the id of the unknown token",
           wanted[i], row, static_cast<Size>(i) % steps, words);
   }
   const Dims shape{batch, steps};

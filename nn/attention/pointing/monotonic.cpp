@@ -17,7 +17,7 @@ namespace tapestry {
 
 namespace {
 
-/// y_j = x_j + keep_j y_{j−1} along the last axis, from y_0 = x_0: keep_0 is not looked at.
+/// Returns y_j = x_j + keep_j y_{j−1} along the last axis, with y_0 = x_0; keep_0 is ignored.
 Tensor run_on(const Tensor& x, const Tensor& keep) {
   const Tensor from = contiguous(x.detach()), factors = contiguous(keep.detach());
   const Size length = x.size(-1), rows = length == 0 ? 0 : x.count() / length;
@@ -35,7 +35,7 @@ Tensor run_on(const Tensor& x, const Tensor& keep) {
   return y;
 }
 
-// y_j = x_j + k_j y_{j−1}        ∂x_j = dy_j + k_{j+1} ∂x_{j+1}, the same from the other end        ∂k_j = ∂x_j y_{j−1}
+// y_j = x_j + k_j y_{j−1}        ∂x_j = dy_j + k_{j+1} ∂x_{j+1}, the same in reverse        ∂k_j = ∂x_j y_{j−1}
 Tensor running(const Tensor& x, const Tensor& keep) {
   return op<"running">({}, run_on(x, keep),
                        wrt_all(std::array{&x, &keep}, [x, keep](const Tensor& dy, const Tensor& y) {
@@ -49,11 +49,11 @@ Tensor running(const Tensor& x, const Tensor& keep) {
 
 void check_pair(const char* name, const Tensor& scores, const Tensor& previous) {
   if (scores.rank() < 1 || scores.shape() != previous.shape() || scores.dtype() != previous.dtype())
-    fail("[{}] scores {} and previous {} have one shape, (…, keys), and one type", name, describe(scores),
-         describe(previous));
+    fail("[{}] scores and previous must have one shape, (…, keys), and one type, got {} and {}", name,
+         describe(scores), describe(previous));
 }
 
-/// Where the reader stands before the first query: at the first key.
+/// Returns α_0: the reader starts at the first key.
 Tensor at_the_first(const Tensor& scores) {
   if (scores.size(-1) == 0) return scores.detach();
   Dims one = scores.shape();
@@ -61,13 +61,13 @@ Tensor at_the_first(const Tensor& scores) {
   return pad(ones(one, scores.dtype()), -1, 0, scores.size(-1) - 1);
 }
 
-/// What scores (…, keys) mean at each key: the chance of stopping there, and that of having passed the key before.
+/// Probabilities from scores (…, keys): of stopping at each key, and of having passed the previous key.
 struct Chances {
   Tensor stop, passed;
 };
 Chances chances_of(const Tensor& scores, const Mask& mask) {
   const Tensor seen = zero_masked(mask, scores), one = scalar(1, scores.dtype());
-  // 1 − p, exactly where p is near 1. What the mask hides is passed.
+  // 1 − p, accurate where p is near 1. Masked keys are always passed.
   const Tensor go_on = mask.defined() ? where(mask, sigmoid(-seen), one) : sigmoid(-seen);
   return {zero_masked(mask, sigmoid(seen)), pad(slice(go_on, -1, 0, go_on.size(-1) - 1), -1, 1, 0)};
 }
@@ -82,7 +82,8 @@ Tensor monotonic_step(const Tensor& scores, const Tensor& previous, const Mask& 
 }
 
 Tensor monotonic_weights(const Tensor& scores, const Mask& mask) {
-  if (scores.rank() < 2) fail("[monotonic_weights] scores {} are (…, queries, keys)", describe(scores));
+  if (scores.rank() < 2)
+    fail("[monotonic_weights] scores must be (…, queries, keys), got {}", describe(scores));
   if (scores.count() == 0) return scores;
   const Chances chances = chances_of(scores, mask);
   std::vector<Tensor> rows;
@@ -116,19 +117,20 @@ MonotonicAttention::MonotonicAttention(Parent parent, const ScoreFactory& score,
       score_(score({*this, ""})),
       options_(options) {
   if (!(options.noise >= 0))
-    fail("[monotonic{}] noise has a deviation of 0 or more, not {}", in_quotes(), options.noise);
+    fail("[monotonic{}] noise must be at least 0, got {}", in_quotes(), options.noise);
 }
 
 PreparedKV MonotonicAttention::prepare(const Tensor& keys, const Tensor& values,
                                        const ValidLengths& lengths) const {
   if (keys.rank() != 3 || values.rank() != 3 || keys.size(0) != values.size(0) ||
       keys.size(1) != values.size(1))
-    fail("[monotonic{}] keys {} and values {} are (batch, time, width) with one value for each key",
-         in_quotes(), describe(keys), describe(values));
+    fail(
+        "[monotonic{}] keys and values must be (batch, time, width) with equal batch and time, got {} and {}",
+        in_quotes(), describe(keys), describe(values));
   if (!lengths.defined()) return {score_->prepare(keys), values, {}, {}};
   if (lengths.per_query() || lengths.shape()[0] != keys.size(0))
-    fail("[monotonic{}] keys {} want one length for each row, not {}", in_quotes(), describe(keys),
-         to_string(lengths.shape()));
+    fail("[monotonic{}] lengths must be one for each row, got keys {} and lengths {}", in_quotes(),
+         describe(keys), to_string(lengths.shape()));
   const Mask mask = lengths.mask(keys.size(1));
   return {score_->prepare(zero_masked(live_keys_of(mask, keys.shape()), keys)),
           zero_masked(live_keys_of(mask, values.shape()), values),
@@ -139,8 +141,9 @@ PreparedKV MonotonicAttention::prepare(const Tensor& keys, const Tensor& values,
 MonotonicAttention::Asked MonotonicAttention::ask(const Tensor& query, const PreparedKV& memory,
                                                   ScoreState& state) const {
   if (query.rank() != 3 || query.size(1) != 1)
-    fail("[monotonic{}] query {} is (batch, 1, width): where one stops, the next begins", in_quotes(),
-         describe(query));
+    fail(
+        "[monotonic{}] query must be (batch, 1, width), got {}; each query starts where the previous one stopped",
+        in_quotes(), describe(query));
   state.mask = memory.mask.mask(memory.values.size(-2));
   const Tensor scores = score_->score(query, memory.keys, state) + offset;
   return {scores, state.weights.defined() ? state.weights : at_the_first(scores)};

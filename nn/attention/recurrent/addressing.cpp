@@ -6,11 +6,11 @@ namespace tapestry {
 
 namespace {
 
-constexpr double kLeast = 1e-8;  // of a weight, before a power; of a square, below a root
+constexpr double kLeast = 1e-8;  // added to weights before a power, and to squares below a root
 
 Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes) + kLeast); }
 
-/// x's shape with another last size.
+/// Returns the shape with another size of the last axis.
 Dims with_last(Dims shape, Size last) {
   shape.erase(shape.rank() - 1);
   shape.push_back(last);
@@ -19,17 +19,17 @@ Dims with_last(Dims shape, Size last) {
 
 void check_shape(const Tensor& x, const Dims& shape, const char* what) {
   if (x.defined() && x.shape() != shape)
-    fail("[address] {} {} is not {}", what, describe(x), to_string(shape));
+    fail("[address] {0} must be {2}, got {1}", what, describe(x), to_string(shape));
 }
 
-/// Axes in front, heads, slots and width.
+/// Throws unless memory and weights have the same leading axes and the same number of slots.
 void check_memory(const Tensor& memory, const Tensor& weights, const char* op) {
   bool fits = memory.rank() >= 2 && weights.rank() == memory.rank() && weights.size(-1) == memory.size(-2);
   for (int axis = 0; fits && axis < memory.rank() - 2; ++axis) fits = memory.size(axis) == weights.size(axis);
   if (!fits)
     fail(
-        "[{}] memory {} and weights {} do not fit: they are (…, slots, width) and (…, heads, slots), with the same "
-        "axes in front",
+        "[{}] memory and weights must be (…, slots, width) and (…, heads, slots) with the same leading axes, got {} "
+        "and {}",
         op, describe(memory), describe(weights));
 }
 
@@ -41,14 +41,15 @@ Tensor content_weights(const Tensor& memory, const Tensor& key, const Tensor& st
 
 Tensor shift_weights(const Tensor& weights, const Tensor& shift) {
   const Size slots = weights.size(-1), places = shift.size(-1), reach = places / 2;
-  // Slots n − r … n + r of the ring stand in one row: the last r in front, the first r behind.
+  // The ring in one row: the last r slots, all slots, the first r slots. Slots n − r … n + r are then
+  // adjacent.
   const Tensor ring =
       reach == 0
           ? weights
           : concat({slice(weights, -1, slots - reach, slots), weights, slice(weights, -1, 0, reach)}, -1);
   Tensor moved;
   for (Size i = 0; i < places; ++i) {
-    // j = i − r on: slot n gets what stood at n − j, which is at n − j + r in the ring.
+    // Shift j = i − r: slot n takes the weight of slot n − j, which is at n − j + r in the ring.
     const Size first = places - 1 - i;
     const Tensor part = slice(shift, -1, i, i + 1) * slice(ring, -1, first, first + slots);
     moved = i == 0 ? part : moved + part;
@@ -57,7 +58,7 @@ Tensor shift_weights(const Tensor& weights, const Tensor& shift) {
 }
 
 Tensor sharpen_weights(const Tensor& weights, const Tensor& sharpness) {
-  // (w + ε)^γ, divided by its sum, as a softmax: no power under- or overflows.
+  // (w + ε)^γ, divided by its sum, as a softmax: no power underflows or overflows.
   return softmax(sharpness * log(weights + kLeast), -1);
 }
 
@@ -69,8 +70,9 @@ Tensor address(const Tensor& memory, const Tensor& before, const Addressing& how
   check_shape(how.gate, one, "the gate");
   check_shape(how.sharpness, one, "the sharpness");
   if (how.key.defined() && !how.strength.defined())
-    fail("[address] a key needs a strength {}: without it cosines, which are 1 at most, hardly differ",
-         to_string(one));
+    fail(
+        "[address] a key must have a strength {}; without it the cosines, which are at most 1, hardly differ",
+        to_string(one));
   Tensor weights = before;
   if (how.key.defined()) {
     const Tensor found = content_weights(memory, how.key, how.strength);
@@ -80,7 +82,7 @@ Tensor address(const Tensor& memory, const Tensor& before, const Addressing& how
   const Size places = how.shift.rank() > 0 ? how.shift.size(-1) : 0;
   check_shape(how.shift, with_last(before.shape(), places), "the shift");
   if (places % 2 == 0 || places > before.size(-1))
-    fail("[address] a shift has an odd number of places, −r … r, and no more than the {} slots, not {}",
+    fail("[address] the shift must have an odd number of entries, −r … r, and at most the {} slots, got {}",
          before.size(-1), places);
   weights = shift_weights(weights, how.shift);
   return how.sharpness.defined() ? sharpen_weights(weights, how.sharpness) : weights;
@@ -95,7 +97,7 @@ Tensor write_memory(const Tensor& memory, const Tensor& weights, const Tensor& e
   check_memory(memory, weights, "write_memory");
   const Dims rows = with_last(weights.shape(), memory.size(-1));
   if (erase.shape() != rows || added.shape() != rows)
-    fail("[write_memory] what is erased {} and added {} is not {}", describe(erase), describe(added),
+    fail("[write_memory] erase and added must be {2}, got {0} and {1}", describe(erase), describe(added),
          to_string(rows));
   Tensor kept = memory;
   for (Size h = 0; h < weights.size(-2); ++h)

@@ -11,27 +11,27 @@ namespace {
 
 LinearAttentionOptions complete(LinearAttentionOptions options, const std::string& name) {
   if (options.width < 1 || options.heads < 1)
-    fail("[linear_attention{}] wants a width and heads of 1 or more, not {} and {}", name, options.width,
+    fail("[linear_attention{}] width and heads must be at least 1, got {} and {}", name, options.width,
          options.heads);
   if (options.head_width == 0) {
     if (options.width % options.heads != 0)
-      fail("[linear_attention{}] {} heads do not divide a width of {}: choose a divisor, or give head_width",
-           name, options.heads, options.width);
+      fail("[linear_attention{}] heads ({}) must divide width ({}); choose a divisor or set head_width", name,
+           options.heads, options.width);
     options.head_width = options.width / options.heads;
   }
   if (options.value_head_width == 0) options.value_head_width = options.head_width;
   if (options.head_width < 1 || options.value_head_width < 1 || options.chunk < 1)
-    fail("[linear_attention{}] widths of a head and words of a chunk are 1 or more, not {}, {} and {}", name,
-         options.head_width, options.value_head_width, options.chunk);
+    fail("[linear_attention{}] head_width, value_head_width and chunk must be at least 1, got {}, {} and {}",
+         name, options.head_width, options.value_head_width, options.chunk);
   if (options.rule == WriteRule::delta && options.features == KeyFeatures::positive)
     fail(
-        "[linear_attention{}] the delta rule replaces what stands at a key, and a sum of weights says nothing "
-        "then: give it .features = KeyFeatures::unit",
+        "[linear_attention{}] features must be KeyFeatures::unit with the delta rule, got KeyFeatures::positive; the "
+        "rule replaces values, so there is no sum of weights to divide by",
         name);
   return options;
 }
 
-/// (B, T, heads · d) → (B, heads, T, d), a view
+/// (B, T, heads · d) → (B, heads, T, d), a view.
 Tensor by_heads(const Tensor& x, Size heads) {
   return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
 }
@@ -65,13 +65,14 @@ LinearAttention::LinearAttention(Parent parent, const LinearAttentionOptions& op
 
 Remembered LinearAttention::operator()(const Tensor& x, const Tensor& state) const {
   if (x.rank() != 3 || x.size(2) != options_.width)
-    fail("[linear_attention{}] words {} are not (batch, time, {})", in_quotes(), describe(x), options_.width);
+    fail("[linear_attention{0}] x must be (batch, time, {2}), got {1}", in_quotes(), describe(x),
+         options_.width);
   const bool positive = options_.features == KeyFeatures::positive;
   const auto projected = [&](const Linear& layer) { return by_heads(layer(x), options_.heads); };
   const Tensor asking = features_of(projected(query), options_.features),
                keys = features_of(projected(key), options_.features);
   Tensor values = projected(value);
-  // One column more, of ones: what is read there is the sum of the weights.
+  // An extra column of ones: reading it gives the sum of the weights.
   if (positive) values = concat({values, ones({x.size(0), options_.heads, x.size(1), 1}, x.dtype())}, -1);
   LinearAttendOptions how{.rule = options_.rule, .state = state};
   if (gate_weight.defined()) how.log_keep = -softplus(-transpose(linear(x, gate_weight, gate_bias), 1, 2));

@@ -1,4 +1,4 @@
-// Linear attention as a layer with heads: a state of constant size in place of a cache of keys and values.
+// Linear attention as a multi-head layer: a state of constant size replaces the cache of keys and values.
 #pragma once
 
 #include "core/attention/linear_attend.hpp"
@@ -6,56 +6,57 @@
 
 namespace tapestry {
 
-/// What is made of queries and keys.
+/// Feature map φ of queries and keys.
 enum class KeyFeatures {
-  /// Of length 1.
+  /// φ(x) = x / ‖x‖, of length 1.
   unit,
-  /// elu(x) + 1, and what is read is divided by Σ_j φ(q) · φ(k_j), as softmax's weights sum to 1 (Katharopoulos
-  /// et al. 2020). With WriteRule::sum only.
+  /// φ(x) = elu(x) + 1. The result is divided by Σ_j φ(q) · φ(k_j), so that the weights sum to 1 as with
+  /// softmax (Katharopoulos et al. 2020). Only with WriteRule::sum.
   positive
 };
-/// Whether words make the memory forget: α_t = sigmoid(w · x_t + b) for each head, b starting at 4 (α 0.98).
+/// Forget gate: multiplies the state by α_t = sigmoid(w · x_t + b) for each head. b starts at 4 (α = 0.98).
 enum class Gate { no, yes };
 
 struct LinearAttentionOptions {
-  /// d_model: of words and of the result.
+  /// d_model: width of the inputs and of the result.
   Size width = 0;
-  Size heads = 1;  // each with a memory of its own
-  /// d and e of one head; 0: width / heads, and d.
+  Size heads = 1;  // each with its own state
+  /// d and e: widths of one head's keys and values. 0 means width / heads, and d.
   Size head_width = 0, value_head_width = 0;
-  WriteRule rule = WriteRule::sum;               // what a word writes
-  KeyFeatures features = KeyFeatures::positive;  // what is made of queries and keys
-  Gate gate = Gate::no;                          // whether it forgets
-  Bias bias = Bias::yes;                         // of its projections
-  /// Words of a chunk; see linear_attend().
+  WriteRule rule = WriteRule::sum;               // update of the state
+  KeyFeatures features = KeyFeatures::positive;  // feature map of queries and keys
+  Gate gate = Gate::no;                          // forget gate
+  Bias bias = Bias::yes;                         // in all four projections
+  /// Tokens per chunk; see linear_attend().
   Size chunk = 32;
 };
 
-/// Causal self-attention: each word reads what it and earlier ones have written. In the delta rule how strongly
-/// is β_t = sigmoid(w · x_t + b), b starting at 2.
+/// Causal self-attention: each token reads what it and earlier tokens have written. With the delta rule, the
+/// write strength is β_t = sigmoid(w · x_t + b), and b starts at 2.
 ///     LinearAttention layer({.width = 64, .heads = 4, .rule = WriteRule::delta, .features = KeyFeatures::unit});
-///     Remembered first = layer(words);                  // (B, T, width): read, and the state after them
-///     Remembered next = layer(one_more, first.state);   // as if it had stood behind them
+///     Remembered first = layer(words);                  // (B, T, width), and the state after `words`
+///     Remembered next = layer(one_more, first.state);   // continues after `words`
 class LinearAttention : public Module {
  public:
-  /// Throws for sizes below 1, heads that do not divide the width, and positive features with the delta rule.
+  /// Throws if a size is below 1, the heads do not divide the width (unless head_width is given), or positive
+  /// features are combined with the delta rule.
   LinearAttention(Parent parent, const LinearAttentionOptions& options);
   explicit LinearAttention(const LinearAttentionOptions& options) : LinearAttention(Parent{}, options) {}
 
-  /// x (B, T, width) → read (B, T, width); state (B, heads, d, e), with one column more for positive features.
-  /// An empty state is zeros. A single word takes one step, more go in chunks.
+  /// x (B, T, width) → read (B, T, width) and state (B, heads, d, e), with e + 1 columns for positive
+  /// features. An undefined state is zeros. A single token takes one step; longer inputs run in chunks.
   Remembered operator()(const Tensor& x, const Tensor& state = {}) const;
 
-  /// As given, with every 0 filled in.
+  /// Returns the options as given, with every 0 replaced by its default.
   const LinearAttentionOptions& options() const { return options_; }
 
  private:
-  LinearAttentionOptions options_;  // before the layers, which are made from it
+  LinearAttentionOptions options_;  // declared before the layers, which are built from it
 
  public:
-  /// (heads · d, width) twice, (heads · e, width), (width, heads · e)
+  /// query and key (heads · d, width), value (heads · e, width), output (width, heads · e)
   Linear query, key, value, output;
-  /// (heads, width) and (heads); empty handles in a layer without gates, or with another rule.
+  /// (heads, width) and (heads) each; undefined without a gate, or without the delta rule.
   Parameter gate_weight, gate_bias, strength_weight, strength_bias;
 };
 

@@ -9,10 +9,10 @@ namespace tapestry {
 
 namespace {
 
-// The interface, a row: for all heads their keys, then all strengths, gates, shifts, sharpnesses; then what
-// writers erase, and add.
+// Layout of the interface, one row: the keys of all heads, then all strengths, gates, shifts, sharpnesses;
+// then the erase vectors and the add vectors of the writers.
 struct Layout {
-  Size heads, key, strength, gate, shift, sharpness, erase, add, end;  // `heads`, then where each part begins
+  Size heads, key, strength, gate, shift, sharpness, erase, add, end;  // number of heads, then offsets
 };
 
 Layout layout_of(const NeuralTuringMachineOptions& o) {
@@ -32,15 +32,17 @@ Layout layout_of(const NeuralTuringMachineOptions& o) {
 NeuralTuringMachineOptions checked(const NeuralTuringMachineOptions& o, const std::string& name) {
   for (const Size size : {o.in, o.hidden, o.slots, o.width, o.readers, o.writers})
     if (size < 1)
-      fail("[neural_turing_machine{}] in, hidden, slots, width, readers and writers are 1 or more, not {}",
-           name, size);
+      fail(
+          "[neural_turing_machine{}] in, hidden, slots, width, readers and writers must be at least 1, got {}",
+          name, size);
   if (o.reach < 0 || 2 * o.reach + 1 > o.slots)
-    fail("[neural_turing_machine{}] shifts from −{} to {} do not fit {} slots", name, o.reach, o.reach,
-         o.slots);
+    fail(
+        "[neural_turing_machine{}] reach must be at least 0 and its shifts fit the slots, got −{} … {} and {} slots",
+        name, o.reach, o.reach, o.slots);
   return o;
 }
 
-/// Biases of the interface.
+/// Returns the initial biases of the interface.
 Initialiser first_interface(const NeuralTuringMachineOptions& o) {
   return [o](const FirstValues& first) {
     for (double& value : first.values) value = 0;
@@ -50,7 +52,7 @@ Initialiser first_interface(const NeuralTuringMachineOptions& o) {
       const HeadStart start = h < o.readers ? o.readers_start : o.writers_start;
       if (start == HeadStart::undecided) continue;
       const bool on = start == HeadStart::step_on && o.reach > 0;
-      // β is 4.0; the shift meant is e² times as likely as any other; γ is 2.3.
+      // β is 4.0; the preferred shift is e² times as likely as any other; γ is 2.3.
       set(at.strength + h, 4);
       set(at.shift + h * (2 * o.reach + 1) + (on ? o.reach + 1 : o.reach), 2);
       set(at.sharpness + h, 1);
@@ -101,13 +103,13 @@ NeuralTuringMachineOutput NeuralTuringMachine::operator()(const Tensor& x,
                                                           const NeuralTuringMachineState& given) const {
   const NeuralTuringMachineOptions& o = options_;
   if (x.rank() != 3 || x.size(2) != o.in)
-    fail("[neural_turing_machine{}] inputs {} are not (batch, time, {})", in_quotes(), describe(x), o.in);
+    fail("[neural_turing_machine{0}] x must be (batch, time, {2}), got {1}", in_quotes(), describe(x), o.in);
   const Size batch = x.size(0), steps = x.size(1);
   const auto part = [&](const Tensor& part_given, const Dims& shape, const char* what, const auto& first) {
     if (!part_given.defined()) return first();
     if (part_given.shape() != shape)
-      fail("[neural_turing_machine{}] the state's {} {} is not {}", in_quotes(), what, describe(part_given),
-           to_string(shape));
+      fail("[neural_turing_machine{0}] the state's {1} must be {3}, got {2}", in_quotes(), what,
+           describe(part_given), to_string(shape));
     return part_given;
   };
   NeuralTuringMachineOutput out;
@@ -115,7 +117,7 @@ NeuralTuringMachineOutput NeuralTuringMachine::operator()(const Tensor& x,
       read{batch, o.readers, o.width}, hidden{batch, o.hidden};
   NeuralTuringMachineState& state = out.last;
   state.memory = part(given.memory, memory, "memory", [&] { return expand(blank, memory); });
-  state.heads = part(given.heads, places, "heads", [&] {  // all on slot 0
+  state.heads = part(given.heads, places, "heads", [&] {  // all at slot 0
     return pad(ones({batch, heads(), 1}, x.dtype()), -1, 0, o.slots - 1);
   });
   state.read = part(given.read, read, "read", [&] { return zeros(read, x.dtype()); });

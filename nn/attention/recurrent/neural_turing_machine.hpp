@@ -1,5 +1,5 @@
-// A recurrent controller with a memory beside it that it reads and writes: the neural Turing machine (Graves,
-// Wayne & Danihelka 2014, arXiv 1410.5401).
+// The neural Turing machine: a recurrent controller that reads and writes an external memory (Graves, Wayne &
+// Danihelka 2014, arXiv 1410.5401).
 #pragma once
 
 #include "nn/attention/recurrent/addressing.hpp"
@@ -7,60 +7,61 @@
 
 namespace tapestry {
 
-/// How a head may move.
+/// Addressing of the heads: by content, by shift, or both.
 enum class HeadMoves { by_content, by_shift, by_both };
-/// What a head does before anything is learned. `undecided`: all biases 0, so each shift as likely, and
-/// blurred. `stay`, `step_on`: biases such that it stays where it is, or goes one slot on at each step,
-/// sharply. The gate is ½ in all of them, but β starts near 4 in the latter, so that content is heard, too.
+/// Initial behaviour of a head, set by the biases of the interface. `undecided`: all biases are 0, so all
+/// shifts are equally likely and the weights blur. `stay` and `step_on`: the head favours its current slot,
+/// or the next one. The gate is ½ in all three; β starts near 4 in the latter two, so content counts as well.
 enum class HeadStart { undecided, stay, step_on };
 
 struct NeuralTuringMachineOptions {
   /// Width of the inputs.
   Size in = 0;
-  /// Of the controller, a GRU.
+  /// Hidden units of the controller, a GRU.
   Size hidden = 32;
-  /// N and W of the memory.
+  /// Shape of the memory: N slots of W numbers.
   Size slots = 32, width = 16;
-  Size readers = 1, writers = 1;  // heads that read, and heads that write
-  /// r: shifts go from −r to r.
+  Size readers = 1, writers = 1;  // numbers of read heads and write heads
+  /// r: a head shifts by −r … r slots.
   Size reach = 1;
-  HeadMoves moves = HeadMoves::by_both;                                           // of all heads
-  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::step_on;  // of either kind
+  HeadMoves moves = HeadMoves::by_both;                                           // addressing of all heads
+  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::step_on;  // as above
 };
 
-/// All that a machine has been so far.
+/// State of the machine between two steps.
 struct NeuralTuringMachineState {
-  Tensor memory;  ///< (B, N, W)
-  Tensor heads;   ///< (B, readers + writers, N): where they stand, readers first
-  Tensor read;    ///< (B, readers, W)
-  Tensor hidden;  ///< (B, hidden)
+  Tensor memory;  ///< M (B, N, W)
+  Tensor heads;   ///< (B, readers + writers, N): weights over the slots, readers first
+  Tensor read;    ///< (B, readers, W): vectors read
+  Tensor hidden;  ///< (B, hidden): state of the controller
 };
 
-/// What a machine gives.
+/// Result of a NeuralTuringMachine.
 struct NeuralTuringMachineOutput {
-  Tensor states;                  ///< (B, T, output_width()): the controller's state and what was read
-  Tensor heads;                   ///< (B, T, readers + writers, N)
-  NeuralTuringMachineState last;  // to go on from
+  Tensor states;                  ///< (B, T, output_width()): the controller's state and the vectors read
+  Tensor heads;                   ///< (B, T, readers + writers, N): weights over the slots
+  NeuralTuringMachineState last;  // state after the last step
 };
 
-/// At each step the controller sees [x_t; what was read], and says for each head a key k, strength softplus,
-/// gate sigmoid, shift softmax, sharpness 1 + softplus; for each writer what to erase, sigmoid, and to add.
-/// All heads find their place in the memory as it was; then it is written, and then read.
+/// At each step the controller sees [x_t; vectors read]. For each head it emits a key k, a strength
+/// (softplus), a gate (sigmoid), shifts (softmax) and a sharpness (1 + softplus); for each writer also an
+/// erase vector (sigmoid) and an add vector. All heads address the memory of the previous step; then the
+/// writers write, and then the readers read.
 ///     NeuralTuringMachine machine({.in = 8});
 ///     NeuralTuringMachineOutput all = machine(words);             // (B, T, 8)
-///     NeuralTuringMachineOutput more = machine(next, all.last);   // as if it had stood behind them
+///     NeuralTuringMachineOutput more = machine(next, all.last);   // continues after `words`
 class NeuralTuringMachine : public Module {
  public:
-  /// Throws for sizes below 1 (a reach below 0), and more shifts, 2r + 1, than slots.
+  /// Throws if a size is below 1, `reach` is below 0, or there are more shifts (2r + 1) than slots.
   NeuralTuringMachine(Parent parent, const NeuralTuringMachineOptions& options);
   explicit NeuralTuringMachine(const NeuralTuringMachineOptions& options)
       : NeuralTuringMachine(Parent{}, options) {}
 
-  /// x (B, T, in). Empty parts of a state are as at the beginning: every slot the learned row `blank`, all
-  /// heads on slot 0, zeros for the rest.
+  /// x (B, T, in). Undefined parts of a state take their initial values: the learned row `blank` in every
+  /// slot, all heads at slot 0, and zeros for the rest.
   NeuralTuringMachineOutput operator()(const Tensor& x, const NeuralTuringMachineState& state = {}) const;
 
-  /// Its options(), as given, and the output_width() of its states: hidden + readers · width.
+  /// options(): as given. output_width(): width of the states, hidden + readers · width.
   const NeuralTuringMachineOptions& options() const { return options_; }
   Size output_width() const { return options_.hidden + options_.readers * options_.width; }
 
@@ -68,13 +69,14 @@ class NeuralTuringMachine : public Module {
   NeuralTuringMachineState step(const Tensor& x, const NeuralTuringMachineState& state) const;
   Size heads() const { return options_.readers + options_.writers; }
 
-  NeuralTuringMachineOptions options_;  // before the layers, which are made from it
+  NeuralTuringMachineOptions options_;  // declared before the layers, which are built from it
 
  public:
   GRUCell controller;
-  /// What heads are told, in one row (the interface): (rows, hidden) and (rows).
+  /// Layer from the controller to the interface, a row with the parameters of all heads: (rows, hidden),
+  /// (rows).
   Parameter interface_weight, interface_bias;
-  Parameter blank;  ///< (W)
+  Parameter blank;  ///< (W): initial contents of each slot
 };
 
 }  // namespace tapestry

@@ -151,5 +151,5 @@ TEST_CASE("cross-attention takes no score_mod: its queries and keys stand in dif
 
 TEST_CASE("a program without a function is refused") {
   CHECK_THROWS_WITH(Attention(scaled_dot(), {.score_mod = {{{"gain", {2}, constant(1)}}, {}}}),
-                    ContainsSubstring("[score_mod") && ContainsSubstring("no function that makes the score"));
+                    ContainsSubstring("[score_mod") && ContainsSubstring("must have make, got none"));
 }

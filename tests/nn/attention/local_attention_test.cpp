@@ -222,8 +222,10 @@ TEST_CASE("a clone of local attention is another layer with the same numbers") {
 
 TEST_CASE("windows that make no sense are refused") {
   using Catch::Matchers::ContainsSubstring;
-  CHECK_THROWS_WITH(Attention(dot(), {.local = local_p(0, 3, 3)}), ContainsSubstring("local-p with D = 0"));
-  CHECK_THROWS_WITH(Attention(dot(), {.local = local_m(-1)}), ContainsSubstring("D ≥ 0"));
+  CHECK_THROWS_WITH(Attention(dot(), {.local = local_p(0, 3, 3)}),
+                    ContainsSubstring("at least 1 in local-p"));
+  CHECK_THROWS_WITH(Attention(dot(), {.local = local_m(-1)}),
+                    ContainsSubstring("reach D must be at least 0, got -1"));
   Attention attention(dot(), {.local = local_p(1, 4, 3)});
   randomise(attention);
   const Tensor x = normal({2, 5, 3}, 1);

@@ -213,6 +213,8 @@ TEST_CASE("weights of another shape than the scores are refused, with both shape
                               return slice(softmax(scores, -1), -1, 0, scores.size(-1) - 1);
                             }}};
   const Tensor query = ones({2, 3, 4}), key = ones({2, 5, 4});
-  CHECK_THROWS_WITH(attention(query, key, key),
-                    Catch::Matchers::ContainsSubstring("[normalise] made weights (2,3,4) of scores (2,3,5)"));
+  CHECK_THROWS_WITH(
+      attention(query, key, key),
+      Catch::Matchers::ContainsSubstring(
+          "[normalise] a normaliser must keep the shape, got weights (2,3,4) from scores (2,3,5)"));
 }

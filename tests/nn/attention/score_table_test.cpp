@@ -294,14 +294,14 @@ TEST_CASE("scores by place take fewer keys than they have places, and refuse mor
       return attention.score().score(q, attention.score().prepare(normal({1, keys, 4}, 2)), state);
     };
     CHECK(equal_bits(scores(2), slice(scores(6), -1, 0, 2)));
-    CHECK_THROWS_WITH(scores(7), ContainsSubstring("there are 7 keys") && ContainsSubstring("6 places"));
+    CHECK_THROWS_WITH(scores(7), ContainsSubstring("got 7 keys") && ContainsSubstring("6 positions"));
     // Queries of every rank and width are refused by the score, with W.
     for (const Dims& shape : {Dims{5}, Dims{4}, Dims{1, 4}, Dims{1, 6}, Dims{2, 1, 1}, Dims{2, 2, 3, 6}}) {
       const Tensor wrong = normal(shape, 3);
       CHECK_THROWS_WITH(
           attention.score().score(wrong, attention.score().prepare(normal({1, 3, 4}, 2)), state),
           ContainsSubstring(connected ? "[fully_connected score" : "[location score") &&
-              ContainsSubstring("query " + describe(wrong) + " does not fit W (6,5): it is (…, time, 5)"));
+              ContainsSubstring("got query " + describe(wrong) + " and W (6,5); pass (…, time, 5)"));
     }
   }
 }

@@ -23,7 +23,7 @@ TEST_CASE("positions made for another number of heads are refused, in tiles too"
         ScoreState state;
         return attention.context(q, attention.prepare(k, k), state);
       };
-      const auto told = ContainsSubstring("made for 2 heads");
+      const auto told = ContainsSubstring("the 2 heads of the positions");
       CHECK_THROWS_WITH(two(x, x, x), told);
       CHECK_THROWS_WITH(context(two, x, x), told);
       CHECK_THROWS_WITH(context(two, select(x, 1, 0), select(x, 1, 0)), told);  // no axis of heads: one
@@ -45,7 +45,8 @@ TEST_CASE("positions made for another number of heads are refused, in tiles too"
 TEST_CASE("attention refuses positions that only a model can add to its words") {
   CHECK_THAT(
       test::message_of<std::exception>([] { Attention(scaled_dot(), {.positions = sinusoidal()}); }),
-      ContainsSubstring("[attention] these positions are added to words, which attention does not see"));
+      ContainsSubstring(
+          "[attention] positions must be a scheme for pairs (rotary, alibi, …; nn/positions), got one"));
   CHECK_NOTHROW(Attention(scaled_dot(), {.positions = no_positions()}));
   TransformerOptions options;  // its blocks' attention gets none of them
   options.positions = sinusoidal();
@@ -64,9 +65,10 @@ TEST_CASE("heads are counted where query or keys have fewer axes than the other"
       CAPTURE(heads);
       CHECK(apart(attention(many, few, few).context, attention(many, all, all).context) < 1e-14);
       CHECK(apart(attention(few, many, many).context, attention(all, many, many).context) < 1e-14);
-      const auto told = ContainsSubstring(fmt::format("made for 2 heads, and query {} and keys {} have {}",
-                                                      describe(many), describe(few), heads));
+      const auto told =
+          ContainsSubstring(fmt::format("the 2 heads of the positions, got query {} and keys {} with {}",
+                                        describe(many), describe(few), heads));
       CHECK_THROWS_WITH(other(many, few, few), told);
-      CHECK_THROWS_WITH(other(few, many, many), ContainsSubstring(fmt::format("have {}", heads)));
+      CHECK_THROWS_WITH(other(few, many, many), ContainsSubstring(fmt::format("with {};", heads)));
     }
 }

@@ -395,11 +395,11 @@ TEST_CASE("transformers say what is wrong with their input") {
   using Catch::Matchers::Contains;
   LanguageModel model(small(learned_positions(4)));
   model.initialise(1);
-  CHECK_THROWS_WITH(model(ids()), Contains("5 positions, and 4 were learned"));
+  CHECK_THROWS_WITH(model(ids()), Contains("the 4 learned positions, got 5 tokens from position 0"));
   CHECK_THROWS_WITH(model(Indices{1, 2}), Contains("(batch, time)"));
   CHECK_THROWS_WITH(model.begin(ids()), Contains("eval()"));
   CHECK_THROWS_WITH(MultiHeadAttention({.width = 6, .heads = 4}),
-                    Contains("4 heads do not divide a width of 6"));
+                    Contains("heads (4) must divide width (6)"));
   CHECK_THROWS_WITH(MultiHeadAttention({.width = 8, .heads = 4, .key_heads = 3}), Contains("divisor"));
   MultiHeadAttention attention({.width = 4, .heads = 2});
   attention.initialise(1);

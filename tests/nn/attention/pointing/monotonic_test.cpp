@@ -244,5 +244,5 @@ TEST_CASE("monotonic attention without keys, without queries, and with what does
   CHECK_THAT(test::message_of([&] {
                layer(zeros({2, 2, 3}), layer.prepare(keys, keys), state);
              }),
-             ContainsSubstring("where one stops, the next begins"));
+             ContainsSubstring("must be (batch, 1, width), got (2,2,3)"));
 }

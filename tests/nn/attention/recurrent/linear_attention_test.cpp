@@ -141,9 +141,9 @@ TEST_CASE("a layer of linear attention starts by keeping, and says what does not
   const auto told = [](const LinearAttentionOptions& options) {
     return test::message_of([&] { LinearAttention made(options); });
   };
-  CHECK_THAT(told({.width = 0}), ContainsSubstring("1 or more"));
-  CHECK_THAT(told({.width = 4, .heads = 3}), ContainsSubstring("do not divide"));
-  CHECK_THAT(told({.width = 4, .chunk = 0}), ContainsSubstring("1 or more"));
+  CHECK_THAT(told({.width = 0}), ContainsSubstring("at least 1"));
+  CHECK_THAT(told({.width = 4, .heads = 3}), ContainsSubstring("heads (3) must divide width (4)"));
+  CHECK_THAT(told({.width = 4, .chunk = 0}), ContainsSubstring("at least 1"));
   CHECK_THAT(told({.width = 4, .rule = WriteRule::delta}), ContainsSubstring("KeyFeatures::unit"));
   CHECK_THAT(test::message_of([&] { layer(zeros({3, 5, 5})); }), ContainsSubstring("(batch, time, 4)"));
   CHECK_THAT(test::message_of([&] {

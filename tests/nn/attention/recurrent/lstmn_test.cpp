@@ -129,9 +129,9 @@ TEST_CASE("an LSTMN says what does not fit", "[lstmn]") {
   for (Tensor* part : {&state.past, &state.keys, &state.blend}) {
     const Tensor kept = *part;
     *part = slice(kept, 0, 0, 1);
-    CHECK_THAT(told(x, state), ContainsSubstring("are not"));
+    CHECK_THAT(told(x, state), ContainsSubstring("past, keys and blend must be"));
     *part = kept;
   }
   state.keys = {};
-  CHECK_THAT(told(x, state), ContainsSubstring("are not"));
+  CHECK_THAT(told(x, state), ContainsSubstring("past, keys and blend must be"));
 }
