@@ -1,4 +1,4 @@
-// What clone() keeps while it copies a model, part by part.
+// clone(): the table of copied modules and parameters, and the order of the children.
 #include <algorithm>
 
 #include "nn/module.hpp"
@@ -14,7 +14,7 @@ thread_local detail::Cloning* cloning_now = nullptr;
 namespace detail {
 
 Cloning::Cloning(std::optional<DType> dtype_in) : dtype(dtype_in) {
-  if (cloning_now) fail("clone() was called while another clone is being made");
+  if (cloning_now) fail("clone() must not be called while another clone is in progress on this thread");
   cloning_now = this;
 }
 
@@ -30,7 +30,7 @@ Cloning& Cloning::active(const char* what, const std::string& name) {
 }
 
 void Cloning::refuse_type(const Module& model) {
-  fail("clone() wants the concrete type of the model: cast to {} first", model.type_name());
+  fail("clone() must get the concrete type of the model; cast to {} first", model.type_name());
 }
 
 void Cloning::order(const Module& model, Module& copy) const {

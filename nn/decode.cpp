@@ -17,15 +17,15 @@ namespace {
 
 constexpr Size kNone = -1;
 
-/// A word that some hypothesis wrote, with the way back to its beginning.
+/// A generated word, linked to the previous word of its hypothesis.
 struct Word {
-  Size before;  // index of the word before it, or kNone
+  Size before;  // index of the previous word, or kNone
   std::int64_t id;
-  Tensor alignment;  // of the step that wrote it
-  Size row;          // in that step
+  Tensor alignment;  // of the step that generated it
+  Size row;          // row in that step
 };
 
-/// A hypothesis that still grows, in a row of the model.
+/// An unfinished hypothesis. Hypothesis i is row i of the model.
 struct Live {
   Size sentence;
   Size last = kNone;  // its last word
@@ -37,7 +37,7 @@ struct Candidate {
   std::int64_t id;
   double log_probability;  // of the whole hypothesis
 
-  /// Likelier first; of equals the earlier row, then the smaller id, so that the order is always the same.
+  /// Sorts the likeliest first. The tie-break by row, then by id, makes the order deterministic.
   friend bool operator<(const Candidate& a, const Candidate& b) {
     if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
     return a.row != b.row ? a.row < b.row : a.id < b.id;
@@ -49,12 +49,13 @@ double length_penalty(Size words, double power) {
 }
 
 void check(const SearchOptions& options, const char* name) {
-  if (Tape::active()) fail("[{}] a search runs without a tape: end the tape's scope first", name);
+  if (Tape::active()) fail("[{}] no tape may be active during a search; end the tape's scope first", name);
   if (options.max_length < 1 || options.beam < 1)
-    fail("[{}] max_length and beam are 1 or more, not {} and {}", name, options.max_length, options.beam);
+    fail("[{}] max_length and beam must be at least 1, got {} and {}", name, options.max_length,
+         options.beam);
 }
 
-/// log P of the next word, (rows, vocabulary), dense.
+/// Returns log P of the next word, (rows, vocabulary), contiguous.
 Tensor next_log_probabilities(const AutoregressiveModel::Step& step) {
   return contiguous(log_softmax(step.logits, -1));
 }
@@ -64,11 +65,12 @@ Indices last_words(const std::vector<std::int64_t>& ids) {
 }
 
 [[noreturn]] void fail_without_words(const char* name, Size sentence) {
-  fail("[{}] the model gives no word of sentence {} a probability: are there NaN among its weights?", name,
-       sentence);
+  fail(
+      "[{}] the logits of sentence {} must give valid probabilities, got NaN; check the model for NaN weights",
+      name, sentence);
 }
 
-/// Follows a hypothesis back to its beginning.
+/// Collects the words of a hypothesis, following the links back from `last`.
 Decoded write_out(const std::vector<Word>& words, Size last, double log_probability, bool ended,
                   const SearchOptions& options) {
   Decoded result;
@@ -88,7 +90,7 @@ Decoded write_out(const std::vector<Word>& words, Size last, double log_probabil
   return result;
 }
 
-/// The `count` likeliest continuations of one row, in order.
+/// Returns the `count` likeliest continuations of one row, best first.
 std::vector<Candidate> best_of_row(const Tensor& log_probabilities, Size row, double so_far, Size count) {
   const Size vocabulary = log_probabilities.size(1);
   std::vector<Candidate> best;
@@ -108,7 +110,7 @@ std::vector<Candidate> best_of_row(const Tensor& log_probabilities, Size row, do
   return best;
 }
 
-/// The hypotheses of one sentence that have ended.
+/// Finished hypotheses of one sentence: their number and the best one.
 struct Ended {
   Size count = 0;
   std::optional<Decoded> best;
@@ -125,7 +127,7 @@ std::vector<std::int64_t> detail::first_words(std::int64_t begin, const std::vec
                                               Size rows) {
   if (first.empty()) return std::vector<std::int64_t>(static_cast<std::size_t>(rows), begin);
   if (static_cast<Size>(first.size()) != rows)
-    fail("[decode] {} first words were given for {} rows", first.size(), rows);
+    fail("[decode] first must have one word for each of {1} rows, got {0}", first.size(), rows);
   return first;
 }
 
@@ -173,7 +175,7 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
   const Size sentences = model.rows();
   const double most_lenient = length_penalty(options.max_length, options.length_power);
   std::vector<Word> words;
-  std::vector<Live> live;  // those of one sentence stand together, the likeliest first
+  std::vector<Live> live;  // grouped by sentence, the likeliest first
   for (Size i = 0; i < sentences; ++i) live.push_back({i});
   std::vector<Ended> ended(static_cast<std::size_t>(sentences));
   std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
@@ -187,7 +189,7 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
 
     for (std::size_t first = 0, next = 0; first < live.size(); first = next) {
       const Size sentence = live[first].sentence;
-      // Twice the beam, so that it stays full even if half of these end.
+      // Take 2 · beam candidates, so that the beam stays full even if half of them end.
       std::vector<Candidate> candidates;
       for (; next < live.size() && live[next].sentence == sentence; ++next) {
         const auto best = best_of_row(log_probabilities, static_cast<Size>(next), live[next].log_probability,
@@ -220,7 +222,8 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
       if (t + 1 == options.max_length && !done.best && !kept.empty())
         done.add(write_out(words, kept[0].last, kept[0].log_probability, false, options));
       if (kept.empty()) continue;
-      // Once enough have ended, a living one must be ahead as it stands; before that, it must have a chance.
+      // Compare the best unfinished hypothesis with the best finished one: at its current length once `beam`
+      // hypotheses have finished, before that with the most favourable length penalty.
       const double divisor =
           done.count >= options.beam ? length_penalty(t + 1, options.length_power) : most_lenient;
       if (done.best && kept[0].log_probability / divisor <= done.best->score) continue;

@@ -15,7 +15,7 @@ Embedding::Embedding(Parent parent, Size words, Size width, std::optional<std::i
              padding ? with_zero_row(std::move(initialiser), *padding) : std::move(initialiser)},
       padding_(padding) {
   if (padding && (*padding < 0 || *padding >= words))
-    fail("the padding word {} is outside the {} words of the embedding{}", *padding, words, in_quotes());
+    fail("[embedding{2}] padding must be in [0, {1}), got {0}", *padding, words, in_quotes());
 }
 
 Tensor Embedding::operator()(const Indices& ids, CallSite at) const {
@@ -24,7 +24,7 @@ Tensor Embedding::operator()(const Indices& ids, CallSite at) const {
   const Mask is_padding = equal(ids, *padding_);
   bool any = false;
   for (const bool *p = is_padding.data(), *end = p + is_padding.count(); p != end; ++p) any |= *p;
-  // Cuts the padding word off from its row, so that no gradient reaches it.
+  // Replace the vectors of the padding word by a constant 0, so that no gradient reaches its row.
   return any ? where(is_padding.unsqueeze(-1), scalar(0, vectors.dtype()), vectors, at) : vectors;
 }
 

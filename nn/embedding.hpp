@@ -1,4 +1,4 @@
-// A table of vectors, one for each word.
+// The embedding layer: a table with one learned vector for each word.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace tapestry {
 
-/// ids of any shape S → S + (width). With a padding id, that word's vector is 0, stays 0, and gets no
-/// gradient.
+/// Maps ids of any shape S to vectors of shape S + (width). The vector of the `padding` id, if one is given,
+/// starts at 0 and gets no gradient. Throws if `padding` is not in [0, words).
 class Embedding : public Module {
  public:
   Embedding(Parent parent, Size words, Size width, std::optional<std::int64_t> padding = {},
@@ -20,7 +20,7 @@ class Embedding : public Module {
 
   Tensor operator()(const Indices& ids, CallSite at = {}) const;
 
-  /// (words, width)
+  /// Table of vectors, (words, width).
   Parameter weight;
 
  private:

@@ -20,8 +20,8 @@ void fill_normal(const FirstValues& first, double deviation) {
   for (double& value : first.values) value = deviation * first.stream.normal(i++);
 }
 
-/// Makes the rows of `q`, each `width` long, orthonormal: Gram and Schmidt's method, modified and run twice,
-/// so that rounding does not spoil it.
+/// Makes the rows of `q`, each of length `width`, orthonormal by the modified Gram–Schmidt method. A second
+/// pass removes the rounding error of the first.
 void orthonormalise_rows(std::span<double> q, std::size_t width) {
   for (std::size_t i = 0; i * width < q.size(); ++i) {
     const auto row = q.subspan(i * width, width);
@@ -65,13 +65,13 @@ void fan_in_uniform(const FirstValues& first) {
 
 void orthogonal(const FirstValues& first) {
   if (first.shape.rank() < 2)
-    fail("orthogonal first values want two axes or more, not {}", first.shape.rank());
+    fail("[orthogonal] the shape must have at least 2 axes, got {}", first.shape.rank());
   if (first.values.empty()) return;
   fill_normal(first, 1);
   const auto rows = static_cast<std::size_t>(first.shape[0]);
   const std::size_t columns = first.values.size() / rows;
   if (rows <= columns) return orthonormalise_rows(first.values, columns);
-  // More rows than columns: the transpose has the orthonormal rows.
+  // If there are more rows than columns, orthonormalise the rows of the transpose.
   std::vector<double> transposed(first.values.size());
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t j = 0; j < columns; ++j) transposed[j * rows + i] = first.values[i * columns + j];

@@ -1,4 +1,4 @@
-// First values of parameters: what a weight holds before training.
+// Initialisers: rules for the values of parameters before training.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace tapestry {
 
-/// What an initialiser works on: the values to fill (row-major, always f64, so that f32 and f64 models start
-/// from the same numbers), their shape, and the parameter's own stream of random numbers.
+/// Arguments of an initialiser. The values are row-major and always f64, so that f32 and f64 models start
+/// from the same numbers. Each parameter has a separate stream of random numbers.
 class FirstValues {
  public:
   FirstValues(std::span<double> values_in, const Dims& shape_in, const Stream& stream_in)
       : values(values_in), shape(shape_in), stream(stream_in) {}
 
-  std::span<double> values;  // to be filled
+  std::span<double> values;  // to fill
   const Dims& shape;         // of the parameter
-  const Stream& stream;      // its own random numbers
+  const Stream& stream;      // random numbers of this parameter
 
-  /// Inputs that one unit of a weight (out, in, …) sums over; all elements for a vector.
+  /// Number of inputs to one unit of a weight (out, in, …); the number of elements for a vector.
   Size fan_in() const;
-  /// Units that read one input; 1 for a vector.
+  /// Number of units that read one input; 1 for a vector.
   Size fan_out() const;
 };
 
-/// A rule for first values: one of the functions below, or any callable that takes FirstValues.
+/// An initialiser: one of the functions below, or any callable that takes FirstValues.
 class Initialiser {
  public:
   Initialiser(void (*fill)(const FirstValues&)) : fill_(fill) {}
@@ -41,26 +41,27 @@ class Initialiser {
   std::function<void(const FirstValues&)> fill_;
 };
 
-/// zeros, ones: every element 0, or 1.
+/// zeros() sets every element to 0, ones() to 1.
 void zeros(const FirstValues& first);
 void ones(const FirstValues& first);
-/// Uniform on ±√(6 / (fan in + fan out)) (Glorot & Bengio 2010, equation 16).
+/// Draws from the uniform distribution on ±√(6 / (fan in + fan out)) (Glorot & Bengio 2010, equation 16).
 void xavier(const FirstValues& first);
-/// Normal with standard deviation √(2 / fan in), for layers before a relu (He et al. 2015, equation 10).
+/// Draws from the normal distribution with mean 0 and standard deviation √(2 / fan in), for layers followed
+/// by a relu (He et al. 2015, equation 10).
 void kaiming(const FirstValues& first);
-/// Uniform on ±1/√(fan in): what PyTorch's Linear starts from.
+/// Draws from the uniform distribution on ±1/√(fan in), the default of PyTorch's Linear.
 void fan_in_uniform(const FirstValues& first);
-/// Orthonormal rows, or columns if there are more rows than columns (Saxe et al. 2014); axes after the first
-/// count as one.
+/// Makes the rows orthonormal, or the columns if there are more rows than columns (Saxe et al. 2014). All
+/// axes after the first are flattened into columns. Throws if the shape has fewer than two axes.
 void orthogonal(const FirstValues& first);
 
-/// Every element `value`.
+/// Sets every element to `value`.
 Initialiser constant(double value);
-/// Uniform on [−bound, bound).
+/// Draws from the uniform distribution on [−bound, bound).
 Initialiser uniform(double bound);
-/// Normal with mean 0 and this standard deviation.
+/// Draws from the normal distribution with mean 0 and this standard deviation.
 Initialiser normal(double deviation);
-/// `rest`, then row `row` of the first axis set to 0: for the padding word of an embedding.
+/// Applies `rest`, then sets row `row` of the first axis to 0. Embedding uses it for the padding word.
 Initialiser with_zero_row(Initialiser rest, Size row);
 
 }  // namespace tapestry

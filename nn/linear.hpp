@@ -6,10 +6,10 @@
 
 namespace tapestry {
 
-/// Whether a layer adds a learned vector.
+/// Option of a layer: with or without a learned bias vector.
 enum class Bias { no, yes };
 
-/// x (…, in) → x Wᵀ + b (…, out), with weight (out, in) and bias (out) as PyTorch keeps them.
+/// Maps x (…, in) to x Wᵀ + b (…, out). The shapes of weight (out, in) and bias (out) are PyTorch's.
 class Linear : public Module {
  public:
   Linear(Parent parent, Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier)
@@ -21,7 +21,7 @@ class Linear : public Module {
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const { return linear(x, weight, bias, at); }
 
-  /// weight (out, in) and bias (out), which is an empty handle if there is none.
+  /// weight (out, in) and bias (out). Without a bias, `bias` is an empty handle.
   Parameter weight, bias;
 };
 

@@ -1,4 +1,4 @@
-// Losses with their options as objects, so that a model can hold its loss.
+// Losses: cross-entropy as an object that a model can hold, and the mean squared error.
 #pragma once
 
 #include "core/ops/arithmetic.hpp"
@@ -7,8 +7,7 @@
 
 namespace tapestry {
 
-/// Cross-entropy of logits (…, classes) against targets (…), with label smoothing and an ignored target if
-/// asked:
+/// Cross-entropy of logits (…, classes) for targets (…), with options such as label smoothing:
 ///     CrossEntropyLoss loss{{.smoothing = 0.1, .ignore = 0}};
 struct CrossEntropyLoss {
   CrossEntropy options;  // of cross_entropy()
@@ -18,12 +17,12 @@ struct CrossEntropyLoss {
   }
 };
 
-/// (prediction − target)², averaged over all elements, summed, or left as they are. The shapes must be equal:
-/// broadcasting here is nearly always a mistake.
+/// Returns (prediction − target)², averaged over all elements, summed, or without reduction. Throws unless
+/// the shapes are equal, because broadcasting here is nearly always a mistake.
 inline Tensor mean_squared_error(const Tensor& prediction, const Tensor& target, Reduce reduce = Reduce::mean,
                                  CallSite at = {}) {
   if (prediction.shape() != target.shape())
-    fail("[mean_squared_error] prediction {} and target {} differ in shape: reshape one ({}:{})",
+    fail("[mean_squared_error] prediction {} and target {} must have the same shape; reshape one ({}:{})",
          describe(prediction), describe(target), at.file, at.line);
   const Tensor difference = sub(prediction, target, at);
   const Tensor squares = mul(difference, difference, at);

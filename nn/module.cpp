@@ -25,7 +25,7 @@ std::string join(const std::string& prefix, const std::string& name) {
   return prefix + "." + name;
 }
 
-/// A leaf without values.
+/// Makes a leaf without values.
 Tensor empty_leaf(const Dims& shape, DType dtype, std::string name) {
   detail::Ref<detail::TensorImpl> impl = detail::TensorImpl::make(dtype, shape);
   impl->leaf = std::make_unique<detail::Leaf>();
@@ -33,7 +33,7 @@ Tensor empty_leaf(const Dims& shape, DType dtype, std::string name) {
   return Tensor::from_impl(std::move(impl));
 }
 
-/// Gives a leaf another element type; its values go if that is a change.
+/// Changes the element type of a leaf. If the type differs, drops the values and the gradient.
 void retype(const Tensor& leaf, DType dtype) {
   detail::TensorImpl& impl = leaf.impl();
   if (impl.dtype == dtype) return;
@@ -44,7 +44,7 @@ void retype(const Tensor& leaf, DType dtype) {
   leaf.clear_grad();
 }
 
-/// Two NaN count as the same, too.
+/// Returns true if all elements are equal; two NaN count as equal.
 bool same_values(const Tensor& a, const Tensor& b) {
   const std::vector<double> x = a.to_vector(), y = b.to_vector();
   return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double one, double other) {
@@ -57,14 +57,14 @@ bool is_within(std::string_view path, std::string_view part) {
          (path.size() > part.size() && path.substr(0, part.size()) == part && path[part.size()] == '.');
 }
 
-/// Modules without a Parent, by address: roots of models, and layers that forgot theirs.
+/// Registry of modules without a Parent, by address: roots of models, and layers made without one by mistake.
 struct Roots {
   std::mutex mutex;
   std::set<const Module*, std::less<>> modules;
 };
 
 Roots& roots() {
-  static Roots& all = *new Roots;  // modules that are global variables outlive a static one
+  static Roots& all = *new Roots;  // never destroyed: a global module may outlive a static registry
   return all;
 }
 
@@ -80,7 +80,7 @@ Module::Module(Parent parent) : name_(std::move(parent.name)) {
   roots().modules.insert(this);
 }
 
-/// A member that was made without its Parent would not be trained, saved or put into eval mode.
+/// Throws if a member was made without a Parent: it would not be trained, saved or set to eval mode.
 void Module::check_members_are_registered() const {
   {
     const std::lock_guard lock(roots().mutex);
@@ -125,7 +125,8 @@ void Module::attach(Module& parent) {
 void Module::adopt(Child child, const std::string& name) {
   for (const Child& other : children_)
     if (!name.empty() && name == (other.module ? other.module->name_ : other.parameter->name_))
-      fail("the module{} has two parts called \"{}\": give each its own name", in_quotes(), name);
+      fail("[module{}] the names of children must be unique, got \"{}\" twice; rename one of them",
+           in_quotes(), name);
   children_.push_back(child);
 }
 
@@ -167,7 +168,8 @@ std::vector<Module::Cell> Module::cells() const {
   return cells;
 }
 
-/// One cell for each leaf, at the leaf's first place: the one that gives the leaf its name, if it is in here.
+/// Returns one cell for each leaf, in order of first appearance. Of tied parameters it keeps the one that
+/// names the leaf, if that one is below this module.
 std::vector<Module::Cell> Module::distinct_cells() const {
   std::vector<Cell> distinct;
   std::map<const detail::TensorImpl*, std::size_t> place;
@@ -192,14 +194,14 @@ State Module::state() const {
   for (const Cell& cell : distinct_cells()) {
     const Tensor leaf = *cell.parameter;
     if (!state.emplace(cell.path, leaf.impl().buffer ? leaf.detach() : leaf).second)
-      fail("two parameters are called \"{}\": give each its own name", cell.path);
+      fail("parameter names must be unique, got \"{}\" twice; rename one of them", cell.path);
   }
   return state;
 }
 
 void Module::load_state(const State& state) {
   check_members_are_registered();
-  // Tied parameters have several names, of which any will do: all become the first.
+  // A tied parameter may be given under any of its names. Map each of them to the name that state() uses.
   std::map<const detail::TensorImpl*, std::string> name_of;
   State living;
   for (const Cell& cell : distinct_cells()) {
@@ -218,7 +220,7 @@ void Module::load_state(const State& state) {
       given.insert_or_assign(name, found->second);
     else if (!same_values(given.at(name), found->second))
       faults.push_back(
-          fmt::format("\"{}\" and \"{}\" are one parameter but differ", first->second, cell.path));
+          fmt::format("\"{}\" and \"{}\" are tied and must have equal values", first->second, cell.path));
   }
   restore(living, given, "the weights do not fit the model", OtherTypes::converted, std::move(faults));
 }
@@ -238,14 +240,16 @@ void Module::set_frozen_part(std::string_view part, bool frozen) {
   if (!any) {
     std::vector<std::string> names;
     for (const Cell& cell : cells()) names.push_back(cell.path);
-    fail("nothing here is called \"{}\"; the parameters are: {}", part, fmt::join(names, ", "));
+    fail("part must name a parameter or a module, got \"{}\"; the parameters are: {}", part,
+         fmt::join(names, ", "));
   }
 }
 
 void Module::require_eval(const char* what) const {
   if (training_)
-    fail("the {}, or a part of it, is in training mode, where dropout is on: call eval() before it writes",
-         what);
+    fail(
+        "the {} must be in eval mode, got a module in training mode, where dropout is active; call eval() first",
+        what);
   for (const Child& child : children_)
     if (child.module) child.module->require_eval(what);
 }
@@ -261,9 +265,10 @@ Parameter::Parameter(Module* owner, std::string name, const Dims& shape, Initial
       owner_(owner),
       name_(std::move(name)),
       initialiser_(std::move(initialiser)) {
-  if (name_.empty()) fail("a parameter of the module{} has no name: give it one", owner->in_quotes());
+  if (name_.empty()) fail("[module{}] a parameter must have a name, got an empty one", owner->in_quotes());
   for (Size size : shape)
-    if (size < 0) fail("parameter \"{}\" cannot have shape {}", Tensor::name(), to_string(shape));
+    if (size < 0)
+      fail("parameter \"{}\" must have sizes of 0 or more, got shape {}", Tensor::name(), to_string(shape));
   owner->adopt({nullptr, this}, name_);
 }
 
@@ -273,7 +278,7 @@ Parameter::Parameter(const Parameter& other)
   auto& cloning = detail::Cloning::active("parameter", other.Tensor::name());
   const auto owner = cloning.modules.find(other.owner_);
   if (owner == cloning.modules.end())
-    fail("parameter \"{}\" is copied without the module that holds it: keep a Tensor handle",
+    fail("parameter \"{}\" must be copied together with its module; keep a Tensor handle instead",
          other.Tensor::name());
   owner_ = owner->second;
   Tensor& leaf = cloning.leaves[other.ref().get()];
@@ -297,7 +302,7 @@ std::string Parameter::path() const { return owner_ ? join(owner_->full_name(), 
 
 void Parameter::tie(const Parameter& other) {
   if (shape() != other.shape())
-    fail("{} cannot be tied to {}: the shapes differ", describe(*this), describe(other));
+    fail("[tie] parameters must have the same shape, got {} and {}", describe(*this), describe(other));
   Tensor::operator=(other);
 }
 

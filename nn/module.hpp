@@ -1,4 +1,4 @@
-// Modules and their parameters: how a model names, holds, saves and copies its weights.
+// Modules and parameters: naming, registering, saving, loading and copying the weights of a model.
 //
 //     struct Net : Module {
 //       Linear hidden{{*this, "hidden"}, 2, 8};
@@ -7,7 +7,7 @@
 //     Net net;
 //     net.initialise(seed);
 //
-// A parameter or a layer that is a member registers itself with the module around it; nobody can forget one.
+// Parameters and layers register themselves with the module that they are members of.
 #pragma once
 
 #include <algorithm>
@@ -36,74 +36,76 @@ namespace detail {
 class Cloning;
 }
 
-/// Where a module hangs: under a parent with a name, written {*this, "name"}; or nowhere, for the root of a
-/// model. With an empty name the children of the module are named as if they were the parent's own.
+/// Parent and name of a module, written {*this, "name"}; empty for the root of a model. If the name is empty,
+/// the children of the module are named as if they were direct children of the parent.
 struct Parent {
   Parent() = default;
-  /// `Owner` is the class whose member is being made: its size tells the parent which layers lie inside it.
+  /// `Owner` is the class whose member is being constructed. Its size lets the parent detect members that
+  /// were made without a Parent.
   template <std::derived_from<Module> Owner>
   Parent(Owner& parent_in, std::string name_in);
 
-  Module* module = nullptr;  // none: the root of a model
-  std::string name;          // under that module
+  Module* module = nullptr;  // null for the root of a model
+  std::string name;          // name under that module
 };
 
-/// A part of a model. Modules neither copy nor move; clone() makes a second one.
+/// Base class of layers and models. Modules can be neither copied nor moved; use clone() to make a copy.
 class Module {
  public:
   Module() : Module(Parent{}) {}
   explicit Module(Parent parent);
-  /// Only clone() may copy: anywhere else this throws.
+  /// Copy constructor for clone() only; throws anywhere else.
   Module(const Module& other);
   Module& operator=(const Module&) = delete;
   virtual ~Module();
 
-  /// Every parameter in here, in the order of registration; tied ones once. Each carries its full name.
+  /// Returns all parameters of this module and its children, in the order of registration. Tied parameters
+  /// appear once. Each tensor has the full name of its parameter.
   std::vector<Tensor> parameters() const;
-  /// Every parameter by its name as seen from this module ("encoder.rnn.weight_ih_l0"); tied ones once. The
-  /// tensors view the living weights, and change with them. Those without values are the parameters
-  /// themselves.
+  /// Returns all parameters by their name relative to this module ("encoder.rnn.weight_ih_l0"). Tied
+  /// parameters appear once. The tensors share memory with the weights, so they change with them. A parameter
+  /// without values is returned as the parameter itself.
   State state() const;
-  /// Writes values into the parameters, which keep their type (one without values takes the given type).
-  /// Names that are missing, names that no parameter has, and wrong shapes are all listed in one error, and
-  /// then nothing was written. A tied parameter may come under any of its names.
+  /// Copies values into the parameters. A parameter keeps its type; one without values takes the given type.
+  /// A tied parameter may be given under any of its names. Throws one error that lists all missing names,
+  /// unknown names and wrong shapes; in that case no parameter is changed.
   void load_state(const State& state);
 
-  /// First values for all parameters: each draws from the seed and its own full name, so the numbers do not
-  /// depend on the order, and are the same in f32 (rounded) and f64. Throws if a layer is a member of a module in here
-  /// but was made without its Parent; load_state() does too.
+  /// Gives every parameter its initial values. The random numbers depend only on the seed and on the full
+  /// name of the parameter, not on the order. They are the same in f64 and, rounded, in f32. Throws if a
+  /// layer is a member of a module but was made without a Parent, as load_state() does.
   void initialise(std::uint64_t seed, DType dtype = DType::f32);
 
-  /// freeze() makes constants of parameters, unfreeze() lets them learn again. `part` names a parameter or
-  /// module in here ("encoder"); empty: all.
+  /// freeze() makes parameters constant, unfreeze() makes them trainable again. `part` is the name of a
+  /// parameter or module ("encoder"); an empty one selects all. Throws if no parameter matches.
   void freeze(std::string_view part = {}) { set_frozen_part(part, true); }
   void unfreeze(std::string_view part = {}) { set_frozen_part(part, false); }
 
-  /// Training mode, in which modules start: dropout works.
+  /// Sets training mode, where dropout is active. This is the initial mode.
   void train() { set_training(true); }
-  /// For use: dropout does nothing.
+  /// Sets eval mode, where dropout is inactive.
   void eval() { set_training(false); }
-  /// Whether it is in training mode.
+  /// Returns true in training mode.
   bool training() const { return training_; }
-  /// Throws if this module or any in here is in training mode; `what` names the model in the message.
+  /// Throws if this module or any of its children is in training mode. `what` names the model in the message.
   void require_eval(const char* what) const;
 
-  /// The name from the root of the model; empty for the root.
+  /// Full name from the root of the model ("decoder.attention"); empty for the root.
   std::string full_name() const;
-  /// For messages, as in fail("[attention{}] …", in_quotes()): ` "decoder.attention"`, the full name in
-  /// quotes after a blank; nothing for the root, which has no name.
+  /// Returns the full name for messages such as fail("[attention{}] …", in_quotes()): a space, then the name
+  /// in quotes (` "decoder.attention"`). Returns an empty string for the root.
   std::string in_quotes() const;
 
-  /// A registered child: exactly one of the two is set.
+  /// A registered child: exactly one of the two pointers is set.
   struct Child {
     Module* module = nullptr;        // a layer
     Parameter* parameter = nullptr;  // a weight
   };
-  /// Its layers and parameters, in the order in which they registered.
+  /// Direct children (layers and parameters), in the order of registration.
   const std::vector<Child>& children() const { return children_; }
-  /// The own name under the parent.
+  /// Name under the parent.
   const std::string& name() const { return name_; }
-  /// Name of the concrete type, for people.
+  /// Human-readable name of the concrete type.
   std::string type_name() const;
 
  private:
@@ -111,7 +113,7 @@ class Module {
   friend class Evaluating;
   friend class detail::Cloning;
   friend struct Parent;
-  /// A parameter with its name as seen from the module that was asked.
+  /// A parameter with its name relative to the module that collects it.
   struct Cell {
     std::string path;
     const Parameter* parameter;
@@ -138,43 +140,44 @@ class Module {
   std::string name_;
   std::vector<Child> children_;
   bool training_ = true;
-  bool is_root_ = false;  // it is in the register of modules without a Parent
+  bool is_root_ = false;  // listed in the registry of modules without a Parent
   std::ptrdiff_t extent_ =
-      0;  // bytes from this to the end of its object, as far as its registered members tell
+      0;  // bytes from this to the end of its object, the largest known from its registered members
 };
 
 template <std::derived_from<Module> Owner>
 Parent::Parent(Owner& parent_in, std::string name_in)
     : module(&Module::with_extent(parent_in)), name(std::move(name_in)) {}
 
-/// A weight: a leaf tensor that is a member of a module. It has no values until the model is initialised or
-/// loaded.
+/// A trainable weight: a leaf tensor that is a member of a module. It has no values until the model is
+/// initialised or loaded.
 ///     Parameter weight{*this, "weight", {out, in}, xavier};
-/// Use it wherever a Tensor goes; keep a handle as `Tensor w = layer.weight;`.
+/// It can be used as a Tensor; to keep a handle, write `Tensor w = layer.weight;`. Throws if the name is
+/// empty or already used in the module, or if a size is negative.
 class Parameter : public Tensor {
  public:
-  /// No parameter: an empty handle, for a part that a layer was made without.
+  /// An empty handle, for an optional parameter that a layer does not have.
   Parameter() = default;
   template <std::derived_from<Module> Owner>
   Parameter(Owner& owner, std::string name, const Dims& shape, Initialiser initialiser)
       : Parameter(&Module::with_extent(owner), std::move(name), shape, std::move(initialiser)) {}
-  /// Only clone() may copy: anywhere else this throws.
+  /// Copy constructor for clone() only; throws anywhere else.
   Parameter(const Parameter& other);
   Parameter& operator=(const Parameter&) = delete;
   ~Parameter();
 
-  /// From now on this is the same leaf as `other`, of the same shape: one set of values, one gradient, listed
-  /// once, under the other's name.
+  /// Ties this parameter to `other`: from now on both are one leaf, with one set of values and one gradient,
+  /// listed once under the name of `other`. Throws if the shapes differ.
   void tie(const Parameter& other);
 
-  /// The own name under the module that holds it. (The leaf's name(), from Tensor, is the full one.)
+  /// Name within its module ("weight"). Tensor's name() is the full name.
   const std::string& own_name() const { return name_; }
 
  private:
   friend class Module;
   Parameter(Module* owner, std::string name, const Dims& shape, Initialiser initialiser);
   std::string path() const;
-  /// False for a parameter that was tied to another.
+  /// Returns false for a parameter that was tied to another one.
   bool names_its_leaf() const { return path() == Tensor::name(); }
   void initialise(std::uint64_t seed, DType dtype) const;
 
@@ -183,7 +186,7 @@ class Parameter : public Tensor {
   Initialiser initialiser_ = zeros;
 };
 
-/// Modules of one type under the names 0, 1, …; their addresses stay.
+/// A list of modules of one type, named 0, 1, … Their addresses never change.
 ///     List<Block> blocks{{*this, "blocks"}, 4, width};   // four Blocks, each from (Parent, width)
 template <class M>
 class List : public Module {
@@ -194,7 +197,7 @@ class List : public Module {
     for (Size i = 0; i < count; ++i) add(args...);
   }
 
-  /// One more, made from (Parent, args…).
+  /// Appends a module constructed from (Parent, args…) and returns it.
   template <class... Args>
   M& add(Args&&... args) {
     return modules_.emplace_back(Parent{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...);
@@ -208,13 +211,13 @@ class List : public Module {
   auto end() const { return modules_.end(); }
 
  private:
-  std::deque<M> modules_;  // a deque never moves what it holds
+  std::deque<M> modules_;  // a deque never moves its elements when it grows
 };
 
 namespace detail {
 
-/// While one lives, the copy constructors of Module and Parameter work on this thread, and find here what the
-/// copied parts became.
+/// State of a clone() in progress. While one exists, the copy constructors of Module and Parameter work on
+/// this thread; they look up the copies that were already made here.
 class Cloning {
  public:
   explicit Cloning(std::optional<DType> dtype);
@@ -222,12 +225,12 @@ class Cloning {
   Cloning(const Cloning&) = delete;
   Cloning& operator=(const Cloning&) = delete;
 
-  /// Throws, naming `what`, when no clone is being made.
+  /// Returns the clone in progress on this thread. If there is none, throws an error with `what` and `name`.
   static Cloning& active(const char* what, const std::string& name);
   [[noreturn]] static void refuse_type(const Module& model);
 
-  /// Puts the parts of the clone in the original's order: members are copied in the order in which they are
-  /// declared, and constructors may register them in another.
+  /// Sorts the children of the copy into the order of the original. The two may differ: members are copied in
+  /// the order of declaration, but constructors may register them in another order.
   void order(const Module& model, Module& copy) const;
 
   std::optional<DType> dtype;
@@ -238,10 +241,10 @@ class Cloning {
 
 }  // namespace detail
 
-/// A second model of the same type with the same values, in another type if asked: for gradient checks in
-/// f64, or to keep an average. What was tied stays tied, what was frozen stays frozen; gradients are not
-/// copied. Plain members of a module are copied too, so a module that keeps a pointer or a reference to
-/// another part of the model cannot be cloned safely. Parts and parameters stand in the original's order.
+/// Returns a copy of a model with the same values, converted to `dtype` if one is given: for gradient checks
+/// in f64, or to keep an average of the weights. Parameters stay tied and frozen; gradients are not copied.
+/// The children keep their order. Plain members are copied too, so a module that keeps a pointer or reference
+/// to another part of the model cannot be cloned safely. Throws if M is not the concrete type of the model.
 template <class M>
 std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {
   if (typeid(model) != typeid(M)) detail::Cloning::refuse_type(model);
@@ -251,7 +254,7 @@ std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {
   return copy;
 }
 
-/// Puts a model into eval mode and, when it goes, each of its modules back into the mode that it had.
+/// A guard that sets a model to eval mode; its destructor restores the previous mode of every module.
 class Evaluating {
  public:
   explicit Evaluating(Module& model);
@@ -261,10 +264,10 @@ class Evaluating {
 
  private:
   Module& model_;
-  std::map<const Module*, bool> before_;  // training?
+  std::map<const Module*, bool> before_;  // true: was in training mode
 };
 
-/// A table of modules with their parameters, shapes, number of weights and memory.
+/// Returns a table of the modules and parameters with type, shape, number of weights, and memory.
 std::string summary(const Module& model);
 
 }  // namespace tapestry

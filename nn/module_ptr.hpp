@@ -1,5 +1,4 @@
-// A part of a model whose type is chosen at run time: held by its base class, and copied with the model by
-// clone().
+// A smart pointer to a module whose type is chosen at run time. clone() copies the module with its model.
 #pragma once
 
 #include <concepts>
@@ -12,8 +11,8 @@
 
 namespace tapestry {
 
-/// Holds a module of some class derived from M, or none. It learns how to copy the module where it gets it, so
-/// the class has nothing to add.
+/// Owns a module of a class derived from M, or nothing. The constructor records how to copy that class, so
+/// the class itself needs no clone method.
 template <class M>
 class ModulePtr {
  public:
@@ -22,17 +21,17 @@ class ModulePtr {
   requires(!std::is_abstract_v<D>) ModulePtr(std::unique_ptr<D> module) : module_(std::move(module)) {
     copy_ = [](const M& original) -> std::unique_ptr<M> {
       if (typeid(original) != typeid(D))
-        fail("clone() met a part of another type than it was handed over as");
+        fail("clone(): a ModulePtr must be made from a pointer to the concrete type, got a base class");
       return std::make_unique<D>(static_cast<const D&>(original));
     };
   }
-  /// As for modules: works inside clone() only.
+  /// Copies the module. Throws outside clone(), as for any module.
   ModulePtr(const ModulePtr& other)
       : module_(other.module_ ? other.copy_(*other.module_) : nullptr), copy_(other.copy_) {}
   ModulePtr(ModulePtr&&) noexcept = default;
   ModulePtr& operator=(const ModulePtr&) = delete;
 
-  /// Whether it holds one, as a bool; * and -> give the module that it holds.
+  /// Returns true if it owns a module; * and -> access that module.
   explicit operator bool() const { return static_cast<bool>(module_); }
   M& operator*() { return *module_; }
   M* operator->() { return module_.get(); }

@@ -1,4 +1,4 @@
-// Normalisation layers.
+// Normalisation layers: LayerNorm and RMSNorm.
 #pragma once
 
 #include "core/ops/arithmetic.hpp"
@@ -9,7 +9,8 @@
 
 namespace tapestry {
 
-/// (x − mean) / √(var + ε) ⊙ weight + bias over the last axis, of this width (Ba, Kiros & Hinton 2016).
+/// Layer normalisation over the last axis, of size `width` (Ba, Kiros & Hinton 2016):
+///     y = (x − mean) / √(var + ε) ⊙ weight + bias
 class LayerNorm : public Module {
  public:
   LayerNorm(Parent parent, Size width, double epsilon = 1e-5)
@@ -29,8 +30,10 @@ class LayerNorm : public Module {
   double epsilon_;
 };
 
-/// x / √(mean x² + ε) ⊙ weight over the last axis, of this width: LayerNorm without the mean (Zhang &
-/// Sennrich 2019, equation 4).
+/// Layer normalisation without the mean, over the last axis, of size `width` (Zhang & Sennrich 2019,
+/// equation 4):
+///     y = x / √(mean x² + ε) ⊙ weight
+/// Throws if the last axis has another size.
 class RMSNorm : public Module {
  public:
   RMSNorm(Parent parent, Size width, double epsilon = 1e-5)
@@ -39,8 +42,7 @@ class RMSNorm : public Module {
 
   Tensor operator()(const Tensor& x) const {
     if (x.rank() < 1 || x.size(-1) != weight.size(0))
-      fail("[rms_norm{}] x {} does not have the width {}: it is (…, width)", in_quotes(), describe(x),
-           weight.size(0));
+      fail("[rms_norm{}] x {} must have shape (…, {})", in_quotes(), describe(x), weight.size(0));
     return x / sqrt(mean(x * x, {-1}, Keep::yes) + epsilon_) * weight;
   }
 

@@ -18,17 +18,17 @@ namespace {
 
 Initialiser recurrent_values(Size hidden) { return uniform(1.0 / std::sqrt(static_cast<double>(hidden))); }
 
-/// A state as the ops carry it: (B, H), or (B, 2H) = [hidden; cell] for an LSTM.
+/// Packs a state into one tensor, as the ops expect it: (B, H), or (B, 2H) = [hidden; cell] for an LSTM.
 Tensor pack(CellKind kind, const RecurrentState& state, Size batch, Size hidden, DType dtype, CallSite at) {
   const Dims shape{batch, hidden};
   const bool is_lstm = kind == CellKind::lstm;
   if (!state.hidden.defined() && !state.cell.defined())
     return zeros({batch, is_lstm ? 2 * hidden : hidden}, dtype);
   if (is_lstm != state.cell.defined() || !state.hidden.defined())
-    fail("an LSTM's state is hidden and cell, that of an RNN or a GRU hidden alone ({}:{})", at.file,
+    fail("an LSTM state must have hidden and cell, an RNN or GRU state hidden only ({}:{})", at.file,
          at.line);
   if (state.hidden.shape() != shape || (is_lstm && state.cell.shape() != shape))
-    fail("the state of a recurrent layer has shape {} here, not {} ({}:{})", to_string(shape),
+    fail("the state of a recurrent layer must have shape {}, got {} ({}:{})", to_string(shape),
          describe(state.hidden.shape() != shape ? state.hidden : state.cell), at.file, at.line);
   return is_lstm ? concat({state.hidden, state.cell}, 1, at) : state.hidden;
 }
@@ -43,7 +43,7 @@ Tensor rnn_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_
   return tanh(add(gates, linear(hidden, weight_hh, bias_hh, at), at), at);
 }
 
-/// Of plain ops: what the fused sequences of the GRU and the LSTM do, to be read.
+/// Runs an RNN over a sequence with plain ops. The fused sequences of GRU and LSTM follow the same steps.
 Tensor rnn_sequence(const Tensor& gates, Tensor hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                     const ValidLengths& lengths, bool reverse, CallSite at) {
   const Size batch = gates.size(0), steps = gates.size(1);
@@ -77,7 +77,7 @@ Tensor run_sequence(CellKind kind, const Tensor& gates, const Tensor& start, con
   return lstm_sequence(gates, start, weight_hh, bias_hh, lengths, reverse, at);
 }
 
-/// The state after each row's last valid step, out of all states (B, T, S).
+/// Returns the state after the last valid step of each row, (B, S), from all states (B, T, S).
 Tensor last_states(const Tensor& states, const Tensor& start, const ValidLengths& lengths, bool reverse,
                    CallSite at) {
   const Size batch = states.size(0), steps = states.size(1), width = states.size(2);
@@ -95,16 +95,17 @@ Tensor last_states(const Tensor& states, const Tensor& start, const ValidLengths
   return where(Mask::from(batch, 1, [&](Size b, Size) { return lengths[b] > 0; }), last, start, at);
 }
 
-/// True if the lengths leave anything out; throws if they do not fit x.
+/// Returns true if any row is shorter than T. Throws if the lengths do not fit x (B, T, …).
 bool check_lengths(const Tensor& x, const ValidLengths& lengths, CallSite at) {
   if (!lengths.defined()) return false;
   if (lengths.per_query() || lengths.shape()[0] != x.size(0))
-    fail("a recurrent layer over {} wants {} lengths, one for each row, not {} ({}:{})", describe(x),
+    fail("a recurrent layer over {} must get {} lengths, one for each row, got shape {} ({}:{})", describe(x),
          x.size(0), to_string(lengths.shape()), at.file, at.line);
   bool shorter = false;
   for (Size b = 0; b < x.size(0); ++b) {
     if (lengths[b] < 0 || lengths[b] > x.size(1))
-      fail("length {} of row {} does not fit {} ({}:{})", lengths[b], b, describe(x), at.file, at.line);
+      fail("length {} of row {} must be from 0 to the number of steps in {} ({}:{})", lengths[b], b,
+           describe(x), at.file, at.line);
     shorter |= lengths[b] < x.size(1);
   }
   return shorter;
@@ -156,7 +157,7 @@ Recurrent::Weights::Weights(Module& owner, const std::string& suffix, Size gates
 Recurrent::Recurrent(Parent parent, CellKind kind, Size in, Size hidden, RecurrentOptions options)
     : Module(std::move(parent)), kind_(kind), hidden_(hidden), options_(options) {
   if (options.layers < 1)
-    fail("the recurrent layer{} wants one layer or more, not {}", in_quotes(), options.layers);
+    fail("the recurrent layer{} must have at least 1 layer, got {}", in_quotes(), options.layers);
   for (int layer = 0; layer < options.layers; ++layer)
     for (int direction = 0; direction < directions(); ++direction)
       weights_.emplace_back(*this, fmt::format("_l{}{}", layer, direction ? "_reverse" : ""),
@@ -166,12 +167,13 @@ Recurrent::Recurrent(Parent parent, CellKind kind, Size in, Size hidden, Recurre
 RecurrentOutput Recurrent::operator()(const Tensor& x, const ValidLengths& lengths,
                                       std::span<const RecurrentState> initial, CallSite at) const {
   if (x.rank() != 3)
-    fail("a recurrent layer wants (batch, time, width), not {} ({}:{})", describe(x), at.file, at.line);
+    fail("the input of a recurrent layer must be (batch, time, width), got {} ({}:{})", describe(x), at.file,
+         at.line);
   if (!initial.empty() && initial.size() != weights_.size())
-    fail("the recurrent layer{} wants {} initial states, one for each layer and direction, not {} ({}:{})",
+    fail("the recurrent layer{} must get {} initial states, one for each layer and direction, got {} ({}:{})",
          in_quotes(), weights_.size(), initial.size(), at.file, at.line);
   const Size batch = x.size(0), steps = x.size(1);
-  // Padding is taken out on entry: even multiplied by a gradient of 0, a NaN in x would reach the weights.
+  // Zero the padding first: a NaN in x, even times a gradient of 0, would reach the gradients of the weights.
   const bool padded = check_lengths(x, lengths, at);
   Tensor input =
       padded ? where(lengths.mask(steps).reshape({batch, steps, 1}), x, scalar(0, x.dtype()), at) : x;

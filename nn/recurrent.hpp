@@ -1,4 +1,4 @@
-// Recurrent layers: the plain RNN, the GRU and the LSTM, as single cells and over sequences.
+// Recurrent layers: RNN, GRU and LSTM, as single cells and over sequences.
 #pragma once
 
 #include <deque>
@@ -13,14 +13,15 @@
 
 namespace tapestry {
 
-/// rnn: h' = tanh(W_ih x + b_ih + W_hh h + b_hh) (Elman 1990). gru: Cho et al. 2014, the reset gate applied
-/// after W_hn, as in PyTorch. lstm: Hochreiter & Schmidhuber 1997 with the forget gate of Gers et al. 2000.
+/// Kind of recurrent cell. rnn: h' = tanh(W_ih x + b_ih + W_hh h + b_hh) (Elman 1990). gru: Cho et al. 2014,
+/// with the reset gate applied after W_hn, as in PyTorch. lstm: Hochreiter & Schmidhuber 1997, with the
+/// forget gate of Gers et al. 2000.
 enum class CellKind { rnn, gru, lstm };
 
-/// Rows of each of the weights for one hidden unit: 1, 3 or 4.
+/// Returns the number of gates, that is, rows of each weight per hidden unit: rnn 1, gru 3, lstm 4.
 Size gate_count(CellKind kind);
 
-/// What a recurrent layer carries from step to step: hidden (B, H), and for an LSTM its cell (B, H) as well.
+/// State of a recurrent layer between steps: hidden (B, H) and, for an LSTM only, cell (B, H).
 struct RecurrentState {
   RecurrentState() = default;
   RecurrentState(Tensor hidden_in, Tensor cell_in = {})
@@ -30,19 +31,21 @@ struct RecurrentState {
   Tensor cell;    // (B, H), of an LSTM only
 };
 
-/// One step at a time. Weights in PyTorch's layout: (gates · H, in) and (gates · H, H), the gates in the
-/// order reset, update, new (GRU) and input, forget, cell, output (LSTM); first values uniform on ±1/√H.
+/// A recurrent layer that runs one step at a time. The weights have PyTorch's layout, (gates · H, in) and
+/// (gates · H, H), with the gates in the order reset, update, new (GRU) or input, forget, cell, output
+/// (LSTM). Weights and biases start uniform on ±1/√H.
 class RecurrentCell : public Module {
  public:
   RecurrentCell(Parent parent, CellKind kind, Size in, Size hidden);
 
-  /// x (B, in) and a state → the next state. An empty state is zeros.
+  /// Returns the state after one step on x (B, in). An empty `state` means zeros.
   RecurrentState operator()(const Tensor& x, const RecurrentState& state = {}, CallSite at = {}) const;
-  /// The same from gates = W_ih x + b_ih (B, gates · H), for who computes them for many steps at once.
+  /// Returns the same from gates = W_ih x + b_ih (B, gates · H), for callers that compute the gates of many
+  /// steps at once.
   RecurrentState from_gates(const Tensor& gates, const RecurrentState& state, CallSite at = {}) const;
-  /// All steps of a sequence of gates (B, T, gates · H) → hidden states (B, T, H).
+  /// Runs all steps of a sequence of gates (B, T, gates · H) and returns the hidden states (B, T, H).
   Tensor states_from_gates(const Tensor& gates, const RecurrentState& initial = {}, CallSite at = {}) const;
-  /// Its kind() and its hidden() units.
+  /// Kind of cell, and number of hidden units.
   CellKind kind() const { return kind_; }
   Size hidden() const { return weight_hh.shape()[1]; }
 
@@ -50,7 +53,7 @@ class RecurrentCell : public Module {
   CellKind kind_;
 
  public:
-  /// (gates · H, in), (gates · H, H), and (gates · H) each.
+  /// weight_ih (gates · H, in), weight_hh (gates · H, H), and biases (gates · H).
   Parameter weight_ih, weight_hh, bias_ih, bias_hh;
 };
 
@@ -73,32 +76,35 @@ struct LSTMCell : RecurrentCell {
   LSTMCell(Size in, Size hidden) : LSTMCell(Parent{}, in, hidden) {}
 };
 
+/// Options of Recurrent.
 struct RecurrentOptions {
-  /// 1 or more.
+  /// Number of layers, at least 1.
   int layers = 1;
-  /// A second run from the end to the beginning in every layer (Schuster & Paliwal 1997); outputs are
+  /// Adds a backward pass over the sequence to every layer (Schuster & Paliwal 1997). Each layer outputs
   /// [forward; backward].
   bool both_directions = false;
-  /// Between layers, in training.
+  /// Dropout rate between layers, in training.
   double dropout = 0;
 };
 
-/// What a sequence layer returns.
+/// Result of Recurrent.
 struct RecurrentOutput {
-  /// (B, T, directions · H), the last layer's states; 0 after a row's length.
+  /// Hidden states of the last layer, (B, T, directions · H); 0 after the length of each row.
   Tensor states;
-  /// The state after each row's last valid step: layer by layer, forward before backward.
+  /// State after the last valid step of each row, for every layer and direction: layer by layer, forward
+  /// before backward.
   PoolVector<RecurrentState> final;
 };
 
-/// Over whole sequences. Parameters are named as PyTorch's: weight_ih_l0, weight_hh_l0, bias_ih_l0,
-/// bias_hh_l0, weight_ih_l0_reverse, …
+/// Recurrent layers over whole sequences. The parameters have PyTorch's names: weight_ih_l0, weight_hh_l0,
+/// bias_ih_l0, bias_hh_l0, weight_ih_l0_reverse, … Throws if options.layers is below 1.
 class Recurrent : public Module {
  public:
   Recurrent(Parent parent, CellKind kind, Size in, Size hidden, RecurrentOptions options = {});
 
-  /// x (B, T, in), one length for each row or none, and a state for each layer and direction or none (zeros).
-  /// What stands after a row's length, NaN too, changes no output and no gradient.
+  /// Runs over x (B, T, in). `lengths` has one length for each row, or is empty (every row has T steps).
+  /// `initial` has one state for each layer and direction, or is empty (zeros). Values of x after the length
+  /// of a row, even NaN, affect neither output nor gradients. Throws if a shape or a length does not fit.
   RecurrentOutput operator()(const Tensor& x, const ValidLengths& lengths = {},
                              std::span<const RecurrentState> initial = {}, CallSite at = {}) const;
   RecurrentOutput operator()(const Tensor& x, const ValidLengths& lengths,
@@ -106,13 +112,13 @@ class Recurrent : public Module {
     return (*this)(x, lengths, std::span(initial.begin(), initial.size()), at);
   }
 
-  /// Its kind() and hidden() units, and its directions(): 1 or 2.
+  /// Kind of cell, number of hidden units, and number of directions (1 or 2).
   CellKind kind() const { return kind_; }
   Size hidden() const { return hidden_; }
   int directions() const { return options_.both_directions ? 2 : 1; }
 
  private:
-  /// The weights of one layer in one direction.
+  /// Weights of one layer in one direction.
   struct Weights {
     Weights(Module& owner, const std::string& suffix, Size gates, Size in, Size hidden);
     Parameter weight_ih, weight_hh, bias_ih, bias_hh;

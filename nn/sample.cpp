@@ -14,16 +14,17 @@ namespace tapestry {
 namespace {
 
 void check(const SamplingOptions& options) {
-  if (Tape::active()) fail("[sample] sampling runs without a tape: end the tape's scope first");
-  if (options.max_length < 1) fail("[sample] max_length is 1 or more, not {}", options.max_length);
+  if (Tape::active()) fail("[sample] no tape may be active during sampling; end the tape's scope first");
+  if (options.max_length < 1) fail("[sample] max_length must be at least 1, got {}", options.max_length);
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature))
-    fail("[sample] a temperature is 0 or above, not {}", options.temperature);
-  if (options.top_k < 0) fail("[sample] top_k is a number of words, 0 for all, not {}", options.top_k);
+    fail("[sample] temperature must be finite and at least 0, got {}", options.temperature);
+  if (options.top_k < 0)
+    fail("[sample] top_k must be at least 0 (0 draws from all words), got {}", options.top_k);
   if (!(options.top_p > 0 && options.top_p <= 1))
-    fail("[sample] top_p is a probability above 0, up to 1, not {}", options.top_p);
+    fail("[sample] top_p must be above 0 and at most 1, got {}", options.top_p);
 }
 
-/// Draws one word from log P of each word; `uniform` lies in [0, 1).
+/// Draws a word id, given log P of every word and a uniform random number in [0, 1).
 std::int64_t draw(const std::vector<double>& log_probability, const SamplingOptions& options,
                   double uniform) {
   std::vector<std::size_t> order(log_probability.size());
@@ -73,7 +74,7 @@ std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& o
       const std::size_t sentence = live[static_cast<std::size_t>(row)];
       const std::vector<double> of_row = select(log_probabilities, 0, row).to_vector();
       if (std::isnan(of_row[0]))
-        fail("[sample] the model gives no word a probability: are there NaN among its weights?");
+        fail("[sample] the logits must give valid probabilities, got NaN; check the model for NaN weights");
       const Stream stream(options.seed, hash_of("sample") + sentence);
       const std::int64_t id = draw(of_row, options, stream.uniform(static_cast<std::uint64_t>(t)));
       Decoded& result = results[sentence];

@@ -1,4 +1,4 @@
-// Sampling: sentences drawn from what a model believes, instead of the likeliest one.
+// Sampling: sentences drawn from the probabilities that a model predicts.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,29 @@
 
 namespace tapestry {
 
+/// Options of sample().
 struct SamplingOptions {
-  /// `begin` or `first`, `end` and `max_length` as in SearchOptions.
+  /// `begin`, `first`, `end` and `max_length` have the same meaning as in SearchOptions.
   std::int64_t begin = 0;
   std::vector<std::int64_t> first = {};
   std::int64_t end = -1;
   Size max_length = 50;
-  /// Logits are divided by τ: below 1 the likely words get likelier; 0 is the likeliest word always.
+  /// Divisor of the logits. Below 1, likely words become likelier; 0 always takes the likeliest word.
   double temperature = 1;
-  /// Draw among the k likeliest words (Fan, Lewis & Dauphin 2018); 0: among all.
+  /// Top-k sampling: draws from the k likeliest words (Fan, Lewis & Dauphin 2018); 0 draws from all words.
   Size top_k = 0;
-  /// Draw among the fewest words whose probabilities, after temperature, reach p (Holtzman et al. 2020).
+  /// Top-p sampling: draws from the smallest set of likeliest words whose total probability, after
+  /// temperature and top-k, is at least p (Holtzman et al. 2020).
   double top_p = 1;
-  /// A row's draws depend on the seed, its number and the step alone.
+  /// Random seed. A draw depends only on the seed, the row of the sentence, and the step.
   std::uint64_t seed = 1;
-  /// Called with a sentence's row and each of its words as soon as that is chosen; not with `end`.
+  /// Callback for each word as soon as it is drawn, with the row of its sentence; not called for `end`.
   std::function<void(Size row, std::int64_t word)> on_word = {};
 };
 
-/// One sentence for each row, all rows at once. log_probability is the model's own, before temperature and
-/// cuts, and score the same. There must be no tape.
+/// Draws one sentence for each row, all rows in one batch. log_probability and score are both the model's
+/// log-probability, before temperature, top-k and top-p. Throws in the same cases
+/// as greedy().
 std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& options);
 
 }  // namespace tapestry

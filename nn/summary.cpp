@@ -1,4 +1,4 @@
-// The table that summary() prints.
+// summary(): a table of the modules and parameters of a model.
 #include <set>
 #include <vector>
 

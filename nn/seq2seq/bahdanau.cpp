@@ -56,8 +56,8 @@ Tensor BahdanauDecoder::logits(const Tensor& states, const Tensor& contexts, con
 Tensor BahdanauDecoder::forced(const Indices& words, const Encoded& source) const {
   const PreparedKV memory = prepare(source);
   DecoderState state = start(source);
-  // Only the recurrence goes word by word; what comes before and after it is one product for the whole
-  // sequence.
+  // Only the recurrence runs word by word. The layers before and after it are applied to the whole sequence
+  // at once.
   const Tensor embedded = dropout(embedding(words));
   const Tensor gates = word_gates(embedded), for_context = beside_weight();
   PoolVector<Tensor> states, contexts;

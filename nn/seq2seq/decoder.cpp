@@ -14,7 +14,7 @@ namespace tapestry {
 
 namespace {
 
-/// Where the coin of a row falls for `given`, its own word; elsewhere `written`.
+/// Returns `given` with probability `forcing`, otherwise `written`, drawn for each row separately.
 Indices mix(const Indices& given, const Indices& written, double forcing) {
   const Stream coins = next_stream();
   std::vector<std::int64_t> words = given.to_vector();
@@ -32,7 +32,7 @@ Decoder::Decoder(Parent parent, const DecoderOptions& options, Size start_width,
                 options.vocabulary,
                 options.embedding,
                 options.padding,
-                // As the output's weight it wants rows of length 1; as input alone, elements of size 1.
+                // If tied, the rows are also output weights: norm near 1. If not, elements near 1.
                 normal(options.tied ? 1 / std::sqrt(static_cast<double>(options.embedding)) : 1)},
       dropout{{*this, "dropout"}, options.dropout},
       initial{{*this, "initial"}, start_width, options.hidden},
@@ -54,10 +54,10 @@ Tensor Decoder::beside_weight() const {
 
 Tensor Decoder::operator()(const Indices& words, const Encoded& source, double forcing) const {
   if (words.rank() != 2 || words.shape()[1] == 0 || words.shape()[0] != source.states.size(0))
-    fail("the decoder{} wants words (batch, time) for {} source rows, not {}", in_quotes(),
+    fail("[decoder{}] words must be (batch, time), at least one step for {} source rows, got {}", in_quotes(),
          source.states.size(0), to_string(words.shape()));
   if (!(forcing >= 0 && forcing <= 1))
-    fail("the decoder{} was given a forcing ratio of {}: it is a share, from 0 to 1", in_quotes(), forcing);
+    fail("[decoder{}] the forcing ratio must be from 0 to 1, got {}", in_quotes(), forcing);
   if (forcing == 1) return forced(words, source);
   const PreparedKV memory = prepare(source);
   DecoderState state = start(source);

@@ -1,4 +1,4 @@
-// What all recurrent decoders share: options, state, teacher forcing.
+// Base class of the recurrent decoders: options, state, and teacher forcing.
 #pragma once
 
 #include <optional>
@@ -10,86 +10,88 @@
 
 namespace tapestry {
 
-/// The layer between a decoder's state and the vocabulary. tanh: tanh(W r). maxout: the larger of each pair
-/// of 2 · readout units (Goodfellow et al. 2013; Bahdanau, Cho & Bengio 2015, appendix A.2.2).
+/// Activation of the layer between the decoder's state and the vocabulary. tanh: tanh(W r). maxout: the
+/// larger of each pair of 2 · readout units (Goodfellow et al. 2013; Bahdanau, Cho & Bengio 2015, appendix
+/// A.2.2).
 enum class ReadoutKind { tanh, maxout };
 
+/// Options of the recurrent decoders.
 struct DecoderOptions {
-  Size vocabulary = 0;   // words that it may write
-  Size embedding = 256;  // width of a word's vector
-  Size hidden = 256;     // units of the cell
+  Size vocabulary = 0;   // number of target words
+  Size embedding = 256;  // width of a word embedding
+  Size hidden = 256;     // hidden units of the cell
   /// Hidden units of the additive score; ignored if `score` is given.
   Size attention = 256;
-  /// Width of the layer before the vocabulary.
+  /// Width of the layer before the vocabulary projection.
   Size readout = 256;
-  /// Of embeddings and of the readout, in training.
+  /// Dropout rate of embeddings and of the readout, in training.
   double dropout = 0;
   std::optional<std::int64_t> padding = 0;  // as in Embedding
-  /// Another score than the decoder's own: `.score = scaled_dot()`.
+  /// Attention score that replaces the decoder's default: `.score = scaled_dot()`.
   std::optional<ScoreFactory> score = {};
-  /// Normaliser, dropout of weights, window of local attention.
+  /// Options of the attention: normaliser, dropout of weights, local window.
   AttentionOptions attend = {};
-  CellKind cell = CellKind::gru;  // of what it steps with
-  /// One matrix for the words that go in and those that come out (Press & Wolf 2017);
-  /// wants readout == embedding.
+  CellKind cell = CellKind::gru;  // kind of recurrent cell
+  /// Ties the input embedding and the output projection (Press & Wolf 2017). Requires readout == embedding.
   bool tied = false;
-  /// BahdanauDecoder's.
+  /// Activation of the readout layer; BahdanauDecoder only.
   ReadoutKind readout_kind = ReadoutKind::tanh;
-  /// LuongDecoder's: the attention vector goes into the next step, beside the word.
+  /// Input feeding: the attention vector is an additional input of the next step; LuongDecoder only.
   bool input_feeding = true;
-  /// LuongDecoder's: the query is [embedding of the word before; hidden], as the fully connected score wants
-  /// it.
+  /// Makes the query [embedding of the previous word; hidden], as the fully connected score requires;
+  /// LuongDecoder only.
   bool word_in_query = false;
-  /// PlainDecoder's: the code goes into every step (Cho et al. 2014), not into the first state alone
-  /// (Sutskever, Vinyals & Le 2014).
+  /// Feeds the code into every step (Cho et al. 2014), not only into the first state (Sutskever, Vinyals & Le
+  /// 2014); PlainDecoder only.
   bool code_every_step = false;
 };
 
-/// What a decoder keeps from word to word.
+/// State of a decoder between steps.
 struct DecoderState {
-  /// hidden (B, H), and for an LSTM its cell (B, H).
+  /// hidden (B, H) and, for an LSTM, cell (B, H).
   RecurrentState recurrent;
-  /// What is fed back in (B, readout): Luong's attention vector; or no tensor.
+  /// Luong's attention vector for input feeding, (B, readout); otherwise undefined.
   Tensor fed;
-  ScoreState attention;  // what its score carries
+  ScoreState attention;  // state of the attention score
 };
 
-/// Writes one word after another, having read a source. The words that go in are embedded; how a step uses
-/// them is each decoder's own.
+/// Base class of decoders: generates a sentence word by word from an encoded source. The input words are
+/// embedded; each subclass defines how a step uses them.
 class Decoder : public Module {
  public:
-  /// The source made ready, once for the whole sequence: keys projected, padding masked.
+  /// Projects the keys and masks the padding of the source, once for the whole sequence.
   virtual PreparedKV prepare(const Encoded& source) const = 0;
-  /// The state before the first word.
+  /// Returns the state before the first word.
   virtual DecoderState start(const Encoded& source) const = 0;
-  /// One word for each row, (B) → logits (B, V) and where the rows looked, (B, T_source), if they look. Moves
-  /// the state on.
+  /// Runs one step on one word for each row, (B), and advances the state. Returns logits (B, V) and the
+  /// attention weights (B, T_source), if the decoder has attention.
   virtual AutoregressiveModel::Step step(const Indices& words, DecoderState& state,
                                          const PreparedKV& memory) const = 0;
 
-  /// words (B, T) go in → logits (B, T, V) for the words that follow them. `forcing` is the share of places
-  /// where the given word goes in; elsewhere it is the likeliest one that the decoder wrote before (Bengio et
-  /// al. 2015). The first word is always given. 1, teacher forcing, is by far the fastest: what the words
-  /// need beside the recurrence is one product for the whole sequence.
+  /// Maps input words (B, T) to logits (B, T, V) for the words that follow them. `forcing`, from 0 to 1, is
+  /// the probability that an input is the given word; otherwise it is the decoder's own likeliest word from
+  /// the previous step (scheduled sampling, Bengio et al. 2015). The first input is always the given word. A
+  /// forcing of 1, teacher forcing, is by far the fastest: only the recurrence runs step by step.
+  /// Throws if `words` is not (B, T ≥ 1) for the rows of the source, or if `forcing` is out of range.
   Tensor operator()(const Indices& words, const Encoded& source, double forcing = 1) const;
 
   Embedding embedding;
   Dropout dropout;
-  /// Makes s₀.
+  /// Linear layer that computes s₀.
   Linear initial;
   RecurrentCell cell;
 
  protected:
-  /// `start_width`: of what s₀ is made from; `beside`: of what goes into the cell beside the word.
+  /// `start_width`: width of the input of first_state(). `beside`: width of the cell's input after the word.
   Decoder(Parent parent, const DecoderOptions& options, Size start_width, Size beside);
-  /// Teacher forcing.
+  /// Computes the logits (B, T, V) with teacher forcing.
   virtual Tensor forced(const Indices& words, const Encoded& source) const = 0;
 
-  /// s₀ = tanh(W x + b); an LSTM's cell starts at 0.
+  /// Returns s₀ = tanh(W x + b); an LSTM's cell starts at 0.
   RecurrentState first_state(const Tensor& x) const;
-  /// The cell's input weights are [W_e | W_c]. W_e e + b for any number of words (…, E) → (…, gates · H).
+  /// Returns W_e e + b (…, gates · H) for embedded words (…, E); the cell's input weights are [W_e | W_c].
   Tensor word_gates(const Tensor& embedded) const;
-  /// W_c (gates · H, beside)
+  /// Returns W_c (gates · H, beside).
   Tensor beside_weight() const;
 };
 

@@ -20,7 +20,7 @@ Encoder::Encoder(Parent parent, const EncoderOptions& options)
 
 Encoded Encoder::encode(const Indices& source, const ValidLengths& lengths) const {
   if (source.rank() != 2)
-    fail("the encoder{} wants ids (batch, time), not {}", in_quotes(), to_string(source.shape()));
+    fail("[encoder{}] ids must be (batch, time), got {}", in_quotes(), to_string(source.shape()));
   RecurrentOutput read = rnn(dropout(embedding(source)), lengths);
   return {std::move(read.states), std::move(read.final), lengths};
 }

@@ -1,4 +1,4 @@
-// The encoder of a sequence-to-sequence model: it reads.
+// The recurrent encoder of a sequence-to-sequence model.
 #pragma once
 
 #include <optional>
@@ -11,52 +11,53 @@
 
 namespace tapestry {
 
+/// Options of Encoder.
 struct EncoderOptions {
-  Size vocabulary = 0;   // words that it may read
-  Size embedding = 256;  // width of a word's vector
-  /// Hidden units of each direction.
+  Size vocabulary = 0;   // number of source words
+  Size embedding = 256;  // width of a word embedding
+  /// Hidden units in each direction.
   Size hidden = 256;
-  CellKind cell = CellKind::gru;                           // of the recurrent layer
-  RecurrentOptions recurrent = {.both_directions = true};  // its layers and directions
-  /// Of embeddings, in training.
+  CellKind cell = CellKind::gru;                           // kind of recurrent cell
+  RecurrentOptions recurrent = {.both_directions = true};  // layers, directions and dropout between layers
+  /// Dropout rate of embeddings, in training.
   double dropout = 0;
   std::optional<std::int64_t> padding = 0;  // as in Embedding
 };
 
-/// What an encoder has read.
+/// Output of an encoder.
 struct Encoded {
-  /// (B, T, directions · hidden); 0 in padding.
+  /// States of the last layer, (B, T, directions · hidden); 0 at padding.
   Tensor states;
-  /// As in RecurrentOutput; the last one is the last layer's last direction.
+  /// Final states, as in RecurrentOutput; the last element is the last direction of the last layer.
   PoolVector<RecurrentState> final;
-  ValidLengths lengths;  // of the rows, as given
+  ValidLengths lengths;  // length of each row, as given
 
-  /// The whole source in one vector, [→h_T; ←h_1] of the last layer: (B, width of states).
+  /// Returns the whole source as one vector, [→h_T; ←h_1] of the last layer: (B, width of states).
   Tensor code() const;
 };
 
-/// What a decoder has to know of the encoder that it follows.
+/// Widths of an encoder's output, from which a decoder is constructed.
 struct EncodedWidths {
-  /// Of Encoded::states, and of code().
+  /// Width of Encoded::states and of code().
   Size states = 0;
-  /// Of one direction's final state.
+  /// Width of the final state of one direction.
   Size final = 0;
 };
 
-/// Embedding, then a recurrent layer in both directions: h_j = [→h_j; ←h_j].
+/// Encoder: an embedding, followed by recurrent layers, bidirectional by default: h_j = [→h_j; ←h_j].
 class Encoder : public Module {
  public:
-  /// As Seq2Seq asks for them.
+  /// Options type that Seq2Seq uses.
   using Options = EncoderOptions;
   Encoder(Parent parent, const EncoderOptions& options);
   explicit Encoder(const EncoderOptions& options) : Encoder(Parent{}, options) {}
 
-  /// source (B, T) with one length for each row, or none.
+  /// Encodes source ids (B, T); `lengths` has one length for each row, or is empty. Throws for another rank.
   Encoded encode(const Indices& source, const ValidLengths& lengths = {}) const;
   Encoded operator()(const Indices& source, const ValidLengths& lengths = {}) const {
     return encode(source, lengths);
   }
-  /// What a decoder behind it has to know.
+  /// Returns the widths that a decoder needs.
   EncodedWidths widths() const { return {rnn.directions() * rnn.hidden(), rnn.hidden()}; }
 
   Embedding embedding;

@@ -1,14 +1,17 @@
-// Luong's decoder (Luong, Pham & Manning 2015): step, then attend.
+// Luong's decoder (Luong, Pham & Manning 2015), which attends after each recurrent step.
 #pragma once
 
 #include "nn/seq2seq/decoder.hpp"
 
 namespace tapestry {
 
-/// h_t = RNN([e_t; h̃_{t−1}], h_{t−1}); c_t = attend(h_t, h); h̃_t = tanh(W_c [c_t; h_t]) (equation 5, the
-/// attention vector); logits = W_s h̃_t + b. Feeding h̃_{t−1} back in (section 3.3) is input feeding; without
-/// it the whole recurrence runs first, and all words attend at once (if the score can do that). h₀ = tanh(W
-/// code). The score is `general` unless another is given.
+/// Recurrent decoder with attention over the encoder states h:
+///     h₀ = tanh(W code), h_t = RNN([e_t; h̃_{t−1}], h_{t−1})
+///     c_t = attend(h_t, h)
+///     h̃_t = tanh(W_c [c_t; h_t])                       attention vector, equation 5
+///     logits = W_s h̃_t + b
+/// Input feeding (section 3.3) passes h̃_{t−1} to the next step. Without it, the whole recurrence runs first
+/// and all words attend at once, if the score supports that. The default score is `general`.
 class LuongDecoder : public Decoder {
  public:
   LuongDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options);
@@ -21,17 +24,17 @@ class LuongDecoder : public Decoder {
                                  const PreparedKV& memory) const override;
 
   Attention attention;
-  /// W_c: no bias.
+  /// W_c, without a bias.
   Linear combine;
   /// W_s
   Linear output;
 
  private:
   Tensor forced(const Indices& words, const Encoded& source) const override;
-  /// h̃ for hidden (B, T, H), before dropout.
+  /// Returns h̃ for hidden (B, T, H), before dropout, and the attention weights.
   AttentionOutput look(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
                        const PreparedKV& memory) const;
-  /// One step with input feeding or without: `gates` is W_e e + b; returns h̃ (B, readout).
+  /// Runs one step, with or without input feeding; `gates` is W_e e + b. Returns h̃ (B, readout) and weights.
   AttentionOutput advance(const Tensor& embedded, const Tensor& gates, const Tensor& fed_weight,
                           DecoderState& state, const PreparedKV& memory) const;
 

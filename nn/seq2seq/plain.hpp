@@ -1,26 +1,29 @@
-// A decoder without attention: all it gets of the source is one vector.
+// A decoder without attention: it receives the source as one vector.
 #pragma once
 
 #include "nn/seq2seq/decoder.hpp"
 
 namespace tapestry {
 
-/// s₀ = tanh(W code); s_t = GRU(e_t, s_{t−1}) (Sutskever, Vinyals & Le 2014), or GRU([e_t; code], s_{t−1}) if
-/// the code goes into every step (Cho et al. 2014); logits = output(tanh(readout(s_t))). The vector has one
-/// width, however long the source.
+/// Recurrent decoder without attention:
+///     s₀ = tanh(W code)
+///     s_t = GRU(e_t, s_{t−1})                          Sutskever, Vinyals & Le 2014, or
+///     s_t = GRU([e_t; code], s_{t−1})                  Cho et al. 2014, with code_every_step
+///     logits = output(tanh(readout(s_t)))
+/// The width of the code does not depend on the length of the source.
 class PlainDecoder : public Decoder {
  public:
   PlainDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options);
   PlainDecoder(EncodedWidths source, const DecoderOptions& options)
       : PlainDecoder(Parent{}, source, options) {}
 
-  /// The code, (B, 1, width), as the one key and value.
+  /// Returns the code, (B, 1, width), as the only key and value.
   PreparedKV prepare(const Encoded& source) const override;
   DecoderState start(const Encoded& source) const override;
   AutoregressiveModel::Step step(const Indices& words, DecoderState& state,
                                  const PreparedKV& memory) const override;
 
-  /// Between state and vocabulary there is a layer of `readout` units.
+  /// Layer of `readout` units between state and vocabulary, and the vocabulary projection.
   Linear readout, output;
 
  private:

@@ -1,5 +1,5 @@
-// Sequence to sequence: an encoder that reads, and decoders that write with attention (Bahdanau's, Luong's)
-// or without.
+// Everything for sequence-to-sequence models: the encoder, and decoders with attention (Bahdanau's, Luong's)
+// and without.
 #pragma once
 
 #include "nn/seq2seq/bahdanau.hpp"

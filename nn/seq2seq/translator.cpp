@@ -24,7 +24,7 @@ class Searching final : public AutoregressiveModel {
   void keep_rows(const std::vector<Size>& rows) override {
     std::vector<Size> sentences;
     for (Size row : rows) sentences.push_back(sentences_.at(static_cast<std::size_t>(row)));
-    // Hypotheses of one sentence share what was read: it moves only when sentences do.
+    // Hypotheses of one sentence share the encoded source, so it is reordered only if the sentences change.
     if (sentences != sentences_) memory_ = select_rows(memory_, rows);
     sentences_ = std::move(sentences);
     for (Tensor* part : {&state_.recurrent.hidden, &state_.recurrent.cell, &state_.fed,
@@ -36,7 +36,7 @@ class Searching final : public AutoregressiveModel {
   const Decoder& decoder_;
   PreparedKV memory_;
   DecoderState state_;
-  std::vector<Size> sentences_;  // of each row
+  std::vector<Size> sentences_;  // sentence of each row
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Encoder and decoder together.
+// Sequence-to-sequence models: an encoder and a decoder together.
 #pragma once
 
 #include <concepts>
@@ -10,35 +10,36 @@
 
 namespace tapestry {
 
+/// Options of Seq2Seq.
 template <class E>
 struct Seq2SeqOptions {
-  typename E::Options encoder;  // of the part that reads
-  DecoderOptions decoder;       // of the part that writes
+  typename E::Options encoder;  // options of the encoder
+  DecoderOptions decoder;       // options of the decoder
 };
-/// Those of a recurrent encoder.
+/// Options of Seq2Seq with a recurrent encoder.
 using TranslatorOptions = Seq2SeqOptions<Encoder>;
 
-/// Anything that reads one sequence and writes another.
+/// Interface of models that map one sequence to another.
 class SequenceModel : public Module {
  public:
   using Module::Module;
-  /// source (B, S) with lengths, the words that go into the decoder (B, T) → logits (B, T, V); `forcing` as
-  /// in Decoder.
+  /// Maps source ids (B, S) with their lengths and the decoder's input words (B, T) to logits (B, T, V).
+  /// `forcing` has the same meaning as in Decoder.
   virtual Tensor operator()(const Indices& source, const ValidLengths& lengths, const Indices& words,
                             double forcing = 1) const = 0;
-  /// Reads the source and is ready to be searched; refers to this model. Put the model into eval mode first.
+  /// Encodes the source and returns a model for greedy(), beam_search() or sample(). The result refers to
+  /// this model. Throws unless the model is in eval mode.
   virtual std::unique_ptr<AutoregressiveModel> begin(const Indices& source,
                                                      const ValidLengths& lengths) const = 0;
 };
 
 namespace detail {
-/// A decoder in the middle of its sentences. `model` is named in errors.
+/// Returns an AutoregressiveModel over `decoder` and `source`. Throws unless `model` is in eval mode.
 std::unique_ptr<AutoregressiveModel> begin_search(const Module& model, const Decoder& decoder,
                                                   const Encoded& source);
 }  // namespace detail
 
-/// Any of the decoders behind an encoder: a recurrent one, or another that has E::Options, `encode` and
-/// `widths`.
+/// A decoder behind an encoder: Encoder, or another class E that has E::Options, `encode` and `widths`.
 template <std::derived_from<Decoder> D, class E = Encoder>
 class Seq2Seq : public SequenceModel {
  public:
@@ -57,16 +58,16 @@ class Seq2Seq : public SequenceModel {
     return detail::begin_search(*this, decoder, encoder.encode(source, lengths));
   }
 
-  /// The encoder, which reads, and the decoder, which writes.
+  /// Encoder of the source and decoder of the target.
   E encoder;
   D decoder;
 };
 
-/// Bahdanau, Cho & Bengio 2015
+/// Translator of Bahdanau, Cho & Bengio 2015.
 using Translator = Seq2Seq<BahdanauDecoder>;
-/// Luong, Pham & Manning 2015
+/// Translator of Luong, Pham & Manning 2015.
 using LuongTranslator = Seq2Seq<LuongDecoder>;
-/// Without attention.
+/// Translator without attention.
 using PlainTranslator = Seq2Seq<PlainDecoder>;
 
 }  // namespace tapestry

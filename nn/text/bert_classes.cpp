@@ -1,4 +1,4 @@
-// What BERT's tokenizer takes a character for: look-ups in the table of ranges.
+// Character classes of BERT's tokenizer, looked up in the table of ranges.
 #include "nn/text/bert_classes.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ BertClass look_up(char32_t point) {
   return point <= range.last ? range.kind : BertClass::kept;
 }
 
-constexpr std::size_t kCommon = 0x250;  // Latin: looked up in one step
+constexpr std::size_t kCommon = 0x250;  // Latin characters, cached in an array
 
 }  // namespace
 
@@ -34,7 +34,7 @@ BertClass bert_class(char32_t point) {
 
 bool is_cjk(char32_t point) {
   const auto in = [point](char32_t first, char32_t last) { return point >= first && point <= last; };
-  // The reference begins one block at U+2B920, where Unicode has U+2B820.
+  // BERT's reference code starts one block at U+2B920, although Unicode starts it at U+2B820.
   return in(0x4E00, 0x9FFF) || in(0x3400, 0x4DBF) || in(0x20000, 0x2A6DF) || in(0x2A700, 0x2B73F) ||
          in(0x2B740, 0x2B81F) || in(0x2B920, 0x2CEAF) || in(0xF900, 0xFAFF) || in(0x2F800, 0x2FA1F);
 }

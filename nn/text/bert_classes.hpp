@@ -1,22 +1,23 @@
-// What BERT's tokenizer takes a character for: kept, dropped, white space, an accent, or punctuation.
+// Character classes of BERT's tokenizer: kept, dropped, white space, accent, or punctuation.
 #pragma once
 
 namespace tapestry {
 
-/// What BERT's clean-up and its split into words take a code point for.
+/// Class of a code point, used by BERT's clean-up and by its split into words.
 enum class BertClass {
-  kept,
-  dropped,      ///< controls, formats, private use, U+0000 and U+FFFD
-  space,        ///< white space; tab, line feed and carriage return too
-  accent,       ///< a mark that takes no place (Mn), left out where accents are stripped
-  punctuation,  ///< P…, and all ASCII that is neither letter, digit nor control: a word of its own
+  kept,         ///< every code point of no other class
+  dropped,      ///< control, format and private-use characters, U+0000 and U+FFFD
+  space,        ///< white space, including tab, line feed and carriage return
+  accent,       ///< a non-spacing mark (category Mn), removed when accents are stripped
+  punctuation,  ///< categories P…, and ASCII other than letters, digits and controls; each is a separate word
 };
 
-/// The class of a code point as in the `tokenizers` package, whose Unicode categories are those of version
-/// 8.0: what was added since is `kept`. (The categories of a newer Unicode would give other ids.)
+/// Returns the class of a code point, as in the `tokenizers` package. That package uses the categories of
+/// Unicode 8.0, so characters added later are `kept`. (A newer Unicode would give other ids.)
 BertClass bert_class(char32_t point);
 
-/// In a block of Chinese characters, as BERT lists them: each is a word of its own. Neither kana nor Hangul.
+/// Returns true for a code point in BERT's list of blocks of Chinese characters; each such character is a
+/// separate word. The list has neither kana nor Hangul.
 bool is_cjk(char32_t point);
 
 }  // namespace tapestry

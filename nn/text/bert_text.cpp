@@ -1,4 +1,4 @@
-// BERT's way from a text to words: clean-up, accents, lower case, punctuation.
+// BERT's pre-tokenization: clean-up, accents, lower case, and the split into words.
 #include "nn/text/bert_text.hpp"
 
 #include <cstddef>
@@ -41,7 +41,7 @@ std::u32string bert_cleaned(std::u32string_view text, const BertTextOptions& opt
 
 std::vector<std::u32string_view> bert_words(std::u32string_view cleaned) {
   std::vector<std::u32string_view> words;
-  std::size_t begin = 0;  // of the word that has not ended yet
+  std::size_t begin = 0;  // start of the current word
   for (std::size_t at = 0; at <= cleaned.size(); ++at) {
     const BertClass kind = at < cleaned.size() ? bert_class(cleaned[at]) : BertClass::space;
     if (kind != BertClass::space && kind != BertClass::punctuation) continue;

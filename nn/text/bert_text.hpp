@@ -1,4 +1,4 @@
-// BERT's way from a text to words: clean-up, accents, lower case, punctuation (Devlin et al. 2019).
+// BERT's pre-tokenization: clean-up, accents, lower case, and the split into words (Devlin et al. 2019).
 #pragma once
 
 #include <string>
@@ -7,20 +7,22 @@
 
 namespace tapestry {
 
+/// Options of bert_cleaned().
 struct BertTextOptions {
-  /// As the models called "uncased" want it.
+  /// Converts to lower case, as "uncased" models require.
   bool lower_case = true;
-  /// Decompose, and leave out the marks: "é" becomes "e". The "uncased" models want this too.
+  /// Decomposes characters and removes the marks: "é" becomes "e". "Uncased" models require this too.
   bool strip_accents = true;
-  /// White space around each Chinese character.
+  /// Puts a space before and after each Chinese character.
   bool space_cjk = true;
 };
 
-/// The text with controls and U+FFFD left out, white space as U+0020, Chinese characters in spaces, accents
-/// stripped, in lower case: in this order, as the options say.
+/// Cleans a text. In this order: removes controls and U+FFFD, replaces white space with U+0020, and, as set
+/// in `options`, puts spaces around Chinese characters, strips accents, and converts to lower case.
 std::u32string bert_cleaned(std::u32string_view text, const BertTextOptions& options = {});
 
-/// The words of cleaned text: what stands between spaces, where each punctuation character is a word.
+/// Splits cleaned text at spaces into words; each punctuation character is a separate word. The views refer
+/// to `cleaned`.
 std::vector<std::u32string_view> bert_words(std::u32string_view cleaned);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// Byte-pair encoding: applying merges, and their file.
+// Byte-pair encoding: applying merges, and reading and writing them.
 #include "nn/text/byte_pairs.hpp"
 
 #include <cstddef>
@@ -26,11 +26,11 @@ Words marked_characters(std::string_view word, MarkedPiece marked, std::string_v
   while (!word.empty()) {
     const std::size_t length = utf8_length(word);
     if (length == 0)
-      fail("[byte pairs] the word '{}' is no UTF-8: save or convert the text as UTF-8", printable(word));
+      fail("[byte pairs] words must be UTF-8, got '{}'; save or convert the text as UTF-8", printable(word));
     characters.emplace_back(word.substr(0, length));
     word.remove_prefix(length);
   }
-  if (characters.empty()) fail("[byte pairs] a word is empty; split_words() gives none that are");
+  if (characters.empty()) fail("[byte pairs] words must not be empty; split_words() returns none that are");
   if (marked == MarkedPiece::last)
     characters.back() += marker;
   else
@@ -70,7 +70,7 @@ bool BytePairs::add(std::string_view left, std::string_view right) {
   if (!known(left) || !known(right)) return false;
   if (has_marker(marked_ == MarkedPiece::last ? left : right)) return false;
   const std::string merged = std::string(left) + std::string(right);
-  // The marker is a sign of its own: no letters may come to spell it.
+  // The letters of a merged piece must not spell the marker, or join() would take them for it.
   const std::size_t inside = has_marker(marked_ == MarkedPiece::last ? right : left) ? marker_.size() : 0;
   const std::string_view letters = marked_ == MarkedPiece::last
                                        ? std::string_view(merged).substr(0, merged.size() - inside)
@@ -91,10 +91,10 @@ Words BytePairs::split(const Words& words) const {
 }
 
 void BytePairs::split_word(Words& pieces, const std::string& word) const {
-  constexpr std::int64_t kNever = -1;  // a character that no merge knows
+  constexpr std::int64_t kNever = -1;  // a character that no merge contains
   struct Part {
     std::int64_t piece;
-    std::size_t before, after;  // neighbours; `after` of the last one is the count of all
+    std::size_t before, after;  // indices of the neighbours; `after` of the last part is the number of parts
     bool alive = true;
   };
   Words characters = marked_characters(word, marked_, marker_);
@@ -125,7 +125,7 @@ void BytePairs::split_word(Words& pieces, const std::string& word) const {
     const Candidate next = candidates.top();
     candidates.pop();
     Part& left = parts[next.at];
-    // What another merge changed meanwhile is no longer this pair.
+    // Skip a candidate if another merge has changed its pair since.
     if (!left.alive || left.piece != next.left || left.after >= parts.size()) continue;
     Part& right = parts[left.after];
     if (right.piece != next.right) continue;
@@ -143,7 +143,7 @@ void BytePairs::split_word(Words& pieces, const std::string& word) const {
 
 Words BytePairs::join(const Words& pieces) const {
   Words words;
-  bool inside = false;  // of a word that may go on
+  bool inside = false;  // in a word that the next piece may continue
   for (const std::string& piece : pieces) {
     const bool mark = has_marker(piece);
     std::string_view letters = piece;
@@ -168,18 +168,19 @@ BytePairs BytePairs::from_text(std::string_view text, std::string_view origin) {
   if (lines.empty() || lines[0] != kHeader) fail_in_line(origin, 1, "expected the line '{}'", kHeader);
   const Words marker = lines.size() < 2 ? Words{} : split_words(lines[1]);
   if (marker.size() != 3 || marker[0] != kMarker || (marker[1] != kNames[0] && marker[1] != kNames[1]))
-    fail_in_line(origin, 2, "expected 'marker last …' or 'marker first …', the marker at the end");
+    fail_in_line(origin, 2, "expected 'marker last …' or 'marker first …', where … is the marker");
   BytePairs result(marker[1] == kNames[0] ? MarkedPiece::last : MarkedPiece::first, marker[2]);
   for (std::size_t at = 2; at < lines.size(); ++at) {
     const Words pair = split_words(lines[at]);
     if (pair.size() != 2 || lines[at] != join_words(pair))
-      fail_in_line(origin, at + 1, "'{}' is not a merge: two pieces with one space between them",
+      fail_in_line(origin, at + 1, "a merge must be two pieces separated by one space, got '{}'",
                    printable(lines[at]));
     if (!result.add(pair[0], pair[1]))
-      fail_in_line(origin, at + 1,
-                   "the merge '{}' cannot stand here: it comes twice, or uses a piece that no line before it "
-                   "makes, or sets the marker inside a word",
-                   printable(lines[at]));
+      fail_in_line(
+          origin, at + 1,
+          "the merge '{}' is not valid here: it is a duplicate, or uses a piece that no earlier line "
+          "makes, or puts the marker inside a word",
+          printable(lines[at]));
   }
   return result;
 }

@@ -1,5 +1,4 @@
-// Byte-pair encoding: words as pieces that were learned from a text, the frequent ones longer (Sennrich,
-// Haddow & Birch 2016).
+// Byte-pair encoding (Sennrich, Haddow & Birch 2016): splits words into subword pieces learned from a text.
 #pragma once
 
 #include <cstdint>
@@ -14,53 +13,55 @@
 
 namespace tapestry {
 
-/// Which piece of a word carries the marker, so that pieces can be joined again: its last one ("low",
-/// "er</w>") or its first ("▁low", "er").
+/// Piece of a word that carries the marker, from which join() finds the words again: the last one ("low",
+/// "er</w>") or the first one ("▁low", "er").
 enum class MarkedPiece { last, first };
 
+/// Options of BytePairs::learn().
 struct BytePairOptions {
-  /// Merges to learn; fewer when no pair is left.
+  /// Number of merges to learn. Learning stops earlier if no pair is left.
   Size merges = 8000;
-  /// Pairs that occur less often are left alone.
+  /// Minimum count of a pair to merge.
   Size at_least = 2;
-  MarkedPiece marked = MarkedPiece::last;  // which piece of a word has the marker
-  /// A few characters that occur in no word; not empty, without white space.
+  MarkedPiece marked = MarkedPiece::last;  // piece that carries the marker
+  /// Marker; must occur in no word, and must not be empty or contain white space.
   std::string marker = "</w>";
 };
 
-/// Merges of two pieces into one, in the order in which they were learned. A word begins as its characters,
-/// the last or first of them marked; the merge that was learned earliest goes first, the leftmost of equal
-/// ones before the others, until none applies. A Vocabulary of the pieces gives them ids.
+/// A byte-pair tokenizer: a list of merges of two pieces into one, in the order of learning. A word starts as
+/// its characters, with the last or first one marked. The earliest-learned merge that applies is used first,
+/// leftmost pair first, until none applies. A Vocabulary of the pieces maps them to ids.
 class BytePairs {
  public:
-  /// Counts pairs within words and merges the most frequent one, again and again; of equally frequent pairs
-  /// the one first in byte order, by its left piece, then by its right. Throws Error when an option is
-  /// impossible, or a word is empty, holds white space or the marker, or is no UTF-8.
+  /// Learns merges: counts the pairs within words, merges the most frequent pair, and repeats. Ties go to the
+  /// pair that is first in byte order of the left piece, then of the right piece. Throws Error if an option
+  /// is out of range, or if a word is empty, is not UTF-8, or contains white space, NUL or the marker.
   static BytePairs learn(const std::vector<Words>& sentences, const BytePairOptions& options = {});
 
-  /// The pieces of all words. Any word can be split: characters that were never seen stay alone.
+  /// Splits words into pieces. Any word can be split: unseen characters become single pieces. Throws Error
+  /// for a word that is empty or not UTF-8.
   Words split(const Words& words) const;
-  /// The words again: join(split(words)) == words. Text that was cut off in a word can be joined too.
+  /// Joins pieces into words: join(split(words)) == words. The pieces may start or end within a word.
   Words join(const Words& pieces) const;
 
-  /// Merges.
+  /// Number of merges.
   Size size() const { return static_cast<Size>(merges_.size()); }
-  /// The two pieces of a merge, counted from 0 in the order of learning.
+  /// A merge of two pieces.
   struct Merge {
-    std::string left, right;  // as pieces, marker included
+    std::string left, right;  // pieces, including the marker
     bool operator==(const Merge&) const = default;
   };
-  /// All merges(), in the order of learning; marked() and marker() as in the options.
+  /// merges() are in the order of learning; marked() and marker() are the options.
   const std::vector<Merge>& merges() const { return merges_; }
   MarkedPiece marked() const { return marked_; }
   const std::string& marker() const { return marker_; }
 
-  /// As text: a line with the form's name and version, one with the marker, then a merge a line, left and
-  /// right piece.
+  /// Returns the merges as text: a line with the format's name and version, a line with the marker, then one
+  /// merge per line, as left and right piece.
   std::string text() const;
-  /// Throws Error, with `origin` and the line, for whatever text() cannot have written.
+  /// Parses the result of text(). Throws Error with `origin` and the line number if it is not valid.
   static BytePairs from_text(std::string_view text, std::string_view origin);
-  /// save() writes text() to a file, at once or not at all; load() reads it. Both throw Error with the path.
+  /// save() writes text() to a file atomically; load() reads it. Both throw Error with the path.
   void save(const std::filesystem::path& path) const;
   static BytePairs load(const std::filesystem::path& path);
 
@@ -71,13 +72,13 @@ class BytePairs {
  private:
   friend class BytePairLearner;
   struct Rule {
-    Size rank;            // place among the merges
-    std::int64_t merged;  // number of the piece that it makes
+    Size rank;            // index among the merges
+    std::int64_t merged;  // number of the merged piece
   };
 
   BytePairs(MarkedPiece marked, std::string marker);
-  /// Takes a merge up at the end. False if it can never be used: it comes twice, or one of its pieces is
-  /// neither a character nor made by an earlier merge, or the marker would stand inside.
+  /// Appends a merge. Returns false if it can never be used: it is a duplicate, or one of its pieces is
+  /// neither a character nor made by an earlier merge, or the marker would be inside the merged piece.
   bool add(std::string_view left, std::string_view right);
   bool knows(std::int64_t left, std::int64_t right) const { return rules_.count(both(left, right)) != 0; }
   static std::uint64_t both(std::int64_t left, std::int64_t right);
@@ -88,12 +89,13 @@ class BytePairs {
   MarkedPiece marked_;
   std::string marker_;
   std::vector<Merge> merges_;
-  std::vector<std::string> pieces_;  // every piece of a merge, numbered
+  std::vector<std::string> pieces_;  // all pieces of merges, by number
   std::unordered_map<std::string, std::int64_t> numbers_;
-  std::unordered_map<std::uint64_t, Rule> rules_;  // by the numbers of both pieces
+  std::unordered_map<std::uint64_t, Rule> rules_;  // key: numbers of both pieces
 };
 
-/// The characters of a word, one piece each, the last or first of them marked.
+/// Splits a word into characters, one piece each, with the last or first one marked. Throws Error if the word
+/// is empty or not UTF-8.
 Words marked_characters(std::string_view word, MarkedPiece marked, std::string_view marker);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// Byte-pair encoding: learning merges, with counts that follow each merge instead of being taken anew.
+// Byte-pair encoding: learning merges, with pair counts that are updated after each merge.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace tapestry {
 
-/// Each distinct word once, with its count; for each pair of neighbours, how often it occurs and in which
-/// words. A merge touches the words that have its pair, and the counts of their pairs, and nothing else.
+/// Stores each distinct word once with its count, and for each pair of neighbours its count and the words
+/// that contain it. A merge changes only the words with its pair, and the counts of their pairs.
 class BytePairLearner {
  public:
   BytePairLearner(const std::vector<Words>& sentences, BytePairs& result) : result_(result) {
@@ -21,10 +21,10 @@ class BytePairLearner {
       for (const std::string& word : sentence) ++counts[word];
     for (const auto& [word, count] : counts) {
       if (word.find(result_.marker()) != word.npos)
-        fail("[byte pairs] the word '{}' holds the marker '{}': choose another marker", printable(word),
-             result_.marker());
+        fail("[byte pairs] words must not contain the marker '{1}', got '{0}'; choose another marker",
+             printable(word), result_.marker());
       if (split_words(word) != Words{std::string(word)} || word.find('\0') != word.npos)
-        fail("[byte pairs] '{}' is not one word of a text", printable(word));
+        fail("[byte pairs] words must be non-empty, without white space or NUL, got '{}'", printable(word));
       Entry entry{count, {}};
       for (const std::string& piece : marked_characters(word, result_.marked(), result_.marker()))
         entry.pieces.push_back(result_.number_of(piece));
@@ -38,7 +38,7 @@ class BytePairLearner {
       const auto [left, right] = most_frequent(at_least);
       if (left < 0) return;
       const std::string left_text = piece(left), right_text = piece(right);
-      // A pair comes again when one of its pieces is made in a second way: the merge is known then.
+      // A pair can reappear if one of its pieces is made in a second way; its merge is then already known.
       if (!result_.knows(left, right) && !result_.add(left_text, right_text))
         fail("[byte pairs] '{}' and '{}' cannot be merged", printable(left_text), printable(right_text));
       merge(left, right, result_.number_of(left_text + right_text));
@@ -54,7 +54,7 @@ class BytePairLearner {
   };
   struct Counted {
     Size count = 0;
-    std::vector<std::size_t> words;  // where it is, or once was
+    std::vector<std::size_t> words;  // words that contain the pair, or did before a merge
   };
   struct Hash {
     std::size_t operator()(const PairOfPieces& pair) const {
@@ -78,7 +78,8 @@ class BytePairLearner {
     return a.pair.second != b.pair.second && piece(a.pair.second) > piece(b.pair.second);
   }
 
-  /// After a merge only the pairs with the merged piece can have become more.
+  /// Adds `sign` · count of a word to the counts of its pairs. After a merge, only pairs with the `merged`
+  /// piece can have grown, so only these are queued again.
   void count_pairs(std::size_t word, Size sign, std::int64_t merged = kAny) {
     const Entry& entry = words_[word];
     for (std::size_t i = 0; i + 1 < entry.pieces.size(); ++i) {
@@ -91,7 +92,7 @@ class BytePairLearner {
     }
   }
 
-  /// (−1, −1) when no pair is frequent enough.
+  /// Returns the most frequent pair, or (−1, −1) if no pair occurs `at_least` times.
   PairOfPieces most_frequent(Size at_least) {
     const auto later = [this](const Queued& a, const Queued& b) { return comes_later(a, b); };
     for (const PairOfPieces& pair : changed_) {
@@ -106,7 +107,7 @@ class BytePairLearner {
       const auto found = pairs_.find(next.pair);
       if (found == pairs_.end() || found->second.count < at_least) continue;
       if (found->second.count == next.count) return next.pair;
-      // Counts that fell are queued anew when they come up; those that rose were queued at once.
+      // Queue a pair whose count fell with its current count. Pairs whose counts rose are already queued.
       if (found->second.count < next.count) {
         queue_.push_back({found->second.count, next.pair});
         std::push_heap(queue_.begin(), queue_.end(), later);
@@ -142,14 +143,14 @@ class BytePairLearner {
   BytePairs& result_;
   std::vector<Entry> words_;
   std::unordered_map<PairOfPieces, Counted, Hash> pairs_;
-  std::vector<PairOfPieces> changed_;  // since the last look at the queue
-  std::vector<Queued> queue_;          // a heap
+  std::vector<PairOfPieces> changed_;  // pairs that may have grown since the queue was last updated
+  std::vector<Queued> queue_;          // heap, may contain outdated counts
 };
 
 BytePairs BytePairs::learn(const std::vector<Words>& sentences, const BytePairOptions& options) {
   if (options.merges < 0 || options.at_least < 1)
-    fail("[byte pairs] wants 0 merges or more of pairs that occur once or more, not {} and {}",
-         options.merges, options.at_least);
+    fail("[byte pairs] merges must be at least 0 and at_least at least 1, got {} and {}", options.merges,
+         options.at_least);
   BytePairs result(options.marked, options.marker);
   BytePairLearner(sentences, result).learn(options.merges, options.at_least);
   return result;

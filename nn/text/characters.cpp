@@ -1,4 +1,4 @@
-// Characters to ids and back.
+// The character tokenizer: characters to ids and back.
 #include "nn/text/characters.hpp"
 
 #include <set>

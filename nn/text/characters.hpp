@@ -1,4 +1,4 @@
-// Characters to ids and back: the simplest tokenizer, which loses nothing.
+// The character tokenizer: characters to ids and back, without loss.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@
 
 namespace tapestry {
 
-/// An alphabet of Unicode's characters (code points), numbered from 0 in their order.
+/// An alphabet of Unicode characters (code points), numbered from 0 in increasing order.
 /// decode(encode(text)) == text.
 class Characters {
  public:
-  /// Every character that occurs in `text`, white space and line ends too. The alphabet() of another one
-  /// gives that one again. Throws Error if the text is no UTF-8.
+  /// Makes an alphabet of every character in `text`, including white space and line ends.
+  /// Characters::of(c.alphabet()) == c. Throws Error if the text is not UTF-8.
   static Characters of(std::string_view text);
 
+  /// Number of characters.
   Size size() const { return static_cast<Size>(points_.size()); }
-  /// All characters, in the order of their ids, as UTF-8: what to save.
+  /// Returns all characters in the order of their ids, as UTF-8. Save this to restore the alphabet.
   std::string alphabet() const;
-  /// Whether the alphabet has this character.
+  /// Returns true if the alphabet has this character.
   bool contains(char32_t point) const { return ids_.count(point) != 0; }
 
-  /// An id for each character. Throws Error for one that the alphabet lacks, with its place, and if the text
-  /// is no UTF-8.
+  /// Returns an id for each character. Throws Error with the position of a character that is not in the
+  /// alphabet, or if the text is not UTF-8.
   Ids encode(std::string_view text) const;
-  /// Throws Error for an id that is out of range.
+  /// Returns the text of ids. Throws Error for an id that is out of range.
   std::string decode(std::span<const std::int64_t> ids) const;
 
   bool operator==(const Characters& other) const { return points_ == other.points_; }

@@ -1,4 +1,4 @@
-// Text files as lines, each checked.
+// Text files: reading and writing, and splitting into checked lines.
 #include "nn/text/lines.hpp"
 
 #include <span>
@@ -20,7 +20,7 @@ void check_line(std::string_view line, std::string_view where, std::size_t numbe
       fail_in_line(where, number, "invalid UTF-8 (byte 0x{:02x} at byte {} of the line): save it as UTF-8",
                    static_cast<unsigned char>(line[at]), at + 1);
     if (line[at] == '\0')
-      fail_in_line(where, number, "a NUL byte at byte {} of the line: this is no text", at + 1);
+      fail_in_line(where, number, "a NUL byte at byte {} of the line: the file must be text", at + 1);
     at += length;
   }
 }

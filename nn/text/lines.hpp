@@ -1,4 +1,4 @@
-// Text files as lines, each checked.
+// Text files: reading and writing, and splitting into checked lines.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace tapestry {
 
-/// The bytes of a file as text. Throws Error as read_file() does.
+/// Returns the bytes of a file as text. Throws Error as read_file() does.
 std::string read_text(const std::filesystem::path& path);
-/// Writes it at once or not at all (write_file()).
+/// Writes a text to a file atomically, with write_file().
 void write_text(const std::filesystem::path& path, std::string_view text);
 
-/// The lines of `text` without their ends ("\n" or "\r\n"; the last one may lack it; a byte-order mark is
-/// skipped). Throws Error with `where` and the line for a NUL byte or invalid UTF-8.
+/// Splits `text` into lines without their ends ("\n" or "\r\n", optional after the last line). Skips a
+/// byte-order mark. Throws Error with `where` and the line number for a NUL byte or invalid UTF-8.
 std::vector<std::string_view> lines_of(std::string_view text, std::string_view where);
 
-/// Throws Error with `where` and the line's number for a NUL byte or invalid UTF-8 in it.
+/// Throws Error with `where` and the line number if `line` contains a NUL byte or invalid UTF-8.
 void check_line(std::string_view line, std::string_view where, std::size_t number);
 
 /// Throws Error "where:line: why".

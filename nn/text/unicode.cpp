@@ -1,4 +1,4 @@
-// Facts of Unicode, from the library utf8proc: decomposition and lower case.
+// Unicode decomposition and lower case, with the library utf8proc.
 #include "nn/text/unicode.hpp"
 
 #include <utf8proc.h>
@@ -28,15 +28,15 @@ std::u32string decomposed(std::u32string_view points) {
       out += point;
       continue;
     }
-    std::array<utf8proc_int32_t, 32> parts{};  // no character has more than four
+    std::array<utf8proc_int32_t, 32> parts{};  // no character has more than 4
     int unused = 0;
     const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point), parts.data(),
                                                            parts.size(), UTF8PROC_DECOMPOSE, &unused);
     if (count < 0 || static_cast<std::size_t>(count) > parts.size())
-      fail("U+{:04X} is no character of Unicode", static_cast<unsigned>(point));
+      fail("characters must be valid Unicode, got U+{:04X}", static_cast<unsigned>(point));
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) out += static_cast<char32_t>(parts[i]);
   }
-  // Between characters of class 0, marks are ordered by their class (Unicode, chapter 3.11).
+  // Canonical ordering: sort runs of marks by their combining class (Unicode, chapter 3.11).
   for (std::size_t first = 0; first < out.size(); ++first) {
     if (out[first] < kFirstToDecompose || order_of(out[first]) == 0) continue;
     std::size_t last = first + 1;

@@ -20,8 +20,8 @@ std::u32string code_points_of(std::string_view text, std::string_view what) {
     }
     const std::size_t length = utf8_length(text.substr(at));
     if (length == 0)
-      fail("{} is no UTF-8: byte 0x{:02x} at place {} of {}; save or convert it as UTF-8", what, byte(0), at,
-           text.size());
+      fail("{} must be UTF-8, got byte 0x{:02x} at position {} of {}; save or convert it as UTF-8", what,
+           byte(0), at, text.size());
     char32_t point = byte(0) & (0xFFU >> (length + 1));
     for (std::size_t i = 1; i < length; ++i) point = (point << 6) | (byte(i) & 0x3FU);
     points += point;

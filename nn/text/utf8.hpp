@@ -6,13 +6,13 @@
 
 namespace tapestry {
 
-/// The characters of `text` as code points. Throws Error for the first byte that is no UTF-8; `what` names
+/// Returns the code points of `text`. Throws Error with the first byte that is not valid UTF-8; `what` names
 /// the text in the message ("the text to encode").
 std::u32string code_points_of(std::string_view text, std::string_view what = "the text");
 
 /// Appends one code point to `out` as UTF-8.
 void append_utf8(std::string& out, char32_t point);
-/// All of them as UTF-8.
+/// Returns code points as UTF-8.
 std::string utf8_of(std::u32string_view points);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// Words to ids and back.
+// The vocabulary: words to ids and back.
 #include "nn/text/vocabulary.hpp"
 
 #include <fmt/format.h>
@@ -120,10 +120,11 @@ Vocabulary Vocabulary::from_lines(const std::vector<std::string_view>& lines, st
     }
     check_line(lines[at], origin, line);
     std::string word(lines[at]);
-    if (split_words(word) != Words{word}) fail_in_line(origin, line, "'{}' is not one word", printable(word));
-    if (is_special(word)) fail_in_line(origin, line, "the special word '{}' comes twice", word);
+    if (split_words(word) != Words{word})
+      fail_in_line(origin, line, "a line must be one word, got '{}'", printable(word));
+    if (is_special(word)) fail_in_line(origin, line, "the special word '{}' appears twice", word);
     if (!vocabulary.ids_.emplace(word, vocabulary.size()).second)
-      fail_in_line(origin, line, "the word '{}' comes twice", printable(word));
+      fail_in_line(origin, line, "the word '{}' appears twice", printable(word));
     vocabulary.words_.push_back(std::move(word));
   }
   return vocabulary;

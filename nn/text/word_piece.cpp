@@ -1,4 +1,4 @@
-// WordPiece: reading a vocabulary, and cutting words into the longest pieces.
+// WordPiece: reading a vocabulary, and splitting words greedily into the longest pieces.
 #include "nn/text/word_piece.hpp"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ WordPiece WordPiece::load(const std::filesystem::path& vocabulary, const WordPie
 WordPiece WordPiece::from_text(std::string_view text, std::string_view where,
                                const WordPieceOptions& options) {
   if (options.max_length < 2)
-    fail("WordPiece: max_length is {}, and [CLS] and [SEP] alone take 2", options.max_length);
+    fail("WordPiece: max_length must be at least 2, for [CLS] and [SEP], got {}", options.max_length);
   if (options.longest_word < 1)
-    fail("WordPiece: longest_word is {}, it must be 1 at least", options.longest_word);
+    fail("WordPiece: longest_word must be at least 1, got {}", options.longest_word);
   WordPiece result;
   result.options_ = options;
   for (const std::string_view piece : lines_of(text, where)) {
@@ -35,13 +35,13 @@ WordPiece WordPiece::from_text(std::string_view text, std::string_view where,
     Places& places = further ? result.further_ : result.first_;
     const std::string_view key = further ? piece.substr(kFurther.size()) : piece;
     if (!places.emplace(key, result.size()).second)
-      fail_in_line(where, line, "the piece '{}' comes twice", printable(piece));
+      fail_in_line(where, line, "the piece '{}' appears twice", printable(piece));
     result.longest_ = std::max(result.longest_, key.size());
     result.pieces_.emplace_back(piece);
   }
   const auto needed = [&](const char* special) {
     const auto found = result.id(special);
-    if (!found) fail("{}: there is no line '{}', which a vocabulary of BERT's must have", where, special);
+    if (!found) fail("{}: the line '{}' is missing; a BERT vocabulary must have it", where, special);
     return *found;
   };
   result.pad_ = needed("[PAD]");
@@ -78,7 +78,7 @@ Ids WordPiece::pieces_of(std::string_view text) const {
   const std::u32string points = code_points_of(text, "the text to encode");
   const std::u32string_view all = points;
   Ids ids;
-  std::size_t plain = 0;  // where the text begins that no special ended yet
+  std::size_t plain = 0;  // start of the text after the last special token
   for (std::size_t at = options_.specials_in_text ? all.find(U'[') : all.npos; at != all.npos;
        at = all.find(U'[', at)) {
     const auto special = std::find_if(special_.begin(), special_.end(), [&](const Special& one) {
@@ -114,7 +114,7 @@ void WordPiece::add_word(Ids& ids, std::u32string_view word) const {
     const Places& places = begin == 0 ? first_ : further_;
     std::size_t length = std::min(text.size() - begin, longest_);
     auto found = places.end();
-    // A cut inside a character finds nothing: the pieces are whole characters.
+    // A length that ends inside a character finds nothing, because pieces consist of whole characters.
     for (; length > 0; --length) {
       found = places.find(std::string_view(text).substr(begin, length));
       if (found != places.end()) break;

@@ -1,4 +1,4 @@
-// WordPiece: words as pieces of a fixed vocabulary, as BERT and its kin want them (Wu et al. 2016; Devlin et
+// WordPiece, the tokenizer of BERT: splits words into pieces of a fixed vocabulary (Wu et al. 2016; Devlin et
 // al. 2019).
 #pragma once
 
@@ -17,45 +17,47 @@
 
 namespace tapestry {
 
+/// Options of WordPiece.
 struct WordPieceOptions {
-  BertTextOptions text = {};  // the clean-up
-  /// Ids of one text at most, [CLS] and [SEP] included; what is longer loses its end. At least 2.
+  BertTextOptions text = {};  // options of the clean-up
+  /// Maximum number of ids of a text, including [CLS] and [SEP]; at least 2. Longer texts are truncated.
   Size max_length = 512;
-  /// A word of more characters, after the clean-up, is [UNK].
+  /// Maximum number of characters of a word after the clean-up, at least 1. Longer words become [UNK].
   Size longest_word = 100;
-  /// "[SEP]" and the like, written so in a text, become their ids, as in the `tokenizers` package. Without
-  /// it they are brackets and a word: say false where a text comes from strangers.
+  /// Converts special tokens written in a text, such as "[SEP]", to their ids, as the `tokenizers` package
+  /// does. If false, they are split into brackets and a word. Set false for untrusted text.
   bool specials_in_text = true;
 };
 
-/// Texts to ids, by a vocabulary of one piece a line; a piece that goes on with a word begins with "##". A
-/// word is cut from its beginning, each time into the longest piece there is; a word for which that fails is
-/// [UNK] whole. The ids are those of the `tokenizers` package's BertWordPieceTokenizer.
+/// Converts texts to ids with a vocabulary of one piece per line. Pieces that continue a word begin with
+/// "##". A word is split from left to right, each time taking the longest matching piece; if none matches,
+/// the whole word becomes [UNK]. The ids equal those of BertWordPieceTokenizer in the `tokenizers` package.
 class WordPiece {
  public:
-  /// Reads a vocab.txt. Throws Error with the path and the line: not UTF-8, an empty line, a piece that comes
-  /// twice, and when [PAD], [UNK], [CLS] or [SEP] is missing.
+  /// Reads a vocab.txt. Throws Error with the path and the line if a line is empty, not UTF-8, or a
+  /// duplicate, or if [PAD], [UNK], [CLS] or [SEP] is missing. Throws if an option is out of range.
   static WordPiece load(const std::filesystem::path& vocabulary, const WordPieceOptions& options = {});
-  /// The same for text in memory; `where` takes the path's place in messages.
+  /// Reads a vocabulary from text in memory; `where` replaces the path in messages.
   static WordPiece from_text(std::string_view text, std::string_view where,
                              const WordPieceOptions& options = {});
 
-  /// [CLS], the pieces of `text`, [SEP]. Throws Error if the text is no UTF-8, with the byte's place.
+  /// Returns [CLS], the pieces of `text`, [SEP]. Throws Error with the byte position of invalid UTF-8.
   Ids encode(std::string_view text) const;
-  /// The pieces alone, not cut to length.
+  /// Returns the pieces only, without truncation.
   Ids pieces_of(std::string_view text) const;
 
+  /// Number of pieces.
   Size size() const { return static_cast<Size>(pieces_.size()); }
-  /// As in the file, "##" included. Throws Error that names the id and the size.
+  /// Returns the piece of an id, including "##". Throws Error for an id out of range.
   const std::string& piece(std::int64_t id) const;
-  /// Nothing for a piece that the vocabulary lacks.
+  /// Returns the id of a piece, or nothing if the vocabulary does not have it.
   std::optional<std::int64_t> id(std::string_view piece) const;
 
   std::int64_t pad() const { return pad_; }          ///< [PAD]
   std::int64_t unknown() const { return unknown_; }  ///< [UNK]
   std::int64_t begin() const { return begin_; }      ///< [CLS]
   std::int64_t end() const { return end_; }          ///< [SEP]
-  /// As given.
+  /// Options, as given.
   const WordPieceOptions& options() const { return options_; }
 
  private:
@@ -74,9 +76,9 @@ class WordPiece {
 
   WordPieceOptions options_;
   std::vector<std::string> pieces_;
-  Places first_, further_;        // those without "##", and those with it, which is left out here
-  std::size_t longest_ = 0;       // bytes of the longest piece
-  std::vector<Special> special_;  // those that the vocabulary has
+  Places first_, further_;        // pieces without "##", and pieces with it (the key omits it)
+  std::size_t longest_ = 0;       // length of the longest piece in bytes
+  std::vector<Special> special_;  // special tokens in the vocabulary
   std::int64_t pad_ = 0, unknown_ = 0, begin_ = 0, end_ = 0;
 };
 

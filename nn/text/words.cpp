@@ -1,4 +1,4 @@
-// Sentences as words: what stands between white space.
+// Splitting a sentence into words at white space, and joining words.
 #include "nn/text/words.hpp"
 
 #include <fmt/format.h>

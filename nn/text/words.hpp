@@ -1,4 +1,4 @@
-// Sentences as words: what stands between white space.
+// Splitting a sentence into words at white space, and joining words.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace tapestry {
 
-/// A sentence as its words, or as pieces of words.
+/// A sentence as a list of words or of pieces of words.
 using Words = std::vector<std::string>;
-/// The same as numbers.
+/// A sentence as a list of ids.
 using Ids = std::vector<std::int64_t>;
 
-/// The words of `line`: what stands between spaces, tabs and other ASCII white space.
+/// Splits a line into words at spaces, tabs and other ASCII white space.
 Words split_words(std::string_view line);
-/// The words with one space between them.
+/// Joins words with one space between them.
 std::string join_words(const Words& words);
 
 }  // namespace tapestry

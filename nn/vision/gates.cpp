@@ -18,10 +18,12 @@ ChannelAttention::ChannelAttention(Parent parent, Size channels, Size hidden, Sq
 Tensor ChannelAttention::gate(const Tensor& x) const {
   const Size channels = first.weight.size(1);
   if (x.rank() < 3 || x.size(-1) != channels)
-    fail("[channel_attention{}] x {} is not (B, places…, {})", in_quotes(), describe(x), channels);
+    fail("[channel_attention{}] x {} must have shape (B, positions…, {})", in_quotes(), describe(x),
+         channels);
   Dims places;
   for (int axis = 1; axis < x.rank() - 1; ++axis) {
-    if (x.size(axis) == 0) fail("[channel_attention{}] x {} has no place", in_quotes(), describe(x));
+    if (x.size(axis) == 0)
+      fail("[channel_attention{}] x {} must have at least 1 position", in_quotes(), describe(x));
     places.push_back(axis);
   }
   const auto excite = [&](const Tensor& z) { return second(relu(first(z))); };
@@ -36,7 +38,8 @@ SpatialAttention::SpatialAttention(Parent parent, Size size)
 
 Tensor SpatialAttention::gate(const Tensor& x) const {
   if (x.rank() != 4 || x.size(-1) == 0)
-    fail("[spatial_attention{}] x {} is not (B, H, W, C) with a channel", in_quotes(), describe(x));
+    fail("[spatial_attention{}] x {} must have shape (B, H, W, C) with at least 1 channel", in_quotes(),
+         describe(x));
   return sigmoid(convolution(concat({mean(x, {-1}, Keep::yes), max(x, {-1}, Keep::yes)}, -1)));
 }
 

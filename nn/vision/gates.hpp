@@ -1,6 +1,5 @@
-// Attention over channels and over places of a picture's features, without a query: each channel, or each
-// place, is multiplied by a number between 0 and 1 that is computed from the whole picture, or from its
-// neighbourhood.
+// Channel and spatial attention for image features, without queries. A gate between 0 and 1 scales each
+// channel, computed from the whole image, or each position, computed from its neighbourhood.
 #pragma once
 
 #include "nn/linear.hpp"
@@ -8,23 +7,23 @@
 
 namespace tapestry {
 
-/// How a channel is summed up over all places: by its mean (Hu, Shen & Sun 2018), or by its mean and by its
-/// largest value, each through the same two layers, whose answers are added up (Woo et al. 2018).
+/// Pooling of a channel over all positions. mean: the mean (Hu, Shen & Sun 2018). mean_and_max: the mean and
+/// the maximum, each passed through the same two layers; the results are added (Woo et al. 2018).
 enum class Squeeze { mean, mean_and_max };
 
-/// Squeeze and excite (Hu, Shen & Sun 2018): which channels count in this picture.
-///     z = mean of x over all places          (B, C)
+/// Channel attention by squeeze and excitation (Hu, Shen & Sun 2018):
+///     z = mean of x over all positions       (B, C)
 ///     gate = sigmoid(W₂ relu(W₁ z + b₁) + b₂)
-///     y = gate ⊙ x, the same gate at every place
-/// x is (B, places…, C) with one axis of places or more: (B, H, W, C) or (B, T, C).
+///     y = gate ⊙ x, the same gate at every position
+/// x is (B, positions…, C) with one or more axes of positions: (B, H, W, C) or (B, T, C).
 class ChannelAttention : public Module {
  public:
-  /// `hidden`: units between W₁ (hidden, C) and W₂ (C, hidden); the paper takes C / 16.
+  /// `hidden` is the number of units between W₁ (hidden, C) and W₂ (C, hidden); the paper uses C / 16.
   ChannelAttention(Parent parent, Size channels, Size hidden, Squeeze squeeze = Squeeze::mean);
   ChannelAttention(Size channels, Size hidden, Squeeze squeeze = Squeeze::mean)
       : ChannelAttention(Parent{}, channels, hidden, squeeze) {}
 
-  /// (B, 1…, C): broadcasts to x. Throws where x has other channels, or no place.
+  /// Returns the gate (B, 1…, C), which broadcasts to x. Throws if x has other channels or no positions.
   Tensor gate(const Tensor& x) const;
   Tensor operator()(const Tensor& x) const;
 
@@ -34,29 +33,29 @@ class ChannelAttention : public Module {
   Squeeze squeeze_;
 };
 
-/// Which places count (Woo et al. 2018): gate = sigmoid(convolution of [mean; max] over the channels), a
-/// number for each place; y = gate ⊙ x, the same gate for every channel.
+/// Spatial attention (Woo et al. 2018): gate = sigmoid(convolution of [mean; max] over the channels), one
+/// number for each position; y = gate ⊙ x, the same gate for every channel.
 class SpatialAttention : public Module {
  public:
-  /// `size` of the convolution's window, odd; the paper takes 7.
+  /// `size` is the kernel size of the convolution; must be odd. The paper uses 7.
   explicit SpatialAttention(Parent parent, Size size = 7);
   explicit SpatialAttention(Size size = 7) : SpatialAttention(Parent{}, size) {}
 
-  /// x (B, H, W, C) → (B, H, W, 1)
+  /// Returns the gate (B, H, W, 1) of x (B, H, W, C). Throws if x has another rank or no channels.
   Tensor gate(const Tensor& x) const;
   Tensor operator()(const Tensor& x) const;
 
   Convolution convolution;
 };
 
-/// Both, channels first: CBAM, the convolutional block attention module (Woo et al. 2018).
+/// CBAM, the convolutional block attention module (Woo et al. 2018): channel, then spatial attention.
 class ChannelSpatialAttention : public Module {
  public:
   ChannelSpatialAttention(Parent parent, Size channels, Size hidden, Size size = 7);
   ChannelSpatialAttention(Size channels, Size hidden, Size size = 7)
       : ChannelSpatialAttention(Parent{}, channels, hidden, size) {}
 
-  /// x (B, H, W, C) → the same shape.
+  /// Maps x (B, H, W, C) to the same shape.
   Tensor operator()(const Tensor& x) const { return spatial(channel(x)); }
 
   ChannelAttention channel;

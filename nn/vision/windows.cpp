@@ -10,21 +10,22 @@
 namespace tapestry {
 namespace {
 
-/// Where a picture's axes are: rows, columns, and channels behind them.
+/// Axes of an image: rows and columns, followed by channels.
 struct Axes {
   int rows, columns;
 };
 
 Axes axes_of(const Tensor& x, Size size, Size stride, const char* op, CallSite at) {
   if (x.rank() != 3 && x.rank() != 4)
-    fail("[{}] x {} is no picture (H, W, C), nor a batch of them (B, H, W, C) ({}:{})", op, describe(x),
+    fail("[{}] x {} must be an image (H, W, C) or a batch of images (B, H, W, C) ({}:{})", op, describe(x),
          at.file, at.line);
   if (size < 1 || stride < 1)
-    fail("[{}] size {} and stride {}: both have to be 1 or more ({}:{})", op, size, stride, at.file, at.line);
+    fail("[{}] size and stride must be at least 1, got {} and {} ({}:{})", op, size, stride, at.file,
+         at.line);
   return {x.rank() - 3, x.rank() - 2};
 }
 
-/// x's shape with other rows, columns and channels.
+/// Returns the shape of x with other numbers of rows, columns and channels.
 Dims grid(const Tensor& x, Size rows, Size columns, Size channels) {
   Dims shape = x.shape();
   shape[x.rank() - 3] = rows, shape[x.rank() - 2] = columns, shape[x.rank() - 1] = channels;
@@ -38,7 +39,7 @@ Tensor patches(const Tensor& x, Size size, CallSite at) {
   const Size rows = x.size(axis.rows) / size, columns = x.size(axis.columns) / size, channels = x.size(-1);
   if (rows * size != x.size(axis.rows) || columns * size != x.size(axis.columns))
     fail(
-        "[patches] x {} cannot be cut into patches of {} × {}: its height or width is no multiple of "
+        "[patches] x {} cannot be split into patches of {} × {}; its height and width must be multiples of "
         "{} ({}:{})",
         describe(x), size, size, size, at.file, at.line);
   const bool batch = x.rank() == 4;
@@ -52,10 +53,10 @@ Tensor windows(const Tensor& x, Size size, Size stride, CallSite at) {
   const Axes axis = axes_of(x, size, stride, "windows", at);
   const Size height = x.size(axis.rows), width = x.size(axis.columns);
   if (height < size || width < size)
-    fail("[windows] x {} is smaller than a window of {} × {} ({}:{})", describe(x), size, size, at.file,
-         at.line);
+    fail("[windows] x {} must be at least as large as a window of {} × {} ({}:{})", describe(x), size, size,
+         at.file, at.line);
   const Size rows = (height - size) / stride + 1, columns = (width - size) / stride + 1;
-  // One view for each pixel of a window: that pixel of all windows.
+  // For each pixel of a window, one view of that pixel in all windows.
   std::vector<Tensor> pixels;
   for (Size row = 0; row < size; ++row) {
     const Tensor line = slice(x, axis.rows, row, row + (rows - 1) * stride + 1, stride, at);
@@ -68,13 +69,13 @@ Tensor windows(const Tensor& x, Size size, Size stride, CallSite at) {
 Convolution::Convolution(Parent parent, Size in, Size out, Size size, Bias with_bias)
     : Module(std::move(parent)), linear{{*this, ""}, size * size * in, out, with_bias}, in_(in), size_(size) {
   if (size < 1 || size % 2 == 0)
-    fail("[convolution{}] a window of {} × {} has no middle: the size has to be odd", in_quotes(), size,
+    fail("[convolution{}] size must be odd, so that a window has a centre, got {} × {}", in_quotes(), size,
          size);
 }
 
 Tensor Convolution::operator()(const Tensor& x, CallSite at) const {
   if (x.rank() != 4 || x.size(-1) != in_)
-    fail("[convolution{}] x {} is not (B, H, W, {}) ({}:{})", in_quotes(), describe(x), in_, at.file,
+    fail("[convolution{}] x {} must have shape (B, H, W, {}) ({}:{})", in_quotes(), describe(x), in_, at.file,
          at.line);
   const Size edge = size_ / 2;
   return linear(windows(pad(pad(x, 1, edge, edge, 0, at), 2, edge, edge, 0, at), size_, 1, at), at);

@@ -33,7 +33,7 @@ TEST_CASE("rotary positions refuse an odd width") {
 }
 
 TEST_CASE("a recurrent layer has one layer or more") {
-  CHECK_THROWS_WITH(GRU(2, 3, {.layers = 0}), ContainsSubstring("one layer or more, not 0"));
+  CHECK_THROWS_WITH(GRU(2, 3, {.layers = 0}), ContainsSubstring("at least 1 layer, got 0"));
   CHECK_THROWS_AS(LSTM(2, 3, {.layers = -1}), Error);
 }
 

@@ -28,7 +28,7 @@ TEST_CASE("a text is cut where it stands, nine tenths and one") {
   CHECK_THROWS_AS(kit::read_characters(scratch.folder() / "missing"), Error);
   const std::string nul = std::string("abcdefghij\nabc") + '\0' + std::string(30, 'a');
   CHECK(test::message_of([&] { kit::read_characters(scratch.write("text.txt", nul)); }) ==
-        scratch.path("text.txt").string() + ":2: a NUL byte at byte 4 of the line: this is no text");
+        scratch.path("text.txt").string() + ":2: a NUL byte at byte 4 of the line: the file must be text");
 }
 
 TEST_CASE("windows come from everywhere, and each target is the character after") {

@@ -28,8 +28,8 @@ TEST_CASE("characters: what has no id, or is none, is said", "[text]") {
   const Characters characters = Characters::of("abc");
   CHECK_THAT(message_of([&] { characters.encode("abé"); }),
              ContainsSubstring("character 3 of the text, 'é' (U+00E9)") && ContainsSubstring("alphabet's 3"));
-  CHECK_THAT(message_of([&] { characters.encode("a\xFF"); }), ContainsSubstring("no UTF-8"));
-  CHECK_THAT(message_of([] { Characters::of("\xC0\x80"); }), ContainsSubstring("byte 0xc0 at place 0"));
+  CHECK_THAT(message_of([&] { characters.encode("a\xFF"); }), ContainsSubstring("must be UTF-8"));
+  CHECK_THAT(message_of([] { Characters::of("\xC0\x80"); }), ContainsSubstring("byte 0xc0 at position 0"));
   CHECK_THAT(message_of([&] {
                characters.decode(Ids{0, 3});
              }),

@@ -80,10 +80,10 @@ TEST_CASE("a damaged vocabulary is refused with its line", "[text]") {
              ContainsSubstring("words:5: expected the special word '<end>'"));
   CHECK_THAT(error("tapestry vocabulary 1\na\n"),
              ContainsSubstring("words:2: expected the special word '<pad>'"));
-  CHECK_THAT(error(head + "a\nb\na\n"), ContainsSubstring("words:8: the word 'a' comes twice"));
+  CHECK_THAT(error(head + "a\nb\na\n"), ContainsSubstring("words:8: the word 'a' appears twice"));
   CHECK_THAT(error(head + "a\n<unk>\n"), ContainsSubstring("words:7: the special word '<unk>'"));
-  CHECK_THAT(error(head + "a\n\nb\n"), ContainsSubstring("words:7: '' is not one word"));
-  CHECK_THAT(error(head + "a b\n"), ContainsSubstring("words:6: 'a b' is not one word"));
+  CHECK_THAT(error(head + "a\n\nb\n"), ContainsSubstring("words:7: a line must be one word, got ''"));
+  CHECK_THAT(error(head + "a b\n"), ContainsSubstring("words:6: a line must be one word, got 'a b'"));
   CHECK_THAT(error(head + "a\xFF\n"), ContainsSubstring("words:6: invalid UTF-8"));
 }
 

@@ -142,8 +142,8 @@ TEST_CASE("word piece: what is wrong with a text or a vocabulary is said", "[tex
   const auto encoding = [](const std::string& text) {
     return test::message_of([&] { small().encode(text); });
   };
-  CHECK_THAT(encoding("ab\xFF"), ContainsSubstring("no UTF-8: byte 0xff at place 2 of 3"));
-  CHECK_THAT(encoding("[SEP] a\xE2\x82"), ContainsSubstring("byte 0xe2 at place 7 of 9"));
+  CHECK_THAT(encoding("ab\xFF"), ContainsSubstring("must be UTF-8, got byte 0xff at position 2 of 3"));
+  CHECK_THAT(encoding("[SEP] a\xE2\x82"), ContainsSubstring("byte 0xe2 at position 7 of 9"));
   CHECK_THAT(encoding("\xED\xA0\x80"), ContainsSubstring("byte 0xed"));
 
   const auto reading = [](const std::string& text) {
@@ -152,19 +152,19 @@ TEST_CASE("word piece: what is wrong with a text or a vocabulary is said", "[tex
   const std::string head = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n";
   CHECK(reading(head + "a\n##a\n") == "(nothing thrown)");
   CHECK(reading(head + "a\r\n##a") == "(nothing thrown)");
-  CHECK_THAT(reading(head + "a\nb\na\n"), ContainsSubstring("vocab.txt:7: the piece 'a' comes twice"));
-  CHECK_THAT(reading(head + "##a\n##a\n"), ContainsSubstring("vocab.txt:6: the piece '##a' comes twice"));
+  CHECK_THAT(reading(head + "a\nb\na\n"), ContainsSubstring("vocab.txt:7: the piece 'a' appears twice"));
+  CHECK_THAT(reading(head + "##a\n##a\n"), ContainsSubstring("vocab.txt:6: the piece '##a' appears twice"));
   CHECK_THAT(reading(head + "a\n\nb\n"), ContainsSubstring("vocab.txt:6: the line is empty"));
   CHECK_THAT(reading(head + "a\xFF\n"), ContainsSubstring("vocab.txt:5: invalid UTF-8"));
   CHECK_THAT(reading(head + std::string("a\0b\n", 4)), ContainsSubstring("vocab.txt:5: a NUL byte"));
-  CHECK_THAT(reading(""), ContainsSubstring("there is no line '[PAD]'"));
-  CHECK_THAT(reading("[PAD]\n[CLS]\n[SEP]\n"), ContainsSubstring("vocab.txt: there is no line '[UNK]'"));
+  CHECK_THAT(reading(""), ContainsSubstring("the line '[PAD]' is missing"));
+  CHECK_THAT(reading("[PAD]\n[CLS]\n[SEP]\n"), ContainsSubstring("vocab.txt: the line '[UNK]' is missing"));
 
   const test::TemporaryFolder folder;
   write_text(folder / "vocab.txt", head + "a\n");
   CHECK(WordPiece::load(folder / "vocab.txt").encode("a") == Ids{2, 4, 3});
   CHECK_THAT(test::message_of([&] { WordPiece::load(folder / "none"); }), ContainsSubstring("/none'"));
-  CHECK_THAT(test::message_of([] { small({.max_length = 1}); }), ContainsSubstring("max_length is 1"));
+  CHECK_THAT(test::message_of([] { small({.max_length = 1}); }), ContainsSubstring("SEP], got 1"));
   const std::int64_t size = small().size();
   for (const std::int64_t id : {size, std::int64_t{99}, std::int64_t{-1}})
     CHECK_THAT(

@@ -160,10 +160,10 @@ TEST_CASE("gates refuse what is no picture of their channels", "[vision]") {
   ChannelAttention channel(4, 2);
   SpatialAttention spatial(3);
   channel.initialise(1), spatial.initialise(1);
-  CHECK_THAT(message_of([&] { channel(zeros({2, 3, 3, 5})); }), ContainsSubstring("is not (B, places…, 4)"));
-  CHECK_THAT(message_of([&] { channel(zeros({2, 4})); }), ContainsSubstring("is not (B, places…, 4)"));
-  CHECK_THAT(message_of([&] { channel(zeros({2, 0, 3, 4})); }), ContainsSubstring("has no place"));
-  CHECK_THAT(message_of([&] { spatial(zeros({3, 3, 4})); }), ContainsSubstring("is not (B, H, W, C)"));
-  CHECK_THAT(message_of([&] { spatial(zeros({2, 3, 3, 0})); }), ContainsSubstring("is not (B, H, W, C)"));
-  CHECK_THAT(message_of([] { SpatialAttention(4); }), ContainsSubstring("no middle"));
+  CHECK_THAT(message_of([&] { channel(zeros({2, 3, 3, 5})); }), ContainsSubstring("(B, positions…, 4)"));
+  CHECK_THAT(message_of([&] { channel(zeros({2, 4})); }), ContainsSubstring("(B, positions…, 4)"));
+  CHECK_THAT(message_of([&] { channel(zeros({2, 0, 3, 4})); }), ContainsSubstring("1 position"));
+  CHECK_THAT(message_of([&] { spatial(zeros({3, 3, 4})); }), ContainsSubstring("shape (B, H, W, C)"));
+  CHECK_THAT(message_of([&] { spatial(zeros({2, 3, 3, 0})); }), ContainsSubstring("shape (B, H, W, C)"));
+  CHECK_THAT(message_of([] { SpatialAttention(4); }), ContainsSubstring("must be odd"));
 }

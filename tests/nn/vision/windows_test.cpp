@@ -121,26 +121,23 @@ TEST_CASE("a convolution is what loops say, edges included", "[vision]") {
 }
 
 TEST_CASE("what is no picture, or does not fit, is refused in a sentence", "[vision]") {
-  CHECK_THAT(message_of([] { patches(zeros({4, 4}), 2); }), ContainsSubstring("no picture (H, W, C)"));
-  CHECK_THAT(message_of([] {
-               windows(zeros({1, 1, 4, 4, 1}), 2);
-             }),
-             ContainsSubstring("no picture (H, W, C)"));
-  CHECK_THAT(message_of([] { patches(zeros({4, 6, 1}), 4); }), ContainsSubstring("no multiple of 4"));
-  CHECK_THAT(message_of([] { patches(zeros({6, 4, 1}), 4); }), ContainsSubstring("no multiple of 4"));
-  CHECK_THAT(message_of([] { patches(zeros({4, 4, 1}), 0); }), ContainsSubstring("1 or more"));
-  CHECK_THAT(message_of([] { windows(zeros({4, 4, 1}), 2, 0); }), ContainsSubstring("1 or more"));
+  CHECK_THAT(message_of([] { patches(zeros({4, 4}), 2); }), ContainsSubstring("image (H, W, C)"));
+  CHECK_THAT(message_of([] { windows(zeros({1, 1, 4, 4, 1}), 2); }), ContainsSubstring("image (H, W, C)"));
+  CHECK_THAT(message_of([] { patches(zeros({4, 6, 1}), 4); }), ContainsSubstring("multiples of 4"));
+  CHECK_THAT(message_of([] { patches(zeros({6, 4, 1}), 4); }), ContainsSubstring("multiples of 4"));
+  CHECK_THAT(message_of([] { patches(zeros({4, 4, 1}), 0); }), ContainsSubstring("at least 1"));
+  CHECK_THAT(message_of([] { windows(zeros({4, 4, 1}), 2, 0); }), ContainsSubstring("at least 1"));
   CHECK_THAT(message_of([] {
                windows(zeros({4, 4, 1}), 5);
              }),
-             ContainsSubstring("smaller than a window of 5"));
+             ContainsSubstring("as large as a window of 5"));
   CHECK_THAT(message_of([] {
                windows(zeros({5, 4, 1}), 5);
              }),
-             ContainsSubstring("smaller than a window of 5"));
-  CHECK_THAT(message_of([] { Convolution(1, 1, 4); }), ContainsSubstring("no middle"));
+             ContainsSubstring("as large as a window of 5"));
+  CHECK_THAT(message_of([] { Convolution(1, 1, 4); }), ContainsSubstring("must be odd"));
   Convolution layer(2, 3, 3);
   layer.initialise(1);
-  CHECK_THAT(message_of([&] { layer(zeros({1, 4, 4, 3})); }), ContainsSubstring("is not (B, H, W, 2)"));
-  CHECK_THAT(message_of([&] { layer(zeros({4, 4, 2})); }), ContainsSubstring("is not (B, H, W, 2)"));
+  CHECK_THAT(message_of([&] { layer(zeros({1, 4, 4, 3})); }), ContainsSubstring("shape (B, H, W, 2)"));
+  CHECK_THAT(message_of([&] { layer(zeros({4, 4, 2})); }), ContainsSubstring("shape (B, H, W, 2)"));
 }
