@@ -1,4 +1,4 @@
-// One kernel over the line of all weights.
+// Adam's update: one parallel kernel over the elements of all weights.
 #include "optim/adam.hpp"
 
 #include <cmath>
@@ -11,10 +11,10 @@ namespace tapestry {
 void Adam::add_group(std::vector<Tensor> weights, const AdamOptions& options) {
   const auto is_beta = [](double beta) { return beta >= 0 && beta < 1; };
   if (!(options.learning_rate >= 0) || !(options.epsilon >= 0) || !(options.weight_decay >= 0))
-    fail("Adam cannot use learning_rate {}, epsilon {} and weight_decay {}: all are 0 or more",
+    fail("[Adam] learning_rate, epsilon and weight_decay must be 0 or more, got {}, {} and {}",
          options.learning_rate, options.epsilon, options.weight_decay);
   if (!is_beta(options.beta1) || !is_beta(options.beta2))
-    fail("Adam cannot use beta1 {} and beta2 {}: both are at least 0 and below 1", options.beta1,
+    fail("[Adam] beta1 and beta2 must be at least 0 and below 1, got {} and {}", options.beta1,
          options.beta2);
   add(std::move(weights), groups_.size());
   groups_.push_back(options);
@@ -27,7 +27,7 @@ std::span<const char* const> Adam::kept_names(std::size_t) const {
 
 void Adam::update(std::span<const Ready> ready, double rate_factor, double gradient_scale) {
   detail::ParameterChunks chunks;
-  // Weights of one group that have taken as many steps share their numbers; most often all do.
+  // Coefficients of a step, shared by the weights of a group with equal step counts, which is usually all of them.
   struct Shared {
     std::size_t group;
     double t;

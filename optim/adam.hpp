@@ -1,5 +1,5 @@
-// Adam (Kingma & Ba 2015, algorithm 1) and AdamW (Loshchilov & Hutter 2019, algorithm 2, as PyTorch has it:
-// the learning rate multiplies the decay, too).
+// The optimisers Adam (Kingma & Ba 2015, algorithm 1) and AdamW (Loshchilov & Hutter 2019, algorithm 2). As in
+// PyTorch, AdamW's learning rate also multiplies the decay.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,20 @@
 
 namespace tapestry {
 
+/// Settings of one parameter group of Adam.
 struct AdamOptions {
   double learning_rate = 1e-3;  // η
-  double beta1 = 0.9;           // of the mean
-  double beta2 = 0.999;         // of the mean square
+  double beta1 = 0.9;           // β₁, decay of the first moment m
+  double beta2 = 0.999;         // β₂, decay of the second moment v
   double epsilon = 1e-8;        // ε
   double weight_decay = 0;      // λ, added to the gradient as λ w
 };
 
+/// Adam, where g is the gradient of weight w:
 ///     m ← β₁ m + (1 − β₁) g        m̂ = m / (1 − β₁ᵗ)
 ///     v ← β₂ v + (1 − β₂) g²       v̂ = v / (1 − β₂ᵗ)
 ///     w ← w − η m̂ / (√v̂ + ε)
-/// t counts the steps of each weight on its own, so one that was frozen starts afresh.
+/// t counts the steps of each weight separately; a weight that was frozen at first starts with t = 1.
 class Adam : public Optimiser {
  public:
   Adam() = default;
@@ -27,15 +29,16 @@ class Adam : public Optimiser {
     add_group(std::move(weights), options);
   }
 
-  /// Throws if an option is out of range.
+  /// Adds weights as a new group with its own options. Throws Error if an option is out of range, or if a weight is
+  /// not a leaf, is not dense or is already in a group.
   void add_group(std::vector<Tensor> weights, const AdamOptions& options);
-  /// May be changed between steps.
+  /// Options of a group; you may change them between steps.
   AdamOptions& group(std::size_t index = 0) { return groups_.at(index); }
-  /// The number of groups.
+  /// Number of groups.
   std::size_t groups() const { return groups_.size(); }
 
  protected:
-  /// With `decoupled`, λ shrinks the weights instead: w ← (1 − η λ) w before the step.
+  /// Applies λ to the weights instead of the gradient if `decoupled`: w ← (1 − η λ) w before the step.
   explicit Adam(bool decoupled) : decoupled_(decoupled) {}
 
  private:
@@ -47,12 +50,13 @@ class Adam : public Optimiser {
   bool decoupled_ = false;
 };
 
+/// Settings of one parameter group of AdamW.
 struct AdamWOptions {
   double learning_rate = 1e-3;  // η
-  double beta1 = 0.9;           // of the mean
-  double beta2 = 0.999;         // of the mean square
+  double beta1 = 0.9;           // β₁, decay of the first moment m
+  double beta2 = 0.999;         // β₂, decay of the second moment v
   double epsilon = 1e-8;        // ε
-  double weight_decay = 1e-2;   // λ, shrinks the weights
+  double weight_decay = 1e-2;   // λ, shrinks the weights: w ← (1 − η λ) w
 };
 
 /// Adam with decoupled weight decay: w ← (1 − η λ) w, then Adam's step.
@@ -62,7 +66,7 @@ class AdamW : public Adam {
   explicit AdamW(std::vector<Tensor> weights, const AdamWOptions& options = {}) : Adam(true) {
     add_group(std::move(weights), options);
   }
-  /// Throws if an option is out of range.
+  /// Adds weights as a new group. Throws Error as Adam::add_group() does.
   void add_group(std::vector<Tensor> weights, const AdamWOptions& o) {
     Adam::add_group(std::move(weights), {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay});
   }

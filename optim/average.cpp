@@ -9,7 +9,7 @@
 namespace tapestry {
 
 WeightAverage::WeightAverage(State weights, double decay) : decay_(decay) {
-  if (!(decay >= 0 && decay < 1)) fail("the decay of an average of weights lies in [0, 1), not at {}", decay);
+  if (!(decay >= 0 && decay < 1)) fail("[WeightAverage] decay must be in [0, 1), got {}", decay);
   for (const auto& [name, weight] : weights)
     pairs_.emplace(name, Pair{weight, zeros(weight.shape(), weight.dtype())});
 }

@@ -1,4 +1,4 @@
-// The running average of weights: evaluate with it, train without it.
+// A running average of weights, for evaluation; training continues with the weights themselves.
 #pragma once
 
 #include <map>
@@ -9,9 +9,10 @@
 
 namespace tapestry {
 
-/// w̄ ← d w̄ + (1 − d) w after each update, with d = min(decay, t / (t + 9)) so that the first values are soon
-/// forgotten (Polyak & Juditsky 1992; the exponential form as in Tarvainen & Valpola 2017). Averaged weights
-/// sit in the middle of where the last steps jump about, which is better than any of those places.
+/// Exponential moving average of weights (Polyak & Juditsky 1992; the exponential form as in Tarvainen & Valpola
+/// 2017): w̄ ← d w̄ + (1 − d) w at each update, where d = min(decay, t / (t + 9)) and t is the number of earlier
+/// updates. The small d of early updates soon forgets the first weights. Averaging removes the noise of the last
+/// steps, so the average usually has a lower loss than the weights of any single step.
 ///
 ///     WeightAverage average(model.state(), 0.99);
 ///     …                                     // after a step, or after every tenth
@@ -22,22 +23,23 @@ namespace tapestry {
 ///     }
 class WeightAverage {
  public:
-  /// The weights by name, as Module::state() gives them; they stay the model's. Throws for a decay outside
-  /// [0, 1).
+  /// Takes the weights by name, as Module::state() returns them, and shares them with the model. Throws Error if decay
+  /// is outside [0, 1).
   WeightAverage(State weights, double decay);
 
-  /// Takes in the present weights; the first time, copies them.
+  /// Adds the current weights to the average. The first update copies them.
   void update();
-  /// How many updates there were.
+  /// Number of updates so far.
   Size updates() const { return updates_; }
 
-  /// The averages by the same names: to be saved, and to be written into; zeros before the first update.
+  /// Averages by the same names, for saving and loading: the tensors are the live ones. They are 0 before the first
+  /// update.
   State state() const;
-  /// Goes on from values that were written into state() after this many updates.
+  /// Resumes from averages that were saved after `updates` updates and then written into state().
   void resume(Size updates) { updates_ = updates; }
 
-  /// While one lives, the model's weights are the averages; then they are again what they were. Before the
-  /// first update it changes nothing.
+  /// Guard that swaps the averages into the model: while it exists, the model's weights are the averages. Its
+  /// destructor swaps them back. It does nothing before the first update.
   class InUse {
    public:
     explicit InUse(WeightAverage& average);
@@ -50,7 +52,7 @@ class WeightAverage {
   };
 
  private:
-  /// Exchanges the values of weights and averages.
+  /// Swaps the values of weights and averages; does nothing before the first update.
   void exchange();
 
   struct Pair {

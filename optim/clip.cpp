@@ -1,4 +1,4 @@
-// The norm in one parallel pass, the scaling in another.
+// Gradient clipping: one parallel pass for the norm, another one for the scaling.
 #include "optim/clip.hpp"
 
 #include <cmath>
@@ -56,12 +56,12 @@ double norm_of(const PoolVector<Gradient>& gradients, const detail::ParameterChu
     chunks.add(one.values.count());
     if (!std::isfinite(norm_of({one}, chunks)))
       fail(
-          "[clip_gradients] the norm of all gradients is {}; "
-          "the first that is not finite belongs to {} \"{}\": "
-          "lower the learning rate, or look with AnomalyMode",
+          "[clip_gradients] the norm of all gradients must be finite, got {}; "
+          "the first gradient that is not finite belongs to {} \"{}\"; "
+          "lower the learning rate, or find the operation with AnomalyMode",
           norm, to_string(one.values.shape()), one.leaf->name);
   }
-  fail("[clip_gradients] the norm of all gradients is {}: lower the learning rate", norm);
+  fail("[clip_gradients] the norm of all gradients must be finite, got {}; lower the learning rate", norm);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ double gradient_norm(const std::vector<Tensor>& leaves) {
 }
 
 double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFinite non_finite) {
-  if (!(max_norm > 0)) fail("[clip_gradients] max_norm is {}; it must be above 0", max_norm);
+  if (!(max_norm > 0)) fail("[clip_gradients] max_norm must be above 0, got {}", max_norm);
   PoolVector<Gradient> gradients = gradients_of(leaves);
   const detail::ParameterChunks chunks = chunks_of(gradients);
   const double norm = norm_of(gradients, chunks);
@@ -82,8 +82,8 @@ double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFin
   }
   const double factor = max_norm / (norm + 1e-6);
   if (factor >= 1) return norm;
-  // Handles on a gradient's memory when nobody else has one: the leaf's, and ours here, each on the one
-  // buffer.
+  // A gradient is scaled in place only if the leaf has the only handle. Our own handle is dropped for that check, then
+  // taken again; a shared gradient is copied first.
   for (Gradient& one : gradients) {
     Tensor& grad = one.leaf->grad;
     const bool shares = one.values.impl().buffer.get() == grad.impl().buffer.get();

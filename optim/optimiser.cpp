@@ -1,4 +1,4 @@
-// The part of a step that does not depend on the method.
+// The part of a step that is the same for all optimisers.
 #include "optim/optimiser.hpp"
 
 #include <fmt/format.h>
@@ -30,11 +30,12 @@ void Optimiser::add(std::vector<Tensor> weights, std::size_t group) {
   };
   for (const Tensor& weight : weights) {
     if (!weight.impl().leaf)
-      fail("an optimiser changes leaves only; {} is none: make it with variable(), or a module's Parameter",
+      fail("[optimiser] weights must be leaves, got {}; make it with variable() or as a module's Parameter",
            describe(weight));
     if (!weight.is_contiguous())
-      fail("an optimiser needs dense weights; {} is a strided view: use contiguous()", describe(weight));
-    if (find(slots_, weight)) fail("{} is in two parameter groups: leave it in one", describe(weight));
+      fail("[optimiser] weights must be dense, got {}, a strided view; use contiguous()", describe(weight));
+    if (find(slots_, weight))
+      fail("[optimiser] {} must be in one parameter group, got two; remove it from one", describe(weight));
     if (!find(added, weight)) added.push_back({weight, group, {}, {}});
   }
   slots_.insert(slots_.end(), added.begin(), added.end());
@@ -46,8 +47,8 @@ void Optimiser::prepare(Slot& slot) {
     Tensor& kept = slot.kept[i];
     if (!kept.defined()) kept = zeros(slot.weight.shape(), slot.weight.dtype());
     if (kept.dtype() != slot.weight.dtype())
-      fail("{} became {} after the optimiser's first step: make a new optimiser", describe(slot.weight),
-           name_of(slot.weight.dtype()));
+      fail("[optimiser] {} must keep its type after the first step, got {}; make a new optimiser",
+           describe(slot.weight), name_of(slot.weight.dtype()));
   }
   if (!slot.steps.defined()) slot.steps = zeros({}, DType::f64);
 }
@@ -67,13 +68,14 @@ void Optimiser::step(double rate_factor, double gradient_scale) {
     ready.push_back({&slot, contiguous(slot.weight.grad().detach())});
   }
   if (absent_count > 0)
-    fail("[step] no gradient for {}{}: run backward on a loss that depends on {}, or freeze {}",
-         fmt::join(absent, ", "),
-         absent_count > absent.size() ? fmt::format(" and {} more", absent_count - absent.size()) : "",
-         absent_count == 1 ? "it" : "them", absent_count == 1 ? "it" : "them");
+    fail(
+        "[step] every weight must have a gradient, got none for {}{}; run backward on a loss that depends on {}, or "
+        "freeze {}",
+        fmt::join(absent, ", "),
+        absent_count > absent.size() ? fmt::format(" and {} more", absent_count - absent.size()) : "",
+        absent_count == 1 ? "it" : "them", absent_count == 1 ? "it" : "them");
   for (const Ready& one : ready) prepare(*one.slot);
-  // First the mark, so that nothing which was saved before can be taken for current if the update throws
-  // half-way.
+  // Mark the weights first, so that values saved for backward count as outdated even if the update throws half-way.
   for (const Ready& one : ready) mark_written(one.slot->weight);
   update(ready, rate_factor, gradient_scale);
   clear_gradients();  // of frozen weights too: later ones would be added to them
@@ -91,7 +93,7 @@ State Optimiser::state() {
     const std::string name = slot.weight.name().empty() ? fmt::format("parameter.{}", i) : slot.weight.name();
     const auto put = [&](const char* what, const Tensor& x) {
       if (!state.emplace(name + "/" + what, x).second)
-        fail("two parameters of the optimiser are called \"{}\": give each a name of its own",
+        fail("[optimiser] parameter names must be unique, got two called \"{}\"; rename one",
              printable(name, 80));
     };
     const auto names = kept_names(slot.group);

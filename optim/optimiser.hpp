@@ -1,9 +1,9 @@
-// What all optimisers share: weights in groups, a step that consumes the gradients, state by name.
+// The base class of all optimisers: parameter groups, a step that consumes the gradients, and state by name.
 //
 //     Adam adam(model.parameters(), {.learning_rate = 1e-3});
 //     …
 //     tape.backward(loss);
-//     adam.step(schedule(t));      // afterwards the gradients are absent
+//     adam.step(schedule(t));      // also clears the gradients
 #pragma once
 
 #include <array>
@@ -17,56 +17,57 @@
 
 namespace tapestry {
 
-/// The base of all optimisers. Groups of weights have settings of their own; a weight that is listed twice
-/// counts once.
+/// Base class of all optimisers. Each group of weights has its own settings. A weight listed twice in a group counts
+/// once.
 class Optimiser {
  public:
   Optimiser(const Optimiser&) = delete;
   Optimiser& operator=(const Optimiser&) = delete;
   virtual ~Optimiser() = default;
 
-  /// Changes every weight that is not frozen, and consumes the gradients, those of frozen weights too.
+  /// Updates every weight that is not frozen, then clears all gradients, those of frozen weights too.
   /// `rate_factor`, from a schedule, multiplies every group's learning rate; `gradient_scale` multiplies the
-  /// gradients. Throws, naming the weights, and changes nothing if a gradient is absent.
+  /// gradients. If a weight that is not frozen has no gradient, throws Error with the weights' names and changes
+  /// nothing.
   void step(double rate_factor = 1, double gradient_scale = 1);
 
-  /// Drops all gradients, for a step that is not to be taken.
+  /// Clears all gradients without a step.
   void clear_gradients() const;
 
-  /// What a resumed run needs, by weight ("encoder.rnn.weight_ih_l0/m"). The tensors are the living ones:
-  /// writing them (assign, load_state, TrainingState::restore) changes the optimiser. Throws if two weights
-  /// have one name.
+  /// Returns the optimiser's state by weight and kind ("encoder.rnn.weight_ih_l0/m"), for resuming a run. The tensors
+  /// are the live ones: writing to them (assign, load_state, TrainingState::restore) changes the optimiser. Throws
+  /// Error if two weights have the same name.
   State state();
-  /// Takes values for state(). Missing, extra and misshapen names are all listed in one error, and then
-  /// nothing changed.
+  /// Copies values into state(). If names are missing or extra, or shapes differ, throws one Error that lists them all
+  /// and changes nothing.
   void load_state(const State& state);
 
  protected:
-  /// A weight, and what is kept for it: up to two tensors of its shape, and the number of its steps.
+  /// A weight with its state: up to two tensors of its shape, and its number of steps.
   struct Slot {
     Tensor weight;
     std::size_t group = 0;
     std::array<Tensor, 2> kept;
     Tensor steps;  // f64, rank 0
   };
-  /// A slot that takes part in a step, with its dense gradient.
+  /// A slot to update in this step, with its dense gradient.
   struct Ready {
     Slot* slot;
     Tensor gradient;
   };
 
   Optimiser() = default;
-  /// Adds weights under a group's number. Throws if one is no leaf, is not dense, or is in another group.
+  /// Adds weights under a group's number. Throws Error if one is not a leaf, is not dense, or is already in a group.
   void add(std::vector<Tensor> weights, std::size_t group);
 
  private:
-  /// Names of the tensors kept for weights of a group: at most two.
+  /// Names of the state tensors kept for each weight of a group: at most two.
   virtual std::span<const char* const> kept_names(std::size_t group) const = 0;
-  /// Whether state has the number of steps.
+  /// Returns true if state() includes each weight's number of steps.
   virtual bool counts_steps() const = 0;
-  /// Changes all weights of the list; their versions and gradients are not its business.
+  /// Updates the values of all weights in the list. step() has marked them as written and clears the gradients.
   virtual void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) = 0;
-  /// Sees to it that what is kept exists.
+  /// Creates the state tensors of a slot where they are missing, as zeros. Throws Error if the weight's type changed.
   void prepare(Slot& slot);
 
   std::vector<Slot> slots_;

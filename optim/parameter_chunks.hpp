@@ -1,5 +1,6 @@
-// Work over all weights at once: their elements form one long line, cut into equal stretches that threads
-// share. Fifty small weights cost one parallel region, and a large one is shared by all threads.
+// Parallel work over the elements of all weights at once. The weights are laid end to end on one line, which is cut
+// into equal stretches for the threads. Fifty small weights then need one parallel region, and threads share a large
+// one.
 #pragma once
 
 #include <algorithm>
@@ -9,21 +10,23 @@
 
 namespace tapestry::detail {
 
-/// Elements of a stretch: some 10 µs of work when the values come from memory.
+/// Elements of a stretch: about 10 µs of work when the values come from memory.
 inline constexpr Size kStretch = 16 * 1024;
 
-/// Where each job starts on the line. Starts are rounded up to whole cache lines, so that cuts fall on
-/// multiples of the SIMD width.
+/// Starts of jobs (one per weight) on the line. Each start is rounded up to a multiple of 64 elements, so that cuts
+/// fall on multiples of the SIMD width.
 class ParameterChunks {
  public:
+  /// Appends a job of `count` elements.
   void add(Size count) {
     starts_.push_back(length_);
     counts_.push_back(count);
     length_ += (count + 63) / 64 * 64;
   }
+  /// Number of stretches.
   Size stretches() const { return simd::chunks_for(length_, kStretch); }
 
-  /// Calls f(job, begin, end) for the parts of jobs that lie in one stretch, in order.
+  /// Calls f(job, begin, end) for each part of a job in one stretch, in order. The range is in elements of the job.
   template <class F>
   void walk(Size stretch, F f) const {
     const Size from = stretch * kStretch, to = from + kStretch;
@@ -37,8 +40,7 @@ class ParameterChunks {
     }
   }
 
-  /// Calls f(job, begin, end) for all parts of all jobs, on all threads. The cuts follow from the counts
-  /// alone.
+  /// Calls f(job, begin, end) for all parts of all jobs, on all threads. The cuts depend on the counts alone.
   template <class F>
   void run(const F& f) const {
     simd::parallel_for(stretches(), [&](Size stretch) { walk(stretch, f); });

@@ -1,4 +1,4 @@
-// The formulas; every schedule refuses a step before the first.
+// The formulas of the schedules, which all check that t is at least 1.
 #include "optim/schedule.hpp"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace tapestry {
 namespace {
 
 void check_steps(Size steps, const char* name) {
-  if (steps < 1) fail("[{}] {} steps: it takes 1 or more", name, steps);
+  if (steps < 1) fail("[{}] the number of steps must be 1 or more, got {}", name, steps);
 }
 
 template <class F>
 Schedule of_step(F f) {
   return [f](Size t) -> double {
-    if (t < 1) fail("a schedule was asked for update {}: the first is 1", t);
+    if (t < 1) fail("[schedule] the update must be 1 or more, got {}", t);
     return f(t);
   };
 }

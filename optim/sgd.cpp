@@ -1,4 +1,4 @@
-// One kernel over the line of all weights.
+// The update of gradient descent: one parallel kernel over the elements of all weights.
 #include "optim/sgd.hpp"
 
 #include "core/simd/update.hpp"
@@ -8,9 +8,10 @@ namespace tapestry {
 
 void SGD::add_group(std::vector<Tensor> weights, const SGDOptions& options) {
   if (!(options.learning_rate >= 0) || !(options.momentum >= 0) || !(options.weight_decay >= 0))
-    fail("SGD cannot use learning_rate {}, momentum {} and weight_decay {}: all are 0 or more",
+    fail("[SGD] learning_rate, momentum and weight_decay must be 0 or more, got {}, {} and {}",
          options.learning_rate, options.momentum, options.weight_decay);
-  if (options.nesterov && options.momentum == 0) fail("SGD with nesterov wants a momentum above 0");
+  if (options.nesterov && options.momentum == 0)
+    fail("[SGD] nesterov must have a momentum above 0, got 0; set momentum");
   add(std::move(weights), groups_.size());
   groups_.push_back(options);
 }

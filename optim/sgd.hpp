@@ -8,14 +8,16 @@
 
 namespace tapestry {
 
+/// Settings of one parameter group.
 struct SGDOptions {
   double learning_rate = 1e-2;  // η
   double momentum = 0;          // μ
-  double weight_decay = 0;      // λ
-  bool nesterov = false;        // step from where momentum leads to
+  double weight_decay = 0;      // λ, added to the gradient as λ w
+  bool nesterov = false;        // Nesterov's momentum; needs a momentum above 0
 };
 
-/// d = g + λ w;  b ← μ b + d;  w ← w − η b, with Nesterov w ← w − η (d + μ b). PyTorch's conventions.
+/// Stochastic gradient descent, with PyTorch's conventions. For a weight w with gradient g and velocity b:
+///     d = g + λ w,  b ← μ b + d,  w ← w − η b, or with Nesterov w ← w − η (d + μ b)
 class SGD : public Optimiser {
  public:
   SGD() = default;
@@ -23,11 +25,12 @@ class SGD : public Optimiser {
     add_group(std::move(weights), options);
   }
 
-  /// Throws if an option is out of range.
+  /// Adds weights as a new group with its own options. Throws Error if an option is out of range, or if a weight is
+  /// not a leaf, is not dense or is already in a group.
   void add_group(std::vector<Tensor> weights, const SGDOptions& options);
-  /// May be changed between steps; whether there is momentum may not.
+  /// Options of a group; you may change them between steps, but must not switch momentum on or off.
   SGDOptions& group(std::size_t index = 0) { return groups_.at(index); }
-  /// The number of groups.
+  /// Number of groups.
   std::size_t groups() const { return groups_.size(); }
 
  private:

@@ -1,5 +1,5 @@
-// A training run in one file: weights, optimiser, random state, place in the data. What is loaded goes on bit
-// for bit.
+// A checkpoint of a training run in one file: weights, optimiser state, random state and position in the data. A
+// resumed run continues bit for bit.
 //
 //     TrainingState saved;
 //     saved.sections = {{"model", model.state()}, {"optimiser", adam.state()}};
@@ -22,39 +22,40 @@
 
 namespace tapestry {
 
-/// Sections of tensors by name, and values by name. As a file it is a safetensors file, whose tensors are
-/// called "section/name": other programs can read the weights.
+/// Sections of named tensors, and named values. It is saved as a safetensors file with tensors called "section/name",
+/// so other programs can read the weights.
 class TrainingState {
  public:
-  /// The version of the file's layout that save() writes and load() reads.
+  /// Version of the file layout that save() writes and load() reads.
   static constexpr int kVersion = 1;
 
-  /// By section, whose name holds no "/". Living tensors may stand here; save() reads them.
+  /// Tensors by section and name. A section's name must be nonempty and contain no "/". The tensors may be the live
+  /// ones of a model or optimiser; save() reads their current values.
   std::map<std::string, State> sections;
 
-  /// set_whole(), set_number(), set_text() and set_random() put a value under a name, in place of one that
-  /// has it.
+  /// Stores a value under a name, as set_number(), set_text() and set_random() do; replaces an earlier one.
   void set_whole(const std::string& name, std::uint64_t value);
   void set_number(const std::string& name, double value);
   void set_text(const std::string& name, std::string value);
   void set_random(const std::string& name, const RandomState& value);
 
-  /// whole(), number(), text() and random() give back exactly what was set. They throw Error, naming the
-  /// file, if there is no such value or it has another form.
+  /// Returns exactly the value that was set, as number(), text() and random() do. Throws Error with the file's path if
+  /// there is no such value or it cannot be read as this type.
   std::uint64_t whole(const std::string& name) const;
   double number(const std::string& name) const;
   const std::string& text(const std::string& name) const;
   RandomState random(const std::string& name) const;
-  /// Whether there is a value of that name.
+  /// Returns true if there is a value of this name.
   bool has(const std::string& name) const { return values_.count(name) != 0; }
 
-  /// Replaces the file at once or not at all.
+  /// Writes the file atomically: an existing file is replaced completely or not at all. Throws Error if a section's
+  /// name is invalid or the file cannot be written.
   void save(const std::filesystem::path& path) const;
-  /// Throws Error with the path: damaged, no training state, or of another version.
+  /// Reads a file. Throws Error with the path if the file is damaged, is not a training state, or has another version.
   static TrainingState load(const std::filesystem::path& path);
 
-  /// Writes the tensors of all sections into the living ones. All names that are missing, unknown or
-  /// misshapen in any section are listed in one Error, and then nothing was written.
+  /// Copies the tensors of all sections into the live ones. If names are missing or unknown, or shapes differ, throws
+  /// one Error that lists them all and writes nothing.
   void restore(const std::map<std::string, State>& living) const;
 
  private:

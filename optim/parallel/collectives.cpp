@@ -31,11 +31,12 @@ void ring(Communicator& ranks, std::span<T> x) {
   const auto size = static_cast<std::size_t>(ranks.size()), me = static_cast<std::size_t>(ranks.rank());
   if (size == 1) return;
   const int right = static_cast<int>((me + 1) % size), left = static_cast<int>((me + size - 1) % size);
-  const auto chunk = [&](std::size_t c) {  // any c: they go round
+  const auto chunk = [&](std::size_t c) {  // c modulo the number of ranks
     const std::size_t i = c % size, begin = i * x.size() / size, end = (i + 1) * x.size() / size;
     return x.subspan(begin, end - begin);
   };
-  // First each chunk goes once round and grows by every rank's share: at last rank r has all of chunk r + 1.
+  // Reduce-scatter: each chunk passes once around the ring and every rank adds its part. At the end rank r has the
+  // complete sum of chunk r + 1.
   std::vector<T> came(x.size() / size + 1);
   for (std::size_t step = 0; step + 1 < size; ++step) {
     const std::span<T> out = chunk(me + size - step), sum = chunk(me + 2 * size - step - 1);
@@ -43,13 +44,14 @@ void ring(Communicator& ranks, std::span<T> x) {
     ranks.exchange<T>(right, out, left, in);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[i];
   }
-  // Then it goes round again, as it is.
+  // All-gather: each complete chunk passes around the ring once more.
   for (std::size_t step = 0; step + 1 < size; ++step)
     ranks.exchange<T>(right, chunk(me + 1 + size - step), left, chunk(me + size - step));
 }
 
 void check_root(const char* op, int root, int size) {
-  if (root < 0 || root >= size) fail("[{}] there is no rank {} among {}", op, root, size);
+  if (root < 0 || root >= size)
+    fail("[{0}] root must be at least 0 and below {2}, the number of ranks, got {1}", op, root, size);
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ void ring_all_reduce(Communicator& ranks, std::span<float> x) { ring(ranks, x); 
 void ring_all_reduce(Communicator& ranks, std::span<double> x) { ring(ranks, x); }
 
 void broadcast(Communicator& ranks, std::span<std::byte> bytes, int root) {
-  // Numbered from the root on, those below `told` know it, and each of them tells the one `told` further.
+  // Ranks are numbered from the root. Those below `told` have the data, and each sends it to the rank `told` further.
   const int size = ranks.size(), me = (ranks.rank() - root + size) % size;
   check_root("broadcast", root, size);
   for (int told = 1; told < size; told *= 2) {
@@ -88,7 +90,7 @@ std::uint64_t broadcast(Communicator& ranks, std::uint64_t value, int root) {
 
 std::vector<std::string> gather(Communicator& ranks, std::string_view text, int root) {
   check_root("gather", root, ranks.size());
-  std::uint64_t length = text.size();  // first, since the receiver must know how much comes
+  std::uint64_t length = text.size();  // sent first, since the receiver must know the size of the text
   if (ranks.rank() != root) {
     ranks.exchange(root, std::as_bytes(std::span(&length, 1)), root, {});
     ranks.exchange(root, std::as_bytes(std::span(text)), root, {});

@@ -1,4 +1,5 @@
-// What all ranks do together, made of hand-overs. Every rank makes the same calls in the same order.
+// Collective operations, built on Communicator::exchange(). Every rank must make the same calls in the same order. They
+// throw RankFailure as exchange() does.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +13,29 @@
 
 namespace tapestry {
 
-/// x becomes the sum of all ranks' x, the same bits on each of them, and the same in every run with as many
-/// ranks: the order of the sums follows from the length and the number of ranks alone. Each rank hands
-/// 2 (R − 1) / R of x to its right neighbour, in 2 (R − 1) messages, however many there are (ring all-reduce:
-/// Patarasuk & Yuan 2009).
+/// Replaces x by the sum of all ranks' x (ring all-reduce: Patarasuk & Yuan 2009). x must have the same length on
+/// every rank. The result is the same bits on every rank and in every run with R ranks, since the order of the sums
+/// depends on the length and R alone. Each rank sends 2 (R − 1) / R of x to its right neighbour, in 2 (R − 1)
+/// messages.
 void ring_all_reduce(Communicator& ranks, std::span<float> x);
 void ring_all_reduce(Communicator& ranks, std::span<double> x);
 
-/// All ranks get the bytes of rank `root`: in the first round one rank tells another, then two tell two.
+/// Copies the bytes of rank `root` to all ranks, in ⌈log₂ R⌉ rounds: the number of ranks that have them doubles in
+/// each. Throws Error if root is not a rank.
 void broadcast(Communicator& ranks, std::span<std::byte> bytes, int root = 0);
-/// All tensors of `state`, dense and of the same shapes everywhere, become those of rank `root`.
+/// Copies the tensors of rank `root` to all ranks. They must be dense, with the same names and shapes on every rank.
 void broadcast(Communicator& ranks, const State& state, int root = 0);
-/// A number that the root has.
+/// Returns the value of rank `root` on every rank.
 std::uint64_t broadcast(Communicator& ranks, std::uint64_t value, int root = 0);
 
-/// Rank `root` gets every rank's text, in the order of the ranks; the others get nothing.
+/// Returns every rank's text on rank `root`, in the order of the ranks; the other ranks get an empty vector. Throws
+/// Error if root is not a rank.
 std::vector<std::string> gather(Communicator& ranks, std::string_view text, int root = 0);
 
-/// Nobody returns before all have come.
+/// Waits until all ranks have called it.
 void barrier(Communicator& ranks);
 
-/// Whether all ranks' tensors are the same, bit for bit. All get the same answer.
+/// Returns true on every rank if all ranks' tensors have the same names, shapes and bits. Compares 64-bit hashes.
 bool same_on_all_ranks(Communicator& ranks, const State& state);
 
 }  // namespace tapestry

@@ -4,8 +4,10 @@ namespace tapestry {
 
 void Communicator::exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) {
   for (const int other : {to, from})
-    if (other < 0 || other >= size_) fail("rank {}: there is no rank {} among {}", rank_, other, size_);
-  if (to == rank_ || from == rank_) fail("rank {} cannot hand anything to itself", rank_);
+    if (other < 0 || other >= size_)
+      fail("rank {0}: to and from must be at least 0 and below {2}, the number of ranks, got {1}", rank_,
+           other, size_);
+  if (to == rank_ || from == rank_) fail("rank {}: to and from must be other ranks, got this rank", rank_);
   if (!out.empty()) {
     ++messages_;
     bytes_ += out.size();

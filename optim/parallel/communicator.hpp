@@ -1,8 +1,8 @@
-// Ranks that work on one training run: each has a number, and can hand bytes to any other.
+// Message passing between the ranks of a training run. Each rank has a number and can send bytes to any other rank.
 //
-// Two kinds: threads of one program (thread_ranks.hpp; for tests, lessons and trials) and processes under MPI
-// (mpi/mpi.hpp), on one machine or many. What is made of hand-overs (collectives.hpp, data_parallel.hpp) is the
-// same for both.
+// There are two kinds of ranks: threads of one program (thread_ranks.hpp; for tests, lessons and experiments) and
+// processes under MPI (mpi/mpi.hpp), on one machine or many. Collectives (collectives.hpp) and data parallelism
+// (data_parallel.hpp) work the same on both.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace tapestry {
 
-/// A rank that is waited for does not answer: it has died, hangs, or cannot be reached. The run is over; go on
-/// from its checkpoint.
+/// Thrown when another rank does not answer: it has died, hangs or cannot be reached. The run is over; resume it from
+/// its last checkpoint.
 class RankFailure : public Error {
  public:
   using Error::Error;
 };
 
-/// One rank's end of the wire. Of one rank only one thread may be in a call at a time.
+/// One rank's connection to the others. At most one thread per rank may call at a time.
 class Communicator {
  public:
   Communicator(int rank, int size) : rank_(rank), size_(size) {}
@@ -28,31 +28,33 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   virtual ~Communicator() = default;
 
-  /// Its own number, rank(), from 0 to size() − 1.
+  /// Number of this rank, from 0 to size() − 1.
   int rank() const { return rank_; }
+  /// Number of ranks.
   int size() const { return size_; }
 
-  /// Hands `out` to rank `to` and fills `in` with what rank `from` hands to this one, both at once: each rank
-  /// may send before it receives, and nobody waits for ever. The other's `out` must be as long as `in`; an
-  /// empty one is not sent, nor waited for. Between two ranks messages keep their order. Throws RankFailure when
-  /// nothing has come after the communicator's timeout.
+  /// Sends `out` to rank `to` and fills `in` with the message from rank `from`, both at once, so that ranks which
+  /// send to each other do not deadlock. The sender's `out` must be as long as `in`. An empty `out` is not sent, and
+  /// an empty `in` is not waited for. Messages between two ranks keep their order. Throws Error if `to` or `from` is
+  /// this rank or not a rank, and RankFailure if the message has not arrived within the communicator's timeout.
   void exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in);
 
-  /// The same for numbers.
+  /// Exchanges numbers in the same way.
   template <class T>
   void exchange(int to, std::span<const T> out, int from, std::span<T> in) {
     exchange(to, std::as_bytes(out), from, std::as_writable_bytes(in));
   }
 
-  /// x becomes the sum over all ranks by the system's own all-reduce, which may add in any order; false, and x
-  /// is as before, where there is none. For comparison with ring_all_reduce().
+  /// Replaces x by the sum over all ranks with the system's own all-reduce, which may add in any order. Returns false
+  /// and leaves x unchanged where there is none. It is meant for comparison with ring_all_reduce().
   virtual bool native_all_reduce(std::span<float> x);
 
-  /// Whether this rank is the one that tells why the run ends: true once a run, for the first that asks on its machine.
+  /// Returns true if this rank may print why the run ends. Under MPI only the first call on each machine returns true.
   virtual bool may_speak() { return true; }
 
-  /// What this rank has handed over so far: bytes_sent(), in messages_sent().
+  /// Bytes that this rank has sent so far, in messages_sent() messages.
   std::uint64_t bytes_sent() const { return bytes_; }
+  /// Messages that this rank has sent so far.
   std::uint64_t messages_sent() const { return messages_; }
 
  private:
@@ -62,7 +64,7 @@ class Communicator {
   std::uint64_t bytes_ = 0, messages_ = 0;
 };
 
-/// The only rank: what a program is that nobody started as one of several.
+/// The only rank of a run with a single process.
 class OneRank : public Communicator {
  public:
   OneRank() : Communicator(0, 1) {}

@@ -11,7 +11,8 @@ namespace tapestry {
 DataParallel::DataParallel(Communicator& ranks, std::vector<Tensor> weights, DataParallelOptions options)
     : ranks_(ranks), parts_(options.parts == 0 ? ranks.size() : options.parts) {
   if (parts_ < ranks.size())
-    fail("[DataParallel] {} parts are too few for {} ranks: each rank needs one", parts_, ranks.size());
+    fail("[DataParallel] parts must be at least {1}, the number of ranks, got {0}; add parts", parts_,
+         ranks.size());
   if (parts_ > 1) sum_.emplace(ranks, std::move(weights), options.sum);
 }
 

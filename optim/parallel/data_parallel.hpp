@@ -1,10 +1,10 @@
-// One training step on many ranks: each works through its rows of the global batch, and all get the gradient of
-// the whole (data parallelism).
+// Data parallelism: in each training step every rank processes its rows of the global batch, and all ranks get the
+// gradient of the whole batch.
 //
 //     DataParallel all(ranks, model.parameters(), {.parts = 8});
 //     all.start_from(model.state());                        // rank 0's first values, or its checkpoint's
 //     for (std::uint64_t step = 1; step <= steps; ++step) {
-//       const Batch batch = draw(seed, step);               // the global one, the same on every rank
+//       const Batch batch = draw(seed, step);               // the global batch, the same on every rank
 //       const double loss = all.gradients(seed, step, [&](const Part& part) {
 //         const Batch rows = batch.rows(part.begin(64), part.end(64));
 //         return PartLoss{cross_entropy(model(rows.inputs), rows.targets), rows.answers()};
@@ -24,47 +24,50 @@
 
 namespace tapestry {
 
-/// One of `of` pieces of a global batch.
+/// One of `of` parts of a global batch.
 struct Part {
   int index = 0, of = 1;  // index from 0 to of − 1
-  /// Its rows among so many: [begin, end). Parts differ by a row at most.
+  /// First row of this part in a batch of `rows` rows. Parts differ in size by at most one row.
   Size begin(Size rows) const { return rows * index / of; }
+  /// Row after the last one of this part.
   Size end(Size rows) const { return rows * (index + 1) / of; }
 };
 
-/// A part's mean loss, and over how many things that is a mean: answers that count, not rows, where rows differ. An
-/// empty tensor, or a count of 0: there is nothing in this part.
+/// Mean loss of a part, and the number of terms in that mean. Where rows have different numbers of targets, count the
+/// targets, not the rows. An undefined tensor or a count of 0 means that the part is empty.
 struct PartLoss {
-  Tensor mean;       // of one element
-  double count = 0;  // of what it is the mean
+  Tensor mean;       // one element
+  double count = 0;  // number of terms in the mean
 };
 
+/// Settings of DataParallel.
 struct DataParallelOptions {
-  /// Into how many parts a global batch is cut; 0: one for each rank. With a fixed number the run is the same for
-  /// any number of ranks, dropout too, but for the rounding of sums; each rank works through its parts in turn.
+  /// Number of parts of a global batch; 0: one for each rank. Each rank processes its parts in turn. With a fixed
+  /// number the results, dropout included, are the same for any number of ranks, except for rounding in the sums.
   int parts = 0;
-  GradientSumOptions sum = {};  // how gradients are sent
+  GradientSumOptions sum = {};  // of the gradient all-reduce
 };
 
-/// Cuts a global batch into parts, and adds what the ranks make of theirs.
+/// Splits a global batch into parts and sums the ranks' gradients.
 class DataParallel {
  public:
-  /// `weights` as GradientSum has them. Throws if there are fewer parts than ranks.
+  /// Takes the weights that GradientSum takes. Throws Error if there are fewer parts than ranks.
   DataParallel(Communicator& ranks, std::vector<Tensor> weights, DataParallelOptions options = {});
 
-  /// Every rank takes over rank 0's tensors: weights, and an optimiser's state.
+  /// Copies rank 0's tensors to all ranks: weights, or an optimiser's state.
   void start_from(const State& state) const;
 
-  /// Leaves in the weights the gradient of the global batch's mean loss, the same bits on every rank, and returns that
-  /// loss. loss(part) is called once for each part of this rank; before, the random state is set by seed, step and
-  /// part (with one part: set_random(seed, step)). One rank with one part makes exactly what tape.backward(loss) makes.
-  /// Throws RankFailure.
+  /// Computes the gradient of the global batch's mean loss, the same bits on every rank, stores it in the weights and
+  /// returns the mean loss. Calls loss(part) once for each part of this rank, after setting the random state from seed,
+  /// step and part (with one part: set_random(seed, step)). One rank with one part gives the same bits as
+  /// tape.backward(loss). Throws RankFailure.
   double gradients(std::uint64_t seed, std::uint64_t step, const std::function<PartLoss(const Part&)>& loss);
 
-  /// The parts of this rank: [first_part, end_part).
+  /// First part of this rank; its parts are [first_part, end_part).
   int first_part() const { return parts_ * ranks_.rank() / ranks_.size(); }
+  /// Part after the last one of this rank.
   int end_part() const { return parts_ * (ranks_.rank() + 1) / ranks_.size(); }
-  /// What adds the gradients, with its times; null where there is nothing to add: one rank, one part.
+  /// The gradient sum, with its timings; null with one part, where there is nothing to add.
   const GradientSum* sum() const { return sum_ ? &*sum_ : nullptr; }
 
  private:

@@ -19,8 +19,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Some weights' gradients in one row of numbers. Behind them stand, for each weight, on how many ranks it has a
-/// gradient, and the rank's share of the step.
+/// Gradients of some weights, concatenated. Two more kinds of numbers follow them: for each weight the number of ranks
+/// where it has a gradient, and in the last bucket the rank's share of the step.
 template <class T>
 struct Bucket {
   std::vector<std::size_t> weights;
@@ -87,7 +87,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
     nothing();
   }
 
-  /// Weights that backward did not come to: what there is of them is complete, too.
+  /// Completes the weights that backward did not reach: the gradients that they already have are sent.
   void nothing() override {
     for (std::size_t w = 0; w < weights_.size(); ++w) take(w, nullptr);
   }
@@ -127,7 +127,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
     share_known_ = false;
   }
 
-  /// The gradient of weight w is complete: it goes into its bucket, with what the weight had before.
+  /// Adds the complete gradient of weight w, and the one that the weight had before, into its bucket.
   void take(std::size_t w, const Tensor* gradient) {
     if (std::exchange(taken_[w], 1)) return;
     const auto [b, i] = place_[w];
@@ -159,7 +159,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
     talking_ += now() - begun;
   }
 
-  /// The talker: sends bucket after bucket as they get full; the last one when this rank's share is known.
+  /// Runs on the thread talker_: sends buckets in order as they become full, and the last one once share_ is known.
   void talk() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -183,7 +183,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
     }
   }
 
-  /// The sums become the weights' gradients.
+  /// Sets the gradients of a bucket's weights to the sums divided by `all`.
   void give(Bucket<T>& bucket, double all) {
     for (std::size_t i = 0; i < bucket.weights.size(); ++i) {
       const Tensor& weight = weights_[bucket.weights[i]];
@@ -198,14 +198,14 @@ class GradientSum::Work::Of : public GradientSum::Work {
 
   Communicator& ranks_;
   std::vector<Tensor> weights_;
-  std::vector<std::pair<std::size_t, std::size_t>> place_;  // of a weight: its bucket, and where in it
-  std::vector<char> taken_;                                 // in this step
+  std::vector<std::pair<std::size_t, std::size_t>> place_;  // of each weight: bucket, index in it
+  std::vector<char> taken_;                                 // 1: take() has handled it in this step
   std::vector<Bucket<T>> buckets_;
   bool overlap_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::size_t full_ = 0, sent_ = 0;  // so many buckets, from the first
+  std::size_t full_ = 0, sent_ = 0;  // numbers of buckets, counted from the first
   bool share_known_ = false, over_ = false;
   double share_ = 0, total_ = 0, talking_ = 0;
   std::exception_ptr error_;
@@ -213,13 +213,13 @@ class GradientSum::Work::Of : public GradientSum::Work {
 };
 
 GradientSum::GradientSum(Communicator& ranks, std::vector<Tensor> weights, GradientSumOptions options) {
-  if (weights.empty()) fail("[GradientSum] there are no weights");
+  if (weights.empty()) fail("[GradientSum] weights must not be empty");
   const DType dtype = weights.front().dtype();
   for (const Tensor& weight : weights) {
-    if (!weight.impl().leaf) fail("[GradientSum] {} is no leaf", describe(weight));
+    if (!weight.impl().leaf) fail("[GradientSum] weights must be leaves, got {}", describe(weight));
     if (weight.dtype() != dtype)
-      fail("[GradientSum] {} is {}, others are {}: ranks add weights of one type", describe(weight),
-           name_of(weight.dtype()), name_of(dtype));
+      fail("[GradientSum] weights must have one type, got {} of type {} and others of type {}",
+           describe(weight), name_of(weight.dtype()), name_of(dtype));
   }
   dispatch(dtype, [&](auto zero) {
     work_ = std::make_unique<Work::Of<decltype(zero)>>(ranks, std::move(weights), options);

@@ -1,4 +1,4 @@
-// Gradients of all ranks, added up in buckets while backward still runs.
+// Gradient all-reduce over all ranks in buckets, overlapped with the backward pass.
 #pragma once
 
 #include <memory>
@@ -9,40 +9,42 @@
 
 namespace tapestry {
 
+/// Settings of GradientSum.
 struct GradientSumOptions {
-  /// Numbers in a bucket, at least; a weight is in one bucket, whole.
+  /// Minimum size of a bucket (except the last) in elements; no weight is split between buckets.
   Size bucket = 1 << 18;
-  /// Send a bucket as soon as it is full, on a thread of its own, while backward goes on; else after backward.
+  /// Sends each complete bucket on a separate thread while backward continues; otherwise all are sent after backward.
   bool overlap = true;
 };
 
-/// Adds the gradients of the same weights on all ranks. The weights lie in buckets from the last to the first, since
-/// backward comes to the last layer first (Li and others 2020). A bucket is sent when the gradients of all its
-/// weights are complete and all buckets before it are on their way: the same order on every rank, so that the sums
-/// are the same bits whatever arrives when.
+/// Adds the gradients of the same weights on all ranks. Buckets hold the weights from the last to the first, since
+/// backward reaches the last layer first (Li and others 2020). A bucket is sent when the gradients of all its weights
+/// are complete and all earlier buckets have been sent. This order is the same on every rank, so the sums are the same
+/// bits whenever gradients arrive.
 class GradientSum {
  public:
-  /// `weights`: leaves, in the same order and of one type on every rank; frozen ones take no part. Throws if they
-  /// are of several types.
+  /// Takes leaves in the same order and of one type on every rank; frozen ones are ignored. Throws Error if there are
+  /// none, one is not a leaf, or their types differ.
   GradientSum(Communicator& ranks, std::vector<Tensor> weights, GradientSumOptions options = {});
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
 
-  /// tape.backward(loss) times `share`, the last of this rank's in this step: what it completes goes on its way.
-  /// Gradients that the weights have already are added.
+  /// Runs tape.backward() on share · loss and sends each bucket as its gradients become complete. It must be this
+  /// rank's last backward of the step. Gradients that the weights already have are added.
   void backward(Tape& tape, const Tensor& loss, double share);
-  /// In place of backward() on a rank that has nothing to do in this step.
+  /// Replaces backward() on a rank whose last part is empty; gradients that the weights already have are sent.
   void nothing();
-  /// Waits, and replaces every weight's gradient by the sum over all ranks, divided by the sum of what they gave as
-  /// `own_share`; one that no rank has a gradient for keeps none. Returns that sum. Throws RankFailure; the gradients are
-  /// then gone.
+  /// Waits for the sums, then sets every weight's gradient to the sum over all ranks, divided by the sum of all
+  /// ranks' `own_share`. Returns that sum of shares. A weight without a gradient on any rank keeps none. Throws
+  /// RankFailure; the gradients are then cleared.
   double finish(double own_share);
 
-  /// How many buckets the weights fill.
+  /// Number of buckets.
   Size buckets() const;
-  /// Seconds, in the last step: the ranks talked(), and the caller waited() for it.
+  /// Seconds that the all-reduce took in the last step.
   double talked() const;
+  /// Seconds that finish() waited in the last step.
   double waited() const;
 
  private:

@@ -24,7 +24,7 @@ struct Message {
   Clock::time_point arrives;
 };
 
-/// What lies between the ranks: a queue from each to each.
+/// State shared by the ranks, with a message queue for each pair of sender and receiver.
 struct Wire {
   explicit Wire(const ThreadRanks& how_in) : how(how_in), ended(size()), queues(size() * size()) {}
   std::size_t size() const { return static_cast<std::size_t>(how.ranks); }
@@ -49,7 +49,7 @@ class ThreadRank : public Communicator {
     const Clock::time_point begun = Clock::now(), end = begun + of_seconds(wire_.how.timeout);
     std::unique_lock lock(wire_.mutex);
     if (!out.empty()) {
-      // A wire carries one message after the other.
+      // A rank's wire carries one message at a time.
       free_ = std::max(free_, begun) + of_seconds(wire_.how.per_byte * static_cast<double>(out.size()));
       wire_.queue(rank(), to).push_back({{out.begin(), out.end()}, free_ + of_seconds(wire_.how.latency)});
       wire_.changed.notify_all();
@@ -59,15 +59,15 @@ class ThreadRank : public Communicator {
     const auto ready = [&] { return !queue.empty() || wire_.ended[static_cast<std::size_t>(from)]; };
     if (!wire_.changed.wait_until(lock, end, ready))
       throw RankFailure(fmt::format(
-          "rank {} has heard nothing from rank {} for {:g} s: it hangs, or waits for one that does", rank(),
-          from, wire_.how.timeout));
+          "rank {0} has heard nothing from rank {1} for {2:g} s: rank {1} hangs, or waits for a rank that hangs",
+          rank(), from, wire_.how.timeout));
     if (queue.empty())
       throw RankFailure(fmt::format("rank {} is waiting for rank {}, which has ended", rank(), from));
     const Message message = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
     if (message.bytes.size() != in.size())
-      fail("rank {} wants {} bytes from rank {}, which sent {}: ranks must make the same calls", rank(),
+      fail("rank {} expected {} bytes from rank {}, got {}; all ranks must make the same calls", rank(),
            in.size(), from, message.bytes.size());
     if (message.arrives > end) {
       std::this_thread::sleep_until(end);
@@ -79,13 +79,13 @@ class ThreadRank : public Communicator {
   }
 
   Wire& wire_;
-  Clock::time_point free_{};  // when this rank's wire has sent all
+  Clock::time_point free_{};  // time at which this rank's wire has sent all its messages
 };
 
 }  // namespace
 
 void run_on_threads(const ThreadRanks& how, const std::function<void(Communicator&)>& body) {
-  if (how.ranks < 1 || how.ranks > 64) fail("{} ranks are outside 1 to 64", how.ranks);
+  if (how.ranks < 1 || how.ranks > 64) fail("[run_on_threads] ranks must be from 1 to 64, got {}", how.ranks);
   Wire wire(how);
   const auto run = [&](int rank) {
     std::exception_ptr error;

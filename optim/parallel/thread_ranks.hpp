@@ -1,4 +1,4 @@
-// Ranks that are threads of one program, with a wire between them that may be made slow or cut.
+// Ranks as threads of one program, connected by simulated wires with an optional latency and bandwidth limit.
 //
 //     run_on_threads({.ranks = 4}, [](Communicator& ranks) { … });
 #pragma once
@@ -10,18 +10,18 @@
 
 namespace tapestry {
 
-/// How many threads play ranks, and over what wire.
+/// Number of ranks, timeout and simulated wire.
 struct ThreadRanks {
   int ranks = 2;  // 1 to 64
-  /// Seconds that a rank waits for another.
+  /// Seconds that a rank waits for another one.
   double timeout = 60;
-  /// The wire: each message takes `latency` seconds and `per_byte` for each of its bytes. 0: as fast as it goes.
+  /// Time of a message on the wire: `latency` seconds, plus `per_byte` seconds for each byte. 0: no delay.
   double latency = 0, per_byte = 0;
 };
 
-/// Runs body(communicator) on so many threads, as ranks 0, 1, …, and returns when all have ended. If some of
-/// them throw, the first one's exception is rethrown then: first in time, since the others' RankFailure follows from it. A
-/// rank that has ended counts as lost for those that wait for it. Throws if ranks is not from 1 to 64.
+/// Runs body(communicator) on `how.ranks` threads, as ranks 0, 1, …, and returns when all have ended. If any throw,
+/// then rethrows the exception that came first in time, since it causes the other ranks' RankFailure. Ranks that wait
+/// for a rank that has ended throw RankFailure. Throws Error if ranks is not from 1 to 64.
 void run_on_threads(const ThreadRanks& how, const std::function<void(Communicator&)>& body);
 
 }  // namespace tapestry

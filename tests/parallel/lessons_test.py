@@ -130,7 +130,7 @@ class Lessons(unittest.TestCase):
         self.assertIn("--seed: 'x' is not a whole number", self.told(3, "20", "--seed", "x", *out))
         self.assertIn("--prompt is work for one process: leave mpirun away", self.told(2, "20", "--prompt", "a", *out))
         self.assertIn("--translate is work for one process", self.told(2, "15", "--translate", "a", *out))
-        self.assertIn("2 parts are too few for 3 ranks",
+        self.assertIn("parts must be at least 3, the number of ranks, got 2",
                       self.told(3, "20", "--data", self.text, *GPT, "--parts", "2", *out))
 
     def differ(self, lesson, mine, other, *said, ranks=2):

@@ -27,7 +27,7 @@ namespace {
 
 void check(const MpiRanks& how) {
   if (how.piece < sizeof(float) || how.piece > INT_MAX)
-    fail("pieces of {} bytes are outside {} to {}", how.piece, sizeof(float), INT_MAX);
+    fail("[run_under_mpi] piece must be from {1} to {2} bytes, got {0}", how.piece, sizeof(float), INT_MAX);
 }
 
 }  // namespace
@@ -56,24 +56,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kData = 1, kOver = 2;  // tags of messages
-constexpr int kEnded = 2;            // the exit code of a rank that ends all
+constexpr int kData = 1, kOver = 2;  // message tags
+constexpr int kEnded = 2;            // exit code of a rank that ends the run
 
-/// Another rank has said why the run is over.
+/// Thrown when another rank has already printed why the run is over.
 struct Told {};
 
-// What the signal's handler may look at.
-volatile std::sig_atomic_t quiet = 0;
-volatile std::sig_atomic_t stopped = 0;  // by mpirun
-int* spoken = nullptr;                   // in memory that all ranks of this machine share
+// Variables that the signal handler may read.
+volatile std::sig_atomic_t quiet = 0;    // 1: print nothing
+volatile std::sig_atomic_t stopped = 0;  // 1: mpirun has stopped this rank
+int* spoken = nullptr;                   // shared by all ranks of this machine; 1: the reason was printed
 
 bool first_to_speak() { return std::atomic_ref(*spoken).exchange(1) == 0; }
 
-/// Yields at first, since most messages are near; then sleeps, so that a long wait costs no core.
+/// Waits for a message. It yields at first, since most messages arrive soon; then it sleeps, so that a long wait does
+/// not occupy a core.
 class Timeout {
  public:
   explicit Timeout(double seconds) : end_(Clock::now() + std::chrono::duration<double>(seconds)) {}
-  /// Waits a little; false when the time is over.
+  /// Waits briefly. Returns false once the time has run out.
   bool wait() {
     if (++looks_ < 2000) {
       std::this_thread::yield();
@@ -88,7 +89,7 @@ class Timeout {
   int looks_ = 0;
 };
 
-/// send(begin, count) for each piece of so many things; both ends cut in the same places.
+/// Calls send(begin, count) for pieces of at most `most` of the `things`. Sender and receiver cut at the same places.
 template <class F>
 void in_pieces(std::size_t things, std::size_t most, const F& send) {
   for (std::size_t begin = 0; begin < things; begin += most)
@@ -107,13 +108,13 @@ class MpiRank : public Communicator {
       MPI_Iallreduce(mine.data() + begin, x.data() + begin, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
                      &requests.emplace_back());
     });
-    wait(requests, "the ranks' all-reduce has not ended");
+    wait(requests, "the all-reduce has not finished");
     return true;
   }
 
   bool may_speak() override { return first_to_speak(); }
 
-  /// Tells all others that the run is over, if they listen.
+  /// Tells all other ranks that the run is over, and gives them 0.3 s to receive the message.
   void tell() {
     char nothing = 0;
     for (int other = 0; other < size(); ++other)
@@ -124,7 +125,7 @@ class MpiRank : public Communicator {
     for (int i = 0; i < 30; ++i) {
       int there = 0;
       MPI_Iprobe(MPI_ANY_SOURCE, kOver, MPI_COMM_WORLD, &there,
-                 MPI_STATUS_IGNORE);  // messages move in calls only
+                 MPI_STATUS_IGNORE);  // MPI moves messages only during calls
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
@@ -138,12 +139,12 @@ class MpiRank : public Communicator {
     in_pieces(out.size(), piece_, [&](std::size_t begin, int count) {
       MPI_Isend(out.data() + begin, count, MPI_BYTE, to, kData, MPI_COMM_WORLD, &requests.emplace_back());
     });
-    wait(requests, in.empty() ? fmt::format("rank {} has not taken what was sent", to)
+    wait(requests, in.empty() ? fmt::format("rank {} has not received its message", to)
                               : fmt::format("it has heard nothing from rank {}", from));
   }
 
   void wait(std::vector<MPI_Request>& requests, const std::string& trouble) const {
-    // Ranks with higher numbers wait a little longer, so that one of them speaks.
+    // Each rank waits 0.1 s longer than the one before it, so that a single rank reports the failure.
     Timeout timeout(timeout_ + 0.1 * rank());
     int done = 0, over = 0;
     while (true) {
@@ -163,12 +164,12 @@ class MpiRank : public Communicator {
 
 void end_at_once(int) { _exit(kEnded); }
 
-/// mpirun ends all ranks when one has died. The first that hears of it says so. A rank that waits for another leaves as
-/// if it had been told, so that it removes what it has made; any other ends soon afterwards.
+/// Handles the SIGTERM that mpirun sends to all ranks when one has died. The first rank to get it prints the reason. A
+/// rank that waits for another one leaves with Told, so that it cleans up; any other rank ends 0.5 s later.
 void ended_by_mpirun(int) {
   constexpr std::string_view sentence =
-      "tapestry: mpirun has ended this run: a rank has died, or you stopped it; the same command goes on from the last "
-      "checkpoint, where there is one\n";
+      "tapestry: mpirun has ended this run: a rank has died, or you stopped it; run the same command to resume from "
+      "the last checkpoint, if there is one\n";
   constexpr int kMicrosecondsToLeave = 500'000;
   if (!quiet && first_to_speak() && write(2, sentence.data(), sentence.size()) < 0) _exit(kEnded);
   if (stopped) return;
@@ -177,7 +178,7 @@ void ended_by_mpirun(int) {
   ualarm(kMicrosecondsToLeave, 0);
 }
 
-/// Memory for `spoken`, while one lives.
+/// Owner of the shared memory of `spoken` and of the SIGTERM handler.
 class SharedByMachine {
  public:
   SharedByMachine() {
@@ -204,7 +205,7 @@ class SharedByMachine {
   MPI_Win window_{};
 };
 
-/// Ends this rank without goodbye to the others, which would wait for them.
+/// Ends this process without MPI_Finalize(), which would wait for the other ranks.
 [[noreturn]] void end_all(int code) {
   quiet = 1;
   std::fflush(nullptr);
@@ -221,7 +222,7 @@ int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& 
   }
   int level = 0, rank = 0, size = 1;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED,
-                  &level);  // one thread at a time, not always the same
+                  &level);  // one thread at a time calls MPI, not always the same one
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   {

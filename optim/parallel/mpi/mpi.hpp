@@ -1,8 +1,8 @@
-// Ranks that are processes under MPI, on one machine or on many:
+// Ranks as processes under MPI, on one machine or many:
 //
 //     mpirun -q -n 4 program
 //
-// Built where CMake finds MPI (Debian: libopenmpi-dev, openmpi-bin); elsewhere run_under_mpi() gives one rank.
+// MPI is used where CMake finds it (Debian: libopenmpi-dev, openmpi-bin); elsewhere run_under_mpi() runs a single rank.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace tapestry {
 
-/// Whether MPI was there when this was built, and which.
+/// Returns true if this library was built with MPI.
 bool built_with_mpi();
-/// Whether mpirun has started this process, and as which rank; −1: it has not. Needs no MPI.
+/// Returns this process's rank if mpirun started it, else −1. Works without MPI.
 int rank_under_mpi();
 
-/// How ranks that mpirun started wait for each other.
+/// Settings of ranks under MPI.
 struct MpiRanks {
-  /// Seconds that a rank waits for another.
+  /// Seconds that a rank waits for another one.
   double timeout = 60;
-  /// Bytes in one message of MPI at most, 4 to 2³¹ − 1 and the same on all ranks: MPI counts in int. What is longer
-  /// goes in several messages.
+  /// Maximum bytes of one MPI message, from 4 to 2³¹ − 1, since MPI counts in int. It must be the same on all ranks.
+  /// Longer data is sent in several messages.
   std::size_t piece = std::size_t{1} << 30;
 };
 
-/// Runs body(communicator) as one rank of those that mpirun started; as the only one where it started none. Returns
-/// the exit code for main: 0, or what body returns. An exception becomes one sentence on standard error, and ends all
-/// ranks: those that wait hear of it at once and end without another sentence. So does a rank that dies; the others
-/// are told by mpirun, and one of them says so (with mpirun -q that is all that is said). Throws what body throws
-/// where there is one rank alone, and if `piece` is out of its range.
+/// Runs body(communicator) as one of the ranks that mpirun started, or as the only rank without mpirun. Returns body's
+/// exit code, for main. Under mpirun, an exception or a nonzero code ends all ranks: an exception is printed as one
+/// sentence on standard error, and the ranks that wait end at once and print nothing. A rank that dies also ends all
+/// ranks: mpirun tells the others, and one of them prints it (with mpirun -q that is the only output). Without mpirun,
+/// exceptions of body reach the caller. Throws Error if `piece` is out of range.
 int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& body);
 
 }  // namespace tapestry

@@ -285,18 +285,20 @@ TEST_CASE("talk is hidden behind backward", "[threads]") {
 
 TEST_CASE("what ranks cannot add is told", "[threads]") {
   OneRank alone_here;
-  CHECK_THAT(message_of([&] { GradientSum(alone_here, {}); }), ContainsSubstring("there are no weights"));
-  CHECK_THAT(message_of([&] { GradientSum(alone_here, {scalar(1)}); }), ContainsSubstring("is no leaf"));
+  CHECK_THAT(message_of([&] { GradientSum(alone_here, {}); }),
+             ContainsSubstring("weights must not be empty"));
+  CHECK_THAT(message_of([&] { GradientSum(alone_here, {scalar(1)}); }),
+             ContainsSubstring("weights must be leaves"));
   CHECK_THAT(message_of([&] {
                GradientSum(alone_here, {variable(scalar(1)), variable(scalar(1, DType::f64))});
              }),
-             ContainsSubstring("ranks add weights of one type"));
+             ContainsSubstring("weights must have one type"));
   CHECK_THAT(message_of([] {
                run_on_threads({.ranks = 3}, [](Communicator& ranks) {
                  DataParallel(ranks, {variable(scalar(1))}, {.parts = 2});
                });
              }),
-             ContainsSubstring("2 parts are too few for 3 ranks"));
+             ContainsSubstring("parts must be at least 3, the number of ranks, got 2"));
 }
 
 TEST_CASE("dropout drops others in each part of a batch, and the same again at the same step", "[threads]") {
