@@ -1,5 +1,5 @@
-// What every answer begins with: all of core, the layers and optimisers that exercises use, and a way to say
-// that nothing has been written yet.
+// The header that every answer includes: all of core, the layers and optimisers that exercises use, and
+// not_written_yet().
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@
 
 namespace tapestry::grader {
 
-/// Thrown where an answer still stands as it was given.
+/// Thrown by code that the learner has not written yet.
 struct NotWritten {};
 
-/// Stands for a value of any type.
+/// Placeholder that converts to any type by throwing NotWritten.
 struct Nothing {
   template <class T>
   operator T() const {
@@ -38,7 +38,7 @@ struct Nothing {
 
 }  // namespace tapestry::grader
 
-/// Where your code goes: it compiles, and the grader says that this part is not written yet.
+/// Placeholder for your code. It compiles, and the grader reports that this part is not written yet.
 inline tapestry::grader::Nothing not_written_yet() { throw tapestry::grader::NotWritten{}; }
 
 using namespace tapestry;

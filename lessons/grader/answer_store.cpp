@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Lines that went with "- ", lines that came with "+ ", by the longest common subsequence.
+/// Returns removed lines with "- " and added lines with "+ ", by the longest common subsequence.
 std::string difference(const std::string& before, const std::string& after) {
   const std::vector<std::string> a = lines_of(before), b = lines_of(after);
   std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1, 0));
@@ -60,12 +60,12 @@ void AnswerStore::read() {
   const auto check = [&](bool holds, const std::string& what, const std::string& must) {
     if (holds) return;
     throw kit::UsageError(
-        fmt::format("{} is damaged: {} must be {}; mend it, or delete it to begin again (your answers stay)",
+        fmt::format("{} is damaged: {} must be {}; repair it, or delete it to start over (your answers stay)",
                     file.string(), printable(what), must));
   };
   const Json json = Json::parse(content(file), nullptr, false);
   check(json.is_object(), "it", "a JSON object");
-  // value(entry, name, type) is the entry's, or null where there is none.
+  // value() returns the member `name` of an object, or null if there is none, and checks its type.
   const auto value = [&](const Json& object, const std::string& of, const char* name, auto is,
                          const char* must) {
     const Json found = object.value(name, Json());
@@ -81,8 +81,8 @@ void AnswerStore::read() {
   for (const auto& [id, entry] : exercises.items()) {
     const std::string of = "exercises." + id + ".";
     check(entry.is_object(), "exercises." + id, "an object");
-    const Json tries = value(entry, of, "tries", count, "a whole number from 0 on");
-    const Json hints = value(entry, of, "hints", count, "a whole number from 0 on");
+    const Json tries = value(entry, of, "tries", count, "a whole number from 0 to 1000000000");
+    const Json hints = value(entry, of, "hints", count, "a whole number from 0 to 1000000000");
     const Json solved = value(entry, of, "solved", text, "a string");
     const Json shown = value(
         entry, of, "solution_shown", [](const Json& x) { return x.is_boolean(); }, "true or false");
@@ -128,7 +128,7 @@ void AnswerStore::begin(const Exercise& exercise) const {
   kit::create_atomically(answer, exercise.given());  // an editor may have written one meanwhile
 }
 
-/// Renames a file, given relative to the project, so that its name has the time; returns the new one.
+/// Renames a file, given relative to the project, so that its name has the time, and returns the new path.
 fs::path AnswerStore::set_aside(const fs::path& file) const {
   const std::string day = fmt::format("{:%Y-%m-%d_%H.%M.%S}", fmt::localtime(std::time(nullptr)));
   const std::string stem = file.stem().string(), extension = file.extension().string();
@@ -193,7 +193,7 @@ Record AnswerStore::record(const ExerciseId& id) const {
 
 void AnswerStore::remember(const ExerciseId& id, Record record) {
   const FolderTurn turn(state());
-  read();  // what others have written since, of this exercise too
+  read();  // includes what other processes have written since, for this exercise too
   Record& kept = records_[id.text()];
   if (record.solved.empty()) record.solved = kept.solved;
   record.solution_shown |= kept.solution_shown;

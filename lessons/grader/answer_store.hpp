@@ -1,5 +1,5 @@
-// The learner's files: answers in practise/NN_slug/, which git ignores and no command overwrites, and what is
-// remembered of each in practise/.state.
+// The learner's files: answers in practise/NN_slug/, which git ignores and no command overwrites, and the progress of
+// each exercise in practise/.state.
 #pragma once
 
 #include <filesystem>
@@ -12,45 +12,51 @@
 
 namespace tapestry::grader {
 
-/// What is remembered of an exercise.
+/// Progress of an exercise.
 struct Record {
-  int tries = 0, hints = 0;         // verdicts since it was begun; hints that were shown
-  std::string solved = {};          // the day, or ""
-  bool solution_shown = false;      // before it was solved
-  std::optional<double> best = {};  // of exercises with a score: less is better
+  int tries = 0, hints = 0;         // verdicts so far; hints shown
+  std::string solved = {};          // date of the first solution, or ""
+  bool solution_shown = false;      // the solution was shown before the exercise was solved
+  std::optional<double> best = {};  // best score, for exercises with one: less is better
 };
 
+/// Storage of answers and progress.
 class AnswerStore {
  public:
-  /// Throws kit::UsageError if practise/ or what is remembered there cannot be read.
+  /// Opens the store of the project at `root`. Throws kit::UsageError if the saved progress is damaged.
   explicit AnswerStore(std::filesystem::path root);
 
-  /// practise/11_bahdanau/1_additive_score.cpp, relative to the project.
+  /// Returns the path of the answer relative to the project, such as practise/11_bahdanau/1_additive_score.cpp.
   std::filesystem::path answer_of(const Exercise& exercise) const;
-  /// Puts the given file there if there is none. Throws kit::UsageError where it cannot be written.
+  /// Creates the answer with the starting text if there is none. Throws kit::UsageError if it cannot be written.
   void begin(const Exercise& exercise) const;
-  /// Keeps the old file under a name with the time, which is returned, and gives a new one.
+  /// Renames the old answer so that its name has the time, and creates a new one. Returns the old file's new path, or
+  /// an empty path if there was no file.
   std::filesystem::path reset(const Exercise& exercise);
-  /// Where the exercise was changed since it was given: what it gives now beside what it gave, line by line.
+  /// Returns a line by line difference between the old and the new starting text, if the exercise has changed since the
+  /// learner was last told.
   std::optional<std::string> changed(const Exercise& exercise) const;
-  /// From now on the learner knows of the change.
+  /// Records that the learner has been told of the change.
   void accept_change(const Exercise& exercise) const;
 
-  /// Puts an answer that passed into the learner's engine: practise/engine/tape.hpp, which is returned, and
-  /// practise/engine.hpp, which includes all pieces there are. A piece that was changed by hand is kept under a name
-  /// with the time.
+  /// Copies an answer that passed into the learner's engine, practise/engine/tape.hpp, and returns that path. Also
+  /// updates practise/engine.hpp, which includes all existing pieces. A file that was edited by hand is first renamed
+  /// so that its name has the time.
   std::filesystem::path keep_piece(const Exercise& exercise, const std::string& answer,
                                    const std::vector<Exercise>& all) const;
   bool has_piece(const std::string& piece) const;
 
   Record record(const ExerciseId& id) const;
-  /// Writes it down beside what other processes have written since: nothing that was reached is taken back.
+  /// Saves the progress of an exercise, merged with what other processes have saved: a solved exercise stays solved,
+  /// and the higher counts and the better score win.
   void remember(const ExerciseId& id, Record record);
-  /// The exercise that was worked on last; nothing at first.
+  /// Returns the id of the exercise that was worked on last; empty at first.
   std::optional<std::string> current() const;
+  /// Saves the exercise that is worked on now.
   void set_current(const ExerciseId& id);
 
-  /// So that editors know how each answer is compiled.
+  /// Writes practise/compile_commands.json, which tells editors how each answer is compiled. `commands` maps a file
+  /// to its folder and command.
   void tell_editors(const std::map<std::string, std::pair<std::string, std::string>>& commands) const;
 
   const std::filesystem::path& root() const { return root_; }

@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 constexpr double kCompileLimit = 120;                 // seconds
 constexpr std::uint64_t kMostMemory = 2'000'000'000;  // bytes
 
-/// A word for the shell.
+/// Quotes a word for the shell.
 std::string quoted(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
-/// The words that a POSIX shell would make of a command without expansions.
+/// Splits a command without expansions into words as a POSIX shell does.
 std::vector<std::string> words_of(const std::string& command) {
   std::vector<std::string> words;
   char quote = 0;
@@ -55,14 +55,14 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
-/// A file's name in a #line or #include directive.
+/// Quotes a file's name for a #line or #include directive.
 std::string in_directive(const fs::path& file) {
   std::string out = "\"";
   for (const char c : file.string()) out += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
   return out + "\"";
 }
 
-/// FNV-1a.
+/// Returns the 64-bit FNV-1a hash.
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 14695981039346656037U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -78,12 +78,12 @@ void write(const fs::path& file, const std::string& text) {
   if (content(file) != text) kit::write_atomically(file, text);
 }
 
-/// Throws Error where the compiler or linker failed since it could not write: that is no fault of the answer.
+/// Throws Error if the compiler or linker failed because it could not write; the answer is not at fault then.
 void refuse_full_disk(const std::string& output) {
   for (const char* sign : {"No space left on device", "File too large", "Disk quota exceeded"})
     if (const std::size_t at = output.find(sign); at != std::string::npos) {
       const std::size_t begin = output.rfind('\n', at) + 1;
-      fail("the compiler cannot write the program of your answer, is the disk full? It says: {}",
+      fail("the compiler could not write the program of your answer; the disk may be full. It says: {}",
            output.substr(begin, output.find('\n', at) - begin));
     }
 }
@@ -119,7 +119,7 @@ Compiler::Compiler(fs::path root, fs::path build) : root_(std::move(root)), buil
   if (checked_.compile.empty() || fast_.compile.empty() || checked_.libraries.empty() ||
       fast_.libraries.empty())
     fail(
-        "{} does not say how answers are compiled: build the target \"practise\" there, or start with "
+        "{} must have the commands that compile answers; build the target \"practise\" there, or start with "
         "lessons/practise",
         build_.string());
 }
@@ -140,8 +140,7 @@ void Compiler::knows_engine(const std::vector<Exercise>& exercises) {
     if (!exercise.piece.empty()) pieces_[exercise.piece] = "#pragma once\n" + exercise.solution();
 }
 
-/// The learner's piece or, where there is none, the solution, which is then laid out for editors; no piece that comes
-/// later.
+/// Returns the learner's piece or, where there is none, the solution, which it also writes to a folder for editors.
 std::string Compiler::engine_piece(const std::string& piece, bool learners) const {
   std::string found = learners ? content(root_ / "practise/engine" / piece) : "";
   if (const auto solved = pieces_.find(piece); found.empty() && solved != pieces_.end()) {
@@ -153,7 +152,8 @@ std::string Compiler::engine_piece(const std::string& piece, bool learners) cons
   return found;
 }
 
-/// The headers that a text includes and that the learner may change: pieces of the engine, and files beside the answer.
+/// Collects the headers that a text includes and the learner may change: pieces of the engine, and files in the
+/// answer's folder.
 void Compiler::add_headers(const std::string& text, const Answer& answer, Texts& texts) const {
   for (const auto& [name, line] : includes_of(text)) {
     if (texts.contains(name)) continue;
@@ -169,7 +169,8 @@ void Compiler::add_headers(const std::string& text, const Answer& answer, Texts&
   }
 }
 
-/// What the program depends on: texts, commands, and when the libraries and precompiled headers were made.
+/// Returns a hash of everything the program depends on: texts, commands, and the times of libraries and precompiled
+/// headers.
 std::string Compiler::stamp(const Kind& kind, const std::string& text) const {
   std::string times;
   for (const std::string& word : kind.libraries)
@@ -233,7 +234,7 @@ Program Compiler::make(const Exercise& exercise, const Answer& answer) const {
     fs::create_directories((texts_folder / name).parent_path());
     write(texts_folder / name, text);
   }
-  // Made under other names: a compiler that a killed check left running never touches what a later check runs.
+  // Temporary names with the process id: a compiler left running by a killed check cannot overwrite a later program.
   const fs::path object = folder / fmt::format("made_{}.o", getpid()),
                  made = folder / fmt::format("made_{}", getpid());
   std::vector<std::string> compile = kind.compile, link = kind.link;
@@ -266,7 +267,7 @@ Program Compiler::make(const Exercise& exercise, const Answer& answer) const {
 }
 
 Compiler::Judged Compiler::judge(const Exercise& exercise, const Program& program, std::uint64_t seed) const {
-  // The program is told the file and a key when it has begun, so that only the judge's own words count.
+  // The program reads the file's name and a key from standard input, so that only the judge's own finding counts.
   const fs::path file = program.file.parent_path() / "finding.json";
   const std::string key =
       fmt::format("{:016x}", std::random_device{}() * std::uint64_t{0x9e3779b97f4a7c15} + seed);
@@ -283,7 +284,7 @@ Compiler::Judged Compiler::judge(const Exercise& exercise, const Program& progra
 }
 
 std::pair<std::string, std::string> Compiler::editor_command(const fs::path& file) const {
-  // A precompiled header of one compiler is none of another's, and clangd is one of its own.
+  // Leave out the precompiled header: clangd cannot read one made by another compiler.
   std::string command = checked_.command;
   const std::size_t header = command.find("-Winvalid-pch");
   if (header != std::string::npos) command.erase(header);

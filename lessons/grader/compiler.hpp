@@ -1,4 +1,4 @@
-// Where answers become programs: compiled as the build compiles judge/sample.cpp, linked, run.
+// Compiles, links and runs answers, with the commands that the build uses for judge/sample.cpp.
 #pragma once
 
 #include <filesystem>
@@ -13,55 +13,60 @@ namespace tapestry::grader {
 
 /// One answer to an exercise: the learner's, the solution or a wrong one.
 struct Answer {
-  std::filesystem::path file;  // as the compiler is given it
-  std::string text;            // its content
-  std::string key;             // the folder below build/…/practise/11.1 that its program is kept in
-  bool learners = false;       // it is linked with the learner's pieces of the engine where there are some
+  std::filesystem::path file;  // path that compiler messages name
+  std::string text;            // content
+  std::string key;             // folder of its program below build/…/practise/11.1
+  bool learners = false;       // it uses the learner's pieces of the engine where they exist
 };
 
-/// While one lives, no other check compiles or runs a program in the same folder.
+/// A compiled answer. While it exists, no other check compiles or runs a program in the same folder.
 struct Program {
   std::filesystem::path file;  // empty: it did not compile or link
-  std::string output;          // the compiler's
+  std::string output;          // of the compiler and linker
   bool interrupted = false;
-  bool timed_out = false;  // the compiler
-  double seconds = 0;      // 0: nothing had to be compiled
+  bool timed_out = false;  // the compiler took too long
+  double seconds = 0;      // compile time; 0: nothing had to be compiled
   FolderTurn turn;
 };
 
+/// Compiler and runner of answers.
 class Compiler {
  public:
-  /// `build` is the configured folder, build/release. Throws Error if it does not know how to compile
-  /// answers.
+  /// Reads the compile and link commands from `build`, the configured folder, such as build/release. Throws Error if
+  /// they are not there.
   Compiler(std::filesystem::path root, std::filesystem::path build);
 
-  /// Takes the solutions of those that are pieces of the engine, for answers that include one.
+  /// Stores the solutions of exercises that are pieces of the engine, for answers that include such a piece.
   void knows_engine(const std::vector<Exercise>& exercises);
 
-  /// Compiles and links a private copy of `answer.text` and of the headers of the learner's that it includes, so the program
-  /// is of exactly these texts whatever is saved meanwhile. Nothing is done again for the same texts, judge and libraries.
+  /// Compiles and links a private copy of `answer.text` and of the learner's headers that it includes, so that files
+  /// saved meanwhile do not matter. Reuses the last program if texts, judge, commands and libraries are unchanged.
+  /// Throws Error if the disk is full.
   Program make(const Exercise& exercise, const Answer& answer) const;
 
-  /// Of a variant of the exercise: writes it to a file beside its program.
+  /// Writes a variant of the exercise to a file in its program's folder and returns it as an answer.
   Answer variant(const Exercise& exercise, const std::string& key, const std::string& text) const;
 
+  /// A run of a judged program.
   struct Judged {
     Run run;
-    std::string finding;  // what the judge found, as JSON; "" if it did not come to an end
+    std::string finding;  // JSON from the judge; "" if the judge did not finish
   };
+  /// Runs the program with its judge and this seed, within the exercise's time limit.
   Judged judge(const Exercise& exercise, const Program& program, std::uint64_t seed) const;
 
-  /// How an editor compiles the file, for compile_commands.json: folder, command.
+  /// Returns folder and command with which an editor compiles the file, for compile_commands.json.
   std::pair<std::string, std::string> editor_command(const std::filesystem::path& file) const;
 
+  /// Returns the exercise's folder in the build, such as build/release/practise/11.1.
   std::filesystem::path folder_of(const Exercise& exercise) const;
   const std::filesystem::path& root() const { return root_; }
 
  private:
-  struct Kind {  // of compiling: with checks of memory, or fast
+  struct Kind {  // commands of one kind of build: with memory checks, or fast
     std::string folder, command;
     std::vector<std::string> compile, link,
-        libraries;  // words; the object and the program go before the libraries
+        libraries;  // words; the object and the program are inserted before the libraries
   };
   using Texts = std::map<std::string, std::string>;  // by name in the private folder, such as engine/tape.hpp
   const Kind& kind_of(const Exercise& exercise) const { return exercise.fast ? fast_ : checked_; }
@@ -74,7 +79,7 @@ class Compiler {
   std::map<std::string, std::string> pieces_;  // tape.hpp → its solution
 };
 
-/// The whole of a file; "" where there is none.
+/// Returns a file's content, or "" if it cannot be read.
 std::string content(const std::filesystem::path& file);
 
 }  // namespace tapestry::grader

@@ -17,10 +17,11 @@ namespace tapestry::grader {
 
 namespace {
 
-/// A pattern has literal text and: '*', any text; '$word', letters, digits and underscores; '$type', text without quotes;
-/// '$args', text up to a closing bracket and quote. Its sentence has $1, $2 … for the pattern's words in turn.
+/// A known compiler message and its explanation. In the pattern, '*' matches any text, '$word' letters, digits and
+/// underscores, '$type' text without quotes, and '$args' text up to a closing bracket and quote. In the sentence, $1,
+/// $2 … are the matches of the pattern's $ words in order.
 struct Known {
-  const char* pattern;  // of the compiler's message in the C locale, which has ' for all quotes
+  const char* pattern;  // matches the compiler's message in the C locale, where all quotes are '
   const char* sentence;
 };
 
@@ -29,48 +30,46 @@ constexpr Known kKnownErrors[] = {
     {"expected ','*", "A comma, a semicolon or a closing bracket is missing, here or just before."},
     {"expected ')'*", "A comma, a semicolon or a closing bracket is missing, here or just before."},
     {"expected '}'*", "A closing brace } is missing."},
-    {"expected primary-expression*", "Something is missing here: an operand, or a bracket too many."},
-    {"expected expression*", "Something is missing here: an operand, or a bracket too many."},
+    {"expected primary-expression*", "An operand is missing here, or there is a bracket too many."},
+    {"expected expression*", "An operand is missing here, or there is a bracket too many."},
     {"'$word' was not declared in this scope; did you mean '$word'?",
      "\"$1\" is not known here; did you mean \"$2\"?"},
     {"use of undeclared identifier '$word'; did you mean '$word'?",
      "\"$1\" is not known here; did you mean \"$2\"?"},
-    {"'$word' was not declared in this scope*", "\"$1\" is not known here: look at how it is spelt."},
-    {"use of undeclared identifier '$word'*", "\"$1\" is not known here: look at how it is spelt."},
+    {"'$word' was not declared in this scope*", "\"$1\" is not known here; check its spelling."},
+    {"use of undeclared identifier '$word'*", "\"$1\" is not known here; check its spelling."},
     {"no return statement in function returning non-void*",
      "This function returns nothing: a \"return\" is missing."},
-    {"control reaches end of non-void function*",
-     "There is a way through this function without a \"return\"."},
-    {"non-void function does not return a value*",
-     "There is a way through this function without a \"return\"."},
+    {"control reaches end of non-void function*", "This function can end without a \"return\"."},
+    {"non-void function does not return a value*", "This function can end without a \"return\"."},
     {"no matching function for call to '$word($args)'*",
-     "\"$1\" does not take these arguments: ($2). Look at their number, order and types."},
+     "\"$1\" does not take these arguments: ($2). Check their number, order and types."},
     {"no matching function for call to '$word'*",
-     "\"$1\" does not take these arguments. Look at their number, order and types."},
-    {"too few arguments to function *", "An argument is missing in this call."},
-    {"too many arguments to function *", "There is an argument too many in this call."},
-    {"*has no member named '$word'*", "There is no \".$1\" here: perhaps it is a function, $1(x)."},
-    {"no member named '$word' in *", "There is no \".$1\" here: perhaps it is a function, $1(x)."},
-    {"could not convert '*' from '$type'* to '$type'*", "This is a $1, and a $2 is wanted."},
-    {"cannot convert '$type'* to '$type'*", "This is a $1, and a $2 is wanted."},
+     "\"$1\" does not take these arguments. Check their number, order and types."},
+    {"too few arguments to function *", "This call has too few arguments."},
+    {"too many arguments to function *", "This call has too many arguments."},
+    {"*has no member named '$word'*", "There is no member \".$1\" here; it may be a function, $1(x)."},
+    {"no member named '$word' in *", "There is no member \".$1\" here; it may be a function, $1(x)."},
+    {"could not convert '*' from '$type'* to '$type'*", "This is a $1, but a $2 is needed."},
+    {"cannot convert '$type'* to '$type'*", "This is a $1, but a $2 is needed."},
     {"no viable conversion from returned value of type '$type' to *'$type'*",
-     "This is a $1, and a $2 is wanted."},
-    {"no viable conversion from '$type' to *'$type'*", "This is a $1, and a $2 is wanted."},
+     "This is a $1, but a $2 is needed."},
+    {"no viable conversion from '$type' to *'$type'*", "This is a $1, but a $2 is needed."},
     {"narrowing conversion of * from '$type' to '$type'*",
-     "A $1 does not fit a $2 by itself here: write static_cast<$2>(…)."},
+     "A $1 is not converted to a $2 automatically here; write static_cast<$2>(…)."},
     {"passing '*' as 'this' argument discards qualifiers*", "This would change something that is const."},
-    {"assignment of read-only*", "This is const and cannot be changed: make a new value instead."},
-    {"assignment of member*", "This is const and cannot be changed: make a new value instead."},
+    {"assignment of read-only*", "This is const and cannot be changed; make a new value instead."},
+    {"assignment of member*", "This is const and cannot be changed; make a new value instead."},
     {"call of overloaded '$word(*' is ambiguous*",
-     "The library has a function \"$1\", too: give yours another name."},
-    {"call to '$word' is ambiguous*", "The library has a function \"$1\", too: give yours another name."},
+     "The library also has a function \"$1\"; give yours another name."},
+    {"call to '$word' is ambiguous*", "The library also has a function \"$1\"; give yours another name."},
     {"redefinition of '$type'*", "\"$1\" is defined twice."},
     {"no match for 'operator$type' (operand types are '$type'* and '$type'*",
-     "There is no \"$2 $1 $3\": an operand is of another type than it has to be."},
+     "There is no \"$2 $1 $3\"; an operand has the wrong type."},
     {"no match for 'operator$type'*", "There is no operator$1 for this type."},
 };
 
-/// Where the text of a '$…' of a pattern ends: `text` from `at` on.
+/// Returns the end of the text that a pattern's $ word of this kind matches from `at` on.
 std::size_t end_of_word(std::string_view kind, std::string_view text, std::size_t at) {
   if (kind == "$args") return std::min(text.find(")'", at), text.size());
   if (kind == "$type") return std::min(text.find('\'', at), text.size());
@@ -78,8 +77,8 @@ std::size_t end_of_word(std::string_view kind, std::string_view text, std::size_
   return at;
 }
 
-/// The words of a message that is as the pattern says. Linear in the message for each '*', and never recursive: messages
-/// of 60 KB occur.
+/// Returns the words that the pattern's $ words match, or nothing if the message does not match. It takes time linear
+/// in the message for each '*' and does not recurse, since messages of 60 KB occur.
 std::optional<std::vector<std::string>> words_of_match(std::string_view pattern, std::string_view text) {
   std::vector<std::string> words, words_at_star;
   std::size_t p = 0, at = 0, star = std::string_view::npos, star_at = 0;
@@ -102,20 +101,20 @@ std::optional<std::vector<std::string>> words_of_match(std::string_view pattern,
       ++p, ++at;
     }
     if (goes_on) continue;
-    // Back to the last '*', which takes one character more.
+    // Backtrack to the last '*', which takes one more character.
     if (star == std::string_view::npos || star_at >= text.size()) return std::nullopt;
     p = star, at = ++star_at, words = words_at_star;
   }
 }
 
-/// `'tapestry::Tensor'` and the like, as the learner writes them.
+/// Removes namespaces: tapestry::Tensor becomes Tensor, as the learner writes it.
 std::string plain(std::string text) {
   for (const char* prefix : {"tapestry::grader::", "tapestry::", "std::__cxx11::"})
     for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) text.erase(at, std::strlen(prefix));
   return text;
 }
 
-/// As it is shown: the names of a template's arguments fill 60 KB.
+/// Returns the text for display, cut to 400 characters, since the names of template arguments can fill 60 KB.
 std::string shortened(const std::string& text) { return printable(plain(text.substr(0, 4000)), 400); }
 
 std::string in_plain_words(const std::string& message) {
@@ -133,13 +132,13 @@ std::string in_plain_words(const std::string& message) {
   return shortened(message);
 }
 
-/// "path:line:column: kind: message", or line 0.
+/// A parsed line "path:line:column: kind: message"; `line` is 0 for other lines.
 struct Remark {
   std::string path, kind, message;
   int line = 0;
 };
 
-/// Takes ":12" from the end of `path`; 0 if it does not end in one.
+/// Removes ":12" from the end of `path` and returns the number, or 0 if there is none.
 int take_number(std::string& path) {
   const std::size_t colon = path.rfind(':');
   if (colon == std::string::npos || colon + 1 == path.size() || path.size() - colon > 9) return 0;
@@ -171,7 +170,7 @@ Diagnostic compile_error(const std::string& output, const std::filesystem::path&
                          const std::filesystem::path& judge) {
   std::istringstream lines(output);
   std::string line, first, first_path;
-  int before = 0;  // "required from here" stands before the error that it led to
+  int before = 0;  // line of a "required from here", which comes before its error
   while (std::getline(lines, line)) {
     const Remark remark = remark_in(line);
     if (remark.line == 0) continue;
@@ -188,10 +187,11 @@ Diagnostic compile_error(const std::string& output, const std::filesystem::path&
     }
   }
   if (first_path == judge.string())
-    return {0, fmt::format(
-                   "The checks cannot call what you wrote ({}): put the names, arguments and types that were "
-                   "given back.",
-                   in_plain_words(first))};
+    return {0,
+            fmt::format(
+                "The checks cannot call what you wrote ({}); restore the names, arguments and types of the "
+                "starting file.",
+                in_plain_words(first))};
   if (!first.empty()) return {0, in_plain_words(first)};
   constexpr std::string_view kUndefined = "undefined reference to `";
   if (const std::size_t at = output.find(kUndefined); at != std::string::npos) {
@@ -216,18 +216,18 @@ Diagnostic crash(const std::string& output, int signal, const std::filesystem::p
     diagnostic.line = std::atoi(line.c_str() + at + place.size());
   }
   const std::vector<std::pair<const char*, const char*>> kinds{
-      {"__n < this->size()", "An index lies outside of a std::vector or std::array."},
-      {"!this->empty()", "The first or last element of something empty is read."},
+      {"__n < this->size()", "An index is outside a std::vector or std::array."},
+      {"!this->empty()", "The first or last element of an empty container is read."},
       {"heap-buffer-overflow", "Memory beyond the end of an array is read or written."},
       {"stack-buffer-overflow", "Memory beyond the end of an array is read or written."},
       {"global-buffer-overflow", "Memory beyond the end of an array is read or written."},
-      {"container-overflow", "An index lies outside of a std::vector."},
-      {"heap-use-after-free", "Memory is used that was given back: a reference outlives what it refers to."},
-      {"stack-use-after",
-       "A variable is used after its block has ended: a reference outlives what it refers to."},
+      {"container-overflow", "An index is outside a std::vector."},
+      {"heap-use-after-free", "Freed memory is used: a reference outlives its object."},
+      {"stack-use-after", "A variable is used after its block has ended: a reference outlives its variable."},
       {"stack-overflow", "A function calls itself without end."},
-      {"hard rss limit exhausted", "It takes more than 2 GB of memory: something grows without end."},
-      {"SEGV", "Memory is used that is not there: a null pointer, or an index far outside."},
+      {"hard rss limit exhausted",
+       "It uses more than 2 GB of memory; look for something that keeps growing."},
+      {"SEGV", "Invalid memory is used: a null pointer, or an index far out of range."},
       {"Assertion", "An assertion of the standard library failed."},
   };
   for (const auto& [text, sentence] : kinds) {
@@ -236,7 +236,7 @@ Diagnostic crash(const std::string& output, int signal, const std::filesystem::p
     return diagnostic;
   }
   diagnostic.sentence = signal != 0 ? fmt::format("It crashed ({}).", strsignal(signal))
-                                    : "It ended in the middle: without a verdict, by exit() or an exception.";
+                                    : "It ended early, without a verdict: by exit() or an exception.";
   return diagnostic;
 }
 

@@ -1,4 +1,4 @@
-// What a compiler or a crash says, in one sentence about the learner's own line.
+// Translation of compiler errors and crash reports into one sentence about a line of the learner's.
 #pragma once
 
 #include <filesystem>
@@ -6,17 +6,18 @@
 
 namespace tapestry::grader {
 
+/// A sentence about a line of the answer.
 struct Diagnostic {
-  int line = 0;  // of the answer; 0: none is named
+  int line = 0;  // in the answer; 0: unknown
   std::string sentence;
 };
 
-/// The first error of a compiler's output (GCC's or Clang's). `answer` is the learner's file, `judge` the
-/// exercise's source, whose judge calls the answer.
+/// Explains the first error in the output of GCC or Clang. `answer` is the learner's file, and `judge` the exercise's
+/// source, whose judge calls the answer.
 Diagnostic compile_error(const std::string& output, const std::filesystem::path& answer,
                          const std::filesystem::path& judge);
 
-/// What AddressSanitizer, the standard library's assertions or a signal say about a crash.
+/// Explains a crash from the output of AddressSanitizer or of the standard library's assertions, or from the signal.
 Diagnostic crash(const std::string& output, int signal, const std::filesystem::path& answer);
 
 }  // namespace tapestry::grader

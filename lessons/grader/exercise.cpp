@@ -33,12 +33,12 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Reads a source line by line, and knows where it is.
+/// Reader of a source's lines, with the line number for error messages.
 class Reader {
  public:
   Reader(fs::path shown, const fs::path& file) : shown_(std::move(shown)) {
     std::ifstream in(file, std::ios::binary);
-    if (!in) fail("{}: cannot be read", shown_.string());
+    if (!in) fail("{}: the file cannot be read", shown_.string());
     std::string line;
     while (std::getline(in, line)) lines_.push_back(line);
   }
@@ -61,7 +61,7 @@ void read_head(Reader& in, Exercise& exercise) {
   std::smatch match;
   std::string line = in.more() ? in.peek() : "";
   if (!std::regex_match(line, match, std::regex(R"(// (\d+)\.(\d+) ([a-z0-9_]+): (.+))")))
-    in.refuse("an exercise begins with \"// 11.1 name: its title\"");
+    in.refuse("the first line must be \"// 11.1 name: its title\"");
   exercise.id = {std::stoi(match[1]), std::stoi(match[2])};
   exercise.name = match[3];
   exercise.title = match[4];
@@ -71,7 +71,9 @@ void read_head(Reader& in, Exercise& exercise) {
           line, match,
           std::regex(
               R"(// (implement|derive|debug|predict|measure|speed|design), (\d+) minutes?(, limit (\d+) s)?(, fast)?(, piece ([a-z_]+\.hpp))?)")))
-    in.refuse("the second line is \"// implement, 10 minutes\", with a kind of exercise that there is");
+    in.refuse(
+        "the second line must be \"// kind, 10 minutes\"; the kinds are implement, derive, debug, predict, measure, "
+        "speed and design");
   exercise.kind = match[1];
   exercise.minutes = std::stoi(match[2]);
   if (match[4].matched) exercise.limit = std::stod(match[4]);
@@ -83,10 +85,10 @@ void read_head(Reader& in, Exercise& exercise) {
     exercise.task += (text.size() > 3 ? text.substr(3) : "") + "\n";
   }
   while (starts(exercise.task, "\n")) exercise.task.erase(0, 1);
-  if (exercise.task.empty()) in.refuse("the task is missing");
+  if (exercise.task.empty()) in.refuse("the task is missing; write it as a comment below the second line");
 }
 
-/// Hints, wrong answers, the symptom: a keyword, and lines that go on with three blanks.
+/// Reads a hint, a wrong answer or the symptom: a keyword, then lines that continue it after three spaces.
 void read_note(Reader& in, Exercise& exercise) {
   const std::string line = in.next();
   const std::size_t colon = line.find(": ");
@@ -104,7 +106,7 @@ void read_note(Reader& in, Exercise& exercise) {
     while (in.more() && (starts(in.peek(), "// + ") || in.peek() == "// +"))
       wrong.new_lines += in.peek().size() > 5 ? in.next().substr(5) + "\n" : (in.next(), "\n");
     if (wrong.old_lines.empty())
-      in.refuse("a wrong answer is followed by lines with \"// - \" and \"// + \"");
+      in.refuse("\"// wrong:\" must be followed by lines with \"// - \" and \"// + \"");
     exercise.wrong.push_back(wrong);
   }
 }
@@ -131,25 +133,26 @@ Exercise read_exercise(const fs::path& root, const fs::path& source) {
       noted = true;
       continue;
     }
-    if (noted && !in.peek().empty() && in.peek() != "//")  // the learner would get it with the program
+    if (noted && !in.peek().empty() && in.peek() != "//")  // it would become part of the learner's program
       in.refuse(
-          "behind the first hint stand hints and wrong answers alone, each with its own lines; or the judge is "
-          "missing: \"//= judge\"");
+          "only \"// hint:\", \"// wrong:\" and \"// start:\" may follow the first of these; the judge begins with "
+          "\"//= judge\"");
     const std::string line = trimmed(in.peek());
     if (starts(line, "//[") || line == "//]") {
       if (open == starts(line, "//["))
-        in.refuse(open ? "a hole in a hole" : "a hole ends that has not begun");
+        in.refuse(open ? "a hole must not begin inside a hole"
+                       : "\"//]\" must follow \"//[\", which begins a hole");
       open = !open;
       holes += open ? 1 : 0;
     }
     if (noted)
-      in.next();  // a blank between two notes
+      in.next();  // an empty line between two notes
     else
       exercise.body_ += in.next() + "\n";
   }
-  if (open) in.refuse("a hole does not end: \"//]\" is missing");
-  if (holes == 0) in.refuse("there is no hole: \"//[ what is asked for\"");
-  if (!in.more()) in.refuse("the judge is missing: \"//= judge\"");
+  if (open) in.refuse("every hole must end with \"//]\"");
+  if (holes == 0) in.refuse("an exercise must have a hole; begin one with \"//[ the code to write\"");
+  if (!in.more()) in.refuse("the judge is missing; begin it with a line \"//= judge\"");
   in.next();
   exercise.judge_line = in.number();
   while (in.more()) exercise.judge += in.next() + "\n";
@@ -158,7 +161,7 @@ Exercise read_exercise(const fs::path& root, const fs::path& source) {
   const std::string wanted = fmt::format("{}_{}.cpp", exercise.id.number, exercise.name);
   if (source.filename() != wanted ||
       exercise.folder.string().substr(0, 2) != fmt::format("{:02}", exercise.id.lesson))
-    fail("{}: an exercise {} \"{}\" is kept in lesson {:02} as exercises/{}", source.string(),
+    fail("{}: exercise {} \"{}\" must be in lesson {:02} as exercises/{}", source.string(),
          exercise.id.text(), exercise.name, exercise.id.lesson, wanted);
   for (const WrongAnswer& wrong : exercise.wrong) exercise.with(wrong);
   return exercise;
@@ -204,7 +207,7 @@ std::string Exercise::with(const WrongAnswer& mistake) const {
   };
   const auto at = stands(lines.begin());
   if (at == lines.end() || stands(at + 1) != lines.end())
-    fail("{}: the lines of the wrong answer \"{}\" do not stand in the solution exactly once:\n{}",
+    fail("{}: the lines of the wrong answer \"{}\" must occur in the solution exactly once:\n{}",
          source.string(), mistake.sentence, mistake.old_lines);
   const std::string indent = at->substr(0, at->find_first_not_of(' '));
   std::string out;
@@ -235,8 +238,8 @@ namespace {
 
 bool in_a_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Calls f(rest, line) for each directive of this kind: what follows its name. A line may go on after a backslash, and
-/// "%:" is "#".
+/// Calls f(rest, line) for each directive of this kind, where `rest` is the text after its name. Handles lines
+/// continued with a backslash, and "%:" for "#".
 template <class F>
 void each_directive(const std::string& text, const std::string& kind, const F& f) {
   std::istringstream lines(text);
@@ -305,7 +308,8 @@ std::vector<Exercise> read_exercises(const fs::path& root) {
   std::sort(all.begin(), all.end(), [](const Exercise& a, const Exercise& b) { return a.id < b.id; });
   for (std::size_t i = 1; i < all.size(); ++i)
     if (all[i].id == all[i - 1].id)
-      fail("{} and {} have the same number", all[i - 1].source.string(), all[i].source.string());
+      fail("{} and {} must have different numbers; rename one", all[i - 1].source.string(),
+           all[i].source.string());
   return all;
 }
 

@@ -1,6 +1,6 @@
-// An exercise: its one source, read, and the programs that are derived from it.
+// An exercise, read from its one source file, and the programs derived from it.
 //
-// The source, lessons/NN_slug/exercises/K_name.cpp, is the solved program:
+// The source file, lessons/NN_slug/exercises/K_name.cpp, is the solved program:
 //
 //     // 11.1 additive_score: score a query against each key        number, name: title
 //     // implement, 10 minutes                                      kind, minutes[, limit 60 s][, fast][, piece x.hpp]
@@ -9,23 +9,23 @@
 //     #include "lessons/grader/answer.hpp"
 //
 //     Tensor additive_score(…) {
-//       //[ two lines                    a hole, and what is asked for there
-//       //: return not_written_yet();    what stands in it at first, one or more lines
-//       …                                the solution
+//       //[ two lines                    start of a hole, and the code to write there
+//       //: return not_written_yet();    starting text of the hole, one or more lines
+//       …                                solution
 //       //]
 //     }
 //
 //     // hint: a question
 //     // hint: the formula with a gap
-//     // hint: the line's shape, on as many
-//     //   lines as it takes
-//     // wrong: the sentence that this mistake gets
-//     // - a line of the solution, or several, which stand there once; its comment may be left out
-//     // + what people write instead
-//     // start: the symptom, where what stands in the holes at first is not "not written yet"
+//     // hint: the line's shape, on
+//     //   several lines if needed
+//     // wrong: the sentence shown for this mistake
+//     // - lines of the solution that occur in it once; their comments may be left out
+//     // + the code that people write instead
+//     // start: the symptom, if the starting text is a program with a mistake instead of "not written yet"
 //
 //     //= judge
-//     …                                  its includes, and judge(Judge&)
+//     …                                  includes, and judge(Judge&)
 #pragma once
 
 #include <filesystem>
@@ -41,37 +41,40 @@ struct ExerciseId {
   auto operator<=>(const ExerciseId&) const = default;
 };
 
+/// A mistake that people make, as a change of the solution.
 struct WrongAnswer {
-  int number = 0;  // its place in the source, from 1
+  int number = 0;  // position in the source, from 1
   std::string sentence;
   std::string old_lines, new_lines;
 };
 
+/// One exercise.
 struct Exercise {
   ExerciseId id;
   std::string name, title, kind, task;
   int minutes = 0;
-  double limit = 10;  // seconds that the judged program may take
-  bool fast = false;  // compiled for speed, without checks of memory
-  std::string piece;  // "tape.hpp": the answer is this header of the learner's engine; or ""
+  double limit = 10;  // time limit of the judged program in seconds
+  bool fast = false;  // compiled for speed, without memory checks
+  std::string piece;  // "tape.hpp": the answer is this header of the learner's engine; else ""
   std::vector<std::string> hints;
   std::vector<WrongAnswer> wrong;
-  std::string symptom;  // of what is given; empty: it says that nothing is written yet
+  std::string symptom;  // of the starting text; empty: it is judged "not written yet"
   std::string judge;
-  int judge_line = 0;            // where the judge begins in the source
+  int judge_line = 0;            // line of the source where the judge begins
   std::filesystem::path source;  // relative to the project
   std::filesystem::path folder;  // of its lesson: "11_bahdanau"
 
-  /// Whether it belongs to the lesson of this number: "7" or "07".
+  /// Returns true if the exercise belongs to the lesson of this number, "7" or "07".
   bool is_of_lesson(const std::string& number) const;
-  /// What the learner gets.
+  /// Returns the starting text, which the learner gets.
   std::string given() const;
-  /// The solved answer, with the holes' marks as in given().
+  /// Returns the solved answer, with the marks of the holes as in given().
   std::string solution() const;
-  /// The solution with one mistake. Throws Error if its lines do not stand in the solution exactly once.
+  /// Returns the solution with one mistake. Throws Error if the mistake's lines do not occur in the solution exactly
+  /// once.
   std::string with(const WrongAnswer& mistake) const;
 
-  /// Lines of the solution inside the holes.
+  /// Returns the lines of the solution inside the holes.
   std::string holes() const;
 
  private:
@@ -80,21 +83,21 @@ struct Exercise {
   std::string body_;
 };
 
-/// The names of a text's #include "…", each with its line.
+/// Returns the names in a text's #include "…" directives, each with its line number.
 std::vector<std::pair<std::string, int>> includes_of(const std::string& text);
 
-/// The names that a text makes macros of with #define, or takes from them with #undef, each with its line.
+/// Returns the names in a text's #define and #undef directives, each with its line number.
 std::vector<std::pair<std::string, int>> macros_of(const std::string& text);
-/// The text has the name as a word of its own.
+/// Returns true if the text contains the name as a whole word.
 bool has_word(const std::string& text, const std::string& name);
 
-/// The headers of the engine that a text includes: "tape.hpp" of #include "engine/tape.hpp".
+/// Returns the headers of the engine that a text includes: "tape.hpp" for #include "engine/tape.hpp".
 std::vector<std::string> pieces_in(const std::string& text);
 
-/// Throws Error with file and line where the source is not of that form.
+/// Reads an exercise. Throws Error, most often with file and line, if the source does not have the form above.
 Exercise read_exercise(const std::filesystem::path& root, const std::filesystem::path& source);
 
-/// All of them, in order.
+/// Reads all exercises, in order. Throws Error as read_exercise() does, or if two exercises have the same number.
 std::vector<Exercise> read_exercises(const std::filesystem::path& root);
 
 }  // namespace tapestry::grader

@@ -20,7 +20,7 @@ FolderTurn::FolderTurn(const std::filesystem::path& folder) {
 void FolderTurn::release() {
   if (descriptor_ < 0) return;
   ::flock(descriptor_,
-          LOCK_UN);  // a keeper (process.cpp) of another thread may have a copy of the descriptor
+          LOCK_UN);  // explicit, since a keeper process (process.cpp) may have a copy of the descriptor
   ::close(descriptor_);
   descriptor_ = -1;
 }

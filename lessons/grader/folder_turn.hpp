@@ -1,4 +1,4 @@
-// One process at a time in a folder.
+// A lock on a folder, held by one process at a time.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,12 @@
 
 namespace tapestry::grader {
 
-/// Holds a folder while it lives: other processes, and other threads of this one, wait in the constructor. Where the file
-/// system has no locks, no one waits.
+/// RAII lock on a folder. Other processes, and other threads of this process, wait in the constructor. On a file system
+/// without locks it does not lock.
 class FolderTurn {
  public:
   FolderTurn() = default;
-  /// Creates the folder and waits for it. Gives up when interrupted() becomes true.
+  /// Creates the folder and waits for the lock. Gives up when interrupted() becomes true.
   explicit FolderTurn(const std::filesystem::path& folder);
   ~FolderTurn() { release(); }
   FolderTurn(FolderTurn&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

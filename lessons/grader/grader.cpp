@@ -32,8 +32,8 @@ Verdict Grader::judged(const Exercise& exercise, const Answer& answer, std::uint
     verdict.kind = Verdict::Kind::compile_error;
     verdict.diagnostic = {
         0,
-        "The compiler does not end within 120 seconds: look for a template or a constant that makes "
-        "it work without end."};
+        "The compiler does not finish within 120 seconds; look for endless recursion in a template or a "
+        "constant expression."};
     return verdict;
   }
   if (program.file.empty()) {
@@ -52,7 +52,7 @@ Verdict Grader::judged(const Exercise& exercise, const Answer& answer, std::uint
   }
   try {
     verdict.finding = finding_from_json(finding);
-  } catch (const std::exception&) {  // it ended before it could write
+  } catch (const std::exception&) {  // the program ended before it had written its finding
     verdict.kind = Verdict::Kind::crash;
     verdict.diagnostic = crash(run.output, run.signal, fs::absolute(answer.file));
     if (exercise.fast && answer.learners)

@@ -1,4 +1,4 @@
-// From an answer to a verdict.
+// Compiles and judges an answer, and returns a verdict.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,22 @@
 
 namespace tapestry::grader {
 
+/// Judge of answers.
 class Grader {
  public:
   explicit Grader(const Compiler& compiler) : compiler_(compiler) {}
 
-  /// Compiles, judges with this seed and, where the answer is wrong, compares it with the exercise's
-  /// wrong answers:
-  /// whoever fails as one of them does gets its sentence.
+  /// Compiles the answer and judges it with this seed. A wrong answer is compared with the exercise's known wrong
+  /// answers, and gets the sentence of the first one that fails in the same way.
   Verdict examine(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const;
 
-  /// Compiles what examine() may need later, one wrong answer a call; false when nothing is left to do.
+  /// Compiles one of the wrong answers that examine() may need later. Returns false if all are compiled.
   bool prepare(const Exercise& exercise) const;
 
  private:
   Verdict judged(const Exercise& exercise, const Answer& answer, std::uint64_t seed) const;
-  /// Of an answer that was compiled to be fast and crashed: once more with checks of memory, which say where.
+  /// Runs a fast answer that crashed again with memory checks, which may tell the line. Returns `without` if they do
+  /// not.
   Diagnostic crash_with_checks(const Exercise& exercise, Answer answer, std::uint64_t seed,
                                const Diagnostic& without) const;
   std::optional<std::string> recognise(const Exercise& exercise, const Fault& fault,
@@ -32,7 +33,7 @@ class Grader {
   const Compiler& compiler_;
 };
 
-/// The answer that a wrong answer is.
+/// Returns a known wrong answer as a whole answer.
 Answer wrong_answer(const Compiler& compiler, const Exercise& exercise, const WrongAnswer& wrong);
 
 }  // namespace tapestry::grader

@@ -1,11 +1,11 @@
-// Ctrl-C and its kin: asked for now and then, so that whoever works can put things in order before they stop.
+// Deferred handling of Ctrl-C and similar signals, so that running code can clean up before it stops.
 #pragma once
 
 namespace tapestry::grader {
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are remembered instead of ending the program.
+/// Records SIGINT, SIGTERM, SIGHUP and SIGQUIT from now on; they no longer end the program.
 void watch_for_interrupts();
-/// Whether one has come.
+/// Returns true if one of these signals has arrived.
 bool interrupted();
 
 }  // namespace tapestry::grader

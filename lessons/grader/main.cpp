@@ -1,4 +1,4 @@
-// lessons/practise: gives exercises, judges answers at each save, and says what is wrong with them.
+// The program behind lessons/practise: it shows exercises, judges answers at each save and explains faults.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ using namespace tapestry::grader;
 
 void print(const std::string& text) { fmt::print("{}", text); }
 
-/// Says on standard error, as one line, why the command ends.
+/// Prints the reason why the command ends on standard error, as one line, and returns the exit code.
 int complain(std::string_view what) {
   constexpr int kLongest = 1000;  // in characters; a path may have 500
   std::fflush(stdout);
@@ -43,12 +43,12 @@ int practise(const std::vector<std::string>& words, std::optional<std::uint64_t>
   if (words.size() > (command.empty() ? 0U : 1U)) which = words[command.empty() ? 0 : 1];
   if (command.empty() && words.size() > 1 && !std::isdigit(static_cast<unsigned char>(words[0][0])))
     throw kit::UsageError(
-        fmt::format("there is no command \"{}\": {}", words[0], fmt::join(kCommands, ", ")));
+        fmt::format("there is no command \"{}\"; the commands are {}", words[0], fmt::join(kCommands, ", ")));
   if (command == "list" && !which.empty())
     throw kit::UsageError(fmt::format("list takes no argument, got \"{}\"", tapestry::printable(which, 60)));
   if (!verifies && words.size() > (command.empty() ? 1U : 2U))
     throw kit::UsageError(
-        fmt::format("\"{}\" is one word too many: name one lesson or exercise", words.back()));
+        fmt::format("the command must name one lesson or exercise at most, got \"{}\" too", words.back()));
 
   Session session(kit::project_folder().empty() ? "." : kit::project_folder(), TAPESTRY_BUILD_DIR);
   const kit::Terminal terminal = kit::Terminal::of(1);
@@ -80,15 +80,15 @@ int practise(const std::vector<std::string>& words, std::optional<std::uint64_t>
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Exercises: gives the next one, and judges your file at each save.\n"
-      "  practise                 goes on where you are\n"
-      "  practise 11, 11.2        starts at lesson 11, or at one exercise\n"
-      "  practise list            shows all, and which are solved\n"
-      "  practise hint [11.2]     the next hint\n"
-      "  practise solution [11.2] the solution\n"
-      "  practise reset [11.2]    starts afresh; the old file is kept under another name\n"
-      "  practise check [11.2]    judges once: 0 right, 1 not yet, 2 a bad option or file\n"
-      "  practise verify [11.2 …] for authors: tries holes, solutions and wrong answers of some or of all",
+      "Exercises: shows the next one, and judges your file at each save.\n"
+      "  practise                 continues with the current exercise\n"
+      "  practise 11, 11.2        starts at lesson 11, or at exercise 11.2\n"
+      "  practise list            lists all exercises and marks the solved ones\n"
+      "  practise hint [11.2]     shows the next hint\n"
+      "  practise solution [11.2] shows the solution\n"
+      "  practise reset [11.2]    creates a new starting file; your old file is renamed\n"
+      "  practise check [11.2]    judges once; exit code 0: right, 1: not yet, 2: a bad option or file\n"
+      "  practise verify [11.2 …] for authors: checks starting files, solutions and wrong answers (default: all)",
       "practise");
   std::vector<std::string> words;
   std::optional<std::uint64_t> seed;
@@ -103,24 +103,24 @@ int main(int argc, char** argv) {
   VerifyOptions verifying;
   app.add_option("what", words, "a lesson, an exercise or a command")->expected(0, -1);
   app.add_option_function<std::string>("--seed", read_seed,
-                                       "of the examples; another at each check by default")
+                                       "seed of the examples; by default a new one at each check")
       ->check([&](const std::string& text) {
         return read_seed(text)
                    ? ""
                    : fmt::format("'{}' must be a whole number from 0 to {}", text, ~std::uint64_t{0});
       })
       ->type_name("NUMBER");
-  app.add_option("--seeds", verifying.seeds,
-                 "verify: how many seeds each solution and wrong answer is tried with")
+  app.add_option("--seeds", verifying.seeds, "verify: number of seeds for each solution and wrong answer")
       ->check(CLI::Range(1, 1000));
   app.add_option("--wrong", verifying.wrong,
-                 "verify: how many wrong answers each exercise is tried with, all by default")
+                 "verify: number of wrong answers tried per exercise; all by default")
       ->check(CLI::Range(0, 1000));
-  app.add_option("--turn", verifying.turn, "verify: with --wrong, which of them: others at each number")
+  app.add_option("--turn", verifying.turn,
+                 "verify: with --wrong, selects the wrong answers; each number selects others")
       ->check(CLI::Range(0, 1000000));
-  app.add_flag("--wrong-only", verifying.wrong_only, "verify: tries wrong answers, and not what is given nor the solution");
-  app.add_option("--changes", verifying.changes,
-                 "verify: how many changes of one word each solution is tried with")
+  app.add_flag("--wrong-only", verifying.wrong_only,
+               "verify: tries the wrong answers, without the given code and the solution");
+  app.add_option("--changes", verifying.changes, "verify: number of one-word changes tried per solution")
       ->check(CLI::Range(0, 1000));
   kit::Output output;
   const auto is_help = [](std::string_view word) { return word == "-h" || word == "--help"; };
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {  // "--help=3": the word itself was looked for before
+  } catch (const CLI::CallForHelp&) {  // only "--help=3" gets here; "--help" was handled above
     return complain("--help must have no value");
   } catch (const CLI::ParseError& error) {
     return complain(fmt::format("{} (--help shows the options)", error.what()));

@@ -31,7 +31,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The program itself.
+/// Turns this child process into the program.
 [[noreturn]] void become(const std::vector<std::string>& words, int input, int output,
                          const RunOptions& options) {
   setpgid(0, 0);
@@ -53,7 +53,7 @@ double now() {
   _exit(127);
 }
 
-/// Kills the children of this process until there are none. Those of a child that is killed become this process's.
+/// Kills the children of this process until there are none. The children of a killed child become this process's.
 void kill_children() {
 #ifdef __linux__
   for (int round = 0; round < 1000; ++round) {
@@ -66,12 +66,12 @@ void kill_children() {
 #endif
 }
 
-/// The keeper: a process between this one and the program. It outlives a grader that is killed, and then kills the
+/// Runs the keeper, a process between the grader and the program. If the grader is killed, the keeper kills the
 /// program. It ends when the program has ended, or when `orders` has a byte or no writer, and writes the program's
 /// status to `report`. Its copy of a lock's descriptor keeps the folder locked until then.
 [[noreturn]] void keep(const std::vector<std::string>& words, const RunOptions& options, int input,
                        int output, int orders, int report) {
-  setpgid(0, 0);  // Ctrl-C is for the grader, which gives the order
+  setpgid(0, 0);  // Ctrl-C reaches the grader alone, which then sends an order
 #ifdef __linux__
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 #endif
@@ -84,7 +84,7 @@ void kill_children() {
     signal(SIGCHLD, SIG_DFL);
     become(words, input, output, options);
   }
-  setpgid(program, program);  // whichever of the two processes comes first
+  setpgid(program, program);  // in both processes, since either may run first
   close(output);
   int status = 0;
   while (waitpid(program, &status, WNOHANG) == 0) {
@@ -100,13 +100,13 @@ void kill_children() {
   _exit(0);
 }
 
-/// Both ends of a pipe, closed in programs that this process starts. Throws Error.
+/// Both ends of a pipe, closed in programs that this process starts. Throws Error if no pipe can be opened.
 struct Pipe {
   Pipe() {
 #ifdef __linux__
-    if (pipe2(ends, O_CLOEXEC) != 0) fail("no pipe can be opened: {}", std::strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot open a pipe: {}", std::strerror(errno));
 #else
-    if (pipe(ends) != 0) fail("no pipe can be opened: {}", std::strerror(errno));
+    if (pipe(ends) != 0) fail("cannot open a pipe: {}", std::strerror(errno));
     for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
 #endif
   }
@@ -134,13 +134,13 @@ Run run(const std::vector<std::string>& words, double limit, const RunOptions& o
   Pipe input, output, orders, report;
   if (write(input.ends[1], options.input.data(), options.input.size()) !=
       static_cast<ssize_t>(options.input.size()))
-    fail("{} cannot be given its input: {}", words[0], std::strerror(errno));
+    fail("cannot write the input of {}: {}", words[0], std::strerror(errno));
   input.close_writer();
   const double begin = now();
   const pid_t keeper = fork();
-  if (keeper < 0) fail("{} cannot be started: {}", words[0], std::strerror(errno));
+  if (keeper < 0) fail("cannot start {}: {}", words[0], std::strerror(errno));
   if (keeper == 0) {
-    orders.close_writer();  // so that the end of the grader closes the last one
+    orders.close_writer();  // the grader then has the only writer, which closes when it ends
     keep(words, options, input.ends[0], output.ends[1], orders.ends[0], report.ends[1]);
   }
 
@@ -169,7 +169,7 @@ Run run(const std::vector<std::string>& words, double limit, const RunOptions& o
     if (waiting[1].revents != 0) break;
     take();
   }
-  // What the program wrote before it ended; what it had started is gone, so nothing more is written.
+  // Read the rest of the output. All processes that the program started are gone, so nothing more is written.
   for (std::size_t taken = 0; taken < 2 * kMostOutput && is_readable(output.ends[0], 0); taken += 4096)
     take();
   int status = 0;

@@ -9,9 +9,10 @@
 
 namespace tapestry::grader {
 
+/// The outcome of a run.
 struct Run {
-  int exit_code = -1;  // −1: it was ended by a signal
-  int signal = 0;
+  int exit_code = -1;  // −1: a signal ended it
+  int signal = 0;      // 0: none ended it
   bool timed_out = false;
   bool interrupted = false;  // Ctrl-C while it ran
   std::string output;        // standard output and standard error in the order written, at most 1 MB
@@ -20,18 +21,18 @@ struct Run {
   bool ok() const { return exit_code == 0; }
 };
 
+/// Settings of a run.
 struct RunOptions {
-  std::map<std::string, std::string> environment = {};  // added to this process's
+  std::map<std::string, std::string> environment = {};  // added to this process's environment
   std::filesystem::path folder = {};                    // working directory; empty: this process's
-  std::string input = {};                               // at most a pipe's size, 4,096 bytes
-  std::uint64_t memory = 0;                             // most bytes of data; 0: no limit (Linux only)
+  std::string input = {};                               // at most the size of a pipe, 4,096 bytes
+  std::uint64_t memory = 0;                             // limit on data in bytes; 0: no limit (Linux only)
 };
 
-/// Runs a program, with `options.input` on its standard input, and returns when it has ended. `words[0]` is looked
-/// up in PATH. The program is killed at `limit` (in seconds) and when interrupted() becomes true. Every process
-/// that it has started is killed when it ends, and when this process ends, however that happens. (Where there is
-/// no /proc, processes that have left the program's process group survive.) Throws Error if no process can be
-/// created.
+/// Runs a program, with `options.input` on its standard input, and returns when it has ended. `words[0]` is looked up
+/// in PATH. The program is killed after `limit` seconds, or when interrupted() becomes true. All processes that it
+/// started are killed when it ends, and when this process ends for any reason. (Without /proc, processes that have
+/// left the program's process group survive.) Throws Error if the process cannot be created.
 Run run(const std::vector<std::string>& words, double limit, const RunOptions& options = {});
 
 }  // namespace tapestry::grader

@@ -36,12 +36,12 @@ Session::Session(const fs::path& root, const fs::path& build)
       grader_(compiler_),
       store_(root_) {
   compiler_.knows_engine(exercises_);
-  if (exercises_.empty()) fail("there is no exercise in {}", (root_ / "lessons").string());
+  if (exercises_.empty()) fail("there are no exercises in {}", (root_ / "lessons").string());
 }
 
 fs::path Session::file_of(const Exercise& exercise) const { return root_ / store_.answer_of(exercise); }
 
-/// As seen from where the learner stands, which terminals make a link of.
+/// Returns the path to show, relative to the learner's working directory, which many terminals turn into a link.
 fs::path Session::shown(const Exercise& exercise) const {
   const fs::path seen = fs::relative(file_of(exercise));
   return seen.string().rfind("../..", 0) == 0 ? file_of(exercise) : seen;
@@ -68,10 +68,10 @@ const Exercise& Session::find(const std::string& which) const {
     const std::string number = std::to_string(exercise.id.lesson);
     if (exercise.id.number == 1) lessons += (lessons.empty() ? "" : ", ") + number;
   }
-  throw kit::UsageError(
-      fmt::format("there is no exercise \"{}\": name a lesson (there are exercises for {}) or one of "
-                  "them, as {}; \"lessons/practise list\" shows all",
-                  which, lessons, exercises_.front().id.text()));
+  throw kit::UsageError(fmt::format(
+      "there is no exercise \"{}\"; name a lesson (lessons {} have exercises) or an exercise, such "
+      "as {}; \"lessons/practise list\" shows them all",
+      which, lessons, exercises_.front().id.text()));
 }
 
 const Exercise* Session::after(const Exercise& exercise) const {
@@ -124,9 +124,9 @@ std::string Session::begin(const Exercise& exercise, const kit::Terminal& termin
   if (!pieces.empty()) out += fmt::format("It builds on the engine's {}.\n", pieces);
   if (const std::optional<std::string> change = store_.changed(exercise)) {
     out += fmt::format(
-        "\nThis exercise has changed since your file was made. Your file stays as it is; what is given "
-        "now differs so:\n{}\"lessons/practise reset {}\" keeps your file under another name and gives "
-        "the new one.\n",
+        "\nThis exercise has changed since your file was made. Your file is unchanged. The starting file now "
+        "differs in these lines:\n{}\"lessons/practise reset {}\" renames your file and creates the new "
+        "one.\n",
         indented(*change), exercise.id.text());
     store_.accept_change(exercise);
   }
@@ -145,7 +145,7 @@ std::string Session::hint(const Exercise& exercise) {
   for (int i = more ? record.hints - 1 : 0; i < std::min(record.hints, all); ++i)
     out +=
         fmt::format("Hint {} of {}:\n{}", i + 1, all, indented(exercise.hints[static_cast<std::size_t>(i)]));
-  if (!more) out += "There are no more hints; the solution is what is left.\n";
+  if (!more) out += "There are no more hints. If you are stuck, look at the solution.\n";
   return out;
 }
 
@@ -155,12 +155,12 @@ std::string Session::solution(const Exercise& exercise) {
     record.solution_shown = true;
     store_.remember(exercise.id, record);
   }
-  return fmt::format("A solution of {}:\n{}", exercise.id.text(), indented(exercise.holes()));
+  return fmt::format("A solution for {}:\n{}", exercise.id.text(), indented(exercise.holes()));
 }
 
 std::string Session::reset(const Exercise& exercise) {
   const fs::path kept = store_.reset(exercise);
-  std::string out = fmt::format("{} is as it was given.\n", shown(exercise).string());
+  std::string out = fmt::format("{} has its starting text again.\n", shown(exercise).string());
   if (!kept.empty()) out += fmt::format("Your old file is kept as {}.\n", kept.string());
   return out;
 }
@@ -174,7 +174,7 @@ Session::Checked Session::check(const Exercise& exercise, const kit::Terminal& t
            1'000'000'007;
   const fs::path file = file_of(exercise);
   if (!fs::is_regular_file(file))
-    throw kit::UsageError(fmt::format("{} must be a file, or a link to one: remove it, and begin again",
+    throw kit::UsageError(fmt::format("{} must be a file or a link to one; remove it and start again",
                                       shown(exercise).string()));
   const std::string answer = content(file);
   Checked checked;
@@ -197,7 +197,7 @@ Session::Checked Session::check(const Exercise& exercise, const kit::Terminal& t
   }
   store_.remember(exercise.id, record);
   if (verdict.passed() && !exercise.piece.empty())
-    checked.text += fmt::format("It is a piece of your engine now: {}\n",
+    checked.text += fmt::format("It is now part of your engine: {}\n",
                                 store_.keep_piece(exercise, answer, exercises_).string());
   if (first_time) checked.text += "\n" + solution(exercise);
   return checked;

@@ -1,4 +1,4 @@
-// What `lessons/practise` can be asked for, on a terminal or piped: task, hint, solution, reset, check, list.
+// The commands of `lessons/practise`, on a terminal or piped: task, hint, solution, reset, check and list.
 #pragma once
 
 #include <optional>
@@ -11,37 +11,40 @@
 
 namespace tapestry::grader {
 
+/// One learner's session.
 class Session {
  public:
-  /// The project's folder and its configured build. Reads all exercises; throws kit::UsageError or Error.
+  /// Reads all exercises and the learner's progress. `root` is the project's folder, `build` its configured build.
+  /// Throws kit::UsageError or Error if one of them cannot be used.
   Session(const std::filesystem::path& root, const std::filesystem::path& build);
 
   const std::vector<Exercise>& exercises() const { return exercises_; }
-  /// "11" (its first that is not solved), "11.2", or "" (the one worked on last, else the first not solved).
-  /// Throws kit::UsageError naming those there are.
+  /// Returns an exercise by "11" (the lesson's first unsolved one), "11.2", or "" (the one worked on last, else the
+  /// first unsolved one). Throws kit::UsageError that names the lessons with exercises.
   const Exercise& find(const std::string& which) const;
-  /// The next that is not solved, after this one and then from the start; nothing if all are.
+  /// Returns the next unsolved exercise, after this one and then from the start; null if all others are solved.
   const Exercise* after(const Exercise& exercise) const;
 
-  // Each returns what is to be shown.
+  // The functions below return the text to show.
   std::string list(const kit::Terminal& terminal) const;
-  /// Gives the file, if it is not there, and says what to do, in which file.
+  /// Creates the answer if there is none, and returns the task with the answer's path.
   std::string begin(const Exercise& exercise, const kit::Terminal& terminal);
-  /// The next one; all of them when there is no next.
+  /// Returns the next hint; all hints if there is no next one.
   std::string hint(const Exercise& exercise);
   std::string solution(const Exercise& exercise);
   std::string reset(const Exercise& exercise);
 
+  /// A verdict and the text to show.
   struct Checked {
     Verdict verdict;
     std::string text;
   };
-  /// Judges the answer as it stands in its file now, with a seed of its own at each call, and remembers the
-  /// result.
+  /// Judges the current content of the answer and saves the result. Without `seed`, each call uses a new one. Throws
+  /// kit::UsageError if the answer is not a regular file.
   Checked check(const Exercise& exercise, const kit::Terminal& terminal,
                 std::optional<std::uint64_t> seed = {});
 
-  /// Where the answer is, for whoever watches it.
+  /// Returns the path of the answer, for watching it.
   std::filesystem::path file_of(const Exercise& exercise) const;
   const Grader& grader() const { return grader_; }
   const Compiler& compiler() const { return compiler_; }

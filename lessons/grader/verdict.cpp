@@ -82,7 +82,7 @@ std::string text(const Verdict& verdict, const Exercise& exercise, const std::fi
                  const std::string& answer_text, const kit::Terminal& terminal) {
   std::string out;
   if (!verdict.printed.empty())
-    out += "Printed meanwhile:\n" + indented(for_terminal(verdict.printed, 100), "  │ ") + "\n";
+    out += "Your code printed:\n" + indented(for_terminal(verdict.printed, 100), "  │ ") + "\n";
   for (const std::string& right : verdict.finding.right)
     out += paint(terminal, kit::kGreen, "✓ ") + right + "\n";
   const std::string cross = paint(terminal, kit::kRed, "✗ ");
@@ -110,8 +110,8 @@ std::string text(const Verdict& verdict, const Exercise& exercise, const std::fi
       break;
     case Verdict::Kind::timeout:
       out += cross + fmt::format(
-                         "It does not end within {:g} seconds: look for a loop without an end, or "
-                         "for work that is done again and again.\n",
+                         "It does not end within {:g} seconds; look for an endless loop, or for work "
+                         "that is done many times.\n",
                          exercise.limit);
       break;
     case Verdict::Kind::interrupted:

@@ -1,4 +1,4 @@
-// What the grader says about an answer.
+// The grader's verdict on an answer, and its text.
 #pragma once
 
 #include <filesystem>
@@ -12,25 +12,26 @@
 
 namespace tapestry::grader {
 
+/// The result of a check.
 struct Verdict {
   enum class Kind { right, wrong, not_written, compile_error, crash, timeout, interrupted };
 
   Kind kind = Kind::interrupted;
-  Finding finding;                    // right, wrong, not_written
-  std::optional<std::string> reason;  // wrong: the sentence of the mistake that it was recognised as
-  Diagnostic diagnostic;              // compile_error, crash
-  std::string details;                // the compiler's output, or all that a crash printed
-  std::string printed;                // by the answer itself
-  double seconds = 0;                 // from the file to the verdict
+  Finding finding;                    // for right, wrong, not_written
+  std::optional<std::string> reason;  // for wrong: the sentence of the recognised mistake
+  Diagnostic diagnostic;              // for compile_error, crash
+  std::string details;                // output of the compiler, or of the program that was run
+  std::string printed;                // output of the answer itself
+  double seconds = 0;                 // time to compile and judge
 
   bool passed() const { return kind == Kind::right; }
 };
 
-/// Text of a program for a person: at most `most_lines` lines of 500 bytes, without terminal escapes.
+/// Returns a program's output for display: at most `most_lines` lines of 500 bytes, with terminal escapes made visible.
 std::string for_terminal(const std::string& text, int most_lines);
 
-/// For a terminal or a file: what is right, then the first thing that is wrong. `answer` is the learner's
-/// file as it is shown, with its text for the line of a diagnostic.
+/// Returns the verdict as text for a terminal or a file: the claims that hold, then the first fault. `answer` is the
+/// path to show, and `answer_text` the file's content, for the line of a diagnostic.
 std::string text(const Verdict& verdict, const Exercise& exercise, const std::filesystem::path& answer,
                  const std::string& answer_text, const kit::Terminal& terminal);
 

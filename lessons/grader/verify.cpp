@@ -22,18 +22,18 @@ struct Count {
   int solutions = 0, holes = 0, wrong = 0, refused_changes = 0, passed_changes = 0, unbuildable = 0;
 };
 
-/// One exercise. Its faults are lines that name it.
+/// Verification of one exercise. Each entry of `faults` and `remarks` begins with its id.
 class Trial {
  public:
   Trial(const Compiler& compiler, const Exercise& exercise, const VerifyOptions& options)
       : compiler_(compiler), grader_(compiler), exercise_(exercise), options_(options) {
-    if (exercise_.wrong.size() < 2) fault("has fewer than two wrong answers");
-    // It then has no others: to tell an answer from one, that one must be compiled.
+    if (exercise_.wrong.size() < 2) fault("there must be at least two wrong answers");
+    // Remove the other wrong answers, since the grader compiles every one that it compares with.
     exercise_.wrong = kept_wrong(exercise_, options_);
   }
 
   void run() {
-    if (exercise_.hints.size() < 2) fault("has fewer than two hints");
+    if (exercise_.hints.size() < 2) fault("there must be at least two hints");
     if (!options_.wrong_only) {
       given();
       solution();
@@ -63,7 +63,9 @@ class Trial {
     const bool right = exercise_.symptom.empty()
                            ? verdict.kind == Verdict::Kind::not_written
                            : verdict.kind == Verdict::Kind::wrong && verdict.reason == exercise_.symptom;
-    if (!right) fault("what is given does not say so:\n" + what_it_says(verdict));
+    if (!right)
+      fault("the starting file must be judged \"not written yet\", or get its \"start\" sentence; it gets\n" +
+            what_it_says(verdict));
     count.holes += right ? 1 : 0;
   }
 
@@ -86,13 +88,13 @@ class Trial {
     for (int seed = 1; seed <= options_.seeds; ++seed) {
       const Verdict verdict = examine(answer, seed);
       if (verdict.kind != Verdict::Kind::wrong || verdict.reason != sentence)
-        return fault(fmt::format("at seed {} the wrong answer \"{}\" gets\n{}", seed, sentence,
-                                 what_it_says(verdict)));
+        return fault(fmt::format("at seed {} the wrong answer \"{}\" must get its own sentence; it gets\n{}",
+                                 seed, sentence, what_it_says(verdict)));
     }
     ++count.wrong;
   }
 
-  /// Words of the holes, each replaced by another of its kind.
+  /// Tries solutions in which one word of a hole is replaced by another of its kind.
   void changes() {
     static const std::array<std::pair<const char*, const char*>, 18> kSwaps{{{" + ", " - "},
                                                                              {" - ", " + "},
@@ -147,7 +149,7 @@ class Trial {
   const Grader grader_;
   Exercise exercise_;
   const VerifyOptions& options_;
-  std::set<std::string> tried_;  // by the judge's each_size()
+  std::set<std::string> tried_;  // kinds of sizes that the judge's each_size() tried
 };
 
 }  // namespace
@@ -166,7 +168,7 @@ std::vector<WrongAnswer> kept_wrong(const Exercise& exercise, const VerifyOption
 }
 
 bool verify(const Session& session, const std::vector<std::string>& which, const VerifyOptions& options) {
-  for (const std::string& word : which) session.find(word);  // says which there are
+  for (const std::string& word : which) session.find(word);  // throws for an unknown exercise
   std::vector<const Exercise*> chosen;
   for (const Exercise& exercise : session.exercises())
     if (which.empty() || std::any_of(which.begin(), which.end(), [&](const std::string& word) {

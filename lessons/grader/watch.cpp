@@ -17,13 +17,13 @@ namespace tapestry::grader {
 
 namespace {
 
-/// Single keys without Enter, while it lives.
+/// Guard that makes the terminal deliver single keys without Enter, and restores it.
 class RawKeys {
  public:
   RawKeys() : on_(tcgetattr(0, &before_) == 0) {
     if (!on_) return;
     termios raw = before_;
-    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // signals stay: Ctrl-C ends it
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // signals stay on, so that Ctrl-C works
     tcsetattr(0, TCSANOW, &raw);
   }
   ~RawKeys() {
@@ -37,7 +37,7 @@ class RawKeys {
   bool on_;
 };
 
-/// What changes when a file is saved, in place or by a new file under its name.
+/// Inode, size and time of a file; they change when it is saved, in place or by a new file under its name.
 using Saved = std::tuple<ino_t, off_t, time_t, long>;
 
 Saved saved(const std::filesystem::path& file) {
@@ -53,7 +53,7 @@ Saved saved(const std::filesystem::path& file) {
 
 constexpr char kNothing = 0, kEnd = 4;
 
-/// A key within so many milliseconds.
+/// Returns the next key, kNothing if none is pressed within the time, or kEnd at the end of input.
 char key_within(int milliseconds) {
   pollfd input{0, POLLIN, 0};
   const int ready = poll(&input, 1, milliseconds);
@@ -63,7 +63,7 @@ char key_within(int milliseconds) {
   return count == 1 ? key : kEnd;
 }
 
-/// What stands on the terminal, drawn again where its width changes.
+/// The text on the terminal, drawn again when the terminal's width changes.
 class Screen {
  public:
   void show(const std::string& text) {
@@ -97,7 +97,7 @@ class Screen {
 
 std::string keys(bool solved) {
   return fmt::format(
-      "{}n next · h hint · s solution · c compiler's or crash's words · l list · r reset · q quit",
+      "{}n next · h hint · s solution · c compiler or crash output · l list · r reset · q quit",
       solved ? "" : "Waiting for a save.   ");
 }
 
@@ -108,11 +108,11 @@ void watch(Session& session, const Exercise& first) {
   const RawKeys raw;
   const Exercise* exercise = &first;
   Screen screen;
-  std::string asked;  // the key that wants a second press
+  std::string asked;  // key that waits for a second press as confirmation
   Verdict last;
   Saved seen;
 
-  // `opening` tells the task, and what has changed in it since the learner's file was made.
+  // `opening` has the task and its changes since the learner's file was made.
   const auto judge = [&](const std::string& opening) {
     const kit::Terminal terminal = kit::Terminal::of(1);
     seen = saved(session.file_of(*exercise));  // before reading: a save in the meantime is judged again
@@ -120,7 +120,7 @@ void watch(Session& session, const Exercise& first) {
     Session::Checked checked;
     try {
       checked = session.check(*exercise, terminal);
-    } catch (const std::exception& error) {  // the disk is full, say: the next save tries again
+    } catch (const std::exception& error) {  // such as a full disk; the next save tries again
       last = {};
       return screen.show_anew(fmt::format("{}\n\n{}", error.what(), keys(false)));
     }
@@ -166,7 +166,7 @@ void watch(Session& session, const Exercise& first) {
         if (last.passed() || again) {
           screen.show(session.solution(*exercise));
         } else {
-          screen.show("The solution tells all. Press s again to see it, or h for a hint.");
+          screen.show("Press s again to see the whole solution, or h for a hint.");
           asked = "s";
         }
         break;
@@ -181,7 +181,7 @@ void watch(Session& session, const Exercise& first) {
           screen.show(session.reset(*exercise));
           begin();
         } else {
-          screen.show("Press r again to start this exercise afresh; your file is kept under another name.");
+          screen.show("Press r again to restart this exercise; your file is kept under another name.");
           asked = "r";
         }
         break;

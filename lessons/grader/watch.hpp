@@ -1,11 +1,11 @@
-// The terminal while a learner works: judges at each save, and takes single keys.
+// Interactive mode: judges the answer at each save and responds to single keys.
 #pragma once
 
 #include "lessons/grader/session.hpp"
 
 namespace tapestry::grader {
 
-/// Until `q`, Ctrl-C or the end of input. Puts the terminal back as it was.
+/// Watches the current exercise, beginning with `first`, until `q`, Ctrl-C or the end of input. Restores the terminal.
 void watch(Session& session, const Exercise& first);
 
 }  // namespace tapestry::grader

@@ -424,7 +424,7 @@ struct Before {
         self.assertIn("91.2 is solved", self.practise("check", "91.2").stdout)  # on ours
         self.practise("91.1")
         self.answer.write_text(self.write("  return x + x;  // mine"))
-        self.assertIn("It is a piece of your engine now: practise/engine/twice.hpp",
+        self.assertIn("It is now part of your engine: practise/engine/twice.hpp",
                       self.practise("check", "91.1").stdout)
         self.assertIn("// mine", (self.course / "practise/engine/twice.hpp").read_text())
         self.assertIn("twice.hpp (yours).", self.practise("91.2").stdout)

@@ -1,4 +1,4 @@
-// Between the learner's engine (namespace engine, exercises 1.4 and on) and Tapestry, for the judges of its pieces.
+// Comparison of the learner's engine (namespace engine, exercises 1.4 and on) with Tapestry, for judging its pieces.
 #pragma once
 
 #include <utility>
@@ -9,18 +9,20 @@
 
 namespace tapestry::grader {
 
+/// Converts an engine's shape.
 inline Dims dims_of(const std::vector<int>& shape) {
   Dims dims;
   for (const int size : shape) dims.push_back(size);
   return dims;
 }
 
-/// Array is engine::Array, which the answer defines.
+/// Converts engine::Array, which the answer defines, to an f64 tensor.
 template <class Array>
 Tensor tensor_of(const Array& x) {
   return tensor(x.data, dims_of(x.shape), DType::f64);
 }
 
+/// Converts a tensor to engine::Array.
 template <class Array>
 Array array_of(const Tensor& x) {
   std::vector<int> shape;
@@ -28,8 +30,8 @@ Array array_of(const Tensor& x) {
   return {shape, x.to_vector()};
 }
 
-/// Values and gradients of an op in the engine against the same in Tapestry, for one random cotangent: `ours` takes a
-/// vector of engine::Value, `theirs` a vector of Tensor, made from the same inputs.
+/// Compares values and gradients of an op in the engine with those in Tapestry, for one random cotangent. `ours`
+/// takes a vector of engine::Value and `theirs` a vector of Tensor, made from the same inputs.
 template <class Tape, class Ours, class Theirs>
 void agree(Judge& judge, const std::vector<Tensor>& inputs, const Ours& ours, const Theirs& theirs,
            double tolerance = 1e-9) {
@@ -48,7 +50,7 @@ void agree(Judge& judge, const std::vector<Tensor>& inputs, const Ours& ours, co
   judge.same(tensor_of(got), expected, "the result", tolerance);
 
   const Tensor cotangent = judge.normal(expected.shape());
-  // The engine's backward begins with ones: Σ cotangent · y has the gradients that are wanted.
+  // The engine's backward starts from ones, so the gradients of Σ cotangent · y are the ones to compare.
   engine.backward(engine::multiply(y, engine.leaf(array_of<Array>(cotangent))));
   const std::vector<Tensor> wanted = tape.gradients(expected, cotangent, leaves);
   for (std::size_t i = 0; i < inputs.size(); ++i) {

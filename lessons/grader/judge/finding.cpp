@@ -11,11 +11,11 @@ using Json = nlohmann::ordered_json;
 
 bool same(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  if (std::isinf(a) || std::isinf(b)) return a == b;  // a millionth of ∞ would let all numbers be like it
+  if (std::isinf(a) || std::isinf(b)) return a == b;  // 1e-6 of ∞ is ∞, so every number would be close to it
   return a == b || std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
 }
 
-/// JSON has no numbers for these.
+/// Converts a number to JSON, which has no numbers for NaN and ±∞.
 Json from_number(double x) {
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";

@@ -1,4 +1,4 @@
-// What a judge found out about an answer, as it goes from the judged program to the grader.
+// A judge's finding about an answer, which the judged program sends to the grader.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,36 @@
 
 namespace tapestry::grader {
 
-/// The first thing that is wrong, on the smallest example that shows it.
+/// The first claim that does not hold, on the smallest example that shows it.
 struct Fault {
   enum class Kind { not_written, value, shape, sentence, exception };
 
   Kind kind = Kind::value;
-  int claim = 0;                  // which claim broke, counted from 0
-  std::string title;              // its sentence
-  std::string example;            // the sizes or the input
-  std::string what;               // a sentence, or the name of what was compared
-  std::string expected, got;      // as text, if values were compared; may have several lines
-  std::vector<double> behaviour;  // the numbers that it got: how a known mistake is recognised
+  int claim = 0;                  // number of the claim, from 0
+  std::string title;              // sentence of the claim
+  std::string example;            // sizes or input
+  std::string what;               // a sentence, or the name of the compared values
+  std::string expected, got;      // compared values as text, perhaps of several lines
+  std::vector<double> behaviour;  // numbers that the answer returned; a known mistake is recognised by them
 
-  /// Whether two answers fail alike: at the same place, with the same numbers.
+  /// Returns true if two answers fail alike: at the same place, with the same numbers up to a relative 1e-6.
   bool like(const Fault& other) const;
 };
 
-/// All that one run of a judge says.
+/// Result of one run of a judge.
 struct Finding {
   std::uint64_t seed = 0;
-  std::vector<std::string> right;  // the claims that hold, in order
+  std::vector<std::string> right;  // claims that hold, in order
   std::optional<Fault> fault;
-  std::optional<double> score;  // of exercises that keep the best: less is better
+  std::optional<double> score;  // for exercises with a best score: less is better
   std::string unit;             // of the score
-  std::set<std::string> tried;  // of each_size(): "empty", "single", "several", "larger", "f32", "often"
+  std::set<std::string>
+      tried;  // kinds of sizes in each_size(): "empty", "single", "several", "larger", "f32", "often"
 };
 
+/// Returns the finding as JSON.
 std::string to_json(const Finding& finding);
-/// Throws std::exception where the text is no finding, as after a crash in the middle of writing.
+/// Parses a finding. Throws std::exception if the text is incomplete or invalid, as after a crash during writing.
 Finding finding_from_json(const std::string& text);
 
 }  // namespace tapestry::grader

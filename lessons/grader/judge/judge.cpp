@@ -25,13 +25,13 @@ namespace tapestry::grader {
 
 namespace {
 
-constexpr Size kMostShown = 12;  // numbers of a row
+constexpr Size kMostShown = 12;  // numbers shown of a row
 
 struct Broken {
   Fault fault;
 };
 
-/// Sets a variable while it lives.
+/// Guard that sets a variable and restores its old value.
 template <class T>
 class Scoped {
  public:
@@ -52,14 +52,15 @@ std::string text(double x, int digits = 6) {
   return fmt::format("{:.{}g}", x, digits);
 }
 
-/// As many digits as it takes to tell two different numbers apart.
+/// Returns the number of digits that tells two different numbers apart, at least 6.
 int digits_for(double a, double b) {
   int digits = 6;
   while (digits < 17 && a != b && text(a, digits) == text(b, digits)) ++digits;
   return digits;
 }
 
-/// Two rows in columns: `count` numbers from `first`, with the place `marked` among those that are shown.
+/// Returns two rows as text with aligned columns: `count` numbers from index `first`. Of a long row, shows the part
+/// around the column `marked`.
 std::array<std::string, 2> rows_text(const std::vector<double>& a, const std::vector<double>& b, Size first,
                                      Size count, Size marked) {
   const Size begin =
@@ -89,7 +90,7 @@ bool near(double got, double expected, double scale, double tolerance) {
   return std::abs(got - expected) <= tolerance * std::max(1.0, scale);
 }
 
-/// The largest finite magnitude of the values [first, first + count).
+/// Returns the largest finite magnitude of the values [first, first + count).
 double scale_of(const std::vector<double>& values, Size first, Size count) {
   double scale = 0;
   for (Size i = first; i < first + count; ++i) {
@@ -101,7 +102,8 @@ double scale_of(const std::vector<double>& values, Size first, Size count) {
 
 std::vector<double> sizes_of(const Dims& shape) { return {shape.begin(), shape.end()}; }
 
-/// gradcheck counts arguments from 0 and speaks of a rule; an answer has inputs, and often no rule of its own.
+/// Adapts gradcheck's words to answers: it counts arguments from 0 and names a backward rule; an answer has inputs
+/// from 1 and often no rule.
 std::string input_name(std::string words) {
   if (const std::size_t at = words.find("the rule gives"); at != std::string::npos)
     words.replace(at, std::strlen("the rule gives"), "it is");
@@ -112,7 +114,7 @@ std::string input_name(std::string words) {
   return words;
 }
 
-/// A gradcheck report names the place by words; its numbers tell mistakes apart.
+/// Returns the analytic gradients of a gradcheck report, which tell mistakes apart.
 std::vector<double> numbers_of(const GradcheckResult& result) {
   std::vector<double> numbers;
   for (const GradcheckPlace& place : result.failures) numbers.push_back(place.analytic);
@@ -133,14 +135,8 @@ void Judge::claim(const std::string& sentence, const std::function<void()>& body
   } catch (const NotWritten&) {
     finding_.fault = Fault{Fault::Kind::not_written, claims_, sentence, example_, {}, {}, {}, {}};
   } catch (const std::bad_function_call&) {
-    finding_.fault = Fault{Fault::Kind::exception,
-                           claims_,
-                           sentence,
-                           example_,
-                           "a std::function was called that holds no function",
-                           {},
-                           {},
-                           {}};
+    finding_.fault = Fault{
+        Fault::Kind::exception, claims_, sentence, example_, "an empty std::function was called", {}, {}, {}};
   } catch (const std::exception& error) {
     finding_.fault = Fault{Fault::Kind::exception, claims_, sentence, example_, error.what(), {}, {}, {}};
   }
@@ -217,11 +213,11 @@ void Judge::each_size(const std::vector<Range>& ranges, const std::function<void
 
 Tensor Judge::elsewhere(const std::function<Tensor()>& f) {
   int ends[2];
-  if (pipe(ends) != 0) fail("no pipe can be opened: {}", std::strerror(errno));
+  if (pipe(ends) != 0) fail("cannot open a pipe: {}", std::strerror(errno));
   const int threads = simd::thread_count();
-  simd::set_thread_count(1);  // a child has none of its parent's threads
+  simd::set_thread_count(1);  // a forked child does not have its parent's threads
   const pid_t child = fork();
-  if (child < 0) fail("no process can be started: {}", std::strerror(errno));
+  if (child < 0) fail("cannot start a process: {}", std::strerror(errno));
   if (child == 0) {
     close(ends[0]);
     const Tensor made = f().to(DType::f64);
@@ -257,7 +253,7 @@ Tensor Judge::elsewhere(const std::function<Tensor()>& f) {
   whole = whole && take(values.data(), values.size() * sizeof(double));
   close(ends[0]);
   waitpid(child, nullptr, 0);
-  that(whole, "the answer ends in the middle where another process calls it");
+  that(whole, "the answer ends early when another process calls it");
   return tensor(values, shape, DType::f64);
 }
 
@@ -287,14 +283,15 @@ void Judge::same(const Dims& got, const Dims& expected, const std::string& name)
 }
 
 void Judge::same(const Tensor& got, const Tensor& expected, const std::string& name, double tolerance) {
-  that(got.defined(), fmt::format("{}: this is no tensor at all (a Tensor that nothing was put into)", name));
+  that(got.defined(), fmt::format("{}: this Tensor is undefined; assign a value to it", name));
   same(got.shape(), expected.shape(), name);
-  // Where f32 is tried, a reference may work in f64 all the same.
-  that(got.dtype() == expected.dtype() || type_ == DType::f32,
-       fmt::format(
-           "{}: these are f{}, and the inputs are f{}; make constants with the type of their inputs, as "
-           "scalar(2, x.dtype())",
-           name, got.dtype() == DType::f32 ? 32 : 64, expected.dtype() == DType::f32 ? 32 : 64));
+  // Where each_size() tries f32, the reference may still work in f64.
+  that(
+      got.dtype() == expected.dtype() || type_ == DType::f32,
+      fmt::format(
+          "{0}: these must be f{2} like the inputs, got f{1}; make constants with the type of their inputs, such "
+          "as scalar(2, x.dtype())",
+          name, got.dtype() == DType::f32 ? 32 : 64, expected.dtype() == DType::f32 ? 32 : 64));
   tolerance = accuracy(tolerance);
   const std::vector<double> a = got.to_vector(), b = expected.to_vector();
   const Size columns = expected.rank() == 0 ? 1 : expected.size(-1);
@@ -379,7 +376,7 @@ void Judge::judged(const GradcheckResult& result) {
   std::string sentence;
   for (const GradcheckPlace& place : result.failures)
     sentence += fmt::format(
-        "the gradient of {}{}: it is {}, and {} by differences ({})\n", input_name(place.argument),
+        "the gradient of {}{} is {}, but finite differences give {} ({})\n", input_name(place.argument),
         place.index.empty() ? "" : fmt::format(" at [{}]", fmt::join(place.index, ", ")),
         text(place.analytic, digits_for(place.analytic, place.numeric)),
         text(place.numeric, digits_for(place.analytic, place.numeric)), input_name(place.look_at));

@@ -1,5 +1,5 @@
-// How an exercise is judged: claims about the answer, each tried on examples from small to large, with other
-// numbers at every save. The first that does not hold ends the run, so that one thing is said at a time.
+// The judge of an exercise: it makes claims about the answer and tests each on examples from small to large, with new
+// random numbers at every save. The first claim that fails ends the run, so that the learner sees one fault at a time.
 //
 //     void judge(Judge& judge) {
 //       judge.claim("gives the row sums that loops give", [&] {
@@ -24,8 +24,8 @@
 
 namespace tapestry::grader {
 
-/// A size that examples vary: its name, the smallest and the largest. A choice is a number of one of several cases:
-/// there is none beyond `most`.
+/// A size that varies between examples: its name, minimum and maximum. A choice is the number of one of several
+/// cases, so it is never larger than `most`.
 struct Range {
   enum Kind { size, choice };
 
@@ -35,44 +35,46 @@ struct Range {
 };
 using Sizes = std::vector<Size>;
 
-/// Further examples of each_size(), outside its ranges. An exercise whose task has no such case leaves it out.
+/// Additional examples of each_size() outside its ranges. Turn off those that a task does not have.
 struct Beyond {
-  bool larger = true;  // each size at about three times its most
+  bool larger = true;  // each size at about three times its maximum
   bool f32 = true;     // normal() and uniform() in f32, and results of that type with its accuracy
   bool often = true;   // the smallest example again and again, 200 times or for a fifth of a second
 };
 
+/// Tests the claims of an exercise and records the finding.
 class Judge {
  public:
-  /// Equal seeds give equal examples.
+  /// Starts with an empty finding. Equal seeds give equal examples.
   explicit Judge(std::uint64_t seed) : random_(seed) { finding_.seed = seed; }
 
-  /// `sentence` says what is right about the answer if the body runs through: "sums each row". The body
-  /// compares with the functions below. After a claim that does not hold no other is tried.
+  /// Tests a claim: `sentence` describes a correct answer ("sums each row"), and the body compares with the functions
+  /// below. The claim holds if the body returns. Once a claim has failed, later ones are skipped.
   void claim(const std::string& sentence, const std::function<void()>& body);
 
   // Examples.
 
-  /// Calls the body with some 12 combinations, among them the smallest, each size at its largest alone, and
-  /// all at their largest; fewest elements first, so the first that fails is the smallest. Then those of
-  /// `beyond`. The sizes are the example that a verdict names.
+  /// Calls the body with about 12 combinations of sizes, fewest elements first, so that the first failure is the
+  /// smallest. They include all minima, each size alone at its maximum, and all maxima. The examples of `beyond`
+  /// follow. A verdict names the sizes as its example.
   void each_size(const std::vector<Range>& ranges, const std::function<void(const Sizes&)>& body,
                  const Beyond& beyond = {});
-  /// What a verdict calls the input from now on, until the claim ends.
+  /// Sets the description of the input that a verdict shows, until the claim ends.
   void example(const std::string& description) { example_ = description; }
-  /// Normal f64 numbers (f32 where each_size() tries those) with two decimals, so that a printed one is the
-  /// whole one. Every third tensor of two axes or more has them in another order in memory.
+  /// Returns normal f64 numbers (f32 where each_size() tries f32), rounded to two decimals so that they print exactly.
+  /// Of the tensors made, every third one is a transposed view if it has two axes or more.
   Tensor normal(const Dims& shape);
-  /// Uniform in [low, high), with two decimals, f64.
+  /// Returns uniform numbers in [low, high), rounded down to two decimals, of the same type as normal().
   Tensor uniform(const Dims& shape, double low, double high);
-  /// Each true with a probability.
+  /// Returns a mask in which each element is true with the given probability.
   Mask chances(const Dims& shape, double probability);
-  /// For any other input.
+  /// Random source for other inputs.
   kit::Random& random() { return random_; }
 
-  // Comparisons, of what the answer gives with what is expected. `name` says what is compared: "the weights".
+  // Comparisons of the answer's result with the expected one. `name` names the compared values: "the weights".
 
-  /// Shape, type and values; relative to the largest of the expected row, and to 1 at least.
+  /// Compares shape, type and values. The tolerance is relative to the largest magnitude in the expected row, or to 1
+  /// if that is larger.
   void same(const Tensor& got, const Tensor& expected, const std::string& name, double tolerance = 1e-9);
   void same(const std::vector<double>& got, const std::vector<double>& expected, const std::string& name,
             double tolerance = 1e-9);
@@ -80,13 +82,13 @@ class Judge {
   void same(const Dims& got, const Dims& expected, const std::string& name);
   void same(double got, double expected, const std::string& name, double tolerance = 1e-9);
   void same(const std::string& got, const std::string& expected, const std::string& name);
-  /// A figure between two bounds, which are told.
+  /// Checks least ≤ got ≤ most; a fault shows the bounds.
   void between(double got, double least, double most, const std::string& name);
-  /// A prediction: the right one is shown with the verdict only after it was given.
+  /// Checks a prediction; a fault does not show the right value.
   void predicted(double got, double right, const std::string& name, double tolerance = 0.005);
-  /// The sentence says what is wrong; the numbers tell one mistake from another.
+  /// Checks any condition. `sentence` describes the fault, and the numbers tell one mistake from another.
   void that(bool right, const std::string& sentence, const std::vector<double>& behaviour = {});
-  /// f's derivatives against central differences, in f64, with a random cotangent.
+  /// Checks f's derivatives against central differences, in f64, with a random cotangent.
   template <class F>
   void gradients(F f, const GradcheckInputs& inputs, GradcheckOptions options = {}) {
     if (!differences_) return;
@@ -100,22 +102,23 @@ class Judge {
     options.seed = random_.next();
     judged(gradcheck(std::move(f), inputs, leaves, options));
   }
-  /// What the call of an answer returns that is asked for without a tape: one is open already, so that it cannot
-  /// open another.
+  /// Calls an answer that must not use a tape and returns its result. A tape is already open, so the answer cannot open
+  /// one.
   template <class F>
   auto without_tape(F call) {
     const Tape open;
     return call();
   }
-  /// Calls f in another process and returns its tensor. Static variables that the answer changes there stay as
-  /// they are here.
+  /// Calls f in another process and returns its tensor in f64. Static variables that the answer changes there are
+  /// unchanged in this process.
   Tensor elsewhere(const std::function<Tensor()>& f);
-  /// The answer throws an Error, as it is asked to.
+  /// Checks that the call throws Error. `what` describes the fault if it does not.
   void refuses(const std::function<void()>& call, const std::string& what);
 
-  /// The figure that is kept if it is the best so far; less is better.
+  /// Sets the score, which the grader keeps if it is the best so far; less is better.
   void score(double value, const std::string& unit);
 
+  /// Returns the claims that hold and the first fault.
   const Finding& finding() const { return finding_; }
 
  private:
@@ -127,7 +130,7 @@ class Judge {
   Finding finding_;
   int claims_ = 0, tensors_ = 0;
   DType type_ = DType::f64;  // of normal() and uniform()
-  bool differences_ = true;  // gradients() checks: not in f32, and not for each of many calls
+  bool differences_ = true;  // gradients() checks; off in f32 and in repeated calls
   std::string title_, example_;
 };
 
@@ -137,5 +140,5 @@ using tapestry::grader::Judge;
 using tapestry::grader::Range;
 using tapestry::grader::Sizes;
 
-/// Each exercise defines it.
+/// Judges an answer; each exercise defines this function.
 void judge(Judge& judge);

@@ -1,5 +1,5 @@
-// The program that an answer becomes: judges it with a seed and writes the finding to a file. It reads seed, file
-// and key from standard input, a line each. The file begins with the key, which an answer does not know.
+// The main program of a judged answer: it judges the answer with a seed and writes the finding to a file. It reads
+// seed, file and key from standard input, one per line. The file begins with the key, which the answer does not know.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ int main() {
   std::uint64_t seed = 0;
   std::string path, key;
   if (!(std::cin >> seed).ignore() || !std::getline(std::cin, path) || !std::getline(std::cin, key)) {
-    std::fputs("judged: it wants a seed, a file and a key on standard input, a line each\n", stderr);
+    std::fputs("judged: standard input must have a seed, a file and a key, one per line\n", stderr);
     return 2;
   }
   dup2(open("/dev/null", O_RDONLY), 0);

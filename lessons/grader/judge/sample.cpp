@@ -1,4 +1,4 @@
-// The smallest answer with its judge. The grader compiles every answer as the build compiles this file.
+// The smallest answer with its judge. The grader compiles every answer with the build's command for this file.
 #include "lessons/grader/answer.hpp"
 #include "lessons/grader/judge/judge.hpp"
 

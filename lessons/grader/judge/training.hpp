@@ -1,4 +1,4 @@
-// How the judge of a design trains what the learner has built.
+// The training loop with which the judge of a design exercise trains the learner's model.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace tapestry::grader {
 
-/// `steps` steps of Adam for these weights, of which each draws a batch and computes its loss with loss(). The learner's
-/// rate falls to 0 in the second half; gradients longer than 1 are cut.
+/// Trains the weights with `steps` steps of Adam; loss() draws a batch and returns its loss. The learning rate decays
+/// linearly to 0 in the second half, and gradients are clipped to norm 1.
 template <class Loss>
 void train(const std::vector<Tensor>& weights, double rate, Size steps, const Loss& loss) {
   Adam adam(weights, {.learning_rate = rate});

@@ -26,27 +26,26 @@ TEST_CASE("known mistakes get plain sentences, from GCC and from Clang", "[grade
   check("expected ';' after expression", "A semicolon is missing, here or at the end of the line before.");
   check("'keyes' was not declared in this scope; did you mean 'keys'?",
         "\"keyes\" is not known here; did you mean \"keys\"?");
-  check("use of undeclared identifier 'foo'", "\"foo\" is not known here: look at how it is spelt.");
+  check("use of undeclared identifier 'foo'", "\"foo\" is not known here; check its spelling.");
   check("no return statement in function returning non-void [-Werror=return-type]",
         "This function returns nothing: a \"return\" is missing.");
   check("non-void function does not return a value [-Werror,-Wreturn-type]",
-        "There is a way through this function without a \"return\".");
+        "This function can end without a \"return\".");
   check("no matching function for call to 'matmul(const tapestry::Tensor&)'",
-        "\"matmul\" does not take these arguments: (const Tensor&). Look at their number, order and types.");
+        "\"matmul\" does not take these arguments: (const Tensor&). Check their number, order and types.");
   check("'const class tapestry::Tensor' has no member named 'tanh'",
-        "There is no \".tanh\" here: perhaps it is a function, tanh(x).");
+        "There is no member \".tanh\" here; it may be a function, tanh(x).");
   check("no match for 'operator-' (operand types are 'int' and 'const Value' {aka 'const engine::Value'})",
-        "There is no \"int - const Value\": an operand is of another type than it has to be.");
+        "There is no \"int - const Value\"; an operand has the wrong type.");
   check("could not convert 'x' from 'double' to 'tapestry::Tensor'",
-        "This is a double, and a Tensor is wanted.");
+        "This is a double, but a Tensor is needed.");
   check("call of overloaded 'softmax(tapestry::Tensor&)' is ambiguous",
-        "The library has a function \"softmax\", too: give yours another name.");
+        "The library also has a function \"softmax\"; give yours another name.");
   check("could not convert 'x' from 'std::string' {aka 'std::__cxx11::basic_string<char>'} to 'double'",
-        "This is a std::string, and a double is wanted.");
+        "This is a std::string, but a double is needed.");
   check("no viable conversion from returned value of type 'double' to function return type 'Tensor'",
-        "This is a double, and a Tensor is wanted.");
-  check("too many arguments to function call, expected 1, have 2",
-        "There is an argument too many in this call.");
+        "This is a double, but a Tensor is needed.");
+  check("too many arguments to function call, expected 1, have 2", "This call has too many arguments.");
   check("expected ')'", "A comma, a semicolon or a closing bracket is missing, here or just before.");
   check("call of overloaded 'f(' is", "call of overloaded 'f(' is");
   check("'x y' was not declared in this scope", "'x y' was not declared in this scope");
@@ -59,7 +58,7 @@ TEST_CASE("messages of any length are read, and shown cut", "[grader]") {
       of_compiler("/p/mine.cpp:3:1: error: '" + name + "' was not declared in this scope\n");
   CHECK(unknown.line == 3);
   CHECK(unknown.sentence.starts_with("\"nnn"));
-  CHECK(unknown.sentence.ends_with("…\" is not known here: look at how it is spelt."));
+  CHECK(unknown.sentence.ends_with("…\" is not known here; check its spelling."));
   CHECK(unknown.sentence.size() < 500);
   std::string nested = "int";
   for (int i = 0; i < 10; ++i) nested = "std::map<" + nested + ", " + nested + ">";
@@ -112,7 +111,7 @@ TEST_CASE("a crash is told at the learner's line", "[grader]") {
   CHECK(diagnostic.line == 21);
   CHECK(diagnostic.sentence == "Memory beyond the end of an array is read or written.");
   CHECK(crash("stl_vector.h:1123: Assertion '__n < this->size()' failed.", SIGABRT, "/p/mine.cpp").sentence ==
-        "An index lies outside of a std::vector or std::array.");
+        "An index is outside a std::vector or std::array.");
   CHECK(crash("", SIGFPE, "/p/mine.cpp").sentence.find("It crashed (") == 0);
   CHECK(crash("", 0, "/p/mine.cpp").sentence.find("without a verdict") != std::string::npos);
 }

@@ -114,27 +114,27 @@ TEST_CASE("a piece of the engine is a header, and names those that it builds on"
   CHECK(pieces_in(exercise.given()) == std::vector<std::string>{"tape.hpp", "shapes.hpp"});
   CHECK(pieces_in(kSource).empty());
   CHECK(Course().read(kSource).piece.empty());
-  CHECK(holds(Course().refusal("limit 20 s", "piece ../tape.hpp"), "2_half.cpp:2: the second line is"));
-  CHECK(holds(Course().refusal("limit 20 s", "piece tape"), "2_half.cpp:2: the second line is"));
+  CHECK(holds(Course().refusal("limit 20 s", "piece ../tape.hpp"), "2_half.cpp:2: the second line must be"));
+  CHECK(holds(Course().refusal("limit 20 s", "piece tape"), "2_half.cpp:2: the second line must be"));
 }
 
 TEST_CASE("a source of another form is refused with its line", "[grader]") {
   Course course;
-  CHECK(holds(course.refusal("// 3.2 half:", "// half:"), "2_half.cpp:1: an exercise begins with"));
-  CHECK(holds(course.refusal("implement,", "guess,"), "2_half.cpp:2: the second line is"));
-  CHECK(holds(course.refusal("  //]\n", ""), "a hole does not end"));
-  CHECK(holds(course.refusal("  //[ one line\n", ""), "2_half.cpp:13: a hole ends that has not begun"));
-  CHECK(holds(course.refusal("//= judge", ""), "the judge is missing"));
+  CHECK(holds(course.refusal("// 3.2 half:", "// half:"), "2_half.cpp:1: the first line must be"));
+  CHECK(holds(course.refusal("implement,", "guess,"), "2_half.cpp:2: the second line must be"));
+  CHECK(holds(course.refusal("  //]\n", ""), "every hole must end with"));
+  CHECK(holds(course.refusal("  //[ one line\n", ""), "2_half.cpp:13: \"//]\" must follow"));
+  CHECK(holds(course.refusal("//= judge", ""), "the judge begins with"));
   CHECK(holds(course.refusal("// - return x / two;\n// + return x * two;", "// - return y;"),
-              "do not stand in the solution"));
+              "must occur in the solution"));
   CHECK(holds(course.refusal("  return x / two;\n  //]", "  return x / two;\n  return x / two;\n  //]"),
               "exactly once"));
   CHECK(holds(course.refusal("// - return x / two;\n// + return x * two;\n", ""),
-              "a wrong answer is followed by"));
+              "must be followed by lines with"));
   CHECK(holds(course.refusal("// + return x * two;\n", "// + return x * two;\n// - return y;\n"),
-              "behind the first hint stand"));
-  CHECK(holds(course.refusal("3.2", "3.4"), "is kept in lesson 03 as exercises/4_half.cpp"));
-  CHECK(holds(course.refusal("3.2", "4.2"), "is kept in lesson 04"));
+              "may follow the first of these"));
+  CHECK(holds(course.refusal("3.2", "3.4"), "must be in lesson 03 as exercises/4_half.cpp"));
+  CHECK(holds(course.refusal("3.2", "4.2"), "must be in lesson 04"));
 }
 
 TEST_CASE("macros and includes of an answer are found as a preprocessor finds them", "[grader]") {

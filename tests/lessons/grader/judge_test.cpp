@@ -69,8 +69,8 @@ TEST_CASE("shape and type are looked at before the values", "[grader]") {
         }).kind == Fault::Kind::shape);
   CHECK(fault_of([&](Judge& judge) {
           judge.same(zeros({2, 3}), x, "y");
-        }).what.find("these are f32") != std::string::npos);
-  CHECK(fault_of([&](Judge& judge) { judge.same(Tensor(), x, "y"); }).what.find("no tensor") !=
+        }).what.find("got f32") != std::string::npos);
+  CHECK(fault_of([&](Judge& judge) { judge.same(Tensor(), x, "y"); }).what.find("is undefined") !=
         std::string::npos);
 }
 
