@@ -1,4 +1,4 @@
-// All that a lesson needs besides its idea.
+// Includes the parts of the kit that every lesson uses: options, report, progress, pictures and random numbers.
 #pragma once
 
 #include "lessons/kit/picture/picture.hpp"

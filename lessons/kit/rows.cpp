@@ -1,4 +1,4 @@
-// A small matrix as a reader would write it down.
+// Printing of small matrices.
 #include "lessons/kit/rows.hpp"
 
 #include <fmt/format.h>

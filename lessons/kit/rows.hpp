@@ -1,4 +1,4 @@
-// A small matrix as a reader would write it down.
+// Printing of small matrices.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tapestry::kit {
 
-/// Prints (rows, columns), one row a line, with so many decimals; `name` stands before the first row.
+/// Prints a tensor (rows, columns), one row per line, with `decimals` decimals and `name` before the first row.
 void print_rows(std::string_view name, const Tensor& x, int decimals);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// From the kit's plain numbers to Tapestry's types.
+// Conversions from padded batches to Tapestry's types.
 #pragma once
 
 #include "core/tensor/values.hpp"
@@ -6,16 +6,16 @@
 
 namespace tapestry::kit {
 
-/// (rows, columns)
+/// Returns the ids as Indices of shape (rows, columns).
 inline Indices indices(const Padded& padded) { return Indices(padded.ids, {padded.rows, padded.columns}); }
-/// Rows from `begin` to before `end` of ids (rows, columns).
+/// Returns rows [begin, end) of ids (rows, columns).
 inline Indices rows_of(const Indices& ids, Size begin, Size end) {
   const Size columns = ids.shape()[1];
   const auto values = ids.to_vector();
   return Indices(Ids(values.begin() + begin * columns, values.begin() + end * columns),
                  {end - begin, columns});
 }
-/// (rows)
+/// Returns the lengths as ValidLengths of shape (rows).
 inline ValidLengths valid_lengths(const Padded& padded) { return ValidLengths(padded.lengths); }
 
 }  // namespace tapestry::kit

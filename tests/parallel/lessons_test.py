@@ -128,8 +128,9 @@ class Lessons(unittest.TestCase):
     def test_one_sentence_of_a_bad_option(self):
         out = ["--out", self.folder / "out"]
         self.assertIn("--seed: 'x' is not a whole number", self.told(3, "20", "--seed", "x", *out))
-        self.assertIn("--prompt is work for one process: leave mpirun away", self.told(2, "20", "--prompt", "a", *out))
-        self.assertIn("--translate is work for one process", self.told(2, "15", "--translate", "a", *out))
+        alone = "--prompt must run in a single process; start the program without mpirun"
+        self.assertIn(alone, self.told(2, "20", "--prompt", "a", *out))
+        self.assertIn("--translate must run in a single process", self.told(2, "15", "--translate", "a", *out))
         self.assertIn("parts must be at least 3, the number of ranks, got 2",
                       self.told(3, "20", "--data", self.text, *GPT, "--parts", "2", *out))
 

@@ -15,7 +15,8 @@ double largest(const Tensor& x) {
 }
 
 double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  if (a.size() != b.size()) fail("{} tensors cannot be compared with {}", a.size(), b.size());
+  if (a.size() != b.size())
+    fail("[farthest] the lists must be equally long, got {} and {} tensors", a.size(), b.size());
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, largest(a[i].detach() - b[i].detach()));
   return most;
@@ -23,7 +24,8 @@ double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 double percent_equal(const Indices& a, const Indices& b) {
   if (a.shape() != b.shape() || a.count() == 0)
-    fail("{} and {} have no places to compare", to_string(a.shape()), to_string(b.shape()));
+    fail("[percent_equal] shapes must be equal and not empty, got {} and {}", to_string(a.shape()),
+         to_string(b.shape()));
   const std::vector<std::int64_t> x = a.to_vector(), y = b.to_vector();
   double equal = 0;
   for (std::size_t i = 0; i < x.size(); ++i) equal += x[i] == y[i];
@@ -32,7 +34,8 @@ double percent_equal(const Indices& a, const Indices& b) {
 
 double percent_rows_equal(const Indices& a, const Indices& b) {
   if (a.shape() != b.shape() || a.rank() != 2 || a.count() == 0)
-    fail("{} and {} have no rows to compare", to_string(a.shape()), to_string(b.shape()));
+    fail("[percent_rows_equal] shapes must be equal, of rank 2 and not empty, got {} and {}",
+         to_string(a.shape()), to_string(b.shape()));
   const std::vector<std::int64_t> x = a.to_vector(), y = b.to_vector();
   const auto places = static_cast<std::ptrdiff_t>(a.shape()[1]);
   double equal = 0;

@@ -1,4 +1,4 @@
-// Two ways to the same numbers: how far apart are they? For "by hand equals nn/".
+// Compares two computations of the same tensors, for example a lesson's formula and its layer in nn/.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace tapestry::kit {
 
-/// The largest absolute value; infinity where there is a NaN, so that no comparison lets one pass; 0 of
-/// nothing.
+/// Returns the largest absolute value of x, or 0 if x is empty. A NaN counts as infinity, so that it fails every
+/// tolerance.
 double largest(const Tensor& x);
-/// The largest difference between two lists of tensors, NaN as above. Throws if they are not equally long.
+/// Returns the largest absolute difference between two lists of tensors, with NaN as above. Throws Error if the lists
+/// differ in length.
 double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
 
-/// The gradients of all leaves for one random cotangent of f().
+/// Returns the gradients of all leaves for one random cotangent of f(), drawn with `seed`.
 template <class F>
 std::vector<Tensor> gradients(const F& f, const std::vector<Tensor>& leaves, std::uint64_t seed) {
   Tape tape;
@@ -26,13 +27,13 @@ std::vector<Tensor> gradients(const F& f, const std::vector<Tensor>& leaves, std
   return tape.gradients(y, random_normal(y.shape(), seed, y.dtype()), leaves);
 }
 
-/// The share of places at which both have the same number, in per cent: accuracy, of `argmax(logits)` and the
-/// answers. Throws if the shapes differ or there is no place.
+/// Returns the percentage of equal elements: the accuracy, for `argmax(logits)` and the targets. Throws Error if the
+/// shapes differ or are empty.
 double percent_equal(const Indices& a, const Indices& b);
-/// Of (rows, places): the share of rows that are equal at every place, in per cent. Throws as above.
+/// Returns the percentage of rows of (rows, columns) that are equal in every column. Throws as above.
 double percent_rows_equal(const Indices& a, const Indices& b);
 
-/// How many numbers a model learns.
+/// Number of trainable scalars in a module.
 Size weights_of(const Module& module);
 
 }  // namespace tapestry::kit

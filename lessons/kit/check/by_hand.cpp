@@ -1,4 +1,4 @@
-// "By hand equals nn/": the check that a lesson ends its building with.
+// The check that a lesson's implementation by hand agrees with the one in nn/.
 #include "lessons/kit/check/by_hand.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// "By hand equals nn/": the check that a lesson ends its building with.
+// The check that a lesson's implementation by hand agrees with the one in nn/.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace tapestry::kit {
 
-/// Two ways to the same f64 tensor. Gradcheck compares the rules of `by_hand` with differences, for all
-/// leaves; then its value, and all leaves' gradients for one random cotangent, are compared with those of
-/// `by_nn`, which may be 1e-12 apart. One line, "name: gradcheck, 156 derivatives; nn/ the same to 1e-12 ok",
-/// and gradcheck's own report where it fails. Returns whether both hold.
+/// Checks `by_hand` in two steps, both in f64. First gradcheck compares its gradients of all leaves with finite
+/// differences. Then its value, and the gradients of all leaves for one random cotangent, must agree with `by_nn` to
+/// 1e-12. Prints one line, "name: gradcheck, 156 derivatives; nn/ the same to 1e-12 ok", and gradcheck's own report
+/// if that fails. Returns true if both checks pass.
 bool check_by_hand(Report& report, const std::string& name, const std::function<Tensor()>& by_hand,
                    const std::function<Tensor()>& by_nn, const std::vector<Tensor>& leaves,
                    std::uint64_t seed);

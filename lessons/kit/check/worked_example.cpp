@@ -1,4 +1,4 @@
-// "The same with a pencil": the figures of an example that the reader works out on paper.
+// The check that a lesson's worked example, which the reader computes on paper, matches the program.
 #include "lessons/kit/check/worked_example.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace tapestry::kit {
 namespace {
 
-/// How many decimals a figure was written with: 3 for 0.804, 0 for 12, 6 for 1.5e-05.
+/// Returns the number of decimals of a figure: 3 for 0.804, 0 for 12, 6 for 1.5e-05.
 int decimals(double written) {
   const std::string text = fmt::format("{}", written);
   const std::size_t point = text.find('.'), power = std::min(text.find('e'), text.size());
@@ -23,7 +23,7 @@ int decimals(double written) {
 bool check_worked_example(Report& report, const std::string& name, const std::vector<Written>& figures) {
   std::string apart;
   for (const auto& [computed, written] : figures)
-    if (!(std::abs(computed - written) <= 0.6 * std::pow(10, -decimals(written))))  // NaN is apart
+    if (!(std::abs(computed - written) <= 0.6 * std::pow(10, -decimals(written))))  // true for NaN
       apart += fmt::format("{} {} is {:.6g}", apart.empty() ? ":" : ",", written, computed);
   return report.check(fmt::format("{}: {} figures as with a pencil{}", name, figures.size(), apart),
                       apart.empty());

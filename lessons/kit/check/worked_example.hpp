@@ -1,4 +1,4 @@
-// "The same with a pencil": the figures of an example that the reader works out on paper.
+// The check that a lesson's worked example, which the reader computes on paper, matches the program.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 namespace tapestry::kit {
 
 struct Written {
-  double computed;  ///< what the program has
-  double written;   ///< what stands in the text, rounded to the decimals that it shows: 0.804
+  double computed;  ///< the program's value
+  double written;   ///< the value in the text, rounded to the decimals shown: 0.804
 };
 
-/// Whether each written figure is the computed one, rounded: within six tenths of its last decimal, so that a chain of
-/// rounded figures may end one rounding off. One line; those that differ are named. Returns whether all agree.
+/// Checks that each written figure is the computed one, rounded. The tolerance is 0.6 of the last decimal, so that
+/// a calculation with rounded intermediate figures still passes. Prints one line, which names the figures that
+/// differ. Returns true if all agree.
 bool check_worked_example(Report& report, const std::string& name, const std::vector<Written>& figures);
 
 }  // namespace tapestry::kit

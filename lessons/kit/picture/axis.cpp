@@ -1,4 +1,4 @@
-// The axis of a chart: its range, and ticks at round numbers.
+// Chart axis with a range and ticks at round numbers.
 #include "lessons/kit/picture/axis.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::string power_of_ten(double mantissa, int exponent) {
   return mantissa == 1 ? power : fmt::format("{:g}×{}", mantissa, power);
 }
 
-/// The largest of 1, 2, 5 × 10ᵏ that is not above `step`, or the next one.
+/// Returns the smallest of 1, 2, 5 × 10ᵏ that is at least `step`.
 double round_step(double step) {
   const double decade = std::pow(10.0, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -79,7 +79,7 @@ double Axis::place(double value) const {
 }
 
 void Axis::make_linear(int wanted) {
-  // A range that is all but empty is widened, so that the ticks differ and the loop below ends.
+  // Widen a nearly empty range, so that the ticks differ and the loop below ends.
   const double size = std::max(std::abs(least_), std::abs(most_));
   if (most_ - least_ <= 1e-9 * size || most_ - least_ < 1e-290) {
     const double room = size < 1e-290 ? 1 : size / 2;
@@ -101,7 +101,7 @@ void Axis::make_log(int wanted) {
   double last = std::ceil(std::log10(most_) - 1e-9);
   if (last <= first) last = first + 1;
   double from = std::pow(10.0, first), to = std::pow(10.0, last);
-  if (last - first <= 3) {  // few decades: from the nearest 1, 2, 5 × 10ᵏ to the nearest one
+  if (last - first <= 3) {  // few decades: start and end at the nearest 1, 2 or 5 × 10ᵏ
     for (const double factor : {5.0, 2.0})
       if (factor * from <= least_ * (1 + 1e-9)) {
         from *= factor;

@@ -1,4 +1,4 @@
-// The axis of a chart: its range, and ticks at round numbers.
+// Chart axis with a range and ticks at round numbers.
 #pragma once
 
 #include <string>
@@ -15,12 +15,13 @@ struct Tick {
 
 class Axis {
  public:
-  /// An axis that holds every drawable value, with about `wanted` ticks. Without any: 0 to 1 (log: 1 to 10).
+  /// Builds an axis that covers every drawable value, with about `wanted` ticks. If no value is drawable, the range is
+  /// 0 to 1 (log: 1 to 10).
   Axis(Scale scale, const std::vector<double>& values, int wanted);
 
-  /// Finite, not beyond ±1e300, and on a log axis positive.
+  /// Returns true if the value is finite, |value| < 1e300 and, on a log axis, positive (above 1e-300).
   bool drawable(double value) const;
-  /// 0 at the least value, 1 at the most.
+  /// Returns the position of a value: 0 at the start of the axis, 1 at its end.
   double place(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
 
@@ -34,7 +35,7 @@ class Axis {
   std::vector<Tick> ticks_;
 };
 
-/// "−0.25", "1,000", "10⁻⁵": with `decimals` digits after the point where it is written out.
+/// Formats a tick: "−0.25", "1,000", "10⁻⁵". `decimals` applies unless the number is written as a power of ten.
 std::string axis_number(double value, int decimals);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// Bars, as SVG and in the terminal.
+// Bar charts as SVG and as terminal text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Axis axis_of(const Bars& bars, int ticks) {
   return Axis(Scale::linear, values, ticks);
 }
 
-/// A bar of `eighths` eighths of a column.
+/// Returns a bar whose length is `eighths` eighths of a column.
 std::string blocks(int eighths) {
   static constexpr std::array<const char*, 8> kPart = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   std::string out;

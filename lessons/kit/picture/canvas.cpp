@@ -1,4 +1,4 @@
-// A grid of characters with colours, which can also be drawn on in braille dots or in joined-up lines.
+// Grid of coloured characters, with braille dots and box-drawing lines.
 #include "lessons/kit/picture/canvas.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Canvas::Cell* Canvas::cell(int column, int row) {
 void Canvas::put(int column, int row, std::string_view text, int colour) {
   for (const char32_t point : code_points(printable(text))) {
     const int wide = display_width(point);
-    if (wide == 0) {  // an accent joins the character before it
+    if (wide == 0) {  // a combining mark belongs to the character before it
       if (Cell* before = cell(column - 1, row); before != nullptr && !before->text.empty()) {
         append_utf8(before->text, point);
       }

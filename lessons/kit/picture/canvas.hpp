@@ -1,4 +1,4 @@
-// A grid of characters with colours, which can also be drawn on in braille dots or in joined-up lines.
+// Grid of coloured characters, with braille dots and box-drawing lines.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,33 @@
 
 namespace tapestry::kit {
 
-/// Places are (column, row) from the top left; what lies outside is ignored.
+/// Coordinates are (column, row) from the top left. Drawing outside the canvas has no effect.
 class Canvas {
  public:
   Canvas(int columns, int rows);
   int columns() const { return columns_; }
   int rows() const { return rows_; }
 
-  /// Text in one row, one column for each character (wide ones two), over whatever stands there.
+  /// Writes text into one row, one column per character (two for a wide one), and replaces the previous content.
   void put(int column, int row, std::string_view text, int colour = kPlain);
 
-  /// Braille: each character holds 2 × 4 dots, so the canvas has 2·columns × 4·rows of them.
+  /// Draw braille dots, one or a straight line of them. A character holds 2 × 4 dots, so the canvas has
+  /// 2·columns × 4·rows.
   void dot(int x, int y, int colour);
   void dots(int x0, int y0, int x1, int y1, int colour);
 
-  /// Lines of box characters; where two meet or cross, the character joins both.
+  /// Draw lines of box-drawing characters. Where two lines meet or cross, the character joins both.
   void vertical(int column, int from_row, int to_row, int colour);
   void horizontal(int row, int from_column, int to_column, int colour);
 
-  /// The rows without trailing blanks, each with `indent` spaces before it and a line end after it.
+  /// Returns the rows without trailing blanks. Each one starts with `indent` spaces and ends with a newline.
   std::string text(const Terminal& terminal, int indent) const;
 
   static constexpr int kPlain = -1;
 
  private:
   struct Cell {
-    std::string text;          // empty: none; "\0"-free UTF-8 of one character
+    std::string text;          // one character as UTF-8, with its combining marks; empty: none
     std::uint8_t braille = 0;  // the low eight bits of U+2800…
     std::uint8_t joins = 0;    // up 1, right 2, down 4, left 8
     bool covered = false;      // the second column of a wide character

@@ -1,4 +1,4 @@
-// A chart as SVG.
+// Charts as SVG.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr double kWidth = 760;
 constexpr double kPlotHeight = 320, kPlaneWidth = 480;
 constexpr double kRight = 28;
-constexpr std::size_t kMostPoints = 2000;  // more would not be seen, and make the file heavy
+constexpr std::size_t kMostPoints = 2000;  // more are not visible and make the file large
 
 std::vector<double> all_values(const Chart& chart, bool of_x) {
   std::vector<double> values;
@@ -26,7 +26,7 @@ std::vector<double> all_values(const Chart& chart, bool of_x) {
   return values;
 }
 
-/// The points of one series as runs without a gap.
+/// Drawable points of one series, split into runs at the gaps.
 class Runs {
  public:
   Runs(const Series& series, const Axis& x, const Axis& y) {
@@ -50,7 +50,7 @@ class Runs {
   std::size_t points_ = 0;
 };
 
-/// Keeps the lowest and the highest point of each piece of a long run: every spike stays.
+/// Thins a long run to the lowest and the highest point of each piece, so that no spike is lost.
 std::vector<Point> thinned(const std::vector<Point>& run) {
   if (run.size() <= kMostPoints) return run;
   std::vector<Point> kept;
@@ -90,7 +90,7 @@ void draw_series(Svg& out, const Series& series, std::size_t number, const Frame
   }
 }
 
-/// Names beside their colours, in as many rows as it takes. Returns the height it took.
+/// Draws the legend in as many rows as it needs, unless there is only one series. Returns its height.
 double draw_legend(Svg& out, const Chart& chart, double top) {
   if (chart.series.size() < 2) return 0;
   double x = 24, y = top + 12;

@@ -1,4 +1,4 @@
-// A chart in the terminal: braille lines, or glyphs where curves could not be told apart without colour.
+// Charts as terminal text: braille lines, or glyphs if several curves must be distinguished without colour.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@ constexpr int kPlotRows = 15;
 constexpr int kMostPlotColumns = 76;
 constexpr std::array<const char*, 7> kHeavy = {"●", "○", "▲", "△", "■", "□", "◆"};
 constexpr std::array<const char*, 4> kLight = {"·", "+", "×", "~"};
-constexpr int kGap = 2;  // columns; points of a line that are further apart are joined by dots
+constexpr int kGap = 2;  // in columns; dots join the points of a line that are further apart
 
 class Plot {
  public:
@@ -39,7 +39,7 @@ class Plot {
     if (!braille_) {
       for (std::size_t i = 0; i < chart_.series.size(); ++i) join_series(canvas, i);
     }
-    for (const Mark mark : {Mark::line, Mark::points})  // points lie on top
+    for (const Mark mark : {Mark::line, Mark::points})  // points are drawn on top
       for (std::size_t i = 0; i < chart_.series.size(); ++i)
         if (chart_.series[i].mark == mark) draw_series(canvas, i);
     std::string out = "  " + bold(terminal_, fitted(chart_.title)) + "\n" + legend();
@@ -97,8 +97,8 @@ class Plot {
   int row_of(double share) const { return static_cast<int>(std::lround((1 - share) * (kPlotRows - 1))); }
   int column_of(double share) const { return left() + static_cast<int>(std::lround(share * (columns_ - 1))); }
 
-  /// What a series is drawn with where there is no colour. Lines beside points are light, so that the points
-  /// stand out.
+  /// Returns the glyph of a series in a terminal without colours. If a chart mixes lines and points, lines get light
+  /// glyphs, so that the points are easy to see.
   const char* glyph(std::size_t number) const {
     if (!mixed_) return kHeavy[number % kHeavy.size()];
     const Mark mark = chart_.series[number].mark;
@@ -108,8 +108,8 @@ class Plot {
     return mark == Mark::line ? kLight[before % kLight.size()] : kHeavy[before % kHeavy.size()];
   }
 
-  /// The way between the points of a line, without colour: beside points in the line's own glyph, else in
-  /// dots, and only where it is long.
+  /// Joins the points of a line in a terminal without colours. If the chart also has point series, the line's own glyph
+  /// is used. Otherwise dots join only points that are more than kGap columns apart.
   void join_series(Canvas& canvas, std::size_t number) const {
     const Series& series = chart_.series[number];
     if (series.mark != Mark::line) return;
@@ -139,7 +139,7 @@ class Plot {
       canvas.put(0, row, pad_left(tick.label, labels_));
       canvas.put(labels_ + 1, row, "┤", kGrey);
     }
-    int free_from = 0;  // labels that would run into each other are left out
+    int free_from = 0;  // labels that would overlap are left out
     for (const Tick& tick : x_.ticks()) {
       const int column = column_of(x_.place(tick.value));
       canvas.put(column, kPlotRows, "┴", kGrey);
@@ -194,7 +194,7 @@ class Plot {
   int labels_ = 0;
   int columns_ = 0;
   bool braille_ = true;
-  bool mixed_ = false;  // lines and points
+  bool mixed_ = false;  // the chart has both lines and points
 };
 
 }  // namespace

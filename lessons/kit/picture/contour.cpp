@@ -1,4 +1,4 @@
-// The line on which a function of the plane has a given value.
+// Contour line of a function of two variables.
 #include "lessons/kit/picture/contour.hpp"
 
 #include <limits>
@@ -17,7 +17,7 @@ std::vector<double> Grid::places() const {
 
 Series contour(std::string name, const Grid& grid, const std::vector<double>& values, double level) {
   if (static_cast<Size>(values.size()) != grid.side * grid.side)
-    throw std::invalid_argument("contour: a grid has side × side values");
+    throw std::invalid_argument("contour: the number of values must be side · side of the grid");
   constexpr Size kRound[5][2] = {{0, 0}, {0, 1}, {1, 1}, {1, 0}, {0, 0}};  // the corners of a cell
   constexpr double kLift = std::numeric_limits<double>::quiet_NaN();
   const auto above = [&](Size row, Size column) {

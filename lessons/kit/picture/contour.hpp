@@ -1,4 +1,4 @@
-// The line on which a function of the plane has a given value.
+// Contour line of a function of two variables.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@
 
 namespace tapestry::kit {
 
-/// A square of the plane and side × side places on it, rows from the bottom, the edges among them.
+/// Square region of the plane, sampled at side × side points. Rows start at the bottom; the edges are included.
 struct Grid {
   double least, most;  ///< in both directions
   Size side;
 
   double place(double index) const { return least + (most - least) * index / static_cast<double>(side - 1); }
-  /// x and y of every place, row after row: side · side · 2 numbers.
+  /// Returns x and y of every point, in row-major order: side · side · 2 numbers.
   std::vector<double> places() const;
 };
 
-/// Where `values`, one for each place of the grid, pass through `level`: short pieces, one for each cell that
-/// the line crosses, with straight ways between the places. A NaN after each piece lifts the pen.
+/// Returns the contour of `values`, one per grid point, at `level`. The contour consists of short segments, one for
+/// each crossed cell, found by linear interpolation between the points. A NaN after each segment interrupts the line.
+/// Throws std::invalid_argument unless there are side · side values.
 Series contour(std::string name, const Grid& grid, const std::vector<double>& values, double level);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// A layered graph, as SVG and in the terminal.
+// Layered graphs as SVG and as terminal text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ const GraphNode& node_of(const Graph& graph, Size node) {
   return graph.nodes[static_cast<std::size_t>(node)];
 }
 
-/// How often the edge is there; 0 for all but the first of them.
+/// Returns the number of parallel edges for the first of them, and 0 for the others.
 std::ptrdiff_t times(const Graph& graph, std::size_t edge) {
   const auto here = graph.edges.begin() + static_cast<std::ptrdiff_t>(edge);
   if (std::find(graph.edges.begin(), here, *here) != here) return 0;
@@ -97,9 +97,9 @@ std::string svg(const Graph& graph) {
 
 namespace {
 
-/// Between two layers each upper place that has edges gets a row of its own for their horizontal parts.
+/// Rows between two layers: each upper slot with edges has its own row for their horizontal parts.
 struct Wires {
-  std::vector<std::map<Size, std::vector<Size>>> targets;  // layer → upper place → lower places
+  std::vector<std::map<Size, std::vector<Size>>> targets;  // layer → upper slot → lower slots
 
   explicit Wires(const GraphLayout& layout) : targets(layout.layers.size()) {
     for (const auto& path : layout.paths) {
@@ -115,7 +115,7 @@ std::string node_text(const GraphNode& node) {
   return "[" + printable(node.label) + (node.detail.empty() ? "" : " " + printable(node.detail)) + "]";
 }
 
-/// A table of the nodes and what each reads, for graphs too wide to draw.
+/// Returns a list of the nodes and their inputs, for graphs that are too wide to draw.
 std::string as_list(const Graph& graph, const Terminal& terminal) {
   std::string out;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

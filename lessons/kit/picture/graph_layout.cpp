@@ -1,4 +1,4 @@
-// Puts the nodes of a graph into layers, and in each layer into an order with few crossings.
+// Layered graph layout: assigns nodes to layers and orders each layer so that few edges cross.
 #include "lessons/kit/picture/graph_layout.hpp"
 
 #include <algorithm>
@@ -39,10 +39,10 @@ class Maker {
   struct Edge {
     Size index, upper, lower;
   };
-  using Neighbours = std::vector<std::vector<std::vector<Size>>>;  // layer, place → places in the next layer
+  using Neighbours = std::vector<std::vector<std::vector<Size>>>;  // layer, slot → slots in the next layer
 
-  /// Depth-first from each node; an edge back into the open path is turned round. With a stack of its own, so
-  /// that a chain of any length is no danger.
+  /// Reverses each edge that leads back into the current depth-first path. The explicit stack keeps a long chain from
+  /// overflowing the call stack.
   void break_cycles() {
     std::vector<std::vector<std::size_t>> out(at(nodes_));
     for (std::size_t e = 0; e < edges_.size(); ++e) out[at(edges_[e].upper)].push_back(e);
@@ -96,7 +96,7 @@ class Maker {
         if (--missing[at(node)] == 0) order.push_back(node);
       }
     }
-    // What nothing points to moves down to just above its first reader: shorter edges.
+    // A node without incoming edges moves down to the layer above its first reader, which shortens its edges.
     for (auto node = order.rbegin(); node != order.rend(); ++node) {
       if (!above[at(*node)].empty() || below[at(*node)].empty()) continue;
       Size nearest = layer_[at(below[at(*node)].front())];
@@ -105,8 +105,8 @@ class Maker {
     }
   }
 
-  /// All nodes, depth-first from each that nobody reads, through what it reads from the first edge to the
-  /// last: so what one node reads begins in that order. With a stack of its own, as above.
+  /// Returns all nodes in depth-first order, from each node without a reader to its inputs in the order of the edges.
+  /// A layer therefore starts with the inputs of one node in that order. The stack is explicit, as above.
   std::vector<Size> by_readers() const {
     std::vector<std::vector<Size>> read(at(nodes_));
     std::vector<bool> is_read(at(nodes_), false), seen(at(nodes_), false);
@@ -149,7 +149,7 @@ class Maker {
     }
   }
 
-  /// The places that each place is joined to, one layer up and one layer down.
+  /// Returns the slots that each slot is connected to, one layer up and one layer down.
   std::pair<Neighbours, Neighbours> neighbours() const {
     Neighbours up(layout_.layers.size()), down(layout_.layers.size());
     for (std::size_t layer = 0; layer < layout_.layers.size(); ++layer) {
@@ -185,7 +185,7 @@ class Maker {
     return sum;
   }
 
-  /// Sorts one layer by the mean place of its neighbours, and renumbers the paths.
+  /// Sorts one layer by the mean index of the neighbours, and renumbers the paths.
   void sort_layer(std::size_t layer, const std::vector<std::vector<Size>>& joined) {
     std::vector<Slot>& slots = layout_.layers[layer];
     std::vector<double> key(slots.size());
@@ -235,7 +235,7 @@ class Maker {
   double width_of(const Slot& slot) const { return slot.node < 0 ? bend_ : widths_[at(slot.node)]; }
   double distance(const Slot& a, const Slot& b) const { return (width_of(a) + width_of(b)) / 2 + gap_; }
 
-  /// Moves each place towards the mean of its neighbours as far as the order and the gaps allow.
+  /// Moves each slot towards the mean of its neighbours as far as the order and the gaps allow.
   void place() {
     for (std::vector<Slot>& layer : layout_.layers) {
       for (std::size_t i = 1; i < layer.size(); ++i)
@@ -265,15 +265,15 @@ class Maker {
     layout_.width = right - left;
   }
 
-  /// Long edges should be straight (the weights of Gansner et al. 1993).
+  /// Returns the weight of an edge. Bends have larger weights, so that long edges stay straight (Gansner et al. 1993).
   static double stiffness(const Slot& a, const Slot& b) {
     if (a.node < 0 && b.node < 0) return 8;
     return a.node < 0 || b.node < 0 ? 2 : 1;
   }
 
-  /// Gives one layer the places that make its edges shortest (squared, weighted) while the others stand
-  /// still: least squares under an order, by pooling neighbours that want to pass each other. No sweep can
-  /// lengthen the whole, so the sweeps settle.
+  /// Moves the slots of one layer to the x that minimise the weighted squared length of its edges, with the other
+  /// layers fixed. This is least squares under an order constraint, solved by pooling adjacent violators. No sweep can
+  /// increase the total, so the sweeps converge.
   void pull(std::size_t number, const std::vector<std::vector<Size>>& up,
             const std::vector<std::vector<Size>>& down) {
     struct Pool {
@@ -283,7 +283,7 @@ class Maker {
     };
     std::vector<Slot>& layer = layout_.layers[number];
     std::vector<Pool> pools;
-    std::vector<double> offset(layer.size(), 0);  // how far right of the first place the gaps force each one
+    std::vector<double> offset(layer.size(), 0);  // smallest distance from the first slot that the gaps allow
     for (std::size_t i = 0; i < layer.size(); ++i) {
       if (i > 0) offset[i] = offset[i - 1] + distance(layer[i - 1], layer[i]);
       constexpr double kInertia = 1e-6;  // a node without edges stays

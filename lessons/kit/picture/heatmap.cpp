@@ -1,4 +1,4 @@
-// A heatmap, as SVG and in the terminal.
+// Heatmaps as SVG, JSON and terminal text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 
 void check(const Heatmap& map) {
   if (map.values.size() != map.rows.size() * map.columns.size()) {
-    throw std::invalid_argument(fmt::format("heatmap '{}' has {} values for {} rows and {} columns",
-                                            map.title, map.values.size(), map.rows.size(),
-                                            map.columns.size()));
+    throw std::invalid_argument(
+        fmt::format("heatmap '{}' must have rows × columns values, got {} for {} × {}", map.title,
+                    map.values.size(), map.rows.size(), map.columns.size()));
   }
 }
 
@@ -29,7 +29,7 @@ std::string short_value(double value) {
   return digits;
 }
 
-/// The colour key: a strip from least to most.
+/// Draws the colour key, a strip from least to most.
 void draw_key(Svg& out, const Heatmap& map, double x, double y, double height) {
   constexpr int kSteps = 48;
   for (int i = 0; i < kSteps; ++i) {
@@ -121,11 +121,11 @@ std::string json(const Heatmap& map) {
 
 namespace {
 
-/// How the cells of a terminal's heatmap are laid out.
+/// Layout of a heatmap's cells in the terminal.
 struct Layout {
   int labels = 0;          // width of the row labels
   std::vector<int> cells;  // width of each column that is shown
-  bool upright = false;    // column labels are written downwards
+  bool upright = false;    // column labels are vertical
 };
 
 Layout layout_of(const Heatmap& map, const Terminal& terminal) {
@@ -156,10 +156,11 @@ std::string cell_text(const Heatmap& map, std::size_t row, std::size_t column, i
   if (fits) return pad_left(number, width);
   const std::string shade = plain_shade(map, part, width - 1);
   if (shade.rfind("·", 0) != 0) return shade + " ";
-  return pad_right(std::string(static_cast<std::size_t>((width - 2) / 2), ' ') + "·", width);  // one for all
+  return pad_right(std::string(static_cast<std::size_t>((width - 2) / 2), ' ') + "·",
+                   width);  // a wide cell gets one dot
 }
 
-/// "  queries ↓  keys →", over the labels; nothing where neither has a name.
+/// Returns the line "  queries ↓  keys →" for above the labels, or nothing if no axis has a name.
 std::string axes(const Heatmap& map, const Layout& layout, const Terminal& terminal) {
   if (map.column_axis.empty() && map.row_axis.empty()) return "";
   const std::string rows = map.row_axis.empty() ? "" : printable(map.row_axis) + " ↓";
@@ -178,7 +179,7 @@ std::string column_labels(const Heatmap& map, const Layout& layout) {
     }
     return indent + out + "\n";
   }
-  // Written downwards, each label ending just above its column.
+  // Vertical labels, each of which ends above its column.
   std::vector<std::vector<std::string>> letters;
   std::size_t tallest = 0;
   for (std::size_t c = 0; c < layout.cells.size(); ++c) {

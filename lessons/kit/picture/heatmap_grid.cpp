@@ -15,13 +15,15 @@ namespace {
 
 void check(const HeatmapGrid& grid) {
   if (grid.maps.empty() || grid.across < 1)
-    throw std::invalid_argument(fmt::format("the grid '{}' has no maps, or no room for one", grid.title));
+    throw std::invalid_argument(
+        fmt::format("grid '{}' must have at least one map and one column of maps", grid.title));
   const Heatmap& first = grid.maps.front();
   for (const Heatmap& map : grid.maps)
     if (map.rows != first.rows || map.columns != first.columns ||
         map.values.size() != map.rows.size() * map.columns.size())
-      throw std::invalid_argument(fmt::format(
-          "the maps of the grid '{}' differ in rows, columns or values: {}", grid.title, map.title));
+      throw std::invalid_argument(
+          fmt::format("maps of grid '{}' must agree in rows, columns and number of values; '{}' differs",
+                      grid.title, map.title));
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ std::string text(const HeatmapGrid& grid, const Terminal& terminal) {
   int labels = 0;
   for (const std::string& row : first.rows) labels = std::max(labels, display_width(printable(row)));
   labels = std::min(labels, terminal.columns / 4);
-  // One character a cell where two do not fit.
+  // One character per cell if two do not fit.
   const int columns = static_cast<int>(first.columns.size());
   const auto fit = [&](int cell) { return (terminal.columns - labels - 4) / (columns * cell + 2); };
   const int wanted = static_cast<int>(std::min<Size>(grid.across, static_cast<Size>(grid.maps.size())));

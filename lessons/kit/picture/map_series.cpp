@@ -17,7 +17,7 @@ namespace tapestry::kit {
 TrainingRecorder::TrainingRecorder(MapSeries series, Size steps, const std::vector<double>& shares)
     : series_(std::move(series)) {
   for (const double share : shares) {
-    // In a short run several shares are the same step.
+    // In a short run, several shares can round to the same step.
     const Size step = std::lround(share * static_cast<double>(steps));
     kept_.try_emplace(share > 0 ? std::max<Size>(1, step) : 0);
   }
@@ -40,7 +40,7 @@ MapSeries TrainingRecorder::series() const {
 
 namespace {
 
-/// How many cells map number `map` has. The last choice changes fastest.
+/// Returns the number of cells of the map with index `map`. The last choice changes fastest.
 std::size_t cells_of(const MapSeries& series, std::size_t map) {
   std::size_t rows = series.rows.size(), columns = series.columns.size();
   for (auto choice = series.choices.rbegin(); choice != series.choices.rend(); ++choice) {
@@ -65,13 +65,14 @@ void save(const MapSeries& series, const std::filesystem::path& file) {
     if (!choice.columns.empty()) choices.back()["columns"] = choice.columns;
   }
   if (series.maps.size() != combinations)
-    throw std::invalid_argument(fmt::format("series '{}' has {} maps for {} combinations", series.title,
-                                            series.maps.size(), combinations));
+    throw std::invalid_argument(
+        fmt::format("series '{}' must have one map for each of {} combinations, got {}", series.title,
+                    combinations, series.maps.size()));
   for (const std::vector<double>& map : series.maps) {
     const std::size_t cells = cells_of(series, maps.size());
     if (map.size() != cells)
       throw std::invalid_argument(
-          fmt::format("series '{}' has a map of {} values for {} cells", series.title, map.size(), cells));
+          fmt::format("a map of series '{}' must have {} values, got {}", series.title, cells, map.size()));
     Json hundredths = Json::array();
     for (const double value : map) hundredths.push_back(static_cast<std::int64_t>(std::lround(100 * value)));
     maps.push_back(std::move(hundredths));

@@ -1,4 +1,4 @@
-// Maps over something: the same rows and columns at several steps of training, or of each layer and head.
+// Series of heatmaps, indexed by choices such as the training step, the layer and the head.
 #pragma once
 
 #include <filesystem>
@@ -11,17 +11,16 @@
 
 namespace tapestry::kit {
 
-/// What tells maps of a series apart, and what it can be: "layer", {"1", "2"}.
+/// Dimension along which the maps of a series differ, with its options: "layer", {"1", "2"}.
 struct Choice {
   std::string name;
   std::vector<std::string> of;
-  bool grows = false;  ///< from little to much, as steps do: a slider for it, buttons otherwise
-  /// Of each option, if its maps have others than the series: names of columns and of rows.
+  bool grows = false;  ///< the options are ordered, like steps: shown as a slider instead of buttons
+  /// Column and row labels for each option, if they differ from those of the series.
   std::vector<std::vector<std::string>> columns = {}, rows = {};
 };
 
-/// A map for each combination of choices. A terminal has no room for them, a page of the book shows the one that
-/// its reader picks.
+/// One map for each combination of choices. Only the pages of the book show a series; the reader picks the map.
 struct MapSeries {
   std::string title;
   std::vector<std::string> columns = {};
@@ -29,21 +28,21 @@ struct MapSeries {
   std::string column_axis = {};
   std::string row_axis = {};
   std::vector<Choice> choices = {};
-  /// The weight that has the darkest colour.
+  /// Weight that is drawn in the darkest colour.
   double most = 1;
-  /// Weights in [0, 1], rows × columns, row after row; the last choice changes fastest.
+  /// Weights in [0, 1], each map rows × columns in row-major order; the last choice changes fastest.
   std::vector<std::vector<double>> maps = {};
 };
 
-/// Keeps maps at some steps of a training, or of several that follow each other.
+/// Records maps at selected steps of a training run, or of several runs one after another.
 class TrainingRecorder {
  public:
-  /// `series` lacks the choice of a step, which becomes its first, and maps. Steps are given as `shares` of all
-  /// `steps`: 0 is before the first, 1 the last.
+  /// Takes a `series` without maps and adds "step" as its first choice. The recorded steps are `shares` of `steps`:
+  /// 0 is before the first step, 1 after the last.
   TrainingRecorder(MapSeries series, Size steps, const std::vector<double>& shares);
 
-  /// Runs before a training, as step 0, and after each step; asks for maps if this one is kept. What a later
-  /// training gives at a step stands behind what an earlier one gave.
+  /// Calls maps() if `step` is recorded. Call this before training with step 0, and after each step. The maps of a
+  /// later run are appended to those of an earlier run at the same step.
   void after(Size step, const std::function<std::vector<std::vector<double>>()>& maps);
   MapSeries series() const;
 
@@ -52,8 +51,8 @@ class TrainingRecorder {
   std::map<Size, std::vector<std::vector<double>>> kept_;  // by step
 };
 
-/// Writes the series to `file` as JSON, its values in hundredths, and says where it is. std::invalid_argument for
-/// another number of maps or values than choices, rows and columns ask for; UsageError if it cannot be written.
+/// Writes the series to `file` as JSON, with weights in hundredths, and prints the path. Throws std::invalid_argument
+/// if the number of maps or of values does not fit the choices, rows and columns, and UsageError if writing fails.
 void save(const MapSeries& series, const std::filesystem::path& file);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// Showing a picture: the file on disk, the drawing on standard output.
+// Writes a picture to disk and prints its drawing on standard output.
 #include "lessons/kit/picture/picture.hpp"
 
 #include <iostream>

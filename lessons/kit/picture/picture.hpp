@@ -1,4 +1,4 @@
-// Pictures of a lesson: described once, written as SVG and drawn in the terminal.
+// Pictures of a lesson: charts, heatmaps, bars and graphs, drawn as SVG and in the terminal.
 #pragma once
 
 #include <filesystem>
@@ -17,17 +17,17 @@ namespace tapestry::kit {
 enum class Scale { linear, log };
 enum class Mark { line, points };
 
-/// One curve or cloud of a chart. Points with NaN, an infinity, or (on a log axis) no positive value are
-/// skipped, and break a line.
+/// One curve or point cloud of a chart. A point with a NaN, an infinity or, on a log axis, a value that is not
+/// positive is skipped and interrupts the line.
 struct Series {
   std::string name;
   std::vector<double> x = {};
   std::vector<double> y = {};
   Mark mark = Mark::line;
-  int dashes = 0;  ///< in SVG, of a line: 0 whole; 1 and 2 dashed, so that three on one another are all seen
+  int dashes = 0;  ///< line style in SVG: 0 solid; 1 and 2 dashed, so that three equal curves are all visible
 };
 
-/// A dashed line at a value: a target.
+/// Dashed horizontal or vertical line at a value, such as a target.
 struct Level {
   double value = 0;
   std::string label;
@@ -41,25 +41,25 @@ struct Chart {
   std::vector<Level> levels = {};
   Scale x_scale = Scale::linear;
   Scale y_scale = Scale::linear;
-  bool same_units = false;  ///< in SVG, of a plane with linear axes: a circle is drawn as a circle
+  bool same_units = false;  ///< equal scale on both linear axes in SVG: a circle looks like a circle
 };
 
-/// A matrix with names. Attention: source words are the columns, target words the rows, weights in [0, 1]. Where
-/// least is −most the map is signed: zero is pale, and the two signs have colours of their own (in a terminal
-/// without colours a minus).
+/// Matrix with row and column labels. For attention, the columns are source words, the rows are target words, and the
+/// values are weights in [0, 1]. If least = −most, the map is signed: zero is pale, and the two signs have different
+/// colours (a terminal without colours shows a minus).
 struct Heatmap {
   std::string title;
   std::vector<std::string> columns = {};
   std::vector<std::string> rows = {};
-  std::vector<double> values = {};  ///< rows × columns, row after row; NaN is drawn as a gap
-  double least = 0;                 ///< the palest colour
-  double most = 1;                  ///< the deepest one
+  std::vector<double> values = {};  ///< rows × columns, row-major; NaN is drawn as a gap
+  double least = 0;                 ///< value with the palest colour
+  double most = 1;                  ///< value with the darkest colour
   bool numbers = false;             ///< write the values into the cells
-  std::string column_axis = {};     ///< what the columns are: "keys"
-  std::string row_axis = {};        ///< what the rows are: "queries"
+  std::string column_axis = {};     ///< name of the column axis: "keys"
+  std::string row_axis = {};        ///< name of the row axis: "queries"
 
   bool is_signed() const { return least < 0 && most == -least; }
-  /// A value's place between least and most, in [0, 1]; NaN where there is nothing to draw.
+  /// Returns a value's position between least and most, in [0, 1], or NaN if the cell is a gap.
   double share(std::size_t row, std::size_t column) const;
 };
 
@@ -68,7 +68,7 @@ struct Bar {
   double value = 0;
 };
 
-/// Horizontal bars from zero.
+/// Chart of horizontal bars that start at zero.
 struct Bars {
   std::string title;
   std::string x_label;
@@ -79,38 +79,40 @@ struct Bars {
 struct GraphNode {
   std::string label;
   std::string detail;  ///< a second, smaller line: a shape, a value
-  int kind = 0;        ///< nodes of one kind have one colour: 0 an op, 1 a weight, 2 data, 3 a result
+  int kind = 0;        ///< colour of the node: 0 an op, 1 a weight, 2 data, 3 a result
 };
 
-/// A directed graph, drawn in layers from top to bottom; edges go from node to node by index. What a node
-/// reads stands from left to right in the order of its edges, where that takes no crossing; an edge that is
-/// there twice is drawn once, with ×2. Edges that would close a cycle are drawn upwards.
+/// Directed graph, drawn in layers from top to bottom. An edge is a pair of node indices (from, to). The inputs of a
+/// node are ordered from left to right like its edges, if that adds no crossing. A duplicate edge is drawn once, with
+/// ×2. An edge that would close a cycle is drawn upwards.
 struct Graph {
   std::string title;
   std::vector<GraphNode> nodes = {};
   std::vector<std::pair<Size, Size>> edges = {};
 };
 
-/// A whole SVG document.
+/// Return a complete SVG document. A heatmap throws std::invalid_argument unless it has rows × columns values.
 std::string svg(const Chart& chart);
 std::string svg(const Heatmap& map);
 std::string svg(const Bars& bars);
 std::string svg(const Graph& graph);
 
-/// Its names and values as JSON, the values in thousandths of a whole: what a page draws it from.
+/// Returns the labels and values as JSON, values rounded to three decimals, for the pages to draw.
 std::string json(const Heatmap& map);
 
-/// Lines of text, each ended, none wider than the terminal's columns.
+/// Return the picture as lines of text. Each ends with a newline and fits into the terminal's columns.
 std::string text(const Chart& chart, const Terminal& terminal);
 std::string text(const Heatmap& map, const Terminal& terminal);
 std::string text(const Bars& bars, const Terminal& terminal);
 std::string text(const Graph& graph, const Terminal& terminal);
 
-/// Draws on standard output and says where the SVG is. Use show().
+/// Prints the drawing and the path of the SVG on standard output. Called by show().
 void show_text(const std::string& drawing, const std::filesystem::path& file);
+/// Writes the SVG document to `file`. Throws UsageError if writing fails. Called by show().
 void save_svg(const std::string& document, const std::filesystem::path& file);
 
-/// Writes the picture to `file` (UsageError when that fails) and draws it on standard output. A page is told a heatmap.
+/// Writes the picture to `file` as SVG and draws it on standard output. In WebAssembly a heatmap is also sent to the
+/// page. Throws UsageError if writing fails.
 template <typename Picture>
 void show(const Picture& picture, const std::filesystem::path& file) {
   if constexpr (kOnPage && std::is_same_v<Picture, Heatmap>)

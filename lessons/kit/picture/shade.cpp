@@ -1,4 +1,4 @@
-// A value of a heatmap as a colour, or as characters where there are no colours.
+// Shades of heatmap cells: colours for SVG and terminals, characters for terminals without colours.
 #include "lessons/kit/picture/shade.hpp"
 
 #include <array>
@@ -9,9 +9,9 @@
 namespace tapestry::kit {
 namespace {
 
-// From near-black over blue and green to pale yellow: rises in brightness all the way.
+// From near-black over blue and green to pale yellow, with monotonically increasing brightness.
 constexpr std::array<int, 9> kHeat = {235, 23, 24, 31, 37, 72, 114, 186, 229};
-// From bright orange over near-black, which is zero, to bright blue.
+// From bright orange over near-black (zero) to bright blue.
 constexpr std::array<int, 9> kSigned = {215, 208, 130, 94, 235, 24, 31, 39, 117};
 constexpr std::array<const char*, 5> kShades = {"·", "░", "▒", "▓", "█"};
 
@@ -20,7 +20,7 @@ std::size_t step(double share) {
   return static_cast<std::size_t>(std::lround(share * (n - 1)));
 }
 
-/// 0 where nothing is, 1 at the ends.
+/// Returns the intensity of a share: 0 at the palest colour, 1 at the darkest. For a signed map, both ends are 1.
 double strength(const Heatmap& map, double share) {
   return map.is_signed() ? std::abs(2 * share - 1) : share;
 }

@@ -1,4 +1,4 @@
-// A value of a heatmap as a colour, or as characters where there are no colours.
+// Shades of heatmap cells: colours for SVG and terminals, characters for terminals without colours.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace tapestry::kit {
 
-/// "#rrggbb" for a share of the map's range, in [0, 1].
+/// Returns "#rrggbb" for a share of the map's range, in [0, 1].
 std::string svg_shade(const Heatmap& map, double share);
-/// Whether what is written on that colour has to be white.
+/// Returns true if text on that colour must be white to be legible.
 bool is_dark(const Heatmap& map, double share);
 
-/// `inside`, which is as wide as the cell, on a background of the share's colour.
+/// Returns `inside`, which fills the cell's width, on a background of the share's colour.
 std::string terminal_shade(const Heatmap& map, double share, const std::string& inside,
                            const Terminal& terminal);
-/// Without colours: `width` characters, from "·" over "░" to "█"; of a signed map by the size of the value, with
-/// a minus first where it is negative and there is room.
+/// Returns `width` characters from "·" over "░" to "█", for terminals without colours. A signed map uses |value|, and a
+/// negative value starts with a minus if `width` is at least 2.
 std::string plain_shade(const Heatmap& map, double share, int width);
 
 }  // namespace tapestry::kit

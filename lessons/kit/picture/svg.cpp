@@ -1,4 +1,4 @@
-// The few SVG shapes that the pictures need, in one style.
+// SVG writer with the shapes, text and colours that the pictures use.
 #include "lessons/kit/picture/svg.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace tapestry::kit {
 namespace {
 
-/// At most two decimals, none that say nothing.
+/// Formats a coordinate with at most two decimals and without trailing zeros.
 std::string number(double value) {
   if (!std::isfinite(value)) return "0";
   std::string text = fmt::format("{:.2f}", value);
@@ -74,7 +74,7 @@ struct Colour {
   double red, green, blue;
 };
 
-/// Between the stops, which divide [0, 1] evenly.
+/// Interpolates linearly between the stops, which divide [0, 1] evenly.
 template <std::size_t n>
 std::string mixed(const std::array<Colour, n>& stops, double share) {
   const double place = std::clamp(std::isnan(share) ? 0.0 : share, 0.0, 1.0) * (n - 1);
@@ -144,7 +144,7 @@ void Svg::circle(double x, double y, double radius, std::string_view fill) {
 void Svg::arrow(const std::vector<Point>& points, std::string_view stroke, bool up) {
   if (points.size() < 2) return;
   constexpr double kHead = 7;
-  std::vector<Point> line = points;  // ends where the head begins
+  std::vector<Point> line = points;  // stops where the arrow head begins
   const auto [x, y] = up ? points.front() : points.back();
   const double down = up ? -1 : 1;
   (up ? line.front() : line.back()).second -= down * kHead;

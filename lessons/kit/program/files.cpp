@@ -33,7 +33,7 @@ bool create_atomically(const fs::path& path, std::string_view content) {
   const int error = errno;
   std::error_code none;
   if (linked != 0 && error != EEXIST && !fs::exists(fs::symlink_status(path, none)))
-    fs::rename(beside, path);  // a file system without links
+    fs::rename(beside, path);  // the file system has no hard links
   else
     fs::remove(beside, none);
   return linked == 0 || error != EEXIST;
@@ -44,9 +44,9 @@ void make_writable_folder(const fs::path& path) {
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path, error)) {
     throw UsageError(fmt::format("cannot create the folder '{}': {}", path.string(),
-                                 error ? error.message() : "something else has that name"));
+                                 error ? error.message() : "a file of that name exists"));
   }
-  // One name for all: of a process that was killed here at most this is left, and the next one removes it.
+  // All processes use the same name, so a killed process leaves at most one file, which the next one removes.
   const fs::path trial = path / ".trial";
   write_atomically(trial, "");
   fs::remove(trial, error);
@@ -69,7 +69,7 @@ void append(const fs::path& path, std::string_view text) {
     }
     text.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (::close(file) != 0) refuse(errno);  // where a network's file system tells of a full disk
+  if (::close(file) != 0) refuse(errno);  // a network file system may report a full disk only here
 }
 
 FolderLock::FolderLock(const fs::path& folder)

@@ -1,5 +1,4 @@
-// Files and folders of a run: a file is the old one or the new one to its readers, never half of it; a folder
-// belongs to one run at a time.
+// Atomic file writes, so that readers never see a partial file, and a lock that gives a folder to one run at a time.
 #pragma once
 
 #include <filesystem>
@@ -7,25 +6,25 @@
 
 namespace tapestry::kit {
 
-/// Writes `content` beside `path`, syncs it, renames it over `path` and syncs the folder. Throws UsageError
-/// with the path and the system's reason; what stood at `path` before is then untouched.
+/// Replaces `path` with `content` atomically: writes a temporary file in the same folder, syncs it, renames it and
+/// syncs the folder. Throws UsageError with the path and the system's reason; the old file is then unchanged.
 void write_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// Writes `content` to a new file, whole. Returns false, and changes nothing, if something has the name `path` already, also
-/// if it got it meanwhile. Throws UsageError with the path and the system's reason.
+/// Creates the file `path` with `content` atomically. Returns false, and changes nothing, if `path` already exists,
+/// even if another process created it during the call. Throws UsageError with the path and the system's reason.
 bool create_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// Creates the folder `path` with its parents and tries that a file can be written there. Throws UsageError.
+/// Creates the folder `path` with its parents and checks that a file can be written there. Throws UsageError if not.
 void make_writable_folder(const std::filesystem::path& path);
 
-/// Adds `text` to the end of a file. Throws UsageError with the path and the system's reason.
+/// Appends `text` to a file, which is created if necessary. Throws UsageError with the path and the system's reason.
 void append(const std::filesystem::path& path, std::string_view text);
 
-/// Keeps other runs out of a folder while it lives; when the process ends, however it does, the system lets
-/// the folder go. A folder that is not there, or on a file system without locks, is not locked.
+/// Exclusive lock on a folder for the lifetime of this object. The system releases it when the process ends, even after
+/// a crash. A folder that does not exist, or whose file system has no locks, is not locked.
 class FolderLock {
  public:
-  /// Throws UsageError with the folder if another run has it.
+  /// Throws UsageError with the folder if another run holds the lock.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

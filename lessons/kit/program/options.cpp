@@ -1,4 +1,4 @@
-// A lesson's command line, and the one place where its end becomes an exit code.
+// Command line of a lesson, its main loop and its exit codes.
 #include "lessons/kit/program/options.hpp"
 
 #include <fmt/format.h>
@@ -30,10 +30,10 @@ namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr int kLongestComplaint = 1000;        // in characters; a path may have 500
-constexpr std::size_t kLongestQuotation = 60;  // of what was given in place of a number
+constexpr std::size_t kLongestQuotation = 60;  // of a bad value, in characters
 constexpr const char* kPath = "PATH";
 
-/// The whole of `text` as a decimal number.
+/// Parses the whole of `text` as a decimal number. Returns false if it is not one.
 template <typename Number>
 bool parse(const std::string& text, Number& value) {
   const char* const end = text.data() + text.size();
@@ -41,8 +41,8 @@ bool parse(const std::string& text, Number& value) {
   return error == std::errc() && stop == end;
 }
 
-/// The fault of a command line, in our words where CLI11's are hard to read: "--out: 1 required PATH missing",
-/// "--seed: At Most 1 required but received 2".
+/// Returns the error of a command line. Rewrites two messages of CLI11 that are hard to read: "--out: 1 required PATH
+/// missing" and "--seed: At Most 1 required but received 2".
 std::string fault_of(const CLI::Error& error) {
   static constexpr std::string_view kBefore = ": 1 required ", kAfter = " missing",
                                     kTwice = ": At Most 1 required";
@@ -57,7 +57,8 @@ std::string fault_of(const CLI::Error& error) {
   return words;
 }
 
-/// The fault of "--smoke=3", which CLI11 reads as a number of flags; empty if there is none.
+/// Returns the error for a flag with a value, such as "--smoke=3", which CLI11 reads as a number of flags. Empty if
+/// there is none.
 std::string value_of_a_flag(const CLI::App& app, std::span<const char* const> words) {
   for (const std::string_view word : words) {
     const std::string name(word.substr(0, word.find('=')));
@@ -69,7 +70,7 @@ std::string value_of_a_flag(const CLI::App& app, std::span<const char* const> wo
   return {};
 }
 
-/// CLI11's own numbers wrap -1 round to a large seed and read 010 as 8.
+/// Adds an option for a number in [least, most]. CLI11's own parser turns -1 into a large seed and reads 010 as 8.
 template <typename Number>
 CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, const std::string& help,
                         Number least, Number most) {
@@ -88,16 +89,16 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, c
       ->default_str(fmt::format("{}", value));
 }
 
-/// The options that each rank may have of its own, since no result depends on them.
+/// Options that may differ between ranks, because no result depends on them.
 constexpr std::array<std::string_view, 2> kOwnOfARank = {"--out", "--no-questions"};
 
-/// The program and what the command line gave for each of its options: a run depends on nothing else but its texts.
+/// Returns the program's name and the given value of each option. A run depends only on these and on its input texts.
 std::vector<std::string> facts_of(const CLI::App& app) {
   std::vector<std::string> facts = {"lesson " + app.get_name()};
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name();
     if (std::find(kOwnOfARank.begin(), kOwnOfARank.end(), name) != kOwnOfARank.end()) continue;
-    // Machines may keep one file at different places.
+    // The same file may have different paths on different machines.
     const bool by_value = option->get_type_name() != kPath;
     facts.push_back(option->count() == 0 ? "no " + name
                     : by_value           ? fmt::format("{} {}", name, fmt::join(option->results(), " "))
@@ -106,7 +107,7 @@ std::vector<std::string> facts_of(const CLI::App& app) {
   return facts;
 }
 
-/// Empty where it is not set.
+/// Returns an environment variable, or "" if it is not set.
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -148,8 +149,8 @@ void Lesson::takes_data(const std::string& help) { add("--data", options_.data, 
 
 void Lesson::takes_parts() {
   add("--parts", options_.ranks.parts,
-      "under mpirun: cut each batch into so many parts (0: one for each rank); runs with as many agree, on any number "
-      "of ranks, but for rounding",
+      "under mpirun: number of parts of each batch (0: one for each rank); runs with equal --parts agree up to "
+      "rounding on any number of ranks",
       0, 1024);
 }
 
@@ -161,7 +162,7 @@ void Lesson::runs_on(Communicator& ranks) {
 
 void Lesson::alone_for(const std::string& what) const {
   if (options_.ranks.several())
-    throw UsageError(fmt::format("{} is work for one process: leave mpirun away", what));
+    throw UsageError(fmt::format("{} must run in a single process; start the program without mpirun", what));
 }
 
 void Lesson::add(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
@@ -184,7 +185,7 @@ void Lesson::add(const std::string& name, std::filesystem::path& value, const st
       .add_option_function<std::string>(
           name, [&value](const std::string& text) { value = text; }, help)
       ->check([](const std::string& text) {
-        return text.empty() ? std::string("needs a path, not an empty text") : std::string();
+        return text.empty() ? std::string("the path must not be empty") : std::string();
       })
       ->type_name(kPath)
       ->default_str(value.string());
@@ -207,7 +208,7 @@ int Lesson::complain(std::string_view what, int code) const {
   const std::string line = fmt::format("{}: {}\n", slug_, cut_to(printable(what), kLongestComplaint));
   if (!options_.ranks.communicator().may_speak()) return code;
   if (back_room_)
-    fmt::print(stderr, "{}", line);  // std::cerr drops what it gets there
+    fmt::print(stderr, "{}", line);  // a BackRoom drops the output of std::cerr
   else
     std::cerr << line << std::flush;
   return code;
@@ -219,7 +220,7 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
   const std::span words(argv + std::min(argc, 1), argv + argc);
   const bool help = std::any_of(words.begin(), words.end(),
                                 [](std::string_view word) { return word == "-h" || word == "--help"; });
-  // Something of standard output is lost: nobody may take the run for a good one.
+  // If output is lost, the run must not look successful.
   const auto complain_of_loss = [&](const std::string& why, const std::string& rest) {
     return complain(fmt::format("cannot write to standard output: {}{}", why, rest), kUsage);
   };
@@ -244,7 +245,7 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
       if (const auto lost = output.lost()) return complain_of_loss(*lost, "");
       return kMet;
     }
-    simd::thread_count();  // throws for a bad TAPESTRY_THREADS: now, not at the first large op
+    simd::thread_count();  // reports a bad TAPESTRY_THREADS now, not at the first large op
     make_writable_folder(options_.out);
     const Terminal terminal = Terminal::of(1);
     const bool filter =
@@ -268,7 +269,7 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
   } catch (const std::bad_alloc&) {
     return complain("out of memory: try smaller sizes", kUsage);
   } catch (const RankFailure& lost) {
-    return complain(fmt::format("{}; start it again, and it goes on from its last checkpoint", lost.what()),
+    return complain(fmt::format("{}; start the run again to resume from the last checkpoint", lost.what()),
                     kUsage);
   } catch (const std::exception& error) {
     return complain(error.what(), kUsage);

@@ -1,4 +1,4 @@
-// A lesson's command line, and the only place that turns its outcome into an exit code.
+// Command line of a lesson, its main loop and its exit codes.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,35 @@
 
 namespace tapestry::kit {
 
-/// What every lesson takes.
+/// Options that every lesson has.
 struct Options {
   std::uint64_t seed = 1;
-  std::int64_t steps = 0;      ///< --steps; else the smoke steps under --smoke; else the lesson's own
-  std::filesystem::path out;   ///< exists and can be written when the lesson's body runs
-  bool smoke = false;          ///< seconds only; targets are printed but not judged
-  bool no_questions = false;   ///< questions are shown with their answers, and nothing waits
+  std::int64_t steps = 0;      ///< --steps, or the lesson's default (with --smoke, its smoke default)
+  std::filesystem::path out;   ///< output folder; exists and is writable when the body runs
+  bool smoke = false;          ///< run for seconds only; targets are printed but not judged
+  bool no_questions = false;   ///< show questions with their answers, without waiting
   std::filesystem::path data;  ///< empty unless --data was given
-  Ranks ranks = {};  ///< who trains together: this process alone, but where a lesson runs_on() ranks
+  Ranks ranks = {};  ///< ranks that train together; only this process unless the lesson calls runs_on()
 
-  /// The name of a folder in `out` for what is trained on a task. A smoke run has one of its own, so that
-  /// nobody uses its model for a trained one, and it takes nothing from one that is.
+  /// Returns the name of the folder in `out` for a model trained on `task`. A smoke run has a separate folder, so that
+  /// its model and a fully trained one are never confused.
   std::string folder(const std::string& task) const { return smoke ? task + "-smoke" : task; }
 };
 
-/// The top of the project, seen from where the program was started: lessons/run says it in TAPESTRY_ROOT;
-/// otherwise programs are started there, and it is empty.
+/// Returns the path of the project's root, relative to the working directory. lessons/run passes it in TAPESTRY_ROOT.
+/// Without the variable, the result is empty: the program was started in the root.
 std::filesystem::path project_folder();
 
-/// The exit codes of every lesson.
+/// Exit codes of every lesson.
 enum ExitCode : int {
   kMet = 0,       ///< every target was met
-  kMissed = 1,    ///< the lesson ran, and missed a target
-  kUsage = 2,     ///< UsageError, tapestry::Error, any other exception, or standard output cannot be written:
-                  ///< one line on stderr says what is wrong
-  kInternal = 3,  ///< std::logic_error, so a bug in the lesson or the kit: one line on stderr
+  kMissed = 1,    ///< the lesson ran and missed a target
+  kUsage = 2,     ///< UsageError, tapestry::Error or another exception, or standard output cannot be written;
+                  ///< one line on stderr gives the reason
+  kInternal = 3,  ///< std::logic_error, which is a bug in the lesson or the kit; one line on stderr
 };
 
-/// A lesson's name, its own options, and its main():
+/// Command-line program of a lesson: its name, its options and its main():
 ///
 ///     int main(int argc, char** argv) {
 ///       kit::Lesson lesson("11_bahdanau", "look back while you write");
@@ -62,20 +62,20 @@ class Lesson {
   Lesson(const Lesson&) = delete;
   Lesson& operator=(const Lesson&) = delete;
 
-  /// The steps that it trains for by default, and under --smoke.
+  /// Sets the default number of training steps, without and with --smoke.
   void steps(std::int64_t usual, std::int64_t smoke);
-  /// Offers --data; without this call it is a bad option.
+  /// Adds the option --data. Without this call, --data is rejected.
   void takes_data(const std::string& help);
-  /// Offers --parts, for what trains with Options::ranks.
+  /// Adds the option --parts, for lessons that train on Options::ranks.
   void takes_parts();
-  /// This process is one of these ranks, which must outlive run(). The first one prints, asks, and keeps what is made;
-  /// the others work in a BackRoom. Of trouble that several have one rank of a machine tells.
+  /// Makes this process one of several ranks; `ranks` must outlive run(). Rank 0 prints, asks and writes the output
+  /// files. The others work in a BackRoom. An error that several ranks share is reported once per machine.
   void runs_on(Communicator& ranks);
-  /// Throws UsageError if this process is one of several ranks: `what`, "--translate", is done by one.
+  /// Throws UsageError if there are several ranks, because only a single process can do `what`, such as "--translate".
   void alone_for(const std::string& what) const;
 
-  /// The lesson's own options. `value` holds the default, gets what was given, and must outlive run().
-  /// A number outside [least, most], or a word that is none of `choices`, is a bad option.
+  /// Add an option of the lesson. `value` holds the default, receives the given value and must outlive run(). A number
+  /// outside [least, most], or a word that is not one of `choices`, is rejected.
   void add(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
            std::int64_t most);
   void add(const std::string& name, double& value, const std::string& help, double least, double most);
@@ -83,24 +83,25 @@ class Lesson {
            const std::vector<std::string>& choices = {});
   void add(const std::string& name, std::filesystem::path& value, const std::string& help);
   void add_flag(const std::string& name, bool& value, const std::string& help);
-  /// A file, or "-", that the lesson turns into another: when it is given, the title is not printed, so that
-  /// standard output holds the result alone.
+  /// Adds an option for an input file, or "-", that the lesson turns into another file. If it is given, the title is
+  /// not printed, so that standard output holds only the result.
   void add_filter(const std::string& name, std::filesystem::path& value, const std::string& help);
 
-  /// True when the option was on the command line; for use in the body.
+  /// Returns true if the option was on the command line. For use in the body.
   bool given(const std::string& name) const;
 
-  /// Reads the options and TAPESTRY_THREADS, creates the out folder, prints the title, runs `body`, prints
-  /// the report's last line, and returns an ExitCode. Nothing that derives from std::exception leaves it.
-  /// What cannot be printed stops nothing (Output): of progress it is dropped, of results told at the end.
-  /// When the lesson is passed it makes the file that TAPESTRY_PASSED names, and answers to its questions are
-  /// kept in the one that TAPESTRY_ANSWERS names: lessons/run asks for both. It waits for answers where standard
-  /// input and output are a terminal.
+  /// Reads the options and TAPESTRY_THREADS, creates the output folder, prints the title, runs `body`, prints the last
+  /// line of the report, and returns an ExitCode. Catches every std::exception. A failed write does not stop the run
+  /// (see Output): lost progress is ignored, lost results are reported at the end.
+  ///
+  /// lessons/run sets two environment variables. If all targets are met, the file named by TAPESTRY_PASSED is created.
+  /// Answers to questions are appended to the file named by TAPESTRY_ANSWERS. The lesson waits for answers only if
+  /// standard input and output are terminals.
   int run(int argc, const char* const* argv, const Body& body);
 
  private:
-  struct Parser;  // CLI11, kept out of the lessons' compile time
-  /// Says on standard error, as one line, why the run ends; returns `code`.
+  struct Parser;  // hides CLI11, which would slow down the lessons' compilation
+  /// Prints one line on standard error that says why the run ends. Returns `code`.
   int complain(std::string_view what, int code) const;
 
   std::unique_ptr<Parser> parser_;

@@ -1,6 +1,6 @@
-// Standard output and standard error as a lesson has them: streams of our own, that drop what they cannot
-// write. They are made by what the GNU libraries have. Elsewhere the usual streams stay: lines are not broken at a
-// terminal's width, and what cannot be written is told at the end.
+// Standard output and standard error that keep a lesson running when a write fails. With glibc and libstdc++ these are
+// custom streams, which drop what they cannot write. Elsewhere the usual streams stay in use: lines are not wrapped at
+// the terminal's width, and a failed write is still reported at the end.
 #include "lessons/kit/program/output.hpp"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 namespace tapestry::kit {
 
-/// Ignores the signals that writing can bring.
+/// Scope in which SIGPIPE and SIGXFSZ, the signals that a write can raise, are ignored.
 class Output::Signals {
  public:
   Signals() : pipe_(std::signal(SIGPIPE, SIG_IGN)), size_(std::signal(SIGXFSZ, SIG_IGN)) {}
@@ -49,22 +49,22 @@ namespace {
 
 using StdioBuffer = __gnu_cxx::stdio_sync_filebuf<char>;
 
-/// Opens /dev/null in the place of a closed descriptor, or a file that is opened later would get its number,
-/// and what is printed. The system gives the lowest free number, which is this one where those below are taken.
-/// False: it was open.
+/// Opens /dev/null on a closed descriptor. Otherwise a file that is opened later would get its number and receive the
+/// printed text. open() returns the lowest free number, so the lower descriptors must be open. Returns false if the
+/// descriptor was open already.
 bool fill(int descriptor) {
   if (::fcntl(descriptor, F_GETFD) != -1) return false;
   ::open("/dev/null", O_RDWR);
   return true;
 }
 
-/// 0, or the error that stopped it.
+/// Writes all of `text`. Returns 0, or the errno of the failed write.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // whoever shares it does not want to wait
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // another process made it non-blocking
       pollfd ready{descriptor, POLLOUT, 0};
       ::poll(&ready, 1, -1);
     } else if (errno != EINTR) {
@@ -76,7 +76,7 @@ int write_all(int descriptor, std::string_view text) {
 
 }  // namespace
 
-/// Takes the place of stdout or stderr, and of the buffer of a C++ stream that writes there.
+/// Replacement for stdout or stderr, and for the buffer of the C++ stream that writes there.
 class Output::Stream {
  public:
   Stream(int descriptor, std::FILE*& place, std::ostream& stream)
@@ -84,11 +84,11 @@ class Output::Stream {
     if (fill(descriptor)) error_ = EBADF;
     std::fflush(before_);
     file_ = ::fopencookie(this, "w", {nullptr, write, nullptr, nullptr});
-    if (file_ == nullptr) return;  // no memory for it: then as before
+    if (file_ == nullptr) return;  // out of memory: keep the usual stream
     struct stat status {};
     const bool known = ::fstat(descriptor, &status) == 0;
     const bool terminal = Terminal::of(descriptor).interactive;
-    // As large as the C library has them, so that what goes to one file from both keeps its order.
+    // The buffer has the C library's usual size, so that both streams keep their usual order in a shared file.
     buffer_.resize(known && !terminal && status.st_blksize > 0 && status.st_blksize < BUFSIZ
                        ? static_cast<std::size_t>(status.st_blksize)
                        : BUFSIZ);
@@ -118,7 +118,7 @@ class Output::Stream {
  private:
   static ssize_t write(void* stream, const char* text, std::size_t bytes) {
     static_cast<Stream*>(stream)->write({text, bytes});
-    return static_cast<ssize_t>(bytes);  // always, or those who print would stop the lesson
+    return static_cast<ssize_t>(bytes);  // always, because an error would stop the lesson
   }
   void write(std::string_view text) {
     if (error_ != 0) return;
@@ -133,7 +133,7 @@ class Output::Stream {
   std::FILE* file_ = nullptr;
   std::ostream& stream_;
   std::unique_ptr<StdioBuffer> stdio_;
-  std::streambuf* stream_buffer_ = nullptr;  // the stream's own, while it has ours
+  std::streambuf* stream_buffer_ = nullptr;  // the original buffer of stream_, while it uses stdio_
   std::vector<char> buffer_;
   Wrap wrap_;
   int error_ = 0;

@@ -1,5 +1,4 @@
-// Standard output and standard error as a lesson has them: what cannot be written does not stop the work, and
-// is not forgotten.
+// Standard output and standard error that keep a lesson running when a write fails, and report the loss at the end.
 #pragma once
 
 #include <memory>
@@ -8,14 +7,12 @@
 
 namespace tapestry::kit {
 
-/// While one lives, whatever is printed (through stdout, stderr, std::cout, std::cerr) goes to the
-/// descriptors 1 and 2 in such a way that printing never fails: after the first error the rest of that stream
-/// is dropped. On a terminal, lines are broken at its width (Wrap); anywhere else the bytes are the same as
-/// without it. A descriptor that is closed is kept closed to files that are opened later. Reports of a reader
-/// that has gone and of a file's size limit come as errors instead of signals that end the program, for files
-/// too.
+/// Scope in which printing (through stdout, stderr, std::cout, std::cerr) never fails. After the first error on
+/// descriptor 1 or 2, the rest of that stream is dropped. On a terminal, lines are wrapped at its width (Wrap);
+/// elsewhere the bytes are unchanged. A closed descriptor is not reused by files that are opened later. A closed pipe
+/// (SIGPIPE) and a file size limit (SIGXFSZ) are errors instead of fatal signals, for files too.
 ///
-/// Streams that have been pointed elsewhere stay as they are.
+/// Streams that have already been redirected are left alone.
 class Output {
  public:
   Output();
@@ -23,7 +20,7 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  /// Writes out what is buffered; then, if something of standard output was lost, the system's reason.
+  /// Flushes the buffers. Returns the system's reason if some of standard output was lost.
   std::optional<std::string> lost();
 
  private:

@@ -1,4 +1,4 @@
-// What this process has needed of the machine's memory.
+// Peak memory of this process.
 #include "lessons/kit/program/peak_memory.hpp"
 
 #include <limits>
@@ -25,7 +25,7 @@ double peak_memory() {
     if (words >> name >> kibibytes && name == "VmHWM:") return kibibytes / 1024;
   }
 #elif defined(__EMSCRIPTEN__)
-  return static_cast<double>(emscripten_get_heap_size()) / (1 << 20);  // it never gives any back
+  return static_cast<double>(emscripten_get_heap_size()) / (1 << 20);  // the heap never shrinks
 #else
   struct rusage usage {};
   constexpr double kUnit = 1 << 20;  // macOS counts bytes

@@ -1,9 +1,9 @@
-// What this process has needed of the machine's memory.
+// Peak memory of this process.
 #pragma once
 
 namespace tapestry::kit {
 
-/// The most memory that the process has held so far, in MiB; NaN where the system does not tell.
+/// Returns the peak resident memory of this process in MiB (WebAssembly: the heap size), or NaN if it is unknown.
 double peak_memory();
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// Progress of a training loop: a bar on a terminal, a few plain lines elsewhere.
+// Progress display of a training loop: a bar on a terminal, a few plain lines elsewhere.
 #include "lessons/kit/program/progress.hpp"
 
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ Progress::Progress(std::int64_t total, Settings settings, std::ostream& out, Ter
 Progress::~Progress() {
   try {
     finish();
-  } catch (...) {  // a stream that throws must not end the program from here
+  } catch (...) {  // an exception from the stream must not leave a destructor
   }
 }
 

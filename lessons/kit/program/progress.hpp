@@ -1,4 +1,4 @@
-// Progress of a training loop: a bar on a terminal, a few plain lines elsewhere.
+// Progress display of a training loop: a bar on a terminal, a few plain lines elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -11,42 +11,42 @@
 
 namespace tapestry::kit {
 
-/// Shows step, loss, speed and time left.
+/// Display of step, loss, speed and remaining time.
 ///
 ///     Progress progress(options.steps);
 ///     for (…) progress.step(loss);
 ///     progress.finish();
 ///
-/// On a terminal one line is redrawn at most ten times a second; elsewhere a line is printed after about
-/// every tenth of the steps. All of it goes to standard error, so that standard output holds only results.
+/// On a terminal, one line is redrawn at most ten times a second. Elsewhere, a line is printed after the first step and
+/// after each tenth of the steps. The display uses standard error, so that standard output holds only results.
 class Progress {
  public:
-  using Clock = std::function<double()>;  ///< seconds, from any start
+  using Clock = std::function<double()>;  ///< returns seconds since any fixed time
 
   struct Settings {
-    std::int64_t done = 0;       ///< steps done before a resume
-    std::string unit = "steps";  ///< what step()'s `count` counts: "words", "strings"
+    std::int64_t done = 0;       ///< steps completed before a resume
+    std::string unit = "steps";  ///< unit of step()'s `count`: "words", "strings"
   };
 
-  /// On standard error, as it is.
+  /// Displays progress on standard error.
   explicit Progress(std::int64_t total) : Progress(total, Settings{}) {}
   Progress(std::int64_t total, Settings settings);
-  /// On any stream; for tests.
+  /// Displays progress on any stream, for tests.
   Progress(std::int64_t total, Settings settings, std::ostream& out, Terminal terminal, Clock clock);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// One step is done: its loss, and how many units it worked through.
+  /// Records a completed step with its loss and the number of units that it processed.
   void step(double loss, double count = 1);
-  /// A line of its own, above the bar: a figure on held-out data, a checkpoint.
+  /// Prints a separate line above the bar, such as a validation score.
   void note(std::string_view text);
-  /// Draws the last state and ends the line. Called by the destructor where it was not.
+  /// Draws the last state and ends the line. The destructor calls it if necessary.
   void finish();
 
-  /// Units a second since the start, or since the resume.
+  /// Returns the units per second since the start, or since the resume.
   double speed() const;
-  /// The mean loss with weights that fall by 5 % a step, corrected for its start at zero.
+  /// Returns the exponential moving average of the loss (decay 0.95, bias-corrected), or NaN before the first step.
   double loss() const;
 
  private:
@@ -70,9 +70,9 @@ class Progress {
   bool finished_ = false;
 };
 
-/// "42s", "3m05s", "2h07m": short, rounded to what matters; "?" for what is not a time.
+/// Formats a duration: "42s", "3m05s", "2h07m", or "?" for a value that is negative, NaN or above 10⁸.
 std::string short_time(double seconds);
-/// 3612.4 → "3,612"; 4.237 → "4.24".
+/// Formats a number with three significant digits, or as an integer from 100 on: 4.237 → "4.24"; 3612.4 → "3,612".
 std::string short_number(double value);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// Questions to the reader before a figure is shown: who answers, and where answers are kept.
+// Questions to the reader: reading the answer from a terminal and storing it.
 #include "lessons/kit/program/question.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@
 namespace tapestry::kit {
 namespace {
 
-/// A line without its end; nothing at the end of input. Bytes are read one by one: what follows the line stays.
+/// Reads a line, without its newline, or nothing at the end of input. Bytes are read one by one, so that later input
+/// stays unread.
 std::optional<std::string> read_line(int descriptor) {
   std::string line;
   for (char c = 0;;) {
@@ -29,8 +30,8 @@ std::optional<std::string> read_line(int descriptor) {
   }
 }
 
-/// The one letter of a line, without blanks, a bracket or a full stop around it: "b", " B ", "(b)", "b.". 0: it
-/// has none, or more.
+/// Returns the single letter of a line in lower case; blanks, parentheses and full stops are ignored: "b", " B ",
+/// "(b)", "b.". Returns 0 if the line has no letter or several.
 char only_letter(const std::string& line) {
   char found = 0;
   for (const char c : line) {
@@ -67,7 +68,7 @@ char Reader::letter(std::size_t choices) {
     const std::optional<std::string> line = read_line(descriptor_);
     if (!line) {
       *out_ << '\n' << std::flush;
-      out_ = nullptr;  // nobody is there any more
+      out_ = nullptr;  // end of input: ask no further questions
       return 0;
     }
     if (line->find_first_not_of(" \t\r") == std::string::npos) return 0;

@@ -1,4 +1,4 @@
-// Questions to the reader before a figure is shown: who answers, and where answers are kept.
+// Questions to the reader: reading the answer from a terminal and storing it.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +11,27 @@
 
 namespace tapestry::kit {
 
-/// A question that Report::ask() put, for Report::answer().
+/// Question from Report::ask(), to be passed to Report::answer().
 struct Question {
-  std::string name;                  ///< "the empty row": a few words, different from the lesson's others
-  std::vector<std::string> choices;  ///< a, b, c, …
-  char said = 0;                     ///< the reader's letter; 0: none
+  std::string name;                  ///< a few words, unique in the lesson: "the empty row"
+  std::vector<std::string> choices;  ///< texts of the answers a, b, c, …
+  char said = 0;                     ///< letter that the reader chose; 0: none
 };
 
-/// Whoever sits in front of the lesson, and the file that keeps what they said.
+/// Reader of a lesson: a terminal to ask, and the file that stores the answers.
 class Reader {
  public:
-  /// Nobody: nothing waits, and nothing is kept.
+  /// Creates a reader that is absent: no question waits and no answer is stored.
   Reader() = default;
-  /// Somebody who types at `descriptor`, a terminal, and sees `out`. An answer is a line "06 NAME", the letter
-  /// and right or wrong, with tabs between, at the end of `kept`; none is kept where that is empty.
+  /// Creates a reader who types on the terminal `descriptor` and sees `out`. An answer is appended to the file `kept`
+  /// as one line with tabs between "06 NAME", the letter, and "right" or "wrong". If `kept` is empty, none is stored.
   Reader(int descriptor, std::ostream& out, Terminal terminal, std::filesystem::path kept,
          std::string lesson);
 
-  /// Waits for a letter of so many choices, or Enter. What was typed before the question was there is dropped.
-  /// 0: no letter, because of Enter, the end of input, or since nobody is there.
+  /// Waits for one of the first `choices` letters, or Enter. Discards input typed before the question was shown.
+  /// Returns 0 after Enter, at the end of input, and if the reader is absent.
   char letter(std::size_t choices);
-  /// Writes down what was said. A file that cannot be written is told in one line, and stops nothing.
+  /// Stores the answer. If the file cannot be written, prints one line and continues.
   void keep(const Question& question, char right);
 
  private:

@@ -1,7 +1,7 @@
 #include "lessons/kit/program/ranks.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>  // mkdtemp on a Mac
+#include <unistd.h>  // mkdtemp on macOS
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace tapestry::kit {
 
 void expect_same(Communicator& ranks, const std::string& must, const std::vector<std::string>& facts) {
   if (ranks.size() == 1) return;
-  constexpr std::size_t kLongest = 100;  // bytes of a fact that are shown
+  constexpr std::size_t kLongest = 100;  // of a fact in the message, in bytes
   const auto lines = [](std::string_view text) {
     std::vector<std::string_view> found;
     for (std::size_t end = text.find('\0'); end != std::string_view::npos; end = text.find('\0')) {
@@ -41,7 +41,7 @@ void expect_same(Communicator& ranks, const std::string& must, const std::vector
     throw UsageError(fmt::format("{}; rank 0 has {} and rank {} has {}", must, shown(one, here.end()), rank,
                                  shown(other, there.end())));
   }
-  broadcast(ranks, 0);  // no rank goes on before rank 0 has compared
+  broadcast(ranks, 0);  // no rank continues before rank 0 has compared the facts
 }
 
 Communicator& Ranks::communicator() const {
@@ -53,7 +53,7 @@ BackRoom::BackRoom() {
   for (const char* name : {"TAPESTRY_PASSED", "TAPESTRY_ANSWERS"}) unsetenv(name);
   std::string name = (std::filesystem::temp_directory_path() / "tapestry-rank-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr || std::freopen("/dev/null", "w", stdout) == nullptr)
-    throw UsageError(fmt::format("a rank has no room to work in: cannot make {}", name));
+    throw UsageError(fmt::format("cannot create the temporary folder '{}' of a rank", name));
   std::cerr.rdbuf(nullptr);
   folder_ = name;
 }

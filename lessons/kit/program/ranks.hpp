@@ -1,4 +1,4 @@
-// A lesson that mpirun started several times, to train one model together.
+// Data-parallel training of a lesson on several ranks, started by mpirun.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace tapestry::kit {
 
-/// Who trains a model together. All ranks run the whole lesson; each gets a share of every batch.
+/// Ranks that train a model together. Each rank runs the whole lesson and gets a share of every batch.
 struct Ranks {
-  Communicator* wire = nullptr;  ///< between them; none: this process is alone
-  /// Into how many parts a batch is cut, DataParallelOptions::parts; 0: one for each rank.
+  Communicator* wire = nullptr;  ///< communicator of the ranks; null: a single process
+  /// Number of parts of a batch (DataParallelOptions::parts); 0: one for each rank.
   std::int64_t parts = 0;
 
-  /// The wire, or that of one rank alone.
+  /// Returns `*wire`, or the communicator of a single rank.
   Communicator& communicator() const;
   bool several() const { return wire != nullptr && wire->size() > 1; }
-  /// Prints, asks, and keeps what is made.
+  /// Returns true on rank 0, which prints, asks and writes the output files.
   bool is_first() const { return wire == nullptr || wire->rank() == 0; }
 };
 
-/// Makes sure that all ranks give the same facts, such as "--seed 2", in the same order; every rank calls it. If one
+/// Checks that all ranks have the same facts, such as "--seed 2", in the same order. Every rank must call it. If a rank
 /// differs, rank 0 throws UsageError with `must`, the first pair of facts that differ, and the rank. The other ranks
-/// wait for rank 0, so they hear that the run is over.
+/// wait for rank 0, so that they notice the end of the run.
 void expect_same(Communicator& ranks, const std::string& must, const std::vector<std::string>& facts);
 
-/// Where a rank that is not the first works, silently: what it prints is dropped, and what it makes lies in a folder
-/// of its own, which is removed at the end.
+/// Scope in which a rank other than 0 works silently. Its printed output is dropped, and it writes files into a
+/// temporary folder, which the destructor removes.
 class BackRoom {
  public:
-  /// Throws UsageError if there can be no such folder.
+  /// Throws UsageError if the folder cannot be created.
   BackRoom();
   ~BackRoom();
   BackRoom(const BackRoom&) = delete;

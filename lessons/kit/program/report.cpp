@@ -1,4 +1,4 @@
-// A lesson's figures against its targets, its questions to the reader, and whether all targets were met.
+// Report of a lesson: figures, targets, questions to the reader, and the verdict.
 #include "lessons/kit/program/report.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace tapestry::kit {
 namespace {
 
-constexpr int kNameWidth = 44, kFigureWidth = 36;  // where there is room for both
+constexpr int kNameWidth = 44, kFigureWidth = 36;  // in columns, on a wide terminal
 constexpr int kQuestionColour = 208;
 
 int order(double a, double b) { return a < b ? -1 : a > b ? 1 : 0; }
@@ -25,7 +25,7 @@ std::string with_unit(std::string_view number, std::string_view unit) {
   return unit.empty() ? std::string(number) : fmt::format("{} {}", number, unit);
 }
 
-/// A figure's text; NaN is 0 of 0, such as a share of the right answers where none is right.
+/// Returns the text of a figure. NaN comes from 0 / 0, such as a share of the right answers if none is right.
 std::string measured(double value, std::string_view number, std::string_view unit) {
   return std::isnan(value) ? "not measured" : with_unit(number, unit);
 }
@@ -116,9 +116,10 @@ bool Report::check(std::string_view what, bool ok) {
 Question Report::ask(std::string_view name, std::string_view text, std::vector<std::string> choices) {
   Question question{std::string(name), std::move(choices)};
   if (question.choices.size() < 2 || question.choices.size() > 5)
-    throw std::logic_error(fmt::format("the question '{}' has {} choices", name, question.choices.size()));
+    throw std::logic_error(
+        fmt::format("question '{}' must have 2 to 5 choices, got {}", name, question.choices.size()));
   if (std::find(open_.begin(), open_.end(), question.name) != open_.end())
-    throw std::logic_error(fmt::format("two questions are called '{}'", name));
+    throw std::logic_error(fmt::format("names of questions must be unique, got '{}' twice", name));
   out_ << "\n  " << paint(terminal_, kQuestionColour, "?") << ' ' << text << '\n';
   for (std::size_t i = 0; i < question.choices.size(); ++i)
     out_ << "    " << static_cast<char>('a' + i) << "  " << question.choices[i] << '\n';
@@ -133,13 +134,14 @@ bool Report::answer(const Question& question, char right, bool holds, std::strin
   const auto choice = [&](char letter) -> const std::string& {
     const std::size_t place = static_cast<std::size_t>(letter - 'a');
     if (letter < 'a' || place >= question.choices.size())
-      throw std::logic_error(fmt::format("'{}' has no answer {}", question.name, letter));
+      throw std::logic_error(fmt::format("the question '{}' has no choice '{}'", question.name, letter));
     return question.choices[place];
   };
   const std::string& truth = choice(right);
   const auto asked = std::find(open_.begin(), open_.end(), question.name);
   if (asked == open_.end())
-    throw std::logic_error(fmt::format("'{}' was not asked, or was answered before", question.name));
+    throw std::logic_error(
+        fmt::format("the question '{}' was not asked or is already answered", question.name));
   open_.erase(asked);
   if (judge_ == Judge::no) return holds;
   ++judged_;
@@ -161,7 +163,7 @@ bool Report::answer(const Question& question, char right, bool holds, std::strin
 
 void Report::finish() {
   if (!open_.empty())
-    throw std::logic_error(fmt::format("the question '{}' was left without its answer", open_.front()));
+    throw std::logic_error(fmt::format("the question '{}' has no answer; call answer()", open_.front()));
   if (judged_ == 0) return;
   if (all_met()) {
     out_ << '\n'

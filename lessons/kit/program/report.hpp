@@ -1,4 +1,4 @@
-// A lesson's figures against its targets, its questions to the reader, and whether all targets were met.
+// Report of a lesson: figures, targets, questions to the reader, and the verdict.
 #pragma once
 
 #include <iosfwd>
@@ -11,51 +11,52 @@
 
 namespace tapestry::kit {
 
-/// Prints sections, figures and targets, and remembers which targets were missed.
+/// Report that prints sections, figures and targets, and records the missed targets.
 class Report {
  public:
-  /// `no`: a smoke run is too short to reach targets; at_least, at_most and check_quoted print them without
-  /// judging.
+  /// Mode for targets. With `no`, at_least, at_most and check_quoted print without judging, because a smoke run is too
+  /// short to reach targets.
   enum class Judge { yes, no };
 
   explicit Report(std::ostream& out, Terminal terminal = {}, Judge judge = Judge::yes, Reader reader = {});
 
-  /// A numbered heading: "2. The same with nn/".
+  /// Prints a numbered heading: "2. The same with nn/".
   void section(std::string_view title);
-  /// A line of text.
+  /// Prints a line of text.
   void note(std::string_view line);
-  /// A figure without a target.
+  /// Prints a figure without a target.
   void figure(std::string_view what, double value, std::string_view unit = "");
-  /// A figure with a target: "exact match  99.6 % (target ≥ 99 %)  ok". NaN meets no target,
-  /// and is printed as "not measured".
-  /// Returns whether it is met.
+  /// Print a figure with a target: "exact match  99.6 % (target ≥ 99 %)  ok". Return true if the target is met. NaN
+  /// meets no target and is printed as "not measured".
   bool at_least(std::string_view what, double value, double target, std::string_view unit = "");
   bool at_most(std::string_view what, double value, double target, std::string_view unit = "");
-  /// A figure that the lesson's prose quotes: `text_says`, within `tolerance` of it (a share: 0.1 is 10 %).
-  /// Returns whether it is met. So text and output cannot drift apart.
+  /// Prints a figure that the lesson's text quotes as `text_says`, so that text and output cannot drift apart. Returns
+  /// true if |value − text_says| ≤ tolerance · |text_says|.
   bool check_quoted(std::string_view what, double value, double text_says, double tolerance,
                     std::string_view unit = "");
-  /// A yes or no that holds at any number of steps (gradients agree, two results are equal): always judged.
+  /// Prints a check that must pass after any number of steps (gradients agree, two results are equal). It is always
+  /// judged. Returns `ok`.
   bool check(std::string_view what, bool ok);
 
-  /// Puts a question before the figure is known, with two to five choices, and waits for the reader where one
-  /// sits at a terminal. `name` says in a few words what it is about: answer() begins with it.
+  /// Asks a question with two to five choices before its figure is shown, and waits for the answer if there is a
+  /// reader. `name` is a short title, with which answer() starts. Throws std::logic_error for another number of
+  /// choices, or if an open question has the same name.
   Question ask(std::string_view name, std::string_view text, std::vector<std::string> choices);
-  /// Beside the figure: what the reader said, which letter is right, and why. `holds` says whether this run
-  /// shows it: the answer is a target like at_least, so that it is never told against the figures. A smoke run
-  /// prints nothing. Throws std::logic_error where `right` is none of the choices.
+  /// Prints the reader's answer, the right letter, and why. `holds` says if the figures of this run confirm the right
+  /// answer; it is judged like a target. Returns `holds`. A smoke run prints nothing. Throws std::logic_error if
+  /// `right` is not one of the choices, or if the question is not open.
   bool answer(const Question& question, char right, bool holds, std::string_view why);
 
-  /// This run is a part of the lesson, or does not judge its target: the last line then says so.
+  /// Marks this run as a part of the lesson, or as one that does not judge its target. The last line says so.
   void part_of_lesson() { part_ = true; }
-  /// The last line: all met, or the names of those that were missed. Prints nothing where nothing was judged.
-  /// Throws std::logic_error if a question was left without its answer.
+  /// Prints the last line: all targets are met, or the names of the missed ones. Prints nothing if nothing was judged.
+  /// Throws std::logic_error if a question has no answer yet.
   void finish();
 
   bool all_met() const { return missed_.empty(); }
-  /// Whether this run judged the lesson, and all was met.
+  /// Returns true if this run judged the whole lesson and met all targets.
   bool passed() const { return judge_ == Judge::yes && !part_ && judged_ > 0 && all_met(); }
-  /// 0 when all was met, else 1.
+  /// Returns 0 if all targets are met, otherwise 1.
   int exit_code() const { return all_met() ? 0 : 1; }
 
  private:
@@ -68,15 +69,15 @@ class Report {
   Terminal terminal_;
   Judge judge_;
   Reader reader_;
-  std::vector<std::string> open_;  // names of questions without an answer so far
+  std::vector<std::string> open_;  // names of the questions without an answer
   bool part_ = false;
   int sections_ = 0;
   int judged_ = 0;
   std::vector<std::string> missed_;
 };
 
-/// `value` with four significant digits, or as many more as it takes to stand on its own side of `target`:
-/// 98.9996 against 99 is never printed as 99.
+/// Formats `value` with four significant digits, or with as many more as are needed to show on which side of `target`
+/// it is: with target 99, 98.9996 is never printed as 99.
 std::string number_beside(double value, double target);
 
 }  // namespace tapestry::kit

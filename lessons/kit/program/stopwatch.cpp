@@ -1,4 +1,4 @@
-// Times of things that are to be compared with each other.
+// Timing of functions that are compared with each other.
 #include "lessons/kit/program/stopwatch.hpp"
 
 #include <algorithm>

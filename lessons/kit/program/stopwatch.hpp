@@ -1,4 +1,4 @@
-// Times of things that are to be compared with each other.
+// Timing of functions that are compared with each other.
 #pragma once
 
 #include <functional>
@@ -8,21 +8,22 @@
 
 namespace tapestry::kit {
 
-/// How long one run takes.
+/// Returns the time of one run in seconds.
 double seconds(const std::function<void()>& run);
-/// The fastest of so many runs.
+/// Returns the shortest time of `runs` runs, in seconds.
 double fastest(int runs, const std::function<void()>& run);
 
+/// Function to be timed, with its best throughput so far.
 struct Timed {
-  double amount = 0;  ///< what one run does: operations or bytes, in billions
+  double amount = 0;  ///< work of one run: operations or bytes, in billions
   std::function<void()> run;
-  Size every = 1;   ///< takes part in one round of so many
-  double best = 0;  ///< billions a second, in the fastest run so far
+  Size every = 1;   ///< takes part in every n-th round
+  double best = 0;  ///< billions per second in the fastest run so far
 };
 
-/// Clocks change with temperature, and other programs come and go. So all take turns in many short rounds,
-/// and of each the fastest run counts: then all met the same conditions. A turn is three runs, since the
-/// first finds somebody else's numbers in the caches.
+/// Times all functions in many short rounds and keeps the fastest run of each. Clock frequency and other programs vary
+/// over time, so taking turns gives all functions the same conditions. A turn has three runs, because the first one
+/// finds another function's data in the caches.
 void take_turns(const std::vector<Timed*>& all, Size rounds);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// What the place we print to can show: a terminal or not, colours or not, how wide.
+// Capabilities of an output: interactive or not, colours, width.
 #include "lessons/kit/program/terminal.hpp"
 
 #include <fmt/format.h>

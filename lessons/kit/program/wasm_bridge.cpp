@@ -5,7 +5,7 @@
 
 #include <string>
 
-// The module's functions of these names, where it was given some.
+// Each calls the JavaScript module's function of that name if there is one.
 EM_JS(void, tapestry_page_progress, (double done, double total, double loss, double speed, const char* unit),
       {
         if (Module['onProgress']) Module['onProgress']({done, total, loss, speed, unit : UTF8ToString(unit)});

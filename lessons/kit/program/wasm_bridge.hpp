@@ -1,5 +1,5 @@
-// The page that a lesson runs on as WebAssembly, and what it is told beside the text: lessons/web/worker.js passes
-// it on as messages. Elsewhere nobody listens.
+// Structured messages from a lesson in WebAssembly to its page; lessons/web/worker.js forwards them. In a native build
+// these functions do nothing.
 #pragma once
 
 #include <string_view>
@@ -12,19 +12,18 @@ inline constexpr bool kOnPage = true;
 inline constexpr bool kOnPage = false;
 #endif
 
-/// So many of `total` steps are done.
+/// Reports that `done` of `total` steps are completed, with the mean loss and the speed in `unit` per second.
 void tell_progress(double done, double total, double loss, double speed, std::string_view unit);
 
-/// A figure of the report. `target` is empty, or what it was held to: "≥ 99 %"; `verdict` "ok", "MISSED", "not
-/// judged", or empty where there is no target.
+/// Reports a figure. `target` is the required value, "≥ 99 %", or empty. `verdict` is "ok", "MISSED" or "not judged",
+/// or empty without a target.
 void tell_figure(std::string_view what, double value, std::string_view unit, std::string_view target,
                  std::string_view verdict);
 
-/// These characters have just been written by a language model, which keeps keys and values of `kept` characters, of
-/// at most `room`.
+/// Reports new characters from a language model, whose KV cache holds `kept` characters of at most `room`.
 void tell_written(std::string_view text, double kept, double room);
 
-/// A heatmap, json() of it, whose SVG is written as `file` next.
+/// Sends a heatmap as the JSON `map` from json(). The call comes before its SVG `file` is written.
 void tell_map(std::string_view file, std::string_view map);
 
 }  // namespace tapestry::kit

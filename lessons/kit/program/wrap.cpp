@@ -1,4 +1,4 @@
-// Lines that a terminal is too narrow for, broken where there is a blank.
+// Word wrap for terminals.
 #include "lessons/kit/program/wrap.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace tapestry::kit {
 
 namespace {
 
-/// How many bytes the character at the start of `text` has; 0: its end has not come yet. A byte that is no
-/// UTF-8 counts as a character.
+/// Returns the number of bytes of the first character of `text`, or 0 if the character is incomplete. An invalid UTF-8
+/// byte counts as a character.
 std::size_t character_bytes(std::string_view text) {
   if (const std::size_t bytes = utf8_length(text)) return bytes;
   const auto first = static_cast<unsigned char>(text[0]);
@@ -80,7 +80,7 @@ void Wrap::place_word(int columns) {
   } else {
     if (row_) {
       next_row(columns);
-    } else {  // a word that does not fit after the blanks which the line begins with
+    } else {  // a word that does not fit after the leading blanks of the line
       out_.append(static_cast<std::size_t>(indent_), ' ');
       column_ += indent_;
     }

@@ -1,4 +1,4 @@
-// Lines that a terminal is too narrow for, broken where there is a blank.
+// Word wrap for terminals.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace tapestry::kit {
 
-/// Text on its way to a terminal, in pieces as they come. What fits passes unchanged, byte for byte. A line
-/// that is too long goes on in the next row, two columns further in than it began; a word that is longer than
-/// a row is cut. Escape sequences take no room.
+/// Word wrap of a stream of text pieces. Lines that fit pass unchanged, byte for byte. A longer line continues in the
+/// next row, indented by two more columns than its start. A word that is longer than a row is split. Escape sequences
+/// have no width.
 class Wrap {
  public:
-  /// `piece`, with the line ends that it needs so that no row is wider than `columns`.
+  /// Returns `piece` with added newlines, so that no row is wider than `columns`.
   std::string operator()(std::string_view piece, int columns);
 
  private:
@@ -20,13 +20,13 @@ class Wrap {
   void next_row(int columns);
 
   std::string out_;
-  std::string rest_;    // of the last piece: the beginning of a character
-  std::string blanks_;  // before the word, not written yet
-  std::string word_;    // not written yet
+  std::string rest_;    // incomplete character at the end of the last piece
+  std::string blanks_;  // pending blanks before the word
+  std::string word_;    // pending word
   int word_width_ = 0;
-  int column_ = 0;    // written in this row
-  int indent_ = -1;   // of the line; −1: it has no word so far
-  bool row_ = false;  // has a word in it
+  int column_ = 0;    // columns written in this row
+  int indent_ = -1;   // indent of the line; −1: no word yet
+  bool row_ = false;  // the row has a word
   int escape_ = 0;    // 1 after ESC, 2 inside "ESC [ …"
 };
 

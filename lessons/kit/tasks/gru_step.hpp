@@ -1,16 +1,16 @@
-// Lesson 09's GRU from plain ops, for the lessons that build on it.
+// GRU step of lesson 09, built from plain ops, for the lessons that build on it.
 #pragma once
 
 #include "core/core.hpp"
 
 namespace tapestry::kit {
 
-/// Reset gate, update gate and proposal, one below the other, as nn/ keeps them.
+/// Weights of reset gate, update gate and candidate state, concatenated along the rows as in nn/.
 struct GruWeights {
   Tensor w, u, b_w, b_u;  ///< (3H, in), (3H, H), (3H), (3H)
 };
 
-/// x (B, in) and the state s (B, H) → the next state.
+/// Returns the next state (B, H) for the input x (B, in) and the state s (B, H): z ⊙ s + (1 − z) ⊙ n.
 inline Tensor gru_step(const Tensor& x, const Tensor& s, const GruWeights& m) {
   const Size width = s.size(1);
   const Tensor from_x = matmul(x, transpose(m.w)) + m.b_w, from_s = matmul(s, transpose(m.u)) + m.b_u;

@@ -1,4 +1,4 @@
-// The task of lessons 10 and 11: write a string backwards.
+// String reversal, the task of lessons 10 and 11.
 #pragma once
 
 #include "lessons/kit/random.hpp"
@@ -7,25 +7,25 @@
 
 namespace tapestry::kit {
 
-/// Ten letters, a to j, and strings of 4 to 24 of them.
+/// Number of letters (a to j), and the shortest and longest length of a string.
 inline constexpr Size kLetters = 10, kShortestString = 4, kLongestString = 24;
-/// Names of the letters, after the special words.
+/// Returns the vocabulary: the special tokens, then the letters.
 Vocabulary alphabet();
 
-/// Strings with their reversals.
+/// Batch of strings with their reversals.
 struct Strings {
   Padded sources;  ///< letters, <end>
-  Padded targets;  ///< <start>, letters from the back, <end>
+  Padded targets;  ///< <start>, letters in reverse order, <end>
 };
 
-/// `count` strings with lengths drawn from shortest … longest.
+/// Draws `count` strings with lengths uniform in [shortest, longest].
 Strings draw_strings(Random random, Size count, Size shortest = kShortestString,
                      Size longest = kLongestString);
-/// Of one length, from a stream far from those of training.
+/// Draws `count` strings of one length from a random stream that training does not use.
 Strings test_strings(std::uint64_t seed, Size count, Size length);
 
-/// What a decoder writes when it is fed the likeliest symbol that it wrote before, from kStart on: (B,
-/// count).
+/// Decodes greedily, starting with kStart, and returns the first `count` symbols of each row: (B, count). Decoding does
+/// not stop at <end>.
 Indices write_freely(const Decoder& decoder, const Encoded& source, Size count);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// The task of lesson 20: digits, "=", the same digits sorted.
+// Sorting digits, the task of lesson 20: the digits, "=", the same digits sorted.
 #include "lessons/kit/tasks/sorting.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::vector<std::int64_t> sorted(std::vector<std::int64_t> digits) {
 NextTokens sorting(const std::vector<std::vector<std::int64_t>>& strings) {
   std::size_t longest = 0;
   for (const auto& string : strings) {
-    if (string.empty()) fail("a string to sort has no digits");
+    if (string.empty()) fail("[sorting] each string must have at least one digit, got an empty one");
     longest = std::max(longest, string.size());
   }
   std::vector<std::int64_t> inputs, targets;
@@ -30,7 +30,7 @@ NextTokens sorting(const std::vector<std::vector<std::int64_t>>& strings) {
     const std::size_t padding = 2 * (longest - string.size());
     inputs.insert(inputs.end(), string.begin(), string.end());
     inputs.push_back(kEquals);
-    inputs.insert(inputs.end(), answer.begin(), answer.end() - 1);  // the last one is only an answer
+    inputs.insert(inputs.end(), answer.begin(), answer.end() - 1);  // the last digit is only a target
     inputs.insert(inputs.end(), padding, kEquals);
     targets.insert(targets.end(), string.size(), -1);
     targets.insert(targets.end(), answer.begin(), answer.end());

@@ -1,4 +1,4 @@
-// The task of lesson 20: digits, "=", the same digits sorted.
+// Sorting digits, the task of lesson 20: the digits, "=", the same digits sorted.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,23 @@
 namespace tapestry::kit {
 
 inline constexpr Size kFewestDigits = 4, kMostDigits = 8;
-/// Ten digits and "=".
+/// Token id of "=", and the vocabulary size: ten digits and "=".
 inline constexpr std::int64_t kEquals = 10, kSortSymbols = 11;
 
-/// A text as a model that predicts the next token is given it: what goes in, and what it must answer.
+/// Inputs and targets for next-token prediction.
 struct NextTokens {
   Indices inputs;
-  Indices targets;  ///< the same shape; −1 where the answer does not count
+  Indices targets;  ///< the same shape; −1 where the target is ignored
 };
 
-/// A row for each string, as long as the longest needs: (B, 2 · digits). The answers that count are the
-/// sorted digits, which begin to be written at "="; behind a shorter one stands "=" to the end, and counts
-/// nothing.
+/// Encodes one string per row, padded to the longest: (B, 2 · digits). Only the sorted digits are targets; the first is
+/// predicted at "=". Shorter rows are padded with "=" and ignored targets. Throws Error for an empty string.
 NextTokens sorting(const std::vector<std::vector<std::int64_t>>& strings);
 
-/// A tenth of all sorted strings are held out, chosen by their hash.
+/// Returns true if a sorted string is held out of training. About a tenth of them are, chosen by a hash.
 bool held_out(const std::vector<std::int64_t>& sorted);
 
-/// Random strings of `fewest` to `most` digits, all of whose sorted forms are held out, or none.
+/// Draws random strings of `fewest` to `most` digits. Their sorted forms are all held out, or none is.
 NextTokens draw_sorting(Random random, Size rows, Size fewest, Size most, bool from_held_out);
 
 }  // namespace tapestry::kit

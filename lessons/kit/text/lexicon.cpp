@@ -1,4 +1,4 @@
-// A language as a model reads and writes it: words, or pieces of words, by number.
+// Lexicon of a language: the mapping between words, or subword pieces, and token ids.
 #include "lessons/kit/text/lexicon.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@ namespace tapestry::kit {
 
 namespace {
 
-constexpr const char* kMerges = " merges";  // after the lexicon's name
+constexpr const char* kMerges = " merges";  // suffix of the lexicon's name
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// A language as a model reads and writes it: words, or pieces of words, by number.
+// Lexicon of a language: the mapping between words, or subword pieces, and token ids.
 #pragma once
 
 #include <map>
@@ -13,43 +13,44 @@
 
 namespace tapestry::kit {
 
-/// A vocabulary and, where words are cut into pieces, the byte pairs that cut them: the vocabulary is then
-/// one of pieces. What goes in and comes out is words either way.
+/// Vocabulary of words, or of subword pieces together with the byte-pair encoding that splits words into them. The
+/// interface takes and returns words in both cases.
 class Lexicon {
  public:
   Lexicon() = default;
-  /// Whole words. Implicit: wherever a lexicon is wanted, a vocabulary will do.
+  /// Creates a lexicon of whole words. The conversion is implicit, so a vocabulary can be passed as a lexicon.
   Lexicon(Vocabulary words) : vocabulary_(std::move(words)) {}
   Lexicon(Vocabulary pieces, BytePairs byte_pairs)
       : vocabulary_(std::move(pieces)), byte_pairs_(std::move(byte_pairs)) {}
-  /// From a text: its words, or with `merges` > 0 the pieces that so many merges, learned from it, leave of
-  /// them. Words or pieces that occur less than `at_least` times get no number.
+  /// Learns a lexicon from a text. With `merges` = 0 it holds words; otherwise it learns that many byte-pair merges and
+  /// holds pieces. Words or pieces that occur fewer than `at_least` times get no id.
   static Lexicon learn(const std::vector<Words>& sentences, Size at_least, Size merges = 0);
 
-  /// Numbers: of words or pieces, and of the specials.
+  /// Number of ids: words or pieces, and the special tokens.
   Size size() const { return vocabulary_.size(); }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const std::optional<BytePairs>& byte_pairs() const { return byte_pairs_; }
-  /// "5917 words", "4210 pieces of words"
+  /// Returns a description without the special tokens: "5917 words", "4210 pieces of words".
   std::string text() const;
 
-  /// Every piece of the word has a number.
+  /// Returns true if every piece of the word has an id.
   bool contains(const std::string& word) const;
-  /// What has numbers: the words themselves, or their pieces; and back.
+  /// Split words into the units that have ids, the words themselves or their pieces, and join such units into words.
   Words split(const Words& words) const;
   Words join(const Words& pieces) const;
-  /// Which of the joined words each piece belongs to: "skate", "board</w>", "." gives 0, 0, 1.
+  /// Returns the index of the joined word for each piece: "skate", "board</w>", "." gives 0, 0, 1.
   std::vector<Size> places(const Words& pieces) const;
-  /// The pieces as a picture writes them: "skate-", "board".
+  /// Returns the pieces of the words as picture labels: "skate-", "board".
   Words labels(const Words& words) const;
 
-  /// The numbers with <end> after them, or between <start> and <end>.
+  /// Encode words as ids followed by <end>, or between <start> and <end>.
   Ids encode_source(const Words& words) const { return vocabulary_.encode_source(split(words)); }
   Ids encode_target(const Words& words) const { return vocabulary_.encode_target(split(words)); }
-  /// The words or pieces, for join(). Throws Error for a number that is none of the vocabulary's.
+  /// Decodes ids into words or pieces, for join(). Throws Error for an id outside the vocabulary.
   Words pieces(const Ids& ids) const;
 
-  /// As texts for a checkpoint, under `name` and, for the merges, "`name` merges"; and back. Throws Error.
+  /// Save the lexicon as texts of a checkpoint, under `name` and, for the merges, "`name` merges", and load it from
+  /// there. from() throws Error, with `origin`, for a missing or bad text.
   void put(std::map<std::string, std::string>& texts, const std::string& name) const;
   static Lexicon from(const TrainingState& saved, const std::string& name, const std::string& origin);
 

@@ -1,4 +1,4 @@
-// Lines of text files and of standard input, checked one by one.
+// Reader that checks the lines of text files and of standard input one by one.
 #include "lessons/kit/text/line_reader.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes read at once
+constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes per read
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -60,9 +60,9 @@ std::string_view checked_line(std::string_view line, std::string_view origin, st
   if (line.size() > kMostBytesInLine)
     refuse(fmt::format("the line has more bytes than the limit of {}", kMostBytesInLine));
   if (const std::size_t nul = line.find('\0'); nul != std::string_view::npos)
-    refuse(fmt::format("a NUL byte at byte {} of the line: this is not a text file", nul + 1));
+    refuse(fmt::format("a NUL byte at byte {} of the line; the file must be a text file", nul + 1));
   if (const auto bad = invalid_utf8_at(line))
-    refuse(fmt::format("invalid UTF-8 (byte 0x{:02x} at byte {} of the line): save the file as UTF-8",
+    refuse(fmt::format("invalid UTF-8 (byte 0x{:02x} at byte {} of the line); save the file as UTF-8",
                        static_cast<unsigned char>(line[*bad]), *bad + 1));
   if (const std::size_t words = count_words(line); words > kMostWordsInLine)
     refuse(fmt::format("the line has {} words, more than the limit of {}", words, kMostWordsInLine));
@@ -101,7 +101,7 @@ bool LineReader::ready() const {
 std::optional<std::string> LineReader::next() {
   if (!refused_.empty()) throw UsageError(refused_);
   while (!has_line() && !at_end_) {
-    if (unread_.size() > kMostBytesInLine + kByteOrderMark.size())  // before it eats the memory
+    if (unread_.size() > kMostBytesInLine + kByteOrderMark.size())  // before the line exhausts the memory
       checked_line(unread_, origin_, number_ + 1);
     fill();
   }
@@ -112,7 +112,7 @@ std::optional<std::string> LineReader::next() {
   searched_ = 0;
   if (number_ == 0 && line.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
     line.remove_prefix(kByteOrderMark.size());
-    if (line.empty() && end == std::string_view::npos) return std::nullopt;  // the mark is all there is
+    if (line.empty() && end == std::string_view::npos) return std::nullopt;  // the file holds only the mark
   }
   line = checked_line(line, origin_, number_ + 1);
   ++number_;

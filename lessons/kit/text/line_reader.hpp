@@ -1,4 +1,4 @@
-// Lines of text files and of standard input, checked one by one.
+// Reader that checks the lines of text files and of standard input one by one.
 #pragma once
 
 #include <cstddef>
@@ -10,56 +10,56 @@
 
 namespace tapestry::kit {
 
-/// Beyond these a file is refused, so that a wrong file cannot eat the memory.
+/// Limits for text files. A file that exceeds one is rejected, so that a wrong file cannot exhaust the memory.
 inline constexpr std::size_t kMostWordsInLine = 10'000;
 inline constexpr std::size_t kMostBytesInLine = 1'000'000;
 inline constexpr std::size_t kMostBytesInFile = std::size_t{1} << 30;
 
-/// A line that may be read, without its "\r". Throws UsageError "origin:number: why" for a NUL byte, invalid
-/// UTF-8, and a line beyond the limits.
+/// Checks a line and returns it without its "\r". Throws UsageError "origin:number: why" for a NUL byte, invalid UTF-8,
+/// or a line that exceeds a limit.
 std::string_view checked_line(std::string_view line, std::string_view origin, std::size_t number);
 
-/// Hands out a text line by line, without their ends ("\n" or "\r\n"; the last one may lack it; a byte-order
-/// mark is skipped), and keeps no more than a line and what was read with it.
+/// Reader that returns a text line by line, without line ends ("\n" or "\r\n"; the last line may have none) and without
+/// a byte-order mark. It buffers only the current line and the rest of the last read.
 class LineReader {
  public:
-  /// A file; or "-", standard input. Throws UsageError, with the path, for a file that is missing, is no
-  /// regular file or cannot be opened.
+  /// Opens a file, or standard input for "-". Throws UsageError with the path if the file is missing, is not a regular
+  /// file or cannot be opened.
   explicit LineReader(const std::filesystem::path& path);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// The next line, or nothing at the end. It waits for standard input. Throws UsageError as checked_line()
-  /// does, and where reading fails.
+  /// Returns the next line, or nothing at the end; waits for standard input. Throws UsageError like checked_line(), and
+  /// if reading fails.
   std::optional<std::string> next();
-  /// Up to `most` lines; fewer at the end, and where standard input has no more for the moment. Empty only at
-  /// the end. A line that is refused comes with the next call, after those before it.
+  /// Returns up to `most` lines. There are fewer at the end, and if standard input has no more input yet; the result is
+  /// empty only at the end. If a line is rejected, the lines before it are returned first and the next call throws.
   std::vector<std::string> group(std::size_t most = 1000);
 
-  /// The lines handed out so far: the number of the last one, from 1.
+  /// Number of lines returned so far, which is the number of the last one, counted from 1.
   std::size_t number() const { return number_; }
   /// The path, or "standard input".
   const std::string& origin() const { return origin_; }
 
  private:
   bool has_line() const { return unread_.find('\n', searched_) != std::string_view::npos; }
-  /// Reads on.
+  /// Reads the next block into the buffer.
   void fill();
-  /// More can be had without waiting.
+  /// Returns true if a read would not block, except at the end.
   bool ready() const;
 
   std::string origin_;
   int descriptor_;
   std::string buffer_;
-  std::string_view unread_;   // of the buffer
-  std::size_t searched_ = 0;  // so much of it holds no end of a line
+  std::string_view unread_;   // part of buffer_
+  std::size_t searched_ = 0;  // length of the prefix of unread_ without a newline
   std::size_t number_ = 0;
   bool at_end_ = false;
-  std::string refused_;  // why the next line cannot be handed out
+  std::string refused_;  // error of the next line, if it was rejected in group()
 };
 
-/// How many lines a file has. It reads all of it, and so throws for every bad line.
+/// Counts the lines of a file. It reads the whole file and throws UsageError for a bad line.
 std::size_t count_lines(const std::filesystem::path& path);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// Lines as the result of a program: to standard output, or to a file that is there when it is whole.
+// Writer of lines to standard output, or to a file that appears only when it is complete.
 #include "lessons/kit/text/line_writer.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 LineWriter::LineWriter(const fs::path& path) {
   if (path.empty()) return;
   std::error_code error;
-  path_ = fs::weakly_canonical(path, error);  // through a link, so that its file is replaced
+  path_ = fs::weakly_canonical(path, error);  // resolve a link, so that its target is replaced
   if (error) path_ = path;
   if (fs::is_directory(path_, error))
     throw UsageError(fmt::format("cannot write '{}': it is a folder", path.string()));
@@ -36,7 +36,7 @@ LineWriter::~LineWriter() {
 void LineWriter::fail_to_write() const {
   const std::string why = std::strerror(errno);
   std::error_code ignored;
-  if (!part_.empty()) fs::remove(part_, ignored);  // its room may be what the disk lacks
+  if (!part_.empty()) fs::remove(part_, ignored);  // frees space, in case the disk is full
   throw UsageError(path_.empty() ? fmt::format("cannot write to standard output: {}", why)
                                  : fmt::format("cannot write '{}': {}", path_.string(), why));
 }
@@ -58,7 +58,7 @@ void LineWriter::finish() {
   file_ = nullptr;
   if (!closed) fail_to_write();
   if (part_.empty() || std::rename(part_.c_str(), path_.c_str()) == 0) return;
-  part_.clear();  // it is whole, and stays
+  part_.clear();  // the file is complete, so fail_to_write() must not remove it
   fail_to_write();
 }
 

@@ -1,4 +1,4 @@
-// Lines as the result of a program: to standard output, or to a file that is there when it is whole.
+// Writer of lines to standard output, or to a file that appears only when it is complete.
 #pragma once
 
 #include <cstdio>
@@ -8,27 +8,28 @@
 
 namespace tapestry::kit {
 
+/// Writer of lines. Every member throws UsageError, with the path, if writing fails.
 class LineWriter {
  public:
-  /// Empty: standard output. What is no regular file (/dev/null, a pipe) is written at once; any other file
-  /// under its name with ".part" at the end until finish(). Throws UsageError for what cannot be written.
+  /// Opens `path`, or standard output if it is empty. A path that is not a regular file (/dev/null, a pipe) is written
+  /// directly. A regular file has the suffix ".part" until finish().
   explicit LineWriter(const std::filesystem::path& path);
-  /// Without finish(), what was written stays under the name with ".part", unless a write has failed.
+  /// Closes the file. Without finish(), the ".part" file remains, unless a write has failed.
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  /// Throws UsageError, as all of them, when it cannot be written.
+  /// Writes a line and a newline.
   void line(std::string_view text);
-  /// Hands on all lines so far.
+  /// Passes all lines so far to the system.
   void flush();
-  /// The file takes its name.
+  /// Syncs and closes the file and gives it its final name.
   void finish();
 
  private:
   [[noreturn]] void fail_to_write() const;
 
-  std::filesystem::path path_, part_;  // empty: none of these
+  std::filesystem::path path_, part_;  // empty: standard output; no ".part" file
   std::FILE* file_ = stdout;
 };
 

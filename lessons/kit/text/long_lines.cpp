@@ -1,4 +1,4 @@
-// Sentences that are too long to work with: which they are, what is read of them, and how that is said.
+// Length limits for sentences, truncation to them, and a note about the lines that exceed them.
 #include "lessons/kit/text/long_lines.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kMost = static_cast<std::size_t>(kMostPieces);
 
-/// Its first bytes, of whole characters.
+/// Returns the first kMostBytesInWord bytes of a word, rounded up to a whole character.
 std::string beginning(const std::string& word) {
   std::string_view rest = word;
   while (word.size() - rest.size() < kMostBytesInWord)

@@ -1,4 +1,4 @@
-// Sentences that are too long to work with: which they are, what is read of them, and how that is said.
+// Length limits for sentences, truncation to them, and a note about the lines that exceed them.
 #pragma once
 
 #include <string>
@@ -9,27 +9,29 @@
 
 namespace tapestry::kit {
 
-/// A word of more bytes is none: nothing is learned from it, and of longer ones the beginning is read.
+/// Largest number of bytes in a word. Sentences with a longer word are left out of training; for translation, the word
+/// is truncated.
 inline constexpr std::size_t kMostBytesInWord = 500;
 
-/// More than kMostPieces words, or a word of more than kMostBytesInWord: before there is a lexicon.
+/// Returns true for more than kMostPieces words, or a word of more than kMostBytesInWord. For use before a lexicon
+/// exists.
 bool too_long(const Words& sentence);
-/// The same, or more than kMostPieces pieces.
+/// Returns true as above, or for more than kMostPieces pieces.
 bool too_long(const Lexicon& lexicon, const Words& sentence);
 
-/// The words or pieces of a sentence, at most kMostPieces, of the beginnings of words that are too long.
+/// Returns the first words or pieces of a sentence, at most kMostPieces. Words that are too long are truncated.
 Words first_pieces(const Lexicon& lexicon, const Words& sentence);
 
-/// What is done with sentences that are only read, as LongLines::text() puts it.
+/// Consequence for sentences that are translated but not trained on, for LongLines::text().
 inline constexpr std::string_view kOnlyTheFirst = "only the beginning is translated";
 
-/// Counts lines that were too long, and says so in one sentence.
+/// Counter of lines that are too long, which summarises them in one sentence.
 class LongLines {
  public:
-  /// Number `line` of the file `origin`.
+  /// Adds line number `line` of the file `origin`.
   void add(std::string_view origin, std::size_t line);
-  /// "train.en:6 and 2 more lines have more than 500 words or pieces, or one word of more than 500 bytes:
-  /// `what_was_done`"; empty if there was none.
+  /// Returns "train.en:6 and 2 more lines have more than 500 words or pieces, or one word of more than 500 bytes:
+  /// `what_was_done`", or an empty string if no line was added.
   std::string text(std::string_view what_was_done) const;
 
  private:

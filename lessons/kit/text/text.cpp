@@ -1,4 +1,4 @@
-// Text files: lines, words, and two files that are translations of each other.
+// Reading of text files: lines, words, and parallel text in two languages.
 #include "lessons/kit/text/text.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
-/// Sentences first … first + parts − 1, counted round the text, as one.
+/// Appends sentences first … first + parts − 1, with indices modulo the length of the text, joined into one.
 void add_joined(ParallelText& to, const ParallelText& text, std::size_t first, std::size_t parts,
                 const Joint& joint) {
   Words source, target;
@@ -52,8 +52,8 @@ std::vector<std::string> read_lines(const fs::path& path) {
   while (std::optional<std::string> line = reader.next()) {
     bytes += line->size() + 1;
     if (bytes > kMostBytesInFile)
-      throw UsageError(fmt::format("'{}' is larger than {} MiB: too large for a text", reader.origin(),
-                                   kMostBytesInFile >> 20));
+      throw UsageError(fmt::format("'{}' must have at most {} MiB; split the text into smaller files",
+                                   reader.origin(), kMostBytesInFile >> 20));
     lines.push_back(std::move(*line));
   }
   return lines;
@@ -90,7 +90,7 @@ ParallelText read_parallel(const fs::path& folder, const std::string& name,
   const fs::path target = folder / (name + "." + target_language);
   ParallelText text{sentences(source), sentences(target)};
   if (text.source.size() != text.target.size()) {
-    throw UsageError(fmt::format("'{}' has {} lines and '{}' has {}: line by line they must be translations",
+    throw UsageError(fmt::format("'{}' has {} lines and '{}' has {}; each line must have its translation",
                                  source.string(), text.source.size(), target.string(), text.target.size()));
   }
   return text;

@@ -1,4 +1,4 @@
-// Text files: lines, words, and two files that are translations of each other.
+// Reading of text files: lines, words, and parallel text in two languages.
 #pragma once
 
 #include <cstddef>
@@ -17,38 +17,39 @@ using tapestry::join_words;
 using tapestry::split_words;
 using tapestry::Words;
 
-/// The lines of a UTF-8 file without their ends ("\n" or "\r\n"; the last one may lack it; a byte-order mark
-/// is skipped). Throws UsageError, with the path and where it can the line, for: a file that is missing, is
-/// no regular file or cannot be read; a NUL byte; invalid UTF-8; a line or a file beyond the limits of
-/// line_reader.hpp.
+/// Returns the lines of a UTF-8 file without line ends ("\n" or "\r\n"; the last line may have none) and without a
+/// byte-order mark. Reads standard input for "-". Throws UsageError with the path, and if possible the line, for a file
+/// that is missing, is not a regular file or cannot be read; a NUL byte; invalid UTF-8; or a line or file beyond the
+/// limits of line_reader.hpp.
 std::vector<std::string> read_lines(const std::filesystem::path& path);
 
-/// Hands over each line, numbered from 1, and keeps none: for files that may be larger than the memory. It
-/// refuses what read_lines refuses, but for the file's size. Both read standard input for "-".
+/// Calls `take` for each line, numbered from 1, and stores none, so that the file may be larger than the memory. Reads
+/// standard input for "-". Throws like read_lines(), but has no limit on the file size.
 void for_each_line(const std::filesystem::path& path,
                    const std::function<void(std::string_view line, std::size_t number)>& take);
 
-/// Sentences that are translations of each other, line by line.
+/// Parallel text: source[i] and target[i] are translations of each other.
 struct ParallelText {
   std::vector<Words> source;
   std::vector<Words> target;
 };
 
-/// Reads `folder/name.source_language` and `folder/name.target_language` ("train", "en", "fr"). Besides what
-/// read_lines refuses: files of different length, files without a line, and lines without a word.
+/// Reads `folder/name.source_language` and `folder/name.target_language` ("train", "en", "fr"). Throws UsageError like
+/// read_lines(), and for files of different length, empty files and lines without a word.
 ParallelText read_parallel(const std::filesystem::path& folder, const std::string& name,
                            const std::string& source_language, const std::string& target_language);
 
-/// What stands between sentences that are joined into one: "and" and "et"; or nothing.
+/// Words between joined sentences, such as "and" and "et"; may be empty.
 struct Joint {
   Words source;
   Words target;
 };
 
-/// Sentences joined in `parts` (twos, threes), in the order of the text; a rest of fewer is left out.
+/// Joins each `parts` consecutive sentences into one, in the order of the text. An incomplete group at the end is left
+/// out.
 ParallelText joined(const ParallelText& text, std::size_t parts, const Joint& joint = {});
-/// The text; after it, for a share of its sentences (0.1: a tenth as many), sentences joined in twos and in
-/// threes, taken in turn from the beginning of the text and round again.
+/// Returns the text followed by share · (number of sentences) joined sentences. They consist of two and three sentences
+/// in turn, taken in order from the start of the text, cyclically.
 ParallelText with_joined(const ParallelText& text, double share, const Joint& joint = {});
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// UTF-8: checking it, walking through it, and how wide it stands in a terminal.
+// UTF-8 validation and decoding, and the width of text in a terminal.
 #include "lessons/kit/text/utf8.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 struct Decoded {
   char32_t point;
-  std::size_t bytes;  // 0: the byte at this place is not valid
+  std::size_t bytes;  // 0: the byte is invalid
 };
 
 Decoded decode(std::string_view text, std::size_t at) {
@@ -21,7 +21,8 @@ Decoded decode(std::string_view text, std::size_t at) {
 
 bool is_control(char32_t point) { return point < 0x20 || (point >= 0x7F && point < 0xA0); }
 
-/// Ends a line, or turns round what follows: after U+202E a terminal shows "fdp.exe" for "exe.pdf".
+/// Returns true for line separators and for bidirectional controls: after U+202E a terminal shows "fdp.exe" for
+/// "exe.pdf".
 bool moves_text(char32_t point) {
   return point == 0x2028 || point == 0x2029 || (point >= 0x202A && point <= 0x202E) ||
          (point >= 0x2066 && point <= 0x2069);

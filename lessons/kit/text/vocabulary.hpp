@@ -1,4 +1,4 @@
-// Words to ids and back: nn/'s vocabulary, under the kit's names.
+// The vocabulary of nn/, made available in the kit's namespace.
 #pragma once
 
 #include "lessons/kit/text/text.hpp"

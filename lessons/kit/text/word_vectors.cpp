@@ -1,4 +1,4 @@
-// Word vectors that somebody else trained, in GloVe's or word2vec's text form.
+// Pretrained word vectors in the text format of GloVe or word2vec.
 #include "lessons/kit/text/word_vectors.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::optional<Number> number_in(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
-/// word2vec's first line.
+/// Header line of word2vec's format.
 struct Header {
   Size words = 0, width = 0;
 };
@@ -47,25 +47,25 @@ class Reader {
       empty_ = number;
       return;
     }
-    if (fields.size() < 2) refuse(fmt::format("no numbers after '{}'", printable(fields[0])));
+    if (fields.size() < 2) refuse(fmt::format("'{}' must have numbers after it", printable(fields[0])));
     const auto numbers = static_cast<Size>(fields.size()) - 1;
     if (vectors_.width == 0) vectors_.width = numbers;
     ++vectors_.in_file;
     const Size too_many = numbers - vectors_.width;
     if (too_many < 0)
-      refuse(fmt::format("{} numbers after '{}', where {} says {}", numbers, printable(fields[0]),
-                         header_ ? "line 1" : "the first word", vectors_.width));
+      refuse(fmt::format("'{}' must have {} numbers, like {}, got {}", printable(fields[0]), vectors_.width,
+                         header_ ? "the header" : "the first word", numbers));
     std::vector<float> vector;
     for (std::size_t i = 1 + static_cast<std::size_t>(too_many); i < fields.size(); ++i)
       vector.push_back(finite(fields[i]));
-    if (too_many > 0) return;  // "New York" or "1 000": no vocabulary has a word with spaces
+    if (too_many > 0) return;  // a word with spaces, such as "New York", is in no vocabulary
     if (wanted_.contains(fields[0])) vectors_.of.emplace(wanted_.id(fields[0]), std::move(vector));
   }
 
   WordVectors finish() {
     if (vectors_.in_file == 0 && !header_) throw UsageError(fmt::format("'{}' is empty", origin_));
     if (header_ && header_->words != vectors_.in_file)
-      throw UsageError(fmt::format("{}:1: the line promises {} words, but there are {}: is the file whole?",
+      throw UsageError(fmt::format("{}:1: the header has {} words, but the file has {}; is it complete?",
                                    origin_, header_->words, vectors_.in_file));
     return std::move(vectors_);
   }
@@ -75,7 +75,7 @@ class Reader {
     if (fields.size() != 2) return false;
     const auto words = number_in<Size>(fields[0]), width = number_in<Size>(fields[1]);
     if (!words || !width) return false;
-    if (*words < 1 || *width < 1) refuse("the line promises no words, or words without numbers");
+    if (*words < 1 || *width < 1) refuse("the header must have at least 1 word and 1 number per word");
     header_ = Header{*words, *width};
     vectors_.width = *width;
     return true;
@@ -99,7 +99,7 @@ class Reader {
   std::string origin_;
   const Vocabulary& wanted_;
   std::size_t number_ = 0;
-  std::size_t empty_ = 0;  // the number of an empty line
+  std::size_t empty_ = 0;  // number of an empty line; 0: none so far
   std::optional<Header> header_;
   WordVectors vectors_;
 };
@@ -115,7 +115,7 @@ WordVectors read_word_vectors(const std::filesystem::path& path, const Vocabular
 void put_word_vectors(const WordVectors& vectors, Tensor table) {
   if (table.rank() != 2 || table.size(1) != vectors.width)
     throw std::invalid_argument(
-        fmt::format("word vectors of {} numbers do not fit into {}", vectors.width, describe(table)));
+        fmt::format("the table must have shape (words, {}), got {}", vectors.width, describe(table)));
   std::vector<double> values = table.to_vector();
   for (const auto& [id, vector] : vectors.of)
     std::copy(vector.begin(), vector.end(), values.begin() + id * vectors.width);

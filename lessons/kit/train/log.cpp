@@ -1,4 +1,4 @@
-// A table of a run, row by row, that goes on after a resume as if nothing had happened.
+// CSV log of a training run, which continues after a resume as if the run had not been interrupted.
 #include "lessons/kit/train/log.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace tapestry::kit {
 namespace {
 
-/// The step that a complete row begins with; nothing for any other line.
+/// Returns the step in the first field of a row, or nothing if the line does not start with one.
 std::optional<Size> step_of(std::string_view row) {
   Size step = 0;
   const auto [end, error] = std::from_chars(row.data(), row.data() + row.size(), step);
@@ -50,8 +50,8 @@ RunLog::RunLog(std::filesystem::path path, std::vector<std::string> columns, std
 
 void RunLog::row(Size step, const std::vector<double>& values) {
   if (values.size() != columns_) {
-    throw std::invalid_argument(fmt::format("the log '{}' has {} columns, the row {} values", path_.string(),
-                                            columns_, values.size()));
+    throw std::invalid_argument(fmt::format("a row of the log '{}' must have {} values, got {}",
+                                            path_.string(), columns_, values.size()));
   }
   std::string line = std::to_string(step);
   for (const double value : values) line += fmt::format(",{}", value);

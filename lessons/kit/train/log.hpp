@@ -1,4 +1,4 @@
-// A table of a run, row by row, that goes on after a resume as if nothing had happened.
+// CSV log of a training run, which continues after a resume as if the run had not been interrupted.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace tapestry::kit {
 
-/// A CSV file whose first column is the step. Write a step's row before its checkpoint: then the log of a run
-/// that was killed and resumed equals the log of an unbroken one, but for columns that hold times.
+/// CSV file whose first column is the step. Write the row of a step before its checkpoint. Then a killed and resumed
+/// run has the same log as an uninterrupted one, except for columns that hold times.
 class RunLog {
  public:
-  /// Starts anew; or, with `resume_at`, keeps the rows up to that step and drops what follows, a half-written
-  /// last line included. Throws UsageError when the file cannot be written, or holds other columns.
+  /// Starts a new log. With `resume_at`, keeps the rows up to that step and drops the later ones, including an
+  /// incomplete last line. Throws UsageError if the file cannot be written or has other columns.
   RunLog(std::filesystem::path path, std::vector<std::string> columns,
          std::optional<Size> resume_at = std::nullopt);
 
-  /// Appends a row and hands it to the system. As many values as columns, else std::invalid_argument; numbers
-  /// are written in the shortest form that reads back as the same bits.
+  /// Appends a row and passes it to the system. Numbers have the shortest form that reads back as the same bits. Throws
+  /// std::invalid_argument unless there are as many values as columns.
   void row(Size step, const std::vector<double>& values);
 
  private:

@@ -1,4 +1,4 @@
-// The training loop of most lessons: AdamW, a rate that rises and falls, gradients cut to length 1.
+// Training loop of most lessons: AdamW, warm-up and cosine decay, gradients clipped to norm 1.
 #include "lessons/kit/train/loop.hpp"
 
 #include <fmt/format.h>

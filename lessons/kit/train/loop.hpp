@@ -1,4 +1,4 @@
-// The training loop of most lessons: AdamW, a rate that rises and falls, gradients cut to length 1.
+// Training loop of most lessons: AdamW, warm-up and cosine decay, gradients clipped to norm 1.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 namespace tapestry::kit {
 
 struct Training {
-  /// Of the model, for the line that says how long it took.
+  /// Name of the model in the final line with the training time.
   std::string name;
   Size steps = 0;
-  /// The learning rate at its highest.
+  /// Peak learning rate.
   double rate = 3e-3;
-  /// λ of AdamW; without it, it is Adam.
+  /// Weight decay λ of AdamW; with 0, AdamW is Adam.
   double weight_decay = 0;
-  /// Rows of a step, and what they are, for the speed.
+  /// Batch size and its unit, for the displayed speed.
   Size batch = 64;
   std::string unit = "strings";
   std::uint64_t seed = 1;
-  /// Runs after each step, 1, 2, …; its time is not counted.
+  /// Callback after each step 1, 2, …; its time is not counted.
   std::function<void(Size step)> after_step = {};
 };
 
-/// Trains with AdamW; returns how many seconds it took. In step i, `loss` draws its batch from Random(seed,
-/// i) and computes its loss; then backward, gradients of all weights together cut to length 1, AdamW's step.
-/// The rate rises over the first 25th of the steps, while Adam's means are still poor, and then falls along
-/// half a cosine. Coins and dropout draw from set_random(seed, i).
+/// Trains a model with AdamW and returns the training time in seconds. In step i, `loss` draws a batch from
+/// Random(seed, i) and returns its loss. The global gradient norm is clipped to 1. The learning rate warms up over the
+/// first 1/25 of the steps, while Adam's moment estimates are unreliable, and then follows a cosine decay. Dropout and
+/// other random ops draw from set_random(seed, i).
 double train(Module& model, const Training& how, const std::function<Tensor(Random random)>& loss);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// The numbers of a recipe as options: each is what is usual, unless the command line says otherwise.
+// Hyperparameters of a recipe as command-line options with defaults that depend on the task.
 //
 //     constexpr RecipeNumber<Recipe> kNumbers[] = {{"--layers", &Recipe::layers, "blocks", 1, 24}, …};
 //     offer(program, kNumbers, recipe, toy, real, "with --data");
@@ -20,7 +20,7 @@
 
 namespace tapestry::kit {
 
-/// A number of a recipe, a struct of sizes and other numbers.
+/// Option for one number of a recipe, where a recipe is a struct of hyperparameters.
 template <class Recipe>
 struct RecipeNumber {
   const char* name;  ///< the option: "--layers"
@@ -28,19 +28,19 @@ struct RecipeNumber {
   const char* help;
   double least, most;
 
-  /// Without the dashes.
+  /// Returns the name without the dashes.
   std::string word() const { return name + 2; }
 };
 
-/// Calls f(number, value) for each, with the value of `recipe`, a Size or a double.
+/// Calls f(number, value) for each number, where value is the member of `recipe`, a Size or a double.
 template <class Numbers, class Recipe, class F>
 void for_each_number(const Numbers& numbers, Recipe& recipe, const F& f) {
   for (const auto& number : numbers)
     std::visit([&](const auto& member) { f(number, recipe.*member); }, number.value);
 }
 
-/// Adds an option for each number. `recipe` becomes the usual one; the help says too what is usual `where`
-/// things are otherwise ("with --data").
+/// Adds an option for each number and sets `recipe` to the defaults `usual`. The help also shows the default of
+/// `otherwise`, if it differs, followed by `where` ("with --data").
 template <class Numbers, class Recipe>
 void offer(Lesson& program, const Numbers& numbers, Recipe& recipe, const Recipe& usual,
            const Recipe& otherwise, const std::string& where) {
@@ -55,7 +55,7 @@ void offer(Lesson& program, const Numbers& numbers, Recipe& recipe, const Recipe
   });
 }
 
-/// Takes from `usual` what the command line did not give; for use in the lesson's body.
+/// Sets each number that is not on the command line to its value in `usual`. For use in the lesson's body.
 template <class Numbers, class Recipe>
 void follow(const Lesson& program, const Numbers& numbers, const Recipe& usual, Recipe& recipe) {
   for_each_number(numbers, recipe, [&](const auto& number, auto& value) {
@@ -64,7 +64,7 @@ void follow(const Lesson& program, const Numbers& numbers, const Recipe& usual, 
   });
 }
 
-/// "layers 4, heads 4, rate 0.002": for the name of a run, which another number makes another run.
+/// Returns "layers 4, heads 4, rate 0.002", as part of a run's name: runs with different numbers have different names.
 template <class Numbers, class Recipe>
 std::string text_of(const Numbers& numbers, const Recipe& recipe) {
   std::string text;
@@ -74,7 +74,7 @@ std::string text_of(const Numbers& numbers, const Recipe& recipe) {
   return text;
 }
 
-/// The sizes as texts for a checkpoint, and back: what it takes to build a model again.
+/// Returns the integer numbers as texts of a checkpoint, from which read_sizes() restores them to rebuild the model.
 template <class Numbers, class Recipe>
 std::map<std::string, std::string> sizes_as_texts(const Numbers& numbers, const Recipe& recipe) {
   std::map<std::string, std::string> texts;
@@ -84,7 +84,7 @@ std::map<std::string, std::string> sizes_as_texts(const Numbers& numbers, const 
   });
   return texts;
 }
-/// Throws Error for a size that is missing, or that the option would refuse.
+/// Reads the sizes from a checkpoint. Throws Error for a size that is missing or outside the option's range.
 template <class Numbers, class Recipe>
 void read_sizes(const TrainingState& saved, const Numbers& numbers, Recipe& recipe) {
   for_each_number(numbers, recipe, [&](const auto& number, auto& value) {
@@ -94,11 +94,11 @@ void read_sizes(const TrainingState& saved, const Numbers& numbers, Recipe& reci
   });
 }
 
-/// Refuses heads that do not divide the width, before any work is done.
+/// Throws UsageError unless the heads divide the width. Call it before any work is done.
 template <class Recipe>
 void check_heads(const Recipe& recipe) {
   if (recipe.width % recipe.heads != 0)
-    throw UsageError(fmt::format("--heads {} do not divide a --width of {}", recipe.heads, recipe.width));
+    throw UsageError(fmt::format("--heads ({}) must divide --width ({})", recipe.heads, recipe.width));
 }
 
 }  // namespace tapestry::kit

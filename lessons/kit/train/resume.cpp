@@ -13,9 +13,9 @@ namespace tapestry::kit {
 
 namespace {
 
-constexpr std::chrono::seconds kBetween{45};  // a step may take its time: still once a minute
+constexpr std::chrono::seconds kBetween{45};  // a long step can delay a save to about a minute
 
-/// "text 4016c93c3be74c18, seed 1, 30 steps" → these three.
+/// Splits a run's description at the commas: "text 4016c93c3be74c18, seed 1, 30 steps" has three parts.
 std::vector<std::string> parts_of(std::string_view run) {
   std::vector<std::string> parts(1);
   for (const char c : run) {
@@ -42,7 +42,7 @@ TrainingState load_checkpoint(const std::filesystem::path& file) {
   try {
     return TrainingState::load(file);
   } catch (const Error& error) {
-    throw UsageError(fmt::format("{}; delete it to start anew", error.what()));
+    throw UsageError(fmt::format("{}; delete the file to start again", error.what()));
   }
 }
 
@@ -61,7 +61,7 @@ bool Checkpoints::resume(RunPlace& place) {
   broadcast(all, std::as_writable_bytes(std::span(&place, 1)));
   if (ranks.several())
     for (const auto& [name, state] : sections()) broadcast(all, state);
-  // A run that has finished saves nothing more, and its ranks read what they trained from their own folders.
+  // A completed run does not save again, but each rank reads the trained weights from its own folder.
   if (found && !ranks.is_first()) save(place, true);
   return found;
 }
@@ -71,12 +71,12 @@ bool Checkpoints::read(RunPlace& place) {
   const TrainingState saved = load_checkpoint(file_);
   if (saved.text("run") != run_)
     throw UsageError(fmt::format(
-        "{} is the checkpoint of another run ({}), not of this one ({}): choose another --out, or delete it",
+        "{} is the checkpoint of another run ({}), not of this one ({}); choose another --out or delete it",
         file_.string(), saved.text("run"), run_));
   try {
     saved.restore(sections());
   } catch (const Error& error) {
-    throw UsageError(fmt::format("{}; delete it to start anew", error.what()));
+    throw UsageError(fmt::format("{}; delete the file to start again", error.what()));
   }
   constexpr Size kMost = 1'000'000'000'000;
   place.step = saved_size(saved, "step", 0, kMost);

@@ -1,5 +1,4 @@
-// Training that can be killed: a checkpoint about once a minute, and the same run again from the last one,
-// bit for bit.
+// Checkpoints of a training run, saved about once a minute. A killed run resumes from the last one with the same bits.
 #pragma once
 
 #include <chrono>
@@ -17,40 +16,41 @@
 
 namespace tapestry::kit {
 
-/// Where a run stands. All of it goes into the checkpoint.
+/// Position of a run, saved in its checkpoint.
 struct RunPlace {
-  Size step = 0;       // steps done
-  Place data;          // the next batch
-  double seconds = 0;  // of training so far, evaluation not counted
-  double words = 0;    // worked through so far
+  Size step = 0;       // completed steps
+  Place data;          // position of the next batch
+  double seconds = 0;  // training time so far, without evaluation
+  double words = 0;    // words processed so far
 };
 
-/// What a run's name says of the text that it learns from: "text 4016c93c3be74c18", from a hash of all of it.
+/// Returns the part of a run's name that identifies its training text by a hash: "text 4016c93c3be74c18".
 std::string name_of_text(std::uint64_t hash);
 
-/// The checkpoint of one training run.
+/// Checkpoint of one training run.
 class Checkpoints {
  public:
-  /// `run` says in words what the run is (model, data, seed, steps): a checkpoint of another run is refused.
-  /// The file's folder is this run's alone while this lives (FolderLock).
+  /// Locks the folder of `file` (FolderLock); throws UsageError if another run holds the lock. `run` describes the run
+  /// (model, data, seed, steps), with commas between the parts; a checkpoint of another run is rejected. Model and
+  /// optimiser must outlive this object.
   Checkpoints(std::filesystem::path file, std::string run, Module& model, Optimiser& optimiser);
 
-  /// Restores model, optimiser and place from the file, if there is one; false: there is none. Several ranks all call
-  /// it, and get what the first one has, its own values where there is no file; each then has a file of its own.
-  /// Throws UsageError for a damaged file, for one of another run, and on rank 0 if another rank trains another run.
+  /// Restores model, optimiser and place from the file. Returns false if there is no file. Every rank must call it; all
+  /// of them receive the values of rank 0, and save them to their own files after a restore. Throws UsageError for a
+  /// damaged file, for the file of another run, and on rank 0 if another rank trains another run.
   bool resume(RunPlace& place);
-  /// Removes the file, if there is one; a symbolic link to it stays.
+  /// Removes the file if it exists. A symbolic link to it stays.
   void forget() const;
-  /// Saves if a minute (or `always`) has passed since the last time; of several ranks the first alone, but `always`.
+  /// Saves if at least 45 s have passed since the last save, on rank 0 only; with `always`, saves now, on every rank.
   void save(const RunPlace& place, bool always = false);
 
   const std::filesystem::path& file() const { return file_; }
 
-  /// Texts that travel with the checkpoint (vocabularies).
+  /// Texts that are saved with the checkpoint, such as vocabularies.
   std::map<std::string, std::string> texts;
-  /// Who trains the model together.
+  /// Ranks that train the model together.
   Ranks ranks;
-  /// Other living tensors of the run, by section (an average of weights): saved and restored as the model is.
+  /// Further state of the run by section, such as an average of weights. It is saved and restored like the model.
   std::map<std::string, State> more;
 
  private:
@@ -65,8 +65,7 @@ class Checkpoints {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// The texts of a checkpoint, and its weights into `model` once `build` has made it from them: for use after
-/// training.
+/// Loads a checkpoint file, for use after training. Throws UsageError if it is missing or damaged.
 TrainingState load_checkpoint(const std::filesystem::path& file);
 
 }  // namespace tapestry::kit

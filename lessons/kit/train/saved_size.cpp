@@ -15,7 +15,7 @@ Size saved_size(const TrainingState& saved, const std::string& name, Size least,
 
 ModelBounds bounds_of_model(const TrainingState& saved) {
   const auto model = saved.sections.find("model");
-  if (model == saved.sections.end()) fail("it must have a section \"model\"");
+  if (model == saved.sections.end()) fail("the checkpoint must have a section \"model\"");
   ModelBounds bounds{static_cast<Size>(model->second.size()), 0};
   for (const auto& [name, weight] : model->second)
     for (const Size axis : weight.shape()) bounds.width = std::max(bounds.width, axis);

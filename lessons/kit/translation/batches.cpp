@@ -1,4 +1,4 @@
-// Sentence pairs as padded batches, in an order that a seed fixes and that a place can go back to.
+// Padded batches of sentence pairs, in an order that is determined by a seed and can be resumed at any batch.
 #include "lessons/kit/translation/batches.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Batch gather(const std::vector<Pair>& pairs, std::vector<Size> rows) {
   return {pad(sources), pad(targets), std::move(rows)};
 }
 
-/// [begin, end) in order, in batches of `size`, each cut where its matrices would have too many places.
+/// Cuts [begin, end) in order into batches of `size`, and splits a batch whose matrices would have too many positions.
 template <typename Iterator>
 void cut_into_batches(const std::vector<Pair>& pairs, Iterator begin, Iterator end, Size size,
                       std::vector<std::vector<Size>>& batches) {
@@ -53,7 +53,7 @@ void cut_into_batches(const std::vector<Pair>& pairs, Iterator begin, Iterator e
   }
 }
 
-/// Columns [from, from + target.columns - 1) of every row, cut to `lengths`; the rest is padding.
+/// Returns columns [from, from + whole.columns - 1) of every row, cut to `lengths` and padded.
 Padded columns_from(const Padded& whole, Size from, const Ids& lengths) {
   Padded part{{}, lengths, whole.rows, std::max<Size>(whole.columns - 1, 0)};
   part.ids.assign(static_cast<std::size_t>(part.rows * part.columns), kPad);
@@ -90,10 +90,10 @@ Forcing teacher_forcing(const Padded& target) {
 }
 
 Batches::Batches(std::vector<Pair> pairs, Settings settings) : pairs_(std::move(pairs)), settings_(settings) {
-  if (pairs_.empty()) throw UsageError("no sentence pairs to make batches from");
+  if (pairs_.empty()) throw UsageError("batches must have at least one pair, got no sentence pairs");
   if (settings_.size < 1)
-    throw UsageError(fmt::format("the batch size must be positive, not {}", settings_.size));
-  if (settings_.pool < 1) throw UsageError(fmt::format("the pool must be positive, not {}", settings_.pool));
+    throw UsageError(fmt::format("the batch size must be positive, got {}", settings_.size));
+  if (settings_.pool < 1) throw UsageError(fmt::format("the pool must be positive, got {}", settings_.pool));
   arrange();
 }
 
@@ -102,7 +102,7 @@ void Batches::arrange() {
   std::vector<Size> indices = all_indices(pairs_);
   random.shuffle(indices);
   order_.clear();
-  // A pool larger than the data is the data: this also keeps the product below from overflowing.
+  // Limit the pool to the data. This also keeps the product from overflowing.
   const Size in_all = (length(pairs_) - 1) / settings_.size + 1;
   const Size pool = std::min(settings_.pool, in_all) * std::min(settings_.size, length(pairs_));
   for (Size first = 0; first < length(indices); first += pool) {
@@ -147,12 +147,13 @@ void Batches::go_to(Place place) {
   if (place.epoch >= 0 && place.index >= 0 && place.index < batches) return;
   place_ = before;
   arrange();
-  throw UsageError(fmt::format("no batch {} in epoch {}: an epoch has {} batches; was the data changed?",
-                               place.index, place.epoch, batches));
+  throw UsageError(
+      fmt::format("batch {} of epoch {} does not exist: the epoch has {} batches; was the data changed?",
+                  place.index, place.epoch, batches));
 }
 
 std::vector<Batch> batches_in_order(const std::vector<Pair>& pairs, Size size) {
-  if (size < 1) throw UsageError(fmt::format("the batch size must be positive, not {}", size));
+  if (size < 1) throw UsageError(fmt::format("the batch size must be positive, got {}", size));
   std::vector<Size> indices = all_indices(pairs);
   std::stable_sort(indices.begin(), indices.end(), [&pairs](Size a, Size b) {
     return pair_at(pairs, a).source.size() < pair_at(pairs, b).source.size();

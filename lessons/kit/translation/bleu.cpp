@@ -1,4 +1,4 @@
-// BLEU (Papineni et al. 2002) of a corpus, as sacrebleu defines it for text that is already tokenised.
+// Corpus BLEU (Papineni et al. 2002), as defined by sacrebleu for text that is already tokenised.
 #include "lessons/kit/translation/bleu.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace tapestry::kit {
 namespace {
 
-/// How often each n-gram of n words occurs; words hold no spaces, so joined by spaces they stay apart.
+/// Counts the n-grams of n words. Words have no spaces, so the words joined by spaces are a unique key.
 std::unordered_map<std::string, Size> count_ngrams(const Words& words, std::size_t n) {
   std::unordered_map<std::string, Size> counts;
   for (std::size_t first = 0; first + n <= words.size(); ++first) {
@@ -26,8 +26,8 @@ std::unordered_map<std::string, Size> count_ngrams(const Words& words, std::size
 
 void require_equal(std::size_t hypotheses, std::size_t references) {
   if (hypotheses != references) {
-    throw std::invalid_argument(fmt::format("BLEU needs one reference for each of the {} hypotheses, not {}",
-                                            hypotheses, references));
+    throw std::invalid_argument(fmt::format(
+        "BLEU must have one reference for each of the {} hypotheses, got {}", hypotheses, references));
   }
 }
 

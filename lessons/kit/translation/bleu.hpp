@@ -1,4 +1,4 @@
-// BLEU (Papineni et al. 2002) of a corpus, as sacrebleu defines it for text that is already tokenised.
+// Corpus BLEU (Papineni et al. 2002), as defined by sacrebleu for text that is already tokenised.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace tapestry::kit {
 
-/// score = 100 · bp · exp(¼ Σₙ log pₙ), pₙ = matches of n-grams (clipped to the reference's count) ÷ n-grams
-/// of the hypotheses, bp = min(1, exp(1 − reference words ÷ hypothesis words)).
+/// BLEU score with its parts: score = 100 · bp · exp(¼ Σₙ log pₙ). pₙ = matching n-grams (clipped to the count in the
+/// reference) ÷ n-grams of the hypotheses. bp = min(1, exp(1 − reference words ÷ hypothesis words)).
 struct Bleu {
   double score = 0;                       ///< 0 to 100
   std::array<double, 4> precisions = {};  ///< percent, after smoothing
@@ -21,36 +21,36 @@ struct Bleu {
   Size hypothesis_words = 0;
   Size reference_words = 0;
 
-  /// "BLEU 38.61 (68.2/45.1/32.0/22.9, brevity 0.98, 12968 words)"
+  /// Returns "BLEU 38.61 (68.2/45.1/32.0/22.9, brevity 0.980, 12968 words)".
   std::string text() const;
 };
 
-/// Sums the counts over sentences; the score is one of the sums, not a mean of sentences' scores.
+/// Sum of the n-gram counts over sentences. The score is computed from the sums; it is not a mean of sentence scores.
 class BleuCounter {
  public:
   void add(const Words& hypothesis, const Words& reference);
-  /// Smoothing "exp" (sacrebleu's default): the k-th order without a match counts as 1 / 2ᵏ matches. Without
-  /// any match, or with an order that no hypothesis is long enough for, the score is 0.
+  /// Returns the score with smoothing "exp" (sacrebleu's default): the k-th order without a match counts as 1 / 2ᵏ
+  /// matches. The score is 0 without any match, and if no hypothesis is long enough for one of the orders.
   Bleu score() const;
 
  private:
   Bleu counts_;
 };
 
-/// One reference for each hypothesis. Throws std::invalid_argument when their numbers differ.
+/// Returns the BLEU of hypotheses with one reference each. Throws std::invalid_argument if their numbers differ.
 Bleu corpus_bleu(const std::vector<Words>& hypotheses, const std::vector<Words>& references);
 
-/// The BLEU of the sentences whose source has `least` to `most` words.
+/// BLEU of the sentences whose source has `least` to `most` words.
 struct LengthBucket {
   Size least = 0;
   Size most = 0;
   Size sentences = 0;
-  double mean = 0;  ///< of the source's words
+  double mean = 0;  ///< mean length of the sources in words
   Bleu bleu;
 };
 
-/// `ends` are the longest lengths of the buckets, rising ({10, 20, 30} gives 1–10, 11–20, 21–30, and a last
-/// one for what is longer). Buckets without a sentence are left out.
+/// Returns BLEU by source length. `ends` are the largest lengths of the buckets in ascending order: {10, 20, 30} gives
+/// 1–10, 11–20, 21–30 and one bucket for longer sources. Empty buckets are left out.
 std::vector<LengthBucket> bleu_by_length(const std::vector<Words>& sources,
                                          const std::vector<Words>& hypotheses,
                                          const std::vector<Words>& references, const std::vector<Size>& ends);

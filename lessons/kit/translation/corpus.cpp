@@ -23,8 +23,8 @@ namespace {
 
 constexpr const char* kParts[] = {"train", "val", "test_2016_flickr"};
 
-/// Takes out the pairs of which a side is too long, with their line numbers, and counts them. `paths` are
-/// those of source and target; too_long(sentence, whether it is a target).
+/// Removes the pairs with a side that is too long, and their line numbers, and counts them in `left_out`. `paths` are
+/// the files of source and target. `is_too_long` takes a sentence and true for a target.
 template <class TooLong>
 void leave_out(ParallelText& text, std::vector<std::size_t>& lines, const std::string (&paths)[2],
                LongLines& left_out, const TooLong& is_too_long) {
@@ -59,7 +59,7 @@ void expect_multi30k(const std::filesystem::path& folder, const std::string& fro
       const std::string name = fmt::format("{}.{}", part, language);
       if (!std::filesystem::exists(folder / name))
         throw UsageError(
-            fmt::format("'{}' does not hold Multi30k, {} is missing: it takes train, val and "
+            fmt::format("'{}' must hold Multi30k, but {} is missing; it needs train, val and "
                         "test_2016_flickr, each as .{} and .{}",
                         folder.string(), name, from, to));
     }
@@ -72,9 +72,9 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
                                (folder / fmt::format("{}.{}", kParts[0], to)).string()};
   Corpus corpus;
   LongLines left_out;
-  std::vector<std::size_t> lines(train.source.size());  // the number of each
+  std::vector<std::size_t> lines(train.source.size());  // line number of each pair
   std::iota(lines.begin(), lines.end(), std::size_t{1});
-  // Words first: nobody learns byte pairs from a word that is longer than a sentence.
+  // First by words, so that byte pairs are not learned from huge words.
   leave_out(train, lines, paths, left_out, [](const Words& sentence, bool) { return too_long(sentence); });
   corpus.source = Lexicon::learn(train.source, options.at_least, options.merges);
   corpus.target = Lexicon::learn(train.target, options.at_least, options.merges);
@@ -84,7 +84,7 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
   if (train.source.empty())
     throw UsageError(left_out.text("there is nothing left to train on; are these sentences, one a line?"));
   corpus.train = encode_pairs(with_joined(train, options.joined), corpus.source, corpus.target);
-  // Joined ones may be longer again.
+  // Joined sentences may exceed the limit again.
   corpus.train.erase(std::remove_if(corpus.train.begin(), corpus.train.end(),
                                     [](const Pair& pair) {
                                       return std::max(pair.source.size() + 1, pair.target.size()) >
@@ -107,9 +107,9 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
 
 namespace {
 
-/// Weights of pieces as weights of words: summed over the pieces of a word that was read, since they share
-/// what is looked at; the mean over the pieces of a word that was written, since each had its own look.
-/// Weights in padding are 0: only the sentence and its end are of interest.
+/// Converts weights of pieces into weights of words. The pieces of a source word share its attention, so their weights
+/// are summed. Each piece of a target word has its own distribution, so these are averaged. Padding has weight 0; only
+/// the sentence and its <end> are kept.
 std::vector<std::vector<double>> over_words(const std::vector<std::vector<double>>& weights,
                                             const std::vector<Size>& written, const std::vector<Size>& read) {
   const auto count = [](const std::vector<Size>& places) {
@@ -138,7 +138,7 @@ std::vector<Translation> translate(SequenceModel& model, const Lexicon& source, 
   std::vector<Translation> results(sentences.size());
   std::vector<Words> read(sentences.size());  // words or pieces
   std::vector<Pair> pairs;
-  std::vector<std::size_t> places;  // of the pairs' sentences
+  std::vector<std::size_t> places;  // sentence index of each pair
   for (std::size_t i = 0; i < sentences.size(); ++i) {
     if (sentences[i].empty()) continue;
     read[i] = first_pieces(source, sentences[i]);

@@ -1,5 +1,4 @@
-// What a translation lesson needs around its model: a corpus, translating many sentences, and pictures of
-// alignments.
+// Corpora, batched translation, and alignment pictures for the translation lessons.
 #pragma once
 
 #include <filesystem>
@@ -15,76 +14,75 @@
 
 namespace tapestry::kit {
 
+/// Parallel corpus with a lexicon for each language.
 struct Corpus {
   Lexicon source, target;
   std::vector<Pair> train;
   ParallelText valid, test;
-  /// What was left out because it is too long (kMostPieces): a sentence for each file.
+  /// Notes about sentences that exceed kMostPieces, one per file and consequence.
   std::vector<std::string> notes = {};
 
-  /// "29000 pairs to train on, dictionaries of 5917 words and 6478 words"; then the notes, a line each.
+  /// Returns "29000 pairs to train on, dictionaries of 5917 words and 6478 words", then one line per note.
   std::string text() const;
 };
 
-/// How a corpus is made from files.
+/// Options for reading a corpus from files.
 struct CorpusOptions {
-  /// Words, or pieces of them, seen at least so often get a place in the vocabularies.
+  /// Smallest number of occurrences of a word or piece in the vocabularies.
   Size at_least = 2;
-  /// Byte pairs to learn from each language's training text, which cut words into pieces; 0: words stay
-  /// whole.
+  /// Number of byte-pair merges to learn from each language's training text; 0: whole words.
   Size merges = 0;
-  /// So many sentences more to train on, as a share, joined in twos and threes.
+  /// Number of joined sentences (see with_joined()), as a share of the training sentences.
   double joined = 0;
-  /// Validation and test sentences that are read at most.
+  /// Largest number of validation and of test sentences.
   std::size_t most_tests = std::numeric_limits<std::size_t>::max();
 };
 
-/// Throws UsageError, naming what is missing, unless the folder has the six files that read_multi30k reads.
+/// Throws UsageError with the first missing file unless the folder has the six files that read_multi30k() reads.
 void expect_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to);
 
-/// folder/{train,val,test_2016_flickr}.{en,fr}, from one language to the other. Pairs to train on of which a
-/// side has more than kMostPieces words or pieces are left out, and joined ones too; validation and test keep
-/// every sentence (translate() cuts). Throws UsageError for what read_parallel refuses, and when nothing is
-/// left to train on.
+/// Reads folder/{train,val,test_2016_flickr}.{en,fr}, from one language to the other. Training pairs, including joined
+/// ones, with more than kMostPieces words or pieces on a side are left out. Validation and test keep all sentences;
+/// translate() truncates them. Throws UsageError like read_parallel(), and if no training pair is left.
 Corpus read_multi30k(const std::filesystem::path& folder, const std::string& from, const std::string& to,
                      const CorpusOptions& options = {});
 
-/// A sentence as the model wrote it.
+/// Translation of one sentence.
 struct Translation {
-  Words source, words;  // what was read, and written
-  /// For each word written, a weight for each source word and for the source's end; empty if the model does
-  /// not look. Of words in pieces: the sum over the pieces read, and its mean over the pieces written.
+  Words source, words;  // words of the source (truncated if too long) and of the translation
+  /// Attention weights (target words, source words + 1), the last column for the source's <end>; empty without
+  /// attention. With pieces, a weight is the sum over a source word's pieces and the mean over a target word's pieces.
   std::vector<std::vector<double>> alignment;
-  bool cut_off = false;  // by TranslateOptions::max_length
+  bool cut_off = false;  // stopped at TranslateOptions::max_length
 };
 
 struct TranslateOptions {
-  Size beam = 1;         // 1: greedy
-  Size max_length = 60;  // of what the model writes, words or pieces
+  Size beam = 1;         // beam width; 1: greedy
+  Size max_length = 60;  // of a translation, in words or pieces
   Size batch = 100;
-  double length_power = 0.6;  // as in SearchOptions
+  double length_power = 0.6;  // see SearchOptions
 };
 
-/// Translates sentences in batches of similar length; results are in the order of `sentences`, and in words
-/// even where the model writes pieces of them. Of a longer sentence the first kMostPieces words or pieces are
-/// read; one without words becomes one without words. The model is in eval mode meanwhile.
+/// Translates sentences in batches of similar length. Results are in the order of `sentences`, in whole words. A longer
+/// sentence is truncated to the first kMostPieces words or pieces. An empty sentence has an empty translation. The
+/// model is in eval mode during the call.
 std::vector<Translation> translate(SequenceModel& model, const Lexicon& source, const Lexicon& target,
                                    const std::vector<Words>& sentences, const TranslateOptions& options = {});
 
-/// The words of each.
+/// Returns the words of each translation.
 std::vector<Words> words_of(const std::vector<Translation>& translations);
 
-/// Sentences that are as wanted, in per cent.
+/// Returns the percentage of sentences that equal the reference.
 double exact_match(const std::vector<Words>& written, const std::vector<Words>& wanted);
 
-/// Source words across, target words down.
+/// Returns a heatmap of the alignment: columns are source words and <end>, rows are target words.
 Heatmap alignment_picture(const Translation& translation, const std::string& title);
 
-/// The source word that target word `word` looked at most.
+/// Returns the index of the source word with the largest weight for target word `word`.
 Size looked_at(const Translation& translation, Size word);
 
-/// Places j where target words j and j + 1 look at source words i + 1 and i: a noun and its adjective,
-/// exchanged.
+/// Returns each j for which target words j and j + 1 attend most to source words i + 1 and i, such as a noun and its
+/// adjective in exchanged order.
 std::vector<Size> crossings(const Translation& translation);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// A small grammar that makes English sentences with their French translations.
+// Grammar that generates English sentences with their French translations.
 #include "lessons/kit/translation/grammar.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ const Row& pick(Random& random, const std::array<Row, N>& table) {
   return table[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(N)))];
 }
 
-/// Every h of the lexicon is mute.
+/// Returns true if the word starts with a vowel or a mute h. Every h of the lexicon is mute.
 bool starts_with_vowel(std::string_view word) {
   return std::string_view("aeiouh").find(word.front()) != std::string_view::npos || word.substr(0, 2) == "é";
 }
@@ -31,22 +31,22 @@ const char* form(const Adjective& adjective, Gender gender, bool plural) {
   return plural ? adjective.feminine_plural : adjective.feminine;
 }
 
-/// A noun with what stands around it, before it is written down in either language.
+/// Noun phrase, independent of the language.
 struct Phrase {
   const Noun* noun = nullptr;
-  const Determiner* determiner = nullptr;  // none: stuff
-  const Adjective* before = nullptr;       // where it stands in French
-  const Adjective* after = nullptr;
+  const Determiner* determiner = nullptr;  // null for an uncountable noun
+  const Adjective* before = nullptr;       // adjective before the noun in French
+  const Adjective* after = nullptr;        // adjective after the noun in French
   bool plural = false;
 };
 
-/// Writes both sides of a sentence and keeps track of the pairs.
+/// Builder of both sides of a sentence that records its adjective–noun pairs.
 class Writer {
  public:
   void english(const char* word) { sentence_.source.emplace_back(word); }
   void french(std::string word) { sentence_.target.push_back(std::move(word)); }
 
-  /// Both sides of a phrase; `with_de` puts "de" before the French, in the form that fits.
+  /// Writes both sides of a phrase. With `with_de`, the French starts with the matching form of "de".
   void phrase(const Phrase& phrase, bool with_de) {
     const std::size_t first_pair = sentence_.pairs.size();
     write_english(phrase);
@@ -60,7 +60,7 @@ class Writer {
     }
   }
 
-  /// A name, the same on both sides.
+  /// Writes a name, which is the same on both sides.
   void person(const char* name, bool with_de) {
     english(name);
     if (with_de) french("de");
@@ -114,7 +114,7 @@ class Writer {
     if (phrase.after != nullptr) french(form(*phrase.after, gender, phrase.plural));
   }
 
-  /// "de" and the determiner, as they are before `next`.
+  /// Returns the forms of "de" (if `with_de`) and of the determiner before the word `next`.
   static Words opening(const Phrase& phrase, const std::string& next, bool with_de) {
     Words words;
     if (phrase.determiner != nullptr) {
@@ -147,7 +147,8 @@ void add_adjectives(Random& random, Phrase& phrase) {
   if (draw >= 0.12 && draw < 0.60) phrase.after = &pick(random, kAfter);
 }
 
-/// `no_article_a`: in French, "a" after a negated verb would be "de", which this grammar leaves out.
+/// Samples a noun phrase. `no_article_a` excludes "a", which French turns into "de" after a negated verb; the grammar
+/// does not cover this.
 Phrase noun_phrase(Random& random, bool no_article_a = false) {
   Phrase phrase;
   phrase.noun = &pick(random, kNouns);
@@ -168,7 +169,7 @@ Phrase stuff_phrase(Random& random) {
   return phrase;
 }
 
-/// A name, or a noun phrase, sometimes with "of …". Returns whether it is plural.
+/// Writes a name, or a noun phrase, sometimes with "of …". Returns true if it is plural.
 bool write_noun_phrase(Random& random, Writer& writer, bool with_de, bool no_article_a, double names) {
   if (names > 0 && random.chance(names)) {
     writer.person(pick(random, kNames), with_de);
@@ -187,7 +188,7 @@ bool write_noun_phrase(Random& random, Writer& writer, bool with_de, bool no_art
   return head.plural;
 }
 
-/// The verb, perhaps negated. Returns whether it is.
+/// Writes the verb, sometimes negated. Returns true if it is negated.
 bool write_verb(Random& random, Writer& writer, const Verb& verb, bool plural) {
   const char* french = plural ? verb.french_plural : verb.french;
   if (!random.chance(0.2)) {

@@ -1,4 +1,4 @@
-// A small grammar that makes English sentences with their French translations.
+// Grammar that generates English sentences with their French translations.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tapestry::kit {
 
-/// Where an adjective and its noun stand in a sentence, in words from 0.
+/// Positions of an adjective and its noun in a sentence, counted in words from 0.
 struct AdjectiveNoun {
   std::string adjective;  ///< in English
   std::string noun;       ///< in English, singular
@@ -19,40 +19,39 @@ struct AdjectiveNoun {
   Size target_adjective = 0;
   Size target_noun = 0;
 
-  /// English puts the adjective first; most French ones come after the noun, and then the pair crosses.
+  /// Returns true if the order is exchanged: English puts the adjective first, French mostly after the noun.
   bool crosses() const { return target_adjective > target_noun; }
 };
 
 struct GrammarSentence {
   Words source;  ///< English, 3 to 14 words
-  Words target;  ///< French, 3 to 14 words; "l'", "d'" and "n'" are words
+  Words target;  ///< French, 3 to 14 words; "l'", "d'" and "n'" count as words
   std::vector<AdjectiveNoun> pairs;
 };
 
-/// Which sentences: the three sets share none.
+/// Disjoint sets of sentences.
 enum class GrammarSplit {
-  train,     ///< neither of the below
-  fresh,     ///< never in train (a sixteenth of all sentences, by a hash), built from the same pairs
-  held_out,  ///< with at least one adjective–noun pair that is never in train; each of its words is
+  train,     ///< all other sentences
+  fresh,     ///< sentences that are never in train but have the same pairs (one in 16, by a hash)
+  held_out,  ///< sentences with an adjective–noun pair that is never in train, although both words are
 };
 
-/// A sentence of the split; `random` alone decides which. A phrase is a person's name, spelled alike in both
-/// languages ("tom sees the red house of marie"), with probability `names`.
+/// Samples a sentence of the split; it depends only on `random`. With probability `names`, a phrase is a person's name,
+/// which both languages spell alike ("tom sees the red house of marie").
 ///
-/// The sentences: a noun phrase, or subject, verb, perhaps an object and a place; "does not". The French
-/// agrees in gender and number (la vieille porte, les zones internationales), has its short forms (l' homme,
-/// cet arbre, mon école, vieil homme), contracts (près du chat, les portes des villes), and turns "of
-/// international control" into "de contrôle international". An English sentence has exactly one translation
-/// here.
+/// A sentence is a noun phrase, or a subject, a verb (may be negated with "does not"), and optionally an object and a
+/// place. The French agrees in gender and number (la vieille porte, les zones internationales), uses short forms
+/// (l' homme, cet arbre, mon école, vieil homme), contracts (près du chat, les portes des villes), and turns "of
+/// international control" into "de contrôle international". Each English sentence has exactly one translation.
 GrammarSentence sample_sentence(Random& random, GrammarSplit split, double names = 0);
 
-/// "the zone of international control" → "la zone de contrôle international": its pair is held out.
+/// Returns "the zone of international control" → "la zone de contrôle international", whose pair is held out.
 GrammarSentence grammar_showcase();
 
-/// True for the adjective–noun pairs that training never shows; both words in English, the noun in singular.
+/// Returns true for a held-out adjective–noun pair. Both words are English, the noun is singular.
 bool is_held_out(const std::string& adjective, const std::string& noun);
 
-/// Every word that the grammar can write, sorted; names are apart: a dictionary need not have them.
+/// Return all words that the grammar can generate, sorted. Names are separate, because a vocabulary may lack them.
 Words grammar_source_words();
 Words grammar_target_words();
 Words grammar_names();

@@ -1,4 +1,4 @@
-// The words of the English–French grammar. Part of grammar.cpp; lessons include grammar.hpp.
+// Word tables of the English–French grammar. Part of grammar.cpp; lessons include grammar.hpp instead.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct Noun {
   Gender gender;
 };
 
-/// Nouns that one can count.
+/// Countable nouns.
 inline constexpr std::array<Noun, 12> kNouns = {{
     {"man", "men", "homme", "hommes", Gender::masculine},
     {"woman", "women", "femme", "femmes", Gender::feminine},
@@ -29,7 +29,7 @@ inline constexpr std::array<Noun, 12> kNouns = {{
     {"book", "books", "livre", "livres", Gender::masculine},
 }};
 
-/// Nouns that one cannot count: they follow "of" without an article.
+/// Uncountable nouns, which follow "of" without an article.
 inline constexpr std::array<Noun, 5> kStuff = {{
     {"control", "control", "contrôle", "contrôle", Gender::masculine},
     {"energy", "energy", "énergie", "énergie", Gender::feminine},
@@ -44,7 +44,7 @@ struct Adjective {
   const char* masculine_before_vowel;
 };
 
-/// Adjectives that stand before their noun in French.
+/// Adjectives before their noun in French.
 inline constexpr std::array<Adjective, 4> kBefore = {{
     {"small", "petit", "petite", "petits", "petites", "petit"},
     {"big", "grand", "grande", "grands", "grandes", "grand"},
@@ -52,7 +52,7 @@ inline constexpr std::array<Adjective, 4> kBefore = {{
     {"old", "vieux", "vieille", "vieux", "vieilles", "vieil"},
 }};
 
-/// Adjectives that stand after it.
+/// Adjectives after their noun in French.
 inline constexpr std::array<Adjective, 7> kAfter = {{
     {"red", "rouge", "rouge", "rouges", "rouges", ""},
     {"green", "vert", "verte", "verts", "vertes", ""},
@@ -68,7 +68,7 @@ struct Verb {
   const char *french, *french_plural;
 };
 
-/// Verbs with an object.
+/// Transitive verbs.
 inline constexpr std::array<Verb, 6> kTransitive = {{
     {"sees", "see", "voit", "voient"},
     {"loves", "love", "aime", "aiment"},
@@ -78,7 +78,7 @@ inline constexpr std::array<Verb, 6> kTransitive = {{
     {"follows", "follow", "suit", "suivent"},
 }};
 
-/// Verbs without one.
+/// Intransitive verbs.
 inline constexpr std::array<Verb, 4> kIntransitive = {{
     {"sleeps", "sleep", "dort", "dorment"},
     {"sings", "sing", "chante", "chantent"},
@@ -87,7 +87,7 @@ inline constexpr std::array<Verb, 4> kIntransitive = {{
 }};
 
 struct Determiner {
-  const char *english, *english_plural;  ///< "" where that number does not exist
+  const char *english, *english_plural;  ///< "" if there is no such form
   const char *masculine, *feminine, *plural;
   const char* before_vowel_masculine;
   const char* before_vowel_feminine;
@@ -107,7 +107,7 @@ inline constexpr std::array<Determiner, 7> kDeterminers = {{
 struct Preposition {
   const char* english;
   const char* french;
-  bool with_de;  ///< the phrase after it begins with "de", and contracts
+  bool with_de;  ///< the next phrase begins with "de", which contracts with the article
 };
 
 inline constexpr std::array<Preposition, 4> kPlaces = {{
@@ -117,7 +117,7 @@ inline constexpr std::array<Preposition, 4> kPlaces = {{
     {"near", "près", true},
 }};
 
-/// Names that both languages spell alike; none begins as if with a vowel, so "de" stays "de".
+/// Names that both languages spell alike. None begins with a vowel or h, so "de" is never elided.
 inline constexpr std::array<const char*, 24> kNames = {{
     "bruno",  "camille", "clara", "diego", "fatima", "gustav", "julie",  "karim",
     "kofi",   "luca",    "lucie", "marie", "mina",   "nadia",  "noor",   "paul",
@@ -128,7 +128,7 @@ struct HeldOut {
   const char *adjective, *noun;
 };
 
-/// The pairs that training never shows. Each word is common elsewhere.
+/// Pairs that are never in the training split. Each word is common in other pairs.
 inline constexpr std::array<HeldOut, 12> kHeldOut = {{
     {"international", "control"},
     {"green", "energy"},

@@ -1,4 +1,4 @@
-// What can be asked of every program that trains translators: the languages, the dictionary, the search.
+// Command-line options of every program that trains translators: languages, vocabulary, search, checkpoints.
 #include "lessons/kit/translation/options.hpp"
 
 #include <fmt/format.h>
@@ -13,26 +13,26 @@ void offer(Lesson& program, TranslationSettings& settings) {
   program.add("--translate", settings.sentence,
               "translate this sentence with the trained model instead of training");
   offer(program, settings.file);
-  program.add("--direction", settings.direction, "with --data: which language into which",
+  program.add("--direction", settings.direction, "with --data: source and target language",
               {"en-fr", "fr-en"});
-  program.add("--at-least", settings.at_least, "with --data: a word seen so often gets into the dictionary",
-              1, 1'000'000);
-  program.add("--beam", settings.beam,
-              "with --data, --translate or --translate-file: hypotheses that a search keeps", 1, 100);
+  program.add("--at-least", settings.at_least, "with --data: smallest count of a word in the vocabulary", 1,
+              1'000'000);
+  program.add("--beam", settings.beam, "with --data, --translate or --translate-file: beam width", 1, 100);
   program.add("--length-power", settings.length_power,
-              "with --data, --translate or --translate-file: how much a search makes up for length; 0: long "
-              "sentences pay for each word",
+              "with --data, --translate or --translate-file: exponent of the length normalisation in beam "
+              "search; 0: none, which favours short sentences",
               0, 3);
-  program.add_flag("--fresh", settings.fresh, "forget the checkpoint and start anew");
+  program.add_flag("--fresh", settings.fresh, "delete the checkpoint and start again");
   program.takes_parts();
 }
 
 bool only_translates(const Lesson& program) {
   const bool file = program.given("--translate-file"), sentence = program.given("--translate");
   if (file && sentence)
-    throw UsageError("--translate takes a sentence and --translate-file a file: give one of them");
+    throw UsageError(
+        "--translate (a sentence) and --translate-file (a file) must not be combined; give one of them");
   for (const char* name : {"--output", "--references"})
-    if (!file && program.given(name)) throw UsageError(fmt::format("{} goes with --translate-file", name));
+    if (!file && program.given(name)) throw UsageError(fmt::format("{} needs --translate-file", name));
   if (file || sentence) program.alone_for(file ? "--translate-file" : "--translate");
   return file || sentence;
 }
@@ -43,7 +43,7 @@ void expect_real_text(const Lesson& program, const Options& options, const Trans
   std::vector<std::string> names = {"--direction", "--at-least", "--beam", "--length-power"};
   names.insert(names.end(), more.begin(), more.end());
   for (const std::string& name : names)
-    if (program.given(name)) throw UsageError(fmt::format("{} is for real sentences: give --data too", name));
+    if (program.given(name)) throw UsageError(fmt::format("{} needs real sentences; give --data too", name));
 }
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// Recurrent translators by description: which score, which encoder, how large.
+// Configurations of recurrent translators: attention score, encoder cell, sizes.
 #include "lessons/kit/translation/recurrent_config.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ TranslatorOptions options_of(const TranslatorConfig& config, Size source_words, 
   const Size readout = config.readout > 0 ? config.readout : config.embedding;
   if (config.tied && readout != config.embedding)
     throw UsageError(
-        fmt::format("--tied wants --readout ({}) and --embedding ({}) to be equal: one matrix serves both",
+        fmt::format("with --tied, --readout ({}) must equal --embedding ({}), because they share one matrix",
                     readout, config.embedding));
   TranslatorOptions options;
   options.encoder = {.vocabulary = source_words,
@@ -35,8 +35,8 @@ TranslatorOptions options_of(const TranslatorConfig& config, Size source_words, 
   if (config.score == "scaled_dot") {
     if (config.hidden % 2 != 0)
       throw UsageError(fmt::format(
-          "--score scaled_dot wants an even --hidden, not {}: query and key are equally wide, so the encoder "
-          "gets half the width each way",
+          "with --score scaled_dot, --hidden must be even, got {}: query and key have the same width, so each "
+          "direction of the encoder gets half of it",
           config.hidden));
     options.encoder.hidden = config.hidden / 2;
     options.decoder.score = scaled_dot();
@@ -72,7 +72,7 @@ TranslatorConfig translator_plan_of(const TrainingState& saved) {
   const auto size = [&](const std::string& name, Size least, Size otherwise) {
     return saved.has(name) ? saved_size(saved, name, least, widest) : otherwise;
   };
-  // A run with the usual score, encoder and readout need not have said so.
+  // A checkpoint may omit score, encoder and readout if they have their defaults.
   if (saved.has("score")) config.score = saved.text("score");
   if (saved.has("encoder")) config.encoder = saved.text("encoder");
   config.embedding = size("embedding", 1, config.embedding);

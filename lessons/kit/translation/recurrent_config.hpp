@@ -1,4 +1,4 @@
-// Recurrent translators by description: which score, which encoder, how large.
+// Configurations of recurrent translators: attention score, encoder cell, sizes.
 #pragma once
 
 #include <map>
@@ -12,43 +12,45 @@
 
 namespace tapestry::kit {
 
-/// The names that --score and --encoder take.
+/// Values of --score and --encoder.
 inline const std::vector<std::string> kTranslatorScores = {"additive", "general", "scaled_dot", "none"};
 inline const std::vector<std::string> kTranslatorEncoders = {"gru", "lstm", "rnn"};
 
-/// What a translator is.
+/// Configuration of a recurrent translator.
 struct TranslatorConfig {
-  /// Of Bahdanau's decoder; "none": a decoder without attention, which gets the encoder's two ends at every
-  /// step.
+  /// Attention score of Bahdanau's decoder. "none": a decoder without attention, which gets the encoder's two final
+  /// states at every step.
   std::string score = "additive";
-  /// The encoder's cell; the decoder's is a GRU.
+  /// Cell of the encoder; the decoder's is a GRU.
   std::string encoder = "gru";
   Size embedding = 256;
-  /// Of the decoder's state and of each of the encoder's directions; but under scaled_dot, where query and
-  /// key must be equally wide, half of it each way.
+  /// Width of the decoder's state and of each direction of the encoder. With scaled_dot, each direction has half of it,
+  /// because query and key must have the same width.
   Size hidden = 256;
-  /// Width of the layer before the vocabulary; 0: as wide as the embedding.
+  /// Width of the layer before the vocabulary; 0: the width of the embedding.
   Size readout = 0;
   double dropout = 0;
   bool tied = false;
 
   bool attends() const { return score != "none"; }
-  /// For a picture.
+  /// Returns the label for pictures.
   std::string label() const { return attends() ? score : "no attention"; }
 };
 
-/// Throws UsageError for sizes that do not go together.
+/// Creates the translator. Throws UsageError if --tied has different readout and embedding widths, or scaled_dot an odd
+/// hidden width.
 std::unique_ptr<SequenceModel> make_translator(const TranslatorConfig& config, Size source_words,
                                                Size target_words);
 
-/// The config as texts for a checkpoint, and back (dropout is of no use after training, and left out). A text
-/// that is missing, no number, or larger than the checkpoint's own tensors throws Error.
+/// Save the config as texts of a checkpoint, and load it. Dropout is not needed after training and is left out. Loading
+/// throws Error for a text that is missing, is not a number, or is larger than the checkpoint's tensors.
 std::map<std::string, std::string> texts_of(const TranslatorConfig& config);
 TranslatorConfig translator_plan_of(const TrainingState& saved);
 
-/// How many weights each part of a model has, by the first two names of each: {"encoder.rnn", 789504}, …
+/// Returns the number of weights of each part, where the first two names of a parameter identify the part:
+/// {"encoder.rnn", 789504}, …
 std::vector<std::pair<std::string, Size>> weights_by_part(const Module& model);
-/// The same as lines for a person, with each part's share.
+/// Returns the same as a printable table with the percentage of each part.
 std::string table_of_parts(const Module& model);
 
 }  // namespace tapestry::kit

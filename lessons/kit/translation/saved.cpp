@@ -13,13 +13,13 @@ namespace tapestry::kit {
 namespace {
 
 std::unique_ptr<SequenceModel> model_of(const TrainingState& saved, Size source_words, Size target_words) {
-  if (saved.has("layers"))  // no recurrent one says so
+  if (saved.has("layers"))  // a recurrent config has no "layers"
     return make_translator(transformer_plan_of(saved), source_words, target_words);
   return make_translator(translator_plan_of(saved), source_words, target_words);
 }
 
-/// Somebody's words as the dictionary has them: in lower case if it knows them only so, and without the punctuation
-/// behind them, which is a word of its own or unknown.
+/// Adapts typed words to the lexicon. An unknown word loses its trailing punctuation, which becomes separate words if
+/// they are known, and is changed to lower case if only that is known.
 Words as_known(const Words& typed, const Lexicon& lexicon) {
   Words words;
   for (const std::string& word : typed) {
@@ -44,12 +44,12 @@ Words as_known(const Words& typed, const Lexicon& lexicon) {
 SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
   if (!std::filesystem::exists(checkpoint))
     throw UsageError(
-        fmt::format("there is no trained model at {}: "
+        fmt::format("there is no trained model at {}; "
                     "train one first, with the same options but without --translate and --smoke",
                     checkpoint.string()));
   const TrainingState saved = load_checkpoint(checkpoint);
   const auto refuse = [&](const char* why) {
-    throw UsageError(fmt::format("{} is no translator's checkpoint ({})", checkpoint.string(), why));
+    throw UsageError(fmt::format("{} must be a translator's checkpoint ({})", checkpoint.string(), why));
   };
   SavedTranslator loaded;
   try {
@@ -67,7 +67,7 @@ SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
 
 TranslatedSentence translate_sentence(const std::filesystem::path& checkpoint, const std::string& sentence,
                                       const TranslateOptions& how) {
-  const UsageError nothing("--translate wants a sentence: --translate \"a man rides a bike\"");
+  const UsageError nothing("--translate must have a sentence, such as --translate \"a man rides a bike\"");
   const Words typed = split_words(sentence);
   if (typed.empty()) throw nothing;
   TranslatedSentence result{load_translator(checkpoint), {}};

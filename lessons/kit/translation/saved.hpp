@@ -1,4 +1,4 @@
-// Translators back from their checkpoints, of either kind, and one sentence of somebody's own (--translate).
+// Loading of recurrent and transformer translators from checkpoints, and translation of one sentence (--translate).
 #pragma once
 
 #include <filesystem>
@@ -9,32 +9,33 @@
 
 namespace tapestry::kit {
 
-/// A translator from a checkpoint, ready for use.
+/// Translator from a checkpoint, in eval mode.
 struct SavedTranslator {
   Lexicon source, target;
   std::unique_ptr<SequenceModel> model;
-  Size step = 0;  // of training
+  Size step = 0;  // completed training steps
 };
-/// Recurrent or transformer, as the checkpoint's texts say. Throws UsageError if there is none, for a damaged
-/// file, and for another model's.
+/// Loads a recurrent or transformer translator, as the checkpoint's texts say. Throws UsageError if there is no
+/// checkpoint, if it is damaged, or if it holds another kind of model.
 SavedTranslator load_translator(const std::filesystem::path& checkpoint);
 
-/// A sentence, what a saved translator made of it, and the translator, to look into.
+/// Translation of a sentence, with the translator for further inspection.
 struct TranslatedSentence {
   SavedTranslator translator;
   Translation written;
 };
-/// Takes words in lower case, and apart from punctuation, where the dictionary has them only so; says which are in no
-/// dictionary. Throws UsageError for a sentence without words, and as above.
+/// Translates a sentence with a saved translator. Words that the lexicon lacks are changed to lower case and separated
+/// from their punctuation if that helps; the remaining unknown words are printed. Throws UsageError for a sentence
+/// without words, and like load_translator().
 TranslatedSentence translate_sentence(const std::filesystem::path& checkpoint, const std::string& sentence,
                                       const TranslateOptions& how);
 
-/// The folder with the checkpoint that --translate means: Multi30k's, if it is asked for (by --data or
-/// --direction) or one is there, otherwise the grammar's.
+/// Returns the folder whose checkpoint --translate uses: Multi30k's if it was requested (by --data or --direction) or
+/// has a checkpoint, otherwise the grammar's.
 std::filesystem::path folder_to_translate_with(const std::filesystem::path& multi30k,
                                                const std::filesystem::path& grammar, bool asked_for_multi30k);
 
-/// Where each translator in its folder keeps its checkpoint.
+/// Returns the path of the checkpoint in a translator's folder.
 std::filesystem::path checkpoint_in(const std::filesystem::path& folder);
 
 }  // namespace tapestry::kit

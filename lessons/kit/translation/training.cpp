@@ -36,7 +36,7 @@ Schedule schedule(const TranslatorTraining& how) {
   return then(warm_up(rise), rise, then(constant_rate(), hold, fall));
 }
 
-/// The loss of a part of a batch, and how many words it is the mean of.
+/// Returns the mean loss of a part of a batch, and its number of words.
 PartLoss loss_of(SequenceModel& model, const Batch& batch, const Part& part, double smoothing) {
   const Batch rows = rows_of(batch, part.begin(batch.source.rows), part.end(batch.source.rows));
   if (rows.pairs.empty()) return {};
@@ -51,14 +51,14 @@ double greedy_bleu(SequenceModel& model, const Corpus& corpus, const ParallelTex
   return corpus_bleu(words_of(translations), text.target).score;
 }
 
-/// Of all that is learned from: the words or pieces with their numbers, and the pairs.
+/// Returns a hash of the training data: both lexicons with their ids, and the pairs.
 std::uint64_t hash_of(const Corpus& corpus) {
   std::map<std::string, std::string> lexicons;
   corpus.source.put(lexicons, "source");
   corpus.target.put(lexicons, "target");
   std::string all;
   const auto add = [&all](const auto& part, std::size_t bytes) {
-    const std::uint64_t size = bytes;  // first, so that the parts' borders count
+    const std::uint64_t size = bytes;  // first, so that the boundaries between parts count
     all.append(reinterpret_cast<const char*>(&size), sizeof size);
     all.append(reinterpret_cast<const char*>(part.data()), bytes);
   };
@@ -115,7 +115,7 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
     clip_gradients(model.parameters(), 1.0);
     adam.step(rate(place.step));
     if (average && place.step % kAverageEvery == 0) average->update();
-    double words = 0;  // to predict: all but <start>
+    double words = 0;  // targets: all words except <start>
     for (const Size length : batch.target.lengths) words += static_cast<double>(length - 1);
     place.words += words;
     place.data = batches.place();

@@ -1,4 +1,4 @@
-// Training a translator on a corpus: batches, schedule, averages, checkpoints, log, and BLEU on the way.
+// Training of a translator on a corpus: batches, schedule, weight average, checkpoints, log and BLEU.
 #pragma once
 
 #include <filesystem>
@@ -13,40 +13,39 @@
 namespace tapestry::kit {
 
 struct TranslatorTraining {
-  /// What this run is, in words, but for its corpus: a checkpoint of another run is refused, and one of this
-  /// run on other text.
+  /// Description of the run without its corpus. A checkpoint of another run, or of other text, is rejected.
   std::string name;
-  /// Where checkpoint.safetensors and log.csv go.
+  /// Folder for checkpoint.safetensors and log.csv.
   std::filesystem::path out;
-  /// Forget the checkpoint that may be there.
+  /// Delete an existing checkpoint and start again.
   bool fresh = false;
   std::uint64_t seed = 1;
   Size steps = 0;
-  /// Greedy BLEU on validation and test after so many steps.
+  /// Number of steps between evaluations of greedy BLEU on validation and test.
   Size steps_per_look = 0;
-  /// Sentences in a batch.
+  /// Number of sentences in a batch.
   Size batch = 64;
   double smoothing = 0.1;
   double rate = 1e-3;
-  /// Adam's memory of squares.
+  /// Decay rate β₂ of Adam's second moment.
   double beta2 = 0.999;
-  /// Shares of the steps: the rate rises, then stays; the rest is a cosine down to a fiftieth.
+  /// Shares of the steps with warm-up and with a constant rate. A cosine decay to 1/50 of the rate follows.
   double rise = 0.025, hold = 0;
-  /// Of the average of weights that is taken every eighth step; 0: none. Looks and the end use the average.
+  /// Decay of the weight average, which is updated every 8 steps and used for evaluation and at the end; 0: none.
   double average = 0;
-  /// Who trains it together. One rank alone makes what no rank makes.
+  /// Ranks that train together. One rank gives the same result as no ranks.
   Ranks ranks = {};
-  /// Texts for the checkpoint beside the lexicons: what it takes to build the model again.
+  /// Texts of the checkpoint in addition to the lexicons, from which the model can be rebuilt.
   std::map<std::string, std::string> texts = {};
 };
 
-/// Trains, or goes on from the checkpoint of this very run. Everything random depends on the seed, the step and the
-/// part of a batch alone, so a run that was killed ends with the same weights, bit for bit, as one that was not, on as
-/// many ranks; any number may go on. At the end the model holds the averaged weights, if averages are taken. Prints
-/// what it cost, and returns where it ended: steps, words, seconds.
+/// Trains the model, or resumes from the checkpoint of the same run. All randomness depends only on the seed, the step
+/// and the part of a batch. A killed and resumed run therefore ends with the same bits as an uninterrupted one on the
+/// same number of ranks; it may also resume on a different number. At the end the model holds the averaged weights, if
+/// there is an average. Prints steps, words, time and peak memory, and returns the final position.
 RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const TranslatorTraining& how);
 
-/// The weights of a checkpoint that are for use: the averages, if there are any.
+/// Returns the weights of a checkpoint for inference: the average if it has one, otherwise the model's weights.
 const State& trained_weights(const TrainingState& saved);
 
 }  // namespace tapestry::kit

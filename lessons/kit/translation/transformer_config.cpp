@@ -1,4 +1,4 @@
-// Transformer translators by description: how deep, how wide, which decoder.
+// Configurations of transformer translators: depth, widths, decoder.
 #include "lessons/kit/translation/transformer_config.hpp"
 
 #include "lessons/kit/train/saved_size.hpp"

@@ -1,4 +1,4 @@
-// A file, or standard input, translated line by line with a saved translator (--translate-file).
+// Line-by-line translation of a file or standard input with a saved translator (--translate-file).
 #include "lessons/kit/translation/translate_file.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace tapestry::kit {
 namespace {
 
-/// To the end; how many lines there were in all.
+/// Reads the rest of the input. Returns the total number of lines.
 std::size_t skip(LineReader& reader) {
   while (reader.next()) {
   }
@@ -26,11 +26,11 @@ std::size_t skip(LineReader& reader) {
 [[noreturn]] void fail_to_pair(const std::string& file, std::size_t lines, const std::string& references,
                                std::size_t translations) {
   throw UsageError(
-      fmt::format("'{}' has {} lines and '{}' has {}: BLEU wants a reference for each line, in its place",
+      fmt::format("'{}' has {} lines and '{}' has {}; BLEU needs one reference per line, in the same order",
                   file, lines, references, translations));
 }
 
-/// Whatever can be found to be wrong before the work begins.
+/// Checks the input files as far as possible before the translation starts.
 void check(const FileTranslation& what) {
   const bool judged = !what.references.empty();
   const std::size_t references = judged ? count_lines(what.references) : 0;
@@ -49,16 +49,16 @@ void say(const std::string& sentence) {
 void offer(Lesson& program, FileTranslation& what) {
   program.add_filter("--translate-file", what.file,
                      "translate this file (-: standard input) with the trained model instead of training: "
-                     "a line out for each line in, words apart by spaces, as in training; "
+                     "one output line per input line, words separated by spaces, as in training; "
                      "an empty line stays empty");
-  program.add("--output", what.output, "with --translate-file: where to; otherwise standard output");
+  program.add("--output", what.output, "with --translate-file: output file; default: standard output");
   program.add("--references", what.references,
-              "with --translate-file: a file with a translation for each line; says BLEU at the end");
+              "with --translate-file: file with a translation for each line; prints BLEU at the end");
 }
 
 void translate_file(SequenceModel& model, const Lexicon& source, const Lexicon& target,
                     const FileTranslation& what, const TranslateOptions& how, const Afterwards& afterwards) {
-  if (what.references == "-") throw UsageError("--references wants a file");
+  if (what.references == "-") throw UsageError("--references must name a file, got '-'");
   check(what);
   LineReader reader(what.file);
   std::optional<LineReader> references;
@@ -68,7 +68,7 @@ void translate_file(SequenceModel& model, const Lexicon& source, const Lexicon& 
   LongLines only_the_first;
   std::size_t cut_off = 0, first_cut_off = 0;
   for (auto lines = reader.group(); !lines.empty(); lines = reader.group()) {
-    const std::size_t first = reader.number() - lines.size() + 1;  // the number of lines[0]
+    const std::size_t first = reader.number() - lines.size() + 1;  // line number of lines[0]
     std::vector<Words> sentences;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       sentences.push_back(split_words(lines[i]));

@@ -1,4 +1,4 @@
-// A file, or standard input, translated line by line with a saved translator (--translate-file).
+// Line-by-line translation of a file or standard input with a saved translator (--translate-file).
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,33 @@
 
 namespace tapestry::kit {
 
-/// What is translated, and where to.
+/// Files of a translation.
 struct FileTranslation {
-  /// "-" is standard input.
+  /// Input file; "-" is standard input.
   std::filesystem::path file;
-  /// Empty: standard output. A regular file appears when all is written.
+  /// Output file; empty: standard output. A regular file appears only when it is complete.
   std::filesystem::path output = {};
-  /// A translation for each line, for BLEU; empty: none.
+  /// File with one reference per line, for BLEU; empty: none.
   std::filesystem::path references = {};
 };
 
-/// Adds --translate-file, --output and --references to the program. When the first is given, nothing but
-/// translations goes to standard output.
+/// Adds --translate-file, --output and --references to the program. With --translate-file, standard output holds only
+/// the translations.
 void offer(Lesson& program, FileTranslation& what);
 
-/// Changes what the model wrote before it is judged and written out (unknown words are copied).
+/// Post-processing of translations before they are scored and written, such as copying unknown words.
 using Afterwards = std::function<std::vector<Translation>(std::vector<Translation>)>;
 
-/// One line out for each line in, in the order of the input: words with a space between them, and nothing for
-/// a line without words. Lines are taken as in training, as words apart by spaces, in groups of a thousand,
-/// or of as many as standard input has to give; each group is written as soon as it is translated. What lines
-/// were too long, and BLEU where there are references, is said on standard error. Throws UsageError for a bad
-/// line, or another number of references: before anything is written, but on standard input, where the lines
-/// before it are translated first; and if the result cannot be written.
+/// Writes one line per input line, in the same order: words separated by spaces, or nothing for a line without words.
+/// Input lines are split at spaces, as in training. They are translated in groups of up to 1000, fewer if standard
+/// input has no more yet, and each group is written at once. Lines that are too long or cut off, and BLEU if there are
+/// references, are reported on standard error. Throws UsageError for a bad line, for a different number of references,
+/// and if writing fails. A file is checked before anything is written; from standard input, the lines before the error
+/// are translated first.
 void translate_file(SequenceModel& model, const Lexicon& source, const Lexicon& target,
                     const FileTranslation& what, const TranslateOptions& how,
                     const Afterwards& afterwards = {});
-/// The same with the translator of a checkpoint; throws as load_translator() does, too.
+/// Translates a file with the translator of a checkpoint. Also throws like load_translator().
 void translate_file(const std::filesystem::path& checkpoint, const FileTranslation& what,
                     const TranslateOptions& how, const Afterwards& afterwards = {});
 

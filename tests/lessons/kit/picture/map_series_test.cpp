@@ -61,7 +61,7 @@ TEST_CASE("maps of one choice may have rows and columns of their own", "[picture
   CHECK_FALSE(read["choices"][1].contains("rows"));
   CHECK(read["maps"][3] == nlohmann::json::parse("[0, 0, 0, 50]"));
   std::swap(series.maps[1], series.maps[2]);
-  CHECK_THROWS_WITH(save(series, file), "series 'maps' has a map of 4 values for 2 cells");
+  CHECK_THROWS_WITH(save(series, file), "a map of series 'maps' must have 2 values, got 4");
 }
 
 TEST_CASE("a film keeps maps at shares of a training's steps, and those of one step together", "[picture]") {
@@ -94,10 +94,11 @@ TEST_CASE("a series that lacks a map or a value is refused", "[picture]") {
   const Scratch scratch;
   MapSeries series = two_steps();
   series.choices[1].of.emplace_back("2");
-  CHECK_THROWS_WITH(save(series, scratch.path("a.json")), "series 'maps' has 2 maps for 4 combinations");
+  CHECK_THROWS_WITH(save(series, scratch.path("a.json")),
+                    "series 'maps' must have one map for each of 4 combinations, got 2");
   series = two_steps();
   series.maps[1].pop_back();
-  CHECK_THROWS_WITH(save(series, scratch.path("a.json")), "series 'maps' has a map of 2 values for 3 cells");
+  CHECK_THROWS_WITH(save(series, scratch.path("a.json")), "a map of series 'maps' must have 3 values, got 2");
 }
 
 }  // namespace

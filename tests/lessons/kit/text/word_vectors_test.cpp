@@ -90,11 +90,11 @@ TEST_CASE("damaged word vectors are refused with path and line", "[kit]") {
   };
   CHECK_THAT(error(""), StartsWith("' is empty"));
   CHECK_THAT(error("le 1 2\nchat 3\n"),
-             StartsWith(":2: 1 numbers after 'chat', where the first word says 2"));
+             StartsWith(":2: 'chat' must have 2 numbers, like the first word, got 1"));
   CHECK_THAT(error("2 3\nle 1 2 3\nchat 1 2\n"),
-             StartsWith(":3: 2 numbers after 'chat', where line 1 says 3"));
-  CHECK_THAT(error("le 1 2\nchat\n"), StartsWith(":2: no numbers after 'chat'"));
-  CHECK_THAT(error("le\n"), StartsWith(":1: no numbers after 'le'"));
+             StartsWith(":3: 'chat' must have 3 numbers, like the header, got 2"));
+  CHECK_THAT(error("le 1 2\nchat\n"), StartsWith(":2: 'chat' must have numbers after it"));
+  CHECK_THAT(error("le\n"), StartsWith(":1: 'le' must have numbers after it"));
   CHECK_THAT(error("le 1 2\n\nchat 3 4\n"), StartsWith(":2: the line is empty"));
   CHECK_THAT(error("le 1 2\nchat 3 x\n"), StartsWith(":2: 'x' is not a number"));
   CHECK_THAT(error("le 1 2\nchat 3 4,5\n"), StartsWith(":2: '4,5' is not a number"));
@@ -102,11 +102,11 @@ TEST_CASE("damaged word vectors are refused with path and line", "[kit]") {
   CHECK_THAT(error("le 1 2\nchat 1 -inf\n"), StartsWith(":2: '-inf' is not a finite number"));
   CHECK_THAT(error("le 1 2\nchat 1 1e39\n"), StartsWith(":2: '1e39' is not a finite number that fits"));
   CHECK_THAT(error("le 1 2\nchat 1 1e999\n"), StartsWith(":2: '1e999' is not a finite number that fits"));
-  CHECK_THAT(error("3 2\nle 1 2\nchat 3 4\n"), StartsWith(":1: the line promises 3 words, but there are 2"));
-  CHECK_THAT(error("1 2\nle 1 2\nchat 3 4\n"), StartsWith(":1: the line promises 1 words, but there are 2"));
-  CHECK_THAT(error("5 2\n"), StartsWith(":1: the line promises 5 words, but there are 0"));
-  CHECK_THAT(error("0 2\n"), StartsWith(":1: the line promises no words"));
-  CHECK_THAT(error("3 0\n"), StartsWith(":1: the line promises no words"));
+  CHECK_THAT(error("3 2\nle 1 2\nchat 3 4\n"), StartsWith(":1: the header has 3 words, but the file has 2"));
+  CHECK_THAT(error("1 2\nle 1 2\nchat 3 4\n"), StartsWith(":1: the header has 1 words, but the file has 2"));
+  CHECK_THAT(error("5 2\n"), StartsWith(":1: the header has 5 words, but the file has 0"));
+  CHECK_THAT(error("0 2\n"), StartsWith(":1: the header must have at least 1 word"));
+  CHECK_THAT(error("3 0\n"), StartsWith(":1: the header must have at least 1 word"));
   CHECK_THAT(error("le 1 2\ncha\xFF 3 4\n"), StartsWith(":2: invalid UTF-8 (byte 0xff"));
   CHECK_THAT(error(std::string("le 1 2\nch\0t 3 4\n", 16)), StartsWith(":2: a NUL byte"));
   CHECK_THAT(error("le 1 2\nchat " + std::string(kMostBytesInLine, '1')), StartsWith(":2: the line has"));

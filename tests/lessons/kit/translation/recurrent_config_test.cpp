@@ -74,7 +74,7 @@ TEST_CASE("sizes that do not go together are refused", "[kit]") {
   TranslatorConfig odd = tiny("scaled_dot");
   odd.hidden = 7;
   CHECK_THAT(usage_error([&] { make_translator(odd, 10, 10); }),
-             ContainsSubstring("even --hidden, not 7") && ContainsSubstring("equally wide"));
+             ContainsSubstring("--hidden must be even, got 7") && ContainsSubstring("same width"));
   TranslatorConfig tied = tiny("additive");
   tied.tied = true;
   tied.readout = 4;

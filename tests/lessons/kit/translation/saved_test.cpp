@@ -83,7 +83,7 @@ TEST_CASE("a sentence of one's own is translated with a checkpoint", "[kit]") {
     CHECK(translate_sentence(checkpoint_in(folder), "B, who? Who C!.", how).written.source ==
           Words{"b", "who", "Who", "c"});
     CHECK_THAT(usage_error([&] { translate_sentence(checkpoint_in(folder), "?!", how); }),
-               ContainsSubstring("--translate wants a sentence"));
+               ContainsSubstring("--translate must have a sentence"));
   }
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("what cannot be translated with is refused", "[kit]") {
   CHECK_THAT(usage_error([&] { translate_sentence(none, "a", {}); }),
              ContainsSubstring(none.string()) && ContainsSubstring("train one first"));
   CHECK_THAT(usage_error([&] { translate_sentence(none, "  ", {}); }),  // the sentence comes first
-             ContainsSubstring("--translate wants a sentence"));
+             ContainsSubstring("--translate must have a sentence"));
   const auto file = scratch.write("text.safetensors", "not a checkpoint");
   CHECK_THAT(usage_error([&] { load_translator(file); }), ContainsSubstring("text.safetensors"));
 
@@ -119,7 +119,7 @@ TEST_CASE("what cannot be translated with is refused", "[kit]") {
     changed.save(scratch.path("changed.safetensors"));
     CAPTURE(name, text);
     CHECK_THAT(usage_error([&] { load_translator(scratch.path("changed.safetensors")); }),
-               ContainsSubstring("is no translator's checkpoint"));
+               ContainsSubstring("must be a translator's checkpoint"));
   }
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("sizes above those of a checkpoint's own tensors are refused before a 
       CAPTURE(folder, name, value);
       // This sentence comes from the check of the size alone, which is made before anything is built.
       CHECK_THAT(usage_error([&] { load_translator(scratch.path("changed.safetensors")); }),
-                 ContainsSubstring("changed.safetensors is no translator's checkpoint") &&
+                 ContainsSubstring("changed.safetensors must be a translator's checkpoint") &&
                      ContainsSubstring(std::string("\"") + name + "\" must be from ") &&
                      ContainsSubstring(std::string(", got ") + value));
     }

@@ -154,7 +154,7 @@ TEST_CASE("what cannot be translated is refused before anything is written", "[k
   CHECK_FALSE(fs::exists(out));
   CHECK_FALSE(scratch.read("out.part").empty());  // what came before the bad line
   CHECK_THAT(error({.file = scratch.write("in", "the house\n"), .output = out, .references = "-"}),
-             ContainsSubstring("--references wants a file"));
+             ContainsSubstring("--references must name a file"));
 }
 
 TEST_CASE("which options go with --translate-file", "[kit]") {
@@ -174,8 +174,7 @@ TEST_CASE("which options go with --translate-file", "[kit]") {
   CHECK(refusal({"--translate-file", "-", "--output", "b", "--references", "c"}) == "translates");
   CHECK_THAT(refusal({"--translate-file", "a", "--translate", "b"}), ContainsSubstring("one of them"));
   for (const char* name : {"--output", "--references"})
-    CHECK_THAT(refusal({name, "b"}),
-               ContainsSubstring(name) && ContainsSubstring("goes with --translate-file"));
+    CHECK_THAT(refusal({name, "b"}), ContainsSubstring(name) && ContainsSubstring("needs --translate-file"));
 }
 
 TEST_CASE("lines that were cut are named by their numbers, in the file and in whatever group", "[kit]") {
