@@ -66,13 +66,13 @@ void save(const MapSeries& series, const std::filesystem::path& file) {
   }
   if (series.maps.size() != combinations)
     throw std::invalid_argument(
-        fmt::format("series '{}' must have one map for each of {} combinations, got {}", series.title,
-                    combinations, series.maps.size()));
+        fmt::format("series '{0}' must have one map for each of {2} combinations, got {1}", series.title,
+                    series.maps.size(), combinations));
   for (const std::vector<double>& map : series.maps) {
     const std::size_t cells = cells_of(series, maps.size());
     if (map.size() != cells)
-      throw std::invalid_argument(
-          fmt::format("a map of series '{}' must have {} values, got {}", series.title, cells, map.size()));
+      throw std::invalid_argument(fmt::format("a map of series '{0}' must have {2} values, got {1}",
+                                              series.title, map.size(), cells));
     Json hundredths = Json::array();
     for (const double value : map) hundredths.push_back(static_cast<std::int64_t>(std::lround(100 * value)));
     maps.push_back(std::move(hundredths));

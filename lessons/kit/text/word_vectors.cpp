@@ -53,8 +53,8 @@ class Reader {
     ++vectors_.in_file;
     const Size too_many = numbers - vectors_.width;
     if (too_many < 0)
-      refuse(fmt::format("'{}' must have {} numbers, like {}, got {}", printable(fields[0]), vectors_.width,
-                         header_ ? "the header" : "the first word", numbers));
+      refuse(fmt::format("'{1}' must have {3} numbers, like {2}, got {0}", numbers, printable(fields[0]),
+                         header_ ? "the header" : "the first word", vectors_.width));
     std::vector<float> vector;
     for (std::size_t i = 1 + static_cast<std::size_t>(too_many); i < fields.size(); ++i)
       vector.push_back(finite(fields[i]));
