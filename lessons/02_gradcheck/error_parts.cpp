@@ -11,7 +11,8 @@
 namespace tapestry::lesson02 {
 namespace {
 
-/// tanh(kPlace + h) = Σ a_n hⁿ. tanh′ = 1 − tanh² says for each power: (n + 1) a_{n+1} = [n = 0] − Σ_i a_i a_{n−i}.
+/// Returns the coefficients a_n of tanh(kPlace + h) = Σ a_n hⁿ. Comparing the powers of h in tanh′ = 1 − tanh² gives
+/// (n + 1) a_{n+1} = [n = 0] − Σ_i a_i a_{n−i}.
 std::array<double, 41> series_of_tanh() {
   std::array<double, 41> a{std::tanh(kPlace)};
   for (std::size_t n = 0; n + 1 < a.size(); ++n) {

@@ -74,8 +74,8 @@ void hunt(kit::Report& report, const std::string& what, const std::string& expec
   bool named = false;
   for (const GradcheckPlace& place : broken.failures)
     named |= place.look_at.find(expected) != std::string::npos;
-  report.check(fmt::format("{}: the right op passes at 1e-7", what), right.ok());
-  report.check(fmt::format("{}: the broken one is caught, and the bug is called \"{}\"", what, expected),
+  report.check(fmt::format("{}: the right op passes gradcheck at 1e-7", what), right.ok());
+  report.check(fmt::format("{}: gradcheck finds the bug and names it \"{}\"", what, expected),
                !broken.ok() && named);
 }
 

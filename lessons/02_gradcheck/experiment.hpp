@@ -1,4 +1,4 @@
-// The curve of lesson 02, and its hunt for planted bugs.
+// Measures the error of differences against ε, and checks that gradcheck finds the bugs planted in lesson 02.
 #pragma once
 
 #include <cmath>
@@ -9,32 +9,35 @@
 
 namespace tapestry::lesson02 {
 
-/// Where a difference is best: its lowest error, and the step.
+/// The step at which a difference is most accurate, and its error there.
 struct Best {
   double epsilon = 0, error = HUGE_VAL;
 };
 
-/// f′(x) from values of f near x, with the step ε.
+/// Estimates f′(x) from values of f near x, with the step `epsilon`.
 template <class T>
 using Difference = T (*)(T (*f)(T), T x, T epsilon);
 
-/// Each one's error for tanh at one place against ε, to v_curve.svg and error_parts.json, and where it is best.
+/// The best step and error of three differences of tanh at kPlace.
 struct Curves {
   Best central64, forward64, central32;
 };
+/// Measures the errors for many ε, and writes them to v_curve.svg and error_parts.json.
 Curves error_curves(Difference<double> central64, Difference<double> forward64, Difference<float> central32,
                     const kit::Options& options);
 
-/// softmax with the wrong sign in its rule, and the ops of the chapter that are broken with their right rules.
+/// Softmax with the wrong sign in its rule; and with their right rules, the two ops that the chapter breaks.
 Tensor broken_softmax(const Tensor& x);
 Tensor right_matmul(const Tensor& a, const Tensor& b);
 Tensor right_mean(const Tensor& x);
 
-/// Prints the report of the broken op, and checks that the right one passes and that the bug is called `expected`.
+/// Prints gradcheck's report on the broken op. Checks that the right op passes, and that the report names the bug:
+/// it contains `expected`.
 void hunt(kit::Report& report, const std::string& what, const std::string& expected,
           const GradcheckResult& right, const GradcheckResult& broken);
 
-/// The rule's value ÷ the slope at the first place that is wrong, to six decimals.
+/// Returns the rule's gradient divided by the central difference, for the first wrong element, to six decimals; 1 if
+/// nothing is wrong.
 double times_too_large(const GradcheckResult& broken);
 
 }  // namespace tapestry::lesson02

@@ -15,7 +15,7 @@ std::vector<kit::Strings> three_strings(const kit::Options& options) {
   return strings;
 }
 
-/// Without its maps.
+/// Returns the titles and labels of the series, without its maps.
 kit::MapSeries series_of(const std::vector<kit::Strings>& strings) {
   const kit::Vocabulary letters = kit::alphabet();
   kit::Choice choice{"letters", {}};
@@ -27,20 +27,20 @@ kit::MapSeries series_of(const std::vector<kit::Strings>& strings) {
     choice.columns.push_back(read);
     choice.columns.back().push_back("<end>");
   }
-  return {.title = "Where each letter looks, as it learns",
+  return {.title = "Where the decoder looks for each letter, during training",
           .column_axis = "letters read",
           .row_axis = "letters to be written",
           .choices = {choice}};
 }
 
-/// A row for each letter.
+/// Returns the weights under teacher forcing, one row for each letter of the answer.
 std::vector<double> alignment_of(const Reverser& model, const kit::Strings& one) {
   const Encoded source = model.read(one.sources);
   const PreparedKV memory = model.decoder.prepare(source);
   DecoderState state = model.decoder.start(source);
   const Indices words = kit::indices(kit::teacher_forcing(one.targets).input);
   std::vector<double> map;
-  for (Size t = 0; t + 1 < words.shape()[1]; ++t) {  // not where <end> is to be written
+  for (Size t = 0; t + 1 < words.shape()[1]; ++t) {  // without the step that writes <end>
     const std::vector<double> row = model.decoder.step(words.column(t), state, memory).alignment.to_vector();
     map.insert(map.end(), row.begin(), row.end());
   }

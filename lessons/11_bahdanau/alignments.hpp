@@ -1,4 +1,4 @@
-// Where lesson 11's model looks while it learns, as maps.
+// Records the alignments of lesson 11's model during training, as maps.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace tapestry::lesson11 {
 
-/// Strings for pictures. The first does not depend on how many there are.
+/// Draws strings for the pictures. The first string does not depend on `count`.
 kit::Strings shown_strings(Size count, Size length, const kit::Options& options);
 
-/// Keeps the alignments of three strings, of 8, 14 and 24 letters, at several steps of the training. At each
-/// place the right letters go in, whatever the model would write.
+/// Records the alignments of three strings, of 8, 14 and 24 letters, at several steps of the training. The decoder is
+/// fed the right letters (teacher forcing), whatever it would write itself.
 class Filmed {
  public:
   explicit Filmed(const kit::Options& options);
 
-  /// Runs before the training, as step 0, and after each step.
+  /// To be called before the training, with step 0, and after each step.
   void after(Size step, const Reverser& model);
   kit::MapSeries series() const { return film_.series(); }
 

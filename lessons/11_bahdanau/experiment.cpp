@@ -1,7 +1,7 @@
-// Reversing strings while looking back: nn/'s step, the models, their training and the pictures of lesson 11.
+// Implements lesson 11's models on top of nn/, and their training, tests and pictures.
 //
-// The task is lesson 10's: write a string backwards, ten letters, lengths 4 to 24, a fresh batch at every
-// step.
+// The task is the one of lesson 10: write a string backwards. There are ten letters and lengths from 4 to 24, and every
+// step draws a new batch.
 #include "lessons/11_bahdanau/experiment.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +44,8 @@ void train(Reverser& model, const std::string& name, Filmed* filmed, const kit::
       });
 }
 
-/// Of `count` strings of one length, in free decoding, <end> at the right place included; in per cent.
+/// Returns the per cent of `count` strings of one length that free decoding writes exactly, with <end> in the right
+/// place.
 double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {
   const kit::Strings strings = kit::test_strings(seed, count, length);
   return kit::percent_rows_equal(kit::write_freely(model.decoder, model.read(strings.sources), length + 1),
@@ -74,7 +75,9 @@ Reverser::Reverser(Sees sees_in) : Translator(sizes()), sees(sees_in) {}
 Encoded Reverser::read(const kit::Padded& source) const {
   const Encoded states = encoder(kit::indices(source), kit::valid_lengths(source));
   if (sees == Sees::all_states) return states;
-  return {unsqueeze(states.code(), 1), states.final, {}};  // one key and value (B, 1, 64), without padding
+  return {unsqueeze(states.code(), 1),
+          states.final,
+          {}};  // one key and value per string, (B, 1, 64); there is no padding
 }
 
 Run train_and_test(Sees sees, const std::string& name, const kit::Options& options) {
@@ -94,7 +97,7 @@ Run train_and_test(Sees sees, const std::string& name, const kit::Options& optio
 }
 
 void draw_lengths(const Run& looking, const Run& squeezed, const kit::Options& options) {
-  kit::Chart chart{"Reversing strings: all states against one vector",
+  kit::Chart chart{"Reversing strings: all encoder states against one vector",
                    "letters in the string",
                    "exact match in %",
                    {looking.exact, squeezed.exact},
@@ -127,7 +130,7 @@ Looked watch(const Run& run, const kit::Options& options) {
 
   fmt::print("  {}\n  → {}\n", kit::join_words(written.front().source),
              kit::join_words(written.front().words));
-  kit::Heatmap map = kit::alignment_picture(written.front(), "Where each letter looked");
+  kit::Heatmap map = kit::alignment_picture(written.front(), "Where the decoder looked for each letter");
   map.column_axis = "letters read", map.row_axis = "letters written";
   kit::show(map, options.out / "alignment.svg");
   kit::save(run.alignments, options.out / "alignment_over_training.json");

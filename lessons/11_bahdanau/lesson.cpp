@@ -1,12 +1,13 @@
-// 11 bahdanau: look back while you write
+// 11 bahdanau: let the decoder look back at every encoder state
 //
 // 20 minutes to read, 20 seconds to run. Needs lesson 10 (encoder and decoder, teacher forcing, exact match),
 // the GRU of lesson 09, and queries, keys, values and masks of 06 and 07. Afterwards you can build one step
 // of the first translator with attention, train it, and read its alignments with care.
 //
-// In lesson 10 all that the decoder got of a string was the encoder's last state, and long strings did not
-// come through. But the encoder made a state at every letter. What if the decoder may look at all of them,
-// each time it writes one? How does it know where? Bahdanau, Cho and Bengio (2015) let it learn that.
+// In lesson 10, the decoder received a whole string as a single vector, the encoder's last state. Long strings
+// did not fit through this bottleneck. But the encoder computes a state at every letter. What if the decoder
+// could look back at all of these states each time it writes a letter? And how would it know where to look?
+// Bahdanau, Cho and Bengio (2015) let it learn that.
 
 #include <cmath>
 
@@ -23,25 +24,29 @@ using namespace tapestry::lesson11;
 namespace {
 constexpr DType f64 = DType::f64;
 
-// ---- 1. One look by hand ----------------------------------------------------------------------------------
-// The decoder's state s (d_s numbers) is the query. Each state h_j of the encoder (d_h numbers) is a key, and
-// also the value that is read. In lesson 06 a score was a product q·k. Here it is what a small network with
-// one hidden layer of U units says about the two together, the *additive* score:
+// ---- 1. The additive score by hand ------------------------------------------------------------------------
+// The decoder's state s (d_s numbers) is the query. Each encoder state h_j (d_h numbers) is a key, and it is
+// also the value that is read.
+//
+// In lesson 06, the score of a query and a key was their product q·k. Here, a small network with one hidden
+// layer of U units computes the score from the query and the key. This is the *additive* score:
 //
 //     score_j = v · tanh(W_q s + W_k h_j)          W_q (U, d_s), W_k (U, d_h), v (U)
-//     α       = softmax of the scores over j       the weights; padding gets none
-//     c       = Σ_j α_j h_j                        the *context*: what was read
+//     α       = softmax of the scores over j       the weights; 0 for padding
+//     c       = Σ_j α_j h_j                        the *context*: the weighted average that is read
 //
-// W_q, W_k and v are learned. With a pencil, let U = 2, and W_q and W_k change nothing:
+// W_q, W_k and v are learned. For an example by hand, let U = 2, and let W_q and W_k be identity matrices, so
+// that they change nothing. Then the arguments of the tanh are s + h₁ = (1, 0) and s + h₂ = (0, 1):
 //
 //     s = (1, −1)     h₁ = (0, 1)      tanh(1, 0) = (0.7616, 0)      score₁ = 2 · 0.7616 = 1.523
 //     v = (2, −1)     h₂ = (−1, 2)     tanh(0, 1) = (0, 0.7616)      score₂ = −1 · 0.7616 = −0.762
 //
-// e^1.523 is 4.586 and e^−0.762 is 0.467, so the weights are 4.586 / 5.053 = 0.908 and 0.092, and the context
+// e^1.523 is 4.586 and e^−0.762 is 0.467. So the weights are 4.586 / 5.053 = 0.908 and 0.092, and the context
 // is 0.908 h₁ + 0.092 h₂ = (−0.092, 1.092).
 //
-// For B strings, s (B, d_s) becomes a query each, (B, 1, U), and h (B, T, d_h) keys (B, T, U). Their sum
-// repeats the query along T (broadcasting), so that it meets every key.
+// The code does this for a batch of B strings. The states s (B, d_s) become one query per string, (B, 1, U).
+// The encoder states h (B, T, d_h) become keys, (B, T, U). When the two are added, broadcasting repeats the
+// query along T, so it is added to every key.
 
 struct Look {
   Tensor scores, weights;  // (B, T)
@@ -77,17 +82,18 @@ void one_look(kit::Report& report) {
 }
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------
-// First the *old* state s_{t−1} asks. What was read goes into lesson 10's GRU, beside e_t, the embedding of
-// the letter that was written last:
+// A decoder step has two parts. First it attends: the *old* state s_{t−1} is the query, and the decoder reads a
+// context c_t. Then the GRU of lesson 10 takes its step. Its input is the context concatenated with e_t, the
+// embedding of the letter that was written last:
 //
-//     c_t = look back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: b behind a
+//     c_t = look back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: concatenation
 //
 // The context is an *input* of the GRU. It does not replace the state, which still remembers what was
-// written. W_k h_j does not depend on s, so a real decoder computes the keys once for a whole string.
+// written. The keys W_k h_j do not depend on s, so a real decoder computes them once for a whole string.
 
 struct Weights {
   Tensor w_q, w_k, v;
-  kit::GruWeights gru;  // lesson 09's, with kit::gru_step(input, state, weights)
+  kit::GruWeights gru;  // as in lesson 09, for kit::gru_step(input, state, weights)
 };
 
 Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths,
@@ -96,8 +102,9 @@ Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const Val
   return kit::gru_step(concat({e, look.context}, -1), s, w.gru);
 }
 
-// If reading more of h_3 would have made the right letter likelier, the gradient gives h_3 a larger score, by
-// W_q, W_k and v. Nothing else teaches the model where to look.
+// How does the model learn where to look? Suppose that reading more of h_3 would have made the right letter
+// more likely. Then a gradient step changes W_q, W_k and v so that h_3 gets a larger score. Nothing else
+// teaches the model where to look.
 
 void one_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
@@ -115,86 +122,98 @@ void one_step(std::uint64_t seed, kit::Report& report) {
       [&] { return step(e, s, h, lengths); }, leaves, seed);
 }
 
-// ---- 3. All states against one vector ---------------------------------------------------------------------
-// The task is lesson 10's: write a string of 4 to 24 letters backwards. Letters are ten: of the 10⁴ strings
-// of four training shows a good part, but from six letters on nearly every string of the test is a new one.
+// ---- 3. All encoder states against one vector -------------------------------------------------------------
+// The task is the same as in lesson 10: write a string of 4 to 24 letters backwards. The alphabet has ten
+// letters. There are only 10⁴ strings of four letters, and training shows a good part of them. But from six
+// letters on, nearly every test string is new to the model.
 //
-// The encoder is a GRU in *both directions*: one reads from the left, one from the right, and their states
-// stand side by side, h_j = [→h_j; ←h_j], 32 + 32 numbers. So h_j has seen what stands on either side of j.
-// For comparison the same network, with the same first weights and strings, learns with a single vector to
-// look at: the two ends, [→h_T; ←h_1], where each direction has read it all.
+// The encoder is a *bidirectional* GRU: one GRU reads the string from the left, and one from the right. Their
+// states are concatenated, h_j = [→h_j; ←h_j], 32 + 32 numbers. So h_j depends on the letters on both sides
+// of letter j.
+//
+// For comparison, we train the same network again, with the same first weights and the same strings, but with
+// a single vector to look at. This vector is [→h_T; ←h_1], the last state of each direction. Each of these
+// two states has read the whole string.
 
 Run all_against_one(const kit::Options& options, kit::Report& report) {
   const kit::Question all = report.ask(
-      "all states", "The decoder may look at all states. How many strings of 24 letters come out whole?",
-      {"as many as of 4 letters, nearly all", "clearly fewer than of 4 letters, as in lesson 10",
+      "all states",
+      "The decoder may look at all encoder states. How many strings of 24 letters does it write correctly?",
+      {"as many as strings of 4 letters: nearly all",
+       "clearly fewer than strings of 4 letters, as in lesson 10",
        "hardly any: 24 states are too many to choose from"});
   const kit::Question one = report.ask(
-      "one vector", "And if the same network has one vector of 64 numbers to look at?",
-      {"as many: it has the same weights and sees the same strings", "about half as many", "hardly any"});
+      "one vector", "And how many if the same network has only one vector of 64 numbers to look at?",
+      {"as many: it has the same number of weights and is trained on the same strings", "about half as many",
+       "hardly any"});
   Run looking = train_and_test(Sees::all_states, "all states", options);
   const Run squeezed = train_and_test(Sees::one_vector, "one vector", options);
   draw_lengths(looking, squeezed, options);
   const double worst = looking.worst();
-  report.at_least("exact match at the worst of all lengths", worst, 99, "%");
+  report.at_least("exact match at the worst length", worst, 99, "%");
   report.answer(all, 'a', worst >= 99,
-                "A letter of a long string is as easy to find as one of a short string: its state is there, "
-                "and nothing has to be carried to the end.");
+                "A letter of a long string is as easy to find as a letter of a short one. Its state is still "
+                "there, and nothing has to be carried to the end of the string.");
   report.figure("exact match at length 4, one vector", squeezed.exact.y.front(), "%");
   report.at_most("exact match at length 24, one vector", squeezed.exact.y.back(), 10, "%");
   report.answer(one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
-                "A softmax over one place is 1, so the decoder reads one vector at every letter: lesson 10's "
-                "bottleneck again. The gain comes from the looking, not from the weights.");
+                "A softmax over a single score is 1, so the decoder reads the same vector at every letter. "
+                "This is the bottleneck of lesson 10 again. The gain comes from looking at all states, not "
+                "from the number of weights.");
   return looking;
 }
 
-// Where to look was learned from the loss on the letters alone. The price: at each of T letters the state is
-// compared with all T states of the encoder, T² scores in all.
+// The model learned where to look from the loss on the letters alone. This has a price: at each of T letters,
+// the decoder's state is compared with all T encoder states. That makes T² scores in all.
 
-// ---- 4. Where it looked -----------------------------------------------------------------------------------
-// The weights α of all steps, one row for each letter written, make the *alignment* of source and answer.
+// ---- 4. Reading the alignment -----------------------------------------------------------------------------
+// Each step of the decoder has its weights α, one for each letter that was read. Written below each other, one
+// row for each letter written, the weights of all steps are the *alignment* of the source and the answer.
 
 void alignment(const Run& run, const kit::Options& options, kit::Report& report) {
   const kit::Question shape = report.ask(
       "the alignment",
-      "A row for each letter written, downwards; a column for each letter read. Where are the large weights?",
+      "In the alignment, each row is a letter written, from the top down, and each column a letter read. "
+      "Where are the large weights?",
       {"on the diagonal from top left to bottom right", "on the diagonal from top right to bottom left",
        "nowhere: each row is spread over the whole string"});
-  const kit::Question exact = report.ask(
-      "letter for letter", "Nearly every letter comes out right. Where does the weight of its row lie?",
-      {"all on that letter", "a little everywhere", "on that letter and on one beside it"});
+  const kit::Question exact =
+      report.ask("letter for letter", "Nearly every letter written is right. Where is the weight in its row?",
+                 {"all of it on the letter itself", "a little on every letter",
+                  "on the letter itself and on one of its neighbours"});
   const Looked looked = watch(run, options);
   report.at_least("largest weight on the letter or a neighbour", looked.near, 95, "%");
   report.answer(shape, 'b', looked.near >= 95,
-                "The first letter to write is the last one of the source. Nobody told the model so.");
-  report.figure("weight on the very letter", looked.weight_at, "%");
+                "The first letter to write is the last letter of the source. The model was never told so.");
+  report.figure("weight on the letter itself", looked.weight_at, "%");
   report.figure("weight on the letter and its two neighbours", looked.weight_near, "%");
   report.answer(
       exact, 'c', looked.weight_at > 30 && looked.weight_at < 95 && looked.weight_near > 80,
-      "The states beside a letter have read it too, so reading there costs nothing. Weights say which "
-      "states were read, not where the letter stood.");
+      "The states of its neighbours have read the letter too, so reading them costs nothing. The weights "
+      "say which states were read, not where the letter was.");
 }
 
-// What to remember. The state asks, the encoder's states are keys and values, and a small network scores
-// them. Attend, then step: what was read is one more input. No vector has to hold the whole string any more.
+// What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small
+// network computes the scores. Attend, then step: the context is one more input of the GRU. No single vector
+// has to hold the whole string any more.
 //
-// Exercises: lessons/practise 11 (the additive score; what is read; how sharp weights can be; a small model;
-// your engine).
+// Exercises: lessons/practise 11 (the additive score; the context; how large a weight can get; a small model;
+// your own engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("One look by hand");
+  report.section("The additive score by hand");
   one_look(report);
   report.section("Attend, then step");
   one_step(options.seed, report);
-  report.section("All states against one vector");
+  report.section("All encoder states against one vector");
   const Run looking = all_against_one(options, report);
-  report.section("Where it looked");
+  report.section("Reading the alignment");
   alignment(looking, options, report);
 }
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("11_bahdanau", "look back while you write");
+  kit::Lesson program("11_bahdanau", "let the decoder look back at every encoder state");
   program.steps(1250, 15);
   return program.run(argc, argv, lesson);
 }

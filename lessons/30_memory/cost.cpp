@@ -35,7 +35,7 @@ struct Way {
   kit::Series time = {}, memory = {};  // ms, MiB
 };
 
-/// The most that was held beyond the inputs, in MiB: looked at after each op and each gradient.
+/// Returns the peak memory beyond the inputs, in MiB, sampled after each op and each gradient.
 double memory_of(const Way& way, const Inputs& x) {
   const Size before = simd::pool_stats().in_use;
   Size most = before;
@@ -45,7 +45,7 @@ double memory_of(const Way& way, const Inputs& x) {
     look();
     tape.on_gradient(value, [&](const Tensor&) {
       look();
-      return Tensor();  // it stays as it is
+      return Tensor();  // leaves the gradient unchanged
     });
   });
   const Tensor y = way.attends(x);
@@ -62,7 +62,7 @@ double time_of(const Way& way, const Inputs& x) {
          });
 }
 
-/// Where two curves cross for the last time, on logarithmic axes.
+/// Returns the x at which two curves cross for the last time, interpolated on logarithmic axes; NaN if they do not.
 double crossing_of(const kit::Series& a, const kit::Series& b) {
   for (std::size_t i = a.x.size(); i-- > 1;) {
     const double right = std::log(a.y[i] / b.y[i]), left = std::log(a.y[i - 1] / b.y[i - 1]);
@@ -115,7 +115,7 @@ Costs measure_costs(const kit::Options& options) {
     fmt::print("\n");
   }
   kit::Chart time{"One head, forward and backward", "words T", "ms"},
-      memory{"What it holds at most", "words T", "MiB"};
+      memory{"Peak memory of one head", "words T", "MiB"};
   for (Way& way : ways) {
     way.time.name = way.memory.name = way.name;
     time.series.push_back(way.time), memory.series.push_back(way.memory);

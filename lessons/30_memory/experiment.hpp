@@ -1,4 +1,4 @@
-// Lesson 30's checks of the three forms, and its training.
+// Checks lesson 30's three forms against each other, and trains its write rules.
 #pragma once
 
 #include <array>
@@ -8,28 +8,32 @@
 
 namespace tapestry::lesson30 {
 
-/// q and k (T, d), v (T, e), f64: positive features, as leaves.
+/// Leaves q and k (T, d), which are positive features, and v (T, e); f64 unless draw_words() is given another type.
 struct Words {
   Tensor q, k, v;
   std::vector<Tensor> leaves() const { return {q, k, v}; }
 };
+/// Draws `count` random words with d = 8 and e = 6.
 Words draw_words(Size count, std::uint64_t seed, DType dtype = DType::f64);
 
+/// A form of linear attention: returns the reads (T, e).
 using Form = std::function<Tensor(const Words&)>;
-/// f32, 500 words: how far a form is from linear_attend_by_word(), value and gradients, as a share of the largest
-/// number; the target is 1e-5.
+/// Compares a form with linear_attend_by_word() on 500 words in f32, reads and gradients. The largest difference must
+/// be at most 1e-5 of the largest number.
 void check_apart(const char* name, const Form& form, std::uint64_t seed, kit::Report& report);
 
-/// The delta rule with gates α and strengths β (T), word by word: gradcheck, and nn/'s in chunks beside it.
+/// A loop over words with gates α and strengths β, each (T).
 using ByWord = Tensor (*)(const Words& x, WriteRule rule, const Tensor& alpha, const Tensor& beta);
+/// Gradient-checks the delta rule with gates and strengths, and compares it with linear_attend() in chunks.
 void check_delta(ByWord by_word, std::uint64_t seed, kit::Report& report);
 
-/// A layer of one head by hand, x (T, width) → (T, width), with the weights of nn/'s: gradcheck, and nn/'s beside it.
+/// Gradient-checks a layer of one head written by hand, x (T, width) → (T, width), and compares it with the layer of
+/// nn/ that has the same weights.
 void check_layer(Tensor (*by_hand)(const Tensor& x, const LinearAttention& layer), std::uint64_t seed,
                  kit::Report& report);
 
-/// Trains four rules on both tasks, with so many rows d of the matrix, and judges them with eight names; prints a
-/// table, and draws rules.svg. Returns the updates that are right, in per cent, by rule.
+/// Trains four rules on both tasks, with a matrix of `rows` rows, and judges them on texts with eight names. Prints a
+/// table, and draws rules.svg. Returns the per cent of right answers to the updates, by rule.
 enum : std::size_t { kSum, kGate, kDelta, kBoth };
 std::array<double, 4> train_rules(Size rows, const kit::Options& options, kit::Report& report);
 

@@ -2,10 +2,11 @@
 //
 // 20 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 09 (a state) and 25 (memory of
 // attention). Afterwards you can write linear attention in three forms that give the same numbers, say how much a
-// matrix can hold, and choose the rule by which it is written.
+// matrix can hold, and choose the rule for writing to it.
 //
-// Attention keeps all keys and values, and each new word looks at all of them. A recurrent layer keeps one state
-// of constant size. Take the exponential out of softmax, and attention becomes such a layer. What is lost?
+// Attention keeps all keys and values, and each new word attends to all of them. A recurrent layer keeps only one
+// state of constant size. Without the exponential of the softmax, attention becomes such a recurrent layer. What do
+// we lose?
 
 #include <algorithm>
 
@@ -21,25 +22,34 @@ using namespace tapestry::lesson30;
 
 namespace {
 
-// ---- 1. A matrix that remembers ---------------------------------------------------------------------------
-// The memory is a matrix S (d, e). To *write* value v at key k, add their outer product; to *read* at q, multiply:
+// ---- 1. A matrix as a memory ------------------------------------------------------------------------------
+// The memory is a matrix S with d rows and e columns. It stores pairs of a key k (d numbers) and a value v (e
+// numbers). To *write* v at k, we add their outer product to S. To *read* at a query q, we multiply Sᵀ by q:
 //
 //     S ← S + k vᵀ            y = Sᵀ q
 //
-// With a pencil: values of one number, so S is a column. Write 10 at k₁ = (1, 0) and 20 at k₂ = (0.6, 0.8):
+// Here is an example by hand. The values are single numbers, so S is a single column. We write 10 at
+// k₁ = (1, 0) and 20 at k₂ = (0.6, 0.8):
 //
 //     S = 10 (1, 0) + 20 (0.6, 0.8) = (22, 16)      read at k₁: 22       at k₂: 0.6 · 22 + 0.8 · 16 = 26
 //
-// Wanted were 10 and 20. Each key of length 1 also reads k₁ · k₂ = 0.6 of the other's value. The *delta rule*
-// (Widrow and Hoff 1960; here Schlag, Irie and Schmidhuber 2021) first reads, and writes what is missing:
+// We expected 10 and 20. But both keys have length 1 and are not orthogonal, so a read at one key also returns
+// k₁ · k₂ = 0.6 of the other key's value. This way of writing is the *sum rule*.
+//
+// The *delta rule* (Widrow and Hoff 1960; here in the form of Schlag, Irie and Schmidhuber 2021) first reads at
+// k. Then it writes only what is missing, the difference between v and what it has read:
 //
 //     S ← S + k (v − Sᵀ k)ᵀ
 //
-// After 10 at k₁, k₂ reads 6 and misses 14: S = (10, 0) + 14 (0.6, 0.8) = (18.4, 11.2). At k₂ it reads 20, as
-// wanted, at k₁ 18.4. What was written last is right. And 30 at k₁ once more? It misses 11.6, S becomes
-// (30, 11.2), and k₁ reads 30. The sum would add 30 to what is there: it reads 52.
+// In the example, after writing 10 at k₁, a read at k₂ returns 6. To get 20, 14 is missing, so the delta rule
+// writes 14: S = (10, 0) + 14 (0.6, 0.8) = (18.4, 11.2). Now a read at k₂ returns 20, as it should, and a read
+// at k₁ returns 18.4. The pair that was written last is right.
 //
-// Both may forget. A *gate* α ≤ 1 multiplies S before each write; a strength β, what is written.
+// Now write 30 at k₁ again. A read at k₁ returns 18.4, so 11.6 is missing. S becomes (30, 11.2), and k₁ reads
+// 30. With the sum rule, 30 is added to the 22 that k₁ already reads, so k₁ reads 52.
+//
+// Both rules can forget. A *gate* α ≤ 1 multiplies S before each write. A *strength* β multiplies what is
+// written.
 
 Tensor word_by_word(const Words& x, WriteRule rule, const Tensor& alpha = {}, const Tensor& beta = {}) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());  // (d, e)
@@ -64,17 +74,18 @@ void pencil(std::uint64_t seed, kit::Report& report) {
   };
   using enum WriteRule;
   kit::check_worked_example(
-      report, "the sum", {{read(1, 0, sum, 2), 22}, {read(0.6, 0.8, sum, 2), 26}, {read(1, 0, sum, 3), 52}});
+      report, "sum rule", {{read(1, 0, sum, 2), 22}, {read(0.6, 0.8, sum, 2), 26}, {read(1, 0, sum, 3), 52}});
   const double x = read(1, 0, delta, 2), y = read(0, 1, delta, 2);
   kit::check_worked_example(
-      report, "delta",
+      report, "delta rule",
       {{x, 18.4}, {y, 11.2}, {read(0.6, 0.8, delta, 2), 20}, {30 - x, 11.6}, {read(1, 0, delta, 3), 30}});
   check_delta(word_by_word, seed, report);
 }
 
-// ---- 2. One layer, three forms ----------------------------------------------------------------------------
-// Without delta rule and gates the word's read is y_t = Σ_{j ≤ t} (q_t · k_j) v_j. This is causal attention whose
-// weights are the bare scores. It needs no loop: all pairs at once, T² of them.
+// ---- 2. Linear attention in three forms -------------------------------------------------------------------
+// With the sum rule and without gates, word t reads y_t = Σ_{j ≤ t} (q_t · k_j) v_j. This is causal attention
+// whose weights are the raw scores, without a softmax. It can be computed without a loop, from all T² pairs of
+// words at once:
 
 Tensor as_pairs(const Words& x) {
   const Size words = x.q.size(0);
@@ -82,8 +93,11 @@ Tensor as_pairs(const Words& x) {
   return matmul(where(Mask::causal(words, words), scores, scalar(0, scores.dtype())), x.v);
 }
 
-// Word by word there are T steps that wait for each other, each of little work; as pairs there is one step, of
-// work T². Between them: cut the text into *chunks*. Within one take pairs, and what came before is S.
+// So there are two forms. Word by word, there are T small steps, and each has to wait for the one before. As
+// pairs, there is one step, but its work grows as T².
+//
+// The third form is between the two. It cuts the text into *chunks*. Within a chunk it computes all pairs, and
+// everything before the chunk is stored in S.
 
 Tensor in_chunks(const Words& x, Size size) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());
@@ -93,17 +107,19 @@ Tensor in_chunks(const Words& x, Size size) {
     const auto part = [&](const Tensor& all) { return slice(all, 0, first, last); };
     const Words chunk{part(x.q), part(x.k), part(x.v)};
     reads.push_back(matmul(chunk.q, state) + as_pairs(chunk));
-    state = state + matmul(transpose(chunk.k), chunk.v);  // all its writes in one product
+    state = state + matmul(transpose(chunk.k), chunk.v);  // all writes of the chunk in one product
   }
   return concat(reads, 0);
 }
 
-// Bare scores may be negative, and sum to anything. *Linear attention* (Katharopoulos and others 2020) makes
-// queries and keys positive, φ(x) = elu(x) + 1 (x + 1 above 0, eˣ below), and divides by the sum of weights:
+// Raw scores can be negative, and they can sum to any number. *Linear attention* (Katharopoulos and others 2020)
+// first makes queries and keys positive: φ(x) = elu(x) + 1, which is x + 1 above 0 and eˣ below. Then it divides
+// by the sum of the weights:
 //
 //     y_t = S_tᵀ φ(q_t) / (z_t · φ(q_t)),    S_t = Σ_{j ≤ t} φ(k_j) v_jᵀ,    z_t = Σ_{j ≤ t} φ(k_j)
 //
-// z is one more column of S: it is written with the value 1. nn/'s layer LinearAttention does so.
+// z can be stored as one more column of S: append a 1 to every value, and its reads are the sums of the weights.
+// The layer LinearAttention of nn/ does this too.
 
 Tensor layer_by_hand(const Tensor& x, const LinearAttention& layer) {  // x (T, width), one head
   const auto phi = [](const Tensor& y) { return where(less(y, scalar(0, y.dtype())), exp(y), y + 1.0); };
@@ -114,78 +130,101 @@ Tensor layer_by_hand(const Tensor& x, const LinearAttention& layer) {  // x (T, 
 }
 
 // ---- 3. Time and memory -----------------------------------------------------------------------------------
-// linear_attend() is in_chunks() for batches and heads, as one kernel. (The delta rule in chunks solves a small
-// system of equations: see core/simd/attention/linear.hpp.) Beside it lesson 25's attend().
+// linear_attend() does the same as in_chunks(), for batches and heads, in one kernel. (For the delta rule, each
+// chunk solves a small system of equations; see core/simd/attention/linear.hpp.) We compare its time and memory
+// with those of attend() from lesson 25.
 
 void time_and_memory(const kit::Options& options, kit::Report& report) {
   const kit::Question kept = report.ask(
-      "the next word", "d = e = 64, and 4096 words were read. How much must a head keep for the next one?",
-      {"half a million numbers with attention, 4096 with a matrix", "4096 numbers with either",
-       "half a million with either: the matrix holds all words"});
+      "the next word",
+      "A head with d = e = 64 has read 4096 words. How many numbers must it keep to process the next word?",
+      {"half a million with attention, 4096 with a matrix", "4096 with either",
+       "half a million with either: the matrix has to hold all words"});
   const Costs costs = measure_costs(options);
-  report.figure("as long as attend() takes the sum, at about", costs.crossing, "words");
-  report.at_least("times as fast as attend(), longest text", costs.times_faster, 5);
-  report.at_most("memory of the sum grows as T to the power", costs.memory_power, 1.1);
-  report.answer(kept, 'a', 2 * 64 * 4096 > 500'000 && 64 * 64 == 4096,
-                "Keys and values are 2 · 64 numbers a word. The matrix is 64 · 64 for any text.");
+  report.figure("the sum takes as long as attend() at about", costs.crossing, "words");
+  report.at_least("speed-up of the sum over attend(), longest text", costs.times_faster, 5);
+  report.at_most("memory of the sum grows as Tᵖ with p =", costs.memory_power, 1.1);
+  report.answer(
+      kept, 'a', 2 * 64 * 4096 > 500'000 && 64 * 64 == 4096,
+      "Attention keeps a key and a value for each word, 2 · 64 numbers. The matrix has 64 · 64 numbers "
+      "for a text of any length.");
 }
 
-// ---- 4. How much it holds ---------------------------------------------------------------------------------
-// So it must forget. Nothing is trained here: P pairs, keys drawn at random, of length 1, values one of 64 codes.
-// All are written, then each key reads, and the nearest code counts. Key i reads its value and Σ_{j ≠ i}
-// (k_i · k_j) v_j, noise: random keys have (k_i · k_j)² = 1/d on average, so its square is (P − 1) / d. With
-// 32 pairs and d = 32 that is 0.97, as large as the value, but in 64 directions: the nearest code is mostly right.
+// ---- 4. How many pairs a matrix holds ---------------------------------------------------------------------
+// A matrix of constant size cannot hold a text of any length, so it must forget. How many pairs can it hold?
+// Nothing is trained in this part. We draw P pairs: a key is a random vector of length 1, and a value is one of
+// 64 random vectors of length 1, the *codes*. We write all pairs and then read at each key. A read is right if
+// the code nearest to it is the one that was written.
+//
+// A read at key i returns its value plus Σ_{j ≠ i} (k_i · k_j) v_j. This sum is noise. For random keys,
+// (k_i · k_j)² is 1/d on average, so the mean square of the noise is (P − 1) / d.
+//
+// With 32 pairs and d = 32 that is 0.97. So the noise is as large as the value, but it is spread over 64
+// directions. The nearest code is still mostly right.
 
 void capacity(const kit::Options& options, kit::Report& report) {
   const kit::Question repairs = report.ask(
-      "random keys", "32 pairs, d = 32. The delta rule corrects what it reads. How much comes back?",
-      {"more than of the sum: it takes the noise out", "less", "as much"});
+      "random keys",
+      "32 pairs, d = 32. The delta rule corrects what it reads. How many reads are right, compared with the sum?",
+      {"more: the correction removes the noise", "fewer", "as many"});
   const Capacity at_32 = measure_capacity(options, report);
-  report.check_quoted("square of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
+  report.check_quoted("mean square of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
   report.answer(repairs, 'b', at_32.delta + 5 < at_32.sum,
-                "Each write takes out of S what stood along its key: the oldest fade.");
+                "Each write removes from S whatever is stored along its key, so the oldest pairs fade.");
 }
-// The sum falls past P = d, the delta rule past d/2. Softmax does not: its exponential silences all keys but one.
+// The sum rule gets worse beyond P = d, and the delta rule beyond P = d/2. Softmax does not: its exponential
+// suppresses all keys but one.
 
-// ---- 5. Written again, and forgotten ----------------------------------------------------------------------
-// What is the delta rule for, then? Two tasks, trained with nn/'s layer, d = 16 (--rows). *Updates*: names get
-// symbols, four times as many writes as names; the last symbol of each is asked. *Chapters*: three, and a word
-// "forget" between them. Asked are names of the last chapter, and of an earlier one: there it is "nothing".
+// ---- 5. Overwriting and forgetting ------------------------------------------------------------------------
+// Then what is the delta rule good for? We train the layer of nn/ on two tasks, with a matrix of d = 16 rows (the
+// option --rows):
+//
+// - *Updates*. A text assigns symbols to names, with four times as many writes as names. At the end, the model is
+//   asked for each name, and must answer with the last symbol of this name.
+// - *Chapters*. A text has three chapters, with the word "forget" between them. At the end, the model is asked for
+//   the names of the last chapter and for the names of an earlier one. For an earlier one, the right answer is
+//   "nothing".
 
 void rules(Size rows, const kit::Options& options, kit::Report& report) {
-  const kit::Question which =
-      report.ask("overwrite", "The sum with a learned gate may forget. Does it learn the updates?",
-                 {"no better than the sum", "in part: newer words are louder", "as well as the delta rule"});
-  const auto right = train_rules(rows, options, report);  // by rule
-  report.answer(which, 'b', right[kGate] >= right[kSum] + 5 && right[kGate] <= right[kDelta] - 5,
-                "A gate is one number for all of S: with an old symbol it lets other names fade.");
+  const kit::Question which = report.ask(
+      "overwrite", "The sum rule with a learned gate can forget. How well does it learn the updates?",
+      {"no better than the sum without a gate", "in part: newer words count for more",
+       "as well as the delta rule"});
+  const auto right = train_rules(rows, options, report);  // in per cent, by rule
+  report.answer(
+      which, 'b', right[kGate] >= right[kSum] + 5 && right[kGate] <= right[kDelta] - 5,
+      "A gate is one number for the whole matrix. When it fades an old symbol, the symbols of all other "
+      "names fade too.");
 }
-// The sum is for what is written once, the delta rule for what changes, the gate for what is over.
+// Use the sum rule for pairs that are written once, the delta rule for pairs that change, and a gate for pairs that
+// are no longer needed.
 
-// ---- 6. Older relatives -----------------------------------------------------------------------------------
-// relatives.cpp is a page of its own: multiplicative, sigma-pi and higher-order units, and hypernetworks. In all
-// of them inputs multiply inputs; linear attention is a layer whose weights the words made.
+// ---- 6. Older units that multiply inputs ------------------------------------------------------------------
+// relatives.cpp is a short chapter in itself. It shows multiplicative units, sigma-pi units, higher-order units and
+// hypernetworks. In all of them, inputs multiply inputs. Linear attention is one more: a layer whose weights are made
+// from the words.
 
-// What to remember. Without the exponential attention is a matrix that is written and read: a state of constant
-// size. Pairs, words, chunks: one result, three costs. It holds about d pairs; the rule says which it loses.
+// What to remember. Without the exponential, attention is a matrix that is written and read: a state of constant
+// size. As pairs, word by word or in chunks, the result is the same, but the costs differ. The matrix holds about d
+// pairs, and the write rule decides which pairs it loses.
 //
-// Exercises: lessons/practise 30 (chunks that forget; backward in time; what is read; a small notebook).
+// Exercises: lessons/practise 30 (chunks with a gate; the backward pass; what a read returns; a small notebook).
 
 void lesson(Size rows, const kit::Options& options, kit::Report& report) {
-  report.section("A matrix that remembers");
+  report.section("A matrix as a memory");
   pencil(options.seed, report);
-  report.section("One layer, three forms");
+  report.section("Linear attention in three forms");
   check_apart("as pairs", as_pairs, options.seed, report);
   check_apart(
       "in chunks of 32", [](const Words& x) { return in_chunks(x, 32); }, options.seed, report);
   check_layer(layer_by_hand, options.seed, report);
   report.section("Time and memory");
   time_and_memory(options, report);
-  report.section("How much it holds");
+  report.section("How many pairs a matrix holds");
   capacity(options, report);
-  report.section("Written again, and forgotten");
+  report.section("Overwriting and forgetting");
   rules(rows, options, report);
-  report.section("Older relatives");
+  report.section("Older units that multiply inputs");
   older_relatives(options.seed, report);
 }
 

@@ -58,7 +58,7 @@ namespace {
 
 using Read = std::function<Tensor(const Pairs&)>;
 
-/// Per cent right for each of kShares.
+/// Prints and returns the per cent of right reads for each of kShares.
 std::vector<double> curve(const std::string& name, Size width, const Read& read,
                           const kit::Options& options) {
   std::vector<double> right;
@@ -80,24 +80,24 @@ void judge_ages(const kit::Options& options, kit::Report& report) {
   std::iota(since.begin(), since.end(), 0);
   const auto of = [&](const char* name, WriteRule rule) {
     std::vector<double> right = right_by_place(drawn, read_back(drawn, rule));
-    std::reverse(right.begin(), right.end());  // the newest first
+    std::reverse(right.begin(), right.end());  // newest pair first
     chart.series.push_back({name, since, right});
     return std::array{mean_of({right.begin(), right.begin() + 8}), mean_of({right.end() - 8, right.end()})};
   };
   const auto [sum_newest, sum_oldest] = of("sum", WriteRule::sum);
   const auto [delta_newest, delta_oldest] = of("delta", WriteRule::delta);
   kit::show(chart, options.out / "age.svg");
-  report.at_least("delta, the newest 8 of 32: right", delta_newest, 98, "%");
-  report.at_most("delta, the oldest 8 of 32: right", delta_oldest, 70, "%");
+  report.at_least("delta, newest 8 of 32 pairs: right", delta_newest, 98, "%");
+  report.at_most("delta, oldest 8 of 32 pairs: right", delta_oldest, 70, "%");
   report.at_most("sum, newest and oldest differ by", std::abs(sum_newest - sum_oldest), 3, "%");
 }
 
 }  // namespace
 
 Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
-  kit::Chart chart{"What comes back from a matrix of d rows", "pairs written ÷ d", "right in %"};
+  kit::Chart chart{"Right reads from a matrix of d rows", "pairs written ÷ d", "right in %"};
   chart.x_scale = kit::Scale::log;
-  fmt::print("  per cent right    pairs ÷ d:");
+  fmt::print("  right in %        pairs ÷ d:");
   for (const double share : kShares) fmt::print("  {:>6}", share);
   fmt::print("\n");
   const auto add = [&](const std::string& name, Size width, const Read& read) {
@@ -108,7 +108,7 @@ Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
   const Read by_sum = [](const Pairs& pairs) { return read_back(pairs, WriteRule::sum); };
   const Read by_delta = [](const Pairs& pairs) { return read_back(pairs, WriteRule::delta); };
   Capacity at_32;
-  double quarter = 100, fourfold = 0;  // the worst of three sizes
+  double quarter = 100, fourfold = 0;  // the lowest and the highest of three sizes d
   for (const Size width : {16, 32, 64}) {
     const std::vector<double> right = add(fmt::format("sum, d = {}", width), width, by_sum);
     quarter = std::min(quarter, right[kQuarter]), fourfold = std::max(fourfold, right[kFourfold]);

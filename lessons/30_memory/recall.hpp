@@ -1,4 +1,4 @@
-// What comes back from a matrix that nobody trained: random keys, random codes as values, and how many pairs.
+// Measures how many pairs can be read back from a matrix without training, with random keys and random codes as values.
 #pragma once
 
 #include <array>
@@ -11,27 +11,31 @@
 
 namespace tapestry::lesson30 {
 
-/// Pairs of random unit keys (B, P, d) and codes (B, P, e), each one of kCodes random unit vectors.
+/// Pairs of random unit keys (B, P, d) and values (B, P, e). Each value is one of kCodes random unit vectors, the
+/// codes.
 struct Pairs {
   Tensor keys, values;
-  Indices which;  // (B, P): the code of each
+  Indices which;  // (B, P): the code of each pair
   Tensor codes;   // (kCodes, e)
 };
 inline constexpr Size kCodes = 64, kCodeWidth = 64;
 Pairs draw_pairs(Size rows, Size pairs, Size width, std::uint64_t seed);
 
-/// What keys read after all was written, (B, P, e): from the matrix of a rule, or from all pairs by softmax.
+/// Writes all pairs, then reads at each key: from the matrix of a rule, or from all pairs by softmax. Returns (B, P,
+/// e).
 Tensor read_back(const Pairs& pairs, WriteRule rule);
 Tensor read_by_softmax(const Pairs& pairs);
-/// Per cent of reads whose nearest code is the right one: for each pair of a row, in the order of writing.
+/// Returns the per cent of reads whose nearest code is the right one, for each pair of a row in the order of writing.
 std::vector<double> right_by_place(const Pairs& pairs, const Tensor& read);
 
-/// The share that comes back by the number of pairs, for d = 16, 32, 64, by the sum, the delta rule and softmax;
-/// and for 32 pairs, d = 32, by how many were written since. Judges it, and draws capacity.svg and age.svg.
+/// Results of measure_capacity() for 32 pairs and d = 32.
 struct Capacity {
-  double sum = 0, delta = 0;  ///< per cent right, 32 pairs, d = 32
-  double noise = 0;  ///< of a read by the sum there: the square of its distance from what was written
+  double sum = 0, delta = 0;  ///< per cent of right reads
+  double noise = 0;           ///< mean square of the distance between a read by the sum and the value written
 };
+/// Measures the per cent of right reads against the number of pairs: with the sum for d = 16, 32 and 64, and with the
+/// delta rule and softmax for d = 32. For 32 pairs and d = 32, also against the number of pairs written since. Judges
+/// the results, and draws capacity.svg and age.svg.
 Capacity measure_capacity(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson30

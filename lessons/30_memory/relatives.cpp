@@ -1,8 +1,9 @@
-// A page of its own: the older relatives of a memory that is a matrix.
+// Older units in which inputs multiply inputs, the predecessors of linear attention.
 //
-// A usual unit adds up inputs times weights: y = Σ w_i x_i. The weights are learned, and the same for all inputs.
-// In attention they are not: what multiplies a value is made from the words themselves. The idea is much older.
-// Here are four units in which inputs multiply inputs, each a few ops, from the smallest to linear attention.
+// An ordinary unit adds up its inputs times weights: y = Σ w_i x_i. The weights are learned, and they are the same for
+// all inputs. In attention, the weight of a value is computed from the words themselves. This idea is much older than
+// attention. Here are four units in which inputs multiply inputs, from the smallest to linear attention. Each takes a
+// few ops.
 #include "lessons/30_memory/relatives.hpp"
 
 #include <fmt/format.h>
@@ -18,53 +19,53 @@
 namespace tapestry::lesson30 {
 namespace {
 
-// Multiplicative units. Two weighted sums of the same inputs, multiplied: y = (A x) ⊙ (B x). One half says how
-// much of the other gets through. With a sigmoid around one of them it is the gate of an LSTM; SwiGLU in today's
-// feed-forwards is one, too.
+// Multiplicative units multiply two weighted sums of the same inputs: y = (A x) ⊙ (B x). One factor determines how
+// much of the other gets through. With a sigmoid around one factor, this is the gate of an LSTM. SwiGLU, in the
+// feed-forward layers of current models, is a multiplicative unit too.
 
-/// x (B, n), a and b (m, n) → (B, m)
+/// x (B, n), a and b (m, n) → (B, m).
 Tensor multiplicative(const Tensor& x, const Tensor& a, const Tensor& b) {
   return linear(x, a) * linear(x, b);
 }
 
-// Sigma-pi units (Rumelhart, Hinton and McClelland 1986): a sum (Σ) of products (Π) of some of the inputs,
-// y = Σ_c w_c Π_{i in c} x_i. Which inputs go together is written down beforehand. With inputs of +1 and −1 one
-// product is "exclusive or": x₁ x₂ is −1 where just one of the two is −1. No weighted sum of x₁ and x₂ does that.
+// Sigma-pi units (Rumelhart, Hinton and McClelland 1986) compute a sum (Σ) of products (Π) of some of the inputs:
+// y = Σ_c w_c Π_{i in c} x_i. The groups c of inputs are fixed in advance. With inputs of +1 and −1, one product
+// computes "exclusive or": x₁ x₂ is −1 exactly if one of the two is −1. No weighted sum of x₁ and x₂ does that.
 
-/// x (B, n), weights (groups): each group two places → (B)
+/// x (B, n), weights (groups) → (B). A group is the indices of two inputs.
 Tensor sigma_pi(const Tensor& x, const std::vector<std::array<Size, 2>>& groups, const Tensor& weights) {
   std::vector<Tensor> products;
   for (const auto& [i, j] : groups) products.push_back(select(x, -1, i) * select(x, -1, j));
   return sum(stack(products, -1) * weights, {-1});
 }
 
-// Higher-order units (Giles and Maxwell 1987): all the products, each with a weight of its own. Of second order it
-// is y_k = Σ_ij w_kij x_i x_j, n² weights for each unit; of third order n³. That is why one shares: if w_kij is
-// Σ_r c_kr a_ri b_rj, with r = 1 … R, then the unit is y = C ((A x) ⊙ (B x)), R multiplicative units.
+// Higher-order units (Giles and Maxwell 1987) use all products, each with a separate weight. A unit of second order,
+// y_k = Σ_ij w_kij x_i x_j, has n² weights; a unit of third order has n³. To save weights, they can be shared: if w_kij
+// is Σ_r c_kr a_ri b_rj, with r = 1 … R, then y = C ((A x) ⊙ (B x)), which needs R multiplicative units.
 
-/// x (B, n), weights (m, n, n) → (B, m)
+/// x (B, n), weights (m, n, n) → (B, m).
 Tensor second_order(const Tensor& x, const Tensor& weights) {
   const Size n = x.size(1);
   const Tensor products = unsqueeze(x, 2) * unsqueeze(x, 1);  // (B, n, n): x_i x_j
   return linear(reshape(products, {x.size(0), n * n}), reshape(weights, {weights.size(0), n * n}));
 }
 
-// Hypernetworks (Ha, Dai and Le 2017): a network whose result is the weights of another. From z it makes a
-// matrix W(z), and that is applied to x. Here the network is one linear layer: w_ij = Σ_k h_ijk z_k, so that
-// y_i = Σ_jk h_ijk x_j z_k, products again. Schmidhuber's fast weights (1992) are the same for sequences: a slow
-// network writes into a fast one at each step, and what it adds is an outer product, k vᵀ.
+// A hypernetwork (Ha, Dai and Le 2017) computes the weights of another network. From z it computes a matrix W(z), which
+// is applied to x. Here the hypernetwork is one linear layer, w_ij = Σ_k h_ijk z_k. So y_i = Σ_jk h_ijk x_j z_k, which
+// is again a sum of products. Schmidhuber's fast weights (1992) do the same for sequences: at each step, a slow network
+// writes to a fast one by adding an outer product, k vᵀ.
 
-/// x (B, n), z (B, p), maker (m · n, p) → (B, m)
+/// x (B, n), z (B, p), maker (m · n, p) → (B, m).
 Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& maker) {
   const Size n = x.size(1), m = maker.size(0) / n;
-  const Tensor made = reshape(linear(z, maker), {x.size(0), m, n});  // a matrix for each row
+  const Tensor made = reshape(linear(z, maker), {x.size(0), m, n});  // one matrix W(z) per row
   return squeeze(matmul(made, unsqueeze(x, 2)), 2);
 }
 
-// So linear attention is a layer whose weights Sᵀ = Σ_j v_j k_jᵀ the words before have made, applied to q. And
-// it is of third order: y = Σ_j v_j (k_j · q) multiplies three things that were all made from inputs.
+// So linear attention is a layer, applied to q, whose weights Sᵀ = Σ_j v_j k_jᵀ are made from the words so far. It is a
+// unit of third order: y = Σ_j v_j (k_j · q) multiplies three factors, and all three are made from the inputs.
 
-/// k (T, d), v (T, e), the last word's q (d) → (e)
+/// k (T, d), v (T, e), q of the last word (d) → (e).
 Tensor made_by_words(const Tensor& k, const Tensor& v, const Tensor& q) {
   return squeeze(matmul(matmul(transpose(v), k), unsqueeze(q, 1)), 1);
 }
@@ -94,18 +95,18 @@ void older_relatives(std::uint64_t seed, kit::Report& report) {
   const Tensor corners = tensor({{1, 1}, {1, -1}, {-1, 1}, {-1, -1}}, DType::f64);
   const Tensor exclusive_or = tensor({1, -1, -1, 1}, DType::f64);
   const Tensor one = sigma_pi(corners, {{0, 1}}, ones({1}, DType::f64));
-  // The best weighted sum has a gradient of 0, cornersᵀ (y − wanted): here it is the one with all weights 0.
+  // The best weighted sum is the one whose gradient, cornersᵀ (y − target), is 0. Here all its weights are 0.
   const Tensor pull = matmul(transpose(corners), unsqueeze(exclusive_or, 1));
-  report.check("exclusive or is one product, and the best weighted sum of the two inputs is 0 · x",
+  report.check("one product computes exclusive or; the best weighted sum of the inputs is 0 · x",
                kit::largest(one - exclusive_or) == 0 && kit::largest(pull) == 0);
 
   const Tensor shared = reshape(matmul(c, reshape(unsqueeze(a, 2) * unsqueeze(b, 1), {5, 16})), {2, 4, 4});
   const double off = kit::largest(second_order(x, shared) - linear(multiplicative(x, a, b), c));
-  report.check("second order with shared weights is multiplicative units, to 1e-12", off < 1e-12);
+  report.check("second order with shared weights equals multiplicative units, to 1e-12", off < 1e-12);
 
   const Tensor q = normal({6, 4}), k = normal({6, 4}), v = normal({6, 3});
   const Tensor last = select(linear_attend(q, k, v).read, 0, 5);
-  report.check("the last word of linear attention is a layer that the words made, to 1e-12",
+  report.check("linear attention equals a layer whose weights the words made, to 1e-12",
                kit::largest(last - made_by_words(k, v, select(q, 0, 5))) < 1e-12);
 }
 

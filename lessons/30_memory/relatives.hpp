@@ -1,4 +1,4 @@
-// A page of its own: the older relatives of a memory that is a matrix.
+// Older units in which inputs multiply inputs, the predecessors of linear attention.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tapestry::lesson30 {
 
-/// Runs the page, relatives.cpp: each unit gradient-checked, and what its text says checked.
+/// Gradient-checks each unit of relatives.cpp, and checks the claims of its text.
 void older_relatives(std::uint64_t seed, kit::Report& report);
 
 }  // namespace tapestry::lesson30

@@ -7,7 +7,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// Collects rows of equal length.
+/// Collects the words and answers of texts of equal length.
 struct Writer {
   Ids names, symbols, answers;
 

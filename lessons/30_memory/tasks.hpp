@@ -1,5 +1,4 @@
-// Pairs that are written again, and chapters that are to be forgotten: what the rules of lesson 30 are trained
-// on, and the model.
+// Lesson 30's two training tasks, updates of pairs and chapters to forget, and its model.
 #pragma once
 
 #include <array>
@@ -13,26 +12,27 @@
 
 namespace tapestry::lesson30 {
 
-inline constexpr Size kNames = 64, kSymbols = 16;  // keys, and values
+inline constexpr Size kNames = 64, kSymbols = 16;  // the keys and the values
 inline constexpr std::int64_t kForget = kNames, kAsked = kSymbols, kNothing = kSymbols;
 
-/// Texts of words, each a name and a symbol: "name = symbol", "forget" (of a name of its own), or, at the end,
-/// "name = ?".
+/// A batch of texts. Each word is a name and a symbol: "name = symbol", "forget" (which has a name for itself), or, at
+/// the end, the question "name = ?".
 struct Texts {
   Indices names, symbols;  // (B, T)
-  Size questions = 0;      // the last so many words
+  Size questions = 0;      // number of questions, the last words of each text
   Indices answers;         // (B, questions): symbols, or kNothing
 };
-/// `pairs` names, each written at least once, four times as many writes in all; the last symbol of a name counts.
+/// Draws texts with `pairs` names, each written at least once, and four times as many writes in all. The answer is the
+/// last symbol of a name.
 Texts draw_updates(kit::Random random, Size rows, Size pairs);
-/// Three chapters with `pairs` names each, "forget" between them. Asked are the names of the last chapter, and of
-/// one before: of them nothing is known any more.
+/// Draws texts with three chapters of `pairs` names each, and "forget" between them. The questions are the names of the
+/// last chapter and of an earlier one, for which the answer is kNothing.
 Texts draw_chapters(kit::Random random, Size rows, Size pairs);
 
-/// One layer of linear attention with one head, and a small network that names what it has read.
+/// One layer of linear attention with one head, and a small network that turns its reads into logits.
 struct Notebook : Module {
   explicit Notebook(const LinearAttentionOptions& options);
-  /// Logits (B, questions, kSymbols + 1).
+  /// Returns logits (B, questions, kSymbols + 1).
   Tensor operator()(const Texts& texts) const;
 
   Embedding names, symbols;

@@ -2,7 +2,7 @@
 //
 // The source file, lessons/NN_slug/exercises/K_name.cpp, is the solved program:
 //
-//     // 11.1 additive_score: score a query against each key        number, name: title
+//     // 11.1 additive_score: The additive attention score          number, name: title
 //     // implement, 10 minutes                                      kind, minutes[, limit 60 s][, fast][, piece x.hpp]
 //     //
 //     // The task, up to the first line that is no comment.

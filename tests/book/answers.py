@@ -44,7 +44,7 @@ class Answers(Tester):
             while rest and rest[0] == 4:  # the name itself
                 rest.pop(0)
             self.trial.check(f"{words}: then texts in this order, exercises, reference", rest == sorted(rest), found)
-        page.fill("#search", "then step first the old state asks")
+        page.fill("#search", "old state is the query and the decoder reads a context")
         told = page.locator("#found [data-href*='11_bahdanau.html#part-2'] span")
         self.trial.check("what is found has its scripts set", told.locator("sub").count() > 1 and not re.search(r"[_^{}]", told.inner_text()),
                          told.inner_text())

@@ -1,21 +1,21 @@
-// 2.1 two_rules: the rules of x · tanh x and of a row's shares
+// 2.1 two_rules: Derive two rules: x · tanh x and the shares of a row
 // derive, 20 minutes
 //
-// Write the derivative rules of two ops. Each gets dy, the gradient of the loss with respect to y, and
-// returns the gradient with respect to x; x, y and dy are all (B, n).
+// Write the derivative rules of two ops. A rule receives dy, the gradient of the loss with respect to y. It
+// returns the gradient with respect to x. x, y and dy all have the shape (B, n).
 //
 //     y = x ⊙ tanh x                                 element by element
 //     y_i = x_i / Σ_k x_k                            the shares of a row of positive numbers
 //
-// Use plain ops: tanh, + − * /, sum(…, {-1}, Keep::yes). The ops themselves stand below, and gradcheck
-// judges.
+// Use plain ops: tanh, + − * /, sum(…, {-1}, Keep::yes). The two ops that use your rules are at the end of
+// the file, and gradcheck judges them.
 #include "lessons/grader/answer.hpp"
 
 Tensor x_tanh_x_rule(const Tensor& x, const Tensor& dy) {
   //[ one or two lines
   //: return not_written_yet();
   const Tensor t = tanh(x);
-  return dy * (t + x * (1 - t * t));  // the product rule; tanh′ = 1 − tanh²
+  return dy * (t + x * (1 - t * t));  // product rule, with tanh′ = 1 − tanh²
   //]
 }
 
@@ -38,56 +38,56 @@ Tensor shares(const Tensor& x) {
   return op<"shares">({}, x.detach() / sum(x.detach(), {-1}, Keep::yes), wrt(x, rule));
 }
 
-// hint: In x · tanh x the x stands twice, and both parts move. In a share it stands above the line, and in
-//   the sum below.
-// hint: (u v)′ = u′ v + u v′, and tanh′ x = 1 − ____. For the shares with S = Σ x_k: ∂y_j/∂x_i is −x_j / S²
-//   for every j, and for j = i there is 1 / S more. Weight it with dy_j and sum over ____.
-// hint: Σ_j dy_j ∂y_j/∂x_i = dy_i / S − Σ_j dy_j y_j / S. The last sum is one number a row: sum(dy * y,
+// hint: x occurs twice in x · tanh x, and both factors change with it. In a share, x_i occurs in the numerator
+//   and in the sum of the denominator.
+// hint: (u v)′ = u′ v + u v′, and tanh′ x = 1 − ____. For the shares, let S = Σ x_k. Then ∂y_j/∂x_i is −x_j / S²
+//   for every j, plus 1 / S for j = i. Weight these derivatives with dy_j and sum over ____.
+// hint: Σ_j dy_j ∂y_j/∂x_i = dy_i / S − Σ_j dy_j y_j / S. The last sum is one number per row: sum(dy * y,
 //   {-1}, Keep::yes).
 //
-// wrong: Half of the product rule is missing: you let x move where it stands in front, and hold it fast
-//   inside of tanh.
+// wrong: Half of the product rule is missing. You differentiate the factor x, but treat x inside tanh as a
+//   constant.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * t;
-// wrong: Half of the product rule is missing: you let x move inside of tanh, and hold it fast where it
-//   stands in front. At x = 0.1, y is about x², whose slope is 2x.
+// wrong: Half of the product rule is missing. You differentiate x inside tanh, but treat the factor x as a
+//   constant. Check it at x = 0.1: there y is about x², whose derivative is 2x.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * x * (1 - t * t);
-// wrong: You multiply the two derivatives, 1 and 1 − tanh². The derivative of a product is a sum of two
-//   parts.
+// wrong: You multiply the derivatives of the two factors, 1 and 1 − tanh². The derivative of a product is a
+//   sum of two parts.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * (1 - t * t);
-// wrong: The derivative of tanh is 1 − tanh², not 1 − tanh: for negative x that would be larger than 1, and
-//   tanh is nowhere steeper than 1.
+// wrong: The derivative of tanh is 1 − tanh², not 1 − tanh. For negative x, 1 − tanh is larger than 1, but the
+//   slope of tanh is never larger than 1.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * (t + x * (1 - t));
-// wrong: A sign: tanh rises everywhere, 1 − tanh² > 0, so both parts have the sign of x.
+// wrong: A sign is wrong. tanh rises everywhere, so 1 − tanh² > 0, and both parts have the sign of x.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * (t - x * (1 - t * t));
-// wrong: dy is missing. This is y′; what the rule must return is how the *loss* moves, dy times that.
+// wrong: dy is missing. You return y′. The rule must return the derivative of the *loss*, which is dy times y′.
 // - return dy * (t + x * (1 - t * t));
 // + return t + x * (1 - t * t);
-// wrong: You took the sum below the line for a constant. Double a row and its shares stay as they are: so Σ
-//   x ⊙ ∂x must be 0 in each row.
+// wrong: You treat the sum in the denominator as a constant. Doubling a row doesn't change its shares, so
+//   Σ x ⊙ ∂x must be 0 in each row.
 // - return (dy - through_total) / total;
 // + return dy / total;
-// wrong: The part through the sum has the wrong sign. A larger x_i makes the sum larger, and the shares
-//   smaller.
+// wrong: The part that comes through the sum has the wrong sign. A larger x_i makes the sum larger and the
+//   shares smaller.
 // - return (dy - through_total) / total;
 // + return (dy + through_total) / total;
-// wrong: The part through the sum lacks a division: ∂y_j/∂S is −x_j / S², and that is the share y_j = x_j /
-//   S, divided by S once more.
+// wrong: The part that comes through the sum lacks a division. ∂y_j/∂S is −x_j / S². That is the share
+//   y_j = x_j / S, divided by S once more.
 // - return (dy - through_total) / total;
 // + return dy / total - through_total;
-// wrong: One x_i moves the *other* shares as well, each with a dy of its own: these are summed over the
-//   row, and not each kept at its place.
+// wrong: x_i also changes the *other* shares of its row, and each share has its own dy. So the products dy ⊙ y
+//   must be summed over the row. You keep them apart.
 // - const Tensor through_total = sum(dy * y, {-1}, Keep::yes);
 // + const Tensor through_total = dy * y;
-// wrong: You sum over the rows of the batch. Shares are of one row, so no row may hand anything to another:
-//   try a batch of two.
+// wrong: You sum over the rows of the batch. The shares of a row depend on that row alone, so no gradient may
+//   pass from one row to another. Try a batch of two.
 // - const Tensor through_total = sum(dy * y, {-1}, Keep::yes);
 // + const Tensor through_total = sum(dy * y, {0}, Keep::yes);
-// wrong: dy is averaged where it is weighted: each dy_j counts as much as the share y_j.
+// wrong: You take the plain mean of dy. It must be a weighted sum, in which each dy_j has the weight y_j.
 // - const Tensor through_total = sum(dy * y, {-1}, Keep::yes);
 // + const Tensor through_total = mean(dy, {-1}, Keep::yes);
 
@@ -96,7 +96,7 @@ Tensor shares(const Tensor& x) {
 
 namespace {
 
-/// Σ dy_j y_j of all shares of all rows.
+/// Returns Σ dy_j y_j over all shares of all rows.
 double weighted_shares(const std::vector<std::vector<double>>& x,
                        const std::vector<std::vector<double>>& dy) {
   double sum = 0;
@@ -114,22 +114,22 @@ Tensor row(const std::vector<double>& values) {
 
 void judge(Judge& judge) {
   constexpr double kStep = 1e-5;
-  judge.claim("knows how x · tanh x moves at two places", [&] {
+  judge.claim("computes the gradient of x · tanh x for two numbers", [&] {
     const std::vector<double> x = {0.5, -2}, dy = {1, 3};
     std::vector<double> expected;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double up = x[i] + kStep, down = x[i] - kStep;
       expected.push_back(dy[i] * (up * std::tanh(up) - down * std::tanh(down)) / (2 * kStep));
     }
-    judge.example("x = (0.5, −2) and dy = (1, 3); expected is what small steps to both sides give");
+    judge.example("x = (0.5, −2) and dy = (1, 3); the expected numbers are central differences");
     judge.same(x_tanh_x_rule(row(x), row(dy)), row(expected), "the gradient", 1e-6);
   });
-  judge.claim("passes gradcheck with x · tanh x", [&] {
+  judge.claim("passes gradcheck for x · tanh x", [&] {
     judge.each_size({{"B", 1, 3}, {"n", 1, 5}}, [&](const Sizes& n) {
       judge.gradients(x_tanh_x, judge.normal({n[0], n[1]}));
     });
   });
-  judge.claim("knows how the shares of two rows move", [&] {
+  judge.claim("computes the gradient of the shares of two rows", [&] {
     const std::vector<std::vector<double>> x = {{1, 2, 5}, {2, 3, 1}}, dy = {{1, -2, 4}, {0, 3, 5}};
     std::vector<double> expected;
     for (std::size_t i = 0; i < 2; ++i)
@@ -140,13 +140,13 @@ void judge(Judge& judge) {
         expected.push_back((weighted_shares(up, dy) - weighted_shares(down, dy)) / (2 * kStep));
       }
     judge.example(
-        "x = (1, 2, 5), (2, 3, 1) and dy = (1, −2, 4), (0, 3, 5); expected is what small "
-        "steps to both sides give");
+        "x = (1, 2, 5), (2, 3, 1) and dy = (1, −2, 4), (0, 3, 5); the expected numbers are central "
+        "differences");
     const Tensor came =
         shares_rule(tensor({{1, 2, 5}, {2, 3, 1}}, DType::f64), tensor({{1, -2, 4}, {0, 3, 5}}, DType::f64));
     judge.same(came, tensor(expected, {2, 3}, DType::f64), "the gradient", 1e-6);
   });
-  judge.claim("passes gradcheck with the shares", [&] {
+  judge.claim("passes gradcheck for the shares", [&] {
     judge.each_size({{"B", 1, 3}, {"n", 2, 5}}, [&](const Sizes& n) {
       judge.gradients(shares, judge.uniform({n[0], n[1]}, 0.5, 3));
     });

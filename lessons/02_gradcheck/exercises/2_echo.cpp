@@ -1,26 +1,27 @@
-// 2.2 echo: a rule that gradcheck complains of
+// 2.2 echo: Debug a rule that fails gradcheck
 // debug, 15 minutes
 //
-// An echo adds to each number of a row k times the number before it, with nothing before the first:
+// An echo adds k times the previous number to each number of a row. The first number has no previous one:
 //
 //     y_t = x_t + k x_{t−1},        x_{−1} = 0
 //
-// x and y are (B, T), k is one number. The op below has rules for both, and gradcheck says that one is wrong.
-// Mend that rule. slice(x, axis, from, to) and concat(list, axis) are used in `delayed`.
+// x and y have the shape (B, T); k is a single number. The op below has a rule for x and a rule for k.
+// Gradcheck says that one of them is wrong. Fix that rule. The function delayed() shows how to use
+// slice(x, axis, from, to) and concat(list, axis).
 #include "lessons/grader/answer.hpp"
 
-/// Each row one place later: 0, x_0, x_1, … The last number falls out.
+/// Shifts each row one position to the right: 0, x_0, x_1, … The last number is dropped.
 Tensor delayed(const Tensor& x) {
   const Tensor nothing = zeros({x.size(0), 1}, x.dtype());
   return concat({nothing, slice(x, 1, 0, x.size(1) - 1)}, 1);
 }
 
 Tensor rule_of_x(const Tensor& k, const Tensor& dy) {
-  //[ mend it
+  //[ fix this rule
   //: return dy + k * delayed(dy);
   const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
-  const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), nothing}, 1);  // dy one place earlier
-  return dy + k * next;  // x_t is heard in y_t and in y_{t+1}
+  const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), nothing}, 1);  // dy shifted to the left
+  return dy + k * next;                                                   // x_t is part of y_t and of y_{t+1}
   //]
 }
 
@@ -32,40 +33,40 @@ Tensor echo(const Tensor& x, const Tensor& k) {
                     wrt(k, [x](const Tensor& dy) { return rule_of_k(x, dy); }));
 }
 
-// start: gradcheck of echo: FAILED. Argument 2, k, agrees. Argument 1, x, does not, in any place: with k =
-//   10 and dy = (1, 2, 3) the rule gives (1, 12, 23), and differences give (21, 32, 3). Write down y_0, y_1
-//   and y_2, and see which of them x_0 is in.
+// start: gradcheck of echo: FAILED. The gradient of k agrees. The gradient of x is wrong for every element: with
+//   k = 10 and dy = (1, 2, 3) the rule gives (1, 12, 23), but central differences give (21, 32, 3). Write down
+//   the formulas of y_0, y_1 and y_2. Which of them contain x_0?
 //
-// hint: Which of y_0, y_1, y_2 change when x_0 is moved? And when x_1 is?
-// hint: x_t stands in y_t, with the factor 1, and in y_{____}, with the factor k. So ∂x_t = dy_t + k
+// hint: Which of y_0, y_1, y_2 change when x_0 changes? And when x_1 changes?
+// hint: x_t is part of y_t, with the factor 1, and of y_{____}, with the factor k. So ∂x_t = dy_t + k
 //   dy_{____}.
-// hint: You need dy one place *earlier*: its numbers from place 1 on, then a 0. As in `delayed`, with slice
-//   and concat the other way round.
+// hint: You need dy shifted one position to the *left*: its numbers from index 1 on, and then a 0. Use slice and
+//   concat as in delayed(), but drop the first number and append the 0 at the end.
 //
-// wrong: You moved dy in a circle: its first number comes back at the end. The last x is in no later y, so
+// wrong: You rotate dy: its first number reappears at the end. The last x is not part of any later y, so
 //   nothing may be added to its gradient.
 // - const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
 // + const Tensor nothing = slice(dy, 1, 0, 1);
-// wrong: The last dy stands twice. After the last place there is nothing, so a 0 belongs there.
+// wrong: The last dy is used twice. There is no y after the last one, so append a 0.
 // - const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
 // + const Tensor nothing = slice(dy, 1, dy.size(1) - 1, dy.size(1));
-// wrong: The sign was not the mistake: x_0 = 1 more makes y_1 larger by k, not smaller. It is the place
-//   that is wrong.
+// wrong: The sign was right: raising x_0 by 1 raises y_1 by k. The mistake is the direction in which dy is
+//   shifted.
 // - return dy + k * next;
 // + return dy - k * delayed(dy);
-// wrong: The place is right, the sign is not: x_t is added to the next y.
+// wrong: The shift is right, but the sign is not: k x_t is added to the next y.
 // - return dy + k * next;
 // + return dy - k * next;
-// wrong: The echo is lost: x_t is heard a second time, k times as loud.
+// wrong: The echo is missing: x_t also contributes k x_t to the next y.
 // - return dy + k * next;
 // + return dy;
-// wrong: k is missing: the second time x_t is heard k times as loud.
+// wrong: k is missing: x_t contributes k x_t to the next y.
 // - return dy + k * next;
 // + return dy + next;
-// wrong: That is dy one place later *and* one earlier. x_t is in y_t and y_{t+1} only.
+// wrong: You add dy shifted to the left *and* dy shifted to the right. x_t is part of y_t and y_{t+1} only.
 // - return dy + k * next;
 // + return dy + k * next + k * delayed(dy);
-// wrong: The order of the row is turned round. The numbers move by one place; they stay in their order.
+// wrong: You reverse the row. Shifting moves the numbers by one position and keeps their order.
 // - const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), nothing}, 1);
 // + const Tensor next = flip(delayed(dy), 1);
 
@@ -74,7 +75,7 @@ Tensor echo(const Tensor& x, const Tensor& k) {
 
 namespace {
 
-/// ∂/∂x_t of Σ dy_s (x_s + k x_{s−1}), asked of each pair (t, s).
+/// Returns ∂/∂x_t of Σ dy_s (x_s + k x_{s−1}), summed over all pairs (t, s) in loops.
 Tensor by_pairs(double k, const Tensor& dy) {
   const Size batch = dy.size(0), length = dy.size(1);
   std::vector<double> gradient;
@@ -93,15 +94,15 @@ Tensor by_pairs(double k, const Tensor& dy) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives the gradient of three numbers", [&] {
+  judge.claim("computes the gradient for three numbers", [&] {
     judge.example("k = 10 and dy = (1, 2, 3)");
     const Tensor dy = tensor({{1, 2, 3}}, DType::f64);
     judge.same(rule_of_x(scalar(10, DType::f64), dy), by_pairs(10, dy), "the gradient of x");
   });
-  judge.claim("passes gradcheck for any rows", [&] {
+  judge.claim("passes gradcheck for rows of any length", [&] {
     judge.each_size({{"B", 1, 3}, {"T", 1, 6}}, [&](const Sizes& n) {
       GradcheckOptions options;
-      options.expect_zero = n[1] == 1;  // a row of one has no echo: k moves nothing
+      options.expect_zero = n[1] == 1;  // a row of one number has no echo, so k has no effect
       judge.gradients(echo, {judge.normal({n[0], n[1]}), judge.uniform({}, 0.5, 2)}, options);
     });
   });

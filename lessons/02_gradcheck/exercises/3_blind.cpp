@@ -1,22 +1,23 @@
-// 2.3 blind: cotangents that see no mistake
+// 2.3 blind: Cotangents that hide a wrong rule
 // derive, 20 minutes
 //
-// A check with a badly chosen cotangent passes a wrong rule. Find one for each of three mistakes: a cotangent
-// with no row of zeros, for which the wrong rule gives just what the right one does, whatever x, a and b
-// are. It may depend on them: each function is given what its op is given.
+// With a badly chosen cotangent, a check passes a wrong rule. Find such a cotangent for each of three mistakes.
+// For this cotangent, the wrong rule must give the same gradient as the right rule, for any x, a and b. No row
+// of it may be all zeros. It may depend on the inputs: each function receives the arguments of its op.
 //
 //     softmax, (B, n)           right: y ⊙ (dy − Σ dy ⊙ y)        wrong: its negative
 //     x − mean(x), (B, n)       right: dy − mean(dy)              wrong: dy
 //     a b, all (n, n)           right: ∂b = aᵀ dy                 wrong: ∂b = dyᵀ a
 //
-// Sums and means are over a row, n ≥ 2. For the softmax let no two rows be alike, so that ones won't do.
+// Sums and means are over a row, and n ≥ 2. For the softmax, no two rows of the cotangent may be equal, so a
+// cotangent of ones is not allowed.
 #include "lessons/grader/answer.hpp"
 
 Tensor blind_for_softmax(const Tensor& x) {
   //[ a cotangent of x's shape
   //: return not_written_yet();
   const Tensor one_a_row = arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64);
-  return expand(unsqueeze(one_a_row, 1), x.shape());  // c, c, … c: a row's weights add up to 1, so Σ c y = c
+  return expand(unsqueeze(one_a_row, 1), x.shape());  // a row of equal c: Σ c y = c, since Σ y = 1
   //]
 }
 
@@ -24,7 +25,7 @@ Tensor blind_for_centring(const Tensor& x) {
   //[ a cotangent of x's shape
   //: return not_written_yet();
   const Tensor any = expand(arange(0, static_cast<double>(x.size(1)), 1, DType::f64), x.shape());
-  return any - mean(any, {-1}, Keep::yes);  // its mean is 0, and that is all that the wrong rule leaves out
+  return any - mean(any, {-1}, Keep::yes);  // its mean is 0, and the wrong rule only omits the mean
   //]
 }
 
@@ -32,59 +33,60 @@ Tensor blind_for_product(const Tensor& a, const Tensor& b) {
   //[ a cotangent of shape (n, n)
   //: (void)a, (void)b;
   //: return not_written_yet();
-  (void)b;   // is in neither rule
+  (void)b;   // neither rule contains b
   return a;  // aᵀ a is its own transpose
   //]
 }
 
-// hint: Softmax: a rule and its negative agree only where both are ____. Which dy does Σ dy ⊙ y leave as it
-//   is?
+// hint: Softmax: a rule and its negative agree only if both are ____. For which dy is Σ dy ⊙ y equal to every
+//   dy of the row?
 // hint: Softmax: if all dy of a row are c, then Σ dy ⊙ y = c · ____. Centring: the two rules differ by
-//   ____. Product: dyᵀ a is the ____ of aᵀ dy; for which dy is that the same matrix?
-// hint: Softmax: a number for each row, repeated along it: expand(unsqueeze(numbers, 1), x.shape()), with
-//   numbers of shape (B), as arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64). Centring: take
-//   anything, and subtract mean(anything, {-1}, Keep::yes). Product: a matrix that is given to you will do.
+//   ____. Product: dyᵀ a is the ____ of aᵀ dy. For which dy are they the same matrix?
+// hint: Softmax: repeat one number along each row: expand(unsqueeze(numbers, 1), x.shape()), with numbers of
+//   shape (B) such as arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64). Centring: take any tensor
+//   and subtract its mean(…, {-1}, Keep::yes). Product: one of the two matrices you receive is the answer.
 //
-// wrong: Ones are blind for the softmax, but here all rows are alike. Which numbers may differ from row to
-//   row, so that L still stays a constant?
+// wrong: A cotangent of ones does hide the mistake, but here all of its rows are equal. Which numbers can you
+//   change from row to row so that L remains a constant?
 // - return expand(unsqueeze(one_a_row, 1), x.shape());
 // + return ones(x.shape(), DType::f64);
-// wrong: Each column has a number of its own, and each row should. With different numbers in a row, weight
-//   that moves from one to another changes L.
+// wrong: You give each column its own number; give each row its own number instead. If the numbers within a row
+//   differ, then moving weight from one element to another changes L.
 // - const Tensor one_a_row = arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64);
 // - return expand(unsqueeze(one_a_row, 1), x.shape());
 // + const Tensor one_a_column = arange(1, static_cast<double>(x.size(1)) + 1, 1, DType::f64);
 // + return expand(one_a_column, x.shape());
-// wrong: Numbers that differ within a row see the sign: weight that moves from one place to another changes
-//   L. That they add up to 0, or have to do with x, does not help: what has to vanish is dy − Σ dy ⊙ y.
+// wrong: If the numbers within a row differ, the check sees the sign, since moving weight from one element to
+//   another changes L. It doesn't help if they add up to 0 or depend on x: dy − Σ dy ⊙ y must vanish.
 // - return expand(unsqueeze(one_a_row, 1), x.shape());
 // + return x;
-// wrong: Ones see this mistake at once: the right rule gives 0, and the wrong one 1. The rules differ by
-//   mean(dy).
+// wrong: A cotangent of ones shows this mistake at once: the right rule gives 0, the wrong rule 1. The rules
+//   differ by mean(dy).
 // - return any - mean(any, {-1}, Keep::yes);
 // + return ones(x.shape(), DType::f64);
-// wrong: Any number's distance from the mean of all rows together is not enough: the mean of *each row* is
-//   left out, so it must be 0 in each.
+// wrong: You subtract the mean of the whole tensor. The wrong rule omits the mean of *each row*, so each row
+//   must have the mean 0.
 // - return any - mean(any, {-1}, Keep::yes);
 // + return x - mean(x);
-// wrong: A cotangent of zeros sees nothing in any op, and nobody would take it: gradcheck itself refuses a
-//   gradient that is zero everywhere.
+// wrong: A cotangent of zeros hides every mistake of every op, so the task forbids it. gradcheck itself refuses
+//   a gradient that is zero everywhere.
 // - return any - mean(any, {-1}, Keep::yes);
 // + return zeros(x.shape(), DType::f64);
-// wrong: With ones aᵀ dy has the sums of a's columns, repeated along each row; its transpose has them
-//   repeated down each column. That is seen.
+// wrong: With a cotangent of ones, aᵀ dy contains the sums of the columns of a, repeated along each row. Its
+//   transpose repeats them down each column. The check sees the difference.
 // - return a;
 // + return ones(a.shape(), DType::f64);
-// wrong: With the identity the right rule gives aᵀ and the wrong one a. That is blind only if a is its own
-//   transpose, and a may be any matrix.
+// wrong: With the identity, the right rule gives aᵀ and the wrong rule a. They agree only if a is symmetric, but
+//   a can be any matrix.
 // - return a;
 // + const Tensor i = unsqueeze(arange(0, static_cast<double>(a.size(0)), 1, DType::f64), 1);
 // + return (1 - minimum(abs(i - transpose(i)), ones(a.shape(), DType::f64)));
-// wrong: With aᵀ the right rule gives aᵀ aᵀ, and its transpose is a a. Which dy makes aᵀ dy symmetric?
+// wrong: With aᵀ, the right rule gives aᵀ aᵀ and the wrong rule its transpose, a a. Which dy makes aᵀ dy
+//   symmetric?
 // - return a;
 // + return transpose(a);
-// wrong: With b the rules give aᵀ b and bᵀ a. Is a product of a matrix and a transpose its own transpose?
-//   If both are the same matrix, it is.
+// wrong: With b, the right rule gives aᵀ b and the wrong rule bᵀ a. Such a product is symmetric if both factors
+//   are made from the same matrix.
 // - (void)b;
 // - return a;
 // + return b;
@@ -104,8 +106,8 @@ Rows rows_of(const Tensor& x) {
   return rows;
 }
 
-/// Rows with sums that differ, none of them 0, and with numbers that differ: nothing sensible that is made of them is a
-/// row of zeros, or is alike in two rows, by chance.
+/// Draws rows whose sums differ and are not 0, and whose numbers differ. So no sensible cotangent made from them has a
+/// row of zeros or two equal rows by chance.
 Tensor lively(Judge& judge, Size rows, Size columns) {
   for (;;) {
     const Tensor x = judge.normal({rows, columns});
@@ -119,9 +121,9 @@ Tensor lively(Judge& judge, Size rows, Size columns) {
   }
 }
 
-/// That it can be a cotangent at all: of the shape of y, and no row of it zeros.
+/// Checks that `came` is a valid cotangent: it has the shape of y, and none of its rows is all zeros. Returns its rows.
 Rows cotangent(Judge& judge, const Tensor& came, const Dims& shape) {
-  judge.that(came.defined(), "the cotangent is no tensor at all");
+  judge.that(came.defined(), "the cotangent is an empty Tensor; return a tensor with numbers");
   judge.same(came.shape(), shape, "the cotangent");
   const Rows rows = rows_of(came);
   for (const std::vector<double>& row : rows) {
@@ -144,8 +146,8 @@ std::vector<double> weights_of(const std::vector<double>& scores) {
 
 void judge(Judge& judge) {
   const std::string softmax_rules =
-      "the gradient by the wrong rule of the softmax (expected: by the right one)";
-  judge.claim("hides the sign of a softmax", [&] {
+      "the gradient from the wrong rule of softmax (expected: from the right rule)";
+  judge.claim("hides the wrong sign of softmax", [&] {
     judge.each_size({{"B", 1, 4}, {"n", 2, 5}}, [&](const Sizes& n) {
       const Tensor x = lively(judge, n[0], n[1]);
       const Rows dy = cotangent(judge, blind_for_softmax(x), x.shape()), scores = rows_of(x);
@@ -159,22 +161,23 @@ void judge(Judge& judge) {
         }
         judge.same(wrong, right, softmax_rules);
         for (std::size_t other = 0; other < i; ++other)
-          judge.that(dy[other] != dy[i], "two rows of the cotangent are alike", dy[i]);
+          judge.that(dy[other] != dy[i], "two rows of the cotangent are equal", dy[i]);
       }
     });
   });
-  judge.claim("hides that the mean depends on x", [&] {
+  judge.claim("hides the missing mean of x − mean(x)", [&] {
     judge.each_size({{"B", 1, 4}, {"n", 2, 5}}, [&](const Sizes& n) {
       const Tensor x = lively(judge, n[0], n[1]);
       for (const std::vector<double>& dy : cotangent(judge, blind_for_centring(x), x.shape())) {
         const double mean = std::accumulate(dy.begin(), dy.end(), 0.0) / static_cast<double>(dy.size());
         std::vector<double> right = dy;
         for (double& g : right) g -= mean;
-        judge.same(dy, right, "the gradient by the wrong rule of x − mean(x) (expected: by the right one)");
+        judge.same(dy, right,
+                   "the gradient from the wrong rule of x − mean(x) (expected: from the right rule)");
       }
     });
   });
-  judge.claim("hides a transposed ∂b", [&] {
+  judge.claim("hides the transposed ∂b of a product", [&] {
     judge.each_size({{"n", 2, 6}}, [&](const Sizes& n) {
       const Tensor a = judge.normal({n[0], n[0]}), b = judge.normal({n[0], n[0]});
       const Tensor came = blind_for_product(a, b);
@@ -190,7 +193,7 @@ void judge(Judge& judge) {
           right.push_back(at_ij);
           wrong.push_back(at_ji);
         }
-      judge.same(wrong, right, "the wrong ∂b, row after row (expected: the right one)");
+      judge.same(wrong, right, "∂b from the wrong rule, row by row (expected: from the right rule)");
     });
   });
 }

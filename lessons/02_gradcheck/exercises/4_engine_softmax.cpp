@@ -1,17 +1,19 @@
-// 2.4 engine_softmax: weights that add up to 1, and their rule
+// 2.4 engine_softmax: Softmax and its rule for your engine
 // derive, 25 minutes, piece softmax.hpp
 //
-// The softmax of a row s is y_j = e^{s_j} / Σ_l e^{s_l}. Since only differences of scores count, the row's largest is
-// taken away first, so that nothing overflows; a row whose scores are all −∞ (nothing may be looked at) gets zeros.
+// The softmax of a row s is y_j = e^{s_j} / Σ_l e^{s_l}. It depends only on differences of scores. So subtract the
+// largest score of the row first, so that nothing overflows. If all scores of a row are −∞ (a query that may attend to
+// no key), return zeros for that row.
 //
-// Write the values and the rule: if the gradient g comes in for y, what is ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j? The chapter has
-// it for one row. Here each row of the last axis is on its own, whatever axes are in front.
+// Write the forward pass and the rule. The rule receives g, the gradient of the loss with respect to y, and returns
+// ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j. The chapter derives it for one row. Here, treat each row of the last axis separately,
+// for any number of axes before it.
 #include "engine/matmul.hpp"
 #include "lessons/grader/answer.hpp"
 
 namespace engine {
 
-/// f(begin, end) for each row of the last axis: numbers begin to end − 1.
+/// Calls f(begin, end) for each row of the last axis, which holds the elements begin to end − 1.
 template <class F>
 void each_row(const Array& x, F f) {
   const auto size = static_cast<std::size_t>(x.shape.back());
@@ -25,7 +27,7 @@ inline Array softmax_of(const Array& s) {
     //: not_written_yet();
     double most = s.data[begin], total = 0;
     for (std::size_t j = begin; j < end; ++j) most = std::max(most, s.data[j]);
-    if (std::isinf(most) && most < 0) return;  // −∞ − (−∞) would be no number
+    if (std::isinf(most) && most < 0) return;  // −∞ − (−∞) would be NaN
     for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j] - most);
     for (std::size_t j = begin; j < end; ++j) y.data[j] /= total;
     //]
@@ -40,7 +42,7 @@ inline Value softmax(const Value& s) {
     each_row(y, [&](std::size_t begin, std::size_t end) {
       //[ one row, about three lines
       //: not_written_yet();
-      double mean = 0;  // Σ_l y_l g_l: what the row's weights say g is
+      double mean = 0;  // Σ_l y_l g_l, the mean of g weighted with y
       for (std::size_t j = begin; j < end; ++j) mean += y.data[j] * g.data[j];
       for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
       //]
@@ -52,31 +54,32 @@ inline Value softmax(const Value& s) {
 
 }  // namespace engine
 
-// hint: For two scores, y_1 = e^a / (e^a + e^b). The rule of a quotient gives ∂y_1/∂a = y_1 − y_1² and
-//   ∂y_1/∂b = −y_1 y_2. What do you get for any l and j, once where they are equal and once where they are not?
-// hint: ∂y_l/∂s_j = y_l (1{l = j} − y_j). Put it into Σ_l g_l ∂y_l/∂s_j: one term stays alone, and the rest is a sum
-//   that does not depend on j.
-// hint: ∂L/∂s_j = y_j (g_j − Σ_l y_l g_l). Compute the sum first. In the values: the largest, e to the difference, the
-//   total, and a return before that where the largest is −∞.
+// hint: For two scores, y_1 = e^a / (e^a + e^b). The quotient rule gives ∂y_1/∂a = y_1 − y_1² and
+//   ∂y_1/∂b = −y_1 y_2. What is ∂y_l/∂s_j in general, for l = j and for l ≠ j?
+// hint: ∂y_l/∂s_j = y_l (1{l = j} − y_j), where 1{…} is 1 if the condition holds and else 0. Insert it into
+//   Σ_l g_l ∂y_l/∂s_j. You get a single term with g_j, and y_j times a sum that does not depend on j.
+// hint: ∂L/∂s_j = y_j (g_j − Σ_l y_l g_l). Compute the sum first. Forward pass: find the largest score, return if it is
+//   −∞, compute e to the differences and their total, and divide.
 //
-// wrong: Only the diagonal of the derivatives is there, y_j (1 − y_j) g_j. When s_j grows, all other weights shrink: g of
-//   the others counts as well.
+// wrong: You use only the diagonal of the Jacobian, y_j (1 − y_j) g_j. When s_j grows, all other weights shrink, so
+//   the g of the other weights counts as well.
 // - for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
 // + for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (1 - y.data[j]) * g.data[j];
-// wrong: The mean of g is taken with equal weights. It is the row's own weights y that say how much each g counts.
+// wrong: You take the plain mean of g. It must be a weighted mean, in which each g has the weight y.
 // - for (std::size_t j = begin; j < end; ++j) mean += y.data[j] * g.data[j];
 // + for (std::size_t j = begin; j < end; ++j) mean += g.data[j] / static_cast<double>(end - begin);
-// wrong: The factor y_j is missing. A weight that is nearly 0 hardly moves, whatever its score does.
+// wrong: The factor y_j is missing. A weight that is nearly 0 hardly changes when its score changes.
 // - for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
 // + for (std::size_t j = begin; j < end; ++j) of_s.data[j] = g.data[j] - mean;
-// wrong: e^800 is infinite, and ∞/∞ is no number. Take the row's largest score away first: the weights stay the same.
+// wrong: e^800 is infinite in a double, and ∞/∞ is NaN. Subtract the largest score of the row first: this doesn't
+//   change the weights.
 // - for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j] - most);
 // + for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j]);
-// wrong: You take away the largest score of the whole array. In a row far below it all e^s are 0, and 0/0 is no number:
-//   each row has its own largest.
+// wrong: You subtract the largest score of the whole array. In a row whose scores are far below it, all e^s are 0, and
+//   0/0 is NaN. Use the largest score of each row.
 // - for (std::size_t j = begin; j < end; ++j) most = std::max(most, s.data[j]);
 // + for (const double score : s.data) most = std::max(most, score);
-// wrong: A row in which nothing may be looked at becomes NaN: −∞ − (−∞) is no number. Such a row has the weights 0.
+// wrong: A row whose scores are all −∞ becomes NaN, because −∞ − (−∞) is NaN. Its weights must be 0.
 // - if (std::isinf(most) && most < 0) return;
 // + if (false) return;
 
@@ -98,14 +101,14 @@ void judge(Judge& judge) {
     judge.example("the scores (−∞, −∞)");
     judge.same(engine::softmax_of({{2}, {none, none}}).data, {0, 0}, "the weights");
   });
-  judge.claim("hands a gradient back to two scores", [&] {
+  judge.claim("computes the gradient of two scores", [&] {
     Tape tape;
     const Value s = tape.leaf({{2}, {0, std::log(3.0)}});
     tape.backward(engine::softmax(s) * tape.leaf({{2}, {1, 5}}));
-    judge.example("weights of (1/4, 3/4), and a gradient of (1, 5) that comes in");
+    judge.example("the weights (1/4, 3/4) and g = (1, 5)");
     judge.same(s.gradient().data, {-0.75, 0.75}, "the gradient of the scores");
   });
-  judge.claim("agrees with Tapestry, row by row", [&] {
+  judge.claim("agrees with Tapestry for arrays of three axes", [&] {
     judge.each_size({{"blocks", 1, 2}, {"rows", 1, 3}, {"columns", 1, 5}}, [&](const Sizes& n) {
       grader::agree<Tape>(
           judge, {judge.normal({n[0], n[1], n[2]})},

@@ -1,12 +1,16 @@
-// 2.5 engine_gradcheck: your engine checks itself
+// 2.5 engine_gradcheck: Gradient checking for your engine
 // implement, 25 minutes, piece gradcheck.hpp
 //
-// Your engine checks its own rules. f takes the leaves of a tape and gives a line of any shape. Its cotangent is given:
-// c, of the shape of f's result. For each number of each input compare what backward() finds for L = Σ c · f with
-// (L(x + ε) − L(x − ε)) / 2ε, ε = 1e-5, where this number alone moves. Divide each difference by max(1, |the quotient|),
-// so that large derivatives may be off by more, and return the largest.
+// Write a gradient checker for the rules of your engine. f takes the leaves of a tape and returns a Value of any shape.
+// The cotangent c is given and has the shape of f's result, so the loss is L = Σ c · f. Compare two numbers for each
+// element x of each input:
 //
-// NaN must not get through: a difference that is no number counts as infinity.
+//     the gradient that backward() finds        the quotient (L(x + ε) − L(x − ε)) / 2ε with ε = 1e-5
+//
+// Only this element changes by ε. Divide the difference of the two numbers by max(1, |quotient|), so that large
+// derivatives may have a larger error. Return the largest result of all elements.
+//
+// NaN must not pass the check: if a difference is NaN, count it as infinity.
 #include "engine/softmax.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -14,7 +18,7 @@ namespace engine {
 
 using Function = std::function<Value(const std::vector<Value>&)>;
 
-/// L = Σ c · f(inputs), and where `gradients` is asked for ∂L/∂input of each.
+/// Returns L = Σ c · f(inputs). If `gradients` is given, appends ∂L/∂input of each input to it.
 inline double weighted(const Function& f, const std::vector<Array>& inputs, const Array& c,
                        std::vector<Array>* gradients = nullptr) {
   Tape tape;
@@ -23,7 +27,7 @@ inline double weighted(const Function& f, const std::vector<Array>& inputs, cons
   const Value product = multiply(f(leaves), tape.leaf(c));
   if (gradients) {
     tape.backward(product);
-    for (const Value& leaf : leaves)  // a leaf that f does not use has no numbers there
+    for (const Value& leaf : leaves)  // the gradient of a leaf that f does not use is empty
       gradients->push_back(leaf.gradient().data.empty() ? filled(leaf.array().shape, 0) : leaf.gradient());
   }
   double sum = 0;
@@ -46,7 +50,7 @@ inline double gradcheck(const Function& f, std::vector<Array> inputs, const Arra
       const double more = weighted(f, inputs, c);
       x = was - step;
       const double less = weighted(f, inputs, c);
-      x = was;  // the others are moved one at a time, too
+      x = was;  // restore it: only one element changes at a time
       const double quotient = (more - less) / (2 * step);
       const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, std::abs(quotient));
       worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(worst, apart);
@@ -57,33 +61,33 @@ inline double gradcheck(const Function& f, std::vector<Array> inputs, const Arra
 
 }  // namespace engine
 
-// hint: For one number: what is L when it is a little larger, and a little smaller? Two calls of weighted().
-// hint: Keep the number, set it to was + step, call weighted(), set it to was − step, call again, and then? Compare with
-//   gradients[k].data[i].
-// hint: std::max(worst, NaN) is worst, so a NaN gets lost there: ask std::isnan first, and let infinity stand for it.
+// hint: Take one element. What is L if it is a little larger, and if it is a little smaller? Call weighted() twice.
+// hint: Save the element as `was`. Set it to was + step and call weighted(), then set it to was − step and call it
+//   again. What must you do before the next element? Compare the quotient with gradients[k].data[i].
+// hint: std::max(worst, NaN) returns worst, so a NaN gets lost. Test std::isnan first, and replace NaN by infinity.
 //
-// wrong: A number that was moved is not put back, so the next ones are moved at another place. Compare L before and
-//   after the loop.
+// wrong: You don't restore an element after changing it, so all later quotients are computed for other inputs. Compare
+//   L before and after the loop.
 // - x = was;
 // + x = was - step;
-// wrong: The quotient is off by a factor of 2: L(x + ε) − L(x − ε) belongs to 2ε, for the two places are 2ε apart. With
-//   f(x) = x it should be 1.
+// wrong: The quotient is too large by a factor of 2: the two points x + ε and x − ε are 2ε apart, so divide by 2ε. For
+//   f(x) = x the quotient should be 1.
 // - const double quotient = (more - less) / (2 * step);
 // + const double quotient = (more - less) / step;
-// wrong: A NaN gets through: std::max(worst, NaN) is worst. A derivative that is no number is the worst there is.
+// wrong: A NaN passes the check, because std::max(worst, NaN) returns worst. Count NaN as an infinite error.
 // - worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(worst, apart);
 // + worst = std::max(worst, apart);
-// wrong: Only the first input is tried. A rule may be right for x and wrong for y.
+// wrong: You check only the first input. A rule can be right for x and wrong for y.
 // - for (std::size_t k = 0; k < inputs.size(); ++k)
 // + for (std::size_t k = 0; k < 1; ++k)
-// wrong: A derivative of 4 in place of 5 is off by 1, and of 4,999 in place of 5,000 as well: the second is nearly
-//   right. Divide by max(1, |quotient|).
+// wrong: You return the absolute error. A derivative of 4 instead of 5 has an error of 1, and so has 4,999 instead of
+//   5,000, which is nearly right. Divide by max(1, |quotient|).
 // - const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, std::abs(quotient));
 // + const double apart = std::abs(gradients[k].data[i] - quotient);
-// wrong: The quotient is divided by without its sign: of −12 and 1 the larger one is 1. It is max(1, |quotient|).
+// wrong: You divide by max(1, quotient). If the quotient is −12, that is 1. Use max(1, |quotient|).
 // - const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, std::abs(quotient));
 // + const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, quotient);
-// wrong: What comes back is the last difference and not the largest: each number that is checked forgets the one before.
+// wrong: You return the last error and not the largest one: each element overwrites the error of the one before.
 // - worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(worst, apart);
 // + worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
 
@@ -92,7 +96,7 @@ inline double gradcheck(const Function& f, std::vector<Array> inputs, const Arra
 
 namespace {
 
-/// factor · x³, with a rule that says slope · x².
+/// Returns factor · x³, recorded with the rule slope · x².
 engine::Value cube(const engine::Value& x, double factor, double slope) {
   const engine::Array kept = x.array();
   return x.tape->record(
@@ -109,31 +113,31 @@ void judge(Judge& judge) {
   const auto cubes = [](double factor, double slope) {
     return [=](const std::vector<Value>& in) { return cube(in[0], factor, slope); };
   };
-  judge.claim("finds nothing wrong with a right rule", [&] {
+  judge.claim("finds no error in a right rule", [&] {
     judge.example("f(x) = x at 2");
     judge.between(gradcheck([](const std::vector<Value>& in) { return in[0] * 1.0; }, {{{1}, {2}}}, one), 0,
-                  1e-9, "what is found");
+                  1e-9, "the largest error");
     judge.example("f(x) = x³ at 2");
-    judge.between(gradcheck(cubes(1, 3), {{{1}, {2}}}, one), 0, 1e-8, "what is found");
+    judge.between(gradcheck(cubes(1, 3), {{{1}, {2}}}, one), 0, 1e-8, "the largest error");
   });
-  judge.claim("finds how wrong a wrong rule is, beside its size", [&] {
-    judge.example("f(x) = x³ at 2, with a rule that says 2 x² = 8 in place of 12");
-    judge.between(gradcheck(cubes(1, 2), {{{1}, {2}}}, one), 0.3333, 0.3334, "what is found: 4 of 12");
-    judge.example("f(x) = x³ / 100 at 2, with a rule that says 0");
+  judge.claim("returns the error of a wrong rule, relative to the quotient", [&] {
+    judge.example("f(x) = x³ at 2, with a rule that returns 2 x² = 8 instead of 12");
+    judge.between(gradcheck(cubes(1, 2), {{{1}, {2}}}, one), 0.3333, 0.3334, "the error: 4 of 12");
+    judge.example("f(x) = x³ / 100 at 2, with a rule that returns 0");
     judge.between(gradcheck(cubes(0.01, 0), {{{1}, {2}}}, one), 0.1199, 0.1201,
-                  "what is found: 0.12, beside 1");
-    judge.example("f(x) = −x³ at 2, with a rule that says −2 x² = −8 in place of −12");
-    judge.between(gradcheck(cubes(-1, -2), {{{1}, {2}}}, one), 0.3333, 0.3334, "what is found: 4 of 12");
+                  "the error: 0.12, divided by 1");
+    judge.example("f(x) = −x³ at 2, with a rule that returns −2 x² = −8 instead of −12");
+    judge.between(gradcheck(cubes(-1, -2), {{{1}, {2}}}, one), 0.3333, 0.3334, "the error: 4 of 12");
   });
-  judge.claim("looks at each number of each input", [&] {
+  judge.claim("checks each element of each input", [&] {
     judge.example("f(x, y) = x + y³ with a wrong rule for y");
     const auto second = [](const std::vector<Value>& in) { return in[0] + cube(in[1], 1, 2); };
-    judge.between(gradcheck(second, {{{1}, {1}}, {{1}, {2}}}, one), 0.3333, 0.3334, "what is found");
-    judge.example("f(x, y) = x³ + y³ with rules that say half of x's derivative and two thirds of y's");
+    judge.between(gradcheck(second, {{{1}, {1}}, {{1}, {2}}}, one), 0.3333, 0.3334, "the largest error");
+    judge.example(
+        "f(x, y) = x³ + y³ with rules that return half of the derivative of x and two thirds of that of y");
     const auto both = [](const std::vector<Value>& in) { return cube(in[0], 1, 1.5) + cube(in[1], 1, 2); };
-    judge.between(gradcheck(both, {{{1}, {2}}, {{1}, {2}}}, one), 0.4999, 0.5001,
-                  "what is found: the larger");
-    judge.example("f = x³ of five numbers, whose last has a wrong rule");
+    judge.between(gradcheck(both, {{{1}, {2}}, {{1}, {2}}}, one), 0.4999, 0.5001, "the larger error");
+    judge.example("f = x³ of five numbers, with a wrong rule for the last one");
     const auto last = [](const std::vector<Value>& in) {
       const Array kept = in[0].array();
       return in[0].tape->record(
@@ -144,12 +148,12 @@ void judge(Judge& judge) {
           });
     };
     judge.between(gradcheck(last, {{{5}, {1, 1, 1, 1, 1}}}, {{5}, {1, 1, 1, 1, 1}}), 0.99, 1.01,
-                  "what is found");
-    judge.example("f = 10,000 (x + y + z)³, each moved alone");
+                  "the largest error");
+    judge.example("f = 10,000 (x + y + z)³, where each number changes alone");
     const auto sum = [](const std::vector<Value>& in) { return cube(engine::sum_to(in[0], {1}), 1e4, 3e4); };
-    judge.between(gradcheck(sum, {{{3}, {0.3, 0.2, -0.4}}}, one), 0, 1e-7, "what is found");
+    judge.between(gradcheck(sum, {{{3}, {0.3, 0.2, -0.4}}}, one), 0, 1e-7, "the largest error");
   });
-  judge.claim("lets no NaN through", [&] {
+  judge.claim("counts NaN as infinity", [&] {
     const auto broken = [](const std::vector<Value>& in) {
       return in[0].tape->record(in[0].array(), {in[0]}, [](const Array& g) {
         Array d = g;
@@ -158,12 +162,12 @@ void judge(Judge& judge) {
       });
     };
     const double infinity = std::numeric_limits<double>::infinity();
-    judge.example("f(x) = x with a rule that gives NaN");
-    judge.same(gradcheck(broken, {{{1}, {2}}}, one), infinity, "what is found");
-    judge.example("f(x) = x of two numbers, with a rule that gives NaN for the first");
-    judge.same(gradcheck(broken, {{{2}, {2, 3}}}, {{2}, {1, 1}}), infinity, "what is found");
+    judge.example("f(x) = x with a rule that returns NaN");
+    judge.same(gradcheck(broken, {{{1}, {2}}}, one), infinity, "the largest error");
+    judge.example("f(x) = x of two numbers, with a rule that returns NaN for the first");
+    judge.same(gradcheck(broken, {{{2}, {2, 3}}}, {{2}, {1, 1}}), infinity, "the largest error");
   });
-  judge.claim("holds your engine's ops to it", [&] {
+  judge.claim("passes the ops of your engine", [&] {
     judge.each_size({{"rows", 1, 3}, {"columns", 1, 4}}, [&](const Sizes& n) {
       const auto layer = [](const std::vector<Value>& in) {
         return engine::softmax(engine::tanh(engine::matmul(in[0], in[1]) + in[2]));
@@ -172,7 +176,7 @@ void judge(Judge& judge) {
       const std::vector<Array> inputs{grader::array_of<Array>(judge.normal({n[0], 2})),
                                       grader::array_of<Array>(judge.normal({2, n[1]})),
                                       grader::array_of<Array>(judge.normal({n[1]}))};
-      judge.between(gradcheck(layer, inputs, c), 0, 1e-6, "what is found in softmax(tanh(x w + b))");
+      judge.between(gradcheck(layer, inputs, c), 0, 1e-6, "the largest error of softmax(tanh(x w + b))");
     });
   });
 }

@@ -1,18 +1,19 @@
-// 2.6 engine_shapes: numbers that only move, and move back
+// 2.6 engine_shapes: Permute and stack for your engine
 // derive, 20 minutes, piece shapes.hpp
 //
-// Some ops compute nothing: they put numbers elsewhere. permute(x, {2, 0, 1}) makes axis 2 of x the first, axis 0 the
-// second and axis 1 the third, as heads of attention need it; stack() puts the states (B, d) of T steps into one
-// array (B, T, d). The rule of such an op takes each gradient back to where its number came from.
+// Some ops compute nothing and only move elements. permute(x, {2, 0, 1}) makes axis 2 of x the first axis, axis 0 the
+// second and axis 1 the third; attention with several heads needs it. stack() puts the states (B, d) of T steps into
+// one array (B, T, d). The rule of such an op moves each gradient back to where its element came from.
 //
-// Write permuted(), and say the rule of permute with it: which order undoes `order`? Then write stack()'s rule. With an
-// index per axis, number (i, j, l) of an array of shape (I, J, L) is number (i · J + j) · L + l.
+// First write permuted(). Then use it to write the rule of permute(): which order undoes `order`? At last, write the
+// rule of stack(). In an array of shape (I, J, L), the element with the indices (i, j, l) is stored at
+// (i · J + j) · L + l.
 #include "engine/gradcheck.hpp"
 #include "lessons/grader/answer.hpp"
 
 namespace engine {
 
-/// The same numbers in the same order, with other axes.
+/// Returns the same elements in the same order with a new shape.
 inline Value reshape(const Value& x, const std::vector<int>& shape) {
   const std::vector<int> was = x.array().shape;
   return x.tape->record({shape, x.array().data}, {x}, [was](const Array& gradient) {
@@ -20,19 +21,19 @@ inline Value reshape(const Value& x, const std::vector<int>& shape) {
   });
 }
 
-/// Axis k of the result is axis order[k] of x.
+/// Returns x with its axes in a new order: axis k of the result is axis order[k] of x.
 inline Array permuted(const Array& x, const std::vector<int>& order) {
   const std::size_t axes = order.size();
   Array y = x;
   for (std::size_t k = 0; k < axes; ++k) y.shape[k] = x.shape[static_cast<std::size_t>(order[k])];
-  std::vector<std::size_t> steps(axes, 1);  // how far apart neighbours on each axis of x are
+  std::vector<std::size_t> steps(axes, 1);  // the strides of x: the distance between neighbours on each axis
   for (std::size_t axis = axes - 1; axis-- > 0;)
     steps[axis] = steps[axis + 1] * static_cast<std::size_t>(x.shape[axis + 1]);
-  //[ each number of y, about seven lines
+  //[ each element of y, about seven lines
   //: not_written_yet();
   for (std::size_t i = 0; i < y.data.size(); ++i) {
     std::size_t rest = i, from = 0;
-    for (std::size_t k = axes; k-- > 0;) {  // the index on axis k of y is one on axis order[k] of x
+    for (std::size_t k = axes; k-- > 0;) {  // an index on axis k of y is an index on axis order[k] of x
       from += rest % static_cast<std::size_t>(y.shape[k]) * steps[static_cast<std::size_t>(order[k])];
       rest /= static_cast<std::size_t>(y.shape[k]);
     }
@@ -44,7 +45,7 @@ inline Array permuted(const Array& x, const std::vector<int>& order) {
 
 inline Value permute(const Value& x, const std::vector<int>& order) {
   const Rule rule = [order](const Array& gradient) -> std::vector<Array> {
-    //[ the way back, about three lines
+    //[ the rule, about three lines
     //: return not_written_yet();
     std::vector<int> back(order.size());
     for (std::size_t k = 0; k < order.size(); ++k)
@@ -55,7 +56,7 @@ inline Value permute(const Value& x, const std::vector<int>& order) {
   return x.tape->record(permuted(x.array(), order), {x}, rule);
 }
 
-/// T arrays (B, d) as one (B, T, d).
+/// Stacks T arrays (B, d) into one array (B, T, d).
 inline Value stack(const std::vector<Value>& steps) {
   const std::size_t count = steps.size();
   const auto rows = static_cast<std::size_t>(steps[0].array().shape[0]),
@@ -67,7 +68,7 @@ inline Value stack(const std::vector<Value>& steps) {
         y.data[(row * count + t) * width + j] = steps[t].array().data[row * width + j];
   const std::vector<int> shape = steps[0].array().shape;
   const Rule rule = [=](const Array& gradient) {
-    std::vector<Array> parts(count, filled(shape, 0));  // one for each step
+    std::vector<Array> parts(count, filled(shape, 0));  // one gradient for each step
     //[ three loops
     //: not_written_yet();
     for (std::size_t t = 0; t < count; ++t)
@@ -82,27 +83,27 @@ inline Value stack(const std::vector<Value>& steps) {
 
 }  // namespace engine
 
-// hint: Take x of shape (2, 3) and order {1, 0}: y is its transpose, of shape (3, 2). Number 1 of y is row 0, column 1.
-//   Where does it stand in x?
-// hint: From number i of y, find its index on each axis, the last one first, as in exercise 1.5. The index on axis k of y
-//   counts steps[____] numbers of x.
-// hint: With order {2, 0, 1} the gradient of axis 0 has to go back to axis 2, so back[2] = 0. In general
-//   back[order[k]] = k. In stack's rule both sides of the values' line change places.
+// hint: Take x of shape (2, 3) and order {1, 0}. Then y is the transpose of x, of shape (3, 2). Element 1 of y is in
+//   row 0, column 1. Where is this element in x?
+// hint: Compute the indices of element i of y, from the last axis to the first, as in exercise 1.5. One step on axis k
+//   of y is a step of steps[____] elements in x.
+// hint: With order {2, 0, 1}, the gradient of axis 0 must go back to axis 2, so back[2] = 0. In general,
+//   back[order[k]] = k. In the rule of stack(), exchange the two sides of the assignment of the forward pass.
 //
-// wrong: The gradient is permuted by the same order once more. For a transpose that undoes it, for {2, 0, 1} it does
-//   not: follow axis 0 of y to where it came from.
+// wrong: You permute the gradient by the same order again. That undoes a transpose, but not {2, 0, 1}. Follow axis 0
+//   of y back to where it came from.
 // - back[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
 // + back[k] = order[k];
-// wrong: The index on axis k of y is taken for one on axis k of x. It is one on axis order[k].
+// wrong: You use the index on axis k of y as an index on axis k of x. It belongs to axis order[k] of x.
 // - from += rest % static_cast<std::size_t>(y.shape[k]) * steps[static_cast<std::size_t>(order[k])];
 // + from += rest % static_cast<std::size_t>(y.shape[k]) * steps[k] % x.data.size();
-// wrong: The index is cut with the sizes of x; i counts numbers of y, whose axes have other sizes.
+// wrong: You divide by the sizes of x. i counts elements of y, whose axes have other sizes.
 // - rest /= static_cast<std::size_t>(y.shape[k]);
 // + rest /= static_cast<std::size_t>(x.shape[k]);
-// wrong: Every step gets the gradient of the first one. Step t stands at place t of its row.
+// wrong: Every step gets the gradient of the first step. Step t has index t on the second axis.
 // - parts[t].data[row * width + j] = gradient.data[(row * count + t) * width + j];
 // + parts[t].data[row * width + j] = gradient.data[row * count * width + j];
-// wrong: The gradient is read as if it were (T, B, d). In (B, T, d) all steps of one row stand together.
+// wrong: You read the gradient as if its shape were (T, B, d). In (B, T, d), all steps of one row follow each other.
 // - parts[t].data[row * width + j] = gradient.data[(row * count + t) * width + j];
 // + parts[t].data[row * width + j] = gradient.data[(t * rows + row) * width + j];
 
@@ -113,15 +114,15 @@ inline Value stack(const std::vector<Value>& steps) {
 
 void judge(Judge& judge) {
   using engine::Array, engine::Tape, engine::Value;
-  judge.claim("moves the numbers of an array", [&] {
+  judge.claim("moves the elements of an array", [&] {
     judge.example("((1, 2, 3), (4, 5, 6)) with the order {1, 0}");
     judge.same(engine::permuted(Array{{2, 3}, {1, 2, 3, 4, 5, 6}}, {1, 0}).data, {1, 4, 2, 5, 3, 6},
                "its transpose");
-    judge.example("0 to 11 as (2, 1, 6) with the order {2, 0, 1}");
+    judge.example("the numbers 0 to 11 in the shape (2, 1, 6), with the order {2, 0, 1}");
     judge.same(engine::permuted(Array{{2, 1, 6}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}, {2, 0, 1}).data,
-               {0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}, "as (6, 2, 1)");
+               {0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}, "the result, of shape (6, 2, 1)");
   });
-  judge.claim("agrees with Tapestry for all orders", [&] {
+  judge.claim("agrees with Tapestry for several orders", [&] {
     judge.each_size(
         {{"order", 0, 4, Range::choice}, {"I", 1, 2}, {"J", 1, 3}, {"L", 1, 4}}, [&](const Sizes& n) {
           const std::vector<std::vector<int>> orders{{1, 0, 2}, {2, 0, 1}, {1, 2, 0}, {0, 2, 1}, {2, 1, 0}};
@@ -136,7 +137,7 @@ void judge(Judge& judge) {
               });
         });
   });
-  judge.claim("stacks steps, and hands each its own gradient", [&] {
+  judge.claim("stacks steps and returns the gradient of each step", [&] {
     judge.each_size({{"steps", 1, 3}, {"rows", 1, 3}, {"width", 1, 2}}, [&](const Sizes& n) {
       std::vector<Tensor> steps;
       for (Size t = 0; t < n[0]; ++t) steps.push_back(judge.normal({n[1], n[2]}));

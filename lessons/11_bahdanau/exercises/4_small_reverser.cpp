@@ -1,23 +1,24 @@
-// 11.4 small_reverser: strings backwards, with few weights
+// 11.4 small_reverser: A small model that reverses strings
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model that writes strings of 3 to 8 letters backwards. It is trained with 500 batches of 32 strings
-// under teacher forcing, by Adam with your learning rate, and must then write 9 of 10 strings of 8 letters
-// right, alone, with at most 4,000 weights. Fewer weights are better: your best model is kept.
+// Build a model that writes strings of 3 to 8 letters backwards, with at most 4,000 weights. The judge trains it with
+// 500 batches of 32 strings, under teacher forcing, by Adam with your learning rate. Then the model must write 9 of 10
+// strings of 8 letters correctly in free decoding. Fewer weights are better, and your best model is kept.
 //
 //     source (B, T) holds letters; fed (B, n) is <start> y_1 … y_{n−1}; logits (B, n, 9) are for y_1 … y_n
 //
-// Symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. Where to look has to be learned, so every letter
-// of the source can reach every logit; a program that turns the string round by itself does not count. The library
-// has PlainTranslator, which is given, and Translator, which looks back: the same with .attention, the score's hidden
-// units, beside .hidden and .readout, and an encoder in both directions (each has a default). Change whatever you
-// like in the hole.
+// The symbols are 0 (padding), 1 (<start>), 2 (<end>), and 3 to 8 (letters). The model must learn where to look: every
+// letter of the source must be able to change every logit. A program that reverses the string itself does not count.
+//
+// You start with the library's PlainTranslator. The library also has Translator, which looks back. It has a
+// bidirectional encoder and one more option next to .hidden and .readout: .attention, the hidden units of the score.
+// Each option has a default. You may change anything between the marks.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
 constexpr Size kVocabulary = 9;
 
-//[ the model, and how fast it learns
+//[ the model and its learning rate
 //: struct Reverser : Module {
 //:   Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
 //:
@@ -33,26 +34,25 @@ struct Reverser : Module {
       {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
        {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
 };
-constexpr double kLearningRate = 0.02;  // small models bear large steps
+constexpr double kLearningRate = 0.02;  // small models tolerate large steps
 //]
 
-// hint: All that the given decoder learns about the source is one vector. What did this lesson do about it?
-// hint: Put Translator for PlainTranslator: it attends. Then where do its weights go? Count them: a GRU
-//   with in inputs and H units has 3 H (in + H + 2).
-// hint: Nine symbols need no wide embeddings, and a state that looks back need not remember much: halve
-//   .embedding, .hidden, .attention and .readout, one after the other, and look at the share of right
-//   strings.
+// hint: The given decoder receives the source as a single vector. How did this lesson change that?
+// hint: Replace PlainTranslator by Translator, which attends. Which parts have most of its weights? A GRU with `in`
+//   inputs and H units has 3 H (in + H + 2).
+// hint: Nine symbols don't need wide embeddings, and a decoder that looks back doesn't have to remember much. Halve
+//   .embedding, .hidden, .attention and .readout, one after the other, and watch the per cent of right strings.
 //
-// start: Without attention every letter has to pass through one vector, and in so few steps the model does
-//   not learn to put eight letters into it. More units do not help much; looking back does.
+// start: Without attention, every letter has to pass through one vector. In 500 steps, the model doesn't learn to store
+//   eight letters in it. More units don't help much, but looking back does.
 //
-// wrong: The sizes of lesson 11 are more than nine symbols need. Where do most of the weights stand?
+// wrong: The sizes of lesson 11 are larger than nine symbols need. Which parts have most of the weights?
 // - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
 // - {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
 // + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 32},
 // + {.vocabulary = kVocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}}};
-// wrong: The program itself turns the string round, and a table says which letter is which: the model has nothing to
-//   learn about where to look.
+// wrong: Your program reverses the string itself, and a table maps each letter to its logits. The model doesn't learn
+//   where to look.
 // - Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
 // - Translator model{
 // - {*this, "model"},
@@ -69,11 +69,11 @@ constexpr double kLearningRate = 0.02;  // small models bear large steps
 // + }
 // +
 // + Embedding table{{*this, "table"}, kVocabulary, kVocabulary};
-// wrong: With a rate of 0.001 this small model has not finished learning after 500 steps.
-// - constexpr double kLearningRate = 0.02;  // small models bear large steps
+// wrong: With a learning rate of 0.001, this small model is still learning after 500 steps.
+// - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.001;
-// wrong: With a rate of 0.5 each step jumps far past where the gradient points to, and saturates the gates.
-// - constexpr double kLearningRate = 0.02;  // small models bear large steps
+// wrong: With a learning rate of 0.5, each step goes much too far and saturates the gates.
+// - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.5;
 
 //= judge
@@ -116,7 +116,7 @@ void train(Reverser& model, kit::Random& random) {
   });
 }
 
-/// The share of strings that are right as a whole, each symbol fed back, in per cent.
+/// Returns the per cent of strings that are completely right in free decoding, where each symbol is fed back.
 double right_alone(const Reverser& model, const Strings& strings) {
   std::vector<Ids> said(kTests, Ids{kStart});
   for (Size t = 0; t <= kLongest; ++t) {
@@ -140,12 +140,12 @@ void judge(Judge& judge) {
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 4000, "the weights"); });
-  judge.claim("gives logits for each symbol that is fed", [&] {
+  judge.claim("returns logits for each symbol that is fed", [&] {
     const Strings strings = draw(judge.random(), 3, 4);
     judge.same(model(strings.source, strings.fed).shape(), {3, 5, kVocabulary}, "the logits");
   });
   judge.claim("learns where to look", [&] {
-    judge.example("random weights, and a string of which one letter is exchanged");
+    judge.example("random weights, and a string in which one letter is changed");
     Reverser random;
     random.initialise(1);
     random.eval();
@@ -162,9 +162,9 @@ void judge(Judge& judge) {
       for (Size t = 0; t < 4; ++t)
         judge.that(
             max(abs(select(change, 1, t))).item() > 0,
-            fmt::format("letter {} of the source can make no difference to the logits of y_{}, whatever the "
-                        "weights are",
-                        place + 1, t + 1),
+            fmt::format(
+                "letter {} of the source has no effect on the logits of y_{}, whatever the weights are",
+                place + 1, t + 1),
             {static_cast<double>(place), static_cast<double>(t)});
     }
   });
@@ -177,16 +177,18 @@ void judge(Judge& judge) {
     judge.that(
         right >= 90,
         fmt::format(
-            "{} weights write {} % of the strings right, of which 90 % are wanted; the loss of a symbol "
-            "under teacher forcing is {:.3f}{}",
+            "with {} weights, the model writes {} % of the strings correctly; the target is 90 %. The loss per "
+            "symbol under teacher forcing is {:.3f}{}",
             weights, right, loss,
             loss > 1
-                ? ". It has hardly begun to learn: is the rate too small or too large, and does what it looked at "
-                  "reach the logits?"
+                ? ". The model has hardly begun to learn: is the learning rate too small or too large, and does the "
+                  "context reach the logits?"
                 : ""),
         {right, loss});
-    fmt::print("{} weights write {} % of the strings right; the loss under teacher forcing is {:.3f}.\n",
-               weights, right, loss);
+    fmt::print(
+        "With {} weights, the model writes {} % of the strings correctly. The loss per symbol under teacher "
+        "forcing is {:.3f}.\n",
+        weights, right, loss);
     judge.score(weights, "weights");
   });
 }

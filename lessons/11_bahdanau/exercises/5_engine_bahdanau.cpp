@@ -1,28 +1,31 @@
-// 11.5 engine_bahdanau: milestone: your engine looks back
+// 11.5 engine_bahdanau: Milestone: Bahdanau's translator on your engine
 // implement, 30 minutes, limit 60 s, fast
 //
-// The second milestone: Bahdanau's translator on nothing but your engine. It learns to write strings of 8
-// letters backwards. Write its two parts. A step of the GRU, for x (B, in) and the state h (B, H),
+// In this second milestone, Bahdanau's translator runs on your engine alone and learns to write strings of 8 letters
+// backwards. Write two parts of it. The first part is a step of the GRU, for the input x (B, in) and the state h (B,
+// H):
 //
 //     r = σ(x W_r + h U_r + b_r)     z = σ(x W_z + h U_z + b_z)
 //     n = tanh(x W_n + b_n + r ⊙ (h U_n + c))                       h' = (1 − z) ⊙ n + z ⊙ h
 //
-// with matrices W (in, H) and U (H, H), biases b and c (H), and ⊙ number by number; and the look back: for the
-// decoder's state s (B, H), the encoder's states (B, T, H) and their keys (B, T, A), with W (H, A) and v (A),
+// The matrices are W (in, H) and U (H, H), the biases are b and c (H), and ⊙ multiplies element by element.
+//
+// The second part looks back. It takes the decoder's state s (B, H), the encoder states (B, T, H), their keys (B, T,
+// A), and the weights W (H, A) and v (A):
 //
 //     score_j = v · tanh(s W + key_j)     weights = softmax(score)     context = Σ_j weights_j state_j
 //
-// The encoder, the decoder's loop and the loss are there; `sigmoid` has no op in your engine, and needs none. What
-// your engine has: +, − and * of two Values, with broadcasting; and of a namespace
+// The encoder, the loop of the decoder and the loss are written for you. So is sigmoid_of(), which needs no op of its
+// own. Your engine has +, − and * of two Values, with broadcasting, and these functions:
 //
-//     engine::matmul(a, b)      (…, n, k) and (k, m), or (…, k, m)      engine::tanh(x)      number by number
-//     engine::reshape(x, {2, 3})      the same numbers in a new shape      engine::softmax(x)      along the last axis
+//     engine::matmul(a, b)      (…, n, k) and (k, m), or (…, k, m)      engine::tanh(x)      element by element
+//     engine::reshape(x, {2, 3})      the same elements in a new shape      engine::softmax(x)      along the last axis
 #include "engine/embedding.hpp"
 #include "lessons/grader/answer.hpp"
 
 using engine::Array, engine::Value;
 
-/// σ(x) = (1 + tanh(x / 2)) / 2
+/// Returns σ(x) = (1 + tanh(x / 2)) / 2.
 Value sigmoid_of(const Value& x) { return engine::tanh(x * 0.5) * 0.5 + x.tape->leaf({{1}, {0.5}}); }
 
 struct Cell {
@@ -38,7 +41,7 @@ Value next_state(const Cell& cell, const Value& x, const Value& h) {
   const Value z = sigmoid_of(engine::matmul(x, cell.w_z) + engine::matmul(h, cell.u_z) + cell.b_z);
   const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
   const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
-  return (one - z) * n + z * h;  // z = 1 keeps the old state as it is
+  return (one - z) * n + z * h;  // z = 1 keeps the old state unchanged
   //]
 }
 
@@ -55,9 +58,9 @@ Value look_back(const Value& s, const Value& keys, const Value& states, const Va
   //]
 }
 
-/// The names of the weights of a model, on a tape: 28 leaves, in this order.
+/// The weights of a model, as 28 leaves of a tape, in this order.
 struct Model {
-  Value letters, fed_letters;  // (symbols, E): the source's embedding, and that of what was written
+  Value letters, fed_letters;  // (symbols, E): embeddings of the source's letters and of the letters written
   Cell encoder, decoder;
   Value to_keys, w, v;                 // (H, A), (H, A), (A, 1)
   Value from_context, out, from_look;  // (H, E), (H, symbols), (H, symbols)
@@ -71,7 +74,7 @@ Model model_of(const std::vector<Value>& l) {
   return {l[0], l[1], cell(2), cell(12), l[22], l[23], l[24], l[25], l[26], l[27]};
 }
 
-/// source (B, T) and fed (B, n), row after row → logits (B, n, symbols).
+/// source (B, T) and fed (B, n), stored row by row → logits (B, n, symbols).
 Value logits_of(const Model& model, const std::vector<int>& source, const std::vector<int>& fed, int rows) {
   engine::Tape& tape = *model.letters.tape;
   const int hidden = model.w.array().shape[0];
@@ -98,35 +101,36 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
   return engine::stack(logits);
 }
 
-// hint: Which op of your engine turns x (B, in) and W (in, H) into (B, H)? And r ⊙ …, of two arrays of one
-//   shape?
-// hint: s W is (B, A), the keys are (B, T, A). Which shape must the query have so that its row is added to
-//   all T keys? Softmax works along the last axis: where do the T scores have to stand?
-// hint: reshape(matmul(s, w), {rows, 1, width}) + keys; tanh; matmul with v gives (B, T, 1), reshape to (B,
-//   1, T), softmax, and matmul with the states gives (B, 1, H).
+// hint: Which op of your engine turns x (B, in) and W (in, H) into (B, H)? Which op computes r ⊙ …, for two arrays of
+//   the same shape?
+// hint: s W has the shape (B, A), and the keys have (B, T, A). Which shape must the query have so that it is added to
+//   all T keys? Softmax works along the last axis, so which axis must hold the T scores?
+// hint: Compute reshape(matmul(s, w), {rows, 1, width}) + keys, then tanh. matmul with v gives (B, T, 1). Reshape this
+//   to (B, 1, T) and take the softmax. matmul with the states then gives (B, 1, H).
 //
-// wrong: The gates z and 1 − z are exchanged. Read the formula with z = 1: which of n and h has to be left?
-// - return (one - z) * n + z * h;  // z = 1 keeps the old state as it is
+// wrong: You exchanged z and 1 − z. Set z = 1 in the formula: which of n and h remains?
+// - return (one - z) * n + z * h;
 // + return z * n + (one - z) * h;
-// wrong: The reset gate works on h before U_n. Here it comes after, and resets c as well: r ⊙ (h U_n + c).
+// wrong: You apply the reset gate to h before the product with U_n. Here it is applied after the product, and to c as
+//   well: r ⊙ (h U_n + c).
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value remembered = engine::matmul(r * h, cell.u_n) + cell.c;
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + remembered);
-// wrong: The reset gate leaves c out: here it multiplies h U_n and c together.
+// wrong: You apply the reset gate to h U_n alone. It must multiply the sum h U_n + c.
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * engine::matmul(h, cell.u_n) + cell.c);
-// wrong: The softmax runs along an axis of size 1, and each weight is 1: the context is the plain sum of all
-//   states. Along which axis do the T scores stand?
+// wrong: The softmax runs along an axis of size 1, so each weight is 1, and the context is the plain sum of all states.
+//   Which axis holds the T scores?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(engine::softmax(scores), {rows, 1, length});
-// wrong: The tanh is missing, and with it the query: v · (s W + key) moves every score of a row by the same
-//   amount, which softmax does not see.
+// wrong: The tanh is missing. In v · (s W + key), the query adds the same amount to every score of a row, and softmax
+//   cancels it. So the query has no effect.
 // - const Value scores = engine::matmul(engine::tanh(query + keys), v);
 // + const Value scores = engine::matmul(query + keys, v);
-// wrong: Scores are of either sign and sum to anything; weights are positive and sum to 1. What makes weights
-//   of them?
+// wrong: You use the scores as weights. Scores can be negative and sum to any number, but weights are positive and sum
+//   to 1. Which op turns scores into weights?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(scores, {rows, 1, length});
 
@@ -138,8 +142,9 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
 
 namespace {
 
-constexpr int kSymbols = 8, kStart = 0, kFirstLetter = 1;          // <start>, seven letters
-constexpr int kWidth = 8, kHidden = 24, kRows = 16, kSteps = 900;  // units of E and A, of H; a batch
+constexpr int kSymbols = 8, kStart = 0, kFirstLetter = 1;  // <start>, seven letters
+constexpr int kWidth = 8, kHidden = 24, kRows = 16,
+              kSteps = 900;  // width of E and A; of H; batch size; steps
 constexpr double kRate = 0.02;
 
 std::vector<std::vector<int>> shapes(int embedding, int hidden, int width) {
@@ -216,7 +221,7 @@ double train_step(std::vector<Array>& weights, engine::Adam& adam, const Strings
   return loss.array().data[0];
 }
 
-/// The same translator of Tapestry's fused ops: w as shapes() lists them.
+/// The same translator built from Tapestry's fused ops. `w` has the order of shapes().
 Tensor their_state(const std::vector<Tensor>& w, std::size_t first, const Tensor& x, const Tensor& h) {
   const Tensor &w_r = w[first], &u_r = w[first + 1], &b_r = w[first + 2], &w_z = w[first + 3],
                &u_z = w[first + 4], &b_z = w[first + 5], &w_n = w[first + 6], &u_n = w[first + 7],
@@ -257,10 +262,10 @@ Tensor their_loss(const std::vector<Tensor>& w, const Strings& strings, int rows
   return tapestry::cross_entropy(tapestry::stack(logits, 1), Indices(wanted, {rows, length}));
 }
 
-/// Per cent of the strings that come back whole, each letter fed back.
+/// Returns the per cent of strings that are completely right in free decoding, where each letter is fed back.
 double right_alone(const std::vector<Array>& weights, const Strings& strings, int rows) {
   const int length = static_cast<int>(strings.source.size()) / rows;
-  std::vector<int> said(strings.source.size(), kStart);  // what comes after t does not count yet
+  std::vector<int> said(strings.source.size(), kStart);  // the letters after t have no effect yet
   for (int t = 0; t < length; ++t) {
     engine::Tape tape;
     std::vector<Value> leaves;
@@ -286,7 +291,7 @@ double right_alone(const std::vector<Array>& weights, const Strings& strings, in
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("steps as Tapestry's GRU does, with its gradients", [&] {
+  judge.claim("takes the same GRU step as Tapestry, with the same gradients", [&] {
     judge.each_size(
         {{"rows", 1, 3}, {"inputs", 1, 4}, {"units", 2, 3}},
         [&](const Sizes& n) {
@@ -304,7 +309,7 @@ void judge(Judge& judge) {
         },
         {.f32 = false});
   });
-  judge.claim("looks back as Tapestry's additive score does, with its gradients", [&] {
+  judge.claim("computes the same context as Tapestry, with the same gradients", [&] {
     judge.each_size({{"rows", 1, 3}, {"T", 1, 4}, {"units", 1, 3}, {"A", 1, 4}}, [&](const Sizes& n) {
       grader::agree<engine::Tape>(
           judge,
@@ -314,7 +319,7 @@ void judge(Judge& judge) {
           [](const std::vector<Tensor>& v) { return their_context(v[0], v[1], v[2], v[3], v[4]); });
     });
   });
-  judge.claim("has Tapestry's losses, step by step", [&] {
+  judge.claim("has the same losses as Tapestry, step by step", [&] {
     std::vector<Array> weights = first_weights(judge.random(), 4, 5, 3);
     std::vector<Tensor> theirs;
     for (const Array& weight : weights) theirs.push_back(variable(grader::tensor_of(weight)));
@@ -339,6 +344,6 @@ void judge(Judge& judge) {
       train_step(weights, adam, draw(judge.random(), kRows, 8), kRows);
     }
     const double right = right_alone(weights, draw(judge.random(), 200, 8), 200);
-    judge.between(right, 90, 100, "strings that come back whole, per cent");
+    judge.between(right, 90, 100, "per cent of strings that are completely right");
   });
 }

@@ -1,29 +1,31 @@
-// 30.1 chunks_that_forget: a chunk at a time, with a gate
+// 30.1 chunks_that_forget: Chunks of linear attention with a gate
 // implement, 25 minutes
 //
-// A memory that forgets by a number α at each word: S_t = α S_{t−1} + k_t v_tᵀ, y_t = S_tᵀ q_t. q and k are (T, d),
-// v is (T, e), S begins as zeros; return y (T, e) and the last S (d, e), computed in chunks of `size` words, the last of
-// which may be shorter. With S the state before a chunk, and i, j = 1 … n its words, within it
+// This memory has a gate, the same number α at each word: S_t = α S_{t−1} + k_t v_tᵀ and y_t = S_tᵀ q_t. The shapes are
+// q and k (T, d) and v (T, e), and S begins as zeros. Compute y (T, e) and the last S (d, e) in chunks of `size` words.
+// The last chunk may be shorter.
+//
+// Let S be the state before a chunk, and let i, j = 1 … n be the words of the chunk. Then
 //
 //     y_i = αⁱ Sᵀ q_i + Σ_{j ≤ i} α^{i−j} (q_i · k_j) v_j          S becomes αⁿ S + Σ_j α^{n−j} k_j v_jᵀ
 //
-// Powers of α for all words of a chunk, or all its pairs, are there as tensors. (A loop over the words of a chunk gives
-// the same numbers and passes; what it loses is time.)
+// Two functions return the powers of α for all words of a chunk and for all pairs of words. (A loop over the words of a
+// chunk gives the same numbers and passes, but it is slower.)
 #include "lessons/grader/answer.hpp"
 
-/// α^first, α^{first + 1}, … (count, 1)
+/// Returns α^first, α^{first + 1}, …, of shape (count, 1).
 Tensor powers(double alpha, Size first, Size count) {
   const auto from = static_cast<double>(first), to = static_cast<double>(first + count);
   return exp(std::log(alpha) * unsqueeze(arange(from, to, 1, DType::f64), 1));
 }
 
-/// α^{i−j} where j ≤ i, else 0: (count, count)
+/// Returns α^{i−j} for j ≤ i and else 0, of shape (count, count).
 Tensor pair_powers(double alpha, Size count) {
   const Tensor ratio = powers(alpha, 0, count) / transpose(powers(alpha, 0, count));
   return where(Mask::causal(count, count), ratio, scalar(0, DType::f64));
 }
 
-/// y, and S after the last word.
+/// Returns y, and S after the last word.
 Remembered chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v, double alpha, Size size) {
   Tensor state = zeros({k.size(1), v.size(1)}, DType::f64);
   std::vector<Tensor> reads;
@@ -31,54 +33,58 @@ Remembered chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v,
     const Size n = std::min(size, q.size(0) - first);  // words of this chunk
     const Tensor qs = slice(q, 0, first, first + n), ks = slice(k, 0, first, first + n),
                  vs = slice(v, 0, first, first + n);
-    //[ what the chunk reads, and the next state
+    //[ the reads of the chunk, and the next state
     //: static_cast<void>(n);
     //: return not_written_yet();
     const Tensor past = powers(alpha, 1, n) * matmul(qs, state);  // αⁱ, i = 1 … n
     const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(alpha, n);
     reads.push_back(past + matmul(pairs, vs));
-    const Tensor rest = flip(powers(alpha, 0, n), 0);  // α^{n−j}: the last word keeps all
+    const Tensor rest = flip(powers(alpha, 0, n), 0);  // α^{n−j}: 1 for the last word
     state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
     //]
   }
   return {concat(reads, 0), state};
 }
 
-// hint: Without α this is the chapter's in_chunks(): matmul(qs, state) + pairs, and state + Kᵀ V. Where does a power
-//   of α belong in each of the four?
-// hint: Word i of a chunk has seen α i times since S was left: powers(alpha, __, n) * matmul(qs, state). What key j
-//   wrote has seen it n − j times when the chunk ends.
-// hint: flip(powers(alpha, 0, n), 0) is α^{n−1}, …, α, 1. pairs: matmul(qs, transpose(ks)) * pair_powers(alpha, n).
+// hint: Without α, this is in_chunks() of the chapter: the reads are matmul(qs, state) + pairs, and the next state is
+//   state + Kᵀ V. Each of these four terms needs a power of α. Which one?
+// hint: At word i of a chunk, S has been multiplied by α i times: powers(alpha, __, n) * matmul(qs, state). At the end
+//   of the chunk, the pair written by word j has been multiplied by α n − j times.
+// hint: flip(powers(alpha, 0, n), 0) is α^{n−1}, …, α, 1. The weights of the pairs are matmul(qs, transpose(ks)) *
+//   pair_powers(alpha, n).
 
-// wrong: What came before a chunk does not fade within it: word i reads αⁱ Sᵀ q_i, and you read Sᵀ q_i.
+// wrong: In your code, the state before the chunk does not fade within the chunk. Word i must read αⁱ Sᵀ q_i, not Sᵀ
+//   q_i.
 // - const Tensor past = powers(alpha, 1, n) * matmul(qs, state);
 // + const Tensor past = matmul(qs, state);
-// wrong: The first word of a chunk reads S after one more step: it has α¹ before it, not α⁰.
+// wrong: Your powers start at α⁰. When the first word of a chunk reads, S has already been multiplied by α once: use
+//   α¹.
 // - const Tensor past = powers(alpha, 1, n) * matmul(qs, state);
 // + const Tensor past = powers(alpha, 0, n) * matmul(qs, state);
-// wrong: The old state does not fade on its way to the next chunk: αⁿ is missing.
+// wrong: In your code, the old state does not fade from one chunk to the next. Multiply it by αⁿ.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + state = state + matmul(transpose(ks * rest), vs);
-// wrong: The powers of the keys are in the wrong order: the last word of a chunk is the freshest at its end.
+// wrong: The powers of α for the keys are in the wrong order. At the end of a chunk, its last word has faded least.
 // - const Tensor rest = flip(powers(alpha, 0, n), 0);
 // + const Tensor rest = powers(alpha, 0, n);
-// wrong: Within a chunk nothing fades: α^{i−j} of the pairs is missing.
+// wrong: In your code, nothing fades within a chunk. Multiply the pairs by α^{i−j}.
 // - const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(alpha, n);
 // + const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(1, n);
-// wrong: The keys' weights are missing in the state: a word at a chunk's beginning has faded when it ends.
+// wrong: The powers α^{n−j} are missing in the next state. At the end of the chunk, its first words have faded.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + static_cast<void>(rest);
 // + state = std::pow(alpha, n) * state + matmul(transpose(ks), vs);
-// wrong: The old state fades once for each word of the chunk, αⁿ, and you let it fade once.
+// wrong: You multiply the old state by α once. It fades at each of the n words of the chunk, so multiply it by αⁿ.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + state = alpha * state + matmul(transpose(ks * rest), vs);
-// wrong: The last chunk may have fewer words: the old state fades by αⁿ with its n words, not with `size`.
+// wrong: The last chunk can have fewer words than `size`. The old state fades by αⁿ, with the n words of the chunk.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + state = std::pow(alpha, size) * state + matmul(transpose(ks * rest), vs);
-// wrong: Words read keys that come after them, and nothing fades: a pair counts where j ≤ i only, and with α^{i−j}.
+// wrong: In your code, words read keys that come after them, and nothing fades. Use only pairs with j ≤ i, and multiply
+//   them by α^{i−j}.
 // - const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(alpha, n);
 // + const Tensor pairs = matmul(qs, transpose(ks));
-// wrong: S is the state before the chunk. You wrote the chunk's own words into it first, so they are read twice.
+// wrong: You write the words of the chunk to S first, so they are read twice. S must be the state before the chunk.
 // - const Tensor past = powers(alpha, 1, n) * matmul(qs, state);  // αⁱ, i = 1 … n
 // + state = std::pow(alpha, n) * state + matmul(transpose(ks * flip(powers(alpha, 0, n), 0)), vs);
 // + const Tensor past = powers(alpha, 1, n) * matmul(qs, state);
@@ -88,7 +94,7 @@ Remembered chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v,
 
 namespace {
 
-/// Each read from all words before, number by number.
+/// Computes each read from all words up to it, in loops.
 Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v, double alpha) {
   std::vector<double> reads;
   for (Size t = 0; t < q.size(0); ++t)
@@ -104,7 +110,7 @@ Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v, double alpha)
   return tensor(reads, {q.size(0), v.size(1)}, DType::f64);
 }
 
-/// S after the last word, number by number.
+/// Computes S after the last word, in loops.
 Tensor last_state(const Tensor& k, const Tensor& v, double alpha) {
   std::vector<double> all;
   for (Size i = 0; i < k.size(1); ++i)
@@ -119,21 +125,21 @@ Tensor last_state(const Tensor& k, const Tensor& v, double alpha) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("lets pairs of one chunk fade", [&] {
+  judge.claim("lets the pairs of one chunk fade", [&] {
     judge.example("all q and k 1; v = 8, 0, 0, 4; α = 0.5; one chunk");
     const Tensor one = ones({4, 1}, DType::f64), values = tensor({{8}, {0}, {0}, {4}}, DType::f64);
     judge.same(chunks_that_forget(one, one, values, 0.5, 4).read, tensor({{8}, {4}, {2}, {5}}, DType::f64),
                "the reads");
   });
-  judge.claim("hands the state from chunk to chunk", [&] {
+  judge.claim("passes the state from chunk to chunk", [&] {
     judge.example("all q and k 1; v = 8, 4, 0, 0, 0; α = 0.5; size = 2, so the last chunk has one word");
     const Tensor one = ones({5, 1}, DType::f64), values = tensor({{8}, {4}, {0}, {0}, {0}}, DType::f64);
     const Remembered came = chunks_that_forget(one, one, values, 0.5, 2);
     judge.same(came.read, tensor({{8}, {8}, {4}, {2}, {1}}, DType::f64), "the reads");
     judge.same(came.state, tensor({{1}}, DType::f64), "the last state");
   });
-  judge.claim("does so for any sizes and a shorter last chunk", [&] {
-    judge.each_size({{"words", 1, 9}, {"d", 1, 3}, {"e", 1, 4}, {"size of a chunk", 1, 4}},
+  judge.claim("handles any sizes and a shorter last chunk", [&] {
+    judge.each_size({{"words", 1, 9}, {"d", 1, 3}, {"e", 1, 4}, {"chunk size", 1, 4}},
                     [&](const Sizes& n) {
                       const Tensor q = judge.normal({n[0], n[1]}), k = judge.normal({n[0], n[1]}),
                                    v = judge.normal({n[0], n[2]});

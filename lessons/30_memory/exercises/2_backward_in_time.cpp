@@ -1,17 +1,20 @@
-// 30.2 backward_in_time: the gradient is a memory, too
+// 30.2 backward_in_time: The backward pass as a memory
 // derive, 20 minutes
 //
-// A memory without gates reads y_t = Σ_{j ≤ t} (q_t · k_j) v_j, q and k (T, d), v (T, e). Given G (T, e), the loss's
-// gradient with respect to y, return those with respect to k and to v, without the tape and without T² pairs: let a
-// matrix R (d, e), which is returned as it is at last, run from the last word to the first. Word j's key and value are
-// read at j and at every later t:
+// A memory with the sum rule and no gates reads y_t = Σ_{j ≤ t} (q_t · k_j) v_j, for q and k (T, d) and v (T, e). You
+// receive G (T, e), the gradient of the loss with respect to y. Return the gradients with respect to k and v.
+//
+// The key and the value of word j are read at word j and at every later word t. So the gradients are
 //
 //     ∂L/∂k_j = Σ_{t ≥ j} (G_t · v_j) q_t          ∂L/∂v_j = Σ_{t ≥ j} (q_t · k_j) G_t
+//
+// Compute them without the tape and without T² pairs. Carry a matrix R (d, e) from the last word to the first, and
+// return its final value too.
 #include "lessons/grader/answer.hpp"
 
 struct Backward {
   Tensor k, v;  // (T, d), (T, e)
-  Tensor r;     // (d, e), after the first word
+  Tensor r;     // (d, e): R after the first word
 };
 
 Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& g) {
@@ -22,7 +25,7 @@ Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
   const auto row = [](const Tensor& x, Size t) { return slice(x, 0, t, t + 1); };  // (1, …)
   for (Size t = words; t-- > 0;) {
     const auto j = static_cast<std::size_t>(t);
-    //[ write into r, then read both from it
+    //[ write to r, then read both gradients from it
     //: static_cast<void>(j), static_cast<void>(row), static_cast<void>(k), static_cast<void>(g);
     //: return not_written_yet();
     r = r + matmul(transpose(row(q, t)), row(g, t));  // R = Σ_{t ≥ j} q_t G_tᵀ
@@ -33,37 +36,38 @@ Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
   return {concat(of_k, 0), concat(of_v, 0), r};
 }
 
-// hint: In both sums q_t and G_t stand together, for all t ≥ j. Which outer product sums them, whatever j is?
+// hint: Both sums contain q_t and G_t for all t ≥ j. Which sum of outer products can you use for both?
 // hint: R = Σ_{t ≥ j} q_t G_tᵀ is (d, e). ∂L/∂v_j = Rᵀ k_j; ∂L/∂k_j = R times ____.
-// hint: r = r + matmul(transpose(row(q, t)), row(g, t)) comes first, since t = j counts. A row times r is Rᵀ times it.
+// hint: Start with r = r + matmul(transpose(row(q, t)), row(g, t)), because the sums include t = j. The product of a
+//   row and r is Rᵀ times this row.
 
-// wrong: A word reads itself, too: t = j is in the sum. You read R before word j's own q and G were written.
+// wrong: You read R before you write q and G of word j. The sums include t = j, because a word also reads itself.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // - of_k[j] = matmul(row(v, t), transpose(r));
 // - of_v[j] = matmul(row(k, t), r);
 // + of_k[j] = matmul(row(v, t), transpose(r));
 // + of_v[j] = matmul(row(k, t), r);
 // + r = r + matmul(transpose(row(q, t)), row(g, t));
-// wrong: You wrote keys into R. What word j wrote is read by later queries: q_t stands beside G_t.
+// wrong: You write keys to R. The pair of word j is read by the queries, so R must contain q_t G_tᵀ.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = r + matmul(transpose(row(k, t)), row(g, t));
-// wrong: You wrote values into R: that is the forward pass. What flows back is G.
+// wrong: You write values to R, as in a forward pass. In the backward pass, G takes the place of the values.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = r + matmul(transpose(row(q, t)), row(v, t));
-// wrong: R holds the last word alone: later words read k_j and v_j as well, so each adds to R.
+// wrong: You overwrite R at each word. All later words read k_j and v_j as well, so add to R.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = matmul(transpose(row(q, t)), row(g, t));
-// wrong: The gradient of the keys is read at the gradient of y, and should be at the value that was written with it.
+// wrong: You read the gradient of k_j at G_j. Read it at v_j, the value that was written at k_j.
 // - of_k[j] = matmul(row(v, t), transpose(r));
 // + of_k[j] = matmul(row(g, t), transpose(r));
-// wrong: The gradient of the values is read at q_j; word j was written at k_j.
+// wrong: You read the gradient of v_j at q_j. Read it at k_j, the key at which v_j was written.
 // - of_v[j] = matmul(row(k, t), r);
 // + of_v[j] = matmul(row(q, t), r);
-// wrong: The sign of R: a read grows with its q and G, and nothing in the two sums is subtracted.
+// wrong: The sign of R is wrong. Both sums only add terms, so nothing is subtracted.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = r - matmul(transpose(row(q, t)), row(g, t));
-// wrong: Both gradients are right, but R is not the sum of all q_t G_tᵀ: do they come from the pairs? Word j can read
-//   in R what all later words wrote there, at once.
+// wrong: Both gradients are right, but R is not the sum of all q_t G_tᵀ. Do you loop over pairs of words? With R, word
+//   j reads the contributions of all later words at once.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // - of_k[j] = matmul(row(v, t), transpose(r));
 // - of_v[j] = matmul(row(k, t), r);
@@ -72,7 +76,7 @@ Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
 // +   of_k[j] = of_k[j] + sum(row(g, later) * row(v, t)) * row(q, later);
 // +   of_v[j] = of_v[j] + sum(row(q, later) * row(k, t)) * row(g, later);
 // + }
-// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// wrong: Your code opens a tape. Solve this without a tape: the exercise is to derive what its rules would compute.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + const Tensor s = variable(k.detach());
 // + Tape tape;
@@ -83,7 +87,7 @@ Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
 
 namespace {
 
-/// By the tape, from all pairs; R from all words at once.
+/// Computes the gradients with a tape from all pairs, and R from all words at once.
 Backward by_tape(const Tensor& q, const Tensor& k_in, const Tensor& v_in, const Tensor& g) {
   const Tensor k = variable(k_in.detach()), v = variable(v_in.detach());
   Tape tape;
@@ -106,11 +110,11 @@ void compare(Judge& judge, Size words, Size d, Size e) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives both gradients of two words", [&] {
+  judge.claim("computes both gradients for two words", [&] {
     judge.example("two words, d = 2, e = 1");
     compare(judge, 2, 2, 1);
   });
-  judge.claim("gives those of the tape, for any sizes", [&] {
+  judge.claim("computes the same gradients as the tape, for any sizes", [&] {
     judge.each_size({{"words", 1, 6}, {"d", 1, 3}, {"e", 1, 4}},
                     [&](const Sizes& n) { compare(judge, n[0], n[1], n[2]); }, {.f32 = false});
   });

@@ -1,31 +1,35 @@
-// 30.4 small_notebook: a small state that can be corrected
+// 30.4 small_notebook: A small memory that learns to overwrite
 // design, 25 minutes, limit 60 s, fast
 //
-// Build a layer of linear attention for a notebook: three of 12 names get one of 6 symbols each, four times, in any
-// order, and then each name is asked; the last symbol counts. It is trained with 600 batches of 64 texts, by Adam
-// with your learning rate, and must then give 98 % of the answers right; if a first start misses that, a second one
-// counts. Fewer numbers in its state are better, which are heads · d · e (positive features take one column more): it
-// may have at most 140, and your best is kept.
+// Build a layer of linear attention that works as a notebook. Each text uses three of 12 names. Each name is written
+// four times, in any order, and each time it gets one of 6 symbols. Then the model is asked for each name, and must
+// answer with its last symbol.
+//
+// The judge trains your model with 600 batches of 64 texts, by Adam with your learning rate. Then 98 % of the answers
+// must be right. If the first training misses this, a second one with other first weights counts.
+//
+// The state has heads · d · e numbers (positive features need one more column). At most 140 are allowed. Fewer are
+// better, and your best model is kept.
 //
 //     names (B, T), symbols (B, T), 6 for "?"; logits (B, 3, 6) of the last three words
-//     .rule      WriteRule::sum or delta                 how a word is written
-//     .features  KeyFeatures::positive or unit           what is made of queries and keys
-//     .gate      Gate::no or yes                         whether the state forgets
+//     .rule      WriteRule::sum or delta                 the write rule
+//     .features  KeyFeatures::positive or unit           the features of queries and keys
+//     .gate      Gate::no or yes                         whether the state has a gate
 //
-// These stand behind the widths, in this order; what is left out is the first.
+// Set these three options after the widths, in this order. Without a setting, an option has its first value.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/recurrent/linear_attention.hpp"
 #include "nn/embedding.hpp"
 
 constexpr Size kNames = 12, kSymbols = 6, kAsked = 3, kWidth = 32;
 
-//[ the memory, and how fast it learns
+//[ the memory and its learning rate
 //: const LinearAttentionOptions kMemory = {.width = kWidth, .head_width = 8, .value_head_width = 16};
 //: constexpr double kLearningRate = 0.02;
 const LinearAttentionOptions kMemory = {.width = kWidth,
                                         .head_width = 8,
                                         .value_head_width = 16,
-                                        .rule = WriteRule::delta,  // a symbol replaces the one before
+                                        .rule = WriteRule::delta,  // a new symbol replaces the old one
                                         .features = KeyFeatures::unit};
 constexpr double kLearningRate = 0.02;
 //]
@@ -41,31 +45,33 @@ struct SmallNotebook : Module {
   Linear hidden{{*this, "hidden"}, kWidth, 32}, answer{{*this, "answer"}, 32, kSymbols};
 };
 
-// hint: A name is written four times, and the last symbol counts. Which rule replaces what stands at a key?
-// hint: .rule = WriteRule::delta wants .features = KeyFeatures::____.
-// hint: Then make .head_width and .value_head_width smaller: three pairs are to be told apart, and six symbols.
+// hint: A name is written four times, and only its last symbol counts. Which rule replaces the value stored at a key?
+// hint: .rule = WriteRule::delta needs .features = KeyFeatures::____.
+// hint: Then reduce .head_width and .value_head_width. The state has to tell apart three names and six symbols.
 
-// start: The sum holds all symbols of a name, and cannot say which was the last. Which rule replaces?
+// start: With the sum rule, the state contains all symbols of a name, and the model can't tell which was the last.
+//   Which rule replaces the old symbol?
 
-// wrong: Keys of length 1 change nothing while the rule is a sum: all four symbols of a name are still there.
+// wrong: Unit keys don't help while the rule is the sum: all four symbols of a name are still in the state.
 // - .rule = WriteRule::delta,
 // - .features = KeyFeatures::unit};
 // + .features = KeyFeatures::unit};
-// wrong: A gate fades all names together: to forget an old symbol of one it must forget the others, too.
+// wrong: A gate makes all names fade together. To forget the old symbol of one name, it must forget the other names
+//   too.
 // - .rule = WriteRule::delta,
 // - .features = KeyFeatures::unit};
 // + .gate = Gate::yes};
-// wrong: The delta rule wants keys of length 1: .features = KeyFeatures::unit.
+// wrong: The delta rule needs keys of length 1: set .features = KeyFeatures::unit.
 // - .rule = WriteRule::delta,
 // - .features = KeyFeatures::unit};
 // + .rule = WriteRule::delta};
-// wrong: With one row in the state there is only one key: all names are written on one another.
+// wrong: A state with one row has room for a single key, so all names overwrite each other.
 // - .head_width = 8,
 // + .head_width = 1,
-// wrong: More rows than names are not needed: the state is over the budget.
+// wrong: The state is over the budget. It doesn't need more rows than there are names.
 // - .head_width = 8,
 // + .head_width = 32,
-// wrong: With a rate of 0.0001 hardly anything is learned in 600 steps.
+// wrong: With a learning rate of 0.0001, the model learns hardly anything in 600 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
 
@@ -108,10 +114,11 @@ Texts draw(kit::Random& random, Size rows) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("is a layer that can be made", [&] {
+  judge.claim("has valid options", [&] {
     judge.that(
         kMemory.rule == WriteRule::sum || kMemory.features == KeyFeatures::unit,
-        "the delta rule takes what a key reads for its value, and positive features divide what is read");
+        "the delta rule needs .features = KeyFeatures::unit: it takes a read at a key for the stored value, but "
+        "positive features divide each read");
     const LinearAttention tried(kMemory);
   });
   if (judge.finding().fault) return;  // it would throw
@@ -120,10 +127,10 @@ void judge(Judge& judge) {
   const Texts one = draw(judge.random(), 1);
   const Tensor state = model.memory(model.names(one.names)).state;
   const auto numbers = static_cast<double>(state.count());
-  judge.claim("keeps to the budget of the state",
-              [&] { judge.between(numbers, 1, 140, "the numbers in its state"); });
+  judge.claim("keeps the state within the budget",
+              [&] { judge.between(numbers, 1, 140, "the numbers in the state"); });
   double right = 0, loss = 0;
-  for (int start = 0; start < 2 && right < 98; ++start) {  // one start in ten does not learn it
+  for (int start = 0; start < 2 && right < 98; ++start) {  // one in ten trainings does not learn the task
     if (start > 0) model.initialise(judge.random().next());
     model.train();
     grader::train(model.parameters(), kLearningRate, kSteps, [&] {
@@ -139,14 +146,15 @@ void judge(Judge& judge) {
       right += said[i] == wanted[i] ? 100.0 / static_cast<double>(said.size()) : 0;
     loss = cross_entropy(logits, tests.answers).item();
   }
-  judge.claim("knows the last symbols", [&] {
-    judge.that(right >= 98,
-               fmt::format(
-                   "a state of {} numbers gives {:.1f} % of the answers right, of which 98 % are wanted; the "
-                   "loss of an answer is {:.3f}",
-                   numbers, right, loss),
-               {right, loss});
-    fmt::print("A state of {} numbers gives {:.1f} % of the answers right.\n", numbers, right);
+  judge.claim("answers with the last symbols", [&] {
+    judge.that(
+        right >= 98,
+        fmt::format(
+            "with a state of {} numbers, {:.1f} % of the answers are right; the target is 98 %. The loss per "
+            "answer is {:.3f}",
+            numbers, right, loss),
+        {right, loss});
+    fmt::print("With a state of {} numbers, {:.1f} % of the answers are right.\n", numbers, right);
     judge.score(numbers, "numbers in the state");
   });
 }

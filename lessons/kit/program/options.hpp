@@ -47,7 +47,7 @@ enum ExitCode : int {
 /// Command-line program of a lesson: its name, its options and its main():
 ///
 ///     int main(int argc, char** argv) {
-///       kit::Lesson lesson("11_bahdanau", "look back while you write");
+///       kit::Lesson lesson("11_bahdanau", "let the decoder look back at every encoder state");
 ///       lesson.steps(1250, 20);
 ///       std::int64_t hidden = 64;
 ///       lesson.add("--hidden", hidden, "size of the state", 1, 4096);
