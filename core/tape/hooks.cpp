@@ -51,12 +51,13 @@ void ExtendedPass::find_due(std::size_t end) {
       if (const Edge& edge = graph_.edges[e]; edge.needed && edge.target.is_leaf)
         first[edge.target.index] = i;
   }
-  for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
+  for (std::size_t leaf = first.size(); leaf-- > 0;) {
     const std::size_t earliest = std::min(first[leaf], first_checkpoint);
     if (graph_.gradient_hooks.count(Target::leaf(leaf)))
       due_.emplace_back(earliest < end ? earliest : 0, Target::leaf(leaf));
   }
-  std::sort(due_.begin(), due_.end());
+  // The last one is due first; of leaves with the same node, the one that was used first.
+  std::stable_sort(due_.begin(), due_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
 void ExtendedPass::run_due(std::size_t node) {
