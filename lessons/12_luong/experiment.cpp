@@ -12,6 +12,7 @@
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/text/vocabulary.hpp"
 #include "lessons/kit/train/loop.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson12 {
 namespace {

@@ -20,6 +20,7 @@
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/text/vocabulary.hpp"
 #include "lessons/kit/train/loop.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
 namespace tapestry::lesson13 {

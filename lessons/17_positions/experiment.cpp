@@ -13,6 +13,7 @@
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/picture/heatmap_grid.hpp"
 #include "lessons/kit/train/loop.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/transformer/transformer.hpp"
 
 namespace tapestry::lesson17 {

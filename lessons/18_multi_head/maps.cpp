@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/core.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson18 {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/tasks/sorting.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson20 {
 namespace {

@@ -13,6 +13,7 @@
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/text/vocabulary.hpp"
 #include "lessons/kit/train/loop.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/positions/positions.hpp"
 
 namespace tapestry::lesson21 {

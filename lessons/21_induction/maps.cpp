@@ -7,6 +7,7 @@
 
 #include "core/core.hpp"
 #include "lessons/kit/text/vocabulary.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson21 {
 namespace {

@@ -14,6 +14,7 @@
 #include "lessons/kit/translation/bleu.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
 #include "lessons/kit/translation/saved.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson22 {
 

@@ -10,6 +10,7 @@
 #include "lessons/kit/picture/heatmap_grid.hpp"
 #include "lessons/kit/train/loop.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson23 {
 

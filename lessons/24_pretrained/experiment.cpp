@@ -12,6 +12,7 @@
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson24 {
 namespace {

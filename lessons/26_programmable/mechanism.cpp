@@ -39,7 +39,7 @@ Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor&
   };
   Tensor scores = score();
   if (const auto rest = without_hidden(live, scores)) live = *rest, scores = score();
-  return matmul(tapestry::normalised(mechanism.normalise, scores, live), value);
+  return matmul((*mechanism.normalise)(scores, live), value);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct Mechanism {
   std::function<BlockMask(Size queries, Size keys)> mask = {};
   bool sink = false;
   /// Instead of softmax. There are no tiles then: all is done by ops.
-  Normaliser normalise = {};
+  std::optional<Normaliser> normalise = {};
   /// By ops: the whole attention, query, key and value → context, instead of all above.
   std::function<Tensor(const Tensor& query, const Tensor& key, const Tensor& value,
                        const std::vector<Tensor>& learned)>

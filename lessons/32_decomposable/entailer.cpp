@@ -38,7 +38,9 @@ Entailer::Entailer(Way way_in, Sizes sizes, Sizes compared)
         sizes.hidden,
         sizes.hidden},
       out{{*this, "out"}, sizes.hidden, kAnswers},
-      align{{*this, "align"}, dot(), {.normalise = way_in == Way::equal ? equal_weights : softmax_weights}},
+      align{{*this, "align"},
+            dot(),
+            {.normalise = way_in == Way::equal ? Normaliser(equal_weights) : softmax_weights}},
       way(way_in) {
   if (way == Way::no_places) places.freeze();  // what is not used
   if (way == Way::bag_of_words) f.freeze(), g.freeze();

@@ -9,6 +9,7 @@
 #include "core/core.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/train/loop.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson32 {
 namespace {

@@ -6,6 +6,7 @@
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
 #include "nn/attention/masking.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry {
 
@@ -110,58 +111,73 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
         in_quotes(), *wanted, describe(query), describe(keys), heads);
 }
 
-Tensor Attention::with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const {
-  if (const Tensor order = positions_->score(query, scores.size(-1)); order.defined()) return scores + order;
-  const auto mod = positions_->as_score_mod(scores.size(-2), scores.size(-1));
-  return mod && mod->defined() ? mod->by_ops(scores, pairs) : scores;
+Tensor Attention::rotated(const Tensor& query, const Mask& live_queries, Size first) const {
+  const Tensor live = zero_masked(live_queries, query);
+  return positions_ ? positions_->rotate(live, first) : live;
+}
+
+Tensor Attention::scores_of(const Tensor& query, const Tensor& keys, const Mask& pairs,
+                            ScoreState& state) const {
+  state.mask = pairs;
+  Tensor scores = score_->score(query, keys, state);
+  if (positions_) {
+    if (const Tensor order = positions_->score(query, scores.size(-1)); order.defined())
+      scores = scores + order;
+    else if (const auto mod = positions_->as_score_mod(scores.size(-2), scores.size(-1));
+             mod && mod->defined())
+      scores = mod->by_ops(scores, pairs);
+  }
+  return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1)).by_ops(scores, pairs) : scores;
+}
+
+Attention::ScoredPairs Attention::score_pairs(const Tensor& query, const PreparedKV& memory,
+                                              ScoreState& state) const {
+  const auto score = [&](const Mask& mask, const Mask& live_queries, ScoreState& next) {
+    const Tensor asked = rotated(query, live_queries, state.step);
+    return ScoredPairs{asked, scores_of(asked, memory.keys, mask, next), mask, live_queries};
+  };
+  ScoreState after = state;
+  ScoredPairs pairs = score(memory.mask.mask(memory.keys.size(-2)), memory.live_queries, after);
+  if (const std::optional<Mask> rest = without_hidden(pairs.mask, pairs.scores)) {
+    // A score of −∞ masks its pair. A query that has no other pair must get no gradient, whatever its values: it is
+    // masked as well, and all pairs are scored again.
+    after = state;
+    pairs = score(*rest, live_queries_of(*rest), after);
+    pairs.scores = zero_masked(pairs.mask, pairs.scores);
+  }
+  state = std::move(after);
+  return pairs;
 }
 
 AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory,
                                       ScoreState& state) const {
   check_heads(query, memory.keys);
   // 1. Score: compare each query with each key.
-  Tensor rotated_query;
-  const auto score = [&](const Mask& live_queries, const Mask& pairs) {
-    rotated_query = zero_masked(live_queries, query);
-    if (positions_) rotated_query = positions_->rotate(rotated_query, state.step);
-    state.mask = pairs;
-    Tensor scores = score_->score(rotated_query, memory.keys, state);
-    if (positions_) scores = with_order(scores, rotated_query, pairs);
-    return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1)).by_ops(scores, pairs) : scores;
-  };
-  Mask mask = memory.mask.mask(memory.keys.size(-2)), live_queries = memory.live_queries;
-  const ScoreState before = state;
-  Tensor scores = score(live_queries, mask);
-  if (const std::optional<Mask> rest = without_hidden(mask, scores)) {
-    // A score of −∞ masks its pair. A query without any remaining pair is masked, too.
-    mask = *rest, live_queries = live_queries_of(mask);
-    state = before;
-    scores = zero_masked(mask, score(live_queries, mask));
-  }
+  const ScoredPairs pairs = score_pairs(query, memory, state);
   // 2. Mask: select the pairs that count. Local attention keeps only those inside a window.
-  const Window window = local_ ? (*local_)(rotated_query, scores, mask, state.step) : Window{mask};
+  const Window window =
+      local_ ? (*local_)(pairs.query, pairs.scores, pairs.mask, state.step) : Window{pairs.mask};
   if (local_ && options_.strict) check_strict(live_queries_of(window.mask), window.mask, "window");
   // 3. Normalise: turn scores into weights. In local-p they fade towards the window's edge.
-  const Tensor weights = window.fade(normalised(options_.normalise, scores, window.mask));
+  const Tensor weights = window.fade(options_.normalise(pairs.scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
-  Tensor context = zero_masked(live_queries, matmul(used, memory.values));
+  Tensor context = zero_masked(pairs.live_queries, matmul(used, memory.values));
   if (positions_)
     if (const Tensor order = positions_->context(used); order.defined()) context = context + order;
 
   state.weights = weights;
   state.step += query.size(-2);
-  for (WeightRecorder* recorder : recorders_.all) recorder->take(weights, window.positions);
+  WeightRecorder::notify(*this, weights, window.positions);
   return {context, weights, window.positions};
 }
 
 std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const PreparedKV& memory) const {
-  const auto* softmax = options_.normalise.target<Tensor (*)(const Tensor&, const Mask&)>();
   const std::optional<double> factor = score_->dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
-  if (queries * keys < kWorthTiles || queries < kWorthQueries || !factor || softmax == nullptr ||
-      *softmax != softmax_weights || local_ || !recorders_.all.empty() ||
+  if (queries * keys < kWorthTiles || queries < kWorthQueries || !factor ||
+      !options_.normalise.is_softmax() || local_ || WeightRecorder::watches(*this) ||
       (dropout_.training() && dropout_.rate() > 0))
     return {};
   AttendOptions options{.scale = factor};
@@ -182,10 +198,9 @@ Tensor Attention::context(const Tensor& query, const PreparedKV& memory, ScoreSt
   check_heads(query, memory.keys);
   const std::optional<AttendOptions> options = tiled_options(query, memory);
   if (!options) return (*this)(query, memory, state).context;
-  Tensor rotated_query = zero_masked(memory.live_queries, query);
-  if (positions_) rotated_query = positions_->rotate(rotated_query, state.step);
+  const Tensor asked = rotated(query, memory.live_queries, state.step);
   state.step += query.size(-2);
-  return attend(rotated_query, memory.keys, memory.values, *options);
+  return attend(asked, memory.keys, memory.values, *options);
 }
 
 AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory) const {
@@ -196,21 +211,5 @@ AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& mem
 std::vector<Tensor> Attention::learned() const {
   return score_mod_ ? score_mod_->parameters() : std::vector<Tensor>{};
 }
-
-WeightRecorder::WeightRecorder(const Attention& attention) : attention_(attention) {
-  attention.recorders_.all.push_back(this);
-}
-
-void WeightRecorder::take(const Tensor& weights, const Tensor& positions) {
-  weights_.push_back(weights.detach());
-  if (positions.defined()) positions_.push_back(positions.detach());
-}
-
-void WeightRecorder::clear() {
-  weights_.clear();
-  positions_.clear();
-}
-
-WeightRecorder::~WeightRecorder() { std::erase(attention_.recorders_.all, this); }
 
 }  // namespace tapestry

@@ -77,8 +77,6 @@ struct AttentionOutput {
   Tensor positions = {};
 };
 
-class WeightRecorder;
-
 /// Attention with any leading axes (batch, heads). Its guarantees for masked pairs, NaN and infinity are
 /// those of attend() (core/attention/attend.hpp).
 ///     Attention attention{{*this, "attention"}, additive(query_width, key_width, hidden)};
@@ -125,20 +123,22 @@ class Attention : public Module {
   std::vector<Tensor> learned() const;
 
  private:
-  friend class WeightRecorder;
-  /// Active recorders; a copy of the layer starts with none.
-  struct Recorders {
-    Recorders() = default;
-    Recorders(const Recorders&) {}
-    std::vector<WeightRecorder*> all;
+  /// The scores of all pairs, and the pairs that count.
+  struct ScoredPairs {
+    Tensor query;   // as the score saw it
+    Tensor scores;  // (…, Tq, Tk)
+    Mask mask;      // false also for pairs with a score of −∞
+    Mask live_queries;
   };
-
+  ScoredPairs score_pairs(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
+  /// Returns the scores with the terms of the positions and of score_mod.
+  Tensor scores_of(const Tensor& query, const Tensor& keys, const Mask& pairs, ScoreState& state) const;
+  /// Returns the query, rotated by the positions, with masked rows set to 0.
+  Tensor rotated(const Tensor& query, const Mask& live_queries, Size first) const;
   /// Returns the options for attend(), or nothing if tiles do not support this call.
   std::optional<AttendOptions> tiled_options(const Tensor& query, const PreparedKV& memory) const;
   /// In strict mode, throws if a row of `pairs` is empty; `what` is "mask" or "window".
   void check_strict(const Mask& live_queries, const Mask& pairs, const char* what) const;
-  /// Returns the scores with the terms of the positions added.
-  Tensor with_order(const Tensor& scores, const Tensor& query, const Mask& pairs) const;
   void check_heads(const Tensor& query, const Tensor& keys) const;
 
   ModulePtr<Score> score_;
@@ -147,31 +147,6 @@ class Attention : public Module {
   std::optional<LocalWindow> local_;
   ModulePtr<PairPositions> positions_;
   std::optional<ProgrammedScore> score_mod_;
-  mutable Recorders recorders_;
-};
-
-/// Records the weights that an attention layer computes, and the positions of local attention, while it is
-/// alive. The model is not changed. Several recorders on one layer each record everything.
-class WeightRecorder {
- public:
-  explicit WeightRecorder(const Attention& attention);
-  ~WeightRecorder();
-  WeightRecorder(const WeightRecorder&) = delete;
-  WeightRecorder& operator=(const WeightRecorder&) = delete;
-
-  /// Returns one (…, Tq, Tk) for each call, off the tape.
-  const std::vector<Tensor>& weights() const { return weights_; }
-  /// Returns one p_t (…, Tq) for each call of a layer with a window, off the tape.
-  const std::vector<Tensor>& positions() const { return positions_; }
-  /// Discards all records.
-  void clear();
-
- private:
-  friend class Attention;
-  void take(const Tensor& weights, const Tensor& positions);
-
-  const Attention& attention_;
-  std::vector<Tensor> weights_, positions_;
 };
 
 }  // namespace tapestry

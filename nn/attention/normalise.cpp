@@ -24,16 +24,21 @@ Mask fitted(const Mask& mask, const Tensor& scores, const char* name) {
 
 }  // namespace
 
-Tensor normalised(const Normaliser& normalise, const Tensor& scores, const Mask& mask) {
-  Tensor weights = normalise(scores, mask);
+Tensor SoftmaxWeights::operator()(const Tensor& scores, const Mask& mask) const {
+  return mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
+}
+
+Normaliser::Normaliser(Function function, int) : function_(std::move(function)) {
+  if (!function_) fail("[normalise] the function must not be empty; pass softmax_weights for softmax");
+}
+
+Tensor Normaliser::operator()(const Tensor& scores, const Mask& mask) const {
+  if (!function_) return softmax_weights(scores, mask);
+  Tensor weights = function_(scores, mask);
   if (weights.shape() != scores.shape())
     fail("[normalise] a normaliser must keep the shape, got weights {} from scores {}", describe(weights),
          describe(scores));
   return weights;
-}
-
-Tensor softmax_weights(const Tensor& scores, const Mask& mask) {
-  return mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
 }
 
 Normaliser softmax_with_temperature(double temperature) {

@@ -4,24 +4,49 @@
 // parameters must be part of a Score.
 #pragma once
 
+#include <concepts>
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 #include "core/tensor/tensor.hpp"
 #include "core/tensor/values.hpp"
 
 namespace tapestry {
 
-/// Turns scores (…, Tq, Tk) into weights over the last axis. An optional mask broadcasts to the scores.
-/// Masked pairs get exactly 0 and no gradient, whatever their score; a row with all keys masked is all 0.
-/// Masked scores must not enter a sum either: apply zero_masked(mask, …) of masking.hpp before adding up.
-using Normaliser = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
-
-/// Returns normalise(scores, mask). Throws, naming both shapes, unless the result has the shape of the
-/// scores.
-Tensor normalised(const Normaliser& normalise, const Tensor& scores, const Mask& mask);
-
+/// The type of softmax_weights. A type rather than a function, so that a Normaliser knows it.
+struct SoftmaxWeights {
+  Tensor operator()(const Tensor& scores, const Mask& mask = {}) const;
+};
 /// α_j = e^{s_j} / Σ_i e^{s_i}: positive, and each row sums to 1.
-Tensor softmax_weights(const Tensor& scores, const Mask& mask = {});
+inline constexpr SoftmaxWeights softmax_weights;
+
+/// Turns scores (…, Tq, Tk) into weights over the last axis: softmax, or any function of that form. An optional mask
+/// broadcasts to the scores. Masked pairs must get exactly 0 and no gradient, whatever their score; a row with all keys
+/// masked must be all 0. Masked scores must not enter a sum either: apply zero_masked(mask, …) of masking.hpp before
+/// adding up.
+class Normaliser {
+ public:
+  using Function = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
+
+  Normaliser(SoftmaxWeights = {}) {}
+  /// Throws if the function is empty.
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, Normaliser>) && std::convertible_to<F, Function> Normaliser(
+                                                                     F&& function)
+      : Normaliser(Function(std::forward<F>(function)), 0) {}
+
+  /// Returns the weights. Throws, naming both shapes, unless they have the shape of the scores.
+  Tensor operator()(const Tensor& scores, const Mask& mask) const;
+  /// Returns true for softmax_weights, the only normaliser that attend() computes in tiles. A function that calls
+  /// softmax_weights is not recognised.
+  bool is_softmax() const { return !function_; }
+
+ private:
+  Normaliser(Function function, int);
+  Function function_;  // empty: softmax
+};
+
 /// Softmax of s / τ: τ → 0 approaches hardmax, τ → ∞ equal weights; τ = 1 is softmax. Throws unless τ is
 /// positive and finite.
 Normaliser softmax_with_temperature(double temperature);

@@ -2,6 +2,7 @@
 
 #include "core/ops/reduce.hpp"
 #include "core/ops/views.hpp"
+#include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry {
 

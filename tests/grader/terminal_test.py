@@ -356,6 +356,9 @@ class Practise(unittest.TestCase):
         self.assertEqual(verified.returncode, 1, verified.stdout)
         self.assertIn("91.1: ", verified.stdout)
         self.assertEqual(self.practise("verify", "91.2", "91.3", "91.4").returncode, 0)
+        wrong_only = self.practise("verify", "91.1", "--wrong-only")  # does not try the solution
+        self.assertEqual(wrong_only.returncode, 0, wrong_only.stdout)
+        self.assertNotIn("solutions", wrong_only.stdout)
 
     def test_a_damaged_memory_is_named(self):
         self.practise("91.1")

@@ -11,6 +11,7 @@
 // Symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. As in the chapter keys and values are
 // embeddings alone, and the decoder is told how long the source is. Change whatever you like in the hole.
 #include "lessons/grader/answer.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
 constexpr Size kVocabulary = 9, kLongest = 8;

@@ -164,7 +164,8 @@ inline double apart(const Numbers& a, const Numbers& b) {
   double largest = 1, off = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(b[i]));
-    if (!(std::abs(a[i] - b[i]) <= off)) off = std::abs(a[i] - b[i]);
+    if (std::isnan(a[i] - b[i])) return a[i] - b[i];
+    off = std::max(off, std::abs(a[i] - b[i]));
   }
   return off / largest;
 }

@@ -1,6 +1,7 @@
 // The whole of Bahdanau's translator against PyTorch's numbers, with gradients. (The scores:
 // score_table_test.)
 #include "nn/attention/attention.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 #include "tests/nn/golden.hpp"
 

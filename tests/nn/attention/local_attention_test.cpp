@@ -3,6 +3,7 @@
 
 #include "core/check/gradcheck.hpp"
 #include "nn/attention/attention.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "tests/nn/golden.hpp"
 #include "tests/nn/tensors.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "core/attention/score_lambda.hpp"
 #include "nn/attention/attention.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/recurrent.hpp"
 #include "tests/nn/golden.hpp"
 

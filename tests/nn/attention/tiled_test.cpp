@@ -1,10 +1,14 @@
 // Attention in tiles inside the layers: long sequences give what the pipeline with its matrix gives.
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <thread>
 #include <utility>
 
 #include "core/attention/score_lambda.hpp"
+#include "core/tape/node_info.hpp"
 #include "nn/attention/multi_head.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/positions/positions.hpp"
 #include "nn/transformer/transformer.hpp"
 #include "tests/nn/golden.hpp"
@@ -116,6 +120,48 @@ TEST_CASE("weights that are recorded, and dropout, keep their way through the pi
   REQUIRE(recorder.weights().size() == 1);
   CHECK(recorder.weights()[0].shape() == Dims{1, kHeads, kLong, kLong});
   CHECK(farthest({recorded}, {in_tiles}) < 1e-12);
+}
+
+TEST_CASE("only softmax_weights runs in tiles") {
+  const Normaliser wrapped = [](const Tensor& scores, const Mask& mask) {
+    return softmax_weights(scores, mask);
+  };
+  CHECK(Normaliser().is_softmax());
+  CHECK(AttentionOptions().normalise.is_softmax());
+  CHECK_FALSE(wrapped.is_softmax());
+  CHECK_FALSE(Normaliser(wrapped).is_softmax());
+  CHECK_FALSE(Normaliser(sparsemax_weights).is_softmax());
+  CHECK_THROWS_WITH(Normaliser(Normaliser::Function()),
+                    Catch::Matchers::ContainsSubstring("must not be empty"));
+
+  const Tensor x = variable(random_normal({1, kLong, kWidth}, 4, DType::f64));
+  const auto context = [&](const Normaliser& normalise, bool in_tiles) {
+    const Attention layer(scaled_dot(), {.normalise = normalise});
+    Tape tape;
+    ScoreState state;
+    const Tensor y = layer.context(x, layer.prepare(x, x), state);
+    std::set<std::string> ops;
+    for (std::size_t i = 0; i < tape.size(); ++i) ops.insert(tape.node(i).op);
+    CHECK(ops.contains("attend") == in_tiles);
+    CHECK(ops.contains("softmax") == !in_tiles);
+    return y;
+  };
+  CHECK(farthest({context(softmax_weights, true)}, {context(wrapped, false)}) < 1e-12);
+}
+
+TEST_CASE("a recorder sees calls from other threads, of its layer alone", "[threads]") {
+  const Attention layer(scaled_dot()), other(scaled_dot());
+  const Tensor x = random_normal({1, 3, kWidth}, 4, DType::f64);
+  const Tensor expected = layer(x, x, x).weights;
+  const WeightRecorder recorder(layer);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int call = 0; call < 25; ++call) layer(x, x, x), other(x, x, x);
+    });
+  for (std::thread& thread : threads) thread.join();
+  REQUIRE(recorder.weights().size() == 100);
+  for (const Tensor& weights : recorder.weights()) CHECK(farthest({weights}, {expected}) == 0);
 }
 
 TEST_CASE("a long language model: cache = no cache, and no word depends on a later one") {

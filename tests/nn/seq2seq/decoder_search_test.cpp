@@ -1,5 +1,6 @@
 // Searches with every decoder against plain searches of one sentence, which score each hypothesis from its
 // beginning by teacher forcing: no cache, no rows that are kept, no state that is carried on.
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/sample.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 #include "nn/transformer/transformer.hpp"

@@ -2,6 +2,7 @@
 #include "nn/transformer/transformer.hpp"
 
 #include "core/tape/derivatives.hpp"
+#include "nn/attention/weight_recorder.hpp"
 #include "nn/sample.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 #include "tests/nn/check_gradients.hpp"
