@@ -155,7 +155,7 @@ TEST_CASE("a block mask without values, without a batch, or of sizes that do not
   CHECK_THROWS_WITH(BlockMask::where(-1, 4, any), ContainsSubstring("got -1 queries, 4 keys"));
   CHECK_THROWS_WITH(BlockMask::where(3, 4, any, 0), ContainsSubstring("[block_mask]"));
   CHECK_THROWS_AS(BlockMask::where(3, 4, any, 1, 0), Error);
-  CHECK_THROWS_WITH(BlockMask::window(3, 3, -1, 0), ContainsSubstring("not -1 before and 0 after"));
+  CHECK_THROWS_WITH(BlockMask::window(3, 3, -1, 0), ContainsSubstring("got -1 before and 0 after"));
   CHECK_THROWS_AS(BlockMask::window(3, 3, 0, -2), Error);
 }
 

@@ -71,7 +71,7 @@ Row sparse(const std::string& name, SparseOp op, double shrink, double power) {
                    op(zeros({2, 3}), Mask::causal(2, 4), {});
                  },
                  "a mask of shape (2,4) does not broadcast to scores of shape (2,3)"},
-                {[op] { op(zeros({}), Mask{}, {}); }, "[" + name + "] scores () are (…, keys)"}};
+                {[op] { op(zeros({}), Mask{}, {}); }, "[" + name + "] scores must be (…, keys), got ()"}};
   return row;
 }
 

@@ -149,7 +149,7 @@ TEST_CASE("a layer of linear attention starts by keeping, and says what does not
   CHECK_THAT(test::message_of([&] {
                layer(zeros({3, 5, 4}), zeros({3, 2, 2, 2}));
              }),
-             ContainsSubstring("the state"));
+             ContainsSubstring("state (3,2,2,2) must have shape"));
 }
 
 TEST_CASE("a gate that is shut forgets all, in f32, without a NaN") {
