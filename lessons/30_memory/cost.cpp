@@ -62,7 +62,7 @@ double time_of(const Way& way, const Inputs& x) {
          });
 }
 
-/// Returns the x at which two curves cross for the last time, interpolated on logarithmic axes; NaN if they do not.
+/// Returns the largest x at which two curves cross, interpolated on logarithmic axes, or NaN if they do not cross.
 double crossing_of(const kit::Series& a, const kit::Series& b) {
   for (std::size_t i = a.x.size(); i-- > 1;) {
     const double right = std::log(a.y[i] / b.y[i]), left = std::log(a.y[i - 1] / b.y[i - 1]);

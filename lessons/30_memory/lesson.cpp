@@ -1,12 +1,13 @@
 // 30 memory: attention as a recurrent memory
 //
-// 20 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 09 (a state) and 25 (memory of
-// attention). Afterwards you can write linear attention in three forms that give the same numbers, say how much a
-// matrix can hold, and choose the rule for writing to it.
+// 20 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 09 (the state of a recurrent layer)
+// and 25 (the memory that attention needs). Afterwards you can write linear attention in three forms that compute the
+// same result, estimate how many pairs of a key and a value a matrix can hold, and choose between the sum rule, the
+// delta rule and a gate.
 //
-// Attention keeps all keys and values, and each new word attends to all of them. A recurrent layer keeps only one
-// state of constant size. Without the exponential of the softmax, attention becomes such a recurrent layer. What do
-// we lose?
+// Attention keeps all keys and values, and each new word attends to all of them. A recurrent layer keeps only one state
+// of constant size. If we remove the exponential of the softmax, attention becomes a recurrent layer of this kind. What
+// do we lose by removing it?
 
 #include <algorithm>
 
@@ -23,33 +24,34 @@ using namespace tapestry::lesson30;
 namespace {
 
 // ---- 1. A matrix as a memory ------------------------------------------------------------------------------
-// The memory is a matrix S with d rows and e columns. It stores pairs of a key k (d numbers) and a value v (e
-// numbers). To *write* v at k, we add their outer product to S. To *read* at a query q, we multiply Sᵀ by q:
+// The memory is a matrix S with d rows and e columns. It stores pairs of a key k (d numbers) and a value v (e numbers).
+// To *write* the value v at the key k, we add their outer product to S. To *read* at a query q, we multiply Sᵀ by q:
 //
 //     S ← S + k vᵀ            y = Sᵀ q
 //
-// Here is an example by hand. The values are single numbers, so S is a single column. We write 10 at
-// k₁ = (1, 0) and 20 at k₂ = (0.6, 0.8):
+// Here is an example by hand. The values are single numbers (e = 1), so S is a single column. S starts as zeros. We
+// write 10 at k₁ = (1, 0) and 20 at k₂ = (0.6, 0.8):
 //
 //     S = 10 (1, 0) + 20 (0.6, 0.8) = (22, 16)      read at k₁: 22       at k₂: 0.6 · 22 + 0.8 · 16 = 26
 //
-// We expected 10 and 20. But both keys have length 1 and are not orthogonal, so a read at one key also returns
-// k₁ · k₂ = 0.6 of the other key's value. This way of writing is the *sum rule*.
+// We expected the reads to be 10 and 20. The keys are unit vectors, but they are not orthogonal: k₁ · k₂ = 0.6. So a
+// read at one key returns the value of this key plus 0.6 times the value of the other key. This way of writing is the
+// *sum rule*.
 //
-// The *delta rule* (Widrow and Hoff 1960; here in the form of Schlag, Irie and Schmidhuber 2021) first reads at
-// k. Then it writes only what is missing, the difference between v and what it has read:
+// The *delta rule* (Widrow and Hoff 1960; here in the form of Schlag, Irie and Schmidhuber 2021) first reads at k. Then
+// it writes the difference between v and the number that it has read:
 //
 //     S ← S + k (v − Sᵀ k)ᵀ
 //
-// In the example, after writing 10 at k₁, a read at k₂ returns 6. To get 20, 14 is missing, so the delta rule
-// writes 14: S = (10, 0) + 14 (0.6, 0.8) = (18.4, 11.2). Now a read at k₂ returns 20, as it should, and a read
-// at k₁ returns 18.4. The pair that was written last is right.
+// In the example, a read at k₂ returns 6 after 10 has been written at k₁. The target is 20, so the delta rule writes
+// the difference, 14. S becomes (10, 0) + 14 (0.6, 0.8) = (18.4, 11.2). Now a read at k₂ returns 20, as it should, and
+// a read at k₁ returns 18.4. Only the most recently written pair is read back exactly.
 //
-// Now write 30 at k₁ again. A read at k₁ returns 18.4, so 11.6 is missing. S becomes (30, 11.2), and k₁ reads
-// 30. With the sum rule, 30 is added to the 22 that k₁ already reads, so k₁ reads 52.
+// Now write 30 at k₁ again. A read at k₁ returns 18.4, so the delta rule writes the difference, 11.6. S becomes (30,
+// 11.2). A read at k₁ now returns 30. The sum rule would add 30 to the 22 stored there, so the read would return 52.
 //
-// Both rules can forget. A *gate* α ≤ 1 multiplies S before each write. A *strength* β multiplies what is
-// written.
+// Both rules take two optional factors per word. A *gate* α ≤ 1 multiplies S before the write, so old pairs fade. A
+// *strength* β multiplies the value (sum rule) or the difference (delta rule) to be written.
 
 Tensor word_by_word(const Words& x, WriteRule rule, const Tensor& alpha = {}, const Tensor& beta = {}) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());  // (d, e)
@@ -83,9 +85,9 @@ void pencil(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. Linear attention in three forms -------------------------------------------------------------------
-// With the sum rule and without gates, word t reads y_t = Σ_{j ≤ t} (q_t · k_j) v_j. This is causal attention
-// whose weights are the raw scores, without a softmax. It can be computed without a loop, from all T² pairs of
-// words at once:
+// With the sum rule and without gates, the read at word t returns y_t = Σ_{j ≤ t} (q_t · k_j) v_j. This sum is causal
+// attention whose weights are the raw scores, without a softmax. So we can also compute it without a loop, from all T²
+// pairs of words at once:
 
 Tensor as_pairs(const Words& x) {
   const Size words = x.q.size(0);
@@ -93,11 +95,11 @@ Tensor as_pairs(const Words& x) {
   return matmul(where(Mask::causal(words, words), scores, scalar(0, scores.dtype())), x.v);
 }
 
-// So there are two forms. Word by word, there are T small steps, and each has to wait for the one before. As
-// pairs, there is one step, but its work grows as T².
+// These are two of the three forms. The recurrent form, word_by_word(), takes T small steps, and each step needs the
+// one before. The parallel form, as_pairs(), takes one step, but its cost grows as T².
 //
-// The third form is between the two. It cuts the text into *chunks*. Within a chunk it computes all pairs, and
-// everything before the chunk is stored in S.
+// The third form combines them. It cuts the text into *chunks*. Within a chunk, it uses the parallel form. From chunk
+// to chunk, it passes S, which holds all earlier words.
 
 Tensor in_chunks(const Words& x, Size size) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());
@@ -112,14 +114,15 @@ Tensor in_chunks(const Words& x, Size size) {
   return concat(reads, 0);
 }
 
-// Raw scores can be negative, and they can sum to any number. *Linear attention* (Katharopoulos and others 2020)
-// first makes queries and keys positive: φ(x) = elu(x) + 1, which is x + 1 above 0 and eˣ below. Then it divides
-// by the sum of the weights:
+// Raw scores can be negative, and they need not sum to 1. *Linear attention* (Katharopoulos and others 2020) first
+// makes queries and keys positive, with φ(x) = elu(x) + 1, which is x + 1 above 0 and eˣ below. Then it divides by the
+// sum of the weights:
 //
 //     y_t = S_tᵀ φ(q_t) / (z_t · φ(q_t)),    S_t = Σ_{j ≤ t} φ(k_j) v_jᵀ,    z_t = Σ_{j ≤ t} φ(k_j)
 //
-// z can be stored as one more column of S: append a 1 to every value, and its reads are the sums of the weights.
-// The layer LinearAttention of nn/ does this too.
+// Append a 1 to every value. S then has one more column, which equals z, and reading that column returns the sum of the
+// weights. The code adds 10⁻⁶ to this denominator, so that it cannot be 0. The layer LinearAttention in nn/ does the
+// same.
 
 Tensor layer_by_hand(const Tensor& x, const LinearAttention& layer) {  // x (T, width), one head
   const auto phi = [](const Tensor& y) { return where(less(y, scalar(0, y.dtype())), exp(y), y + 1.0); };
@@ -130,85 +133,95 @@ Tensor layer_by_hand(const Tensor& x, const LinearAttention& layer) {  // x (T, 
 }
 
 // ---- 3. Time and memory -----------------------------------------------------------------------------------
-// linear_attend() does the same as in_chunks(), for batches and heads, in one kernel. (For the delta rule, each
-// chunk solves a small system of equations; see core/simd/attention/linear.hpp.) We compare its time and memory
-// with those of attend() from lesson 25.
+// linear_attend() computes the same as in_chunks(), for batches with several heads, in one kernel. (For the delta rule,
+// the kernel solves one small triangular linear system per chunk, (I + A) U = β (V − γ K S);
+// core/simd/attention/linear.hpp defines the symbols.) We compare the time and memory of linear_attend() with those of
+// attend() from lesson 25.
 
 void time_and_memory(const kit::Options& options, kit::Report& report) {
   const kit::Question kept = report.ask(
       "the next word",
-      "A head with d = e = 64 has read 4096 words. How many numbers must it keep to process the next word?",
-      {"half a million with attention, 4096 with a matrix", "4096 with either",
-       "half a million with either: the matrix has to hold all words"});
+      "A head with d = e = 64 has processed 4096 words. How many numbers must it keep to process the next word?",
+      {"about half a million numbers with attention, 4096 numbers with a matrix",
+       "4096 numbers with attention and with a matrix",
+       "about half a million numbers with both, because the matrix has to hold all words"});
   const Costs costs = measure_costs(options);
-  report.figure("the sum takes as long as attend() at about", costs.crossing, "words");
-  report.at_least("speed-up of the sum over attend(), longest text", costs.times_faster, 5);
-  report.at_most("memory of the sum grows as Tᵖ with p =", costs.memory_power, 1.1);
+  report.figure("sum rule and attend() take the same time at about", costs.crossing, "words");
+  report.at_least("speed-up of the sum rule over attend(), longest text", costs.times_faster, 5);
+  report.at_most("memory with the sum rule grows as Tᵖ with p =", costs.memory_power, 1.1);
   report.answer(
       kept, 'a', 2 * 64 * 4096 > 500'000 && 64 * 64 == 4096,
-      "Attention keeps a key and a value for each word, 2 · 64 numbers. The matrix has 64 · 64 numbers "
-      "for a text of any length.");
+      "Attention keeps a key and a value for each word, 2 · 64 numbers, so 4096 words need 524,288 numbers. "
+      "The matrix has 64 · 64 = 4096 numbers, whatever the length of the text.");
 }
 
 // ---- 4. How many pairs a matrix holds ---------------------------------------------------------------------
-// A matrix of constant size cannot hold a text of any length, so it must forget. How many pairs can it hold?
-// Nothing is trained in this part. We draw P pairs: a key is a random vector of length 1, and a value is one of
-// 64 random vectors of length 1, the *codes*. We write all pairs and then read at each key. A read is right if
-// the code nearest to it is the one that was written.
+// A matrix of constant size cannot hold an arbitrarily long text, so at some length it must lose pairs. How many pairs
+// can it hold? In this part, we train no model. We draw P pairs: a key is a random unit vector, and a value is one of
+// 64 random unit vectors of e = 64 numbers, the *codes*. We write all pairs and then read at each key. A read is right
+// if the code with the largest dot product with the read is the code that was written.
 //
-// A read at key i returns its value plus Σ_{j ≠ i} (k_i · k_j) v_j. This sum is noise. For random keys,
-// (k_i · k_j)² is 1/d on average, so the mean square of the noise is (P − 1) / d.
+// With the sum rule, a read at key i returns the value v_i plus Σ_{j ≠ i} (k_i · k_j) v_j. This sum is the *noise*. For
+// random keys, (k_i · k_j)² is 1/d on average, so the mean squared norm of the noise is (P − 1) / d.
 //
-// With 32 pairs and d = 32 that is 0.97. So the noise is as large as the value, but it is spread over 64
-// directions. The nearest code is still mostly right.
+// With 32 pairs and d = 32, the mean squared norm of the noise is 0.97, nearly that of the value, 1. But the noise is
+// spread over the 64 dimensions of the values, so the nearest code is still mostly the right one.
 
 void capacity(const kit::Options& options, kit::Report& report) {
   const kit::Question repairs = report.ask(
       "random keys",
-      "32 pairs, d = 32. The delta rule corrects what it reads. How many reads are right, compared with the sum?",
-      {"more: the correction removes the noise", "fewer", "as many"});
+      "We write 32 pairs with d = 32. Compared with the sum rule, how many reads are right with the delta rule?",
+      {"more reads than with the sum rule, because the correction removes the noise",
+       "fewer reads than with the sum rule", "as many reads as with the sum rule"});
   const Capacity at_32 = measure_capacity(options, report);
-  report.check_quoted("mean square of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
-  report.answer(repairs, 'b', at_32.delta + 5 < at_32.sum,
-                "Each write removes from S whatever is stored along its key, so the oldest pairs fade.");
+  report.check_quoted("mean squared norm of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
+  report.answer(
+      repairs, 'b', at_32.delta + 5 < at_32.sum,
+      "Each write of the delta rule removes from S whatever is stored along its key. So the oldest pairs fade.");
 }
-// The sum rule gets worse beyond P = d, and the delta rule beyond P = d/2. Softmax does not: its exponential
-// suppresses all keys but one.
+// With the sum rule and d/4 pairs, nearly every read is right. With 4 d pairs, at least one read in four is wrong. In
+// the table, the sum rule loses many reads above P = d, and the delta rule already above P = d/2. Softmax attention
+// does not degrade up to 4 d pairs. Its scores are multiplied by 40, so the softmax is nearly one-hot.
 
 // ---- 5. Overwriting and forgetting ------------------------------------------------------------------------
-// Then what is the delta rule good for? We train the layer of nn/ on two tasks, with a matrix of d = 16 rows (the
-// option --rows):
+// Then what is the delta rule good for? We train the layer LinearAttention on two tasks, with a matrix of d = 16 rows
+// (the option --rows):
 //
-// - *Updates*. A text assigns symbols to names, with four times as many writes as names. At the end, the model is
-//   asked for each name, and must answer with the last symbol of this name.
-// - *Chapters*. A text has three chapters, with the word "forget" between them. At the end, the model is asked for
-//   the names of the last chapter and for the names of an earlier one. For an earlier one, the right answer is
-//   "nothing".
+// - *Updates*. Each word of a text writes a symbol to a name. There are four times as many writes as names, so most
+//   names are written more than once. At the end, the model receives each name once more and must return the last
+//   symbol that was written to this name.
+// - *Sections*. A text has three sections with different names, and the word "forget" between the sections. At the end,
+//   the model receives the names of the last section and of an earlier one. It must return their symbols for the last
+//   section and "nothing" for the earlier one.
 
 void rules(Size rows, const kit::Options& options, kit::Report& report) {
   const kit::Question which = report.ask(
-      "overwrite", "The sum rule with a learned gate can forget. How well does it learn the updates?",
-      {"no better than the sum without a gate", "in part: newer words count for more",
-       "as well as the delta rule"});
+      "overwrite",
+      "The sum rule with a learned gate can forget. How many answers does it get right on the updates?",
+      {"about as many as the sum rule without a gate",
+       "more than the sum rule without a gate, but fewer than the delta rule",
+       "about as many as the delta rule"});
   const auto right = train_rules(rows, options, report);  // in per cent, by rule
   report.answer(
       which, 'b', right[kGate] >= right[kSum] + 5 && right[kGate] <= right[kDelta] - 5,
-      "A gate is one number for the whole matrix. When it fades an old symbol, the symbols of all other "
-      "names fade too.");
+      "With the gate, newer words count for more than older ones. But at each word, the gate scales the "
+      "whole matrix by one number. If an old symbol fades, the symbols of all other names fade too.");
 }
-// Use the sum rule for pairs that are written once, the delta rule for pairs that change, and a gate for pairs that
-// are no longer needed.
+// Use the sum rule for pairs that are written once, and the delta rule for pairs whose value changes. Add a gate if old
+// pairs are no longer needed.
 
 // ---- 6. Older units that multiply inputs ------------------------------------------------------------------
-// relatives.cpp is a short chapter in itself. It shows multiplicative units, sigma-pi units, higher-order units and
-// hypernetworks. In all of them, inputs multiply inputs. Linear attention is one more: a layer whose weights are made
-// from the words.
+// The file relatives.cpp is a short chapter in itself. It shows multiplicative units, sigma-pi units, higher-order
+// units and hypernetworks. In all of them, inputs multiply inputs. Linear attention is another example: its weight
+// matrix is computed from the input.
 
-// What to remember. Without the exponential, attention is a matrix that is written and read: a state of constant
-// size. As pairs, word by word or in chunks, the result is the same, but the costs differ. The matrix holds about d
-// pairs, and the write rule decides which pairs it loses.
+// What to remember. Without the exponential, attention becomes a recurrent layer whose state is one matrix of constant
+// size. The parallel form, the recurrent form and the form in chunks give the same result at different costs. A matrix
+// with d rows holds about d pairs with the sum rule, and fewer with the delta rule. The write rule also decides which
+// pairs the matrix loses.
 //
-// Exercises: lessons/practise 30 (chunks with a gate; the backward pass; what a read returns; a small notebook).
+// Exercises: lessons/practise 30 (Chunks of linear attention with a gate; The backward pass as a memory; Predict what a
+// memory returns; A small memory that learns to overwrite).
 
 void lesson(Size rows, const kit::Options& options, kit::Report& report) {
   report.section("A matrix as a memory");
@@ -234,6 +247,6 @@ int main(int argc, char** argv) {
   kit::Lesson program("30_memory", "attention as a recurrent memory");
   program.steps(1000, 5);
   Size rows = 16;
-  program.add("--rows", rows, "rows d of the matrix in part 5", 1, 512);
+  program.add("--rows", rows, "number of rows d of the matrix in section 5", 1, 512);
   return program.run(argc, argv, [&](const auto& options, auto& report) { lesson(rows, options, report); });
 }

@@ -58,7 +58,7 @@ namespace {
 
 using Read = std::function<Tensor(const Pairs&)>;
 
-/// Prints and returns the per cent of right reads for each of kShares.
+/// Prints and returns the percentage of right reads for each of kShares.
 std::vector<double> curve(const std::string& name, Size width, const Read& read,
                           const kit::Options& options) {
   std::vector<double> right;
@@ -75,7 +75,7 @@ std::vector<double> curve(const std::string& name, Size width, const Read& read,
 
 void judge_ages(const kit::Options& options, kit::Report& report) {
   const Pairs drawn = draw_pairs(5 * rows_of(options), kWidth, kWidth, options.seed);
-  kit::Chart chart{"32 pairs in a matrix of 32 rows", "pairs written since", "right in %"};
+  kit::Chart chart{"32 pairs in a matrix of 32 rows", "pairs written afterwards", "right reads in %"};
   std::vector<double> since(kWidth);
   std::iota(since.begin(), since.end(), 0);
   const auto of = [&](const char* name, WriteRule rule) {
@@ -84,20 +84,20 @@ void judge_ages(const kit::Options& options, kit::Report& report) {
     chart.series.push_back({name, since, right});
     return std::array{mean_of({right.begin(), right.begin() + 8}), mean_of({right.end() - 8, right.end()})};
   };
-  const auto [sum_newest, sum_oldest] = of("sum", WriteRule::sum);
-  const auto [delta_newest, delta_oldest] = of("delta", WriteRule::delta);
+  const auto [sum_newest, sum_oldest] = of("sum rule", WriteRule::sum);
+  const auto [delta_newest, delta_oldest] = of("delta rule", WriteRule::delta);
   kit::show(chart, options.out / "age.svg");
-  report.at_least("delta, newest 8 of 32 pairs: right", delta_newest, 98, "%");
-  report.at_most("delta, oldest 8 of 32 pairs: right", delta_oldest, 70, "%");
-  report.at_most("sum, newest and oldest differ by", std::abs(sum_newest - sum_oldest), 3, "%");
+  report.at_least("delta rule, newest 8 of 32 pairs: right", delta_newest, 98, "%");
+  report.at_most("delta rule, oldest 8 of 32 pairs: right", delta_oldest, 70, "%");
+  report.at_most("sum rule, newest and oldest 8 differ by", std::abs(sum_newest - sum_oldest), 3, "%");
 }
 
 }  // namespace
 
 Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
-  kit::Chart chart{"Right reads from a matrix of d rows", "pairs written ÷ d", "right in %"};
+  kit::Chart chart{"Right reads from a matrix of d rows", "pairs written ÷ d", "right reads in %"};
   chart.x_scale = kit::Scale::log;
-  fmt::print("  right in %        pairs ÷ d:");
+  fmt::print("  right reads in %  pairs ÷ d:");
   for (const double share : kShares) fmt::print("  {:>6}", share);
   fmt::print("\n");
   const auto add = [&](const std::string& name, Size width, const Read& read) {
@@ -110,15 +110,15 @@ Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
   Capacity at_32;
   double quarter = 100, fourfold = 0;  // the lowest and the highest of three sizes d
   for (const Size width : {16, 32, 64}) {
-    const std::vector<double> right = add(fmt::format("sum, d = {}", width), width, by_sum);
+    const std::vector<double> right = add(fmt::format("sum rule, d = {}", width), width, by_sum);
     quarter = std::min(quarter, right[kQuarter]), fourfold = std::max(fourfold, right[kFourfold]);
     if (width == kWidth) at_32.sum = right[kAsMany];
   }
-  at_32.delta = add("delta, d = 32", kWidth, by_delta)[kAsMany];
+  at_32.delta = add("delta rule, d = 32", kWidth, by_delta)[kAsMany];
   const double softmax = add("softmax, d = 32", kWidth, read_by_softmax)[kFourfold];
   kit::show(chart, options.out / "capacity.svg");
-  report.at_least("sum, d ÷ 4 pairs, any d: right", quarter, 99, "%");
-  report.at_most("sum, 4 d pairs, any d: right", fourfold, 75, "%");
+  report.at_least("sum rule, d ÷ 4 pairs, every d: right", quarter, 99, "%");
+  report.at_most("sum rule, 4 d pairs, every d: right", fourfold, 75, "%");
   report.at_least("softmax, 4 d pairs: right", softmax, 99, "%");
   judge_ages(options, report);
   const Pairs drawn = draw_pairs(200, kWidth, kWidth, options.seed);

@@ -1,4 +1,5 @@
-// Measures how many pairs can be read back from a matrix without training, with random keys and random codes as values.
+// Measures how many pairs can be read back from a matrix. The keys are random, the values are random codes, and no
+// model is trained.
 #pragma once
 
 #include <array>
@@ -21,21 +22,22 @@ struct Pairs {
 inline constexpr Size kCodes = 64, kCodeWidth = 64;
 Pairs draw_pairs(Size rows, Size pairs, Size width, std::uint64_t seed);
 
-/// Writes all pairs, then reads at each key: from the matrix of a rule, or from all pairs by softmax. Returns (B, P,
-/// e).
+/// Writes all pairs to a matrix with a rule, then reads at each key. Returns (B, P, e).
 Tensor read_back(const Pairs& pairs, WriteRule rule);
+/// Reads at each key by softmax attention over all pairs. Returns (B, P, e).
 Tensor read_by_softmax(const Pairs& pairs);
-/// Returns the per cent of reads whose nearest code is the right one, for each pair of a row in the order of writing.
+/// Returns, for each pair of a row in the order of writing, the percentage of reads whose nearest code is the right
+/// one.
 std::vector<double> right_by_place(const Pairs& pairs, const Tensor& read);
 
 /// Results of measure_capacity() for 32 pairs and d = 32.
 struct Capacity {
-  double sum = 0, delta = 0;  ///< per cent of right reads
-  double noise = 0;           ///< mean square of the distance between a read by the sum and the value written
+  double sum = 0, delta = 0;  ///< percentage of right reads
+  double noise = 0;  ///< mean squared norm of the difference between a read with the sum rule and the value
 };
-/// Measures the per cent of right reads against the number of pairs: with the sum for d = 16, 32 and 64, and with the
-/// delta rule and softmax for d = 32. For 32 pairs and d = 32, also against the number of pairs written since. Judges
-/// the results, and draws capacity.svg and age.svg.
+/// Measures the percentage of right reads for several numbers of pairs: with the sum rule for d = 16, 32 and 64, and
+/// with the delta rule and softmax for d = 32. For 32 pairs and d = 32, measures it also by the number of pairs written
+/// after the one that is read. Judges the results and draws capacity.svg and age.svg.
 Capacity measure_capacity(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson30

@@ -1,9 +1,9 @@
 // Older units in which inputs multiply inputs, the predecessors of linear attention.
 //
-// An ordinary unit adds up its inputs times weights: y = Σ w_i x_i. The weights are learned, and they are the same for
-// all inputs. In attention, the weight of a value is computed from the words themselves. This idea is much older than
-// attention. Here are four units in which inputs multiply inputs, from the smallest to linear attention. Each takes a
-// few ops.
+// An ordinary unit computes a weighted sum of its inputs, y = Σ w_i x_i. The weights are learned, and they are the same
+// for all inputs. In attention, the weight of a value is computed from the words themselves. The idea of multiplying
+// inputs by inputs is much older than attention. Here are four units that do so, starting with the smallest, and then
+// linear attention. Each of them takes a few ops.
 #include "lessons/30_memory/relatives.hpp"
 
 #include <fmt/format.h>
@@ -19,9 +19,9 @@
 namespace tapestry::lesson30 {
 namespace {
 
-// Multiplicative units multiply two weighted sums of the same inputs: y = (A x) ⊙ (B x). One factor determines how
-// much of the other gets through. With a sigmoid around one factor, this is the gate of an LSTM. SwiGLU, in the
-// feed-forward layers of current models, is a multiplicative unit too.
+// Multiplicative units multiply two weighted sums of the same inputs, y = (A x) ⊙ (B x). Each factor scales the other.
+// An LSTM's gate is such a factor inside a sigmoid. SwiGLU, in the feed-forward layers of current models, is a
+// multiplicative unit too.
 
 /// x (B, n), a and b (m, n) → (B, m).
 Tensor multiplicative(const Tensor& x, const Tensor& a, const Tensor& b) {
@@ -30,7 +30,8 @@ Tensor multiplicative(const Tensor& x, const Tensor& a, const Tensor& b) {
 
 // Sigma-pi units (Rumelhart, Hinton and McClelland 1986) compute a sum (Σ) of products (Π) of some of the inputs:
 // y = Σ_c w_c Π_{i in c} x_i. The groups c of inputs are fixed in advance. With inputs of +1 and −1, one product
-// computes "exclusive or": x₁ x₂ is −1 exactly if one of the two is −1. No weighted sum of x₁ and x₂ does that.
+// computes "exclusive or": x₁ x₂ is −1 if exactly one of the two is −1, and else +1. No weighted sum of x₁ and x₂
+// computes it.
 
 /// x (B, n), weights (groups) → (B). A group is the indices of two inputs.
 Tensor sigma_pi(const Tensor& x, const std::vector<std::array<Size, 2>>& groups, const Tensor& weights) {
@@ -40,8 +41,9 @@ Tensor sigma_pi(const Tensor& x, const std::vector<std::array<Size, 2>>& groups,
 }
 
 // Higher-order units (Giles and Maxwell 1987) use all products, each with a separate weight. A unit of second order,
-// y_k = Σ_ij w_kij x_i x_j, has n² weights; a unit of third order has n³. To save weights, they can be shared: if w_kij
-// is Σ_r c_kr a_ri b_rj, with r = 1 … R, then y = C ((A x) ⊙ (B x)), which needs R multiplicative units.
+// y_k = Σ_ij w_kij x_i x_j, has n² weights, and a unit of third order has n³. Units can share weights, so that fewer
+// are needed. If w_kij = Σ_r c_kr a_ri b_rj, with r = 1 … R, then y = C ((A x) ⊙ (B x)), which needs R multiplicative
+// units.
 
 /// x (B, n), weights (m, n, n) → (B, m).
 Tensor second_order(const Tensor& x, const Tensor& weights) {
@@ -50,10 +52,10 @@ Tensor second_order(const Tensor& x, const Tensor& weights) {
   return linear(reshape(products, {x.size(0), n * n}), reshape(weights, {weights.size(0), n * n}));
 }
 
-// A hypernetwork (Ha, Dai and Le 2017) computes the weights of another network. From z it computes a matrix W(z), which
-// is applied to x. Here the hypernetwork is one linear layer, w_ij = Σ_k h_ijk z_k. So y_i = Σ_jk h_ijk x_j z_k, which
-// is again a sum of products. Schmidhuber's fast weights (1992) do the same for sequences: at each step, a slow network
-// writes to a fast one by adding an outer product, k vᵀ.
+// A hypernetwork (Ha, Dai and Le 2017) computes the weights of another network. From z it computes a matrix W(z), and
+// the other network applies W(z) to x. Here the hypernetwork is one linear layer, w_ij = Σ_k h_ijk z_k. So y_i = Σ_jk
+// h_ijk x_j z_k, which is again a sum of products. Schmidhuber's fast weights (1992) do the same for sequences. At each
+// step, a slow network changes the weights of a fast one by adding an outer product, k vᵀ.
 
 /// x (B, n), z (B, p), maker (m · n, p) → (B, m).
 Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& maker) {
@@ -62,10 +64,11 @@ Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& maker) {
   return squeeze(matmul(made, unsqueeze(x, 2)), 2);
 }
 
-// So linear attention is a layer, applied to q, whose weights Sᵀ = Σ_j v_j k_jᵀ are made from the words so far. It is a
-// unit of third order: y = Σ_j v_j (k_j · q) multiplies three factors, and all three are made from the inputs.
+// So linear attention is a layer, applied to q, whose weight matrix Sᵀ = Σ_j v_j k_jᵀ is computed from the words so
+// far. Linear attention is a unit of third order. In y = Σ_j v_j (k_j · q), each term has three factors, and all three
+// are computed from the inputs.
 
-/// k (T, d), v (T, e), q of the last word (d) → (e).
+/// k (T, d), v (T, e), and the last word's q (d) → (e).
 Tensor made_by_words(const Tensor& k, const Tensor& v, const Tensor& q) {
   return squeeze(matmul(matmul(transpose(v), k), unsqueeze(q, 1)), 1);
 }
@@ -97,7 +100,7 @@ void older_relatives(std::uint64_t seed, kit::Report& report) {
   const Tensor one = sigma_pi(corners, {{0, 1}}, ones({1}, DType::f64));
   // The best weighted sum is the one whose gradient, cornersᵀ (y − target), is 0. Here all its weights are 0.
   const Tensor pull = matmul(transpose(corners), unsqueeze(exclusive_or, 1));
-  report.check("one product computes exclusive or; the best weighted sum of the inputs is 0 · x",
+  report.check("one product computes exclusive or, and the best weighted sum of the inputs is 0 · x",
                kit::largest(one - exclusive_or) == 0 && kit::largest(pull) == 0);
 
   const Tensor shared = reshape(matmul(c, reshape(unsqueeze(a, 2) * unsqueeze(b, 1), {5, 16})), {2, 4, 4});
@@ -106,7 +109,7 @@ void older_relatives(std::uint64_t seed, kit::Report& report) {
 
   const Tensor q = normal({6, 4}), k = normal({6, 4}), v = normal({6, 3});
   const Tensor last = select(linear_attend(q, k, v).read, 0, 5);
-  report.check("linear attention equals a layer whose weights the words made, to 1e-12",
+  report.check("linear attention equals a layer with weights from the words, to 1e-12",
                kit::largest(last - made_by_words(k, v, select(q, 0, 5))) < 1e-12);
 }
 

@@ -1,4 +1,4 @@
-// Lesson 30's two training tasks, updates of pairs and chapters to forget, and its model.
+// Lesson 30's model and two training tasks: in "updates" it must overwrite symbols, in "sections" it must forget.
 #pragma once
 
 #include <array>
@@ -15,21 +15,21 @@ namespace tapestry::lesson30 {
 inline constexpr Size kNames = 64, kSymbols = 16;  // the keys and the values
 inline constexpr std::int64_t kForget = kNames, kAsked = kSymbols, kNothing = kSymbols;
 
-/// A batch of texts. Each word is a name and a symbol: "name = symbol", "forget" (which has a name for itself), or, at
-/// the end, the question "name = ?".
+/// A batch of texts. Each word is a name and a symbol. There are three kinds of words: "name = symbol"; "forget", which
+/// is written as a name of its own; and, at the end of a text, the question "name = ?".
 struct Texts {
   Indices names, symbols;  // (B, T)
   Size questions = 0;      // number of questions, the last words of each text
   Indices answers;         // (B, questions): symbols, or kNothing
 };
-/// Draws texts with `pairs` names, each written at least once, and four times as many writes in all. The answer is the
+/// Draws texts with `pairs` names and four times as many writes. Each name is written at least once. The answer is the
 /// last symbol of a name.
 Texts draw_updates(kit::Random random, Size rows, Size pairs);
-/// Draws texts with three chapters of `pairs` names each, and "forget" between them. The questions are the names of the
-/// last chapter and of an earlier one, for which the answer is kNothing.
+/// Draws texts with three sections (chapters) of `pairs` names each, and "forget" between the sections. The questions
+/// are the names of the last section and of an earlier one. The answer for the earlier one is kNothing.
 Texts draw_chapters(kit::Random random, Size rows, Size pairs);
 
-/// One layer of linear attention with one head, and a small network that turns its reads into logits.
+/// One layer of linear attention, and a small network that computes logits from the reads of this layer.
 struct Notebook : Module {
   explicit Notebook(const LinearAttentionOptions& options);
   /// Returns logits (B, questions, kSymbols + 1).

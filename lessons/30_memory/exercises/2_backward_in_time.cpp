@@ -1,15 +1,16 @@
 // 30.2 backward_in_time: The backward pass as a memory
 // derive, 20 minutes
 //
-// A memory with the sum rule and no gates reads y_t = Σ_{j ≤ t} (q_t · k_j) v_j, for q and k (T, d) and v (T, e). You
-// receive G (T, e), the gradient of the loss with respect to y. Return the gradients with respect to k and v.
+// In a memory with the sum rule and no gates, the read at word t is y_t = Σ_{j ≤ t} (q_t · k_j) v_j. The queries q and
+// keys k have shape (T, d), and the values v have shape (T, e). You receive G (T, e), the gradient of the loss L with
+// respect to y. Return the gradients of L with respect to k and v.
 //
-// The key and the value of word j are read at word j and at every later word t. So the gradients are
+// The pair from word j, its key and its value, is read at word j and at every later word t. So the gradients are
 //
 //     ∂L/∂k_j = Σ_{t ≥ j} (G_t · v_j) q_t          ∂L/∂v_j = Σ_{t ≥ j} (q_t · k_j) G_t
 //
-// Compute them without the tape and without T² pairs. Carry a matrix R (d, e) from the last word to the first, and
-// return its final value too.
+// Compute both gradients without a tape and without the T² pairs of words. Carry a matrix R (d, e) from the last word
+// to the first. Return the final value of R too.
 #include "lessons/grader/answer.hpp"
 
 struct Backward {
@@ -36,38 +37,39 @@ Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
   return {concat(of_k, 0), concat(of_v, 0), r};
 }
 
-// hint: Both sums contain q_t and G_t for all t ≥ j. Which sum of outer products can you use for both?
-// hint: R = Σ_{t ≥ j} q_t G_tᵀ is (d, e). ∂L/∂v_j = Rᵀ k_j; ∂L/∂k_j = R times ____.
-// hint: Start with r = r + matmul(transpose(row(q, t)), row(g, t)), because the sums include t = j. The product of a
-//   row and r is Rᵀ times this row.
+// hint: Both sums contain q_t and G_t for all t ≥ j. Which sum of outer products can you use for both gradients?
+// hint: R = Σ_{t ≥ j} q_t G_tᵀ has shape (d, e). Then ∂L/∂v_j = Rᵀ k_j, and ∂L/∂k_j = R times ____.
+// hint: Start with r = r + matmul(transpose(row(q, t)), row(g, t)), because the sums include t = j. For a vector x
+//   stored as a row, matmul(x, r) is Rᵀ x, again as a row.
 
-// wrong: You read R before you write q and G of word j. The sums include t = j, because a word also reads itself.
+// wrong: You use R before you add q_j G_jᵀ. The sums include t = j, because the read at word j includes the pair from
+//   word j.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // - of_k[j] = matmul(row(v, t), transpose(r));
 // - of_v[j] = matmul(row(k, t), r);
 // + of_k[j] = matmul(row(v, t), transpose(r));
 // + of_v[j] = matmul(row(k, t), r);
 // + r = r + matmul(transpose(row(q, t)), row(g, t));
-// wrong: You write keys to R. The pair of word j is read by the queries, so R must contain q_t G_tᵀ.
+// wrong: You add k_t G_tᵀ to R. The queries read the pair, so add q_t G_tᵀ.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = r + matmul(transpose(row(k, t)), row(g, t));
-// wrong: You write values to R, as in a forward pass. In the backward pass, G takes the place of the values.
+// wrong: You add q_t v_tᵀ to R. In the backward pass, G takes the place of the values, so add q_t G_tᵀ.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = r + matmul(transpose(row(q, t)), row(v, t));
-// wrong: You overwrite R at each word. All later words read k_j and v_j as well, so add to R.
+// wrong: You overwrite R at each word. R must be the sum over word j and all later words, so add to R.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = matmul(transpose(row(q, t)), row(g, t));
-// wrong: You read the gradient of k_j at G_j. Read it at v_j, the value that was written at k_j.
+// wrong: ∂L/∂k_j is R v_j; your code computes R G_j.
 // - of_k[j] = matmul(row(v, t), transpose(r));
 // + of_k[j] = matmul(row(g, t), transpose(r));
-// wrong: You read the gradient of v_j at q_j. Read it at k_j, the key at which v_j was written.
+// wrong: ∂L/∂v_j is Rᵀ k_j; your code computes Rᵀ q_j.
 // - of_v[j] = matmul(row(k, t), r);
 // + of_v[j] = matmul(row(q, t), r);
-// wrong: The sign of R is wrong. Both sums only add terms, so nothing is subtracted.
+// wrong: The sign of R is wrong. All terms of both sums have a plus sign, so add q_t G_tᵀ to R.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + r = r - matmul(transpose(row(q, t)), row(g, t));
-// wrong: Both gradients are right, but R is not the sum of all q_t G_tᵀ. Do you loop over pairs of words? With R, word
-//   j reads the contributions of all later words at once.
+// wrong: Both gradients are right, but R is not the sum of all q_t G_tᵀ. Do you loop over pairs of words? One product
+//   with R returns the contributions of word j and all later words at once.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // - of_k[j] = matmul(row(v, t), transpose(r));
 // - of_v[j] = matmul(row(k, t), r);
@@ -76,7 +78,8 @@ Backward backward_in_time(const Tensor& q, const Tensor& k, const Tensor& v, con
 // +   of_k[j] = of_k[j] + sum(row(g, later) * row(v, t)) * row(q, later);
 // +   of_v[j] = of_v[j] + sum(row(q, later) * row(k, t)) * row(g, later);
 // + }
-// wrong: Your code opens a tape. Solve this without a tape: the exercise is to derive what its rules would compute.
+// wrong: Your code opens a tape. Solve this exercise without a tape, by deriving the gradients that a tape would
+//   compute.
 // - r = r + matmul(transpose(row(q, t)), row(g, t));
 // + const Tensor s = variable(k.detach());
 // + Tape tape;
@@ -114,7 +117,7 @@ void judge(Judge& judge) {
     judge.example("two words, d = 2, e = 1");
     compare(judge, 2, 2, 1);
   });
-  judge.claim("computes the same gradients as the tape, for any sizes", [&] {
+  judge.claim("computes the same gradients as the tape, for all sizes", [&] {
     judge.each_size({{"words", 1, 6}, {"d", 1, 3}, {"e", 1, 4}},
                     [&](const Sizes& n) { compare(judge, n[0], n[1], n[2]); }, {.f32 = false});
   });

@@ -1,22 +1,25 @@
 // 30.4 small_notebook: A small memory that learns to overwrite
 // design, 25 minutes, limit 60 s, fast
 //
-// Build a layer of linear attention that works as a notebook. Each text uses three of 12 names. Each name is written
-// four times, in any order, and each time it gets one of 6 symbols. Then the model is asked for each name, and must
-// answer with its last symbol.
+// Choose the options of a layer of linear attention so that a model with this layer learns to overwrite symbols. Each
+// text uses three of 12 names. To each of these names it writes four symbols, one after another, in random order among
+// the names. There are 6 symbols. At the end, the model receives each of the three names with a "?" and must return the
+// last symbol that was written to this name.
 //
-// The judge trains your model with 600 batches of 64 texts, by Adam with your learning rate. Then 98 % of the answers
-// must be right. If the first training misses this, a second one with other first weights counts.
+// The judge trains your model on 600 batches of 64 texts, with Adam and your learning rate. Then at least 98 % of the
+// answers must be right. If the first run misses this target, the judge trains once more from different initial weights
+// and uses that result.
 //
-// The state has heads · d · e numbers (positive features need one more column). At most 140 are allowed. Fewer are
-// better, and your best model is kept.
+// The state has heads · d · e numbers (positive features need one more column, so e + 1 in place of e). At most 140
+// numbers are allowed. This count is your score; a lower score is better. The program keeps your best model.
 //
-//     names (B, T), symbols (B, T), 6 for "?"; logits (B, 3, 6) of the last three words
+// Inputs: names and symbols, both (B, T); symbol 6 means "?". Output: logits (B, 3, 6) for the last three positions.
+//
 //     .rule      WriteRule::sum or delta                 the write rule
 //     .features  KeyFeatures::positive or unit           the features of queries and keys
-//     .gate      Gate::no or yes                         whether the state has a gate
+//     .gate      Gate::no or yes                         a gate on the state
 //
-// Set these three options after the widths, in this order. Without a setting, an option has its first value.
+// Set these three options after the widths, in this order. An option you don't set takes the first value listed.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/recurrent/linear_attention.hpp"
 #include "nn/embedding.hpp"
@@ -47,31 +50,31 @@ struct SmallNotebook : Module {
 
 // hint: A name is written four times, and only its last symbol counts. Which rule replaces the value stored at a key?
 // hint: .rule = WriteRule::delta needs .features = KeyFeatures::____.
-// hint: Then reduce .head_width and .value_head_width. The state has to tell apart three names and six symbols.
+// hint: Then reduce .head_width and .value_head_width. A text has only three names, and a symbol is one of six.
 
-// start: With the sum rule, the state contains all symbols of a name, and the model can't tell which was the last.
-//   Which rule replaces the old symbol?
+// start: With the sum rule, the state contains the sum of all symbols of a name, and the model can't tell which symbol
+//   was the last. Which rule replaces the old symbol?
 
-// wrong: Unit keys don't help while the rule is the sum: all four symbols of a name are still in the state.
+// wrong: Unit keys alone don't help. With the sum rule, all four symbols of a name are still in the state.
 // - .rule = WriteRule::delta,
 // - .features = KeyFeatures::unit};
 // + .features = KeyFeatures::unit};
-// wrong: A gate makes all names fade together. To forget the old symbol of one name, it must forget the other names
+// wrong: A gate scales the whole state. If it fades the old symbol of one name, the symbols of the other names fade
 //   too.
 // - .rule = WriteRule::delta,
 // - .features = KeyFeatures::unit};
 // + .gate = Gate::yes};
-// wrong: The delta rule needs keys of length 1: set .features = KeyFeatures::unit.
+// wrong: The delta rule needs keys that are unit vectors. Set .features = KeyFeatures::unit.
 // - .rule = WriteRule::delta,
 // - .features = KeyFeatures::unit};
 // + .rule = WriteRule::delta};
-// wrong: A state with one row has room for a single key, so all names overwrite each other.
+// wrong: A state with one row holds the value of a single key, so the names overwrite each other's symbols.
 // - .head_width = 8,
 // + .head_width = 1,
-// wrong: The state is over the budget. It doesn't need more rows than there are names.
+// wrong: The state has more than 140 numbers. It doesn't need more rows than the 12 names.
 // - .head_width = 8,
 // + .head_width = 32,
-// wrong: With a learning rate of 0.0001, the model learns hardly anything in 600 steps.
+// wrong: With a learning rate of 0.0001, the model hardly learns the task in 600 steps. Use a larger learning rate.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
 
@@ -117,8 +120,8 @@ void judge(Judge& judge) {
   judge.claim("has valid options", [&] {
     judge.that(
         kMemory.rule == WriteRule::sum || kMemory.features == KeyFeatures::unit,
-        "the delta rule needs .features = KeyFeatures::unit: it takes a read at a key for the stored value, but "
-        "positive features divide each read");
+        "the delta rule needs .features = KeyFeatures::unit; with positive features each read is divided by the "
+        "sum of the weights, so it is not the stored value");
     const LinearAttention tried(kMemory);
   });
   if (judge.finding().fault) return;  // it would throw
@@ -130,7 +133,7 @@ void judge(Judge& judge) {
   judge.claim("keeps the state within the budget",
               [&] { judge.between(numbers, 1, 140, "the numbers in the state"); });
   double right = 0, loss = 0;
-  for (int start = 0; start < 2 && right < 98; ++start) {  // one in ten trainings does not learn the task
+  for (int start = 0; start < 2 && right < 98; ++start) {  // one in ten runs does not learn the task
     if (start > 0) model.initialise(judge.random().next());
     model.train();
     grader::train(model.parameters(), kLearningRate, kSteps, [&] {
