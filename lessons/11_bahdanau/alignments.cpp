@@ -27,13 +27,13 @@ kit::MapSeries series_of(const std::vector<kit::Strings>& strings) {
     choice.columns.push_back(read);
     choice.columns.back().push_back("<end>");
   }
-  return {.title = "Where the decoder looks for each letter, during training",
-          .column_axis = "letters read",
-          .row_axis = "letters to be written",
+  return {.title = "Attention weights for each output letter, during training",
+          .column_axis = "source letters",
+          .row_axis = "output letters",
           .choices = {choice}};
 }
 
-/// Returns the weights under teacher forcing, one row for each letter of the answer.
+/// Returns the attention weights under teacher forcing, one row for each letter of the target without <end>.
 std::vector<double> alignment_of(const Reverser& model, const kit::Strings& one) {
   const Encoded source = model.read(one.sources);
   const PreparedKV memory = model.decoder.prepare(source);

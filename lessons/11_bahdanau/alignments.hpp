@@ -10,13 +10,13 @@ namespace tapestry::lesson11 {
 /// Draws strings for the pictures. The first string does not depend on `count`.
 kit::Strings shown_strings(Size count, Size length, const kit::Options& options);
 
-/// Records the alignments of three strings, of 8, 14 and 24 letters, at several steps of the training. The decoder is
-/// fed the right letters (teacher forcing), whatever it would write itself.
+/// Records the alignments of three strings, with 8, 14 and 24 letters, at several training steps. The decoder receives
+/// the right letters (teacher forcing), not its own output.
 class Filmed {
  public:
   explicit Filmed(const kit::Options& options);
 
-  /// To be called before the training, with step 0, and after each step.
+  /// Call this before training, with step 0, and after each training step.
   void after(Size step, const Reverser& model);
   kit::MapSeries series() const { return film_.series(); }
 

@@ -1,7 +1,7 @@
 // Implements lesson 11's models on top of nn/, and their training, tests and pictures.
 //
-// The task is the one of lesson 10: write a string backwards. There are ten letters and lengths from 4 to 24, and every
-// step draws a new batch.
+// The task is the same as in lesson 10: write a string backwards. The alphabet has ten letters, the strings have 4 to
+// 24 letters, and every training step draws a new batch.
 #include "lessons/11_bahdanau/experiment.hpp"
 
 #include <fmt/format.h>
@@ -44,8 +44,8 @@ void train(Reverser& model, const std::string& name, Filmed* filmed, const kit::
       });
 }
 
-/// Returns the per cent of `count` strings of one length that free decoding writes exactly, with <end> in the right
-/// place.
+/// Tests `count` strings of one length. Returns the percentage that free decoding writes exactly, with <end> in the
+/// right place.
 double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {
   const kit::Strings strings = kit::test_strings(seed, count, length);
   return kit::percent_rows_equal(kit::write_freely(model.decoder, model.read(strings.sources), length + 1),
@@ -97,7 +97,7 @@ Run train_and_test(Sees sees, const std::string& name, const kit::Options& optio
 }
 
 void draw_lengths(const Run& looking, const Run& squeezed, const kit::Options& options) {
-  kit::Chart chart{"Reversing strings: all encoder states against one vector",
+  kit::Chart chart{"Reversing strings with all encoder states or with one vector",
                    "letters in the string",
                    "exact match in %",
                    {looking.exact, squeezed.exact},
@@ -130,8 +130,8 @@ Looked watch(const Run& run, const kit::Options& options) {
 
   fmt::print("  {}\n  → {}\n", kit::join_words(written.front().source),
              kit::join_words(written.front().words));
-  kit::Heatmap map = kit::alignment_picture(written.front(), "Where the decoder looked for each letter");
-  map.column_axis = "letters read", map.row_axis = "letters written";
+  kit::Heatmap map = kit::alignment_picture(written.front(), "Attention weights for each output letter");
+  map.column_axis = "source letters", map.row_axis = "output letters";
   kit::show(map, options.out / "alignment.svg");
   kit::save(run.alignments, options.out / "alignment_over_training.json");
   return looked;

@@ -14,12 +14,12 @@ namespace tapestry::lesson11 {
 
 /// The chapter's decoder step built from nn/: Attention with the score additive(), and a GRUCell.
 struct Step : Module {
-  /// Takes the widths of an embedding, of the decoder's state and of an encoder state, and the hidden units of the
+  /// Takes the widths of an embedding, a decoder state and an encoder state, and the number of hidden units of the
   /// score.
   Step(Size embedding, Size state, Size memory, Size units);
-  /// e (B, embedding), s (B, state), h (B, T, memory) → the next state (B, state).
+  /// Returns the next state (B, state) for e (B, embedding), s (B, state) and h (B, T, memory).
   Tensor operator()(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths) const;
-  /// Access to the weights.
+  /// Return the weights of the score and of the GRU cell.
   const AdditiveScore& score() const;
   kit::GruWeights gru() const;
 
@@ -27,14 +27,14 @@ struct Step : Module {
   GRUCell cell;
 };
 
-/// The states that the decoder may look at.
+/// The states to which the decoder can attend.
 enum class Sees {
   all_states,  ///< one state of 64 numbers for each letter
-  one_vector,  ///< [→h_T; ←h_1], 64 numbers: the last state of each direction, which has read the whole string
+  one_vector,  ///< [→h_T; ←h_1], 64 numbers: the last state of each direction, which depends on the whole string
 };
 
 /// nn/'s Translator: a bidirectional encoder with 32 units in each direction, and a decoder with 64 units that takes
-/// the chapter's steps. `sees` changes neither the shapes of the weights nor their first values.
+/// the chapter's steps. `sees` changes neither the shapes nor the initial values of the weights.
 struct Reverser : Translator {
   explicit Reverser(Sees sees);
   Encoded read(const kit::Padded& source) const;
@@ -45,22 +45,23 @@ struct Reverser : Translator {
 /// A trained model and its test results.
 struct Run {
   std::unique_ptr<Reverser> model;
-  kit::Series exact;          ///< per cent of strings written without a mistake, by length
+  kit::Series exact;          ///< percentage of strings written without a mistake, by length
   kit::MapSeries alignments;  ///< of three strings, during training; empty for Sees::one_vector
 
-  double worst() const;  ///< the lowest exact match of all lengths
+  double worst() const;  ///< lowest exact match of all lengths
 };
 
 /// Trains for options.steps steps, then tests 1,000 new strings of each length (20 in a smoke run).
 Run train_and_test(Sees sees, const std::string& name, const kit::Options& options);
 
-/// Draws exact match against length for both models, to lengths.svg.
+/// Draws the exact match of both models by length, to lengths.svg.
 void draw_lengths(const Run& looking, const Run& squeezed, const kit::Options& options);
 
-/// Statistics of the alignments of strings of 14 letters, in per cent.
+/// Statistics on the alignments of 14-letter strings, in per cent.
 struct Looked {
-  double near = 0;  ///< letters whose largest weight is on the letter itself or on a neighbour
-  double weight_at = 0, weight_near = 0;  ///< mean weight on the letter itself; with its two neighbours
+  double near = 0;  ///< output letters with the largest weight on the source letter or a neighbour of it
+  double weight_at = 0,
+         weight_near = 0;  ///< mean weight on the source letter, without and with its two neighbours
 };
 
 /// Writes strings and measures their alignments. Prints one string, draws its alignment to alignment.svg, and saves

@@ -1,13 +1,13 @@
 // 11 bahdanau: let the decoder look back at every encoder state
 //
-// 20 minutes to read, 20 seconds to run. Needs lesson 10 (encoder and decoder, teacher forcing, exact match),
-// the GRU of lesson 09, and queries, keys, values and masks of 06 and 07. Afterwards you can build one step
-// of the first translator with attention, train it, and read its alignments with care.
+// 20 minutes to read, 20 seconds to run. Needs lesson 10 (encoder and decoder, teacher forcing, exact match), the GRU
+// from lesson 09, and queries, keys, values and masks from lessons 06 and 07. Afterwards you can build the decoder step
+// of the first translator with attention, train the model, and interpret its attention weights correctly.
 //
-// In lesson 10, the decoder received a whole string as a single vector, the encoder's last state. Long strings
-// did not fit through this bottleneck. But the encoder computes a state at every letter. What if the decoder
-// could look back at all of these states each time it writes a letter? And how would it know where to look?
-// Bahdanau, Cho and Bengio (2015) let it learn that.
+// In lesson 10, the decoder received a whole string as a single vector, the encoder's last state. Long strings did not
+// fit through this bottleneck. But the encoder computes a state at every letter. What if the decoder could look back at
+// all of these states each time it writes a letter? And how would the decoder know which states it needs? Bahdanau, Cho
+// and Bengio (2015) let the decoder learn to choose them.
 
 #include <cmath>
 
@@ -25,18 +25,18 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. The additive score by hand ------------------------------------------------------------------------
-// The decoder's state s (d_s numbers) is the query. Each encoder state h_j (d_h numbers) is a key, and it is
-// also the value that is read.
+// The decoder's state s (d_s numbers) is the query. Each encoder state h_j (d_h numbers) is both a key and the value
+// that belongs to this key.
 //
-// In lesson 06, the score of a query and a key was their product q·k. Here, a small network with one hidden
-// layer of U units computes the score from the query and the key. This is the *additive* score:
+// In lesson 06, the score of a query and a key was their dot product q·k. Here, a small network with one hidden layer
+// of U units computes the score from the query and the key. This score is the *additive* score:
 //
 //     score_j = v · tanh(W_q s + W_k h_j)          W_q (U, d_s), W_k (U, d_h), v (U)
 //     α       = softmax of the scores over j       the weights; 0 for padding
-//     c       = Σ_j α_j h_j                        the *context*: the weighted average that is read
+//     c       = Σ_j α_j h_j                        the *context*, the weighted average of the values
 //
-// W_q, W_k and v are learned. For an example by hand, let U = 2, and let W_q and W_k be identity matrices, so
-// that they change nothing. Then the arguments of the tanh are s + h₁ = (1, 0) and s + h₂ = (0, 1):
+// W_q, W_k and v are learned. For an example by hand, let U = 2, and let W_q and W_k be identity matrices. Then the
+// arguments of the tanh are s + h₁ = (1, 0) and s + h₂ = (0, 1):
 //
 //     s = (1, −1)     h₁ = (0, 1)      tanh(1, 0) = (0.7616, 0)      score₁ = 2 · 0.7616 = 1.523
 //     v = (2, −1)     h₂ = (−1, 2)     tanh(0, 1) = (0, 0.7616)      score₂ = −1 · 0.7616 = −0.762
@@ -44,9 +44,9 @@ constexpr DType f64 = DType::f64;
 // e^1.523 is 4.586 and e^−0.762 is 0.467. So the weights are 4.586 / 5.053 = 0.908 and 0.092, and the context
 // is 0.908 h₁ + 0.092 h₂ = (−0.092, 1.092).
 //
-// The code does this for a batch of B strings. The states s (B, d_s) become one query per string, (B, 1, U).
-// The encoder states h (B, T, d_h) become keys, (B, T, U). When the two are added, broadcasting repeats the
-// query along T, so it is added to every key.
+// The function look_back() computes the context for a batch of B strings. It projects the decoder states s (B, d_s) to
+// one query per string, (B, 1, U), and the encoder states h (B, T, d_h) to keys, (B, T, U). In the sum of both,
+// broadcasting repeats the query along T, so the query is added to every key.
 
 struct Look {
   Tensor scores, weights;  // (B, T)
@@ -82,14 +82,14 @@ void one_look(kit::Report& report) {
 }
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------
-// A decoder step has two parts. First it attends: the *old* state s_{t−1} is the query, and the decoder reads a
-// context c_t. Then the GRU of lesson 10 takes its step. Its input is the context concatenated with e_t, the
-// embedding of the letter that was written last:
+// A decoder step has two parts. First the decoder attends. The *old* state s_{t−1} is the query, and the result is the
+// context c_t. Then the GRU from lesson 09 takes its step. The input of the GRU is e_t, the embedding of the previous
+// output letter, concatenated with the context:
 //
-//     c_t = look back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: concatenation
+//     c_t = look_back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: concatenation
 //
-// The context is an *input* of the GRU. It does not replace the state, which still remembers what was
-// written. The keys W_k h_j do not depend on s, so a real decoder computes them once for a whole string.
+// The context is an *input* of the GRU. It does not replace the state, which still remembers the letters written so
+// far. The keys W_k h_j do not depend on s, so a real decoder computes them once for a whole string.
 
 struct Weights {
   Tensor w_q, w_k, v;
@@ -102,9 +102,10 @@ Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const Val
   return kit::gru_step(concat({e, look.context}, -1), s, w.gru);
 }
 
-// How does the model learn where to look? Suppose that reading more of h_3 would have made the right letter
-// more likely. Then a gradient step changes W_q, W_k and v so that h_3 gets a larger score. Nothing else
-// teaches the model where to look.
+// How does the model learn which states it needs? Suppose that a larger weight of h_3 would have made the right letter
+// more likely. Then a gradient step changes W_q, W_k and v so that h_3 gets a larger score. The same step also changes
+// the encoder and the decoder's state s. The training data contains only the letters, and no information about which
+// state to use for which letter.
 
 void one_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
@@ -123,82 +124,83 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. All encoder states against one vector -------------------------------------------------------------
-// The task is the same as in lesson 10: write a string of 4 to 24 letters backwards. The alphabet has ten
-// letters. There are only 10⁴ strings of four letters, and training shows a good part of them. But from six
-// letters on, nearly every test string is new to the model.
+// The task is the same as in lesson 10. The model must write a string of 4 to 24 letters backwards. The alphabet has
+// ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training. For strings
+// of six or more letters, nearly every test string is new.
 //
-// The encoder is a *bidirectional* GRU: one GRU reads the string from the left, and one from the right. Their
-// states are concatenated, h_j = [→h_j; ←h_j], 32 + 32 numbers. So h_j depends on the letters on both sides
-// of letter j.
+// The encoder is a *bidirectional* GRU. One GRU processes the string from left to right, and another GRU processes it
+// from right to left. Their states are concatenated: h_j = [→h_j; ←h_j] has 32 + 32 = 64 numbers. So h_j depends on
+// letter j and on all letters on both sides of it.
 //
-// For comparison, we train the same network again, with the same first weights and the same strings, but with
-// a single vector to look at. This vector is [→h_T; ←h_1], the last state of each direction. Each of these
-// two states has read the whole string.
+// For comparison, we train the same network from the same initial weights on the same strings, but it can attend to
+// only one vector. This vector is [→h_T; ←h_1], the last state of each direction. Each of these two states depends on
+// the whole string.
 
 Run all_against_one(const kit::Options& options, kit::Report& report) {
   const kit::Question all = report.ask(
       "all states",
-      "The decoder may look at all encoder states. How many strings of 24 letters does it write correctly?",
-      {"as many as strings of 4 letters: nearly all",
-       "clearly fewer than strings of 4 letters, as in lesson 10",
-       "hardly any: 24 states are too many to choose from"});
+      "The decoder can attend to all encoder states. What share of 24-letter strings does it reverse correctly?",
+      {"nearly 100 %, as for 4-letter strings",
+       "a clearly smaller share than for 4-letter strings, as in lesson 10",
+       "nearly 0 %, because 24 states are too many to choose from"});
   const kit::Question one = report.ask(
-      "one vector", "And how many if the same network has only one vector of 64 numbers to look at?",
-      {"as many: it has the same number of weights and is trained on the same strings", "about half as many",
-       "hardly any"});
+      "one vector", "What is that share if the same network can attend to only one vector of 64 numbers?",
+      {"the same share, because both models have equally many weights and train on the same strings",
+       "about half of the share with all encoder states", "nearly 0 %"});
   Run looking = train_and_test(Sees::all_states, "all states", options);
   const Run squeezed = train_and_test(Sees::one_vector, "one vector", options);
   draw_lengths(looking, squeezed, options);
   const double worst = looking.worst();
-  report.at_least("exact match at the worst length", worst, 99, "%");
+  report.at_least("exact match, lowest of all lengths", worst, 99, "%");
   report.answer(all, 'a', worst >= 99,
-                "A letter of a long string is as easy to find as a letter of a short one. Its state is still "
-                "there, and nothing has to be carried to the end of the string.");
+                "The encoder keeps one state per letter, so no single state has to carry the whole string.");
   report.figure("exact match at length 4, one vector", squeezed.exact.y.front(), "%");
   report.at_most("exact match at length 24, one vector", squeezed.exact.y.back(), 10, "%");
-  report.answer(one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
-                "A softmax over a single score is 1, so the decoder reads the same vector at every letter. "
-                "This is the bottleneck of lesson 10 again. The gain comes from looking at all states, not "
-                "from the number of weights.");
+  report.answer(
+      one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
+      "A softmax over a single score is 1, so the context is the same vector at every letter. This "
+      "vector is the bottleneck from lesson 10 again. Both models have the same number of weights, so "
+      "the gain comes from attending to all states.");
   return looking;
 }
 
-// The model learned where to look from the loss on the letters alone. This has a price: at each of T letters,
-// the decoder's state is compared with all T encoder states. That makes T² scores in all.
+// The model has learned from the loss on the letters alone which states to use. Looking at all states has a cost: T
+// output letters, each compared with T encoder states, need T² scores.
 
 // ---- 4. Reading the alignment -----------------------------------------------------------------------------
-// Each step of the decoder has its weights α, one for each letter that was read. Written below each other, one
-// row for each letter written, the weights of all steps are the *alignment* of the source and the answer.
+// Each decoder step computes T weights, one per source letter. Stacked as rows, one per output letter, they form the
+// *alignment* matrix.
 
 void alignment(const Run& run, const kit::Options& options, kit::Report& report) {
   const kit::Question shape = report.ask(
       "the alignment",
-      "In the alignment, each row is a letter written, from the top down, and each column a letter read. "
+      "In the alignment matrix, rows are output letters, from top to bottom, and columns are source letters. "
       "Where are the large weights?",
       {"on the diagonal from top left to bottom right", "on the diagonal from top right to bottom left",
-       "nowhere: each row is spread over the whole string"});
-  const kit::Question exact =
-      report.ask("letter for letter", "Nearly every letter written is right. Where is the weight in its row?",
-                 {"all of it on the letter itself", "a little on every letter",
-                  "on the letter itself and on one of its neighbours"});
+       "nowhere, because the weights of each row are spread over the whole string"});
+  const kit::Question exact = report.ask(
+      "letter for letter", "Nearly every output letter is right. In its row, where is the attention weight?",
+      {"all on the source letter that it copies", "a little on every source letter",
+       "on the source letter that it copies and on one of the neighbours of that letter"});
   const Looked looked = watch(run, options);
   report.at_least("largest weight on the letter or a neighbour", looked.near, 95, "%");
-  report.answer(shape, 'b', looked.near >= 95,
-                "The first letter to write is the last letter of the source. The model was never told so.");
+  report.answer(
+      shape, 'b', looked.near >= 95,
+      "The first output letter is the last source letter. The model has learned this from the loss alone.");
   report.figure("weight on the letter itself", looked.weight_at, "%");
   report.figure("weight on the letter and its two neighbours", looked.weight_near, "%");
   report.answer(
       exact, 'c', looked.weight_at > 30 && looked.weight_at < 95 && looked.weight_near > 80,
-      "The states of its neighbours have read the letter too, so reading them costs nothing. The weights "
-      "say which states were read, not where the letter was.");
+      "The encoder states at neighbouring letters contain this letter too, so the decoder can also get it from "
+      "them. So a weight tells you which encoder state was used. It doesn't prove which letter was copied.");
 }
 
-// What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small
-// network computes the scores. Attend, then step: the context is one more input of the GRU. No single vector
-// has to hold the whole string any more.
+// What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small network
+// computes the scores. In each step, the decoder first attends and then takes the GRU step, with the context as an
+// additional input. No single vector has to hold the whole string.
 //
-// Exercises: lessons/practise 11 (the additive score; the context; how large a weight can get; a small model;
-// your own engine).
+// Exercises: lessons/practise 11 (The additive attention score; From scores to the context; Limits of the additive
+// score; A small model that reverses strings; Milestone: Bahdanau's translator on your engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("The additive score by hand");

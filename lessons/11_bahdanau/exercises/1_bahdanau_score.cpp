@@ -1,48 +1,49 @@
 // 11.1 bahdanau_score: The additive attention score
 // implement, 10 minutes
 //
-// The additive score compares the decoder's state, the query q, with each encoder state, the keys k_j. A small network
-// with one hidden layer computes it:
+// The additive score compares the decoder's state s, the query, with each encoder state h_j, the keys. A small network
+// with one hidden layer of U units computes the score:
 //
-//     e_j = v · tanh(W q + U k_j)
+//     score_j = v · tanh(W_q s + W_k h_j)
 //
-// The matrices W and U map the query and the keys to the h hidden units of the network. Write the score for a whole
-// batch, from primitive ops. The shapes are query (B, d), keys (B, T, d), w (d, h), u (d, h) and v (h). Return one
-// score per key, (B, T). Vectors are rows here, so "W q" is matmul(query, w).
+// The matrices W_q and W_k map the query and the keys to the hidden units. Write the score for a whole batch, from
+// primitive ops. The shapes are query (B, d), keys (B, T, d), w (d, U), u (d, U) and v (U). The arguments w and u are
+// the transposes of W_q and W_k, because the vectors are rows here. So W_q s is matmul(query, w). Return one score per
+// key, (B, T).
 #include "lessons/grader/answer.hpp"
 
 Tensor bahdanau_score(const Tensor& query, const Tensor& keys, const Tensor& w, const Tensor& u,
                       const Tensor& v) {
   //[ two or three lines
   //: return not_written_yet();
-  const Tensor asked = unsqueeze(matmul(query, w), 1);  // (B, 1, h): one query for all keys
-  const Tensor hidden = tanh(asked + matmul(keys, u));  // (B, T, h): broadcasting repeats the query
-  return squeeze(matmul(hidden, unsqueeze(v, 1)), -1);  // (B, T): the product with the column v sums over h
+  const Tensor asked = unsqueeze(matmul(query, w), 1);  // (B, 1, U): one query for all keys
+  const Tensor hidden = tanh(asked + matmul(keys, u));  // (B, T, U): broadcasting repeats the query
+  return squeeze(matmul(hidden, unsqueeze(v, 1)), -1);  // (B, T): the product with v sums over the units
   //]
 }
 
-// hint: matmul(query, w) has the shape (B, h), and matmul(keys, u) has (B, T, h). Which axis does the first one lack?
-// hint: tanh(unsqueeze(matmul(query, w), __) + matmul(keys, u)) has the shape (B, T, h). Which op turns each row of h
+// hint: matmul(query, w) has the shape (B, U), and matmul(keys, u) has the shape (B, T, U). Which axis is missing in
+//   the shape of matmul(query, w)?
+// hint: tanh(unsqueeze(matmul(query, w), __) + matmul(keys, u)) has the shape (B, T, U). Which op turns each row of U
 //   numbers into one number?
-// hint: As a column, unsqueeze(v, 1), v has the shape (h, 1). matmul with this column gives (B, T, 1), and
-//   squeeze(…, -1) removes the last axis.
+// hint: unsqueeze(v, 1) is v as a column, of shape (U, 1). matmul with this column returns (B, T, 1), and squeeze(…,
+//   -1) removes the last axis.
 //
-// wrong: The tanh is missing. Without it the score is v·Wq + v·Uk_j. Its first part is the same for all keys, so
-//   softmax cancels it, and the query has no effect on the weights.
+// wrong: The tanh is missing. Without it, the score is v · W_q s + v · W_k h_j. The first term is the same for all
+//   keys, so the softmax cancels this term, and the query has no effect on the weights.
 // - const Tensor hidden = tanh(asked + matmul(keys, u));
 // + const Tensor hidden = asked + matmul(keys, u);
-// wrong: You multiply W q and U k_j. That makes a multiplicative score, like Luong's. The additive score adds them
-//   before the tanh.
+// wrong: You multiply W_q s and W_k h_j. The additive score adds them before the tanh.
 // - const Tensor hidden = tanh(asked + matmul(keys, u));
 // + const Tensor hidden = tanh(asked * matmul(keys, u));
-// wrong: You exchanged W and U. W belongs to the query and U to the keys.
+// wrong: You exchanged w and u. The query is multiplied by w, and the keys are multiplied by u.
 // - const Tensor asked = unsqueeze(matmul(query, w), 1);
 // - const Tensor hidden = tanh(asked + matmul(keys, u));
 // + const Tensor asked = unsqueeze(matmul(query, u), 1);
 // + const Tensor hidden = tanh(asked + matmul(keys, w));
-// wrong: The new axis of the query must be between B and h. You put it in front, (1, B, h), so broadcasting matches the
-//   batch with the keys. With one sentence the result is right. With more, each key is added to the query of another
-//   sentence.
+// wrong: The new axis of the query must be between B and U. You put it first, (1, B, U), so broadcasting matches the
+//   strings of the batch with the positions of the keys. With one string the result is right. With B = T, the key at
+//   position t is added to the query of string t. For most other sizes the shapes do not fit.
 // - const Tensor asked = unsqueeze(matmul(query, w), 1);
 // + const Tensor asked = unsqueeze(matmul(query, w), 0);
 

@@ -1,16 +1,17 @@
 // 11.2 look_back: From scores to the context
 // implement, 10 minutes
 //
-// The decoder has a score for each encoder state, as in exercise 11.1. Turn the scores into the context, the weighted
-// average of the encoder states:
+// The first line of the function computes the additive score of each encoder state, as in exercise 11.1. Compute from
+// these scores the context c, the weighted average of the encoder states:
 //
 //     α = softmax of the scores over the letters,        c = Σ_j α_j h_j
 //
-// h_j is the encoder state at letter j. The strings of a batch differ in length: row b of states (B, T, d) holds
-// lengths[b] states, followed by padding. Padding must get no weight, however low the scores of the letters are.
+// Here h_j is the encoder state at letter j. The strings of a batch differ in length. Row b of states (B, T, d) holds
+// lengths[b] states, followed by padding. The weight of padding must be 0, however low the scores of the letters are.
 //
-// U is the number of hidden units of the score. keys (B, T, U) are the encoder states times W_k, query (B, U) is the
-// decoder's state times W_q, and v has the shape (U). Return the context, (B, d).
+// The matrix products with W_q and W_k have already been computed. The argument query (B, U) is W_q s for the decoder's
+// state s, and keys (B, T, U) are W_k h_j, where U is the number of hidden units of the score. The vector v has the
+// shape (U). Return the context (B, d).
 #include "lessons/grader/answer.hpp"
 
 Tensor look_back(const Tensor& query, const Tensor& keys, const Tensor& v, const Tensor& states,
@@ -26,33 +27,32 @@ Tensor look_back(const Tensor& query, const Tensor& keys, const Tensor& v, const
   //]
 }
 
-// hint: Which of the T positions of row b may get weight? Which argument tells you?
+// hint: Which of the T positions of row b may get a weight above 0? Which argument tells you?
 // hint: lengths.mask(time) has the shape (B, 1, T) and is true for letters. The scores have the shape (B, T). Reshape
 //   the mask to the shape of the scores, then call masked_softmax(scores, ____).
-// hint: A weighted average is a matrix product: unsqueeze(weights, 1) has the shape (B, 1, T), and the states have
+// hint: A weighted average is a matrix product. unsqueeze(weights, 1) has the shape (B, 1, T), and states has the shape
 //   (B, T, d).
 //
-// wrong: Padding gets weight: the softmax runs over all T positions, so the padding after a short string is part of its
-//   average. Put the shortest string into a batch of its own, and its context changes.
+// wrong: The softmax includes the padding, so the context of a short string depends on how far it was padded.
 // - const Tensor weights = masked_softmax(scores, letters);
 // + const Tensor weights = softmax(scores, -1);
-// wrong: You set the weights of the padding to 0 after the softmax. Then the weights of a short string sum to less than
-//   1. Apply the mask before the softmax.
+// wrong: You set the weights of the padding to 0 after the softmax. Then the remaining weights of a short string sum to
+//   less than 1. Apply the mask before the softmax.
 // - const Tensor weights = masked_softmax(scores, letters);
 // + const Tensor weights = where(letters, softmax(scores, -1), scalar(0, scores.dtype()));
-// wrong: You set the scores of the padding to 0, but in the softmax a score of 0 counts as e⁰ = 1. Only a score of −∞
-//   gets the weight 0.
+// wrong: You set the scores of the padding to 0. But the softmax exponentiates the scores, and e⁰ = 1. Only a score of
+//   −∞ has the weight 0.
 // - const Tensor weights = masked_softmax(scores, letters);
 // + const Tensor weights = softmax(where(letters, scores, scalar(0, scores.dtype())), -1);
-// wrong: You give the padding a low score, but not −∞. Letters can have even lower scores. masked_softmax gives the
-//   padding no weight, whatever the scores are.
+// wrong: You set the scores of the padding to a low number, but not to −∞. Letters can have even lower scores. With
+//   masked_softmax, the weight of padding is 0, whatever the scores are.
 // - const Tensor weights = masked_softmax(scores, letters);
 // + const Tensor weights = softmax(where(letters, scores, scalar(-1e9, scores.dtype())), -1);
-// wrong: The mask is inverted: true means "may attend", but yours is true for the padding.
+// wrong: The mask is inverted. True means "may attend", but your mask is true for the padding.
 // - const Tensor weights = masked_softmax(scores, letters);
 // + const Tensor weights = masked_softmax(scores, !letters);
-// wrong: You average the keys. The keys are the states times W_k and have another width. The context is the average of
-//   the states themselves.
+// wrong: You average the keys. The keys are projected states, W_k h_j, of width U. The context is the weighted average
+//   of the states h_j.
 // - return squeeze(matmul(unsqueeze(weights, 1), states), 1);
 // + return squeeze(matmul(unsqueeze(weights, 1), keys), 1);
 // wrong: You use the length of the first string for every row. Each string of a batch has its own length.

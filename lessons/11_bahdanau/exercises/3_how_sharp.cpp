@@ -1,26 +1,28 @@
 // 11.3 how_sharp: Limits of the additive score
 // predict, 15 minutes
 //
-// Answer four questions about the additive score v · tanh(W q + U k_j) and its softmax. You may write formulas with
-// std::exp. Predict
+// Answer four questions about the additive score, score_j = v · tanh(W_q s + W_k h_j), and the weights, which are the
+// softmax of the scores. Here s is the query and h_j are the encoder states. You may write formulas with std::exp.
 //
-// - the largest weight that one of four states can get if v = (1, −0.5), for any W, U, query and keys;
-// - the ratio of two weights, now 0.6 and 0.2, after v is doubled;
-// - the weight of a state with score 2 if it is the only state;
-// - how many of the numbers in W (5, 3), U (5, 4) and v (5) have a gradient other than 0 if there is only one state.
+// - Let v = (1, −0.5), and choose W_q, W_k, s and four states h_j freely. What is the upper bound of the weight of one
+//   of the four states? (tanh approaches ±1.)
+// - Two weights are 0.6 and 0.2. What is the first divided by the second after v is doubled?
+// - There is only one state, and its score is 2. What is its weight?
+// - W_q (5, 3), W_k (5, 4) and v (5) have 40 numbers together. We compute the gradient of the context with respect to
+//   each of them. How many of the 40 gradients are not 0 if there is only one state?
 #include "lessons/grader/answer.hpp"
 
 double largest_weight() {
-  //[ the largest weight of four states, with v = (1, −0.5)
+  //[ the upper bound of a weight of four states, with v = (1, −0.5)
   //: return not_written_yet();
-  return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));  // |tanh| < 1: scores from −1.5 to 1.5
+  return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));  // |tanh| < 1, so |score| < 1.5
   //]
 }
 
 double ratio_with_doubled_v() {
   //[ the ratio of the two weights that were 0.6 and 0.2
   //: return not_written_yet();
-  return 9;  // the difference of the scores doubles, e^{2 (a − b)}: the ratio 3 is squared
+  return 9;  // the scores a and b double: e^{2 (a − b)} is the square of e^{a − b} = 3
   //]
 }
 
@@ -32,60 +34,62 @@ double weight_of_the_only_state() {
 }
 
 double numbers_with_gradient() {
-  //[ of the 40 numbers in W, U and v, with one state
+  //[ of the 40 numbers in W_q, W_k and v, with one state
   //: return not_written_yet();
-  return 0;  // the weight is 1 for any score, so W, U and v have no effect
+  return 0;  // the weight is 1 for any score, so W_q, W_k and v have no effect
   //]
 }
 
-// hint: Between which two numbers is a tanh? If you could choose every tanh, between which two numbers would
-//   v · tanh(…) be?
-// hint: Give one state the largest possible score m and the three others the smallest: e^m / (e^m + 3 e^__).
+// hint: Between which two numbers is a tanh? If you could choose every tanh, between which two numbers would v ·
+//   tanh(…) be?
+// hint: Let one state have the largest possible score m and the three others the smallest possible score. The weight of
+//   the first state is then e^m / (e^m + 3 e^__).
 // hint: Two weights with the scores a and b have the ratio e^{a − b}. If e^{a − b} is 3, what is e^{2a − 2b}?
-// hint: With one state, the softmax has a single score. Can any score give another weight?
+// hint: With one state, the softmax has a single score. Does its result depend on this score?
 //
-// wrong: A weight gets close to 1 only if its score is far above the others. That is impossible here: each tanh is
-//   between −1 and 1, and v is fixed.
+// wrong: A weight gets close to 1 only if the score is far above the other scores. Such a difference is impossible
+//   here, because each tanh is between −1 and 1, and v is fixed.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return 1;
-// wrong: You give the three other states the score 0. Their scores can be lower: the smallest score is as far below
-//   0 as the largest is above.
+// wrong: You used the score 0 for the three other states. Their scores can be lower. If the largest possible score is
+//   m, the smallest is −m.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return std::exp(1.5) / (std::exp(1.5) + 3);
-// wrong: You added up the numbers of v, which gives 0.5. Where v is negative, tanh = −1 makes the score largest. So add
-//   up the absolute values.
+// wrong: You added up the numbers of v and got 0.5. For the negative number in v, a tanh of −1 makes the score largest.
+//   So add up the absolute values.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return std::exp(0.5) / (std::exp(0.5) + 3 * std::exp(-0.5));
-// wrong: You counted one other state. There are four states, so three others are part of the sum.
+// wrong: Your sum has one other state. There are four states, so the sum has three other states.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return std::exp(1.5) / (std::exp(1.5) + std::exp(-1.5));
-// wrong: 0.25 is the weight if all scores are equal. Find the largest weight that one state can get.
+// wrong: 0.25 is the weight if all scores are equal. Find the upper bound of the weight of one state.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return 0.25;
-// wrong: That is the old ratio. A softmax doesn't change if the same number is *added* to all scores, but doubling v
-//   multiplies them by 2.
+// wrong: 3 is the old ratio. A softmax doesn't change if the same number is *added* to all scores, but doubling v
+//   *multiplies* all scores by 2.
 // - return 9;
 // + return 3;
-// wrong: You doubled the ratio. Scores are exponents, so doubling their difference does more than that.
+// wrong: You doubled the ratio. Scores are exponents, so doubling the difference of two scores squares the ratio of the
+//   weights.
 // - return 9;
 // + return 6;
-// wrong: That is the sigmoid of the score, the weight against a second state with score 0. Here there is no second
-//   state, and weights sum to 1.
+// wrong: You computed the sigmoid of the score, which is the weight if there is a second state with score 0. Here there
+//   is no second state, and weights sum to 1.
 // - return 1;
 // + return 1 / (1 + std::exp(-2.0));
-// wrong: e² is the numerator of the softmax. It is divided by the sum over all states, which is also e².
+// wrong: e² is the numerator of the softmax. Divide by the sum over all states, which is also e².
 // - return 1;
 // + return std::exp(2.0);
-// wrong: A gradient says how much the result changes when a number changes. If you change any of the 40 numbers, the
+// wrong: A gradient is how fast the context changes when a number changes. If you change any of the 40 numbers, the
 //   score changes. But does the only weight change?
 // - return 0;
 // + return 40;
-// wrong: You give v a gradient. Like W and U, v affects only the score, and the score has no effect on the only
-//   weight.
+// wrong: You counted the 5 numbers of v. Like W_q and W_k, v affects only the score, and the score has no effect on the
+//   only weight.
 // - return 0;
 // + return 5;
-// wrong: You left out W alone. You are right that the query has no effect, but neither has the key. With one state, the
-//   score has no effect, whatever it is made from.
+// wrong: You left out only W_q. The query has no effect, but neither do the key and v. With one state, the score has no
+//   effect on the weight.
 // - return 0;
 // + return 25;
 
@@ -94,8 +98,8 @@ double numbers_with_gradient() {
 
 namespace {
 
-/// Returns the largest weight of the first of four states, over all 256 combinations in which each state's two tanh are
-/// 1 or −1.
+/// Returns the largest weight of the first of four states, over all 256 combinations in which the two tanh of each
+/// state are 1 or −1.
 double largest_of_corners() {
   const Tensor v = tensor({1, -0.5}, DType::f64);
   double largest = 0;
@@ -125,13 +129,13 @@ void judge(Judge& judge) {
     judge.predicted(weight_of_the_only_state(), attention(query, state, state).weights.at({0, 0, 0}),
                     "the weight");
   });
-  judge.claim("predicts how many numbers have a gradient", [&] {
+  judge.claim("predicts the number of gradients that are not 0", [&] {
     Tape tape;
     const std::vector<Tensor> weights = attention.parameters();
     const Tensor context = attention(query, state, state).context;
     double count = 0;
     for (const Tensor& gradient : tape.gradients(context, ones(context.shape(), DType::f64), weights))
       for (const double x : gradient.to_vector()) count += x != 0 ? 1 : 0;
-    judge.predicted(numbers_with_gradient(), count, "how many numbers have a gradient");
+    judge.predicted(numbers_with_gradient(), count, "the number of gradients that are not 0");
   });
 }

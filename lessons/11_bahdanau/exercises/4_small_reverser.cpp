@@ -1,18 +1,21 @@
 // 11.4 small_reverser: A small model that reverses strings
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model that writes strings of 3 to 8 letters backwards, with at most 4,000 weights. The judge trains it with
-// 500 batches of 32 strings, under teacher forcing, by Adam with your learning rate. Then the model must write 9 of 10
-// strings of 8 letters correctly in free decoding. Fewer weights are better, and your best model is kept.
+// Build a model with at most 4,000 weights that writes strings of 3 to 8 letters backwards. The judge trains your model
+// on 500 batches of 32 strings, with teacher forcing, Adam and your learning rate. Then free decoding must write at
+// least 90 % of strings of 8 letters correctly. Your score is the number of weights, and a lower score is better. The
+// program keeps your best model.
 //
 //     source (B, T) holds letters; fed (B, n) is <start> y_1 … y_{n−1}; logits (B, n, 9) are for y_1 … y_n
 //
-// The symbols are 0 (padding), 1 (<start>), 2 (<end>), and 3 to 8 (letters). The model must learn where to look: every
-// letter of the source must be able to change every logit. A program that reverses the string itself does not count.
+// The target y is the reversed string followed by <end>, so n = T + 1. The symbols are 0 (padding), 1 (<start>), 2
+// (<end>), and 3 to 8 (letters). The model must learn the reversal. The judge checks that each source letter can affect
+// the logits of each output letter. A program that reverses the string in its code does not pass.
 //
-// You start with the library's PlainTranslator. The library also has Translator, which looks back. It has a
-// bidirectional encoder and one more option next to .hidden and .readout: .attention, the hidden units of the score.
-// Each option has a default. You may change anything between the marks.
+// The given code uses the library's PlainTranslator, whose decoder receives one vector. The library also has
+// Translator, whose decoder attends to all encoder states. Translator has a bidirectional encoder, and its decoder has
+// one more option, .attention, the number of hidden units of the score. Each of the options .hidden, .attention and
+// .readout has a default. You may change all the code between the marks.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
@@ -37,22 +40,24 @@ struct Reverser : Module {
 constexpr double kLearningRate = 0.02;  // small models tolerate large steps
 //]
 
-// hint: The given decoder receives the source as a single vector. How did this lesson change that?
-// hint: Replace PlainTranslator by Translator, which attends. Which parts have most of its weights? A GRU with `in`
-//   inputs and H units has 3 H (in + H + 2).
-// hint: Nine symbols don't need wide embeddings, and a decoder that looks back doesn't have to remember much. Halve
-//   .embedding, .hidden, .attention and .readout, one after the other, and watch the per cent of right strings.
+// hint: The given decoder receives the source as a single vector. What does the decoder in this lesson use in place of
+//   that vector?
+// hint: Replace PlainTranslator by Translator, which attends. Which parts of Translator have the most weights? A GRU
+//   with `in` inputs and H units has 3 H (in + H + 2) weights and biases.
+// hint: Nine symbols don't need wide embeddings, and a decoder that attends doesn't have to store the whole string in
+//   its state. Halve .embedding, .hidden, .attention and .readout, one after the other, and watch the percentage of
+//   right strings.
 //
-// start: Without attention, every letter has to pass through one vector. In 500 steps, the model doesn't learn to store
-//   eight letters in it. More units don't help much, but looking back does.
+// start: Without attention, all letters have to pass through one vector. In 500 steps, the model doesn't learn to store
+//   eight letters in this vector. More units don't help much, but attention does.
 //
-// wrong: The sizes of lesson 11 are larger than nine symbols need. Which parts have most of the weights?
+// wrong: The model with the sizes from lesson 11 has more than 4,000 weights. Nine symbols need smaller sizes. Which
+//   parts have the most weights?
 // - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 10},  // in each direction
 // - {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
 // + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 32},
 // + {.vocabulary = kVocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}}};
-// wrong: Your program reverses the string itself, and a table maps each letter to its logits. The model doesn't learn
-//   where to look.
+// wrong: Your code reverses the string, and a table maps each letter to its logits. The model must learn the reversal.
 // - Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
 // - Translator model{
 // - {*this, "model"},
@@ -72,7 +77,7 @@ constexpr double kLearningRate = 0.02;  // small models tolerate large steps
 // wrong: With a learning rate of 0.001, this small model is still learning after 500 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.001;
-// wrong: With a learning rate of 0.5, each step goes much too far and saturates the gates.
+// wrong: With a learning rate of 0.5, the steps are much too large and saturate the gates.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.5;
 
@@ -116,7 +121,7 @@ void train(Reverser& model, kit::Random& random) {
   });
 }
 
-/// Returns the per cent of strings that are completely right in free decoding, where each symbol is fed back.
+/// Returns the percentage of strings that are completely right in free decoding, where each output symbol is fed back.
 double right_alone(const Reverser& model, const Strings& strings) {
   std::vector<Ids> said(kTests, Ids{kStart});
   for (Size t = 0; t <= kLongest; ++t) {
@@ -144,7 +149,7 @@ void judge(Judge& judge) {
     const Strings strings = draw(judge.random(), 3, 4);
     judge.same(model(strings.source, strings.fed).shape(), {3, 5, kVocabulary}, "the logits");
   });
-  judge.claim("learns where to look", [&] {
+  judge.claim("can use each source letter for each output letter", [&] {
     judge.example("random weights, and a string in which one letter is changed");
     Reverser random;
     random.initialise(1);

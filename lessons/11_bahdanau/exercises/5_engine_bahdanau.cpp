@@ -1,22 +1,24 @@
 // 11.5 engine_bahdanau: Milestone: Bahdanau's translator on your engine
 // implement, 30 minutes, limit 60 s, fast
 //
-// In this second milestone, Bahdanau's translator runs on your engine alone and learns to write strings of 8 letters
-// backwards. Write two parts of it. The first part is a step of the GRU, for the input x (B, in) and the state h (B,
-// H):
+// In this second milestone, Bahdanau's translator runs on your engine and learns to write strings of 8 letters
+// backwards. You write two functions of the translator. The first function, next_state(), is a GRU step for the input x
+// (B, in) and the state h (B, H). It returns the next state h':
 //
 //     r = σ(x W_r + h U_r + b_r)     z = σ(x W_z + h U_z + b_z)
 //     n = tanh(x W_n + b_n + r ⊙ (h U_n + c))                       h' = (1 − z) ⊙ n + z ⊙ h
 //
-// The matrices are W (in, H) and U (H, H), the biases are b and c (H), and ⊙ multiplies element by element.
+// W_r, W_z and W_n have the shape (in, H), and U_r, U_z and U_n have the shape (H, H). The biases b_r, b_z, b_n and c
+// have the shape (H), and ⊙ multiplies element by element.
 //
-// The second part looks back. It takes the decoder's state s (B, H), the encoder states (B, T, H), their keys (B, T,
-// A), and the weights W (H, A) and v (A):
+// The second function, look_back(), computes the context. Its arguments are the decoder's state s (B, H), the encoder
+// states h_j as `states` (B, T, H), their keys W_k h_j as `keys` (B, T, A), W_q as `w` (H, A), and v (A, 1). A is the
+// number of hidden units of the score, called U in the chapter:
 //
-//     score_j = v · tanh(s W + key_j)     weights = softmax(score)     context = Σ_j weights_j state_j
+//     score_j = v · tanh(s W_q + key_j)     α = softmax(score)     context = Σ_j α_j h_j
 //
-// The encoder, the loop of the decoder and the loss are written for you. So is sigmoid_of(), which needs no op of its
-// own. Your engine has +, − and * of two Values, with broadcasting, and these functions:
+// The encoder, the decoder's loop and the loss are given. The function sigmoid_of() is also given, and is computed with
+// tanh. Your engine has +, − and * of two Values, with broadcasting, and these functions:
 //
 //     engine::matmul(a, b)      (…, n, k) and (k, m), or (…, k, m)      engine::tanh(x)      element by element
 //     engine::reshape(x, {2, 3})      the same elements in a new shape      engine::softmax(x)      along the last axis
@@ -32,7 +34,7 @@ struct Cell {
   Value w_r, u_r, b_r, w_z, u_z, b_z, w_n, u_n, b_n, c;
 };
 
-/// x (B, in), h (B, H) → the next state (B, H).
+/// Returns the next state (B, H) for x (B, in) and h (B, H).
 Value next_state(const Cell& cell, const Value& x, const Value& h) {
   const Value one = x.tape->leaf({{1}, {1.0}});
   //[ r, z, n and the new state, four lines
@@ -45,7 +47,7 @@ Value next_state(const Cell& cell, const Value& x, const Value& h) {
   //]
 }
 
-/// s (B, H), keys (B, T, A), states (B, T, H), w (H, A), v (A, 1) → the context (B, H).
+/// Returns the context (B, H) for s (B, H), keys (B, T, A), states (B, T, H), w (H, A) and v (A, 1).
 Value look_back(const Value& s, const Value& keys, const Value& states, const Value& w, const Value& v) {
   const int rows = keys.array().shape[0], length = keys.array().shape[1], width = keys.array().shape[2];
   const int hidden = states.array().shape[2];
@@ -60,7 +62,7 @@ Value look_back(const Value& s, const Value& keys, const Value& states, const Va
 
 /// The weights of a model, as 28 leaves of a tape, in this order.
 struct Model {
-  Value letters, fed_letters;  // (symbols, E): embeddings of the source's letters and of the letters written
+  Value letters, fed_letters;  // (symbols, E): embeddings of the source letters and of the output letters
   Cell encoder, decoder;
   Value to_keys, w, v;                 // (H, A), (H, A), (A, 1)
   Value from_context, out, from_look;  // (H, E), (H, symbols), (H, symbols)
@@ -101,36 +103,37 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
   return engine::stack(logits);
 }
 
-// hint: Which op of your engine turns x (B, in) and W (in, H) into (B, H)? Which op computes r ⊙ …, for two arrays of
-//   the same shape?
-// hint: s W has the shape (B, A), and the keys have (B, T, A). Which shape must the query have so that it is added to
-//   all T keys? Softmax works along the last axis, so which axis must hold the T scores?
-// hint: Compute reshape(matmul(s, w), {rows, 1, width}) + keys, then tanh. matmul with v gives (B, T, 1). Reshape this
-//   to (B, 1, T) and take the softmax. matmul with the states then gives (B, 1, H).
+// hint: Which op of your engine computes the product x W_r, of shape (B, H), from x (B, in) and W_r (in, H)? Which op
+//   computes r ⊙ …, for two arrays of the same shape?
+// hint: s W_q has the shape (B, A), and the keys have the shape (B, T, A). Which shape must the query have so that it
+//   is added to all T keys? Softmax works along the last axis. So which axis must hold the T scores?
+// hint: Compute tanh of reshape(matmul(s, w), {rows, 1, width}) + keys. The matmul of this with v returns the scores,
+//   (B, T, 1). Reshape the scores to (B, 1, T) and apply softmax. The matmul of the weights with the states returns (B,
+//   1, H).
 //
-// wrong: You exchanged z and 1 − z. Set z = 1 in the formula: which of n and h remains?
+// wrong: You exchanged z and 1 − z. Set z = 1 in the formula. Which of n and h remains?
 // - return (one - z) * n + z * h;
 // + return z * n + (one - z) * h;
-// wrong: You apply the reset gate to h before the product with U_n. Here it is applied after the product, and to c as
-//   well: r ⊙ (h U_n + c).
+// wrong: You apply the reset gate r to h before the product with U_n. In this GRU, r multiplies the sum h U_n + c,
+//   after the product.
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value remembered = engine::matmul(r * h, cell.u_n) + cell.c;
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + remembered);
-// wrong: You apply the reset gate to h U_n alone. It must multiply the sum h U_n + c.
+// wrong: You apply the reset gate r only to h U_n. Multiply the sum h U_n + c by r.
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * engine::matmul(h, cell.u_n) + cell.c);
-// wrong: The softmax runs along an axis of size 1, so each weight is 1, and the context is the plain sum of all states.
-//   Which axis holds the T scores?
+// wrong: The softmax runs along an axis of size 1, so each weight is 1, and the context is the sum of all states. Which
+//   axis holds the T scores?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(engine::softmax(scores), {rows, 1, length});
-// wrong: The tanh is missing. In v · (s W + key), the query adds the same amount to every score of a row, and softmax
-//   cancels it. So the query has no effect.
+// wrong: The tanh is missing. In v · (s W_q + key_j), the query adds the same number to every score of a row, and the
+//   softmax cancels this number. So the query has no effect.
 // - const Value scores = engine::matmul(engine::tanh(query + keys), v);
 // + const Value scores = engine::matmul(query + keys, v);
-// wrong: You use the scores as weights. Scores can be negative and sum to any number, but weights are positive and sum
-//   to 1. Which op turns scores into weights?
+// wrong: You use the scores as weights. Scores can be negative, and they need not sum to 1. Weights are positive and
+//   sum to 1. Which op computes weights from scores?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(scores, {rows, 1, length});
 
@@ -221,7 +224,7 @@ double train_step(std::vector<Array>& weights, engine::Adam& adam, const Strings
   return loss.array().data[0];
 }
 
-/// The same translator built from Tapestry's fused ops. `w` has the order of shapes().
+/// A GRU step with Tapestry's fused ops, for the same translator. `w` has the order of shapes().
 Tensor their_state(const std::vector<Tensor>& w, std::size_t first, const Tensor& x, const Tensor& h) {
   const Tensor &w_r = w[first], &u_r = w[first + 1], &b_r = w[first + 2], &w_z = w[first + 3],
                &u_z = w[first + 4], &b_z = w[first + 5], &w_n = w[first + 6], &u_n = w[first + 7],
@@ -262,7 +265,7 @@ Tensor their_loss(const std::vector<Tensor>& w, const Strings& strings, int rows
   return tapestry::cross_entropy(tapestry::stack(logits, 1), Indices(wanted, {rows, length}));
 }
 
-/// Returns the per cent of strings that are completely right in free decoding, where each letter is fed back.
+/// Returns the percentage of strings that are completely right in free decoding, where each output letter is fed back.
 double right_alone(const std::vector<Array>& weights, const Strings& strings, int rows) {
   const int length = static_cast<int>(strings.source.size()) / rows;
   std::vector<int> said(strings.source.size(), kStart);  // the letters after t have no effect yet
@@ -344,6 +347,6 @@ void judge(Judge& judge) {
       train_step(weights, adam, draw(judge.random(), kRows, 8), kRows);
     }
     const double right = right_alone(weights, draw(judge.random(), 200, 8), 200);
-    judge.between(right, 90, 100, "per cent of strings that are completely right");
+    judge.between(right, 90, 100, "the percentage of strings that are completely right");
   });
 }
