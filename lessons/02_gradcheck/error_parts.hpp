@@ -1,5 +1,5 @@
-// Splits the error of a difference into truncation and rounding. A page of the book shows both for the ε that its
-// reader picks.
+// Splits the error of a difference into truncation error and rounding error. A page of the book shows both errors for
+// the ε that the reader picks.
 #pragma once
 
 #include <string>
@@ -20,11 +20,12 @@ struct ErrorParts {
 /// The x at which tanh is differentiated.
 constexpr double kPlace = 0.7;
 
-/// Returns the truncation error of a difference with step `epsilon`, the error that it would have without rounding: the
-/// terms of tanh's Taylor series at kPlace that do not cancel.
+/// Returns the truncation error of a difference with step `epsilon`, which is the error without rounding. Its terms are
+/// those of tanh's Taylor series at kPlace that do not cancel.
 double truncation_of_tanh(double epsilon, bool central);
 
-/// Writes error_parts.json: each error, its truncation, and the rest, which is rounding.
+/// Writes error_parts.json. It contains each error, its truncation error, and the difference of both, the rounding
+/// error.
 void save(const std::vector<ErrorParts>& curves, const kit::Options& options);
 
 }  // namespace tapestry::lesson02

@@ -37,7 +37,7 @@ Best error_curve(Difference<T> difference, ErrorParts& parts, kit::Chart& chart)
 
 Curves error_curves(Difference<double> central64, Difference<double> forward64, Difference<float> central32,
                     const kit::Options& options) {
-  kit::Chart chart{"Error of a difference against its step ε", "ε", "error"};
+  kit::Chart chart{"Error of a difference versus its step ε", "ε", "error"};
   chart.x_scale = chart.y_scale = kit::Scale::log;
   Curves curves;
   std::vector<ErrorParts> parts{{"central, f64", true}, {"forward, f64", false}, {"central, f32", true}};

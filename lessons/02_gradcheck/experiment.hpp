@@ -1,4 +1,4 @@
-// Measures the error of differences against ε, and checks that gradcheck finds the bugs planted in lesson 02.
+// Measures the error of differences for many ε, and checks that gradcheck finds the bugs planted in lesson 02.
 #pragma once
 
 #include <cmath>
@@ -18,26 +18,26 @@ struct Best {
 template <class T>
 using Difference = T (*)(T (*f)(T), T x, T epsilon);
 
-/// The best step and error of three differences of tanh at kPlace.
+/// The best steps and errors of three differences of tanh at kPlace.
 struct Curves {
   Best central64, forward64, central32;
 };
-/// Measures the errors for many ε, and writes them to v_curve.svg and error_parts.json.
+/// Measures the errors for many ε and writes them to v_curve.svg and error_parts.json.
 Curves error_curves(Difference<double> central64, Difference<double> forward64, Difference<float> central32,
                     const kit::Options& options);
 
-/// Softmax with the wrong sign in its rule; and with their right rules, the two ops that the chapter breaks.
+/// Softmax with a rule that has the wrong sign, and the chapter's two other broken ops with their right rules.
 Tensor broken_softmax(const Tensor& x);
 Tensor right_matmul(const Tensor& a, const Tensor& b);
 Tensor right_mean(const Tensor& x);
 
-/// Prints gradcheck's report on the broken op. Checks that the right op passes, and that the report names the bug:
-/// it contains `expected`.
+/// Prints gradcheck's report on the broken op. Checks that the right op passes, and that the report names the bug, so
+/// that it contains `expected`.
 void hunt(kit::Report& report, const std::string& what, const std::string& expected,
           const GradcheckResult& right, const GradcheckResult& broken);
 
-/// Returns the rule's gradient divided by the central difference, for the first wrong element, to six decimals; 1 if
-/// nothing is wrong.
+/// Returns the rule's gradient divided by the central difference, for the first wrong element, to six decimals. Returns
+/// 1 if no element is wrong.
 double times_too_large(const GradcheckResult& broken);
 
 }  // namespace tapestry::lesson02

@@ -1,10 +1,10 @@
 // 02 gradcheck: check every derivative before you trust it
 //
-// 25 minutes to read, 1 second to run. Needs lesson 01 (the tape, rules, the product of matrices). Afterwards
-// you can derive the rule of an op, check it numerically, and say what such a check is worth.
+// 25 minutes to read, 1 second to run. Needs lesson 01 (the tape, derivative rules, matrix products). Afterwards you
+// can derive the rule of an op, check it numerically, and explain what such a check can miss.
 //
-// A wrong derivative rarely crashes a program. The loss still falls, but more slowly, or it ends at a worse
-// value, and nothing tells you why. In lesson 01 we derived a rule, tried it on one example, and trusted it.
+// A wrong derivative rarely crashes a program. The loss still falls, but it falls more slowly or ends at a higher
+// value, and no error message tells you why. In lesson 01, we derived a rule, tried it on one example, and trusted it.
 // How can a program find out whether a rule is right without knowing the right rule?
 
 #include <fmt/format.h>
@@ -26,26 +26,26 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Forward and central differences -------------------------------------------------------------------
-// A derivative says how fast the output of a function changes when its input changes a little. So we can
-// estimate it: change the input by a small step ε, and divide the change of the output by the step.
+// The derivative is the rate at which a function's output changes with its input. So we can estimate a derivative with
+// a small step ε: change the input by ε, and divide the change of the output by the change of the input.
 //
-// There are two common ways. A *forward difference* takes one step, from x to x + ε. A *central difference*
-// takes a step to each side of x:
+// There are two common estimates. A *forward difference* takes one step, from x to x + ε. A *central difference* takes
+// one step to each side of x:
 //
 //     forward   (f(x + ε) − f(x)) / ε
 //     central   (f(x + ε) − f(x − ε)) / 2ε
 //
-// Try both for f(x) = x³ at x = 1, where the derivative is 3:
+// Here are both differences for f(x) = x³ at x = 1, where the derivative is 3:
 //
 //     ε = 0.1    forward   (1.331 − 1) / ε = 3.31            central   (1.331 − 0.729) / 2ε = 3.01
 //     ε = 0.01   forward   3.0301                            central   3.0001
 //
-// When the step is ten times smaller, the forward difference has about a tenth of its error, and the central
-// difference a hundredth. The Taylor series shows why:
+// When the step shrinks by a factor of 10, the error of the forward difference shrinks by about 10 and that of the
+// central difference by about 100. The Taylor series shows why:
 //
 //     f(x ± ε) = f(x) ± f′(x) ε + ½ f″(x) ε² ± …
 //
-// The term with ε² is the same on both sides of x. It cancels in the central difference, but not in the
+// The term with ε² is the same on both sides of x. So this term cancels in the central difference, but not in the
 // forward difference.
 
 template <class T>
@@ -69,52 +69,58 @@ void differences(const kit::Options& options, kit::Report& report) {
       report.ask("the best step",
                  "A double has about 16 digits. For which ε is a central difference of tanh most accurate?",
                  {"1e-13, because a derivative is the limit for ε → 0", "near 1e-5",
-                  "near 0.1, where rounding matters least"});
+                  "near 0.1, because the rounding error is smallest there"});
   const auto [central64, forward64, central32] =
       error_curves(central<double>, forward<double>, central<float>, options);
   report.check("central beats forward, and f64 beats f32, by a factor of 100",
                central64.error * 100 < forward64.error && central64.error * 100 < central32.error);
   report.answer(
       step, 'b', central64.epsilon > 1e-7 && central64.epsilon < 1e-4,
-      "For a smaller ε, the rounding error of f, divided by 2ε, costs more than the shorter step gains. So "
-      "each curve is a V. In f32, the lowest point of the V is so high that a slightly wrong rule would look "
-      "right. That is why we check rules in f64.");
+      "For a smaller ε, the rounding error of f, divided by 2ε, grows by more than the error from the Taylor "
+      "series shrinks. In the plot of the error versus ε (both axes logarithmic), each curve therefore has the "
+      "shape of a V. In f32, the lowest point of the V is so high that a slightly wrong rule would look right. "
+      "That is why we check rules in f64.");
 }
 
 // ---- 2. The derivative rule of softmax --------------------------------------------------------------------
-// Softmax turns a row of scores x into positive weights y that add up to 1:
+// Softmax computes from a row of scores x a row of positive weights y that add up to 1:
 //
 //     y_i = e^{x_i} / S        S = Σ_k e^{x_k}
 //
 // For the scores (log 3, 0) we get e^x = (3, 1), S = 4 and y = (0.75, 0.25).
 //
-// How does y_i change with x_j? There are two parts:
+// The derivative ∂y_i/∂x_j has two terms:
 //
-// - Every x_j is in the sum S. Since ∂(1/S)/∂x_j = −e^{x_j} / S², this part is e^{x_i} times that, or −y_i y_j.
-// - x_i is also in the numerator of y_i. So for j = i we add e^{x_i} / S = y_i.
+// - The sum S depends on every x_j, and ∂(1/S)/∂x_j = −e^{x_j} / S². So the first term is −e^{x_i} e^{x_j} / S², which
+//   is −y_i y_j.
+// - The numerator of y_i depends on x_i. So if j = i, there is a second term, e^{x_i} / S = y_i.
 //
-// For our two scores:
+// For our two scores, the derivatives are:
 //
 //     ∂y_1/∂x_1 = y_1 − y_1 y_1 = 0.1875        ∂y_1/∂x_2 = −y_1 y_2 = −0.1875
 //     ∂y_2/∂x_1 = −y_2 y_1 = −0.1875            ∂y_2/∂x_2 = y_2 − y_2 y_2 = 0.1875
 //
-// A table of all the derivatives of an op is called a *Jacobian*. The rule of an op receives dy, the gradient
-// of the loss with respect to y. It returns ∂x, the gradient with respect to x: the sums of the Jacobian's
-// columns, weighted with dy. (⊙ multiplies element by element.)
+// The matrix of all derivatives ∂y_i/∂x_j is called the *Jacobian*; row i belongs to y_i and column j to x_j. The rule
+// of an op receives dy, the gradient of the loss with respect to y. The rule returns ∂x, the gradient with respect to
+// x. Element j of ∂x is the sum over column j of the Jacobian, with row i weighted by dy_i. (⊙ multiplies element by
+// element.)
 //
 //     ∂x_j = Σ_i dy_i ∂y_i/∂x_j = y_j dy_j − Σ_i dy_i y_i y_j        so  ∂x = y ⊙ (dy − Σ dy ⊙ y)
 //
-// This is a *vector–Jacobian product*, or vjp. The last formula computes it without building the table.
+// This product of dy and the Jacobian is called a *vector–Jacobian product*, or vjp. The last formula computes ∂x
+// without constructing the Jacobian.
 //
-// For dy = (8, 4), the sum Σ dy ⊙ y is 8 · 0.75 + 4 · 0.25 = 7. So ∂x = (0.75 · 1, 0.25 · −3), which is
-// (0.75, −0.75).
+// For dy = (8, 4), the sum Σ dy ⊙ y is 8 · 0.75 + 4 · 0.25 = 7. So ∂x = (0.75 · 1, 0.25 · −3), which is (0.75, −0.75).
 //
-// This is how the library defines an op: first the value, then wrt(argument, rule) for each argument. "wrt"
-// means "with respect to". The rule is a lambda that receives dy, and also y if it takes a second parameter.
+// In the library, the definition of an op has its value first, and then wrt(argument, rule) for each argument. The name
+// wrt means "with respect to". The rule is a lambda that receives dy, and also y if the lambda has a second parameter.
 //
-// Four details of the code: axis −1 is the last axis. Keep::yes keeps the axis that is summed, with size 1.
-// The braces {} are the call site, the line of the source that error messages name. detach() keeps the
-// softmax inside the op off the tape, because our own rule replaces its derivative.
+// The code has four more details:
+//
+// - The axis −1 is the last axis.
+// - Keep::yes keeps the axis that is summed, with size 1.
+// - The empty braces construct a CallSite, the file and line that error messages report.
+// - detach() keeps the softmax inside our op off the tape, because our rule replaces the library's rule for softmax.
 
 Tensor our_softmax(const Tensor& x) {
   return op<"our_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
@@ -133,17 +139,17 @@ void rule_of_softmax(kit::Report& report) {
 }
 
 // ---- 3. Checking an op with many outputs ------------------------------------------------------------------
-// A central difference needs a function with a single output, and softmax has many. So we weight the outputs
-// with fixed numbers c and add them up: L = Σ c ⊙ f(x). These weights c are called a *cotangent*.
+// We want one number to compare for each x_j, but softmax has many outputs. So we multiply the outputs by fixed numbers
+// c and add up the products: L = Σ c ⊙ f(x). The numbers c are called a *cotangent*.
 //
-// Now we can compute ∂L/∂x in two ways, and they must agree:
+// Now we can compute ∂L/∂x in two ways, and the two results must agree:
 //
-// - by the rule: run backward with dy = c;
-// - by central differences of L, changing one element of x at a time.
+// - with the rule, for dy = c;
+// - with central differences of L, where we change one element of x at a time.
 //
 // We check two ops: our_softmax, and broken_softmax from experiment.cpp, whose rule has the wrong sign.
 
-/// Returns the largest error of the rule against central differences, divided by the largest derivative.
+/// Returns the largest difference between the rule and central differences, divided by the largest derivative.
 double check(const TensorFunction& f, const Tensor& x, const Tensor& cotangent) {
   constexpr double kEpsilon = 6e-6;
   const std::vector<double> rule = vjp(f, x, cotangent).to_vector();
@@ -166,7 +172,7 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
       "a cotangent of ones",
       "The rule of broken_softmax has the wrong sign. What does a check find if every element of c is 1?",
       {"the wrong sign, for every element of x", "the wrong sign, but only for some elements of x",
-       "nothing: the check passes"});
+       "no mistake, so the check passes"});
   const double largest = max(abs(vjp(broken_softmax, x, ones(x.shape(), f64)))).item();
   const Tensor random = random_normal(x.shape(), seed, f64);
   const double seen = check(broken_softmax, x, random), fine = check(our_softmax, x, random);
@@ -174,16 +180,17 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
              largest, seen);
   report.answer(
       ones_in, 'c', largest < 1e-12 && seen > 1,
-      "Each row of the softmax adds up to 1, so L is a constant and its derivative is 0. The wrong rule "
-      "returns −0, which is 0 too. That is why we draw c at random: a random cotangent.");
-  report.at_most("our_softmax: relative error of its rule", fine, 1e-7);
+      "Each row of the softmax adds up to 1, so L is a constant and the right gradient is 0. The wrong rule "
+      "returns −0, which equals 0. That is why we use a random cotangent.");
+  report.at_most("our_softmax: relative error of the rule", fine, 1e-7);
 }
 
 // ---- 4. Finding three bugs with gradcheck -----------------------------------------------------------------
-// The library's gradcheck() does the same check for an op with any number of arguments. It also describes how
-// a wrong gradient differs from the right one.
+// The library's gradcheck() does the same check for an op with one or more arguments. Its report also describes how a
+// wrong gradient differs from the right one.
 //
-// Here are two more ops, each with one bug. Which of their rules is wrong, and how?
+// The first of our three broken ops is broken_softmax, from the previous section. Here are two more, broken_matmul and
+// broken_mean. In each op one rule is wrong. Which one, and what is the mistake?
 
 Tensor broken_matmul(const Tensor& a, const Tensor& b) {
   return op<"broken_matmul">({}, matmul(a.detach(), b.detach()),
@@ -200,23 +207,27 @@ void three_bugs(const Tensor& x, std::uint64_t seed, kit::Report& report) {
   const Tensor a = random_normal({4, 4}, seed + 2, f64), b = random_normal({4, 4}, seed + 3, f64);
   const kit::Question factor = report.ask(
       "the broken mean",
-      "With rows of five numbers, how does the gradient of broken_mean differ from the right one?",
-      {"it is five times too large", "it is five times too small", "by a different factor for each element"});
+      "For rows of five numbers, how large is the gradient of broken_mean, compared with the right gradient?",
+      {"five times the right gradient", "one fifth of the right gradient",
+       "a different multiple of the right gradient for each element"});
   hunt(report, "softmax", "sign", gradcheck(our_softmax, x, strict), gradcheck(broken_softmax, x, strict));
   hunt(report, "matmul", "transpose", gradcheck(right_matmul, {a, b}, strict),
        gradcheck(broken_matmul, {a, b}, strict));
   hunt(report, "mean", "factor", gradcheck(right_mean, x, strict), gradcheck(broken_mean, x, strict));
   report.answer(
       factor, 'a', times_too_large(gradcheck(broken_mean, x, strict)) == 5,
-      "In a mean of five numbers each counts for a fifth, and the rule leaves out the division by 5. In "
-      "broken_matmul, ∂b is transposed. With square matrices all shapes still fit, so nothing crashes.");
+      "Each of five numbers contributes one fifth to their mean, but the rule does not divide by 5. In "
+      "broken_matmul, the rule of b returns the transpose of ∂b. The matrices are square, so all shapes still "
+      "fit, and the program doesn't crash.");
 }
 
-// What to remember. A rule is right if it agrees with central differences, in f64, for a random cotangent.
-// The rule of softmax is ∂x = y ⊙ (dy − Σ dy ⊙ y). Check every rule that you derive before you train with it.
+// What to remember. If a rule agrees with central differences in f64 for a random cotangent, it is almost certainly
+// right at that input. A check with a badly chosen cotangent can miss a wrong rule. The rule of softmax is
+// ∂x = y ⊙ (dy − Σ dy ⊙ y). Check every rule that you derive before you train with it.
 //
-// Exercises: lessons/practise 2 (derive two rules; debug a third; cotangents that hide mistakes; softmax,
-// gradcheck and shapes for your own engine).
+// Exercises: lessons/practise 2 (Derive two rules: x · tanh x and the shares of a row; Debug a rule that fails
+// gradcheck; Cotangents that hide a wrong rule; Softmax and its rule for your engine; Gradient checking for your
+// engine; Permute and stack for your engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   const Tensor x = random_normal({3, 5}, options.seed, f64);

@@ -1,14 +1,14 @@
 // 2.1 two_rules: Derive two rules: x · tanh x and the shares of a row
 // derive, 20 minutes
 //
-// Write the derivative rules of two ops. A rule receives dy, the gradient of the loss with respect to y. It
-// returns the gradient with respect to x. x, y and dy all have the shape (B, n).
+// Write the derivative rules of two ops. A rule receives dy, the gradient of the loss with respect to y. The rule
+// returns the gradient of the loss with respect to x. The shapes of x, y and dy are all (B, n).
 //
 //     y = x ⊙ tanh x                                 element by element
 //     y_i = x_i / Σ_k x_k                            the shares of a row of positive numbers
 //
-// Use plain ops: tanh, + − * /, sum(…, {-1}, Keep::yes). The two ops that use your rules are at the end of
-// the file, and gradcheck judges them.
+// Use plain ops: tanh, + − * /, sum(…, {-1}, Keep::yes). The two ops that use your rules are at the end of the code.
+// The judge checks them with gradcheck.
 #include "lessons/grader/answer.hpp"
 
 Tensor x_tanh_x_rule(const Tensor& x, const Tensor& dy) {
@@ -23,7 +23,7 @@ Tensor shares_rule(const Tensor& x, const Tensor& dy) {
   //[ two or three lines
   //: return not_written_yet();
   const Tensor total = sum(x, {-1}, Keep::yes), y = x / total;
-  const Tensor through_total = sum(dy * y, {-1}, Keep::yes);  // a larger x_i makes every share smaller
+  const Tensor through_total = sum(dy * y, {-1}, Keep::yes);  // a larger total lowers every share
   return (dy - through_total) / total;
   //]
 }
@@ -38,56 +38,58 @@ Tensor shares(const Tensor& x) {
   return op<"shares">({}, x.detach() / sum(x.detach(), {-1}, Keep::yes), wrt(x, rule));
 }
 
-// hint: x occurs twice in x · tanh x, and both factors change with it. In a share, x_i occurs in the numerator
-//   and in the sum of the denominator.
-// hint: (u v)′ = u′ v + u v′, and tanh′ x = 1 − ____. For the shares, let S = Σ x_k. Then ∂y_j/∂x_i is −x_j / S²
-//   for every j, plus 1 / S for j = i. Weight these derivatives with dy_j and sum over ____.
-// hint: Σ_j dy_j ∂y_j/∂x_i = dy_i / S − Σ_j dy_j y_j / S. The last sum is one number per row: sum(dy * y,
-//   {-1}, Keep::yes).
+// hint: Both factors of x · tanh x depend on x. In a share, x_i occurs in the numerator and in the sum of the
+//   denominator.
+// hint: (u v)′ = u′ v + u v′, and tanh′ x = 1 − ____. For the shares, let S = Σ x_k. Then ∂y_j/∂x_i is −x_j / S² for
+//   every j, plus 1 / S for j = i. Multiply these derivatives by dy_j and sum over ____.
+// hint: Σ_j dy_j ∂y_j/∂x_i = dy_i / S − Σ_j dy_j y_j / S. Here Σ_j dy_j y_j is one number per row. Compute it with
+//   sum(dy * y, {-1}, Keep::yes).
 //
-// wrong: Half of the product rule is missing. You differentiate the factor x, but treat x inside tanh as a
+// wrong: One term of the product rule is missing. You differentiate the factor x, but treat the x inside tanh as a
 //   constant.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * t;
-// wrong: Half of the product rule is missing. You differentiate x inside tanh, but treat the factor x as a
-//   constant. Check it at x = 0.1: there y is about x², whose derivative is 2x.
+// wrong: One term of the product rule is missing. You differentiate the x inside tanh, but treat the factor x as a
+//   constant. Check your rule at x = 0.1, where y is about x² and the derivative is about 2x.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * x * (1 - t * t);
-// wrong: You multiply the derivatives of the two factors, 1 and 1 − tanh². The derivative of a product is a
-//   sum of two parts.
+// wrong: You multiply the derivatives of the two factors, 1 and 1 − tanh². The derivative of a product is a sum of two
+//   terms.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * (1 - t * t);
 // wrong: The derivative of tanh is 1 − tanh², not 1 − tanh. For negative x, 1 − tanh is larger than 1, but the
-//   slope of tanh is never larger than 1.
+//   derivative of tanh is never larger than 1.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * (t + x * (1 - t));
-// wrong: A sign is wrong. tanh rises everywhere, so 1 − tanh² > 0, and both parts have the sign of x.
+// wrong: The sign of the second term is wrong. tanh rises everywhere, so 1 − tanh² > 0, and both tanh x and x (1 −
+//   tanh² x) have the sign of x.
 // - return dy * (t + x * (1 - t * t));
 // + return dy * (t - x * (1 - t * t));
-// wrong: dy is missing. You return y′. The rule must return the derivative of the *loss*, which is dy times y′.
+// wrong: The factor dy is missing. You return y′, but the rule must return the derivative of the *loss*, which is dy
+//   times y′.
 // - return dy * (t + x * (1 - t * t));
 // + return t + x * (1 - t * t);
-// wrong: You treat the sum in the denominator as a constant. Doubling a row doesn't change its shares, so
-//   Σ x ⊙ ∂x must be 0 in each row.
+// wrong: You treat the sum in the denominator as a constant. Doubling a row doesn't change its shares, so Σ x ⊙ ∂x must
+//   be 0 in each row, where ∂x is the gradient that you return.
 // - return (dy - through_total) / total;
 // + return dy / total;
-// wrong: The part that comes through the sum has the wrong sign. A larger x_i makes the sum larger and the
-//   shares smaller.
+// wrong: The term that comes from the denominator has the wrong sign. Through the total, a larger x_i lowers every
+//   share.
 // - return (dy - through_total) / total;
 // + return (dy + through_total) / total;
-// wrong: The part that comes through the sum lacks a division. ∂y_j/∂S is −x_j / S². That is the share
-//   y_j = x_j / S, divided by S once more.
+// wrong: A division by S is missing in the term that comes from the denominator. ∂y_j/∂S = −x_j / S² = −y_j / S, so
+//   divide by S.
 // - return (dy - through_total) / total;
 // + return dy / total - through_total;
-// wrong: x_i also changes the *other* shares of its row, and each share has its own dy. So the products dy ⊙ y
-//   must be summed over the row. You keep them apart.
+// wrong: x_i also changes the *other* shares of its row, and each share y_j has its own dy_j. So sum the products dy ⊙
+//   y over the row.
 // - const Tensor through_total = sum(dy * y, {-1}, Keep::yes);
 // + const Tensor through_total = dy * y;
-// wrong: You sum over the rows of the batch. The shares of a row depend on that row alone, so no gradient may
-//   pass from one row to another. Try a batch of two.
+// wrong: You sum over the rows of the batch. The shares of a row depend only on this row, so the gradient of one row
+//   must not depend on dy of another row. Try your rule on a batch of two rows.
 // - const Tensor through_total = sum(dy * y, {-1}, Keep::yes);
 // + const Tensor through_total = sum(dy * y, {0}, Keep::yes);
-// wrong: You take the plain mean of dy. It must be a weighted sum, in which each dy_j has the weight y_j.
+// wrong: You compute the unweighted mean of dy. Compute a weighted sum in which each dy_j has the weight y_j.
 // - const Tensor through_total = sum(dy * y, {-1}, Keep::yes);
 // + const Tensor through_total = mean(dy, {-1}, Keep::yes);
 

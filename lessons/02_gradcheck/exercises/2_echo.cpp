@@ -1,13 +1,14 @@
 // 2.2 echo: Debug a rule that fails gradcheck
 // debug, 15 minutes
 //
-// An echo adds k times the previous number to each number of a row. The first number has no previous one:
+// The op echo() adds k times the previous number to each number of a row. No number comes before the first one, so
+// x_{−1} counts as 0:
 //
 //     y_t = x_t + k x_{t−1},        x_{−1} = 0
 //
-// x and y have the shape (B, T); k is a single number. The op below has a rule for x and a rule for k.
-// Gradcheck says that one of them is wrong. Fix that rule. The function delayed() shows how to use
-// slice(x, axis, from, to) and concat(list, axis).
+// The shape of x and y is (B, T), and k is a single number. The op has a rule for x and a rule for k. Gradcheck reports
+// that one of the two rules is wrong. Fix this rule. The function delayed() shows how to use slice(x, axis, from, to)
+// and concat(list, axis).
 #include "lessons/grader/answer.hpp"
 
 /// Shifts each row one position to the right: 0, x_0, x_1, … The last number is dropped.
@@ -33,40 +34,38 @@ Tensor echo(const Tensor& x, const Tensor& k) {
                     wrt(k, [x](const Tensor& dy) { return rule_of_k(x, dy); }));
 }
 
-// start: gradcheck of echo: FAILED. The gradient of k agrees. The gradient of x is wrong for every element: with
-//   k = 10 and dy = (1, 2, 3) the rule gives (1, 12, 23), but central differences give (21, 32, 3). Write down
-//   the formulas of y_0, y_1 and y_2. Which of them contain x_0?
+// start: gradcheck of echo: FAILED. The gradient of k is right. The gradient of x is wrong for every element. With k =
+//   10 and dy = (1, 2, 3), the rule returns (1, 12, 23), but central differences return (21, 32, 3). Write down the
+//   formulas of y_0, y_1 and y_2. Which of these formulas contain x_0?
 //
-// hint: Which of y_0, y_1, y_2 change when x_0 changes? And when x_1 changes?
-// hint: x_t is part of y_t, with the factor 1, and of y_{____}, with the factor k. So ∂x_t = dy_t + k
-//   dy_{____}.
-// hint: You need dy shifted one position to the *left*: its numbers from index 1 on, and then a 0. Use slice and
-//   concat as in delayed(), but drop the first number and append the 0 at the end.
+// hint: Which of y_0, y_1 and y_2 change when x_0 changes? Which of them change when x_1 changes?
+// hint: The formula of y_t contains x_t with the factor 1, and the formula of y_{____} contains x_t with the factor k.
+//   So ∂x_t = dy_t + k dy_{____}.
+// hint: Shift dy one position to the *left*. The result has the numbers of dy from index 1 on, and then a 0. Use slice
+//   and concat as in delayed(), but drop the first number and append the 0 at the end.
 //
-// wrong: You rotate dy: its first number reappears at the end. The last x is not part of any later y, so
-//   nothing may be added to its gradient.
+// wrong: You rotate dy, so its first number reappears at the end. No later y depends on the last x, so append a 0.
 // - const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
 // + const Tensor nothing = slice(dy, 1, 0, 1);
-// wrong: The last dy is used twice. There is no y after the last one, so append a 0.
+// wrong: You use the last dy twice. No y comes after the last one, so append a 0.
 // - const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
 // + const Tensor nothing = slice(dy, 1, dy.size(1) - 1, dy.size(1));
-// wrong: The sign was right: raising x_0 by 1 raises y_1 by k. The mistake is the direction in which dy is
-//   shifted.
+// wrong: The sign was right, because raising x_0 by 1 raises y_1 by k. The mistake is the direction of the shift.
 // - return dy + k * next;
 // + return dy - k * delayed(dy);
-// wrong: The shift is right, but the sign is not: k x_t is added to the next y.
+// wrong: The shift is right, but the sign is wrong. The op adds k x_t to the next y, so add k times the shifted dy.
 // - return dy + k * next;
 // + return dy - k * next;
-// wrong: The echo is missing: x_t also contributes k x_t to the next y.
+// wrong: The second term is missing. The op also adds k x_t to the next y.
 // - return dy + k * next;
 // + return dy;
-// wrong: k is missing: x_t contributes k x_t to the next y.
+// wrong: The factor k is missing. The op adds k x_t to the next y, not x_t.
 // - return dy + k * next;
 // + return dy + next;
-// wrong: You add dy shifted to the left *and* dy shifted to the right. x_t is part of y_t and y_{t+1} only.
+// wrong: You add dy shifted to the left *and* dy shifted to the right. Only y_t and y_{t+1} depend on x_t.
 // - return dy + k * next;
 // + return dy + k * next + k * delayed(dy);
-// wrong: You reverse the row. Shifting moves the numbers by one position and keeps their order.
+// wrong: You reverse the row. A shift moves the numbers by one position and keeps their order.
 // - const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), nothing}, 1);
 // + const Tensor next = flip(delayed(dy), 1);
 

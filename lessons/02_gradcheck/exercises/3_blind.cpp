@@ -1,23 +1,24 @@
 // 2.3 blind: Cotangents that hide a wrong rule
 // derive, 20 minutes
 //
-// With a badly chosen cotangent, a check passes a wrong rule. Find such a cotangent for each of three mistakes.
-// For this cotangent, the wrong rule must give the same gradient as the right rule, for any x, a and b. No row
-// of it may be all zeros. It may depend on the inputs: each function receives the arguments of its op.
+// With a badly chosen cotangent, a wrong rule can pass the check. Find such a cotangent for each of three wrong rules.
+// If dy is your cotangent, the wrong rule must return the same gradient as the right rule, whatever x, a and b are.
+// Each row of your cotangent must have at least one number other than 0. The cotangent may depend on the inputs, so
+// each function receives the arguments of its op.
 //
-//     softmax, (B, n)           right: y ⊙ (dy − Σ dy ⊙ y)        wrong: its negative
+//     softmax, (B, n)           right: y ⊙ (dy − Σ dy ⊙ y)        wrong: −y ⊙ (dy − Σ dy ⊙ y)
 //     x − mean(x), (B, n)       right: dy − mean(dy)              wrong: dy
 //     a b, all (n, n)           right: ∂b = aᵀ dy                 wrong: ∂b = dyᵀ a
 //
-// Sums and means are over a row, and n ≥ 2. For the softmax, no two rows of the cotangent may be equal, so a
-// cotangent of ones is not allowed.
+// Sums and means are over a row, and n ≥ 2. For the softmax, all rows of the cotangent must differ, so a cotangent of
+// ones is not allowed.
 #include "lessons/grader/answer.hpp"
 
 Tensor blind_for_softmax(const Tensor& x) {
   //[ a cotangent of x's shape
   //: return not_written_yet();
   const Tensor one_a_row = arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64);
-  return expand(unsqueeze(one_a_row, 1), x.shape());  // a row of equal c: Σ c y = c, since Σ y = 1
+  return expand(unsqueeze(one_a_row, 1), x.shape());  // all dy of a row are c: Σ c y = c, as Σ y = 1
   //]
 }
 
@@ -25,7 +26,7 @@ Tensor blind_for_centring(const Tensor& x) {
   //[ a cotangent of x's shape
   //: return not_written_yet();
   const Tensor any = expand(arange(0, static_cast<double>(x.size(1)), 1, DType::f64), x.shape());
-  return any - mean(any, {-1}, Keep::yes);  // its mean is 0, and the wrong rule only omits the mean
+  return any - mean(any, {-1}, Keep::yes);  // mean(dy) is 0, and the rules differ only by mean(dy)
   //]
 }
 
@@ -34,59 +35,59 @@ Tensor blind_for_product(const Tensor& a, const Tensor& b) {
   //: (void)a, (void)b;
   //: return not_written_yet();
   (void)b;   // neither rule contains b
-  return a;  // aᵀ a is its own transpose
+  return a;  // aᵀ a equals its transpose
   //]
 }
 
-// hint: Softmax: a rule and its negative agree only if both are ____. For which dy is Σ dy ⊙ y equal to every
-//   dy of the row?
-// hint: Softmax: if all dy of a row are c, then Σ dy ⊙ y = c · ____. Centring: the two rules differ by
-//   ____. Product: dyᵀ a is the ____ of aᵀ dy. For which dy are they the same matrix?
-// hint: Softmax: repeat one number along each row: expand(unsqueeze(numbers, 1), x.shape()), with numbers of
-//   shape (B) such as arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64). Centring: take any tensor
-//   and subtract its mean(…, {-1}, Keep::yes). Product: one of the two matrices you receive is the answer.
+// hint: For the softmax, the right gradient and its negative are equal only if both are ____. For which dy is Σ dy ⊙ y
+//   equal to every dy of the row?
+// hint: For the softmax, if all dy of a row are c, then Σ dy ⊙ y = c · ____. For x − mean(x), the two rules differ by
+//   ____. For the product, dyᵀ a is the ____ of aᵀ dy. For which dy are these two the same matrix?
+// hint: For the softmax, repeat one number along each row with expand(unsqueeze(numbers, 1), x.shape()). The shape of
+//   numbers is (B), as in arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64). For x − mean(x), choose a
+//   tensor and subtract its mean(…, {-1}, Keep::yes). For the product, return one of the two matrices a and b.
 //
-// wrong: A cotangent of ones does hide the mistake, but here all of its rows are equal. Which numbers can you
-//   change from row to row so that L remains a constant?
+// wrong: A cotangent of ones does hide the mistake, but all of its rows are equal. Each row needs different values.
+//   Which values keep L independent of x?
 // - return expand(unsqueeze(one_a_row, 1), x.shape());
 // + return ones(x.shape(), DType::f64);
-// wrong: You give each column its own number; give each row its own number instead. If the numbers within a row
-//   differ, then moving weight from one element to another changes L.
+// wrong: In your cotangent, each column has one number. Use one number for each row. If the numbers within a row
+//   differ, L depends on x, so the check finds the wrong sign.
 // - const Tensor one_a_row = arange(1, static_cast<double>(x.size(0)) + 1, 1, DType::f64);
 // - return expand(unsqueeze(one_a_row, 1), x.shape());
 // + const Tensor one_a_column = arange(1, static_cast<double>(x.size(1)) + 1, 1, DType::f64);
 // + return expand(one_a_column, x.shape());
-// wrong: If the numbers within a row differ, the check sees the sign, since moving weight from one element to
-//   another changes L. It doesn't help if they add up to 0 or depend on x: dy − Σ dy ⊙ y must vanish.
+// wrong: If the numbers within a row differ, the check finds the wrong sign, because L depends on x. Numbers that sum
+//   to 0 or depend on x don't hide it either: every dy_i must equal Σ dy ⊙ y.
 // - return expand(unsqueeze(one_a_row, 1), x.shape());
 // + return x;
-// wrong: A cotangent of ones shows this mistake at once: the right rule gives 0, the wrong rule 1. The rules
-//   differ by mean(dy).
+// wrong: With a cotangent of ones, the right rule returns 0 and the wrong rule returns 1. The two rules differ by
+//   mean(dy). For which dy is mean(dy) 0?
 // - return any - mean(any, {-1}, Keep::yes);
 // + return ones(x.shape(), DType::f64);
-// wrong: You subtract the mean of the whole tensor. The wrong rule omits the mean of *each row*, so each row
-//   must have the mean 0.
+// wrong: You subtract the mean of the whole tensor. The wrong rule omits the mean of *each row*, so each row of the
+//   cotangent must have the mean 0.
 // - return any - mean(any, {-1}, Keep::yes);
 // + return x - mean(x);
-// wrong: A cotangent of zeros hides every mistake of every op, so the task forbids it. gradcheck itself refuses
-//   a gradient that is zero everywhere.
+// wrong: With a cotangent of zeros, every rule passes, so the task forbids it. The library's gradcheck() also rejects a
+//   gradient that is 0 everywhere.
 // - return any - mean(any, {-1}, Keep::yes);
 // + return zeros(x.shape(), DType::f64);
-// wrong: With a cotangent of ones, aᵀ dy contains the sums of the columns of a, repeated along each row. Its
-//   transpose repeats them down each column. The check sees the difference.
+// wrong: With a cotangent of ones, each row of aᵀ dy repeats the sum of one column of a. In the transpose, each column
+//   repeats such a sum. So the two gradients differ.
 // - return a;
 // + return ones(a.shape(), DType::f64);
-// wrong: With the identity, the right rule gives aᵀ and the wrong rule a. They agree only if a is symmetric, but
-//   a can be any matrix.
+// wrong: With the identity matrix, the right rule returns aᵀ and the wrong rule returns a. These are equal only if a is
+//   symmetric, but a need not be symmetric.
 // - return a;
 // + const Tensor i = unsqueeze(arange(0, static_cast<double>(a.size(0)), 1, DType::f64), 1);
 // + return (1 - minimum(abs(i - transpose(i)), ones(a.shape(), DType::f64)));
-// wrong: With aᵀ, the right rule gives aᵀ aᵀ and the wrong rule its transpose, a a. Which dy makes aᵀ dy
+// wrong: With aᵀ, the right rule returns aᵀ aᵀ and the wrong rule returns the transpose, a a. For which dy is aᵀ dy
 //   symmetric?
 // - return a;
 // + return transpose(a);
-// wrong: With b, the right rule gives aᵀ b and the wrong rule bᵀ a. Such a product is symmetric if both factors
-//   are made from the same matrix.
+// wrong: With b, the right rule returns aᵀ b and the wrong rule returns bᵀ a. For which matrix in place of b is the
+//   product aᵀ b symmetric?
 // - (void)b;
 // - return a;
 // + return b;

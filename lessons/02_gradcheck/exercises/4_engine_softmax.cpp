@@ -1,13 +1,13 @@
 // 2.4 engine_softmax: Softmax and its rule for your engine
 // derive, 25 minutes, piece softmax.hpp
 //
-// The softmax of a row s is y_j = e^{s_j} / Σ_l e^{s_l}. It depends only on differences of scores. So subtract the
-// largest score of the row first, so that nothing overflows. If all scores of a row are −∞ (a query that may attend to
-// no key), return zeros for that row.
+// The softmax of a row of scores s is y_j = e^{s_j} / Σ_l e^{s_l}. The softmax depends only on the differences of the
+// scores. So first subtract the largest score of the row from all its scores, so that the exponentials cannot overflow.
+// If all scores of a row are −∞ (for a query that may not attend to any key), return zeros for this row.
 //
-// Write the forward pass and the rule. The rule receives g, the gradient of the loss with respect to y, and returns
-// ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j. The chapter derives it for one row. Here, treat each row of the last axis separately,
-// for any number of axes before it.
+// Write the forward pass and the rule. The rule receives g, the gradient of the loss L with respect to y, and returns
+// ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j. The chapter derives this rule for one row. In your code, each row along the last axis is
+// a separate softmax, whatever the number of axes before it.
 #include "engine/matmul.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -56,27 +56,28 @@ inline Value softmax(const Value& s) {
 
 // hint: For two scores, y_1 = e^a / (e^a + e^b). The quotient rule gives ∂y_1/∂a = y_1 − y_1² and
 //   ∂y_1/∂b = −y_1 y_2. What is ∂y_l/∂s_j in general, for l = j and for l ≠ j?
-// hint: ∂y_l/∂s_j = y_l (1{l = j} − y_j), where 1{…} is 1 if the condition holds and else 0. Insert it into
-//   Σ_l g_l ∂y_l/∂s_j. You get a single term with g_j, and y_j times a sum that does not depend on j.
-// hint: ∂L/∂s_j = y_j (g_j − Σ_l y_l g_l). Compute the sum first. Forward pass: find the largest score, return if it is
-//   −∞, compute e to the differences and their total, and divide.
+// hint: ∂y_l/∂s_j = y_l (1{l = j} − y_j), where 1{…} is 1 if the condition holds and else 0. Insert this derivative
+//   into Σ_l g_l ∂y_l/∂s_j. The result is one term with g_j, minus y_j times a sum that does not depend on j.
+// hint: ∂L/∂s_j = y_j (g_j − Σ_l y_l g_l). Compute the sum first. In the forward pass, find the largest score and
+//   return if it is −∞. Then subtract the largest score from each score, exponentiate the differences, sum the results,
+//   and divide by the sum.
 //
-// wrong: You use only the diagonal of the Jacobian, y_j (1 − y_j) g_j. When s_j grows, all other weights shrink, so
-//   the g of the other weights counts as well.
+// wrong: You use only the diagonal of the Jacobian, y_j (1 − y_j) g_j. When s_j grows, all other weights shrink, so the
+//   gradients g_l of the other weights contribute too.
 // - for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
 // + for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (1 - y.data[j]) * g.data[j];
-// wrong: You take the plain mean of g. It must be a weighted mean, in which each g has the weight y.
+// wrong: You compute the unweighted mean of g. Compute a weighted mean in which each g_l has the weight y_l.
 // - for (std::size_t j = begin; j < end; ++j) mean += y.data[j] * g.data[j];
 // + for (std::size_t j = begin; j < end; ++j) mean += g.data[j] / static_cast<double>(end - begin);
-// wrong: The factor y_j is missing. A weight that is nearly 0 hardly changes when its score changes.
+// wrong: The factor y_j is missing. A weight y_j that is nearly 0 hardly changes when s_j changes.
 // - for (std::size_t j = begin; j < end; ++j) of_s.data[j] = y.data[j] * (g.data[j] - mean);
 // + for (std::size_t j = begin; j < end; ++j) of_s.data[j] = g.data[j] - mean;
-// wrong: e^800 is infinite in a double, and ∞/∞ is NaN. Subtract the largest score of the row first: this doesn't
-//   change the weights.
+// wrong: e^800 is infinite in a double, and ∞/∞ is NaN. First subtract the largest score of the row. The weights don't
+//   change.
 // - for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j] - most);
 // + for (std::size_t j = begin; j < end; ++j) total += y.data[j] = std::exp(s.data[j]);
-// wrong: You subtract the largest score of the whole array. In a row whose scores are far below it, all e^s are 0, and
-//   0/0 is NaN. Use the largest score of each row.
+// wrong: You subtract the largest score of the whole array. If all scores of a row are far below this score, all
+//   exponentials of the row are 0, and 0/0 is NaN. Subtract the largest score of each row.
 // - for (std::size_t j = begin; j < end; ++j) most = std::max(most, s.data[j]);
 // + for (const double score : s.data) most = std::max(most, score);
 // wrong: A row whose scores are all −∞ becomes NaN, because −∞ − (−∞) is NaN. Its weights must be 0.

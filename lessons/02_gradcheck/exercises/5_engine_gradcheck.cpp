@@ -1,16 +1,17 @@
 // 2.5 engine_gradcheck: Gradient checking for your engine
 // implement, 25 minutes, piece gradcheck.hpp
 //
-// Write a gradient checker for the rules of your engine. f takes the leaves of a tape and returns a Value of any shape.
-// The cotangent c is given and has the shape of f's result, so the loss is L = Σ c · f. Compare two numbers for each
-// element x of each input:
+// Write a gradient checker for the rules of your engine. The function f takes the leaves of a tape and returns a Value
+// of any shape. The cotangent c is given and has the shape of f's result. The loss is L = Σ c · f. Compare two numbers
+// for each element x of each input:
 //
-//     the gradient that backward() finds        the quotient (L(x + ε) − L(x − ε)) / 2ε with ε = 1e-5
+//     the gradient from backward()              the quotient (L(x + ε) − L(x − ε)) / 2ε with ε = 1e-5
 //
-// Only this element changes by ε. Divide the difference of the two numbers by max(1, |quotient|), so that large
-// derivatives may have a larger error. Return the largest result of all elements.
+// For each quotient, change only this element by ε. Divide the absolute difference of the two numbers by max(1,
+// |quotient|), so that the error is relative when the quotient is larger than 1 in absolute value. Return the maximum
+// over all elements of all inputs.
 //
-// NaN must not pass the check: if a difference is NaN, count it as infinity.
+// NaN must not pass the check. If a difference is NaN, replace it by infinity.
 #include "engine/softmax.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -61,33 +62,35 @@ inline double gradcheck(const Function& f, std::vector<Array> inputs, const Arra
 
 }  // namespace engine
 
-// hint: Take one element. What is L if it is a little larger, and if it is a little smaller? Call weighted() twice.
-// hint: Save the element as `was`. Set it to was + step and call weighted(), then set it to was − step and call it
-//   again. What must you do before the next element? Compare the quotient with gradients[k].data[i].
+// hint: Choose one element x. What is L(x + ε), and what is L(x − ε)? Call weighted() once for each.
+// hint: Save the element as `was`. Set the element to was + step and call weighted(). Then set it to was − step and
+//   call weighted() again. Compare the quotient with gradients[k].data[i]. What must you do before the next element?
 // hint: std::max(worst, NaN) returns worst, so a NaN gets lost. Test std::isnan first, and replace NaN by infinity.
 //
-// wrong: You don't restore an element after changing it, so all later quotients are computed for other inputs. Compare
-//   L before and after the loop.
+// wrong: You don't restore an element after changing it, so all later quotients are computed for changed inputs.
+//   Compare L before and after the loop.
 // - x = was;
 // + x = was - step;
-// wrong: The quotient is too large by a factor of 2: the two points x + ε and x − ε are 2ε apart, so divide by 2ε. For
-//   f(x) = x the quotient should be 1.
+// wrong: The quotient is too large by a factor of 2. The points x + ε and x − ε are 2ε apart, so divide by 2ε. For f(x)
+//   = x, the quotient should be 1.
 // - const double quotient = (more - less) / (2 * step);
 // + const double quotient = (more - less) / step;
-// wrong: A NaN passes the check, because std::max(worst, NaN) returns worst. Count NaN as an infinite error.
+// wrong: A NaN passes the check, because std::max(worst, NaN) returns worst. Replace NaN by infinity.
 // - worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(worst, apart);
 // + worst = std::max(worst, apart);
 // wrong: You check only the first input. A rule can be right for x and wrong for y.
 // - for (std::size_t k = 0; k < inputs.size(); ++k)
 // + for (std::size_t k = 0; k < 1; ++k)
-// wrong: You return the absolute error. A derivative of 4 instead of 5 has an error of 1, and so has 4,999 instead of
-//   5,000, which is nearly right. Divide by max(1, |quotient|).
+// wrong: You return the absolute error. If the quotient is 5, the gradient 4 has an absolute error of 1. If the
+//   quotient is 5,000, the gradient 4,999 has the same absolute error but is nearly right. Divide by max(1,
+//   |quotient|).
 // - const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, std::abs(quotient));
 // + const double apart = std::abs(gradients[k].data[i] - quotient);
-// wrong: You divide by max(1, quotient). If the quotient is −12, that is 1. Use max(1, |quotient|).
+// wrong: You divide by max(1, quotient). If the quotient is −12, you divide by 1. Divide by max(1, |quotient|).
 // - const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, std::abs(quotient));
 // + const double apart = std::abs(gradients[k].data[i] - quotient) / std::max(1.0, quotient);
-// wrong: You return the last error and not the largest one: each element overwrites the error of the one before.
+// wrong: You return the last error, not the largest one. At each element, your code overwrites the error from the
+//   previous element.
 // - worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(worst, apart);
 // + worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
 

@@ -1,13 +1,14 @@
 // 2.6 engine_shapes: Permute and stack for your engine
 // derive, 20 minutes, piece shapes.hpp
 //
-// Some ops compute nothing and only move elements. permute(x, {2, 0, 1}) makes axis 2 of x the first axis, axis 0 the
-// second and axis 1 the third; attention with several heads needs it. stack() puts the states (B, d) of T steps into
-// one array (B, T, d). The rule of such an op moves each gradient back to where its element came from.
+// Some ops only move elements. permute(x, {2, 0, 1}) makes axis 2 of x the first axis, axis 0 the second and axis 1 the
+// third. Multi-head attention needs such a permutation. stack() joins T arrays (B, d), the states of T steps, to one
+// array (B, T, d). The rule of such an op moves each element's gradient back to the position from which the element
+// came.
 //
-// First write permuted(). Then use it to write the rule of permute(): which order undoes `order`? At last, write the
-// rule of stack(). In an array of shape (I, J, L), the element with the indices (i, j, l) is stored at
-// (i · J + j) · L + l.
+// First write permuted(). Then write the rule of permute() with a call of permuted(). Which order reverses `order`?
+// Finally, write the rule for stack(). In an array of shape (I, J, L), the element with the indices (i, j, l) is stored
+// at (i · J + j) · L + l.
 #include "engine/gradcheck.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -83,27 +84,28 @@ inline Value stack(const std::vector<Value>& steps) {
 
 }  // namespace engine
 
-// hint: Take x of shape (2, 3) and order {1, 0}. Then y is the transpose of x, of shape (3, 2). Element 1 of y is in
-//   row 0, column 1. Where is this element in x?
+// hint: Let x have the shape (2, 3), and let order be {1, 0}. Then y is the transpose of x, of shape (3, 2). Element 1
+//   of y is in row 0, column 1. In which row and column of x is this element?
 // hint: Compute the indices of element i of y, from the last axis to the first, as in exercise 1.5. One step on axis k
 //   of y is a step of steps[____] elements in x.
-// hint: With order {2, 0, 1}, the gradient of axis 0 must go back to axis 2, so back[2] = 0. In general,
-//   back[order[k]] = k. In the rule of stack(), exchange the two sides of the assignment of the forward pass.
+// hint: With order {2, 0, 1}, axis 0 of the gradient must become axis 2 of the result, so back[2] = 0. In general,
+//   back[order[k]] = k. In the rule for stack(), swap the two sides of the forward pass's assignment.
 //
-// wrong: You permute the gradient by the same order again. That undoes a transpose, but not {2, 0, 1}. Follow axis 0
-//   of y back to where it came from.
+// wrong: You permute the gradient by the same order again. The same order reverses a transpose, but not {2, 0, 1}. From
+//   which axis of x did axis 0 of y come?
 // - back[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
 // + back[k] = order[k];
-// wrong: You use the index on axis k of y as an index on axis k of x. It belongs to axis order[k] of x.
+// wrong: You use the index on axis k of y as an index on axis k of x. Use it as an index on axis order[k] of x.
 // - from += rest % static_cast<std::size_t>(y.shape[k]) * steps[static_cast<std::size_t>(order[k])];
 // + from += rest % static_cast<std::size_t>(y.shape[k]) * steps[k] % x.data.size();
-// wrong: You divide by the sizes of x. i counts elements of y, whose axes have other sizes.
+// wrong: You divide by the sizes of x's axes. The index i counts the elements of y, so divide by the sizes of y's axes.
 // - rest /= static_cast<std::size_t>(y.shape[k]);
 // + rest /= static_cast<std::size_t>(x.shape[k]);
-// wrong: Every step gets the gradient of the first step. Step t has index t on the second axis.
+// wrong: Your rule returns the gradient of the first step for every step. Step t has index t on the second axis.
 // - parts[t].data[row * width + j] = gradient.data[(row * count + t) * width + j];
 // + parts[t].data[row * width + j] = gradient.data[row * count * width + j];
-// wrong: You read the gradient as if its shape were (T, B, d). In (B, T, d), all steps of one row follow each other.
+// wrong: You index the gradient as if its shape were (T, B, d). In an array (B, T, d), all steps of one row follow each
+//   other.
 // - parts[t].data[row * width + j] = gradient.data[(row * count + t) * width + j];
 // + parts[t].data[row * width + j] = gradient.data[(t * rows + row) * width + j];
 
