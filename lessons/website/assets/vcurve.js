@@ -10,7 +10,7 @@
     const y = (value) => bottom - (Math.log10(Math.max(Math.abs(value), least)) - powers.y[0]) / (powers.y[1] - powers.y[0]) * (bottom - top);
     const state = { curve: 0, at: data.curves[0].rows.findIndex(([epsilon]) => epsilon > 0.9e-3) };
     const box = html(place, "div", { class: "vcurve-box" });
-    const svg = make(box, "svg", { viewBox: "0 0 560 330", role: "img", "aria-label": "Error of a difference against its step, both on logarithmic axes" });
+    const svg = make(box, "svg", { viewBox: "0 0 560 330", role: "img", "aria-label": "Error of a difference versus its step, both on logarithmic axes" });
     make(svg, "path", { class: "axis", d: `M${left} ${top}V${bottom}H${right}` });
     for (let power = -12; power <= 0; power += 3) make(svg, "text", { x: x(10 ** power), y: bottom + 20, "text-anchor": "middle" }, `10${raised(power)}`);
     for (let power = -16; power <= 0; power += 4) make(svg, "text", { x: left - 8, y: y(10 ** power) + 4, "text-anchor": "end" }, `10${raised(power)}`);
