@@ -181,7 +181,7 @@ void capacity(const kit::Options& options, kit::Report& report) {
 }
 // With the sum rule and d/4 pairs, nearly every read is right. With 4 d pairs, at least one read in four is wrong. In
 // the table, the sum rule loses many reads above P = d, and the delta rule already above P = d/2. Softmax attention
-// does not degrade up to 4 d pairs. Its scores are multiplied by 40, so the softmax is nearly one-hot.
+// does not degrade up to 4 d pairs, because we multiply the scores by 40, so the softmax is nearly one-hot.
 
 // ---- 5. Overwriting and forgetting ------------------------------------------------------------------------
 // Then what is the delta rule good for? We train the layer LinearAttention on two tasks, with a matrix of d = 16 rows
@@ -191,13 +191,13 @@ void capacity(const kit::Options& options, kit::Report& report) {
 //   names are written more than once. At the end, the model receives each name once more and must return the last
 //   symbol that was written to this name.
 // - *Sections*. A text has three sections with different names, and the word "forget" between the sections. At the end,
-//   the model receives the names of the last section and of an earlier one. It must return their symbols for the last
-//   section and "nothing" for the earlier one.
+//   the model receives the names of the last section and of an earlier one. It must return the symbols for the names of
+//   the last section and "nothing" for those of the earlier one.
 
 void rules(Size rows, const kit::Options& options, kit::Report& report) {
   const kit::Question which = report.ask(
       "overwrite",
-      "The sum rule with a learned gate can forget. How many answers does it get right on the updates?",
+      "The sum rule with a learned gate can forget. How many answers does this rule get right on the updates?",
       {"about as many as the sum rule without a gate",
        "more than the sum rule without a gate, but fewer than the delta rule",
        "about as many as the delta rule"});

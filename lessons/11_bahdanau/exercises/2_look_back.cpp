@@ -1,8 +1,8 @@
 // 11.2 look_back: From scores to the context
 // implement, 10 minutes
 //
-// The first line of the function computes the additive score of each encoder state, as in exercise 11.1. Compute from
-// these scores the context c, the weighted average of the encoder states:
+// The given code computes the additive score of each encoder state, as in exercise 11.1. Compute from these scores the
+// context c, the weighted average of the encoder states:
 //
 //     α = softmax of the scores over the letters,        c = Σ_j α_j h_j
 //

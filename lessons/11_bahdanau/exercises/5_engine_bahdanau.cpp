@@ -12,10 +12,10 @@
 // have the shape (H), and ⊙ multiplies element by element.
 //
 // The second function, look_back(), computes the context. Its arguments are the decoder's state s (B, H), the encoder
-// states h_j as `states` (B, T, H), their keys W_k h_j as `keys` (B, T, A), W_q as `w` (H, A), and v (A, 1). A is the
-// number of hidden units of the score, called U in the chapter:
+// states h_j as `states` (B, T, H), their keys W_k h_j as `keys` (B, T, A), the transpose of W_q as `w` (H, A), and v
+// (A, 1). A is the number of hidden units of the score, called U in the chapter:
 //
-//     score_j = v · tanh(s W_q + key_j)     α = softmax(score)     context = Σ_j α_j h_j
+//     score_j = v · tanh(s w + key_j)       α = softmax(score)     context = Σ_j α_j h_j
 //
 // The encoder, the decoder's loop and the loss are given. The function sigmoid_of() is also given, and is computed with
 // tanh. Your engine has +, − and * of two Values, with broadcasting, and these functions:
@@ -105,7 +105,7 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
 
 // hint: Which op of your engine computes the product x W_r, of shape (B, H), from x (B, in) and W_r (in, H)? Which op
 //   computes r ⊙ …, for two arrays of the same shape?
-// hint: s W_q has the shape (B, A), and the keys have the shape (B, T, A). Which shape must the query have so that it
+// hint: s w has the shape (B, A), and the keys have the shape (B, T, A). Which shape must the query have so that it
 //   is added to all T keys? Softmax works along the last axis. So which axis must hold the T scores?
 // hint: Compute tanh of reshape(matmul(s, w), {rows, 1, width}) + keys. The matmul of this with v returns the scores,
 //   (B, T, 1). Reshape the scores to (B, 1, T) and apply softmax. The matmul of the weights with the states returns (B,
@@ -128,7 +128,7 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
 //   axis holds the T scores?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(engine::softmax(scores), {rows, 1, length});
-// wrong: The tanh is missing. In v · (s W_q + key_j), the query adds the same number to every score of a row, and the
+// wrong: The tanh is missing. In v · (s w + key_j), the query adds the same number to every score of a row, and the
 //   softmax cancels this number. So the query has no effect.
 // - const Value scores = engine::matmul(engine::tanh(query + keys), v);
 // + const Value scores = engine::matmul(query + keys, v);
