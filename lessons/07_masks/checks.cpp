@@ -1,7 +1,7 @@
-// The checks of lesson 07: seven tests without training, each made for one patient of the clinic.
+// The checks of lesson 07: seven tests without training. Each was written for one patient of the clinic.
 //
-// Random q, k, v in f64; three strings of six columns, with 6, 4 and 0 pairs; two heads. Each takes
-// milliseconds.
+// They use random q, k and v in f64, three strings of six columns with 6, 4 and 0 pairs, and two heads. Each check
+// takes milliseconds.
 #include "lessons/07_masks/checks.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using kit::farthest, kit::largest;
 using Three = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
 
-/// The output and the gradients of q, k, v, for one random cotangent.
+/// Returns the output and the gradients of q, k and v, for one random cotangent.
 std::vector<Tensor> both_ways(const Three& f, const std::vector<Tensor>& qkv, std::uint64_t seed) {
   const std::vector<Tensor> leaves = {variable(qkv[0]), variable(qkv[1]), variable(qkv[2])};
   Tape tape;
@@ -45,7 +45,7 @@ struct Sample {
   explicit Sample(std::uint64_t seed) {
     for (std::uint64_t i = 0; i < 3; ++i) qkv.push_back(random_normal({3, 6, 8}, seed + 20 + i, DType::f64));
   }
-  /// The patient, and what is taken of its output.
+  /// Returns the patient's attention, followed by the function `taken` of its output.
   Three part(const Patient& p, const std::function<Tensor(const Tensor&)>& taken) const {
     return [&p, taken, valid = valid](const Tensor& q, const Tensor& k, const Tensor& v) {
       return taken(p.attend(q, k, v, valid));
@@ -60,14 +60,14 @@ struct Sample {
   std::vector<Tensor> qkv;
 };
 
-/// With values of 1 a weighted average is 1.
+/// If all values are 1, every weighted average is 1.
 bool averages(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   const Tensor y = p.attend(s.qkv[0], s.qkv[1], ones({3, 6, 8}, DType::f64), s.valid);
   return largest(where(s.places, y - 1, scalar(0, y.dtype()))) < 1e-12;
 }
 
-/// The gradients of k and v after place i are exactly 0 for what place i answers.
+/// The output at position i has a gradient of exactly 0 for the keys and values after i.
 bool looks_back(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   for (Size i = 0; i + 1 < 6; ++i) {
@@ -79,7 +79,7 @@ bool looks_back(const Patient& p, std::uint64_t seed) {
   return true;
 }
 
-/// NaN in the padding changes nothing, forward and backward.
+/// NaN in the padding changes neither the output nor the gradients.
 bool ignores_padding(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   std::vector<Tensor> poison;
@@ -87,7 +87,7 @@ bool ignores_padding(const Patient& p, std::uint64_t seed) {
   return farthest(both_ways(s.whole(p), s.qkv, seed), both_ways(s.whole(p), poison, seed)) == 0;
 }
 
-/// The string without pairs gets exactly 0, and so do its gradients.
+/// The output for the string without pairs is exactly 0, and so are its gradients.
 bool nothing_from_nothing(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   const auto third = [](const Tensor& y) { return select(y, 0, 2); };
@@ -95,7 +95,7 @@ bool nothing_from_nothing(const Patient& p, std::uint64_t seed) {
   return std::all_of(all.begin(), all.end(), [](const Tensor& x) { return largest(x) == 0; });
 }
 
-/// A string alone gets what it gets in a batch.
+/// A string gets the same result alone and in a batch.
 bool alone_as_in_batch(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   const Tensor together = p.attend(s.qkv[0], s.qkv[1], s.qkv[2], s.valid);
@@ -110,7 +110,7 @@ bool alone_as_in_batch(const Patient& p, std::uint64_t seed) {
   return true;
 }
 
-/// One head after the other, by the reference on its own columns, gives the same.
+/// The reference gives the same result when it is called for one head after the other, on that head's columns.
 bool head_by_head(const Patient& p, const Reference& reference, std::uint64_t seed) {
   const Sample s(seed);
   const Mask mask = s.valid.unsqueeze(1) & Mask::causal(6, 6);
@@ -122,7 +122,7 @@ bool head_by_head(const Patient& p, const Reference& reference, std::uint64_t se
   return largest(concat(outputs, -1) - p.attend(s.qkv[0], s.qkv[1], s.qkv[2], s.valid)) < 1e-12;
 }
 
-/// What a place is to answer is the next pair's value.
+/// The target of a position is the value of the next pair.
 bool target_is_ahead(const Patient& p, std::uint64_t seed) {
   const kit::PairStrings s = draw_strings(seed, 4'000'000, 20);
   const std::vector<std::int64_t> wanted = targets(s, p.ahead);
@@ -181,7 +181,7 @@ Poisoned poison(const Reference& attention, std::uint64_t seed) {
 }
 
 void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options) {
-  kit::Heatmap picture{"Which check catches which (filled: caught)", caught.checks};
+  kit::Heatmap picture{"Attentions that fail a check (filled: fails)", caught.checks};
   picture.column_axis = "checks", picture.row_axis = "attentions";
   for (std::size_t i = 0; i < patients.size(); ++i) {
     picture.rows.push_back(patients[i].name);

@@ -1,4 +1,4 @@
-// The checks of lesson 07: seven tests without training, each made for one patient of the clinic.
+// The checks of lesson 07: seven tests without training. Each was written for one patient of the clinic.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,37 @@
 
 namespace tapestry::lesson07 {
 
-/// A slow attention that is known to be right: q (…, Tq, d), k (…, Tk, d), v (…, Tk, d_v), mask (…, Tq, Tk).
+/// A slow attention that is known to be right. Its arguments are q (…, Tq, d), k (…, Tk, d), v (…, Tk, d_v) and
+/// mask (…, Tq, Tk).
 using Reference = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask)>;
 
-/// How many numbers of each row (rows, columns) are above 0.
+/// Returns for each row of a matrix how many of its numbers are above 0.
 std::vector<Size> not_zero(const Tensor& rows);
-/// An attention by hand against nn/'s: gradcheck, values, gradients, where one query has an empty row.
+/// Compares an attention by hand with nn/'s: gradcheck, values and gradients. One query has an empty row.
 void compare_with_nn(const std::string& name, const Reference& by_hand, std::uint64_t seed,
                      kit::Report& report);
 
 struct Caught {
-  std::vector<std::string> checks;       ///< their names; check i was made for patient i + 1
-  std::vector<std::vector<bool>> table;  ///< a row for each patient: which checks fail it
+  std::vector<std::string> checks;       ///< Names of the checks. Check i was written for patient i + 1.
+  std::vector<std::vector<bool>> table;  ///< For each patient, the checks that it fails.
 
-  /// Whether the first patient passes all, and each other one fails the check that was made for it.
+  /// Returns true if the first attention passes all checks and each other one fails the check written for it.
   bool as_made() const;
 };
 
-/// Every check on every patient. One of the checks compares with the reference, head by head.
+/// Runs every check on every patient. One of the checks compares with the reference, head by head.
 Caught check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed);
 
 struct Poisoned {
-  double contexts, gradients;  ///< how many of the numbers are NaN, in per cent; gradients: of the queries
-  double moved;                ///< the largest change of a context; infinity where it became NaN
+  double contexts, gradients;  ///< Percentage of NaN in the contexts and in the gradients of the queries.
+  double moved;                ///< Largest change of a context; infinity where it became NaN.
 };
 
-/// What becomes of three queries on five keys, of which the last two are padding, if the keys and values
-/// there are NaN.
+/// Calls an attention with three queries and five keys. The last two keys are padding, and their keys and values are
+/// NaN.
 Poisoned poison(const Reference& attention, std::uint64_t seed);
 
-/// To checks.svg.
+/// Draws which check fails which patient, in checks.svg.
 void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options);
 
 }  // namespace tapestry::lesson07

@@ -1,8 +1,8 @@
-// The clinic of lesson 07: each patient is trained to look values up, and tested in two ways.
+// The clinic of lesson 07: trains each patient to look values up, and tests it in two ways.
 //
-// The task: at each pair the model is told the key of the next one, and says its value, from the pairs up to
-// here. All strings are learned at once, at every place: query i asks for the value of pair i + 1. So the
-// answer stands in the input, one column further on, and only the mask hides it.
+// The task: at each pair, the model gets the key of the next pair and has to answer with that pair's value. It may
+// use the pairs up to this position. Training uses every position of a string at once: query i asks for the value of
+// pair i + 1. So the right answer is in the input, one column further on, and only the mask hides it.
 #include "lessons/07_masks/clinic.hpp"
 
 #include <fmt/format.h>
@@ -22,9 +22,9 @@ using Strings = kit::PairStrings;
 
 constexpr Size kColumns = 12, kKeys = 12, kValues = kNothing, kWidth = 32, kBatch = 64;
 
-/// Key and value of each place are embedded side by side; the key that is asked for makes the query; two
-/// heads attend; the readout sees what was read, and the place's own pair. Only `attend` changes from patient
-/// to patient.
+/// The embeddings of a position's key and value are concatenated. The embedding of the key that is asked for becomes
+/// the query, and two heads attend. The readout gets the context and the position's own pair. Only `attend` differs
+/// between the patients.
 struct Reader : Module {
   explicit Reader(Attend attend_in) : attend(std::move(attend_in)) {}
 
@@ -53,8 +53,8 @@ double share_right(const Tensor& logits, const Ids& wanted) {
   return 100 * right / counted;
 }
 
-/// Strings as in use, each alone, the last place asks; those with pairs, or those without. Padding is all
-/// zeros.
+/// Returns the percentage of right answers in use: each string is alone, and its last position asks. The strings have
+/// pairs, or none. Padding is filled with zeros.
 double answers_in_use(const Reader& model, std::uint64_t seed, bool with_pairs, Size count) {
   constexpr std::size_t kLast = kColumns - 1;
   double right = 0;
@@ -147,10 +147,10 @@ bool two_are_useful(const std::vector<Outcome>& all) {
 
 void draw(const std::vector<Patient>& patients, const std::vector<Outcome>& outcomes,
           const kit::Options& options) {
-  kit::Heatmap picture{"Share of right answers (after the name the mean loss of the last 20 steps)",
+  kit::Heatmap picture{"Proportion of right answers (in brackets: mean loss of the last 20 steps)",
                        {"as measured", "in use", "no pairs"}};
   picture.numbers = true;
-  picture.column_axis = "tested", picture.row_axis = "attentions";
+  picture.column_axis = "tests", picture.row_axis = "attentions";
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     picture.rows.push_back(fmt::format("{} ({:.3f})", patients[i].name, outcomes[i].loss));
     for (const double right : {outcomes[i].measured, outcomes[i].in_use, outcomes[i].empty})

@@ -1,4 +1,4 @@
-// The clinic of lesson 07: each patient is trained to look values up, and tested in two ways.
+// The clinic of lesson 07: trains each patient to look values up, and tests it in two ways.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace tapestry::lesson07 {
 
-/// `rows` strings of twelve columns, with twelve keys and twelve values.
+/// Draws `rows` strings of twelve columns, with twelve keys and twelve values.
 kit::PairStrings draw_strings(std::uint64_t seed, std::uint64_t stream, Size rows);
 
-/// What each place is to answer: the value `ahead` columns further on; kNothing in the last column of a
-/// string without pairs; kNotCounted where nobody can know.
+/// Returns the target of each position: the value `ahead` columns further on. It is kNothing in the last column of a
+/// string without pairs, and kNotCounted where the pairs so far do not determine the answer.
 std::vector<std::int64_t> targets(const kit::PairStrings& strings, Size ahead);
 constexpr std::int64_t kNothing = 12, kNotCounted = -1;
 
 struct Outcome {
-  double loss = 0;      ///< the mean of the last twenty steps
-  double measured = 0;  ///< right answers in per cent, on fresh strings that are batched as in training
-  double in_use = 0;    ///< the same one string at a time, with nothing after the place that asks
-  double empty = 0;     ///< the same for strings without pairs
+  double loss = 0;      ///< Mean loss of the last twenty steps.
+  double measured = 0;  ///< Percentage of right answers on fresh strings, in batches as in training.
+  double in_use = 0;    ///< The same for one string at a time, where only the last position asks.
+  double empty = 0;     ///< The same as in_use, for strings without pairs.
 };
 
-/// Trains one after the other, with the same strings from the same first values.
+/// Trains one model per attention, with the same strings and the same initial weights.
 std::vector<Outcome> treat(const std::vector<Patient>& patients, const kit::Options& options);
 
-/// As measured only 3 and 5 are noticed.
+/// Returns true if, as measured, only patients 3 and 5 answer badly.
 bool two_are_noticed(const std::vector<Outcome>& outcomes);
-/// In use only 4 and 6 of the others are right.
+/// Returns true if, in use, only patients 4 and 6 of the remaining five answer correctly.
 bool two_are_useful(const std::vector<Outcome>& outcomes);
 
-/// To clinic.svg.
+/// Draws the outcomes in clinic.svg.
 void draw(const std::vector<Patient>& patients, const std::vector<Outcome>& outcomes,
           const kit::Options& options);
 

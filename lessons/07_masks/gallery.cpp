@@ -1,4 +1,4 @@
-// Masks side by side: the first picture of lesson 07.
+// Draws masks in a row: the first picture of lesson 07.
 #include "lessons/07_masks/gallery.hpp"
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace tapestry::lesson07 {
 void draw_masks(const std::vector<Mask>& masks, const std::vector<std::string>& names,
                 const kit::Options& options) {
   const auto side = static_cast<std::size_t>(masks.front().shape()[0]);
-  kit::Heatmap picture{"Who sees whom (filled: may attend): "};
+  kit::Heatmap picture{"Keys that each query may attend to (filled: may attend): "};
   picture.column_axis = "keys", picture.row_axis = "queries";
   for (std::size_t m = 0; m < masks.size(); ++m) {
     picture.title += (m ? " | " : "") + names[m];

@@ -1,4 +1,4 @@
-// Masks side by side: the first picture of lesson 07.
+// Draws masks in a row: the first picture of lesson 07.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tapestry::lesson07 {
 
-/// Masks (n, n), all of one size, in a row; to masks.svg.
+/// Draws masks (n, n) of one size in a row, in masks.svg.
 void draw_masks(const std::vector<Mask>& masks, const std::vector<std::string>& names,
                 const kit::Options& options);
 

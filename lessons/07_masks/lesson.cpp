@@ -1,10 +1,12 @@
 // 07 masks: who may attend to whom
 //
 // 25 minutes to read, 10 seconds to run. Needs lessons 05 and 06 (weights, queries, keys, values). Afterwards
-// you can write an attention that looks only where it may, and checks that find where it does not.
+// you can write an attention that uses only the allowed keys, and checks that detect when it uses others.
 //
-// Often a query must not look at every key: the filling of short texts, *padding*, means nothing, and a model
-// that predicts the next word must not read it. How is a key left out? And if it is read, who would notice?
+// Often a query must not attend to every key. Short strings in a batch are filled up with *padding*, which means
+// nothing. And a model that predicts the next word must not see that word in its input.
+//
+// How can an attention leave a key out? And if it uses a key that it must not use, how would you notice?
 
 #include <cmath>
 
@@ -23,34 +25,40 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. One hidden key by hand ----------------------------------------------------------------------------
-// A query scores three keys with 1, 0 and 3, and the third is padding. With a pencil: e¹ is 2.718, e⁰ is 1,
-// e³ is 20.086. There are two ways to leave the third key out.
+// A query has three keys with the scores 1, 0 and 3. The third key is padding, so its weight must be 0. The powers
+// that a softmax needs are e¹ = 2.718, e⁰ = 1 and e³ = 20.086. There are two ways to leave the third key out:
 //
-//     softmax over all three, then a 0 in the third place       0.114   0.042   0
-//     softmax over the two that are allowed                     0.731   0.269   0
+//     softmax over all three keys, then set the third weight to 0     0.114   0.042   0
+//     softmax over the two allowed keys only                          0.731   0.269   0
 //
-// The first leaves weights that add up to 0.156, and the padding has a say in all of them. So the mask comes
-// *before* the softmax. With m, the largest score that is allowed:
+// The first way leaves weights that add up to 0.156, not to 1, and the score of the padding changes every one of
+// them. So we apply the mask *before* the softmax. Let m be the largest allowed score:
 //
-//     weight_j = e^{s_j − m} / Σ_k e^{s_k − m}    j and k among the keys that are allowed; 0 for all others
+//     weight_j = e^{s_j − m} / Σ_k e^{s_k − m}    for allowed keys j; the sum is over the allowed keys k
+//     weight_j = 0                                for all other keys
 //
-// Dividing by e^m changes no weight, and no power becomes too large. A row (one query's scores) without any
-// allowed key gets weights of 0, not 0/0. A mask is true where a query **may attend**, in all of Tapestry.
-// where(mask, a, b) takes a where it is true, b elsewhere, and does not touch the rest, which may be NaN.
+// Subtracting m divides the numerator and the denominator by e^m. The weights stay the same, and no power overflows.
+//
+// We call the scores of one query a row. A row without any allowed key gets the weights 0. The formula alone would
+// give 0/0.
+//
+// A mask is a tensor of true and false. In all of Tapestry, true means that the query **may attend** to the key.
+// where(mask, a, b) returns a where the mask is true, and b elsewhere. It ignores the values that it does not
+// return, so these may be NaN.
 
 Tensor zero_masked(const Mask& mask, const Tensor& x) { return where(mask, x, scalar(0, x.dtype())); }
 
 Tensor masked_softmax_by_hand(const Tensor& scores, const Mask& mask) {
   const Tensor lowest = scalar(-1e30, scores.dtype()), zero = scalar(0, scores.dtype());
-  const Tensor m = max(where(mask, scores.detach(), lowest), {-1}, Keep::yes);  // it cancels: no gradient
+  const Tensor m = max(where(mask, scores.detach(), lowest), {-1}, Keep::yes);  // m cancels: no gradient
   const Tensor e = zero_masked(mask, exp(zero_masked(mask, scores - m)));
   const Tensor total = sum(e, {-1}, Keep::yes);
-  return e / where(less(zero, total), total, scalar(1, scores.dtype()));  // less makes a mask: is 0 < total?
+  return e / where(less(zero, total), total, scalar(1, scores.dtype()));  // less returns a mask: 0 < total
 }
 
 void one_hidden_key(std::uint64_t seed, kit::Report& report) {
   const Tensor scores = tensor({{1, 0, 3}}, f64);
-  const Mask two = Mask::from(1, 3, [](Size, Size j) { return j < 2; });  // asks for each query and key
+  const Mask two = Mask::from(1, 3, [](Size, Size j) { return j < 2; });  // calls it for each query and key
   const Tensor after = zero_masked(two, softmax(scores, -1)), before = masked_softmax_by_hand(scores, two);
   const std::vector<double> e = exp(scores).to_vector(), a = after.to_vector(), b = before.to_vector();
   kit::check_worked_example(report, "powers", {{e[0], 2.718}, {e[2], 20.086}});
@@ -63,12 +71,18 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. The masks -----------------------------------------------------------------------------------------
-// A mask broadcasts to the scores, (…, queries, keys). With & both must allow, with | one is enough, ! turns
-// it round. With fewer queries than keys a causal mask is aligned at the bottom right: the last query sees all.
+// A mask broadcasts to the shape of the scores, (…, queries, keys). Masks can be combined:
+//
+//     a & b    true where both masks are true
+//     a | b    true where at least one of them is true
+//     !a       true where a is false
+//
+// A *causal* mask lets each query attend to its own position and to those before it. If there are fewer queries than
+// keys, the mask is aligned at the bottom right, so the last query may attend to every key.
 
 void the_masks(const kit::Options& options) {
   const Mask length = ValidLengths{4}.mask(6).reshape({1, 6}).expand({6, 6});  // four tokens, then padding
-  const Mask causal = Mask::causal(6, 6);  // query i sees keys up to i: nobody reads the future
+  const Mask causal = Mask::causal(6, 6);  // query i attends to keys 0 to i, never to later ones
   const Mask window = Mask::from(6, 6, [](Size i, Size j) { return j <= i && j > i - 3; });
   const Mask prefix = Mask::from(6, 6, [](Size, Size j) { return j < 3; }) | causal;
   draw_masks({length, causal, length & causal, window, prefix},
@@ -76,7 +90,8 @@ void the_masks(const kit::Options& options) {
 }
 
 // ---- 3. Masking the scores is not enough ------------------------------------------------------------------
-// A context is Σ_j α_j v_j, and padding has α_j = 0. But padding may hold NaN, from a log or unset memory.
+// A context is the sum Σ_j α_j v_j, and the weight α_j of padding is 0. But the padding may hold NaN, for example
+// from a logarithm or from memory that was never set.
 
 /// q (…, Tq, d), k (…, Tk, d), v (…, Tk, d_v), mask (…, Tq, Tk) → (…, Tq, d_v)
 Tensor masking_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
@@ -84,7 +99,7 @@ Tensor masking_scores(const Tensor& q, const Tensor& k, const Tensor& v, const M
   return matmul(masked_softmax_by_hand(scores, mask), v);
 }
 
-/// The same, without the keys and values that no query sees and without the queries that see no key.
+/// Does the same, but sets keys and values that no query may use, and queries without any allowed key, to 0 first.
 Tensor attend_by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   const Tensor pairs = where(mask, scalar(1), scalar(0)), none = scalar(0);
   const Mask seeing = less(none, sum(pairs, {-1}, Keep::yes));           // (…, Tq, 1)
@@ -95,88 +110,112 @@ Tensor attend_by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const M
 void not_enough(std::uint64_t seed, kit::Report& report) {
   const kit::Question nan = report.ask(
       "NaN in the padding",
-      "masking_scores() where two of five keys are padding: weight 0, key and value NaN. What becomes NaN?",
-      {"nothing: the weights are 0", "the contexts", "the contexts and the queries' gradients"});
+      "masking_scores() gets five keys. Two are padding: their weights are 0, their keys and values NaN. "
+      "Which results become NaN?",
+      {"no result, because the weights are 0", "the contexts",
+       "the contexts and the gradients of the queries"});
   const Poisoned alone = poison(masking_scores, seed), by_hand = poison(attend_by_hand, seed);
   report.figure("contexts that are NaN", alone.contexts, "%");
   report.figure("queries' gradients that are NaN", alone.gradients, "%");
   report.answer(
       nan, 'c', alone.contexts == 100 && alone.gradients == 100,
-      "0 · NaN is NaN. A context multiplies a value by its weight, a query's gradient a key by 0, too.");
+      "0 · NaN is NaN. A context multiplies the NaN value by the weight 0, and the gradient of a query multiplies "
+      "the NaN key by 0.");
   const bool same = by_hand.moved == 0 && by_hand.gradients == 0;
-  report.check("attend_by_hand(): NaN in the padding changes no bit", same);
+  report.check("attend_by_hand(): NaN in the padding changes no bit of the result", same);
   compare_with_nn("attend_by_hand()", attend_by_hand, seed, report);  // with nn/'s Attention{scaled_dot()}
 }
 
 // ---- 4. The clinic: one sound attention, seven broken ones ------------------------------------------------
-// A string is a row of pairs (key, value), and in one string a key always has the same value. At each place
-// the model is told the key of the *next* pair, and says its value, from the pairs up to here:
+// To try broken attentions, we need a task. A string is a row of pairs (key, value). Within one string, a key always
+// has the same value. At each position, the model gets a pair and the key of the *next* pair. It has to answer with
+// the value of the next pair, and may use the pairs up to this position:
 //
 //     pair                     a 3   b 0   a 3   b 0
-//     asked: the next key       b     a     b     …
-//     right answer              –     3     0              (– : b was not there yet; not counted)
+//     key of the next pair      b     a     b     …
+//     right answer              –     3     0
 //
-// Strings are filled up with padding, and some have no pair: then the answer is "nothing". The answer stands
-// in the input, one place further on, and only the mask hides it. The model has two *heads*: two attentions
-// side by side, each on its half of q, k and v. Seven patients have a mistake that people make (patients.cpp):
+// At the first position, b has not occurred yet. Such positions do not count.
 //
-//     1 softmax over the batch    axis 0 in place of −1: weights add up to 1 over the strings
-//     2 transposed mask           query i sees the keys from i on, where it should see those up to i
-//     3 inverted polarity         a mask of lengths in which true means "is hidden"; the causal one is right
-//     4 −1e9 for a mask           hidden scores become −1,000,000,000, and the softmax is the plain one
-//     5 heads by reshape          reshaped to (batch, head, place, width) where axes must be exchanged
+// Shorter strings are padded. Some strings have no pair at all; then the right answer is "nothing". Note that the
+// right answer is in the input, one position further on. Only the mask hides it.
+//
+// The model has two *heads*: two attentions in parallel, each on its own half of the features of q, k and v.
+//
+// Besides the sound attention there are seven patients (patients.cpp). Each has one common mistake:
+//
+//     1 softmax over the batch    axis 0 instead of −1: the weights add up to 1 over the strings of the batch
+//     2 transposed mask           query i may attend to the keys from i on, instead of the keys up to i
+//     3 inverted polarity         in the mask of lengths, true means "hidden"; the causal mask is right
+//     4 −1e9 for a mask           hidden scores become −1,000,000,000, followed by a plain softmax
+//     5 heads by reshape          reshaped to (batch, head, position, width) without exchanging the axes
 //     6 divided after product     softmax(q k) v / √d
-//     7 target shifted by one     sound; but each place has to say the value that it has just been shown
+//     7 target shifted by one     the attention is sound, but the target is the value of the position's own pair
 //
-// They are tested twice: *as measured*, on fresh strings in batches at every place, and *in use*, one string
+// We test each attention in two ways. *As measured*: on fresh strings, in batches, at every position. *In use*: on
+// one string alone, where only the last position asks, so there is no later pair in the input.
+//
+// (The loss on a progress line is a running mean, in which older steps count less.)
 // alone with nothing after the place that asks. (A progress line's loss is a mean in which older steps fade.)
 
 void the_clinic(const kit::Options& options, kit::Report& report) {
-  const kit::Question low = report.ask("noticed", "How many of the seven are below 90 % on fresh strings?",
-                                       {"all, or nearly all", "two", "none"});
-  const kit::Question useful = report.ask("in use", "How many of the others are above 90 % in use, too?",
-                                          {"all: fresh strings are a fair test", "two", "none"});
+  const kit::Question low = report.ask(
+      "noticed",
+      "How many of the seven patients answer less than 90 % of the fresh strings' questions correctly?",
+      {"six or seven", "two", "none"});
+  const kit::Question useful =
+      report.ask("in use", "How many of the other patients are also above 90 % in use?",
+                 {"all of them, since fresh strings are a fair test", "two of them", "none of them"});
   const std::vector<Outcome> all = treat(patients(), options);
   draw(patients(), all, options);
   report.at_least("0 sound, in use", all[0].in_use, 99, "%");
   report.at_least("0 sound, no pairs", all[0].empty, 99, "%");
   report.at_most("4 −1e9 for a mask, no pairs", all[4].empty, 10, "%");
-  report.answer(low, 'b', two_are_noticed(all),
-                "3 sees padding alone, in 5 a head half of the string: most of it at the last place, which "
-                "alone asks in use. Only these two have a loss above 1.");
+  report.answer(
+      low, 'b', two_are_noticed(all),
+      "Patient 3 attends to padding only. In patient 5, each head gets half of the string, and it gets "
+      "most of that half at the last position, the only one that asks in use. Only these two end with a "
+      "loss above 1.");
   report.answer(
       useful, 'b', two_are_useful(all),
-      "1 shared its weights with the batch, 2 read the future, 7 repeats what it was shown. 4 fails "
-      "where a string is empty. 6 is a matter of scale: lesson 08.");
+      "Patient 1 shared its weights with the batch, patient 2 used the future, and patient 7 repeats the value "
+      "that it was given. Patients 4 and 6 remain. Patient 4 fails on empty strings, and patient 6 has a wrong "
+      "scale, which is the topic of lesson 08.");
 }
 
 // ---- 5. The checks that catch them ------------------------------------------------------------------------
-// None of these checks (checks.cpp) trains. One of their three strings is empty. Number i is for patient i.
+// Each of these seven checks (checks.cpp) works without training. They use three strings, one of them empty. Check i
+// was written for patient i.
 //
-//     1 alone       a string alone gets what it gets in a batch
-//     2 no future   the gradients, for what place i reads, are exactly 0 at all keys and values after i
+//     1 alone       a string gets the same result alone and in a batch
+//     2 no future   the output at position i has a gradient of exactly 0 for all keys and values after i
 //     3 padding     NaN in the padding changes no bit
-//     4 empty row   a query that may see nothing reads exactly 0
-//     5 by head     attend_by_hand() gives the same, one head after the other
-//     6 averages    if all values are 1, what is read is 1
-//     7 target      what a place has to say is the next pair's value
+//     4 empty row   a query that may attend to no key gets a context of exactly 0
+//     5 by head     attend_by_hand(), called for one head after the other, gives the same result
+//     6 averages    if all values are 1, every context is 1
+//     7 target      the target of a position is the value of the next pair
 
 void the_checks(const kit::Options& options, kit::Report& report) {
   const kit::Question tiny = report.ask(
-      "−1e9", "e^{−1e9} is exactly 0, in f32 and f64. Which checks does patient 4 (−1e9 for a mask) fail?",
-      {"none", "empty row alone", "empty row, no future, padding and by head"});
+      "−1e9", "In f32 and in f64, e^{−1e9} is exactly 0. Which checks does patient 4 (−1e9 for a mask) fail?",
+      {"no check", "the check “empty row” only",
+       "the checks “empty row”, “no future”, “padding” and “by head”"});
   const Caught caught = check_all(patients(), attend_by_hand, options.seed);
   draw(patients(), caught, options);
   report.answer(
       tiny, 'c', caught.table[4] == std::vector<bool>{false, true, true, true, true, false, false},
-      "In an empty row all scores are −1e9, so the weights are equal: over padding, and places to come.");
-  report.check("the sound one passes all; each other fails the check that was made for it", caught.as_made());
+      "In an empty row, all scores are −1e9, so all weights are equal. The query then averages over padding and "
+      "over later positions.");
+  report.check("the sound attention passes every check, and each patient fails the check written for it",
+               caught.as_made());
 }
 
-// What to remember. A mask is true where a query may attend, and comes before the softmax. What nobody may
-// see is taken out of keys and values as well. Measure in use, and check before you train.
+// What to remember. A mask is true where a query may attend, and it is applied before the softmax. Keys and values
+// that no query may use must be set to 0 as well, because 0 · NaN is NaN. Test a model as it will be used, and check
+// its attention before you train it.
 //
-// Exercises: lessons/practise 7 (a window and lengths; the empty row; a check that nobody reads the future).
+// Exercises: lessons/practise 7 (a mask for a window and lengths; softmax with an empty row; a test for reading the
+// future).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("One hidden key by hand");

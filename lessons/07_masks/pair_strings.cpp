@@ -1,4 +1,4 @@
-// Strings of pairs (key, value) in which a key's value is to be looked up: the task of lesson 07.
+// Strings of pairs (key, value), for the task of lesson 07: look up the value of a key.
 #include "lessons/07_masks/pair_strings.hpp"
 
 namespace tapestry::kit {
@@ -15,7 +15,7 @@ PairStrings draw_pair_strings(Random random, Size rows, const PairSizes& sizes) 
   s.sizes = sizes;
   for (Size row = 0; row < rows; ++row) {
     s.pairs.push_back(random.chance(1.0 / 6) ? 0 : random.between(4, sizes.columns));
-    std::vector<std::int64_t> keys, values;  // of this string: the first four are used
+    std::vector<std::int64_t> keys, values;  // of this string; only the first four are used
     for (Size key = 0; key < sizes.keys; ++key) {
       keys.push_back(key);
       values.push_back(random.below(sizes.values));

@@ -8,9 +8,10 @@
 namespace tapestry::lesson07 {
 namespace {
 
-// The sound one. Heads are a transposed view, (B, T, H·d) → (B, H, T, d). The mask must meet (B, H, T, T):
-// (B, 1, 1, T) & (T, T) is (B, 1, T, T), and broadcasts. A mask (B, T, T) would meet the heads with its batch
-// axis: an error if you are lucky, the wrong strings masked if there are as many heads as strings.
+// The sound attention. The heads are a transposed view, (B, T, H·d) → (B, H, T, d). The mask must broadcast to
+// (B, H, T, T). (B, 1, 1, T) & (T, T) has the shape (B, 1, T, T), which does. In a mask (B, T, T), the batch axis
+// would be matched with the heads. That is an error if you are lucky. If the number of heads equals the number of
+// strings, it silently masks with the lengths of the wrong strings.
 
 Tensor split(const Tensor& x) {
   return transpose(reshape(x, {x.size(0), x.size(1), kHeads, x.size(2) / kHeads}), 1, 2);
@@ -32,10 +33,10 @@ Tensor sound(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& vali
   return attend_with(Attention{scaled_dot()}, q, k, v, pairs_of(valid));
 }
 
-// 1. Softmax over the wrong axis. In some libraries `softmax(scores)` of three axes, with none named, takes
-// axis 0: the batch. Here it does the same to four. The strings then share out the weights among themselves.
-// With a batch of one every weight is exactly 1. (core's softmax has no default axis. You have to write the
-// wrong one.)
+// 1. Softmax over the wrong axis. In some libraries, `softmax(scores)` without an axis uses axis 0, the batch, for a
+// tensor with three axes. Here the same happens with four axes. The weights then add up to 1 over the strings of the
+// batch. In a batch of one string, every allowed key has a weight of exactly 1. (core's softmax has no default axis,
+// so you would have to write the wrong axis yourself.)
 
 Tensor wrong_axis(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid) {
   const auto over_batch = [](const Tensor& scores, const Mask& mask) {
@@ -45,7 +46,8 @@ Tensor wrong_axis(const Tensor& q, const Tensor& k, const Tensor& v, const Mask&
   return attend_with(Attention{scaled_dot(), {.normalise = over_batch}}, q, k, v, pairs_of(valid));
 }
 
-// 2. The transposed mask: upper triangle for lower. Query i sees keys from i on: the answer is among them.
+// 2. The transposed mask: the upper triangle instead of the lower one. Query i may attend to the keys from i on, so
+// the pair with the answer is allowed.
 
 Tensor transposed_mask(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid) {
   const Size n = valid.shape()[1];
@@ -53,15 +55,15 @@ Tensor transposed_mask(const Tensor& q, const Tensor& k, const Tensor& v, const 
   return attend_with(Attention{scaled_dot()}, q, k, v, columns_of(valid) & upper);
 }
 
-// 3. Inverted polarity. In one layer true means "may attend", in the next "is hidden". Both are in use, even
-// inside one library.
+// 3. Inverted polarity. In one layer, true means "may attend", and in the next one it means "hidden". Both
+// conventions are in use, even within one library.
 
 Tensor inverted(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid) {
   return sound(q, k, v, !valid);
 }
 
-// 4. −1e9 in place of the mask. As long as one key is left, e^{−1e9} is exactly 0, and all is well. In an
-// empty row all scores are −1e9, hence equal: the weights are uniform, over padding.
+// 4. −1e9 instead of a mask. As long as the row has an allowed key, e^{−1e9} is exactly 0 and the result is right. In
+// an empty row, all scores are −1e9 and hence equal. The weights are uniform, also over padding.
 
 Tensor minus_1e9(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid) {
   const Tensor scores = matmul(split(q), transpose(split(k))) / root(q);
@@ -69,24 +71,24 @@ Tensor minus_1e9(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
   return join(matmul(weights, split(v)));
 }
 
-// 5. Heads by reshape. (B, T, H·d) reshaped straight to (B, H, T, d) has the right shape, and the wrong
-// numbers: the first head gets the first half of the string, cut into pieces.
+// 5. Heads by reshape. Reshaping (B, T, H·d) directly to (B, H, T, d) gives the right shape and the wrong numbers:
+// the first head gets the first half of the string, cut into pieces.
 
 Tensor heads_by_reshape(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid) {
   const auto cut = [](const Tensor& x) {
-    return reshape(x, {x.size(0), kHeads, x.size(1), x.size(2) / kHeads});  // and no transpose
+    return reshape(x, {x.size(0), kHeads, x.size(1), x.size(2) / kHeads});  // the transpose is missing
   };
   return reshape(Attention{scaled_dot()}(cut(q), cut(k), cut(v), pairs_of(valid)).context, v.shape());
 }
 
-// 6. Divided after the product: softmax(q k) v / √d for softmax(q k / √d) v.
+// 6. Divided after the product: softmax(q k) v / √d instead of softmax(q k / √d) v.
 
 Tensor divided_late(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& valid) {
   return attend_with(Attention{dot()}, q, k, v, pairs_of(valid)) / root(q);
 }
 
-// 7. The target shifted by one: each place is asked for the value that it has just been shown. Here the
-// attention is sound, and never used.
+// 7. The target shifted by one: the target of each position is the value of the pair that it has just received. The
+// attention is sound, but the model does not need it.
 
 }  // namespace
 
