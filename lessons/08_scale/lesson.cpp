@@ -1,10 +1,10 @@
 // 08 scale: why √d
 //
 // 25 minutes to read, 20 seconds to run. Needs lessons 02 (the derivative of a softmax), 03 (Adam) and 06
-// (scores are products). Afterwards you can say how large scores are, what that does to training, and what
-// has to be chosen with care where nobody divides by √d.
+// (scores as dot products). Afterwards you can say how large scores are, how their size affects training, and which
+// other settings you must choose with care if you do not divide by √d.
 //
-// Lesson 06 divided q·k by √d. But training could shrink W_Q, and q·k with it. So what is √d worth?
+// In lesson 06, we divided q·k by √d. But training could make W_Q smaller, and q·k with it. So why do we need √d?
 
 #include <fmt/format.h>
 
@@ -25,15 +25,21 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. How large is q·k? ---------------------------------------------------------------------------------
-// Let each number of q and k be +1 or −1, by chance. Then so is each product q_i k_i. With a pencil: for d =
-// 2 the sum q·k is −2, 0, 0 or 2, with mean 0 and variance (4 + 0 + 0 + 4) / 4 = 2. For d = 4 it is −4 once,
-// −2 four times, 0 six times, 2 four times, 4 once: variance (16 + 4·4 + 0 + 4·4 + 16) / 16 = 4. In general
-// let all numbers be independent, with mean 0 and variance 1. Each product has variance E q_i² · E k_i² = 1,
-// and variances of independent numbers add up:
+// Suppose that each number of q and k is +1 or −1, with equal probability. Then each product q_i k_i is +1 or −1 too.
 //
-//     q·k has mean 0 and variance d, so its deviation is √d. Divided by √d, it has variance 1 at any width.
+// For d = 2, the sum q·k is −2, 0, 0 or 2. Its mean is 0, and its variance is (4 + 0 + 0 + 4) / 4 = 2.
 //
-// The additive score is small in another way: it sums U hidden units, and tanh keeps unit u within ±|v_u|.
+// For d = 4, there are 16 cases: the sum is −4 once, −2 four times, 0 six times, 2 four times and 4 once. Its variance
+// is (16 + 4·4 + 0 + 4·4 + 16) / 16 = 4.
+//
+// In general, let all numbers be independent, with mean 0 and variance 1. Then each product has the variance
+// E q_i² · E k_i² = 1, where E is the expected value. Variances of independent numbers add up:
+//
+//     q·k has mean 0 and variance d. Its standard deviation is √d.
+//     q·k / √d has variance 1 at any width d.
+//
+// We compare three scores. The additive score is bounded in another way: it is a sum over U hidden units, and tanh
+// keeps the contribution of unit u between −|v_u| and |v_u|.
 //
 //     dot       q · k                           Luong, Pham and Manning 2015
 //     scaled    q · k / √d                      Vaswani et al. 2017
@@ -45,40 +51,49 @@ Tensor scaled_scores(const Tensor& q, const Tensor& k) {
   return matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(-1)));
 }
 
-/// Every query meets every key, unit for unit: (…, Tq, 1, U) + (…, 1, Tk, U).
+/// Adds every query to every key, unit by unit: (…, Tq, 1, U) + (…, 1, Tk, U).
 Tensor additive_scores(const Tensor& q, const Tensor& k, const Tensor& w_q, const Tensor& w_k,
                        const Tensor& v) {
   const Tensor query = matmul(q, transpose(w_q)), key = matmul(k, transpose(w_k));
   return sum(tanh(unsqueeze(query, -2) + unsqueeze(key, -3)) * v, {-1});
 }
 
-Scores additive_with(const Attention& attention) {  // an Attention{additive(…)}, for its weights
+Scores additive_with(const Attention& attention) {  // uses the weights of an Attention{additive(…)}
   const std::vector<Tensor> w = additive_weights(attention);
   return [w](const Tensor& q, const Tensor& k) { return additive_scores(q, k, w[0], w[1], w[2]); };
 }
 
 void how_large(std::uint64_t seed, kit::Report& report) {
-  const Tensor signs = tensor({{1, 1}, {1, -1}, {-1, 1}, {-1, -1}}, f64);  // all of width 2
+  const Tensor signs = tensor({{1, 1}, {1, -1}, {-1, 1}, {-1, -1}}, f64);  // all sign vectors of width 2
   const Tensor two = sum(signs, {-1}), four = unsqueeze(two, 0) + unsqueeze(two, 1);
   kit::check_worked_example(report, "variances", {{var(two).item(), 2}, {var(four).item(), 4}});
   const Spread worst = measure_spread(dot_scores, scaled_scores, seed);
-  report.at_most("furthest mean of q·k from 0, in deviations", worst.mean, 0.02);
-  report.at_most("furthest variance of q·k from d, as a share", worst.variance, 0.05);
+  report.at_most("largest |mean of q·k|, in standard deviations", worst.mean, 0.02);
+  report.at_most("largest relative error of the variance of q·k from d", worst.variance, 0.05);
   compare_additive(additive_with, seed, report);  // with nn/'s additive score, in an attention
 }
 
 // ---- 2. What a softmax lets through -----------------------------------------------------------------------
-// Two keys with scores 4 and 0 get the weights 0.982 and 0.018. With 2 and 0 they get 0.881 and 0.119. Lesson
-// 02 derived ∂α_i/∂s_j = α_i (1{i = j} − α_j). For two keys with weights a and 1 − a the four entries of this
-// matrix J have the size a (1 − a): 0.018 and 0.105. Whatever the loss has to say, the scores hear only J
-// times it. The size of J is ‖J‖, the root of the sum of all squares: 0.035 and 0.210. In general the
-// diagonal of J has α_i − α_i², and the rest −α_i α_j, so
+// The gradient of the loss passes through the softmax on its way to the scores. Do large scores change how much of it
+// passes?
+//
+// Two keys with the scores 4 and 0 get the weights 0.982 and 0.018. With the scores 2 and 0, they get 0.881 and 0.119.
+//
+// In lesson 02 we derived the Jacobian J of the softmax: ∂α_i/∂s_j = α_i (1{i = j} − α_j), where 1{i = j} is 1 if
+// i = j and 0 otherwise. For two keys with the weights a and 1 − a, all four entries of J have the magnitude a (1 − a):
+// 0.018 for the first pair of scores and 0.105 for the second.
+//
+// The gradient of the scores is J times the gradient of the weights. So if J is small, the scores get a small gradient,
+// whatever the loss is. We measure J by its norm ‖J‖, the root of the sum of the squares of its entries: 0.035 and
+// 0.210 in the example.
+//
+// In general, the diagonal of J has the entries α_i − α_i², and the rest of J has −α_i α_j. So
 //
 //     ‖J‖² = Σ_i (α_i − α_i²)² + Σ_{i≠j} α_i² α_j² = Σ α_i² − 2 Σ α_i³ + (Σ α_i²)²
 
 Tensor jacobian_norm(const Tensor& weights) {  // (n, keys) → (n)
   const Tensor squares = weights * weights, sum2 = sum(squares, {-1}), sum3 = sum(squares * weights, {-1});
-  return sqrt(maximum(sum2 - 2 * sum3 + sum2 * sum2, zeros(sum2.shape(), f64)));  // rounding may leave −1e-17
+  return sqrt(maximum(sum2 - 2 * sum3 + sum2 * sum2, zeros(sum2.shape(), f64)));  // rounding may give −1e-17
 }
 
 void what_it_lets_through(const kit::Options& options, kit::Report& report) {
@@ -88,11 +103,13 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
   kit::check_worked_example(report, "J", {{a * (1 - a), 0.018}, {b * (1 - b), 0.105}, {n, 0.035}, {m, 0.21}});
 
   const kit::Question size = report.ask(
-      "without √d", "Normal numbers, d = 1024. Without √d scores are 32 times as large. And the median ‖J‖?",
-      {"32 times as large", "about the same", "1/32 of it", "less than 1/10,000 of it"});
+      "without √d",
+      "q and k are standard normal, and d = 1024. Without √d, the scores are 32 times as large as with √d. How large "
+      "is the median ‖J‖, compared with the median with √d?",
+      {"32 times as large", "about equal", "1/32 of it", "less than 1/10,000 of it"});
   const Norms at = measure_norms(jacobian_norm, dot_scores, scaled_scores, additive_with, options);
   report.answer(size, 'd', at.dot[3].median < 1e-4 * at.scaled[3].median,
-                "One often reads that √d keeps gradients small. But without it they vanish.");
+                "You may have read that √d keeps gradients small. But without √d, they vanish.");
   constexpr double kText[] = {0.302, 0.080, 0.0028, 3.6e-6};
   for (std::size_t i = 0; i < kWidths.size(); ++i) {
     report.check_quoted(fmt::format("median ‖J‖ of dot at d = {}", kWidths[i]), at.dot[i].median, kText[i],
@@ -102,48 +119,65 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
   }
 }
 
-// The median of dot falls from 0.302 to 0.080, 0.0028 and 3.6e-6. Scaled stays at 0.347.
+// The median for the dot score falls from 0.302 at d = 16 to 0.080, 0.0028 and 3.6e-6 at d = 1024. The median for the
+// scaled score is 0.347 at every width.
 
 // ---- 3. Training at every width ---------------------------------------------------------------------------
-// Is that so bad? Adam divides gradients by their usual size. The task is a lookup: ten of 32 symbols are the
-// keys of a question, behind each stands one of ten answers, and the query is one of the ten. Each symbol has
-// a learned vector as a query and another as a key; their first numbers are standard normal. The table shows
-// the median ‖∂loss/∂scores‖ at first, and a score's move in step 1. It grows with d: dot's 256 may pass its 64.
+// Does a small gradient matter? Adam divides each gradient by its usual size. So we train a model and see.
+//
+// The task is to look up an answer. A question has ten keys, drawn from 32 symbols. Each key has one of ten possible
+// answers. The query is one of the ten keys, and the model must return its answer.
+//
+// Each symbol has two learned vectors: one for the query and one for a key. Their initial values are standard normal.
+//
+// The table shows the median ‖∂loss/∂scores‖ before training ("gradient") and how far the first step moves a score
+// ("move"). A step moves a score further if d is larger. So the dot score at d = 256 may need fewer steps than at 64.
 
 ScoreFactory by_dot(Size) { return dot(); }
 
 std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& report) {  // dot, scaled
   const kit::Question stuck = report.ask(
-      "dot at d = 1024", "Dot at d = 1024, 2,000 steps that may shrink q and k. How many answers are right?",
-      {"99 % or more", "more than chance and less than 99 %", "about one in ten, which is chance"});
+      "dot at d = 1024",
+      "We train the dot score at d = 1024 for 2,000 steps. Training may shrink q and k. What percentage of the answers "
+      "is right?",
+      {"99 % or more", "more than chance, but less than 99 %", "about 10 %, which is chance"});
   print_heading();
   const Runs plain = train({"dot", by_dot}, options);
   const Runs scaled = train({"scaled", [](Size) { return scaled_dot(); }}, options);
   const Runs third = train({"additive", [](Size d) { return additive(d, d, kHidden); }}, options);
-  report.at_least("scaled: right at the worst of all widths", scaled.worst(), 99, "%");
-  report.at_least("additive: right at the worst of all widths", third.worst(), 99, "%");
-  report.at_most("dot: right at d = 1024", plain.at[3].accuracy, 95, "%");
-  report.answer(stuck, 'b', plain.at[3].accuracy > 20 && plain.at[3].accuracy < 99,
-                "At first one weight is nearly 1, mostly of a wrong key, and no gradient gets through.");
+  report.at_least("scaled: right answers at the worst width", scaled.worst(), 99, "%");
+  report.at_least("additive: right answers at the worst width", third.worst(), 99, "%");
+  report.at_most("dot: right answers at d = 1024", plain.at[3].accuracy, 95, "%");
+  report.answer(
+      stuck, 'b', plain.at[3].accuracy > 20 && plain.at[3].accuracy < 99,
+      "Before training, one weight is nearly 1, and mostly that of a wrong key. Almost no gradient gets "
+      "through the softmax.");
   draw_steps({plain, scaled, third}, "steps.svg", options);
   return {plain, scaled};
 }
 
 // ---- 4. What √d is worth ----------------------------------------------------------------------------------
-// Can one do without √d?
+// Could we train without √d? Here are three attempts:
 //
-//     a learned factor    the score is e^w q·k. The number w is learned, and begins at 0, so e^w at 1
-//     small first         dot; first queries and keys times d^−¼, so that q·k begins with variance 1
-//     and rate            the same, and their learning rate times d^−¼ as well
+//     a learned factor        the score is e^w q·k; w is learned and starts at 0, so e^w starts at 1
+//     small first             the dot score; initial queries and keys are multiplied by d^−¼, so that q·k starts
+//                             with variance 1
+//     small first and rate    the same, and the learning rate of queries and keys is also multiplied by d^−¼
 
 void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options& options,
                       kit::Report& report) {
   const kit::Question factor = report.ask(
-      "a learned factor", "At d = 1024 the gradient of e^w q·k is at first as small as dot's. Is it learned?",
-      {"no: w gets no gradient either", "yes, after more steps than scaled", "yes, as fast as scaled"});
+      "a learned factor",
+      "Before training at d = 1024, the gradient of e^w q·k is as small as the gradient of the dot score. Does the "
+      "model reach 99 %?",
+      {"no, because w gets no gradient either", "yes, but it needs more steps than the scaled score",
+       "yes, and it needs no more steps than the scaled score"});
   const kit::Question both = report.ask(
-      "small first and rate", "First vectors and rate times d^−¼. Steps to 99 %, compared with scaled?",
-      {"more: each step is shorter", "the same number, at every width", "fewer: small vectors move easily"});
+      "small first and rate",
+      "We multiply the initial vectors and their learning rate by d^−¼. How many steps does the model need to reach "
+      "99 %, compared with the scaled score?",
+      {"more steps, because each step is shorter", "the same number of steps at every width",
+       "fewer steps, because small vectors move easily"});
   print_heading();
   const Runs learned = train({"a learned factor", [](Size) { return learned_factor(); }}, options);
   const Runs first = train({"small first", by_dot, -0.25}, options);  // d^−¼
@@ -151,34 +185,43 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
   draw_steps({plain, scaled, learned, first, rate}, "worth.svg", options);
   report.answer(
       factor, 'b', learned.worst() >= 99 && learned.slower_than(scaled) && learned.at[3].factor < 0.1,
-      "Adam moves w by its rate, however small its gradient. In dot every number would have to shrink.");
+      "Adam changes w by about its learning rate, however small the gradient of w is. With the dot score, every number "
+      "of q and k would have to shrink.");
   report.answer(
       both, 'b', rate.steps() == scaled.steps(),
-      "It is the same training in other units: q'·k' is q·k / √d, and Adam's steps shrink with the rate.");
+      "It is the same training run in other units: q'·k' equals q·k / √d, and Adam's steps shrink with the learning "
+      "rate.");
   const double power = power_of_moves(first, scaled, 0.25);
-  report.check_quoted("small first ÷ scaled: the power of d in their moves", power, 0.25, 0.02);
+  report.check_quoted("moves of small first ÷ moves of scaled: the power of d", power, 0.25, 0.02);
 }
 
-// So √d is a choice of units. Small first vectors alone mend the start, but beside them a step of Adam is
-// d^0.25 times as large: no harm up to d = 256, many steps more at 1024. The rate takes that back. With √d one
-// size of first vectors and one rate serve every width: its worth.
+// So dividing by √d is a choice of units. With small initial vectors but the usual learning rate, the scores start at
+// the right size, but each step of Adam moves them d^0.25 times as far as with the scaled score. That does no harm up
+// to d = 256, but at d = 1024 the model needs many more steps than the scaled score. The smaller learning rate
+// compensates for it.
+//
+// With √d, one size of initial vectors and one learning rate work at every width.
 
 // ---- 5. What additive attention costs ---------------------------------------------------------------------
-// The additive score needs no factor. Why is dot used nearly everywhere? Dot is one matrix product, 2 Tq Tk d
-// operations of the kind that lesson 04 made fast. Additive with d hidden units computes Tq · Tk · d times a
-// tanh, which plain ops keep for backward. nn/'s score computes it again, and saves memory, not time.
+// The additive score needs no factor. So why do most models use the dot score?
+//
+// The dot score is one matrix product with 2 Tq Tk d operations, which lesson 04 made fast. The additive score with d
+// hidden units computes a tanh Tq · Tk · d times, and plain ops store all of these for backward. nn/'s additive score
+// computes them again in backward instead. This saves memory, but not time.
 
 void what_it_costs(const kit::Options& options, kit::Report& report) {
   const Costs cost = measure_costs(dot_scores, additive_with, options);
   report.figure("time at the last width: nn/'s additive ÷ dot", cost.nn.microseconds / cost.dot.microseconds);
-  report.at_most("nn/'s additive keeps, as a share of plain ops'",
+  report.at_most("memory for backward: nn/'s additive, in % of plain ops",
                  100 * cost.nn.kilobytes / cost.additive.kilobytes, 25, "%");
 }
 
-// What to remember. q·k of d independent numbers has the deviation √d. Large scores make nearly one-hot
-// weights, and these let no gradient through. With 1/√d, first vectors and a learning rate serve every width.
+// What to remember. If q and k have d independent numbers of variance 1, q·k has the standard deviation √d. Large
+// scores give nearly one-hot weights, and the softmax then passes almost no gradient. With 1/√d, the same initial
+// vectors and the same learning rate work at every width.
 //
-// Exercises: lessons/practise 8 (the divisor for other variances; what gets through; how large scores are).
+// Exercises: lessons/practise 8 (the divisor for other means and variances; the median Jacobian norm; the size of
+// scores and Jacobians).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("How large is q·k?");

@@ -1,4 +1,4 @@
-// Questions with one answer: what stands behind this key? The task of lesson 08.
+// Questions with one answer: which answer belongs to this key? The task of lesson 08.
 #include "lessons/08_scale/lookup_questions.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Questions with one answer: what stands behind this key? The task of lesson 08.
+// Questions with one answer: which answer belongs to this key? The task of lesson 08.
 #pragma once
 
 #include "core/tensor/values.hpp"
@@ -7,16 +7,16 @@
 namespace tapestry::kit {
 
 struct LookupSizes {
-  Size symbols;  ///< from which keys are drawn
-  Size keys;     ///< of one question, at most as many as there are symbols
-  Size answers;
+  Size symbols;  ///< Number of symbols from which keys are drawn.
+  Size keys;     ///< Number of keys of one question, at most the number of symbols.
+  Size answers;  ///< Number of possible answers.
 };
 
 struct LookupQuestions {
-  Indices query;   ///< (B): one of the keys
-  Indices keys;    ///< (B, keys): all different
-  Indices behind;  ///< (B, keys): the answers behind the keys
-  Indices answer;  ///< (B): the one behind the query
+  Indices query;   ///< (B): one of the keys.
+  Indices keys;    ///< (B, keys): all different.
+  Indices behind;  ///< (B, keys): the answer of each key.
+  Indices answer;  ///< (B): the answer of the query's key.
 };
 
 LookupQuestions draw_lookup_questions(Random random, Size batch, const LookupSizes& sizes);

@@ -1,4 +1,4 @@
-// How large a softmax's derivative is, and what a score costs: the measurements of lesson 08.
+// The measurements of lesson 08: sizes of scores, norms of the softmax's Jacobian, and the cost of each score.
 #include "lessons/08_scale/measurements.hpp"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ Sizes measure_one(const Norm& norm, const Scores& scores, Size width, Size queri
 
 constexpr Size kBatch = 2, kLength = 64;
 
-/// Runs f() forward and backward once more; `cost` keeps the shortest time.
+/// Runs f() forward and backward once more. `cost` keeps the shortest time.
 void take_turn(Cost& cost, const std::function<Tensor()>& f) {
   constexpr double kQueries = kBatch * kLength;
   Tape tape;
@@ -90,7 +90,7 @@ void compare_additive(const ScoresOf& additive_with, std::uint64_t seed, kit::Re
 Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled, const ScoresOf& additive_with,
                     const kit::Options& options) {
   const Size queries = options.smoke ? 100 : 4000, groups = options.smoke ? 20 : 200;
-  kit::Chart chart{"What the softmax lets through: median size of its derivative",
+  kit::Chart chart{"Median norm of the softmax's Jacobian",
                    "width d",
                    "median ‖J‖",
                    {{"dot"}, {"scaled"}, {"additive"}},
@@ -120,8 +120,8 @@ Norms measure_norms(const Norm& norm, const Scores& dot, const Scores& scaled, c
 }
 
 Costs measure_costs(const Scores& dot, const ScoresOf& additive_with, const kit::Options& options) {
-  fmt::print("  {} queries on {} keys, forward and backward, per query:\n", kLength, kLength);
-  fmt::print("                  time in µs                        kept for backward in KB\n");
+  fmt::print("  {} queries and {} keys, forward and backward, per query:\n", kLength, kLength);
+  fmt::print("                  time in µs                        stored for backward, in KB\n");
   fmt::print("      d      dot   additive   nn/'s additive        dot   additive   nn/'s additive\n");
   Costs costs{};
   for (const Size d : kWidths) {

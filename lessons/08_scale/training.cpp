@@ -1,8 +1,8 @@
-// Looking values up with vectors of any width: the task, the model and the trainings of lesson 08.
+// The task, the model and the training runs of lesson 08: look up answers with vectors of any width.
 //
-// There are 32 symbols. Ten of them, all different, are the keys of a question, and behind each stands one of
-// ten answers. The query is one of these symbols again: what stands behind it? A symbol has one vector as a
-// query and another as a key, and both are learned. (They are lesson 06's W_Q and W_K for one-hot words.)
+// There are 32 symbols. A question has ten different symbols as keys, and each key has one of ten possible answers.
+// The query is one of the keys, and the model must return its answer. Each symbol has two learned vectors: one for the
+// query and one for a key. (They correspond to lesson 06's W_Q and W_K, applied to one-hot vectors.)
 #include "lessons/08_scale/training.hpp"
 
 #include <fmt/format.h>
@@ -43,13 +43,13 @@ struct Lookup : Module {
         value{{*this, "value"}, kAnswers, kAnswers},
         attention{{*this, "attention"}, score} {}
 
-  /// Logits of the answers, (B, answers): the context itself.
+  /// Returns the logits of the answers, (B, answers). They are the context itself.
   Tensor operator()(const Questions& questions) const {
     const Tensor query = unsqueeze(as_query(questions.query), 1);  // (B, 1, d)
     return squeeze(attention(query, as_key(questions.keys), value(questions.behind)).context, 1);
   }
-  /// The scores before the softmax, (B, 1, 10). (A score of nn/ has two steps, prepare(keys) and score(query,
-  /// prepared, state); the state is for scores that remember, as these do not.)
+  /// Returns the scores before the softmax, (B, 1, 10). A score of nn/ has two steps: prepare(keys) and score(query,
+  /// prepared, state). The state is for scores that remember earlier steps, which these scores do not.
   Tensor scores(const Questions& questions) const {
     ScoreState state;
     return attention.score().score(unsqueeze(as_query(questions.query), 1),
@@ -70,7 +70,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Everything of the model to `adam`; queries and keys learn at `rate` times the usual rate.
+/// Adds all parameters of the model to `adam`. Queries and keys have `rate` times the usual learning rate.
 void add_groups(Adam& adam, const Lookup& model, double rate) {
   constexpr double kRate = 1e-2;
   std::vector<Tensor> others = model.attention.parameters();
@@ -111,7 +111,7 @@ Outcome train_one(Size width, const Setting& setting, const kit::Options& option
     if (step == 1) outcome.first_move = mean(abs(model.scores(watched).detach() - first_scores)).item();
     if (outcome.steps_to_99 == 0 && step % kEvery == 0 && accuracy(model, watched) >= 99)
       outcome.steps_to_99 = step;
-    if (outcome.steps_to_99 != 0 && step == 2 * outcome.steps_to_99) break;  // once more as long is enough
+    if (outcome.steps_to_99 != 0 && step == 2 * outcome.steps_to_99) break;  // train for twice that long
   }
   progress.finish();
   outcome.accuracy = accuracy(model, draw_questions(options.smoke ? 200 : 4000, options.seed, 3));
@@ -160,7 +160,7 @@ void print_heading() {
 Runs train(const Setting& setting, const kit::Options& options) {
   Runs runs{setting.name, {}};
   for (std::size_t i = 0; i < kWidths.size(); ++i) runs.at[i] = train_one(kWidths[i], setting, options);
-  for (std::size_t i = 0; i < kWidths.size(); ++i) {  // after the bars that show progress
+  for (std::size_t i = 0; i < kWidths.size(); ++i) {  // after the progress bars
     const Outcome& o = runs.at[i];
     const std::string steps = o.steps_to_99 ? std::to_string(o.steps_to_99) : "never";
     fmt::print("  {:<21}{:>5}{:>10.1e}{:>8.3f}{:>15}{:>7.1f} %{:>8}\n", i ? "" : setting.name, kWidths[i],
@@ -184,7 +184,7 @@ void draw_steps(const std::vector<Runs>& all, const char* file, const kit::Optio
     if (same == chart.series.end())
       chart.series.push_back(series);
     else
-      same->name += " = " + runs.name;  // one curve, which would hide the other
+      same->name += " = " + runs.name;  // equal curves: draw one with both names
   }
   chart.levels.push_back({static_cast<double>(options.steps), "gave up"});
   kit::show(chart, options.out / file);

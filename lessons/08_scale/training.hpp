@@ -1,4 +1,4 @@
-// Looking values up with vectors of any width: the task, the model and the trainings of lesson 08.
+// The task, the model and the training runs of lesson 08: look up answers with vectors of any width.
 #pragma once
 
 #include <array>
@@ -13,48 +13,48 @@
 namespace tapestry::lesson08 {
 
 constexpr std::array<Size, 4> kWidths = {16, 64, 256, 1024};
-constexpr Size kHidden = 64;  ///< U, hidden units of the additive score
+constexpr Size kHidden = 64;  ///< U, the number of hidden units of the additive score.
 
-/// How queries and keys are compared, and how their vectors begin and learn at width d.
+/// Score, and the initial size and learning rate of queries and keys at width d.
 struct Setting {
   std::string name;
   std::function<ScoreFactory(Size width)> score;
-  double first = 0;  ///< first queries and keys have the deviation d^first
-  double rate = 0;   ///< their learning rate is the usual one times d^rate
+  double first = 0;  ///< Initial queries and keys have the standard deviation d^first.
+  double rate = 0;   ///< Their learning rate is the usual one times d^rate.
 };
 
-/// s = e^w q · k, where w is learned and begins at 0.
+/// Returns the score e^w q · k, where w is learned and starts at 0.
 ScoreFactory learned_factor();
 
 struct Outcome {
-  double first_gradient;  ///< median over questions of ‖∂loss/∂scores‖ before the first step
-  double first_move;      ///< how far the first step moves a score: the mean of all absolute changes
-  Size steps_to_99;       ///< until 99 % of watched questions are right; 0: never
-  double accuracy;        ///< at the end, on fresh questions, in per cent
-  double factor;          ///< e^w at the end; 1 where there is none
+  double first_gradient;  ///< Median over questions of ‖∂loss/∂scores‖ before the first step.
+  double first_move;      ///< Mean absolute change of a score by the first step.
+  Size steps_to_99;       ///< Steps until 99 % of a fixed set of questions are right; 0 if never.
+  double accuracy;        ///< Percentage of right answers to fresh questions, after training.
+  double factor;          ///< e^w after training; 1 for scores without w.
 };
 
 struct Runs {
   std::string name;
-  std::array<Outcome, kWidths.size()> at;  ///< at each width
+  std::array<Outcome, kWidths.size()> at;  ///< One outcome per width.
 
-  double worst() const;                            ///< the lowest accuracy
-  std::array<Size, kWidths.size()> steps() const;  ///< to 99 %
-  bool slower_than(const Runs& other) const;       ///< in steps to 99 %, at each width
+  double worst() const;                            ///< Returns the lowest accuracy.
+  std::array<Size, kWidths.size()> steps() const;  ///< Returns the steps to 99 % at each width.
+  bool slower_than(const Runs& other) const;       ///< True if it needs more steps to 99 % at each width.
 };
 
-/// By which power of the width a's first step moves a score further than b's: the power of a width at which
-/// it is furthest from `power`.
+/// Returns p such that the first step of `a` moves a score width^p times as far as the first step of `b`. Of all
+/// widths, it uses the one where p differs most from `power`.
 double power_of_moves(const Runs& a, const Runs& b, double power);
 
-/// What the columns of train() are.
+/// Prints the names of train()'s columns.
 void print_heading();
 
-/// Trains at all widths, each for options.steps or until twice the steps that it took to 99 %. Prints a line
-/// for each.
+/// Trains at all widths. Each run ends after options.steps, or after twice the steps that it needed for 99 %. Prints
+/// one line per width.
 Runs train(const Setting& setting, const kit::Options& options);
 
-/// Steps to 99 %, a curve for each; "gave up" where it never came. To options.out / file.
+/// Draws the steps to 99 %, one curve per setting, in options.out / file. "gave up" marks runs that never got there.
 void draw_steps(const std::vector<Runs>& all, const char* file, const kit::Options& options);
 
 }  // namespace tapestry::lesson08

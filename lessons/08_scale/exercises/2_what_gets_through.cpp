@@ -1,12 +1,14 @@
-// 8.2 what_gets_through: measure how much a softmax lets through
+// 8.2 what_gets_through: The median Jacobian norm
 // measure, 20 minutes
 //
-// The softmax's derivative for one row of weights α is the matrix J, ∂α_i/∂s_j = α_i (δ_ij − α_j), with δ_ij
-// = 1 if i = j and 0 else. Its size ‖J‖ is the root of the sum of the squares of all its entries. Measure for
-// scores (n, keys) the median of ‖J‖ over the n rows.
+// The derivative of the softmax for one row of weights α is the Jacobian J, with ∂α_i/∂s_j = α_i (δ_ij − α_j). Here
+// δ_ij is 1 if i = j, and 0 otherwise. The norm ‖J‖ is the root of the sum of the squares of all entries of J. The
+// smaller ‖J‖ is, the less gradient gets through the softmax.
 //
-// n is odd: the median is the number in the middle once all are sorted. x.to_vector() gives a tensor's
-// numbers as a std::vector<double>, for std::sort. The judge feeds it q · k, with and without √d.
+// Return the median of ‖J‖ over the n rows of scores (n, keys).
+//
+// n is odd, so the median is the middle one of the sorted norms. x.to_vector() returns the numbers of a tensor as a
+// std::vector<double>, which std::sort can sort. The judge calls your function with q · k, with and without √d.
 #include "lessons/grader/answer.hpp"
 
 double median_size(const Tensor& scores) {
@@ -21,34 +23,34 @@ double median_size(const Tensor& scores) {
   //]
 }
 
-// hint: α as a column (n, keys, 1) and as a row (n, 1, keys): which of the two is α_i, and which α_j?
-// hint: J = column * (eye(keys, dtype) - ____) for all rows at once, (n, keys, keys). Sum its squares over
-//   both last axes.
-// hint: The lesson's way needs no J: ‖J‖² = Σ α² − 2 Σ α³ + (Σ α²)², and rounding can bring it below 0. Then
-//   sort, and take the one at n / 2.
+// hint: Write α as a column (n, keys, 1) and as a row (n, 1, keys). Which of the two is α_i, and which is α_j?
+// hint: J = column * (eye(keys, dtype) - ____) for all rows at once, (n, keys, keys). Sum its squares over the last
+//   two axes.
+// hint: The lesson's formula needs no J: ‖J‖² = Σ α² − 2 Σ α³ + (Σ α²)². Rounding can make it slightly negative. Then
+//   sort the norms, and return the one at index n / 2.
 //
-// wrong: That is the mean, which a few rows far from the others pull up or down. The median is ‖J‖ of the row
-//   in the middle.
+// wrong: You returned the mean. A few rows with extreme norms change the mean, but not the median. Return the norm in
+//   the middle.
 // - return sizes[sizes.size() / 2];
 // + return std::accumulate(sizes.begin(), sizes.end(), 0.0) / static_cast<double>(sizes.size());
-// wrong: You took the middle without sorting first: that is just some row.
+// wrong: You took the middle row without sorting the norms first.
 // - std::sort(sizes.begin(), sizes.end());
 // +
-// wrong: That is ‖J‖²: the root is missing.
+// wrong: You returned ‖J‖²: the root is missing.
 // - std::vector<double> sizes = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
 // + std::vector<double> sizes = sum(jacobians * jacobians, {-1, -2}).to_vector();
-// wrong: That is the diagonal alone, α_i (1 − α_i). Raising one score lowers the other keys' weights, and
-//   this is in J, too.
+// wrong: You used only the diagonal, α_i (1 − α_i). Raising one score also lowers the weights of the other keys, and
+//   these derivatives are entries of J too.
 // - const Tensor jacobians = column * (eye(scores.size(-1), scores.dtype()) - row);
 // + const Tensor jacobians = column * (1 - column);
-// wrong: That is sigmoid's derivative put into every place, α_i (1 − α_j): δ_ij is 1 on the diagonal only.
+// wrong: You used α_i (1 − α_j) for every entry. δ_ij is 1 only on the diagonal, and 0 elsewhere.
 // - const Tensor jacobians = column * (eye(scores.size(-1), scores.dtype()) - row);
 // + const Tensor jacobians = column * (1 - row);
-// wrong: Softmax runs over the rows, so that each key's weights add up to 1 over the queries.
+// wrong: Your softmax runs over the rows, so the weights of each key add up to 1 over the queries.
 // - const Tensor weights = softmax(scores, -1);
 // + const Tensor weights = softmax(scores, 0);
-// wrong: The sums of the formula cancel where one weight is nearly 1. Rounding may leave a little less than 0,
-//   and the root of that is NaN: the lesson takes maximum(…, 0) first.
+// wrong: If one weight is nearly 1, the sums in the formula cancel. Rounding may leave a number slightly below 0, and
+//   its root is NaN. The lesson uses maximum(…, 0) before the root.
 // - const Tensor column = unsqueeze(weights, -1), row = unsqueeze(weights, -2);
 // - const Tensor jacobians = column * (eye(scores.size(-1), scores.dtype()) - row);
 // - std::vector<double> sizes = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
@@ -68,7 +70,7 @@ std::vector<double> weights_of(const std::vector<double>& scores) {
   return weights;
 }
 
-/// ‖J‖ with J by central differences of the softmax.
+/// Returns ‖J‖, with J from central differences of the softmax.
 double by_differences(const std::vector<double>& scores) {
   double squares = 0;
   for (std::size_t j = 0; j < scores.size(); ++j) {
@@ -81,7 +83,7 @@ double by_differences(const std::vector<double>& scores) {
   return std::sqrt(squares);
 }
 
-/// Counts for each row how many are smaller: the median has as many below it as above.
+/// Returns the norm that has fewer than half of the norms below it and fewer than half above it.
 double expected(const Tensor& scores) {
   const std::vector<double> all = scores.to_vector();
   const auto keys = static_cast<std::ptrdiff_t>(scores.size(1));
@@ -95,33 +97,33 @@ double expected(const Tensor& scores) {
         2 * above < static_cast<std::ptrdiff_t>(sizes.size()))
       return size;
   }
-  return sizes.front();  // one of them is in the middle, so this is never reached
+  return sizes.front();  // never reached: one of the norms is in the middle
 }
 
 }  // namespace
 
 void judge(Judge& judge) {
   constexpr double kDifferences = 1e-7;
-  judge.claim("measures three rows of two keys", [&] {
+  judge.claim("computes the median of three rows of two keys", [&] {
     const Tensor scores = tensor({{0, 0}, {0, 5}, {0, 1}}, DType::f64);
     judge.example(
-        "the scores 0 0, 0 5 and 0 1: equal weights let most through, a clear choice hardly anything");
+        "the scores 0 0, 0 5 and 0 1: ‖J‖ is largest for equal weights, and small if one weight is nearly 1");
     judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
   });
-  judge.claim("does so for any scores", [&] {
+  judge.claim("works for any scores", [&] {
     judge.each_size({{"half of the rows", 0, 4}, {"keys", 1, 6}}, [&](const Sizes& n) {
       const Tensor scores = 2 * judge.normal({2 * n[0] + 1, n[1]});
       judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
     });
   });
-  judge.claim("does so where one key has nearly all the weight", [&] {
+  judge.claim("works where one key has nearly all the weight", [&] {
     for (int lead = 15; lead <= 40; ++lead) {
       judge.example("one row with the scores 0 and " + std::to_string(lead));
       const Tensor scores = tensor({{0, static_cast<double>(lead)}}, DType::f64);
       judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
     }
   });
-  judge.claim("shows what √d is for", [&] {
+  judge.claim("shows the effect of √d", [&] {
     const Tensor q = judge.normal({301, 256}), k = judge.normal({10, 256});
     const Tensor scores = matmul(q, transpose(k));
     judge.example("301 queries and ten keys of width 256, standard normal");
