@@ -1,7 +1,7 @@
-// Naming the first symbol of a string after forty more: models, starts, training and pictures of lesson 09.
+// The models, initialisations, training runs and pictures of lesson 09: name the first symbol after forty more.
 //
-// Forty-one symbols come in, ten kinds, all random. At the end the model must name the first; everything
-// after it is noise. All models have 64 units and see the same strings.
+// A string has forty-one random symbols of ten kinds. At its end, the model must name the first symbol; all later
+// symbols are noise. All models have 64 units and get strings from the same random streams.
 #include "lessons/09_recurrence/experiment.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr Size kSymbols = kit::kRecallSymbols, kWidth = 64, kEmbedding = 16;
 struct Recaller : Module {
   explicit Recaller(CellKind kind) : layer{{*this, "layer"}, kind, kEmbedding, kWidth} {}
 
-  /// Symbols (B, T) → logits (B, symbols).
+  /// Maps symbols (B, T) to logits (B, symbols).
   Tensor operator()(const Indices& symbols, const ValidLengths& lengths = {}) const {
     return out(layer(embedding(symbols), lengths).final[0].hidden);
   }
@@ -36,10 +36,10 @@ struct Recaller : Module {
   Linear out{{*this, "out"}, kWidth, kSymbols};
 };
 
-/// The gate that keeps the past is the second part in both: forget (LSTM), update (GRU).
+/// Initialises the model. In both cells, the gate that keeps the past is the second block: forget (LSTM) or update (GRU).
 void prepare(Recaller& model, const Plan& plan, std::uint64_t seed) {
   model.initialise(seed);
-  const State weights = model.layer.state();  // by PyTorch's names; views of the living weights
+  const State weights = model.layer.state();  // PyTorch's names; views that share the weights' memory
   if (plan.start == Start::open_gate) {
     Tensor bias = slice(weights.at("bias_ih_l0"), -1, kWidth, 2 * kWidth);
     assign(bias, full({kWidth}, 3.0));
@@ -52,9 +52,9 @@ void prepare(Recaller& model, const Plan& plan, std::uint64_t seed) {
   }
 }
 
-constexpr std::uint64_t kInfluenceStream = 3'000'000;  // streams of the tests, far from those of training
+constexpr std::uint64_t kInfluenceStream = 3'000'000;  // test streams, far from those of training
 
-/// ‖∂(u · h_T)/∂x_t‖ for a random u, against the distance T − t, as a share of that of the last symbol.
+/// Returns ‖∂(u · h_T)/∂x_t‖ for a random u, for each distance T − t, divided by the norm for the last symbol.
 kit::Series influence(const Recaller& model, const std::string& name, std::uint64_t seed) {
   const kit::RecallStrings strings =
       kit::draw_recall(kit::Random(seed, kInfluenceStream), 32, kNoise, kNoise);
@@ -72,9 +72,9 @@ kit::Series influence(const Recaller& model, const std::string& name, std::uint6
 }
 
 kit::Chart influence_chart(const char* when, std::vector<kit::Series> series) {
-  return {fmt::format("What is left of a symbol, {} training", when),
+  return {fmt::format("Influence of a symbol on the last state, {} training", when),
           "steps back",
-          "gradient, as a share of the last symbol's",
+          "gradient ÷ gradient of the last symbol",
           std::move(series),
           {},
           kit::Scale::linear,
@@ -89,7 +89,7 @@ Outcome run(const Plan& plan, const kit::Options& options) {
   Adam adam(model.parameters(), {.learning_rate = 3e-3});
   kit::Progress progress(options.steps, {.unit = "strings"});
   Size steps = 0;
-  double mean_loss = std::log(1.0 * kSymbols);  // a running mean, from chance
+  double mean_loss = std::log(1.0 * kSymbols);  // a running mean that starts with the loss of chance
   while (steps < options.steps && mean_loss > kLearned) {
     const auto stream = static_cast<std::uint64_t>(++steps);
     const kit::RecallStrings strings =
@@ -180,7 +180,7 @@ void draw_after(const std::vector<Outcome>& outcomes, const kit::Options& option
   for (const Which plan : {kPlain, kPlainOrthogonalMixed, kLstm, kLstmOpen, kGru, kGruOpen})
     curves.push_back(outcomes[plan].after);
   kit::Chart chart = influence_chart("after", std::move(curves));
-  chart.levels.push_back({1, "the last"});
+  chart.levels.push_back({1, "last symbol"});
   kit::show(chart, options.out / "after.svg");
 }
 

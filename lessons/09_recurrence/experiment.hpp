@@ -1,4 +1,4 @@
-// Naming the first symbol of a string after forty more: models, starts, training and pictures of lesson 09.
+// The models, initialisations, training runs and pictures of lesson 09: name the first symbol after forty more.
 #pragma once
 
 #include <functional>
@@ -10,31 +10,31 @@
 
 namespace tapestry::lesson09 {
 
-/// Symbols of noise after the first one, in the test and, where lengths are not mixed, in training.
+/// Number of noise symbols after the first one, in the test and in training without mixed lengths.
 inline constexpr Size kNoise = 40;
 
-/// x (B, T, in) with lengths, and a layer's four weights → each string's last state (B, H).
+/// Takes x (B, T, in), lengths and a layer's four weights. Returns the last state of each string, (B, H).
 using Run =
     std::function<Tensor(const Tensor& x, const ValidLengths& lengths, const std::vector<Tensor>& weights)>;
-/// Cells by hand against nn/'s layer, with a string that is shorter: gradcheck, values, gradients.
+/// Compares a cell by hand with nn/'s layer: gradcheck, values and gradients. One of the strings is shorter.
 void compare(kit::Report& report, const std::string& name, CellKind kind, const Run& by_hand,
              std::uint64_t seed);
 
-/// First values of the recurrent layer. usual: uniform on ±1/√H, biases too; open_gate: as usual, but the
-/// bias of the forget gate (LSTM) or update gate (GRU) is 3; orthogonal: U is a rotation.
+/// Initialisation of the recurrent layer. usual: uniform on ±1/√H, biases too; open_gate: as usual, but the bias of the
+/// forget gate (LSTM) or the update gate (GRU) is 3; orthogonal: U is a rotation.
 enum class Start { usual, open_gate, orthogonal };
 
-/// What is trained, and what it must reach.
+/// A training run, and the accuracy that it must reach.
 struct Plan {
   CellKind cell;
   Start start;
-  bool mixed = false;  ///< training has any number of noise symbols up to kNoise, not kNoise always
-  double at_least = 0, at_most = 100;  ///< per cent right
+  bool mixed = false;  ///< If true, training strings have 0 to kNoise noise symbols; otherwise always kNoise.
+  double at_least = 0, at_most = 100;  ///< Bounds for the percentage of right answers.
 
   std::string name() const;
 };
 
-enum Which : std::size_t {  // places in plans()
+enum Which : std::size_t {  // indices of plans()
   kPlain,
   kPlainOrthogonal,
   kLstm,
@@ -48,22 +48,22 @@ enum Which : std::size_t {  // places in plans()
 };
 const std::vector<Plan>& plans();
 
-/// How much a nudge to a symbol still moves the last state, against how far back it stands; 1 is what a nudge
-/// to the last symbol does. Of the untrained models, those with mixed lengths left out: they start like the
-/// others. Drawn to before.svg.
+/// Returns how much a small change of a symbol changes the last state, for each distance of the symbol from the end,
+/// relative to a change of the last symbol. Uses the untrained models, without the plans with mixed lengths, which
+/// start like the others. Draws before.svg.
 std::vector<kit::Series> influence_before(const kit::Options& options);
 
 struct Outcome {
-  double right = 0;    ///< per cent of strings with kNoise symbols after the first
-  double at_ends = 0;  ///< per cent of the last state's numbers beyond ±0.9, where tanh is flat
-  kit::Series after;   ///< influence, as above
+  double right = 0;    ///< Percentage of right answers for strings with kNoise symbols after the first.
+  double at_ends = 0;  ///< Percentage of the last state's numbers beyond ±0.9, where tanh is flat.
+  kit::Series after;   ///< The curve of influence_before(), after training.
 };
 
-/// Trains all plans for options.steps, or until nothing is left to learn; prints a row for each, and holds
-/// them against what they must reach.
+/// Trains all plans for options.steps, or until the mean loss is nearly 0. Prints a row for each plan, and checks its
+/// bounds.
 std::vector<Outcome> train_all(const kit::Options& options, kit::Report& report);
 
-/// Influence of six of them; to after.svg.
+/// Draws the influence of six of the plans in after.svg.
 void draw_after(const std::vector<Outcome>& outcomes, const kit::Options& options);
 
 }  // namespace tapestry::lesson09

@@ -1,11 +1,12 @@
 // 09 recurrence: a state carries the past, and forgets
 //
 // 20 minutes to read, 20 seconds to run. Needs lessons 01 to 03 (gradients, training) and 07 (masks). Afterwards
-// you can write three recurrent cells, keep padding out of them, and say what a symbol far back still counts.
+// you can write three recurrent cells, mask padding in them, and measure how much an early symbol still affects the
+// state.
 //
-// The oldest way to read a sentence of any length: read one symbol at a time and keep a *state*, a vector
-// that each step makes anew from the symbol and the state before. The last state has seen everything. How
-// much does it still know of the first symbol?
+// The oldest way to process a sentence of any length is to take one symbol at a time and to keep a *state*. The state
+// is a vector. Each step computes a new state from the next symbol and the previous state. So the last state depends
+// on every symbol. How much does it still depend on the first one?
 
 #include <cmath>
 #include <functional>
@@ -21,18 +22,20 @@ using namespace tapestry::lesson09;
 namespace {
 
 // ---- 1. One unit by hand ----------------------------------------------------------------------------------
-// Let symbol and state be one number each, and h' = tanh(x + 0.5 h) the next state. It reads 1, 0, 0:
+// Let the symbol x and the state h be one number each. The next state is h' = tanh(x + 0.5 h), and the first state
+// is h₀ = 0. For the symbols 1, 0, 0 we get:
 //
 //     h₁ = tanh(1) = 0.762      h₂ = tanh(0.5 h₁) = 0.363      h₃ = tanh(0.5 h₂) = 0.180
 //
-// Nudge x₁ a little: how far does h₃ move? By the chain rule by a product of one factor a step, 0.5 (1 −
-// h'²), since tanh has the derivative 1 − tanh²:
+// If we change x₁ a little, how much does h₃ change? By the chain rule, the derivative is a product with one factor
+// per step. tanh has the derivative 1 − tanh², so the factor of a later step is 0.5 (1 − h'²):
 //
 //     ∂h₃/∂x₁ = 0.5 (1 − h₃²) · 0.5 (1 − h₂²) · (1 − h₁²) = 0.484 · 0.434 · 0.420 = 0.088
 //
-// Each step takes half of the nudge at least. With vectors a step's factor is a matrix, the *Jacobian*: all
-// derivatives of the new state by the old one. If each shrinks a vector, a product of forty is next to
-// nothing; if each stretches it, the product explodes (Bengio, Simard & Frasconi 1994).
+// The factor of each later step is at most a half. If symbols and states are vectors, the factor of a step is a
+// matrix, the *Jacobian*: the derivatives of the new state with respect to the old state. If each Jacobian shrinks
+// vectors, a product of forty of them is nearly zero. If each one stretches them, the product explodes (Bengio,
+// Simard & Frasconi 1994).
 
 void one_unit(kit::Report& report) {
   const Tensor x = variable(tensor({1, 0, 0}, DType::f64));
@@ -49,11 +52,12 @@ void one_unit(kit::Report& report) {
 }
 
 // ---- 2. Three cells, and padding --------------------------------------------------------------------------
-// A cell has two matrices, W for the symbol's vector x (B, in) and U for the state h (B, H), each with a
-// bias; its G parts stand one below the other, as in nn/.
+// A cell has two matrices, each with a bias: W for the symbol's vector x (B, in), and U for the state h (B, H). B is
+// the batch size, and H the number of units. Some cells compute G vectors per step. Then W, U and the biases have G
+// blocks of H rows, stacked as in nn/.
 
 struct Weights {
-  Tensor w, u, b_w, b_u;  // (G·H, in), (G·H, H), (G·H), (G·H) with G = 1, 3 or 4
+  Tensor w, u, b_w, b_u;  // (G·H, in), (G·H, H), (G·H) and (G·H), where G is 1, 3 or 4
   Tensor from_x(const Tensor& x) const { return matmul(x, transpose(w)) + b_w; }
   Tensor from_h(const Tensor& h) const { return matmul(h, transpose(u)) + b_u; }
 };
@@ -62,20 +66,25 @@ Tensor part(const Tensor& gates, Size index, Size width) {
   return slice(gates, -1, index * width, (index + 1) * width);
 }
 
-// The *plain* cell (Elman 1990) is the one above, with vectors. (nn/'s RecurrentState is what a step hands
-// on: .hidden is h, .cell a second vector, if there is one.)
+// The *plain* cell (Elman 1990) is the cell of section 1, with vectors instead of numbers. The state has nn/'s type
+// RecurrentState: .hidden is h, and .cell is a second vector for cells that have one.
 
 RecurrentState plain_step(const Tensor& x, const RecurrentState& state, const Weights& m) {
   return tanh(m.from_x(x) + m.from_h(state.hidden));
 }
 
-// The *long short-term memory* (Hochreiter & Schmidhuber 1997; Gers et al. 2000) has a second vector, c,
-// which no matrix and no tanh touch on its way. A *gate* is a sigmoid, σ(a) = 1 / (1 + e^−a), a number
-// between 0 and 1 for each unit: f says how much of c stays, i how much of the proposal g is written, o how
-// much of c is shown (⊙ multiplies number by number):
+// The *long short-term memory*, LSTM (Hochreiter & Schmidhuber 1997; Gers et al. 2000), has a second vector c. From
+// step to step, c passes through no matrix and no tanh. Instead, the cell has *gates*. A gate is a sigmoid,
+// σ(a) = 1 / (1 + e^−a), so it has one number between 0 and 1 for each unit:
+//
+// - the forget gate f is the proportion of c that is kept;
+// - the input gate i is the proportion of the proposal g that is added to c;
+// - the output gate o is the proportion of tanh(c') that becomes the new h.
+//
+// With ⊙ for the product element by element:
 //
 //     c' = f ⊙ c + i ⊙ g        h' = o ⊙ tanh(c')
-//     i, f, o = σ(…), g = tanh(…), each of its own part of W x + b_w + U h + b_u
+//     i, f, o = σ(…), g = tanh(…), where … is a separate block of W x + b_w + U h + b_u for each
 
 RecurrentState lstm_step(const Tensor& x, const RecurrentState& state, const Weights& m) {
   const Size width = state.hidden.size(1);
@@ -86,8 +95,9 @@ RecurrentState lstm_step(const Tensor& x, const RecurrentState& state, const Wei
   return {o * tanh(cell), cell};
 }
 
-// The *gated recurrent unit* (Cho et al. 2014) has one vector. The update gate z says how much of h stays,
-// and what goes makes room for the proposal n; the reset gate r says how much of h the proposal sees:
+// The *gated recurrent unit*, GRU (Cho et al. 2014), has only the vector h. The update gate z is the proportion of h
+// that is kept, and 1 − z is the proportion of the proposal n that is added. The reset gate r scales the part of the
+// proposal that depends on h:
 //
 //     h' = z ⊙ h + (1 − z) ⊙ n        z, r = σ(…) as above, n = tanh(W x + b_w + r ⊙ (U h + b_u))
 
@@ -100,12 +110,13 @@ RecurrentState gru_step(const Tensor& x, const RecurrentState& state, const Weig
   return z * state.hidden + (1 - z) * n;
 }
 
-// Of strings in one tensor the short ones are filled up. Past its end a string keeps its state. The filling
-// is masked as well: W's gradient multiplies it by 0, and 0 · NaN would be NaN.
+// If strings of different lengths are stored in one tensor, the short ones are padded at their end. After its last
+// symbol, a string keeps its state. The padding itself must be masked as well: the gradient of W multiplies it by 0,
+// and 0 · NaN is NaN.
 
 using Step = RecurrentState (*)(const Tensor& x, const RecurrentState& state, const Weights& m);
 
-/// x (B, T, in) → the state h of each string after its last symbol (B, H).
+/// Takes x (B, T, in). Returns the state h of each string after its last symbol, (B, H).
 Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, const std::vector<Tensor>& p) {
   const Weights m{p[0], p[1], p[2], p[3]};
   const Tensor none = zeros({x.size(0), m.u.size(1)}, x.dtype()), zero = scalar(0, x.dtype());
@@ -119,41 +130,51 @@ Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, cons
   return state.hidden;
 }
 
-// nn/'s layer Recurrent runs a cell over whole strings. Here each one of ours is compared with it.
+// nn/'s layer Recurrent runs a cell over whole strings. The program compares each of our three cells with it.
 
 // ---- 3. What is left of a symbol before training ----------------------------------------------------------
-// The task: forty-one random symbols of ten kinds come in, and at the end the model must name the *first*.
-// Each cell has its *usual* start, small random numbers, and another one. The gate that keeps the past, f in
-// the LSTM and z in the GRU, gets the bias 3: σ(3) = 0.95, and forty steps leave 0.14. The plain cell has no
-// gate, but its U can start as a rotation (*orthogonal*).
+// The task: the model gets forty-one random symbols of ten kinds. After the last symbol, it must name the *first*.
+//
+// Each cell has its *usual* initialisation, small random numbers, and another one. For the LSTM and the GRU, we set
+// the bias of the gate that keeps the past, f or z, to 3. σ(3) = 0.95, so forty steps leave 0.14 of the past. The plain
+// cell has no gate, but its matrix U can start as a rotation (*orthogonal*).
 
 void before_training(const kit::Options& options, kit::Report& report) {
   const kit::Question usual = report.ask(
       "cells at the usual start",
-      "At the usual start a nudge to the last symbol moves the state by 1. How far does one to the first?",
-      {"clearly in LSTM and GRU, hardly in the plain cell", "by about a tenth, in all three",
-       "by less than a millionth, in all three"});
+      "All cells have the usual initialisation. A small change of the last symbol changes the last state by 1 unit. By "
+      "how much does the same change of the first symbol change it?",
+      {"by more than a tenth in LSTM and GRU, by almost nothing in the plain cell",
+       "by about a tenth, in all three cells", "by less than a millionth, in all three cells"});
   const double open = 1 / (1 + std::exp(-3));
-  kit::check_worked_example(report, "a gate with bias 3, forty of them",
+  kit::check_worked_example(report, "a gate with bias 3, and its 40th power",
                             {{open, 0.95}, {std::pow(open, 40), 0.14}});
   const std::vector<kit::Series> curves = influence_before(options);
   const auto tiny = [&](Which plan) { return curves[plan].y.back() < 1e-6; };
   report.answer(usual, 'c', tiny(kPlain) && tiny(kLstm) && tiny(kGru),
-                "Gates near σ(0) = 0.5 forget too. LSTM and GRU can remember, but do not start that way.");
+                "Gates near σ(0) = 0.5 forget too. An LSTM and a GRU can remember, but with the usual "
+                "initialisation they do not start that way.");
 }
 
 // ---- 4. Naming the first symbol after forty more ----------------------------------------------------------
-// Each falling line is a past that fades: the last symbols count, whatever they say (*recency*). With *mixed
-// lengths* a training string has none to forty symbols of noise. The test always has forty.
+// A falling line in the last picture means that the past fades: the last symbols affect the state most, whatever they
+// are. This is called *recency*.
+//
+// Now we train each model. With *mixed lengths*, a training string has a first symbol and 0 to 40 symbols of noise.
+// Otherwise it always has 40. The test strings always have 40.
 
 std::vector<Outcome> training(const kit::Options& options, kit::Report& report) {
   const kit::Question mixed = report.ask(
       "mixed lengths",
-      "The plain cell from its usual start has no gradient over forty steps. Do mixed lengths help it?",
-      {"yes, clearly", "no: over forty steps it still has none", "on short strings only, not in the test"});
+      "With its usual initialisation, the plain cell gets almost no gradient over forty steps. Does training with "
+      "mixed lengths help it in the test?",
+      {"yes, clearly", "no, because over forty steps it still gets almost no gradient",
+       "no, it only learns to answer for short strings"});
   std::vector<Outcome> outcomes = train_all(options, report);
-  report.answer(mixed, 'a', outcomes[kPlainMixed].right >= 40 && outcomes[kPlain].right <= 30,
-                "Short strings have a gradient at once. Who holds a symbol for three steps can learn four.");
+  report.answer(
+      mixed, 'a', outcomes[kPlainMixed].right >= 40 && outcomes[kPlain].right <= 30,
+      "Short strings give a gradient from the first step on. A model that can hold a symbol for three steps "
+      "can learn to hold it for four.");
   return outcomes;
 }
 
@@ -162,20 +183,24 @@ std::vector<Outcome> training(const kit::Options& options, kit::Report& report) 
 void after_training(const std::vector<Outcome>& outcomes, const kit::Options& options, kit::Report& report) {
   const kit::Question line = report.ask(
       "the plain cell that learned",
-      "With orthogonal start and mixed lengths the plain cell has learned it. How does its line look now?",
-      {"it no longer falls: what is remembered has a gradient", "it still falls to less than a hundredth"});
+      "The plain cell with orthogonal initialisation and mixed lengths has learned the task. How does its line look "
+      "after training?",
+      {"it no longer falls, because a symbol that is remembered has a gradient",
+       "it still falls to less than a hundredth"});
   draw_after(outcomes, options);
   const Outcome& learned = outcomes[kPlainOrthogonalMixed];
-  report.figure("first symbol's share, the plain cell that learned", learned.after.y.back());
-  report.figure("its units beyond ±0.9, where tanh is flat", learned.at_ends, "%");
-  report.answer(line, 'b', learned.after.y.back() < 0.01 && learned.at_ends > 50,
-                "Most units stand at an end of tanh, like switches. Memory and gradient are two things.");
+  report.figure("plain cell that learned: gradient of the first symbol ÷ the last's", learned.after.y.back());
+  report.figure("plain cell that learned: units beyond ±0.9, where tanh is flat", learned.at_ends, "%");
+  report.answer(
+      line, 'b', learned.after.y.back() < 0.01 && learned.at_ends > 50,
+      "Most of its units are near −1 or 1, the flat ends of tanh, and work like switches. So a state can "
+      "remember a symbol although its gradient is small.");
 }
 
-// What to remember. A gradient over n steps is a product of n factors. A gate with an open start lets the
-// past through. Past a string's end mask the state, and the symbols too.
+// What to remember. A gradient over n steps is a product of n factors. A gate that is initialised to be open lets the
+// past through. After a string has ended, mask both its state and its symbols.
 //
-// Exercises: lessons/practise 9 (a GRU step; a state that must stand still; what gates and biases leave).
+// Exercises: lessons/practise 9 (one GRU step; states after the last symbol; gates, biases and forty steps).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("One unit by hand");

@@ -1,4 +1,4 @@
-// The task of lesson 09: name the first symbol of a string when many more have come.
+// The task of lesson 09: name the first symbol of a string after many more symbols.
 #include "lessons/09_recurrence/recall.hpp"
 
 #include <vector>

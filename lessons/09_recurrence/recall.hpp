@@ -1,4 +1,4 @@
-// The task of lesson 09: name the first symbol of a string when many more have come.
+// The task of lesson 09: name the first symbol of a string after many more symbols.
 #pragma once
 
 #include "core/tensor/values.hpp"
@@ -6,16 +6,16 @@
 
 namespace tapestry::kit {
 
-/// Ten symbols, 0 … 9.
+/// Number of symbols, which are 0 … 9.
 inline constexpr Size kRecallSymbols = 10;
 
 struct RecallStrings {
-  Indices symbols;       ///< (B, 1 + the longest noise); what stands after a row's length does not count
-  ValidLengths lengths;  ///< (B)
-  Indices first;         ///< (B): the answers
+  Indices symbols;       ///< (B, 1 + the longest noise); after a row's length comes padding.
+  ValidLengths lengths;  ///< (B).
+  Indices first;         ///< (B): the answers.
 };
 
-/// Strings of one symbol and `shortest` to `longest` more, all random.
+/// Draws strings of one symbol and `shortest` to `longest` more, all random.
 RecallStrings draw_recall(Random random, Size count, Size shortest, Size longest);
 
 }  // namespace tapestry::kit

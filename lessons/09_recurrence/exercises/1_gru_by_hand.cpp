@@ -1,15 +1,17 @@
-// 9.1 gru_by_hand: one step of a GRU
+// 9.1 gru_by_hand: One GRU step
 // implement, 15 minutes
 //
-// Write the step of a gated recurrent unit. Each of its three parts has a row block of H in w (3H, in), u
-// (3H, H), b_w (3H) and b_u (3H), in the order reset, update, proposal, as nn/ keeps them:
+// Write one step of a gated recurrent unit. It has a reset gate r, an update gate z and a proposal n:
 //
 //     r, z = σ(W x + b_w + U h + b_u),    n = tanh(W x + b_w + r ⊙ (U h + b_u)),    h' = z ⊙ h + (1 − z) ⊙ n
 //
-// x is (B, in), h (B, H), the result (B, H). Vectors are rows here, so "W x" is matmul(x, transpose(w)).
+// Each of the three has its own block of H rows in w (3H, in), u (3H, H), b_w (3H) and b_u (3H). The order of the
+// blocks is reset, update, proposal, as in nn/.
+//
+// x has the shape (B, in), h (B, H), and the result (B, H). Vectors are rows here, so "W x" is matmul(x, transpose(w)).
 #include "lessons/grader/answer.hpp"
 
-/// Columns index · width … (index + 1) · width: the part of one gate.
+/// Returns the columns index · width … (index + 1) · width − 1: the block of one gate or of the proposal.
 Tensor gate_part(const Tensor& gates, Size index, Size width) {
   return slice(gates, -1, index * width, (index + 1) * width);
 }
@@ -24,45 +26,43 @@ Tensor gru_by_hand(const Tensor& x, const Tensor& h, const Tensor& w, const Tens
   //: return not_written_yet();
   const Tensor r = sigmoid(gate_part(from_x, 0, width) + gate_part(from_h, 0, width));
   const Tensor z = sigmoid(gate_part(from_x, 1, width) + gate_part(from_h, 1, width));
-  const Tensor n = tanh(gate_part(from_x, 2, width) + r * gate_part(from_h, 2, width));  // r before b_u too
-  return z * h + (1 - z) * n;                                                            // z keeps
+  const Tensor n = tanh(gate_part(from_x, 2, width) + r * gate_part(from_h, 2, width));  // r scales b_u too
+  return z * h + (1 - z) * n;                                                            // z keeps h
   //]
 }
 
-// hint: Which of the three parts uses another part's result? Write that one last.
-// hint: r = sigmoid(gate_part(from_x, __, width) + gate_part(from_h, __, width)); z is the same with the next
-//   part.
-// hint: n = tanh(gate_part(from_x, 2, width) + r * ____); the new state is z * h + (1 - z) * n.
+// hint: Which of r, z and n depends on one of the other two? Compute that one last.
+// hint: r = sigmoid(gate_part(from_x, __, width) + gate_part(from_h, __, width)). z is the same with the next block.
+// hint: n = tanh(gate_part(from_x, 2, width) + r * ____). The new state is z * h + (1 - z) * n.
 //
-// wrong: z and 1 − z are exchanged: your z says how much is new, and here it says how much stays. gradcheck
-//   does not find this: it is a right derivative of another formula, which some books have. But a bias that
-//   was meant to keep the past would now throw it away.
+// wrong: You exchanged z and 1 − z. Your z is the proportion of the proposal that is added, but here z is the proportion
+//   of h that is kept. gradcheck cannot find this mistake, because your derivative is right for your formula, which some
+//   books use. But a bias that should keep the past would now discard it.
 // - return z * h + (1 - z) * n;
 // + return (1 - z) * h + z * n;
-// wrong: Reset and update stand in each other's block. The order here is reset, update, proposal.
+// wrong: You exchanged the blocks of the reset and update gates. The order here is reset, update, proposal.
 // - const Tensor r = sigmoid(gate_part(from_x, 0, width) + gate_part(from_h, 0, width));
 // - const Tensor z = sigmoid(gate_part(from_x, 1, width) + gate_part(from_h, 1, width));
 // + const Tensor r = sigmoid(gate_part(from_x, 1, width) + gate_part(from_h, 1, width));
 // + const Tensor z = sigmoid(gate_part(from_x, 0, width) + gate_part(from_h, 0, width));
-// wrong: You reset the state before U, U (r ⊙ h), as the first paper does. Here r comes after U, and it
-//   multiplies the bias b_u as well, so that all of U h can be computed in one product.
+// wrong: You reset the state before U, U (r ⊙ h), as in the first paper. Here, r comes after U and also scales the bias
+//   b_u. That way, one product computes all of U h.
 // - const Tensor n = tanh(gate_part(from_x, 2, width) + r * gate_part(from_h, 2, width));
 // + const Tensor reset = matmul(r * h, transpose(u)) + b_u;
 // + const Tensor n = tanh(gate_part(from_x, 2, width) + gate_part(reset, 2, width));
-// wrong: r is not used: the proposal always sees the whole state.
+// wrong: r is not used, so the proposal always depends on the whole state.
 // - const Tensor n = tanh(gate_part(from_x, 2, width) + r * gate_part(from_h, 2, width));
 // + static_cast<void>(r);
 // + const Tensor n = tanh(gate_part(from_x, 2, width) + gate_part(from_h, 2, width));
-// wrong: r multiplies the part of x as well. It says how much of the *state* the proposal sees; the symbol
-//   always comes in.
+// wrong: r also scales the part of x. The reset gate must scale only the part of the proposal that depends on the
+//   state.
 // - const Tensor n = tanh(gate_part(from_x, 2, width) + r * gate_part(from_h, 2, width));
 // + const Tensor n = tanh(r * (gate_part(from_x, 2, width) + gate_part(from_h, 2, width)));
-// wrong: The proposal goes through a sigmoid, so it is never negative. A gate is a share between 0 and 1, a
-//   proposal is a value from −1 to 1.
+// wrong: You used a sigmoid for the proposal, so it is never negative. A gate is a proportion between 0 and 1, but the
+//   proposal is a value between −1 and 1.
 // - const Tensor n = tanh(gate_part(from_x, 2, width) + r * gate_part(from_h, 2, width));
 // + const Tensor n = sigmoid(gate_part(from_x, 2, width) + r * gate_part(from_h, 2, width));
-// wrong: The proposal is added whole: without the factor 1 − z the state grows with each step in which z
-//   stays open.
+// wrong: You added the whole proposal. Without the factor 1 − z, the state grows with each step while z is open.
 // - return z * h + (1 - z) * n;
 // + return z * h + n;
 
@@ -71,7 +71,7 @@ Tensor gru_by_hand(const Tensor& x, const Tensor& h, const Tensor& w, const Tens
 
 namespace {
 
-/// The formula, one unit at a time.
+/// Computes the formula, one unit at a time.
 Tensor by_loops(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& u, const Tensor& b_w,
                 const Tensor& b_u) {
   const Size batch = x.size(0), in = x.size(1), width = h.size(1);
@@ -104,16 +104,17 @@ void judge(Judge& judge) {
     const Tensor b_w = draw({3 * width}), b_u = draw({3 * width});
     judge.same(gru_by_hand(x, h, w, u, b_w, b_u), by_loops(x, h, w, u, b_w, b_u), "the new state");
   };
-  judge.claim("makes the new state of one unit and one number", [&] {
-    judge.example("batch 1, in 1, H = 1, all numbers between 0.3 and 0.8");  // no gate quite open or shut
+  judge.claim("computes the new state of one unit and one number", [&] {
+    judge.example(
+        "batch 1, in 1, H = 1, all numbers between 0.3 and 0.8");  // no gate is fully open or closed
     compare(1, 1, 1, [&](const Dims& shape) { return judge.uniform(shape, 0.3, 0.8); });
   });
-  judge.claim("does so for any sizes", [&] {
+  judge.claim("works for any sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"in", 1, 4}, {"H", 1, 4}}, [&](const Sizes& n) {
       compare(n[0], n[1], n[2], [&](const Dims& shape) { return judge.normal(shape); });
     });
   });
-  judge.claim("lets gradients through to everything", [&] {
+  judge.claim("passes gradcheck for all arguments", [&] {
     judge.gradients(gru_by_hand, {judge.normal({2, 2}), judge.normal({2, 3}), judge.normal({9, 2}),
                                   judge.normal({9, 3}), judge.normal({9}), judge.normal({9})});
   });

@@ -1,14 +1,15 @@
-// 9.2 stand_still: a state that goes on after its string has ended
+// 9.2 stand_still: States after the last symbol
 // debug, 15 minutes
 //
-// A plain cell runs over strings of different lengths, x (B, T, in), the short ones filled up behind:
+// A plain cell runs over strings of different lengths, x (B, T, in). Short strings are padded at their end.
 //
 //     h_t = tanh(W x_t + U h_{t−1} + b),    h_0 = 0
 //
-// The result should be each string's state after its own last symbol, (B, H), but a short string gets another
-// one when it stands in a batch with a longer one than when it stands alone. Find what is wrong. What fills
-// the strings up is not known, and may be ∞ or NaN: it must change neither states nor gradients. w is (H,
-// in), u (H, H), b (H).
+// The function should return the state of each string after its own last symbol, (B, H). But a short string gets one
+// state if it is alone, and another one if it is in a batch with a longer string. Find the mistake.
+//
+// The padding may be any number, also ∞ or NaN. It must change neither the states nor the gradients. w has the shape
+// (H, in), u (H, H) and b (H).
 #include "lessons/grader/answer.hpp"
 
 Tensor last_states(const Tensor& x, const ValidLengths& lengths, const Tensor& w, const Tensor& u,
@@ -23,41 +24,42 @@ Tensor last_states(const Tensor& x, const ValidLengths& lengths, const Tensor& w
     //: h = tanh(matmul(symbol, transpose(w)) + matmul(h, transpose(u)) + b);
     const Tensor symbol = where(inside, select(x, 1, t), zero);  // 0 · ∞ would be NaN in W's gradient
     const Tensor next = tanh(matmul(symbol, transpose(w)) + matmul(h, transpose(u)) + b);
-    h = where(inside, next, h);  // past its end a string keeps its state
+    h = where(inside, next, h);  // after its end, a string keeps its state
     //]
   }
   return h;
 }
 
-// hint: Past its end a string gets zeros as symbols. Is its state the same after such a step?
+// hint: After its end, a string gets zeros as symbols. Is the state the same before and after such a step?
 // hint: tanh(W 0 + U h + b) is not h. What should h be in a row where `inside` is false?
-// hint: Compute the next state as before, and choose row by row: h = where(inside, ____, ____).
+// hint: Compute the next state as before. Then choose for each row: h = where(inside, ____, ____).
 //
-// start: The string's symbols end, its state goes on: a symbol of zeros is still a step, tanh(U h + b), and
-//   the state changes with each. Compare the state after the last symbol with that one place later.
+// start: The symbols of the string have ended, but its state still changes. A step with a symbol of zeros computes
+//   tanh(U h + b), which is not h. Compare the state after the last symbol with the state one step later.
 //
-// wrong: Past its end a string's state is 0, so all short strings have the same. What was read must stay.
+// wrong: After its end, the state of a string becomes 0, so all short strings get the same state. A string must keep
+//   the state after its last symbol.
 // - h = where(inside, next, h);
 // + h = where(inside, next, zero);
-// wrong: Each string takes one step too many, with a place of padding: the last symbol stands at lengths[row]
-//   − 1.
+// wrong: Each string takes one step too many, with a symbol from the padding. The last symbol is at lengths[row] − 1.
 // - const Tensor next = tanh(matmul(symbol, transpose(w)) + matmul(h, transpose(u)) + b);
 // - h = where(inside, next, h);
 // + const Tensor next = tanh(matmul(symbol, transpose(w)) + matmul(h, transpose(u)) + b);
 // + h = where(Mask::from(batch, 1, [&](Size row, Size) { return t <= lengths[row]; }), next, h);
-// wrong: New and old state are exchanged: inside the string the old one is kept, which is 0, and past its end
-//   it goes on.
+// wrong: You exchanged the new state and the old one. Before its end, a string keeps the old state, 0. After its end,
+//   its state changes.
 // - h = where(inside, next, h);
 // + h = where(inside, h, next);
-// wrong: All strings stop with the first one. Each has its own length, so the choice is made row by row.
+// wrong: All strings stop when the first string of the batch ends. Each string has its own length, so use each row's
+//   own condition.
 // - h = where(inside, next, h);
 // + h = where(Mask::from(batch, 1, [&](Size, Size) { return t < lengths[0]; }), next, h);
-// wrong: The states are right, but the padding still goes into the product with W, whose gradient then has a
-//   part 0 · x with x from the padding; 0 · ∞ is NaN. Mask what goes in as well.
+// wrong: The states are right, but the padding is still multiplied with W. In W's gradient, the padding x is then
+//   multiplied by 0, and 0 · ∞ is NaN. Mask the symbols as well.
 // - const Tensor symbol = where(inside, select(x, 1, t), zero);
 // + const Tensor symbol = select(x, 1, t);
-// wrong: A mask of ones and zeros multiplies what goes in: 0 · ∞ is NaN. `where` chooses, and what it does
-//   not choose has no part in it.
+// wrong: You multiply the symbols by a mask of ones and zeros, and 0 · ∞ is NaN. `where` selects instead: the values
+//   that it does not select have no effect.
 // - const Tensor symbol = where(inside, select(x, 1, t), zero);
 // + const Tensor one = scalar(1, x.dtype());
 // + const Tensor symbol = select(x, 1, t) * where(inside, one, zero);
@@ -67,7 +69,7 @@ Tensor last_states(const Tensor& x, const ValidLengths& lengths, const Tensor& w
 
 namespace {
 
-/// Each string alone, to its end.
+/// Runs each string alone, up to its end.
 Tensor by_loops(const Tensor& x, const std::vector<Size>& lengths, const Tensor& w, const Tensor& u,
                 const Tensor& b) {
   const Size width = b.size(0), in = x.size(2);
@@ -97,14 +99,14 @@ Tensor filled(const Tensor& x, const ValidLengths& lengths, double value) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives a string alone its last state", [&] {
+  judge.claim("returns the last state of a single string", [&] {
     judge.each_size({{"symbols", 1, 4}, {"in", 1, 3}, {"H", 1, 3}}, [&](const Sizes& n) {
       const Tensor x = judge.normal({1, n[0], n[1]}), w = judge.normal({n[2], n[1]});
       const Tensor u = judge.normal({n[2], n[2]}), b = judge.normal({n[2]});
       judge.same(last_states(x, {n[0]}, w, u, b), by_loops(x, {n[0]}, w, u, b), "the state");
     });
   });
-  judge.claim("gives each string of a batch its own last state", [&] {
+  judge.claim("returns the last state of each string of a batch", [&] {
     const auto compare = [&](const std::vector<Size>& lengths, Size time, Size in, Size width) {
       const auto batch = static_cast<Size>(lengths.size());
       const Tensor x = judge.normal({batch, time, in}), w = judge.normal({width, in});
@@ -113,13 +115,13 @@ void judge(Judge& judge) {
     };
     judge.example("two strings of 1 and 3 symbols, in 1, H = 1");
     compare({1, 3}, 3, 1, 1);
-    judge.each_size({{"batch", 1, 4}, {"places", 1, 5}, {"in", 1, 3}, {"H", 1, 3}}, [&](const Sizes& n) {
+    judge.each_size({{"batch", 1, 4}, {"positions", 1, 5}, {"in", 1, 3}, {"H", 1, 3}}, [&](const Sizes& n) {
       std::vector<Size> lengths;
       for (Size row = 0; row < n[0]; ++row) lengths.push_back(judge.random().between(1, n[1]));
       compare(lengths, n[1], n[2], n[3]);
     });
   });
-  judge.claim("lets nothing of the padding into states and gradients, ∞ and NaN neither", [&] {
+  judge.claim("keeps padding out of states and gradients, also ∞ and NaN", [&] {
     const ValidLengths lengths = {4, 2};
     const auto compare = [&](double filling, Size in, Size width) {
       const Tensor x = judge.uniform({2, 4, in}, 0.2, 0.9),
@@ -135,9 +137,9 @@ void judge(Judge& judge) {
       judge.same(poisoned[1], clean[1], "the gradient of U");
       judge.same(poisoned[2], clean[2], "the gradient of W");
     };
-    judge.example("two strings of 4 and 2 symbols, in 1, H = 2, filled with ∞");
+    judge.example("two strings of 4 and 2 symbols, in 1, H = 2, padded with ∞");
     compare(std::numeric_limits<double>::infinity(), 1, 2);
-    judge.example("two strings of 4 and 2 symbols, in 2, H = 3, filled with NaN");
+    judge.example("two strings of 4 and 2 symbols, in 2, H = 3, padded with NaN");
     compare(std::numeric_limits<double>::quiet_NaN(), 2, 3);
   });
 }

@@ -1,12 +1,15 @@
-// 9.3 what_is_left: gates, biases and forty steps
+// 9.3 what_is_left: Gates, biases and forty steps
 // predict, 15 minutes
 //
-// An LSTM's cell is c' = f ⊙ c + i ⊙ g with f = σ(W x + b_w + U h + b_u). Predict, as shares of 1 where it is
-// a share: what forty steps with f = 0.95 leave of c if nothing is written; after how many steps less than
-// 0.01 of c is left for the first time if f = 0.5; in an LSTM with H = 64, the first of the 4 · 64 places of
-// b_w that belongs to the forget gate, counted from 0, as nn/ keeps them; and what forty steps leave if that
-// part of b_w *and* of b_u is 3 and everything else is 0 (to three places). Write formulas, with std::pow and
-// std::exp, or numbers.
+// The cell vector of an LSTM is c' = f ⊙ c + i ⊙ g, with the forget gate f = σ(W x + b_w + U h + b_u). Predict four
+// numbers, as formulas with std::pow and std::exp or as plain numbers:
+//
+//   1. the proportion of c that is left after forty steps with f = 0.95, if nothing is added;
+//   2. the number of steps with f = 0.5 after which less than 0.01 of c is left for the first time;
+//   3. the index, from 0, of the first of the 4 · 64 numbers of b_w that belongs to the forget gate, in an LSTM of nn/
+//      with H = 64;
+//   4. the proportion of c that is left after forty steps if this part of b_w *and* of b_u is 3, and every other weight
+//      is 0 (to three decimals).
 #include "lessons/grader/answer.hpp"
 
 double left_after_forty() {
@@ -33,60 +36,59 @@ double first_place_of_forget_gate() {
 double left_with_two_biases() {
   //[ both biases 3, forty steps
   //: return not_written_yet();
-  return std::pow(1 / (1 + std::exp(-6.0)), 40);  // they add up before the sigmoid: σ(6)
+  return std::pow(1 / (1 + std::exp(-6.0)), 40);  // the biases add up inside the sigmoid: σ(6)
   //]
 }
 
-// hint: What is left after two steps, 0.95 of what? And after n?
+// hint: After one step, 0.95 of c is left. How much is left after two steps, and after n?
 // hint: 0.5ⁿ < 0.01. Which is the first power of 2 above 100?
-// hint: The blocks stand in the order in which lesson 09 writes the gates: i, f, g, o, each H long.
-// hint: σ(b_w + b_u) is one gate; forty of them are its ____ power.
+// hint: The blocks are in the order in which lesson 09 computes them: i, f, g, o. Each has H numbers.
+// hint: The gate is σ(b_w + b_u). Forty steps leave its ____ power.
 //
-// wrong: That subtracts 0.05 of the *first* value at each step, and would reach 0 after twenty. A gate takes
-//   its share of what is still there.
+// wrong: You subtracted 0.05 of the *first* value at each step, which would reach 0 after twenty steps. A gate
+//   multiplies the current value of c.
 // - return std::pow(0.95, 40);
 // + return 0;
-// wrong: That is one step's. Forty gates multiply.
+// wrong: You returned the proportion after one step. The gates of forty steps are multiplied.
 // - return std::pow(0.95, 40);
 // + return 0.95;
-// wrong: That is what is gone, not what is left.
+// wrong: You returned the proportion that is lost, not the proportion that is left.
 // - return std::pow(0.95, 40);
 // + return 1 - std::pow(0.95, 40);
-// wrong: That is 40 · (1 − 0.95) = 2 as a loss, or its exponential, e⁻²: a good estimate for f near 1, but
-//   0.95⁴⁰ can be computed.
+// wrong: You returned an estimate: 40 · (1 − 0.95) = 2, so about e⁻² is left. It is good for f near 1, but you can
+//   compute 0.95⁴⁰ exactly.
 // - return std::pow(0.95, 40);
 // + return std::exp(-2.0);
-// wrong: After six steps 1/64 = 0.0156 is left, more than 0.01.
+// wrong: After six steps, 1/64 = 0.0156 is left, which is more than 0.01.
 // - return 7;  // 1/64 is more than 0.01, 1/128 less
 // + return 6;
-// wrong: You subtracted a share of the first value each time. Half of what is there goes at each step, so it
-//   halves and halves.
+// wrong: You subtracted half of the first value at each step. A step halves the current value.
 // - return 7;  // 1/64 is more than 0.01, 1/128 less
 // + return 2;
-// wrong: You counted to a hundredth with steps of a hundredth. It halves at each step: 1/2, 1/4, 1/8, …
+// wrong: You subtracted a hundredth at each step. But each step halves c: 1/2, 1/4, 1/8, …
 // - return 7;  // 1/64 is more than 0.01, 1/128 less
 // + return 100;
-// wrong: Place 0 begins the input gate: you would open the door to noise, and the past would fade as before.
+// wrong: Index 0 is in the input gate's block. A bias there would add noise to c, and the past would fade as before.
 // - return 64;  // input, forget, cell, output: the second block
 // + return 0;
-// wrong: Place 128 begins the proposal g. A bias there writes the same into c at each step.
+// wrong: Index 128 is in the block of the proposal g. A bias there adds the same value to c at each step.
 // - return 64;  // input, forget, cell, output: the second block
 // + return 128;
-// wrong: Place 192 begins the output gate: it shows more of c and keeps no more of it.
+// wrong: Index 192 is in the output gate's block. It changes how much of c becomes h, not how much of c is kept.
 // - return 64;  // input, forget, cell, output: the second block
 // + return 192;
-// wrong: The gates do not take turns. Each has a block of H places, one gate after the other.
+// wrong: The gates are not interleaved. Each has a block of H numbers, one block after the other.
 // - return 64;  // input, forget, cell, output: the second block
 // + return 1;
-// wrong: That is one bias of 3. There are two, b_w and b_u, and they add up: who sets both has opened the
-//   gate further than intended.
+// wrong: You used one bias of 3. There are two, b_w and b_u, and they add up. If both are set, the gate is more open
+//   than intended.
 // - return std::pow(1 / (1 + std::exp(-6.0)), 40);
 // + return std::pow(1 / (1 + std::exp(-3.0)), 40);
-// wrong: You multiplied two gates, σ(3) · σ(3), at each step. There is one gate, and the biases add up inside
-//   its sigmoid.
+// wrong: You multiplied two gates, σ(3) · σ(3), at each step. There is only one gate. The biases add up inside its
+//   sigmoid.
 // - return std::pow(1 / (1 + std::exp(-6.0)), 40);
 // + return std::pow(1 / (1 + std::exp(-3.0)), 80);
-// wrong: That is the gate itself, σ(6). Forty of them multiply.
+// wrong: You returned the gate itself, σ(6). The gates of forty steps are multiplied.
 // - return std::pow(1 / (1 + std::exp(-6.0)), 40);
 // + return 1 / (1 + std::exp(-6.0));
 
@@ -95,8 +97,8 @@ double left_with_two_biases() {
 
 namespace {
 
-/// What is left of a cell of ones after steps of the library's LSTM with weights of 0. `width` numbers of each
-/// bias, from `place` on, are b_w and b_u; the others are 0.
+/// Runs the library's LSTM, with weights of 0, on a cell of ones, and returns the cell after these steps. In each bias,
+/// `width` numbers from index `place` on are b_w or b_u; the other numbers are 0.
 Tensor cell_after(Size steps, Size width, Size place, double b_w, double b_u) {
   LSTMCell cell(1, width);
   cell.initialise(1, DType::f64);
@@ -120,22 +122,22 @@ double mean_after(Size steps, Size width, Size place, double b_w, double b_u = 0
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("foretells what forty steps leave", [&] {
+  judge.claim("predicts the proportion that forty steps leave", [&] {
     judge.predicted(left_after_forty(), mean_after(40, 1, 1, std::log(0.95 / 0.05)), "what is left of c");
   });
-  judge.claim("foretells how fast a gate of one half forgets", [&] {
+  judge.claim("predicts how fast a gate of one half forgets", [&] {
     Size steps = 0;
     while (mean_after(steps, 1, 1, 0) >= 0.01) ++steps;
     judge.predicted(steps_to_a_hundredth(), static_cast<double>(steps), "the steps");
   });
-  judge.claim("knows where the forget gate's bias stands", [&] {
-    Size place = 0;  // from which on a large bias leaves all 64 units whole
+  judge.claim("knows the index of the forget gate's bias", [&] {
+    Size place = 0;  // the first index where a large bias keeps all 64 units at 1
     while (std::abs(min(cell_after(1, 64, place, 40, 0)).item() - 1) > 1e-9 ||
            mean_after(1, 64, place, 40) > 1.1)
       ++place;
     judge.predicted(first_place_of_forget_gate(), static_cast<double>(place), "the first place");
   });
-  judge.claim("foretells what two biases do", [&] {
+  judge.claim("predicts the effect of two biases", [&] {
     judge.predicted(left_with_two_biases(), mean_after(40, 1, 1, 3, 3), "what is left of c", 0.001);
   });
 }
