@@ -1,7 +1,7 @@
-// Reversing strings through one vector: models of four widths, their training, three ways to count, pictures.
+// Writing strings backwards through one vector: models of four widths, their training, three measures, pictures.
 //
-// The task: write a string backwards. Ten letters, lengths 4 to 24, a fresh batch at every step. A batch has
-// strings of one length, so that no step is spent on padding.
+// The task: write a string backwards. There are ten letters and lengths from 4 to 24. Each step has a fresh batch, and
+// all strings of a batch have the same length, so no time is spent on padding.
 #include "lessons/10_bottleneck/experiment.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr Size kShortest = kit::kShortestString, kLongest = kit::kLongestString;
 
 struct Written {
-  Indices wanted, forced, free;  // (rows, length + 1), <end> included
+  Indices wanted, forced, free;  // (rows, length + 1), including <end>
 };
 
 Written write(const PlainTranslator& model, const kit::Strings& strings) {
@@ -32,7 +32,7 @@ Written write(const PlainTranslator& model, const kit::Strings& strings) {
           kit::write_freely(model.decoder, source, forcing.output.columns)};
 }
 
-/// A figure of Counted for every length.
+/// Returns a curve of one member of Counted over all lengths.
 kit::Series curve(const std::string& name, const std::vector<Counted>& counted, double Counted::*figure) {
   kit::Series series{name, {}, {}};
   for (Size length = kShortest; length <= kLongest; ++length) {
@@ -42,8 +42,8 @@ kit::Series curve(const std::string& name, const std::vector<Counted>& counted, 
   return series;
 }
 
-/// Where a curve crosses fifty, interpolated between two lengths. One that starts below gives the shortest
-/// length, one that never falls so far the longest.
+/// Returns the length where a curve crosses 50, interpolated between two lengths. If the curve starts below 50, returns
+/// the shortest length; if it never falls that far, the longest.
 double half_length(const kit::Series& exact) {
   if (exact.y.front() < 50) return exact.x.front();
   for (std::size_t i = 1; i < exact.y.size(); ++i)
@@ -62,7 +62,7 @@ TranslatorOptions sizes(Size vocabulary, Size embedding, Size hidden, Size reado
 }
 
 kit::GruWeights gru_weights(const Module& gru) {
-  const std::vector<Tensor> weights = gru.parameters();  // in this order, as in lesson 09
+  const std::vector<Tensor> weights = gru.parameters();  // in the order of lesson 09
   return {weights[0], weights[1], weights[2], weights[3]};
 }
 
@@ -116,15 +116,18 @@ void write_one(const Reverser& reverser, const kit::Options& options) {
   const auto line = [&](const char* name, const kit::Ids& ids) {
     fmt::print("  {:<8} {}\n", name, kit::join_words(letters.decode(ids)));
   };
-  line("read", one.sources.ids);
-  line("wanted", written.wanted.to_vector());
+  line("source", one.sources.ids);
+  line("target", written.wanted.to_vector());
   line("forced", written.forced.to_vector());
   line("free", written.free.to_vector());
 }
 
 void draw_ways_to_count(const std::vector<Counted>& counted, Size hidden, const kit::Options& options) {
-  kit::Chart chart{
-      fmt::format("Three ways to count, hidden {}", hidden), "letters in the string", "right in %", {}, {}};
+  kit::Chart chart{fmt::format("Three measures of success, hidden {}", hidden),
+                   "letters in the string",
+                   "right in %",
+                   {},
+                   {}};
   chart.series = {curve("letters, forced", counted, &Counted::letters_forced),
                   curve("letters, free", counted, &Counted::letters),
                   curve("whole strings", counted, &Counted::exact)};
@@ -133,7 +136,7 @@ void draw_ways_to_count(const std::vector<Counted>& counted, Size hidden, const 
 
 std::vector<Width> widen(const std::vector<Counted>& of_64, const kit::Options& options) {
   kit::Chart chart{
-      "Reversing strings through one vector", "letters in the string", "exact match in %", {}, {}};
+      "Writing strings backwards through one vector", "letters in the string", "exact match in %", {}, {}};
   std::vector<Width> widths;
   fmt::print("   hidden   weights   half accuracy at   exact match at 8      16      24\n");
   for (const Size hidden : {32, 64, 128, 256}) {
@@ -155,7 +158,7 @@ bool few_letters_more(const std::vector<Width>& widths, kit::Report& report) {
   bool few = true;
   for (std::size_t i = 1; i < widths.size(); ++i) {
     const double gained = widths[i].half_length - widths[i - 1].half_length;
-    report.at_least(fmt::format("letters gained with {} units", widths[i].hidden), gained, 1);
+    report.at_least(fmt::format("half length gained with {} units, in letters", widths[i].hidden), gained, 1);
     few = few && gained >= 1 && gained < widths[i - 1].half_length / 2;
   }
   return few;

@@ -1,4 +1,4 @@
-// Reversing strings through one vector: models of four widths, their training, three ways to count, pictures.
+// Writing strings backwards through one vector: models of four widths, their training, three measures, pictures.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace tapestry::lesson10 {
 
-/// Of nn/'s PlainTranslator, which is the chapter's model: a GRU that reads in one direction, its last state
-/// as the code, a GRU that writes.
+/// Returns the options of nn/'s PlainTranslator, the model of this chapter: a GRU encoder that reads in one direction,
+/// whose last state is the code, and a GRU decoder.
 TranslatorOptions sizes(Size vocabulary, Size embedding, Size hidden, Size readout);
 
-/// Of a GRU's cell or layer, as kit::gru_step takes them.
+/// Returns the weights of a GRU's cell or layer, for kit::gru_step.
 kit::GruWeights gru_weights(const Module& gru);
 
 /// A model for the task, with `hidden` numbers in its code.
@@ -25,38 +25,38 @@ struct Reverser {
   PlainTranslator model;
 };
 
-/// Trains for options.steps. All widths see the same strings.
+/// Trains for options.steps. Models of all widths get the same strings.
 void train(Reverser& reverser, const kit::Options& options);
 
-/// What is right of the strings of one length, in per cent. <end> counts as a letter.
+/// Percentages of right answers for strings of one length. <end> counts as a letter.
 struct Counted {
   double exact = 0, letters = 0;                // in free decoding
   double exact_forced = 0, letters_forced = 0;  // under teacher forcing
 };
 
-/// Of 500 fresh strings of each length from kit::kShortestString on.
+/// Tests 500 fresh strings of each length, from kit::kShortestString on.
 std::vector<Counted> count_all(const Reverser& reverser, const kit::Options& options);
-/// Of these, the one for a length.
+/// Returns the entry for a length.
 const Counted& at_length(const std::vector<Counted>& counted, Size length);
-/// Whole strings right, forced and free: how far apart they are at most, in points.
+/// Returns the largest difference between exact match under teacher forcing and in free decoding, in points.
 double furthest_apart(const std::vector<Counted>& counted);
 
-/// Prints a string of 16 letters, what is wanted, and what comes under teacher forcing and in free decoding.
+/// Prints a string of 16 letters, its target, and the output under teacher forcing and in free decoding.
 void write_one(const Reverser& reverser, const kit::Options& options);
-/// Letters forced, letters free, whole strings, against length; to ways_to_count.svg.
+/// Draws all three measures for each length, in ways_to_count.svg.
 void draw_ways_to_count(const std::vector<Counted>& counted, Size hidden, const kit::Options& options);
 
-/// A width, and how long a string may be before half of them go wrong.
+/// A width, and the length at which exact match falls to half.
 struct Width {
   Size hidden, weights;
   double half_length;
 };
 
-/// Trains the other three of the widths 32, 64, 128, 256, prints a row for each, and draws exact match
-/// against length to lengths.svg.
+/// Trains the other three of the widths 32, 64, 128 and 256, and prints a row for each. Draws exact match for each
+/// length in lengths.svg.
 std::vector<Width> widen(const std::vector<Counted>& of_64, const kit::Options& options);
-/// Holds the letters that each doubling gains against 1; returns whether they are that many, and less than
-/// half of those before.
+/// Checks that each doubling of the width increases the half length by at least one letter. Returns true if it also
+/// increases it by less than half of its previous value.
 bool few_letters_more(const std::vector<Width>& widths, kit::Report& report);
 
 }  // namespace tapestry::lesson10

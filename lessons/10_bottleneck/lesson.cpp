@@ -1,12 +1,13 @@
 // 10 bottleneck: one vector cannot hold a long sentence
 //
 // 15 minutes to read, 30 seconds to run. Needs lesson 09 (the GRU) and lesson 03 (cross-entropy, Adam).
-// Afterwards you can build an encoder and a decoder, train them with teacher forcing, let them write on their
-// own, and say which figure of a training log flatters.
+// Afterwards you can build an encoder and a decoder, train them with teacher forcing, decode freely, and tell which
+// number in a training log looks better than the model is.
 //
-// A translator reads one sequence and writes another. Two recurrent nets can do it (Sutskever, Vinyals & Le
-// 2014; Cho et al. 2014): an *encoder* reads, and its last state is the *code*; a *decoder* starts from the
-// code and writes symbol after symbol. How much fits into this one vector?
+// A translator reads one sequence and writes another. Two recurrent networks can do it (Sutskever, Vinyals & Le
+// 2014; Cho et al. 2014). An *encoder* reads the input sequence, and its last state is called the *code*. A *decoder*
+// starts from the code and writes one symbol after another. So the code, a single vector, must carry the whole input.
+// How long a string fits into it?
 
 #include <cmath>
 
@@ -22,15 +23,16 @@ using namespace tapestry::lesson10;
 namespace {
 
 // ---- 1. A string in one number ----------------------------------------------------------------------------
-// Take the digits 0 … 9 as letters, and one number h as the whole state:
+// Suppose that the letters are the digits 0 … 9, and that the state is a single number h. Here is one way to store a
+// string in h:
 //
-//     read x:      h ← 10 h + x             from h = 0
-//     write:       x = the last digit of h,  h ← h without it
+//     encoder   h ← 10 h + x for each letter x, from h = 0
+//     decoder   write the last digit of h, then remove it from h, and repeat
 //
 //     reading 4, 7, 2:   h = 4, 47, 472          writing:   2, 7, 4
 //
-// The code 472 *is* the string, and comes out backwards. A double keeps whole numbers of 15 digits exactly,
-// so 64 of them would hold 960 letters.
+// The code 472 has the whole string in it, and the decoder writes the string backwards. A double stores every integer
+// of up to 15 digits exactly. So a code of 64 doubles could hold 960 letters.
 
 void one_number(kit::Report& report) {
   double h = 0;
@@ -40,23 +42,26 @@ void one_number(kit::Report& report) {
 }
 
 // ---- 2. Encoder, code, decoder ----------------------------------------------------------------------------
-// The nets must learn a way of their own. Both are GRUs, lesson 09's, from here on kit::gru_step(input,
-// state, weights). x and e are *embeddings*: rows of a table that has a learned vector for each symbol.
-// Below, ByHand has a function for each line:
+// Our encoder and decoder have to learn how to store a string. Both are GRUs from lesson 09; from here on, the code
+// calls kit::gru_step(input, state, weights). Their inputs x and e are *embeddings*: rows of a table that has one
+// learned vector per symbol. ByHand, below, has one function per line of this table:
 //
 //     read       h_0 = 0,  h_t = GRU(x_t, h_{t−1}),  code = h_T
 //     begin      s_0 = tanh(W code + b)
-//     move_on    s_t = GRU(e_{t−1}, s_{t−1})                e_{t−1} embeds the symbol before y_t
-//     say        logits_t = O tanh(R s_t + r) + o           a number for each symbol that y_t may be
+//     move_on    s_t = GRU(e_{t−1}, s_{t−1})                e_{t−1} is the embedding of the symbol before y_t
+//     say        logits_t = O tanh(R s_t + r) + o           one logit for each symbol that y_t can be
 //
-// Four symbols are no letters: <start> goes in first, <end> says that the string is over (kit::kStart, kEnd);
-// <pad> fills short rows, and <unk> stands for words that a vocabulary lacks.
+// Here y_t is the t-th symbol of the output. W, R and O are learned matrices, and b, r and o are their biases.
+//
+// Four symbols are not letters. <start> is the decoder's first input, and <end> says that the string is over
+// (kit::kStart, kEnd). <pad> is padding, and <unk> replaces words that are not in a vocabulary.
 
 struct ByHand {
-  const PlainTranslator& nn;  // nn/'s model of this kind, for its weights: tables and linear layers W x + b
+  const PlainTranslator&
+      nn;  // nn/'s model of this kind; we use its weights: tables and linear layers W x + b
   kit::GruWeights reader = gru_weights(nn.encoder.rnn), writer = gru_weights(nn.decoder.cell);
 
-  /// source (B, T), strings of one length → the code (B, H)
+  /// Takes source (B, T), strings of one length. Returns the code (B, H).
   Tensor read(const Indices& source) const {
     const Tensor x = embedding(nn.encoder.embedding.weight, source);  // (B, T, E)
     Tensor h = zeros({x.size(0), nn.encoder.rnn.hidden()}, x.dtype());
@@ -69,16 +74,17 @@ struct ByHand {
   }
   Tensor say(const Tensor& s) const { return nn.decoder.output(tanh(nn.decoder.readout(s))); }
 
-  // In training the decoder is fed the *right* symbol, whatever it would write: *teacher forcing*. For "b a":
+  // In training, the input of each decoder step is the *right* previous symbol, whatever the decoder would write
+  // itself. This is *teacher forcing*. For the output "b a":
   //
-  //     fed                  <start>     b        a
-  //     wanted                  b        a      <end>
+  //     input                <start>     b        a
+  //     target                  b        a      <end>
   //     its probability        0.5      0.8      0.9
   //     −log of it           0.693    0.223    0.105      mean 0.341: the loss
   //
-  // The whole string has the probability 0.5 · 0.8 · 0.9 = 0.36, which is e^(−3 · 0.341).
+  // The whole string has the probability 0.5 · 0.8 · 0.9 = 0.36, which equals e^(−3 · 0.341).
 
-  /// words (B, T): <start> y_1 … → logits (B, T, V) for y_1 y_2 …
+  /// Takes words (B, T): <start> y_1 …. Returns logits (B, T, V) for y_1 y_2 …, where V is the number of symbols.
   Tensor forced(const Tensor& code, const Indices& words) const {
     Tensor s = begin(code);
     std::vector<Tensor> logits;
@@ -86,12 +92,13 @@ struct ByHand {
       s = move_on(words.column(t), s);
       logits.push_back(say(s));
     }
-    return stack(logits, 1);  // side by side along a new axis
+    return stack(logits, 1);  // stacks them along a new axis 1
   }
 
-  // Later nobody knows the right symbols: the likeliest is fed back, until it is <end>: *free decoding*.
+  // In use, the right symbols are unknown. The input of each step is then the most likely symbol of the previous step,
+  // until this symbol is <end>. We call this *free decoding*.
 
-  /// One string, code (1, H) → its symbols (Ids: a list of whole numbers).
+  /// Takes the code of one string, (1, H). Returns its symbols (Ids is a list of integers).
   Ids free(const Tensor& code, std::size_t longest) const {
     Tensor s = begin(code);
     Ids written;
@@ -117,69 +124,80 @@ void model_by_hand(std::uint64_t seed, kit::Report& report) {
   kit::check_by_hand(
       report, "read() and forced()", [&] { return ours.forced(ours.read(source), fed); },
       [&] { return model(source, {}, fed); }, model.parameters(), seed);
-  model.eval();  // as nn/'s search asks: no dropout, if the model had any
+  model.eval();  // nn/'s search requires it; it would turn off dropout
   const std::vector<Decoded> found =
       greedy(*model.begin(source, {}), {.begin = kit::kStart, .end = kit::kEnd, .max_length = 6});
-  report.check("free() writes what nn/'s greedy() writes",
+  report.check("free() writes the same symbols as nn/'s greedy()",
                ours.free(slice(ours.read(source), 0, 0, 1), 6) == found[0].ids);
 }
 
 // ---- 3. Three ways to count -------------------------------------------------------------------------------
-// The task: write random strings of 4 to 24 letters backwards. Success can be counted in three ways: letters
-// that are right under teacher forcing, letters that are right in free decoding, and whole strings in free
-// decoding, <end> included (*exact match*).
+// The task is to write random strings of 4 to 24 letters backwards. We can measure success in three ways:
+//
+// - the percentage of right letters under teacher forcing;
+// - the percentage of right letters in free decoding;
+// - the percentage of strings that are right as a whole in free decoding, including <end> (*exact match*).
 
 std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report) {
   const kit::Question room = report.ask(
       "24 letters",
-      "64 numbers have room for 960 letters. After training, how many strings of 24 come back whole?",
-      {"nearly all", "about half", "hardly any"});
+      "A code of 64 numbers could hold 960 letters. After training, what percentage of the strings of 24 letters is "
+      "an exact match?",
+      {"nearly 100 %", "about 50 %", "nearly 0 %"});
   const kit::Question forced = report.ask(
       "strings under teacher forcing",
-      "Under teacher forcing a mistake does not spoil the next letter. Does it get more whole strings right?",
-      {"yes, many more", "no, as many"});
+      "Under teacher forcing, a mistake does not change the input of the next step. Is the percentage of exact "
+      "matches higher than in free decoding?",
+      {"yes, much higher", "no, it is the same"});
   Reverser reverser(64);
   train(reverser, options);
   const std::vector<Counted> counted = count_all(reverser, options);
   write_one(reverser, options);
   draw_ways_to_count(counted, 64, options);
 
-  report.at_most("strings of 24 letters right, hidden 64", at_length(counted, 24).exact, 5, "%");
+  report.at_most("exact match at length 24, hidden 64", at_length(counted, 24).exact, 5, "%");
   report.answer(room, 'c', at_length(counted, 24).exact <= 5,
-                "What a vector could hold and what training teaches a net to hold in it are two things.");
+                "A vector could hold far more than training teaches this model to store in it.");
   const Counted& middle = at_length(counted, 16);
   report.figure("letters right when forced, length 16", middle.letters_forced, "%");
   report.figure("letters right when free, length 16", middle.letters, "%");
-  report.at_least("how far forced letters flatter", middle.letters_forced - middle.exact, 30, "points");
+  report.at_least("letters right when forced minus exact match", middle.letters_forced - middle.exact, 30,
+                  "points");
   const double apart = furthest_apart(counted);  // whole strings, forced and free
-  report.at_most("strings right, forced or free: furthest apart", apart, 1, "points");
+  report.at_most("exact match, forced minus free: largest difference", apart, 1, "points");
   report.answer(
       forced, 'b', apart <= 1,
-      "Up to its first mistake a decoder is fed the same in both ways. Letters flatter, most of all "
-      "under teacher forcing.");
+      "Up to its first mistake, a decoder gets the same inputs in both ways. So a string is right in both ways or in "
+      "neither. The percentage of right letters is higher than exact match, above all under teacher forcing.");
   return counted;
 }
 
-// A log that says "two letters of three are right" may belong to a model that writes no string right. (In
-// free decoding a mistake is fed, as never in training. Lesson 14 comes back to that.)
+// So a training log that says "two of three letters are right" may belong to a model that writes no string correctly.
+//
+// (In free decoding, a wrong symbol becomes an input, which never happens under teacher forcing. Lesson 14 returns to
+// this.)
 
 // ---- 4. A wider code --------------------------------------------------------------------------------------
-// So widen the code: 32, 64, 128 and 256 units, each time with about four times the weights in the GRUs. How
-// long may a string be before half of them go wrong?
+// Does a wider code help? We train models with 32, 64, 128 and 256 units. Each doubling gives the GRUs about four
+// times as many weights. For each model, we measure the *half length*: the length at which exact match falls to half.
 
 void wider(const std::vector<Counted>& of_64, const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(
-      "twice the units", "What does a doubling of the code buy?",
-      {"a few letters more", "strings twice as long", "nothing: the steps of training are the limit"});
+      "twice the units", "If the code has twice as many units, by how much does the half length grow?",
+      {"by a few letters", "it doubles", "not at all, because the number of training steps is the limit"});
   const std::vector<Width> widths = widen(of_64, options);
-  report.answer(doubled, 'a', few_letters_more(widths, report),
-                "Each further letter has its price. Lesson 11 looks back at all states instead.");
+  report.answer(
+      doubled, 'a', few_letters_more(widths, report),
+      "Each further letter needs many more units. In lesson 11, the decoder looks back at all states of "
+      "the encoder instead.");
 }
 
-// What to remember. An encoder reads, a decoder writes, and what passes between them is one vector. Teacher
-// forcing feeds the right symbol, free decoding the one that was written. Count whole strings.
+// What to remember. An encoder reads a sequence into one vector, the code, and a decoder writes a sequence from it.
+// Under teacher forcing, the decoder's input is the right symbol; in free decoding, it is the symbol that the decoder
+// wrote. Measure whole strings, not letters.
 //
-// Exercises: lessons/practise 10 (the loss under teacher forcing; a decoder on its own; letters and strings).
+// Exercises: lessons/practise 10 (the loss under teacher forcing; free decoding of a batch; accuracy of letters and
+// strings).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A string in one number");

@@ -1,13 +1,14 @@
-// 10.1 forced_loss: the loss under teacher forcing
+// 10.1 forced_loss: The loss under teacher forcing
 // implement, 15 minutes
 //
-// Let a decoder write with the right symbol as its input at each step, and return its loss. targets (B, T)
-// holds <start> y_1 … y_n <end> in each row, and padding, the symbol kPad, behind it in short rows:
+// Compute the loss of a decoder under teacher forcing, where the input of each step is the right previous symbol.
+//
+// Each row of targets (B, T) holds <start> y_1 … y_n <end>. Short rows are padded with the symbol kPad.
 //
 //     s_0 = code,    s_t = cell(e(y_{t−1}), s_{t−1}),    logits_t = O s_t,
-//     loss = mean of −log softmax(logits_t)[y_t] over t = 1 … T − 1, without the places where y_t is padding
+//     loss = mean of −log softmax(logits_t)[y_t] over t = 1 … T − 1, without the positions where y_t is padding
 //
-// y_0 is <start>. code is (B, H), table (V, E) has a vector e for each symbol, O is `out`, (V, H).
+// y_0 is <start>. code has the shape (B, H). table (V, E) has a vector e for each of the V symbols. O is `out`, (V, H).
 #include "lessons/grader/answer.hpp"
 
 constexpr std::int64_t kPad = 0;
@@ -25,41 +26,39 @@ Tensor forced_loss(const Indices& targets, const Tensor& code, const Tensor& tab
     logits.push_back(matmul(s, transpose(out)));                  // (B, V)
   }
   const Indices wanted = targets.columns(1, time);                   // y_1 …, (B, T − 1)
-  return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad});  // the mean counts no padding
+  return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad});  // padding is not in the mean
   //]
 }
 
-// hint: A row of T symbols makes T − 1 steps. Which symbol goes into the first step, and which one should
-//   come out of it?
-// hint: s = cell(embedding(table, targets.column(____)), s).hidden; then keep matmul(s, transpose(out)) in
-//   a std::vector<Tensor>.
-// hint: stack(logits, 1) is (B, T − 1, V); cross_entropy(…, targets.columns(1, time), {.ignore = ____}).
+// hint: A row of T symbols needs T − 1 steps. Which symbol is the input of the first step, and which is its target?
+// hint: s = cell(embedding(table, targets.column(____)), s).hidden. Then append matmul(s, transpose(out)) to a
+//   std::vector<Tensor>.
+// hint: stack(logits, 1) has the shape (B, T − 1, V). Use cross_entropy(…, targets.columns(1, time), {.ignore = ____}).
 //
-// wrong: You feed y_t and ask for y_t: the answer goes in. The loss falls to 0, and alone the decoder
-//   writes nonsense, because nobody feeds it the answer then.
+// wrong: The input of step t is y_t, which is also its target. The loss then falls to 0. But in free decoding, the
+//   decoder writes nonsense, because y_t is not known there.
 // - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // fed is the symbol *before* y_t
 // + s = cell(embedding(table, targets.column(t)), s).hidden;
-// wrong: You feed what the decoder wrote itself. That is free decoding; teacher forcing feeds what it
-//   should have written.
+// wrong: The input of each step is the symbol that the decoder wrote. That is free decoding. Teacher forcing uses the
+//   right symbol.
 // - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // fed is the symbol *before* y_t
 // + const Indices fed = t == 1 ? targets.column(0) : argmax(logits.back());
 // + s = cell(embedding(table, fed), s).hidden;
-// wrong: Each step begins at the code again: your decoder knows one symbol and forgets what it wrote before
-//   that.
+// wrong: Each step starts from the code, so your decoder knows only the previous symbol and nothing of those before.
 // - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // fed is the symbol *before* y_t
 // + s = cell(embedding(table, targets.column(t - 1)), code).hidden;
-// wrong: You ask for the symbol that went in: a decoder that copies its input would have no loss. Wanted is
-//   one symbol later.
+// wrong: The target of each step is its input, so a decoder that copies its input would have no loss. The target is the
+//   next symbol.
 // - const Indices wanted = targets.columns(1, time);
 // + const Indices wanted = targets.columns(0, time - 1);
-// wrong: Padding counts: the decoder learns to write it, and rows that end early make up most of the loss.
+// wrong: You don't ignore padding. The decoder learns to write it, and short rows make up most of the loss.
 // - return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad});
 // + return cross_entropy(stack(logits, 1), wanted);
-// wrong: The sum, and not the mean: a batch with more symbols gets longer steps.
+// wrong: You return the sum, not the mean. Batches with more symbols then have larger gradients.
 // - return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad});
 // + return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad, .reduce = Reduce::sum});
-// wrong: You take the mean of the steps' means. Late steps have few rows left, and each of those rows
-//   counts for more than in the formula, where all places that are asked for count alike.
+// wrong: You compute the mean of the means of the steps. Late steps have few rows left, so each of these rows counts for
+//   more than in the formula. There, all positions that are not padding count equally.
 // - return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad});
 // + Tensor total = scalar(0, code.dtype());
 // + for (Size t = 0; t + 1 < time; ++t)
@@ -85,7 +84,7 @@ struct Writer {
   }
 };
 
-/// −log softmax at each place of each string, one string and one symbol at a time, and their mean.
+/// Computes −log softmax at each position, one string and one symbol at a time, and returns the mean.
 double by_loops(const std::vector<std::vector<std::int64_t>>& strings, const Tensor& code,
                 const Writer& writer) {
   double sum = 0, places = 0;
@@ -136,11 +135,11 @@ void judge(Judge& judge) {
     judge.same(loss.shape(), Dims{}, "the loss");
     judge.same(loss.item(), by_loops(strings, code, writer), "the loss");
   };
-  judge.claim("gives the loss of one string", [&] {
+  judge.claim("computes the loss of one string", [&] {
     judge.example("one string of 6 letters, between <start> and <end>");
     compare({6}, 4, 4);
   });
-  judge.claim("leaves out what stands behind a short string", [&] {
+  judge.claim("ignores the padding after a short string", [&] {
     judge.example("two strings of 3 and 1 letters");
     compare({3, 1}, 4, 4);
     judge.each_size({{"batch", 1, 4}, {"longest string", 1, 5}, {"letters", 1, 5}, {"H", 1, 4}},
@@ -152,7 +151,7 @@ void judge(Judge& judge) {
                     },
                     {.f32 = false});
   });
-  judge.claim("lets gradients through to code, table, cell and out", [&] {
+  judge.claim("passes gradcheck for code, table, cell and out", [&] {
     const Writer writer(judge, 4, 2, 3);
     const Indices targets = padded({draw(3, 4), draw(1, 4)});
     const std::vector<Tensor> weights = writer.cell.parameters();

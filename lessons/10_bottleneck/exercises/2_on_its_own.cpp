@@ -1,13 +1,15 @@
-// 10.2 on_its_own: a decoder that stops when its neighbour does
+// 10.2 on_its_own: Free decoding of a batch
 // debug, 15 minutes
 //
-// Free decoding: from <start> on, the likeliest symbol is taken and fed back, up to `longest` symbols:
+// In free decoding, the decoder starts with <start>. Then the input of each step is the most likely symbol of the
+// previous step. It writes at most `longest` symbols.
 //
 //     s_0 = code,    s_t = cell(e(y_{t−1}), s_{t−1}),    y_t = argmax O s_t
 //
-// The result should be, for each string, the symbols before its <end>. With one string it is. In a batch a
-// string comes out cut off, or with more behind its end, depending on what stands in the *first* row. Find
-// what is wrong. code is (B, H), table (V, E), O is `out`, (V, H).
+// The function should return, for each string, the symbols before its <end>. For a single string, it does. In a batch,
+// a string may be cut off or may continue after its end, depending on the string in the *first* row. Find the mistake.
+//
+// code has the shape (B, H), table (V, E), and O is `out`, (V, H).
 #include "lessons/grader/answer.hpp"
 
 using Ids = std::vector<std::int64_t>;
@@ -27,7 +29,7 @@ std::vector<Ids> write_alone(const Tensor& code, const Tensor& table, const GRUC
   //:   if (now[0] == kEnd) break;
   //:   for (std::size_t row = 0; row < batch; ++row) written[row].push_back(now[row]);
   //: }
-  std::vector<bool> ended(batch, false);  // each string has its own end
+  std::vector<bool> ended(batch, false);  // one entry per string
   for (Size t = 0; t < longest; ++t) {
     s = cell(embedding(table, words), s).hidden;
     words = argmax(matmul(s, transpose(out)));
@@ -41,37 +43,36 @@ std::vector<Ids> write_alone(const Tensor& code, const Tensor& table, const GRUC
   return written;
 }
 
-// hint: The decoder computes all rows in each step. Whose <end> stops the loop?
-// hint: Keep one bool for each string. When does it become true, and can it become false again?
-// hint: for each row: if (now[row] == kEnd) ended[row] = true; if (____) written[row].push_back(now[row]);
+// hint: Each step computes all rows. The <end> of which row stops the loop?
+// hint: Keep one bool per string. When does it become true, and can it become false again?
+// hint: For each row: if (now[row] == kEnd) ended[row] = true; if (____) written[row].push_back(now[row]);
 //
-// start: The first string is right. The second goes on behind its own <end>, and stops where the first one
-//   does. Which line of the loop decides that a string is over, and which strings does it look at?
+// start: The first string is right. The second string continues after its own <end>, and stops where the first one
+//   does. Which line of the loop decides that a string is over, and which strings does this line check?
 //
-// wrong: <end> itself is kept. It says that the string is over; it is not part of it.
+// wrong: You append <end>. It marks the end of the string, but is not part of it.
 // - if (now[row] == kEnd) ended[row] = true;  // and stays so, whatever comes after
 // - if (!ended[row]) written[row].push_back(now[row]);
 // + if (!ended[row]) written[row].push_back(now[row]);
 // + if (now[row] == kEnd) ended[row] = true;
-// wrong: A string that has ended begins to write again at the next step. The decoder says something at
-//   every step; after the first <end> nothing of it counts.
+// wrong: A string that has ended continues at the next step. The decoder computes a symbol at every step, but ignore
+//   all symbols after the first <end>.
 // - if (now[row] == kEnd) ended[row] = true;  // and stays so, whatever comes after
 // + ended[row] = now[row] == kEnd;
-// wrong: All stop as soon as any string has ended. That cuts off every string but the shortest.
+// wrong: All strings stop when one of them has ended. That cuts off every string that is longer than the shortest one.
 // - const Ids now = words.to_vector();
 // + const Ids now = words.to_vector();
 // + if (std::find(now.begin(), now.end(), kEnd) != now.end()) break;
-// wrong: Nobody is fed what it wrote: <start> goes in at every step.
+// wrong: The input of every step is <start>. It must be the symbol that the decoder wrote at the previous step.
 // - s = cell(embedding(table, words), s).hidden;
 // + s = cell(embedding(table, Indices(Ids(batch, kStart), {code.size(0)})), s).hidden;
-// wrong: The state does not go on: each step begins at the code, and all that the decoder knows of its
-//   string is the last symbol.
+// wrong: You don't pass the state on. Each step starts from the code, so the decoder knows only the previous symbol.
 // - s = cell(embedding(table, words), s).hidden;
 // + s = cell(embedding(table, words), code).hidden;
-// wrong: You take the likeliest symbol of the last row for all of them.
+// wrong: You use the most likely symbol of the last row for all rows.
 // - const Ids now = words.to_vector();
 // + const Ids now(batch, words.to_vector().back());
-// wrong: One symbol too few: up to `longest` symbols may come, <end> not counted.
+// wrong: You write one symbol too few. A string may have `longest` symbols, not counting <end>.
 // - for (Size t = 0; t < longest; ++t) {
 // + for (Size t = 0; t + 1 < longest; ++t) {
 
@@ -82,7 +83,7 @@ std::vector<Ids> write_alone(const Tensor& code, const Tensor& table, const GRUC
 
 namespace {
 
-/// One string, one symbol at a time, up to <end>.
+/// Decodes one string, one symbol at a time, up to <end>.
 Ids by_loops(const Tensor& code, Size row, const Tensor& table, const GRUCell& cell, const Tensor& out,
              Size longest) {
   Tensor s = slice(code, 0, row, row + 1);
@@ -112,7 +113,7 @@ std::string text(const Ids& ids) {
 
 void judge(Judge& judge) {
   constexpr Size kSymbols = 7, kWidth = 5, kLongest = 8;
-  // Draws weights until the strings that they write are as asked for.
+  // Draws weights until the strings that they produce satisfy `fits`.
   const auto compare = [&](Size batch, const std::function<bool(const std::vector<Ids>&)>& fits) {
     for (int tries = 0;; ++tries) {
       judge.that(tries < 3000, "no such strings were found; this is a mistake of the exercise");
@@ -144,10 +145,10 @@ void judge(Judge& judge) {
     compare(1, [&](const auto& strings) {
       return strings[0].size() >= 3 && strings[0].size() + 3 < kLongest && different(strings[0]);
     });
-    judge.example("one string without an end, of as many symbols as are allowed");
+    judge.example("one string without <end>, with the largest allowed number of symbols");
     compare(1, [&](const auto& strings) { return strings[0].size() == kLongest; });
   });
-  judge.claim("writes each string of a batch as if it were alone", [&] {
+  judge.claim("writes each string of a batch as if it were the only one", [&] {
     judge.example("two strings, the second shorter; <end> is 2");
     compare(2, [&](const auto& strings) {
       return !strings[1].empty() && strings[0].size() > strings[1].size() + 1 &&
