@@ -79,6 +79,9 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
 //
 // A *causal* mask lets each query attend to its own position and to those before it. If there are fewer queries than
 // keys, the mask is aligned at the bottom right, so the last query may attend to every key.
+//
+// The picture shows five masks for six positions. A window of 3 allows a query's own position and the two before it. A
+// prefix of 3 lets every query attend to the first three positions, in addition to the causal mask.
 
 void the_masks(const kit::Options& options) {
   const Mask length = ValidLengths{4}.mask(6).reshape({1, 6}).expand({6, 6});  // four tokens, then padding
@@ -156,7 +159,6 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 // one string alone, where only the last position asks, so there is no later pair in the input.
 //
 // (The loss on a progress line is a running mean, in which older steps count less.)
-// alone with nothing after the place that asks. (A progress line's loss is a mean in which older steps fade.)
 
 void the_clinic(const kit::Options& options, kit::Report& report) {
   const kit::Question low = report.ask(

@@ -73,7 +73,7 @@ void how_large(std::uint64_t seed, kit::Report& report) {
   compare_additive(additive_with, seed, report);  // with nn/'s additive score, in an attention
 }
 
-// ---- 2. What a softmax lets through -----------------------------------------------------------------------
+// ---- 2. The gradient through a softmax --------------------------------------------------------------------
 // The gradient of the loss passes through the softmax on its way to the scores. Do large scores change how much of it
 // passes?
 //
@@ -156,7 +156,7 @@ std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& r
   return {plain, scaled};
 }
 
-// ---- 4. What √d is worth ----------------------------------------------------------------------------------
+// ---- 4. Training without √d -------------------------------------------------------------------------------
 // Could we train without √d? Here are three attempts:
 //
 //     a learned factor        the score is e^w q·k; w is learned and starts at 0, so e^w starts at 1
@@ -202,7 +202,7 @@ void what_it_is_worth(const Runs& plain, const Runs& scaled, const kit::Options&
 //
 // With √d, one size of initial vectors and one learning rate work at every width.
 
-// ---- 5. What additive attention costs ---------------------------------------------------------------------
+// ---- 5. The cost of additive attention --------------------------------------------------------------------
 // The additive score needs no factor. So why do most models use the dot score?
 //
 // The dot score is one matrix product with 2 Tq Tk d operations, which lesson 04 made fast. The additive score with d
@@ -226,13 +226,13 @@ void what_it_costs(const kit::Options& options, kit::Report& report) {
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("How large is q·k?");
   how_large(options.seed, report);
-  report.section("What a softmax lets through");
+  report.section("The gradient through a softmax");
   what_it_lets_through(options, report);
   report.section("Training at every width");
   const auto [plain, scaled] = at_every_width(options, report);
-  report.section("What √d is worth");
+  report.section("Training without √d");
   what_it_is_worth(plain, scaled, options, report);
-  report.section("What additive attention costs");
+  report.section("The cost of additive attention");
   what_it_costs(options, report);
 }
 

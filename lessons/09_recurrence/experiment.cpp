@@ -36,7 +36,8 @@ struct Recaller : Module {
   Linear out{{*this, "out"}, kWidth, kSymbols};
 };
 
-/// Initialises the model. In both cells, the gate that keeps the past is the second block: forget (LSTM) or update (GRU).
+/// Initialises the model. In both cells, the gate that keeps the past is the second block: forget (LSTM) or update
+/// (GRU).
 void prepare(Recaller& model, const Plan& plan, std::uint64_t seed) {
   model.initialise(seed);
   const State weights = model.layer.state();  // PyTorch's names; views that share the weights' memory

@@ -132,7 +132,7 @@ Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, cons
 
 // nn/'s layer Recurrent runs a cell over whole strings. The program compares each of our three cells with it.
 
-// ---- 3. What is left of a symbol before training ----------------------------------------------------------
+// ---- 3. The influence of a symbol before training ---------------------------------------------------------
 // The task: the model gets forty-one random symbols of ten kinds. After the last symbol, it must name the *first*.
 //
 // Each cell has its *usual* initialisation, small random numbers, and another one. For the LSTM and the GRU, we set
@@ -178,7 +178,7 @@ std::vector<Outcome> training(const kit::Options& options, kit::Report& report) 
   return outcomes;
 }
 
-// ---- 5. What is left of a symbol after training -----------------------------------------------------------
+// ---- 5. The influence of a symbol after training ----------------------------------------------------------
 
 void after_training(const std::vector<Outcome>& outcomes, const kit::Options& options, kit::Report& report) {
   const kit::Question line = report.ask(
@@ -209,11 +209,11 @@ void lesson(const kit::Options& options, kit::Report& report) {
   compare(report, "plain RNN", CellKind::rnn, std::bind_front(run_by_hand, plain_step), options.seed);
   compare(report, "LSTM", CellKind::lstm, std::bind_front(run_by_hand, lstm_step), options.seed);
   compare(report, "GRU", CellKind::gru, std::bind_front(run_by_hand, gru_step), options.seed);
-  report.section("What is left of a symbol before training");
+  report.section("The influence of a symbol before training");
   before_training(options, report);
   report.section("Naming the first symbol after forty more");
   const std::vector<Outcome> outcomes = training(options, report);
-  report.section("What is left of a symbol after training");
+  report.section("The influence of a symbol after training");
   after_training(outcomes, options, report);
 }
 

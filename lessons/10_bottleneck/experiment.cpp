@@ -138,7 +138,7 @@ std::vector<Width> widen(const std::vector<Counted>& of_64, const kit::Options& 
   kit::Chart chart{
       "Writing strings backwards through one vector", "letters in the string", "exact match in %", {}, {}};
   std::vector<Width> widths;
-  fmt::print("   hidden   weights   half accuracy at   exact match at 8      16      24\n");
+  fmt::print("   hidden   weights        half length   exact match at 8      16      24\n");
   for (const Size hidden : {32, 64, 128, 256}) {
     Reverser reverser(hidden);
     if (hidden != 64) train(reverser, options);

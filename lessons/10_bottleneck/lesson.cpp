@@ -131,7 +131,7 @@ void model_by_hand(std::uint64_t seed, kit::Report& report) {
                ours.free(slice(ours.read(source), 0, 0, 1), 6) == found[0].ids);
 }
 
-// ---- 3. Three ways to count -------------------------------------------------------------------------------
+// ---- 3. Three measures of success -------------------------------------------------------------------------
 // The task is to write random strings of 4 to 24 letters backwards. We can measure success in three ways:
 //
 // - the percentage of right letters under teacher forcing;
@@ -204,7 +204,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   one_number(report);
   report.section("Encoder, code, decoder");
   model_by_hand(options.seed, report);
-  report.section("Three ways to count");
+  report.section("Three measures of success");
   const std::vector<Counted> counted = three_ways(options, report);
   report.section("A wider code");
   wider(counted, options, report);

@@ -1,5 +1,5 @@
-// Looking letters up with one decoder and several scores: nn/'s models, their training, what they get right
-// and where they look; and the trail, which tells input feeding from none.
+// The lookup task with one decoder and several scores: nn/'s models, their training, accuracy and weights. Also the
+// trail task, which shows the effect of input feeding.
 #include "lessons/12_luong/experiment.hpp"
 
 #include <fmt/format.h>
@@ -45,11 +45,11 @@ Lookups test_lists(Draw draw, const kit::Options& options, Size pairs) {
               options.smoke ? 20 : 1000, pairs);
 }
 
-/// The answers (B, T); `weights` becomes (B, T, 2 · pairs).
+/// Returns the answers (B, T), and stores the weights (B, T, 2 · pairs) in `weights`.
 Indices answer(const Finder& finder, const Lookups& lists, Tensor& weights) {
   const WeightRecorder recorder(*finder.attention);
   const Indices written = argmax((*finder.model)(lists.source, {}, lists.questions));
-  weights = concat(recorder.weights(), 1);  // one call for all questions, or one for each
+  weights = concat(recorder.weights(), 1);  // one call for all questions, or one call per question
   return written;
 }
 
@@ -114,10 +114,10 @@ void show_weights(const Finder& finder, const kit::Options& options) {
 }
 
 void draw_scores(const std::vector<Result>& results, const kit::Options& options) {
-  kit::Chart chart{"Looking up with each score", "pairs in the list", "symbols right in %", {}, {}};
+  kit::Chart chart{"Lookup accuracy with each score", "pairs in the list", "answers right in %", {}, {}};
   for (const Result& result : results) {
     kit::Series& series = chart.series.emplace_back(kit::Series{result.finder.name(), {}, {}});
-    series.dashes = static_cast<int>(chart.series.size() - 1) % 3;  // some lie on one another
+    series.dashes = static_cast<int>(chart.series.size() - 1) % 3;  // some curves overlap
     for (const auto& [pairs, counted] : result.at) {
       series.x.push_back(static_cast<double>(pairs));
       series.y.push_back(counted.symbols);
@@ -126,7 +126,7 @@ void draw_scores(const std::vector<Result>& results, const kit::Options& options
   kit::show(chart, options.out / "scores.svg");
 }
 
-/// Of OneStep. Dot wants a query as wide as a key.
+/// Sizes for OneStep. Dot requires that the query is as wide as a key.
 constexpr Sizes kSizes{.embedding = 3, .query = 4, .key = 6, .units = 7, .longest = 8};
 Size query_width(Kind kind) { return kind == Kind::dot ? kSizes.key : kSizes.query; }
 
@@ -187,7 +187,7 @@ Tensor OneStep::by_nn() const {
 
 std::vector<Tensor> OneStep::leaves() const {
   std::vector<Tensor> all = {fed, before, source};
-  for (const Tensor& leaf : decoder.parameters())  // `initial` makes h_0, which is before this step
+  for (const Tensor& leaf : decoder.parameters())  // `initial` computes h_0, before this step
     if (leaf.name().rfind("initial", 0) != 0) all.push_back(leaf);
   return all;
 }
@@ -220,7 +220,7 @@ Result look_up(Kind kind, Asks asks, const kit::Options& options) {
 
 void print_table(const std::vector<Result>& results) {
   fmt::print(
-      "  score                 formula              weights    symbols right in %    strings right in %\n"
+      "  score                 formula              weights    answers right in %    lists right in %\n"
       "                                                       4 pairs     8    16   4 pairs     8    16\n");
   for (const Result& result : results) {
     const Counted &four = result.at.at(4), &eight = result.at.at(8), &sixteen = result.at.at(16);
@@ -250,15 +250,15 @@ bool judge_scores(const std::vector<Result>& results, kit::Report& report) {
     const Counted &four = result.at.at(4), &eight = result.at.at(8), &sixteen = result.at.at(16);
     const auto judged = [&](bool one) { met = one && met; };
     if (result.finder.kind == Kind::location || result.finder.kind == Kind::fully_connected) {
-      judged(report.at_most(name + ": symbols, 4 pairs", four.symbols, 60, "%"));
+      judged(report.at_most(name + ": right answers, 4 pairs", four.symbols, 60, "%"));
       judged(report.at_least(name + ": lost from 4 to 8 pairs", four.symbols - eight.symbols, 0, "points"));
       judged(report.at_least(name + ": lost from 8 to 16", eight.symbols - sixteen.symbols, 0, "points"));
     } else {
-      judged(report.at_least(name + ": strings, 8 pairs", eight.strings, 99, "%"));
+      judged(report.at_least(name + ": whole lists right, 8 pairs", eight.strings, 99, "%"));
       if (result.finder.kind == Kind::scaled_dot)
-        report.figure(name + ": strings, 16 pairs", sixteen.strings, "%");
+        report.figure(name + ": whole lists right, 16 pairs", sixteen.strings, "%");
       else
-        judged(report.at_least(name + ": strings, 16 pairs", sixteen.strings, 99, "%"));
+        judged(report.at_least(name + ": whole lists right, 16 pairs", sixteen.strings, 99, "%"));
     }
   }
   return met;
@@ -276,7 +276,7 @@ Trail follow_trails(bool input_feeding, const kit::Options& options) {
 }
 
 void draw_trails_right(const Trail& without, const Trail& with, const kit::Options& options) {
-  kit::Heatmap map{"A trail of letters: answers right in %", {"1st", "2nd", "3rd", "4th"}, {}, {}};
+  kit::Heatmap map{"Trails: right answers in %", {"1st", "2nd", "3rd", "4th"}, {}, {}};
   map.rows = {"no input feeding", "input feeding"};
   map.column_axis = "answer", map.most = 100, map.numbers = true;
   for (const Trail* trail : {&without, &with})
@@ -288,7 +288,8 @@ void two_widths(const kit::Options& options, kit::Report& report) {
   const Tensor query = random_normal({1, 3, 4}, options.seed), keys = random_normal({1, 5, 6}, options.seed);
   Attention adds{additive(4, 6, 5)};
   adds.initialise(options.seed);
-  report.check("additive takes queries of 4 and keys of 6", adds(query, keys, keys).context.size(-1) == 6);
+  report.check("additive accepts queries of width 4 and keys of 6",
+               adds(query, keys, keys).context.size(-1) == 6);
   bool refused = false;
   try {
     Attention{scaled_dot()}(query, keys, keys);

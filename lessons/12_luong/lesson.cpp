@@ -1,11 +1,11 @@
 // 12 luong: many scores, one decoder
 //
 // 15 minutes to read, 40 seconds to run. Needs lesson 11 (the additive score, attend and then step, maps of
-// weights) and lesson 08 (the scaled dot product). Afterwards you can choose a score, build Luong's decoder
-// around it, and say what it can find and what it cannot.
+// weights) and lesson 08 (the scaled dot product). Afterwards you can choose a score, build Luong's decoder around
+// it, and say which tasks each score can solve.
 //
-// Lesson 11's decoder scores with a small network, looks first and steps then. Luong, Pham and Manning (2015)
-// turned the order round and tried several scores. Does either matter?
+// The decoder in lesson 11 computes its scores with a small network, and it attends before the GRU's step. Luong,
+// Pham and Manning (2015) reversed this order and tried several scores. Does the order matter, and does the score?
 
 #include <algorithm>
 #include <utility>
@@ -24,35 +24,42 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Five scores ---------------------------------------------------------------------------------------
-// A score says how well key k_j answers query q. Mask, softmax and weighted sum stay as they were:
+// A score says how well key k_j matches the query q. The mask, the softmax and the weighted sum are the same as in
+// lesson 11. Here are five scores:
 //
-//     dot               q · k_j                     no weights; q and k equally wide
-//     general           q · W k_j                   W (d_q, d_k) brings two widths together
+//     dot               q · k_j                     no weights; q and k have the same width
+//     general           q · W k_j                   W (d_q, d_k); q and k may have different widths
 //     concat            v · tanh(W [q; k_j])        W (U, d_q + d_k), v (U)
-//     location          (W q)_j                     W (T_max, d_q): a row for each place of the source
-//     fully connected   (W [e; q])_j                W (T_max, d_e + d_q): the last word, e, may speak too
+//     location          (W q)_j                     W (T_max, d_q): one row per position of the source
+//     fully connected   (W [e; q])_j                W (T_max, d_e + d_q); e is the embedding of the input token
 //
-// Three look at what stands in the source. The last two never see a key: they turn what the decoder knows
-// into a place, "look at the fifth". (The last is in many a tutorial, the others are Luong's.) W [q; k] = W_q
-// q + W_k k, with W's left and right part, so concat is lesson 11's additive score.
+// d_q, d_k and d_e are the widths of q, k and e. U is a number of hidden units, and T_max the length of the longest
+// source. The first four scores are Luong's, and the last one is used in many tutorials.
 //
-// With a pencil: the query q = (1, −1), and the keys k₁ = (2, 0) and k₂ = (0, 1).
+// The first three scores depend on the keys, and so on the contents of the source. The last two don't. They compute a
+// position from the decoder's own state, such as "attend to the fifth symbol".
+//
+// Concat is lesson 11's additive score. If W_q is the left part of W and W_k the right part, then
+// W [q; k] = W_q q + W_k k.
+//
+// Here is an example with the query q = (1, −1) and the keys k₁ = (2, 0) and k₂ = (0, 1):
 //
 //     dot                             scores 2, −1       weights 0.953, 0.047
-//     general, W = (0 1; 1 0)         scores −2, 1       weights 0.047, 0.953: W exchanges a key's numbers
+//     general, W = (0 1; 1 0)         scores −2, 1       weights 0.047, 0.953: W swaps a key's two numbers
 //     location, W = (1 0; 0 1)        scores 1, −1       weights 0.881, 0.119
 //
-// If the two keys change places, the weights of dot and general change places too. Location's stay.
+// If the two keys trade positions, so do the weights of dot and general. The weights of location stay the same.
 
-/// e (B, 1, d_e), q (B, 1, d_q), k (B, T, d_k), and the weights of the score → (B, 1, T).
+/// Takes e (B, 1, d_e), q (B, 1, d_q), k (B, T, d_k) and the weights of the score. Returns scores (B, 1, T).
 Tensor score(Kind kind, const std::vector<Tensor>& weights, const Tensor& e, const Tensor& q,
              const Tensor& k) {
-  const auto place = [&](const Tensor& x) {  // a source shorter than T_max uses the first rows of W
-    return matmul(x, transpose(slice(weights[0], 0, 0, k.size(1))));
-  };
+  const auto place =
+      [&](const Tensor& x) {  // for a source shorter than T_max, the first rows of W are enough
+        return matmul(x, transpose(slice(weights[0], 0, 0, k.size(1))));
+      };
   if (kind == Kind::general) return matmul(matmul(q, weights[0]), transpose(k));
   if (kind == Kind::concat) {
-    const Tensor beside = expand(q, {k.size(0), k.size(1), q.size(2)});  // the query beside every key
+    const Tensor beside = expand(q, {k.size(0), k.size(1), q.size(2)});  // one copy of the query per key
     return unsqueeze(sum(tanh(matmul(concat({beside, k}, -1), transpose(weights[0]))) * weights[1], {-1}), 1);
   }
   if (kind == Kind::location) return place(q);
@@ -71,17 +78,18 @@ void three_scores(kit::Report& report) {
 }
 
 // ---- 2. Step, then attend ---------------------------------------------------------------------------------
-// In Luong's order the GRU steps first, and the *new* state h_t is the query. e_t embeds the word that goes
-// in; the encoder's states h̄_j are keys and values at once, as in lesson 11:
+// In Luong's order, the GRU steps first, and its *new* state h_t is the query. e_t is the embedding of the input token.
+// The encoder's states h̄_j are both keys and values, as in lesson 11:
 //
 //     h_t = GRU([e_t; h̃_{t−1}], h_{t−1})          step
 //     c_t = attend(q = h_t, h̄)                    then attend
-//     h̃_t = tanh(W_c [c_t; h_t])                  the *attention vector*: what was read, and what was known
+//     h̃_t = tanh(W_c [c_t; h_t])                  the *attention vector*: combines the context and the state
 //     logits = W_s h̃_t + b
 //
-// h̃_{t−1} beside the word is *input feeding*. It can be left out; part 4 shows what it does.
+// The GRU also gets h̃_{t−1}, the previous attention vector. This is called *input feeding*. It is optional, and
+// section 4 shows its effect.
 
-/// words (B), fed = h̃_{t−1}, before = h_{t−1} (B, …), source = h̄ (B, T, d_k) → logits and weights.
+/// in has words (B), fed = h̃_{t−1}, before = h_{t−1} (B, …) and source = h̄ (B, T, d_k). Returns logits and weights.
 Tensor step_by_hand(const OneStep& in) {
   const LuongDecoder& nn = in.decoder;
   const Tensor e = embedding(nn.embedding.weight, in.words);
@@ -94,8 +102,8 @@ Tensor step_by_hand(const OneStep& in) {
   return concat({nn.output(vector), squeeze(weights, 1)}, -1);
 }
 
-// nn/'s decoder takes the score as an option: `.score = dot()`, general(d_q, d_k), concat_score(d_q, d_k, U),
-// location(d_q, T_max) or fully_connected(d_e, d_q, T_max), which wants `.word_in_query = true` as well.
+// nn/'s decoder has the score as an option: `.score = dot()`, general(d_q, d_k), concat_score(d_q, d_k, U),
+// location(d_q, T_max) or fully_connected(d_e, d_q, T_max). The last one also requires `.word_in_query = true`.
 
 void one_step(Kind kind, std::uint64_t seed, kit::Report& report) {
   const OneStep in(kind, seed);
@@ -103,79 +111,97 @@ void one_step(Kind kind, std::uint64_t seed, kit::Report& report) {
       report, name_of(kind), [&] { return step_by_hand(in); }, [&] { return in.by_nn(); }, in.leaves(), seed);
 }
 
-// ---- 3. The line that makes it Bahdanau's -----------------------------------------------------------------
-// The task is to look up. The source is a list of pairs, a letter and its digit. Then the letters come once
-// more, in any order, and for each the decoder writes its digit:
+// ---- 3. Bahdanau's order with the dot score ---------------------------------------------------------------
+// The task is a lookup. The source is a list of pairs, each a letter and its digit. Then the decoder gets the letters
+// once more, in any order. For each letter, it must write its digit:
 //
 //     source  k 3 c 0 p 7        questions  p k c        answers  7 3 0
 //
-// Training shows lists of 2 to 8 pairs, each time new ones. Now, in step_by_hand(), let `before` ask in place
-// of h, look before the step, and feed c_t in place of h̃_{t−1}: the order is lesson 11's, attend and then
-// step. That line makes a decoder Bahdanau's, whatever its score.
+// Training uses lists of 2 to 8 pairs, new ones at each step.
+//
+// Now change step_by_hand() to Bahdanau's order: compute the context before the step, with `before` as the query
+// instead of h, and feed c_t to the GRU instead of h̃_{t−1}. The query is then the old state, h_{t−1}. A decoder
+// can have this order with any of the scores.
 
 Result which_state_asks(const kit::Options& options, kit::Report& report) {
   const kit::Question old = report.ask(
       "the old state asks",
-      "Two decoders with the score dot, in Luong's order and in Bahdanau's. What does the second get right?",
-      {"as much as the first", "less than 60 % in lists of 8 pairs", "one answer in ten, by chance"});
+      "We train two decoders with the dot score, one in Luong's order and one in Bahdanau's. For lists of 8 pairs, what "
+      "percentage of the answers does the second decoder get right?",
+      {"the same percentage as the first", "less than 60 %, but more than chance",
+       "about 10 %, which is chance"});
   std::vector<Result> both;
   for (const Asks who : {Asks::new_state, Asks::old_state}) both.push_back(look_up(Kind::dot, who, options));
   print_table(both);
   const double right = both[1].at.at(8).symbols;
-  report.at_most("old state asks: symbols, 8 pairs", right, 60, "%");
-  report.answer(old, 'b', right <= 60 && right >= 20 && both[0].at.at(8).strings >= 99,
-                "The old state has not heard the question: it goes in at the step, after the look. In lesson "
-                "11 the old state had just written a letter, so it knew which one came next.");
+  report.at_most("old state asks: right answers, 8 pairs", right, 60, "%");
+  report.answer(
+      old, 'b', right <= 60 && right >= 20 && both[0].at.at(8).strings >= 99,
+      "The old state does not depend on the question, which enters at the step, after the decoder has "
+      "attended. In lesson 11 this did no harm: the decoder had written a letter, so its old state "
+      "determined which letter came next.");
   return std::move(both[0]);
 }
 
-// ---- 4. What is fed back ----------------------------------------------------------------------------------
-// Without input feeding what was read at step t goes into the answer and is gone: h_{t+1} never hears of it.
-// (In a translator the word that was written comes back.) On a *trail* each letter stands for another one,
-// given as a capital, and only the first question is asked aloud:
+// ---- 4. Input feeding -------------------------------------------------------------------------------------
+// Without input feeding, the context c_t affects the answer at step t, but no later state h_{t+1}. (In a translator,
+// the written token is the next input, so some information returns.)
+//
+// To see the effect, we need another task, a *trail*. Each letter of the list has another letter as its answer,
+// written as a capital. Only the first question is a letter. Each later question is "·", and asks for the answer that
+// belongs to the previous answer:
 //
 //     source  a C f A c F        questions  a · · ·        answers  C F A C
 
 void fed_back(const kit::Options& options, kit::Report& report) {
   const kit::Question trail = report.ask(
-      "no input feeding", "Without input feeding, which of the four answers come out right?",
-      {"all: the states h_t remember", "none", "the first; the others seldom", "the first and the last"});
+      "no input feeding", "Without input feeding, which of the four answers does the decoder get right?",
+      {"all four, because the states h_t remember them", "none of them",
+       "the first, but the others in less than half of the trails", "the first and the last"});
   const Trail without = follow_trails(false, options), with = follow_trails(true, options);
   draw_trails_right(without, with, options);
-  report.at_least("no input feeding: 1st answer, 8 pairs", without.answers[0], 99, "%");
-  report.at_most("no input feeding: 2nd answer", without.answers[1], 40, "%");
-  report.at_least("input feeding: whole trails, 8 pairs", with.whole, 99, "%");
-  report.answer(trail, 'c', without.answers[0] >= 99 && without.answers[1] <= 40 && without.answers[3] <= 40,
-                "The second answer is what the first one stands for. h_2 knows the question and the number "
-                "of the step, not what was read at step 1.");
+  report.at_least("no input feeding: 1st answer right, 8 pairs", without.answers[0], 99, "%");
+  report.at_most("no input feeding: 2nd answer right", without.answers[1], 40, "%");
+  report.at_least("input feeding: whole trails right, 8 pairs", with.whole, 99, "%");
+  report.answer(
+      trail, 'c', without.answers[0] >= 99 && without.answers[1] <= 40 && without.answers[3] <= 40,
+      "The second question asks for the answer that belongs to the first answer. h_2 depends on the first "
+      "question and on the number of the step, but not on the context of step 1, where the first answer "
+      "was found.");
 }
 
 // ---- 5. The table of scores -------------------------------------------------------------------------------
-// All scores in the same decoder, without input feeding. One is lesson 08's: in place of an additive score it
-// is one line, `.score = scaled_dot()`. That is the homework of many courses, and where d_q ≠ d_k it fails:
-// additive bears two widths, a product does not. There, take general.
+// Now we compare all five scores in the same decoder, without input feeding. We add lesson 08's scaled dot product.
+//
+// In many courses, one exercise is to replace an additive score by the scaled dot product. Here that is one line,
+// `.score = scaled_dot()`. But it fails if d_q ≠ d_k: the additive score works with two widths, a dot product does
+// not. For two widths, use general.
 
 void table_of_scores(Result dot, const kit::Options& options, kit::Report& report) {
   const kit::Question which = report.ask(
       "lists of 16 pairs",
-      "Lists of 16 pairs are twice as long as any in training. Which scores still find all the digits?",
-      {"those that see the keys: dot, general, concat", "concat alone: it has the most weights",
-       "all five: each has learned the task", "none: no list of that length was ever shown"});
+      "Lists of 16 pairs are twice as long as the longest lists in training. Which scores still find the digits in "
+      "at least 99 % of these lists?",
+      {"the scores that depend on the keys: dot, general and concat",
+       "only concat, which has the most weights", "all five, because each has learned the task",
+       "none of them, because no training list was that long"});
   const std::vector<Result> all = all_scores(std::move(dot), options);
   const bool found = judge_scores(all, report);
-  report.answer(which, 'a', found,
-                "They search by content, so neither the place nor the length of the list matters. The other "
-                "two point at places, and where a letter stands is new in every list.");
-  report.figure("weight that two questions share, 8 pairs: dot", all[0].at.at(8).shared, "%");
-  report.figure("weight that two questions share, 8 pairs: location", all[3].at.at(8).shared, "%");
+  report.answer(
+      which, 'a', found,
+      "They search by content, so neither the position of a letter nor the length of the list matters. The "
+      "other two compute a position, but in every list the letters have new positions.");
+  report.figure("weight in common of two questions, 8 pairs: dot", all[0].at.at(8).shared, "%");
+  report.figure("weight in common of two questions, 8 pairs: location", all[3].at.at(8).shared, "%");
   two_widths(options, report);
 }
 
-// What to remember. A score compares or points, and only one that compares can search. Luong steps, then
-// attends: the new state asks. What was read is lost unless it is fed back.
+// What to remember. Some scores compare the query with the keys, others compute a position. Only a score that compares
+// can search by content. In Luong's order, the decoder steps and then attends, so the new state is the query. Without
+// input feeding, the context does not reach the next step.
 //
-// Exercises: lessons/practise 12 (the attention vector; general's gradients; a step too late; a small
-// finder).
+// Exercises: lessons/practise 12 (the attention vector; gradients of the general score; the order of step and
+// attention; a small lookup model).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Five scores");
@@ -183,9 +209,9 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Step, then attend");
   for (const Kind kind : {Kind::dot, Kind::general, Kind::concat, Kind::location, Kind::fully_connected})
     one_step(kind, options.seed, report);
-  report.section("The line that makes it Bahdanau's");
+  report.section("Bahdanau's order with the dot score");
   Result dot = which_state_asks(options, report);
-  report.section("What is fed back");
+  report.section("Input feeding");
   fed_back(options, report);
   report.section("The table of scores");
   table_of_scores(std::move(dot), options, report);

@@ -1,4 +1,4 @@
-// The tasks of lesson 12: look letters up in a list, and follow a trail through it.
+// The tasks of lesson 12: look up letters in a list, and follow a trail through it.
 #include "lessons/12_luong/lookups.hpp"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// The tasks of lesson 12: look letters up in a list, and follow a trail through it.
+// The tasks of lesson 12: look up letters in a list, and follow a trail through it.
 #pragma once
 
 #include <string>
@@ -8,23 +8,22 @@
 
 namespace tapestry::lesson12 {
 
-/// Symbols after the special ones: letters a … t, digits 0 … 9, capitals A … T. As many as there are, with
-/// the special ones.
+/// Number of symbols: four special ones, letters a … t, digits 0 … 9, capitals A … T.
 inline constexpr Size kLookupVocabulary = 4 + 20 + 10 + 20;
 
 struct Lookups {
-  Indices source;     ///< (B, 2 · pairs): a letter, what it stands for, …
+  Indices source;     ///< (B, 2 · pairs): a letter, its digit or capital, the next letter, ….
   Indices questions;  ///< (B, T)
   Indices answers;    ///< (B, T)
 };
 
-/// Pairs of a letter and its digit; then all the letters are asked for, in another order.
+/// Draws pairs of a letter and its digit. The questions are all the letters in another order.
 Lookups draw_lookups(kit::Random random, Size count, Size pairs);
-/// Pairs of a letter and the capital of the next one on a ring. The first of four questions is a letter, the
-/// others are kit::kStart, "go on": each answer is what the letter answered last stands for.
+/// Draws pairs of a letter and the capital of the next letter on a ring. The first of four questions is a letter. The
+/// others are kit::kStart, "continue": each answer is the capital that belongs to the previous answer.
 Lookups draw_trails(kit::Random random, Size count, Size pairs);
 
-/// "a", "0", "A"; "·" for kit::kStart.
+/// Returns "a", "0" or "A", and "·" for kit::kStart.
 std::string lookup_symbol(std::int64_t id);
 
 }  // namespace tapestry::lesson12

@@ -28,17 +28,17 @@ PLAYS = {
            "The query is the red arrow. Turn it towards a key, and that key's weight grows; make it longer, and the "
            "weights become one-sided. What is read always lies between the two values."),
     "07": ("2", "paint", "Paint a mask",
-           "Every query scores the six keys with 1, 0, 3, 1, 0, 3. Click a pair, or draw over several, to let it attend or not: what a "
-           "hidden key had is shared among those that are left. A query without any key has weights of 0."),
+           "Every query has six keys with the scores 1, 0, 3, 1, 0, 3. Click a pair, or draw over several, to allow or to hide it. "
+           "The weight of a hidden key is distributed over the keys that are still allowed. A query without any allowed key has weights of 0."),
     "08": ("2", "width", "Wider and wider",
-           "Ten keys and a query of d random numbers. Without √d a single weight takes nearly everything as d "
-           "grows, and what the softmax lets through, ‖J‖, mostly goes to nothing. Divided by √d the weights look alike at every d."),
+           "There are ten keys and a query, each with d random numbers. Without √d, a single weight becomes nearly 1 as d grows, "
+           "and ‖J‖, the gradient that the softmax passes, mostly goes to 0. With √d, the weights have similar sizes at every d."),
     "10": ("lengths", "lengths", "Longer and longer strings",
-           "Make the strings longer: whole strings fail first where the code is narrow, and each doubling of it puts that "
-           "off by a few letters. Single letters fade more slowly, and look best when the decoder is fed the right ones."),
-    "12": ("scores", "score_maps", "Where each score looks",
-           "Pick a score, and make the lists longer. Those that see the keys look mostly at the pair that is asked for; those "
-           "that point at places look at nearly the same ones in every row, and get worse as the list grows."),
+           "Make the strings longer. Whole strings fail first where the code is narrow, and each doubling of the code postpones that "
+           "by a few letters. The accuracy of single letters falls more slowly, and is highest when the decoder is fed the right letters."),
+    "12": ("scores", "score_maps", "The weights of each score",
+           "Pick a score, and make the lists longer. The scores that depend on the keys give most weight to the pair that is asked for. "
+           "The scores that compute positions give nearly the same weights in every row, and their accuracy falls as the list grows."),
     "13": ("local_p", "window", "Move the window",
            "The scores are those that a trained model gave. Move p_t slowly over a whole number: a key enters on one side, "
            "another leaves, and all weights jump. In local-p the Gaussian makes them add up to less than 1."),

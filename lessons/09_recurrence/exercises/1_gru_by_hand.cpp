@@ -35,9 +35,9 @@ Tensor gru_by_hand(const Tensor& x, const Tensor& h, const Tensor& w, const Tens
 // hint: r = sigmoid(gate_part(from_x, __, width) + gate_part(from_h, __, width)). z is the same with the next block.
 // hint: n = tanh(gate_part(from_x, 2, width) + r * ____). The new state is z * h + (1 - z) * n.
 //
-// wrong: You exchanged z and 1 − z. Your z is the proportion of the proposal that is added, but here z is the proportion
-//   of h that is kept. gradcheck cannot find this mistake, because your derivative is right for your formula, which some
-//   books use. But a bias that should keep the past would now discard it.
+// wrong: You exchanged z and 1 − z. Your z is the proportion of the proposal that is added, but here z is the
+//   proportion of h that is kept. gradcheck cannot find this mistake, because your derivative is right for your
+//   formula, which some books use. But a bias that should keep the past would now discard it.
 // - return z * h + (1 - z) * n;
 // + return (1 - z) * h + z * n;
 // wrong: You exchanged the blocks of the reset and update gates. The order here is reset, update, proposal.

@@ -57,8 +57,8 @@ Tensor forced_loss(const Indices& targets, const Tensor& code, const Tensor& tab
 // wrong: You return the sum, not the mean. Batches with more symbols then have larger gradients.
 // - return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad});
 // + return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad, .reduce = Reduce::sum});
-// wrong: You compute the mean of the means of the steps. Late steps have few rows left, so each of these rows counts for
-//   more than in the formula. There, all positions that are not padding count equally.
+// wrong: You compute the mean of the means of the steps. Late steps have few rows left, so each of these rows counts
+//   for more than in the formula. There, all positions that are not padding count equally.
 // - return cross_entropy(stack(logits, 1), wanted, {.ignore = kPad});
 // + Tensor total = scalar(0, code.dtype());
 // + for (Size t = 0; t + 1 < time; ++t)

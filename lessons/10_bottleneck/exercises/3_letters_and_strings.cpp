@@ -23,7 +23,7 @@ double strings_alone() {
 double strings_forced() {
   //[ 25 symbols, all of them right, each asked for after the right ones
   //: return not_written_yet();
-  return strings_alone();  // a string without a mistake is fed the same in both ways
+  return strings_alone();  // without a mistake, the inputs are the same in both ways
   //]
 }
 
@@ -66,8 +66,8 @@ double each_symbol() {
 // wrong: If one symbol in ten is wrong, it does not follow that one string in ten is wrong, or right.
 // - return std::pow(0.9, 25);  // each comes with 0.9 after those before it
 // + return 0.1;
-// wrong: 0.9 is the probability of a right *symbol* under teacher forcing. In both ways, a string has 25 positions where
-//   it can go wrong.
+// wrong: 0.9 is the probability of a right *symbol* under teacher forcing. In both ways, a string has 25 positions
+//   where it can go wrong.
 // - return strings_alone();
 // + return 0.9;
 // wrong: You expect a higher probability than in free decoding. Under teacher forcing, a mistake does not affect later
@@ -80,8 +80,8 @@ double each_symbol() {
 // wrong: You counted only the symbols before the first mistake. After it, one symbol in ten is right.
 // - right += so_far * 0.9 + (1 - so_far) * 0.1;
 // + right += so_far * 0.9;
-// wrong: You returned the mean of 0.9 and 0.1. At the first position no string has a mistake, and at the last one nearly
-//   all have. But half of the strings have a mistake after only a few positions.
+// wrong: You returned the mean of 0.9 and 0.1. At the first position no string has a mistake, and at the last one
+//   nearly all have. But half of the strings have a mistake after only a few positions.
 // - return right / 25;
 // + return 0.5;
 // wrong: You used 0.9ᵏ⁻¹ as the probability that symbol k is right. It is the probability that there is no mistake

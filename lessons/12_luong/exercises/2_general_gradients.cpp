@@ -1,13 +1,13 @@
-// 12.2 general_gradients: the general score's way back
+// 12.2 general_gradients: Gradients of the general score
 // derive, 20 minutes
 //
-// The general score of all queries with all keys is S = Q W Kᵀ for each string of a batch: queries
-// (B, Tq, d), keys (B, Tk, m), w (d, m), scores (B, Tq, Tk). Given the loss's gradient G with respect to S,
-// (B, Tq, Tk), write the three gradients that lead on from there:
+// For each string of a batch, the general score of all queries with all keys is S = Q W Kᵀ. The shapes are queries
+// (B, Tq, d), keys (B, Tk, m), w (d, m) and scores (B, Tq, Tk). G is the gradient of the loss L with respect to S,
+// (B, Tq, Tk). Compute three gradients from G:
 //
 //     ∂L/∂Q (B, Tq, d),    ∂L/∂W (d, m),    ∂L/∂K (B, Tk, m)
 //
-// Each from matmul, transpose and sum; the tape is not needed here. All strings use the same W.
+// Use matmul, transpose and sum, not the tape. All strings of the batch use the same W.
 #include "lessons/grader/answer.hpp"
 
 struct GeneralGradients {
@@ -25,29 +25,27 @@ GeneralGradients general_gradients(const Tensor& queries, const Tensor& w, const
   //]
 }
 
-// hint: For Y = A B you know both gradients: ∂L/∂A = G Bᵀ and ∂L/∂B = Aᵀ G. S = (Q W) Kᵀ: what are A and B?
-// hint: ∂L/∂Q = G K ____, ∂L/∂K = Gᵀ Q ____. The shapes leave one way.
-// hint: For W it is Qᵀ G K, (B, d, m). W is (d, m), and every string has used it.
+// hint: For Y = A B you know both gradients: ∂L/∂A = G Bᵀ and ∂L/∂B = Aᵀ G. In S = (Q W) Kᵀ, what are A and B?
+// hint: ∂L/∂Q = G K ____ and ∂L/∂K = Gᵀ Q ____. Only one choice fits the shapes.
+// hint: For W, each string gives Qᵀ G K, so together (B, d, m). But W has the shape (d, m), and every string uses it.
 //
-// wrong: The queries' gradient goes through W and not through Wᵀ. With d = m no shape complains.
+// wrong: You multiplied the gradient of the queries by W, not by Wᵀ. If d = m, all shapes fit.
 // - const Tensor queries_g = matmul(matmul(g, keys), transpose(w));
 // + const Tensor queries_g = matmul(matmul(g, keys), w);
-// wrong: The gradient of W has one part for each string. W is one matrix that all strings used, so what it
-//   gets from them adds up.
+// wrong: Your gradient of W has one part per string. W is a single matrix that all strings use, so add up the parts.
 // - const Tensor w_g = sum(matmul(transpose(queries), matmul(g, keys)), {0});
 // + const Tensor w_g = matmul(transpose(queries), matmul(g, keys));
-// wrong: The gradient of W is averaged over the strings. The loss is given as it is: if it has a mean in it,
-//   G has it already.
+// wrong: You averaged the gradient of W over the strings. If the loss has a mean in it, G already accounts for it.
 // - const Tensor w_g = sum(matmul(transpose(queries), matmul(g, keys)), {0});
 // + const Tensor w_g = mean(matmul(transpose(queries), matmul(g, keys)), {0});
-// wrong: The gradient of W came out transposed, (m, d): Kᵀ Gᵀ Q. Its shape is W's.
+// wrong: Your gradient of W is transposed, (m, d): Kᵀ Gᵀ Q. It must have the shape of W.
 // - const Tensor w_g = sum(matmul(transpose(queries), matmul(g, keys)), {0});
 // + const Tensor w_g = sum(matmul(transpose(keys), matmul(transpose(g), queries)), {0});
-// wrong: The keys' gradient lacks Gᵀ: row j of it collects from all queries, which are the rows of G, not its
-//   columns. With as many queries as keys no shape complains.
+// wrong: The gradient of the keys needs Gᵀ. Its row j adds up the contributions of all queries to key j. In G, the
+//   queries are the rows. If there are as many queries as keys, all shapes fit.
 // - const Tensor keys_g = matmul(transpose(g), matmul(queries, w));
 // + const Tensor keys_g = matmul(g, matmul(queries, w));
-// wrong: The keys' gradient is that of the dot score: W is missing. A key met the query times W.
+// wrong: You computed the gradient of the keys for the dot score. W is missing: the score multiplies each key with Q W.
 // - const Tensor keys_g = matmul(transpose(g), matmul(queries, w));
 // + const Tensor keys_g = matmul(transpose(g), queries);
 
@@ -56,7 +54,7 @@ GeneralGradients general_gradients(const Tensor& queries, const Tensor& w, const
 
 namespace {
 
-/// Σ G · S, one product at a time.
+/// Computes Σ G · S, one product at a time.
 double loss(const Tensor& queries, const Tensor& w, const Tensor& keys, const Tensor& g) {
   const std::vector<double> q = queries.to_vector(), m = w.to_vector(), k = keys.to_vector(),
                             c = g.to_vector();
@@ -73,7 +71,7 @@ double loss(const Tensor& queries, const Tensor& w, const Tensor& keys, const Te
   return total;
 }
 
-/// The loss is linear in each number of x, so a step of 1 gives the derivative exactly.
+/// Returns the derivatives of f. The loss is linear in each number of x, so a step of 1 gives them exactly.
 Tensor differences(const Tensor& x, const std::function<double(const Tensor&)>& f) {
   std::vector<double> values = x.to_vector(), slopes;
   const double here = f(x);
@@ -98,11 +96,11 @@ void judge(Judge& judge) {
     judge.same(came.keys, differences(k, [&](const Tensor& x) { return loss(q, w, x, g); }),
                "the keys' gradient");
   };
-  judge.claim("gives the derivatives where all sizes are 2", [&] {
+  judge.claim("computes the derivatives where all sizes are 2", [&] {
     judge.example("batch 2, queries 2, keys 2, d 2, m 2");
     compare({2, 2, 2, 2, 2});
   });
-  judge.claim("gives the derivatives that differences give, for any sizes", [&] {
+  judge.claim("agrees with finite differences for any sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"queries", 1, 3}, {"keys", 1, 4}, {"d", 1, 3}, {"m", 1, 2}}, compare);
   });
 }

@@ -1,19 +1,21 @@
-// 12.3 one_step_late: a decoder that answers the question before
+// 12.3 one_step_late: The order of step and attention
 // debug, 15 minutes
 //
-// This is Luong's decoder with input feeding, in the lookup task. One question goes in at each step:
+// Here is Luong's decoder with input feeding, for the lookup task. Each step gets one question:
 //
 //     h_t = cell([e_t; h̃_{t−1}], h_{t−1}),    c_t = attend(h_t, states),    h̃_t = tanh(W_c [c_t; h_t])
 //
-// It runs, and its loss falls a little. But the weights at question t point where question t − 1 should have
-// pointed, and the first question is hardly ever answered. Find what is wrong. e is (B, T, E), first h_0
-// (B, d), states (B, S, d), w_c (r, 2d); the result is all h̃, (B, T, r), and h̃_0 is 0.
+// The program runs, and its loss falls a little. But the weights at question t are those that question t − 1 should
+// have, and the first question is hardly ever answered correctly. Find the mistake.
+//
+// The shapes are e (B, T, E), first = h_0 (B, d), states (B, S, d) and w_c (r, 2d). h̃_0 is 0. The result is all h̃_t,
+// (B, T, r).
 #include "lessons/grader/answer.hpp"
 
-/// x (B, E + r), h (B, d) → the next h.
+/// Takes x (B, E + r) and h (B, d). Returns the next h.
 using Cell = std::function<Tensor(const Tensor& x, const Tensor& h)>;
 
-/// Dot attention of one query a string: h (B, d) → (B, d).
+/// Dot attention with one query per string. Takes h (B, d), returns the context (B, d).
 Tensor read_states(const Tensor& h, const Tensor& states) {
   const Tensor weights = softmax(matmul(unsqueeze(h, 1), transpose(states)), -1);
   return squeeze(matmul(weights, states), 1);
@@ -30,24 +32,23 @@ Tensor attention_vectors(const Tensor& e, const Tensor& first, const Tensor& sta
     //: h = cell(concat({select(e, 1, t), fed}, -1), h);
     //: fed = tanh(matmul(concat({context, h}, -1), transpose(w_c)));
     //: vectors.push_back(fed);
-    h = cell(concat({select(e, 1, t), fed}, -1), h);               // step: now h knows question t
-    const Tensor context = read_states(h, states);                 // then attend: the new state asks
-    fed = tanh(matmul(concat({context, h}, -1), transpose(w_c)));  // what was read, and what was known
+    h = cell(concat({select(e, 1, t), fed}, -1), h);               // step: h now depends on question t
+    const Tensor context = read_states(h, states);                 // then attend with the new state
+    fed = tanh(matmul(concat({context, h}, -1), transpose(w_c)));  // combine context and state
     vectors.push_back(fed);
     //]
   }
   return stack(vectors, 1);
 }
 
-// hint: At which line does question t enter? What does the query know before it?
-// hint: Which of h_t and h_{t−1} asks in the formula, and which one asks in the program at that line?
-// hint: One line has to move. Luong steps, then attends; Bahdanau attends, then steps.
+// hint: Which line uses question t? What does the query depend on before this line?
+// hint: In the formula, which of h_t and h_{t−1} is the query? And which one is it in the program, at that line?
+// hint: Move one line. Luong's decoder steps, then attends. Bahdanau's attends, then steps.
 //
-// start: The weights at question t are those that belong to question t − 1; already the first one reads what
-//   h_0 asks for, as if no question had gone in. Go through one step, and say for each line what its values
-//   know by then.
+// start: The weights at question t belong to question t − 1. Even at the first question, the query is h_0, which does
+//   not depend on any question. Go through one step, and note for each line which questions its values depend on.
 //
-// wrong: The attention vector joins c_t with the state before the step. Both of its halves belong to step t.
+// wrong: You concatenate c_t with the state before the step. Both parts of the attention vector must be from step t.
 // - h = cell(concat({select(e, 1, t), fed}, -1), h);
 // - const Tensor context = read_states(h, states);
 // - fed = tanh(matmul(concat({context, h}, -1), transpose(w_c)));
@@ -55,25 +56,24 @@ Tensor attention_vectors(const Tensor& e, const Tensor& first, const Tensor& sta
 // + h = cell(concat({select(e, 1, t), fed}, -1), h);
 // + const Tensor context = read_states(h, states);
 // + fed = tanh(matmul(concat({context, before}, -1), transpose(w_c)));
-// wrong: The question is shifted: at step t you feed question t − 1. The old state was the one that was late,
-//   not the question.
+// wrong: You shifted the questions: step t gets question t − 1. The query was late, not the question.
 // - h = cell(concat({select(e, 1, t), fed}, -1), h);
 // + h = cell(concat({select(e, 1, t == 0 ? 0 : t - 1), fed}, -1), h);
-// wrong: You look ahead: question t + 1 goes in at step t. That repairs the old state's delay and leaves it
-//   the one that asks; the last question is asked twice, and h̃_t holds a question that is not its own.
+// wrong: Step t gets question t + 1. That cancels the delay, but the old state is still the query. The last question is
+//   used twice, and h̃_t depends on a question that comes later.
 // - h = cell(concat({select(e, 1, t), fed}, -1), h);
 // - const Tensor context = read_states(h, states);
 // + const Tensor context = read_states(h, states);
 // + h = cell(concat({select(e, 1, std::min(t + 1, e.size(1) - 1)), fed}, -1), h);
-// wrong: Input feeding is gone: the cell sees zeros beside the question, at every step. What was read at step
-//   t must reach step t + 1.
+// wrong: Input feeding is missing: the cell gets zeros in addition to the question at every step. The context of step t
+//   must reach step t + 1.
 // - h = cell(concat({select(e, 1, t), fed}, -1), h);
 // + h = cell(concat({select(e, 1, t), zeros(fed.shape(), fed.dtype())}, -1), h);
-// wrong: The cell starts anew from h_0 at every step and forgets the questions before.
+// wrong: The cell starts from h_0 at every step, so it forgets the previous questions.
 // - h = cell(concat({select(e, 1, t), fed}, -1), h);
 // + h = cell(concat({select(e, 1, t), fed}, -1), first);
-// wrong: You let the attention vector be the next state, in place of h_t. It is fed in beside the next word;
-//   the recurrence goes from h_t to h_{t+1}.
+// wrong: You use the attention vector as the next state instead of h_t. It is an input of the next step. The state of
+//   the next step is computed from h_t.
 // - vectors.push_back(fed);
 // + vectors.push_back(fed);
 // + if (fed.size(1) == h.size(1)) h = fed;
@@ -85,7 +85,7 @@ namespace {
 
 using Row = std::vector<double>;
 
-/// tanh(W x), W (out, in).
+/// Computes tanh(W x), with W (out, in).
 Row squashed(const Tensor& w, const Row& x) {
   Row y;
   for (Size o = 0; o < w.size(0); ++o) {
@@ -101,7 +101,7 @@ Row joined(Row a, const Row& b) {
   return a;
 }
 
-/// One string after another, one step after another. The cell is tanh(u [e; h̃; h]).
+/// Computes one string after another and one step after another. The cell is tanh(u [e; h̃; h]).
 Tensor by_loops(const Tensor& e, const Tensor& first, const Tensor& states, const Tensor& u,
                 const Tensor& w_c) {
   Row all;
@@ -139,11 +139,11 @@ void judge(Judge& judge) {
     };
     judge.same(attention_vectors(e, first, states, cell, w_c), by_loops(e, first, states, u, w_c), "h̃");
   };
-  judge.claim("answers three questions from two states", [&] {
+  judge.claim("computes three questions with two states", [&] {
     judge.example("one string, three questions, two states, d = r = 2");
     compare(1, 3, 2, 2, 2);
   });
-  judge.claim("does so for any sizes", [&] {
+  judge.claim("works for any sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"questions", 1, 4}, {"states", 1, 4}, {"d", 1, 3}, {"r", 1, 3}},
                     [&](const Sizes& n) { compare(n[0], n[1], n[2], n[3], n[4]); });
   });

@@ -1,16 +1,17 @@
-// 12.4 small_finder: look letters up, with few weights
+// 12.4 small_finder: A small lookup model
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model that looks letters up. The source is a list of pairs, a letter and its digit; then the
-// letters are asked for in another order, and each is answered with its digit. It is trained with 2,000
-// batches of 32 lists of 2 to 6 pairs, by Adam with your learning rate, and must then answer 95 of 100
-// questions about lists of 8 pairs, with at most 10,000 weights. Fewer weights are better: your best model is
-// kept.
+// Build a model for the lookup task. The source is a list of pairs, each a letter and its digit. The questions are the
+// letters in another order, and the answer to each question is the letter's digit.
+//
+// The judge trains your model on 2,000 batches of 32 lists with 2 to 6 pairs, by Adam with your learning rate. It must
+// then answer 95 of 100 questions about lists of 8 pairs correctly, with at most 10,000 weights. Fewer weights are
+// better. The smallest model that passes is recorded.
 //
 //     source (B, 2 n) is letter, digit, letter, …; questions (B, n) are letters; logits (B, n, 17)
 //
-// Symbols are 0 padding, 1 <start>, 2 <end>, the letters 3 … 12, and the digits 13 … 16. Change whatever you
-// like in the hole.
+// Symbols are 0 padding, 1 <start>, 2 <end>, the letters 3 … 12, and the digits 13 … 16. You may change everything in
+// the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
@@ -47,31 +48,32 @@ struct Finder : Module {
 constexpr double kLearningRate = 0.005;
 //]
 
-// hint: Where a letter stands is new in every list. Which of this lesson's five scores look at what stands in
-//   the source, and which never see it?
-// hint: Put a score that compares for location(32, 16). One of them has no weights of its own; what does it
-//   ask of the widths of query and key?
-// hint: .score = dot() runs where the decoder's .hidden is twice the encoder's. Then make both smaller, and
-//   .embedding and .readout too, one after the other, and look at the share of right answers.
+// hint: In every list, the letters have new positions. Which of the lesson's five scores depend on the contents of the
+//   source, and which don't?
+// hint: Replace location(32, 16) by a score that compares the query with the keys. One of these scores has no weights.
+//   What does it require of the widths of query and key?
+// hint: .score = dot() works if the decoder's .hidden is twice the encoder's. Then reduce both, and also .embedding and
+//   .readout, one after another, and watch the percentage of right answers.
 //
-// start: The location score never sees a key: from the question alone it cannot know where that letter stands
-//   in this list. A score that compares can find it.
+// start: The location score does not depend on the keys. From the question alone, it cannot know where the letter is in
+//   this list. A score that compares the query with the keys can find it.
 //
-// wrong: The fully connected score hears the question's letter as well, but it does not see the list either:
-//   it still turns what it knows into a place.
+// wrong: The fully connected score also depends on the letter of the question, but not on the list. It still computes a
+//   position without knowing where the letter is.
 // - .score = dot(),
 // - .input_feeding = false}}};
 // + .score = fully_connected(8, 32, 16),
 // + .input_feeding = false,
 // + .word_in_query = true}}};
-// wrong: The sizes of lesson 12 are more than ten letters and four digits need: a table of words 32
-//   wide, and the gates that read it, break the budget.
+// wrong: Ten letters and four digits need smaller sizes than those of lesson 12. With embeddings of width 32, the table
+//   and the gates that use it exceed the budget.
 // - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 16},  // in each direction
 // + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 16},
-// wrong: With a rate of 0.0001 this small model has not finished learning after 2,000 steps.
+// wrong: With a learning rate of 0.0001, this small model has not finished learning after 2,000 steps.
 // - constexpr double kLearningRate = 0.005;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 0.5 each step jumps far past where the gradient points to, and saturates the gates.
+// wrong: With a learning rate of 0.5, each step goes far past the point where the gradient is valid, and saturates the
+//   gates.
 // - constexpr double kLearningRate = 0.005;
 // + constexpr double kLearningRate = 0.5;
 
@@ -123,7 +125,7 @@ void train(Finder& model, kit::Random& random) {
   });
 }
 
-/// In per cent.
+/// Returns the percentage of right answers.
 double right_answers(const Tensor& logits, const Lists& lists) {
   const Ids said = argmax(logits).to_vector(), wanted = lists.answers.to_vector();
   double right = 0;
@@ -137,8 +139,8 @@ void judge(Judge& judge) {
   Finder model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 10000, "the weights"); });
-  judge.claim("gives logits for each question", [&] {
+  judge.claim("has at most 10,000 weights", [&] { judge.between(weights, 1, 10000, "the weights"); });
+  judge.claim("returns logits for each question", [&] {
     const Lists lists = draw(judge.random(), 3, 4);
     judge.same(model(lists.source, lists.questions).shape(), {3, 4, kVocabulary}, "the logits");
   });
@@ -150,11 +152,12 @@ void judge(Judge& judge) {
     const double right = right_answers(logits, lists), loss = cross_entropy(logits, lists.answers).item();
     judge.that(
         right >= 95,
-        fmt::format("{} weights answer {:.1f} % of the questions about 8 pairs right, of which 95 % are "
-                    "wanted; the loss of an answer is {:.3f}",
-                    weights, right, loss),
+        fmt::format(
+            "{} weights answer {:.1f} % of the questions about 8 pairs correctly, but 95 % are required; "
+            "the loss of an answer is {:.3f}",
+            weights, right, loss),
         {right, loss});
-    fmt::print("{} weights answer {:.1f} % of the questions right; the loss is {:.3f}.\n", weights, right,
+    fmt::print("{} weights answer {:.1f} % of the questions correctly; the loss is {:.3f}.\n", weights, right,
                loss);
     judge.score(weights, "weights");
   });
