@@ -145,7 +145,7 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 //
 // The model has two *heads*: two attentions in parallel, each on its own half of the features of q, k and v.
 //
-// Besides the sound attention there are seven patients (patients.cpp). Each has one common mistake:
+// Besides the sound attention, there are seven broken ones, our patients (patients.cpp). Each has one common mistake:
 //
 //     1 softmax over the batch    axis 0 instead of −1: the weights add up to 1 over the strings of the batch
 //     2 transposed mask           query i may attend to the keys from i on, instead of the keys up to i
@@ -162,11 +162,10 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 
 void the_clinic(const kit::Options& options, kit::Report& report) {
   const kit::Question low = report.ask(
-      "noticed",
-      "How many of the seven patients answer less than 90 % of the fresh strings' questions correctly?",
+      "noticed", "On fresh strings, how many of the seven patients give less than 90 % right answers?",
       {"six or seven", "two", "none"});
   const kit::Question useful =
-      report.ask("in use", "How many of the other patients are also above 90 % in use?",
+      report.ask("in use", "How many of the other patients give more than 90 % right answers in use, too?",
                  {"all of them, since fresh strings are a fair test", "two of them", "none of them"});
   const std::vector<Outcome> all = treat(patients(), options);
   draw(patients(), all, options);

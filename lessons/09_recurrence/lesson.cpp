@@ -81,7 +81,7 @@ RecurrentState plain_step(const Tensor& x, const RecurrentState& state, const We
 // - the input gate i is the proportion of the proposal g that is added to c;
 // - the output gate o is the proportion of tanh(c') that becomes the new h.
 //
-// With ⊙ for the product element by element:
+// The symbol ⊙ multiplies element by element:
 //
 //     c' = f ⊙ c + i ⊙ g        h' = o ⊙ tanh(c')
 //     i, f, o = σ(…), g = tanh(…), where … is a separate block of W x + b_w + U h + b_u for each
@@ -158,7 +158,7 @@ void before_training(const kit::Options& options, kit::Report& report) {
 
 // ---- 4. Naming the first symbol after forty more ----------------------------------------------------------
 // A falling line in the last picture means that the past fades: the last symbols affect the state most, whatever they
-// are. This is called *recency*.
+// are. This effect is called *recency*.
 //
 // Now we train each model. With *mixed lengths*, a training string has a first symbol and 0 to 40 symbols of noise.
 // Otherwise it always has 40. The test strings always have 40.
@@ -183,8 +183,8 @@ std::vector<Outcome> training(const kit::Options& options, kit::Report& report) 
 void after_training(const std::vector<Outcome>& outcomes, const kit::Options& options, kit::Report& report) {
   const kit::Question line = report.ask(
       "the plain cell that learned",
-      "The plain cell with orthogonal initialisation and mixed lengths has learned the task. How does its line look "
-      "after training?",
+      "The plain cell with orthogonal initialisation and mixed lengths has learned the task. In the picture, what does "
+      "its line look like after training?",
       {"it no longer falls, because a symbol that is remembered has a gradient",
        "it still falls to less than a hundredth"});
   draw_after(outcomes, options);

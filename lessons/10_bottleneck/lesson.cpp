@@ -57,8 +57,7 @@ void one_number(kit::Report& report) {
 // (kit::kStart, kEnd). <pad> is padding, and <unk> replaces words that are not in a vocabulary.
 
 struct ByHand {
-  const PlainTranslator&
-      nn;  // nn/'s model of this kind; we use its weights: tables and linear layers W x + b
+  const PlainTranslator& nn;  // nn/'s model of this kind: we use its tables and linear layers W x + b
   kit::GruWeights reader = gru_weights(nn.encoder.rnn), writer = gru_weights(nn.decoder.cell);
 
   /// Takes source (B, T), strings of one length. Returns the code (B, H).

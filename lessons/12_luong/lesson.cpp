@@ -1,7 +1,7 @@
 // 12 luong: many scores, one decoder
 //
-// 15 minutes to read, 40 seconds to run. Needs lesson 11 (the additive score, attend and then step, maps of
-// weights) and lesson 08 (the scaled dot product). Afterwards you can choose a score, build Luong's decoder around
+// 15 minutes to read, 40 seconds to run. Needs lesson 11 (the additive score, attend and then step,
+// alignments) and lesson 08 (the scaled dot product). Afterwards you can choose a score, build Luong's decoder around
 // it, and say which tasks each score can solve.
 //
 // The decoder in lesson 11 computes its scores with a small network, and it attends before the GRU's step. Luong,
@@ -53,10 +53,9 @@ constexpr DType f64 = DType::f64;
 /// Takes e (B, 1, d_e), q (B, 1, d_q), k (B, T, d_k) and the weights of the score. Returns scores (B, 1, T).
 Tensor score(Kind kind, const std::vector<Tensor>& weights, const Tensor& e, const Tensor& q,
              const Tensor& k) {
-  const auto place =
-      [&](const Tensor& x) {  // for a source shorter than T_max, the first rows of W are enough
-        return matmul(x, transpose(slice(weights[0], 0, 0, k.size(1))));
-      };
+  const auto place = [&](const Tensor& x) {  // a source shorter than T_max uses only the first rows of W
+    return matmul(x, transpose(slice(weights[0], 0, 0, k.size(1))));
+  };
   if (kind == Kind::general) return matmul(matmul(q, weights[0]), transpose(k));
   if (kind == Kind::concat) {
     const Tensor beside = expand(q, {k.size(0), k.size(1), q.size(2)});  // one copy of the query per key
@@ -180,8 +179,8 @@ void fed_back(const kit::Options& options, kit::Report& report) {
 void table_of_scores(Result dot, const kit::Options& options, kit::Report& report) {
   const kit::Question which = report.ask(
       "lists of 16 pairs",
-      "Lists of 16 pairs are twice as long as the longest lists in training. Which scores still find the digits in "
-      "at least 99 % of these lists?",
+      "Lists of 16 pairs are twice as long as the longest lists in training. Which scores still find all the "
+      "digits in at least 99 % of these lists?",
       {"the scores that depend on the keys: dot, general and concat",
        "only concat, which has the most weights", "all five, because each has learned the task",
        "none of them, because no training list was that long"});

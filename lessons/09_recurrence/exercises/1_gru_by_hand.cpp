@@ -105,8 +105,7 @@ void judge(Judge& judge) {
     judge.same(gru_by_hand(x, h, w, u, b_w, b_u), by_loops(x, h, w, u, b_w, b_u), "the new state");
   };
   judge.claim("computes the new state of one unit and one number", [&] {
-    judge.example(
-        "batch 1, in 1, H = 1, all numbers between 0.3 and 0.8");  // no gate is fully open or closed
+    judge.example("batch 1, in 1, H = 1, all numbers between 0.3 and 0.8");  // no gate fully open or shut
     compare(1, 1, 1, [&](const Dims& shape) { return judge.uniform(shape, 0.3, 0.8); });
   });
   judge.claim("works for any sizes", [&] {

@@ -138,8 +138,7 @@ void judge(Judge& judge) {
   judge.claim("predicts the right symbols in free decoding",
               [&] { judge.predicted(symbols_alone(), alone.symbols, "right symbols in free decoding"); });
   judge.claim("predicts the probability that each symbol needs", [&] {
-    double low = 0,
-           high = 1;  // a probability whose 25th power is too small, and one whose power is too large
+    double low = 0, high = 1;  // low's 25th power is too small, high's is too large
     for (int halving = 0; halving < 60; ++halving) {
       const double middle = (low + high) / 2;
       double strings = 1;
