@@ -125,8 +125,8 @@ void one_step(Kind kind, std::uint64_t seed, kit::Report& report) {
 Result which_state_asks(const kit::Options& options, kit::Report& report) {
   const kit::Question old = report.ask(
       "the old state asks",
-      "We train two decoders with the dot score, one in Luong's order and one in Bahdanau's. For lists of 8 pairs, what "
-      "percentage of the answers does the second decoder get right?",
+      "We train two decoders with the dot score, one in Luong's order and one in Bahdanau's. For lists of 8 pairs, "
+      "what percentage of the answers does the second decoder get right?",
       {"the same percentage as the first", "less than 60 %, but more than chance",
        "about 10 %, which is chance"});
   std::vector<Result> both;

@@ -11,7 +11,7 @@
 #include "lessons/grader/answer.hpp"
 
 Tensor softmax_with_mask(const Tensor& scores, const Mask& mask) {
-  //[ mend it; softmax(x, axis) and where(mask, a, b) are enough
+  //[ correct it; softmax(x, axis) and where(mask, a, b) are enough
   //: const Tensor lowest = scalar(-std::numeric_limits<double>::infinity(), scores.dtype());
   //: return softmax(where(mask, scores, lowest), -1);
   const Tensor lowest = scalar(-1e30, scores.dtype()), zero = scalar(0, scores.dtype());

@@ -12,7 +12,7 @@
 #include "lessons/grader/answer.hpp"
 
 double median_size(const Tensor& scores) {
-  //[ about eight lines; by the definition, or by the lesson's formula, whose sums rounding can bring below 0
+  //[ about eight lines; by the definition, or by the lesson's formula, which rounding can make negative
   //: return not_written_yet();
   const Tensor weights = softmax(scores, -1);                                      // (n, keys)
   const Tensor column = unsqueeze(weights, -1), row = unsqueeze(weights, -2);      // α_i and α_j

@@ -12,28 +12,28 @@
 #include "lessons/grader/answer.hpp"
 
 double deviation_of_dot() {
-  //[ the deviation of q · k
+  //[ the standard deviation of q · k
   //: return not_written_yet();
   return 16;  // 256 products of variance 1: √256
   //]
 }
 
 double deviation_divided_by_d() {
-  //[ the deviation of q · k / d, divided by d and not by its root
+  //[ the standard deviation of q · k / d, where the divisor is d, not √d
   //: return not_written_yet();
-  return 1 / 16.0;  // 16 / 256: the wider, the smaller, until all keys get equal weights
+  return 1 / 16.0;  // 16 / 256; it falls with d, until all keys get equal weights
   //]
 }
 
 double variance_with_larger_queries() {
-  //[ the variance of q · k / √d if the numbers of q have variance 4, those of k still 1
+  //[ the variance of q · k / √d if the numbers of q have variance 4, and those of k variance 1
   //: return not_written_yet();
   return 4;  // each product has variance 4 · 1
   //]
 }
 
 double deviation_with_d_quadrupled() {
-  //[ the deviation of q · k / √d for d = 1024
+  //[ the standard deviation of q · k / √d for d = 1024
   //: return not_written_yet();
   return 1;  // that is what √d is for
   //]
@@ -129,11 +129,12 @@ void judge(Judge& judge) {
   constexpr double kChance = 0.05;
   const auto deviation = [](const Tensor& x) { return std::sqrt(var(x).item()); };
   judge.claim("predicts the size of q · k", [&] {
-    judge.predicted(deviation_of_dot(), deviation(dots(judge, 256, 1)), "the deviation of q · k", kChance);
+    judge.predicted(deviation_of_dot(), deviation(dots(judge, 256, 1)), "the standard deviation of q · k",
+                    kChance);
   });
   judge.claim("predicts the result of a division by d", [&] {
     judge.predicted(deviation_divided_by_d(), deviation(dots(judge, 256, 1) / 256),
-                    "the deviation of q · k / d", kChance / 16);
+                    "the standard deviation of q · k / d", kChance / 16);
   });
   judge.claim("predicts the variance for larger queries", [&] {
     judge.predicted(variance_with_larger_queries(), var(dots(judge, 256, 2) / 16).item(),
@@ -141,7 +142,7 @@ void judge(Judge& judge) {
   });
   judge.claim("predicts the standard deviation for wider vectors", [&] {
     judge.predicted(deviation_with_d_quadrupled(), deviation(dots(judge, 1024, 1) / 32),
-                    "the deviation of q · k / √d for d = 1024", kChance);
+                    "the standard deviation of q · k / √d for d = 1024", kChance);
   });
   judge.claim("predicts ‖J‖ for equal weights", [&] {
     judge.predicted(size_if_all_are_equal(), size_of_jacobian(zeros({1, 10}, DType::f64)),

@@ -13,28 +13,28 @@
 #include "lessons/grader/answer.hpp"
 
 double left_after_forty() {
-  //[ f = 0.95
+  //[ the proportion left after forty steps, f = 0.95
   //: return not_written_yet();
   return std::pow(0.95, 40);  // each step leaves 0.95 of what is there
   //]
 }
 
 double steps_to_a_hundredth() {
-  //[ f = 0.5
+  //[ the number of steps until less than 0.01 is left, f = 0.5
   //: return not_written_yet();
   return 7;  // 1/64 is more than 0.01, 1/128 less
   //]
 }
 
 double first_place_of_forget_gate() {
-  //[ in b_w (4 · 64)
+  //[ an index of b_w (4 · 64)
   //: return not_written_yet();
   return 64;  // input, forget, cell, output: the second block
   //]
 }
 
 double left_with_two_biases() {
-  //[ both biases 3, forty steps
+  //[ the proportion left after forty steps, both biases 3
   //: return not_written_yet();
   return std::pow(1 / (1 + std::exp(-6.0)), 40);  // the biases add up inside the sigmoid: σ(6)
   //]

@@ -14,21 +14,21 @@
 #include "lessons/grader/answer.hpp"
 
 double strings_alone() {
-  //[ 25 symbols, all of them right
+  //[ the probability of 25 right symbols in free decoding
   //: return not_written_yet();
   return std::pow(0.9, 25);  // each comes with 0.9 after those before it
   //]
 }
 
 double strings_forced() {
-  //[ 25 symbols, all of them right, each asked for after the right ones
+  //[ the probability of 25 right symbols under teacher forcing
   //: return not_written_yet();
   return strings_alone();  // without a mistake, the inputs are the same in both ways
   //]
 }
 
 double symbols_alone() {
-  //[ the share of all 25 symbols
+  //[ the mean probability of a right symbol in free decoding
   //: return not_written_yet();
   double right = 0, so_far = 1;  // so_far: the probability that all previous symbols are right
   for (int place = 0; place < 25; ++place) {
@@ -40,7 +40,7 @@ double symbols_alone() {
 }
 
 double each_symbol() {
-  //[ for 99 strings in 100, to four places
+  //[ the probability of each symbol, for 99 right strings in 100, to four decimals
   //: return not_written_yet();
   return std::pow(0.99, 1.0 / 25);  // p²⁵ = 0.99
   //]

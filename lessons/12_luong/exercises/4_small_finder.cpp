@@ -17,7 +17,7 @@
 
 constexpr Size kVocabulary = 17;
 
-//[ the model, and how fast it learns
+//[ the model and its learning rate
 //: struct Finder : Module {
 //:   Tensor operator()(const Indices& source, const Indices& asked) const {
 //:     return model(source, {}, asked);
