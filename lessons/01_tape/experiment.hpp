@@ -1,5 +1,5 @@
-// What lesson 01 prints, draws and compares with. In a header, so that the first lesson is one object file and is
-// built quickly.
+// The reports, pictures and comparisons of lesson 01. They are in a header so that the first lesson is a single
+// object file and builds quickly.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace tapestry::lesson01 {
 
-/// A tape of the chapter as a table, and to tape.svg: a box for each line, an arrow for each input, in their order.
+/// Prints a tape as a table and draws it as tape.svg, with a box for each line and an arrow for each input.
 template <class Line>
 void show_tape(const std::vector<Line>& lines, const std::vector<double>& gradient,
                const kit::Options& options) {
@@ -46,7 +46,7 @@ struct Points {
   Tensor x, y;  ///< (n) in f64
 };
 
-/// Fifty points near the line 1.5 x − 0.5, x between −1 and 1, each with an error of deviation 0.2.
+/// Returns fifty points near the line 1.5 x − 0.5, with x between −1 and 1 and noise of standard deviation 0.2.
 inline Points noisy_line(std::uint64_t seed) {
   constexpr Size kPoints = 50;
   const Tensor x = random_uniform({kPoints}, seed, -1, 1, DType::f64);
@@ -58,12 +58,12 @@ struct Fitted {
   double slope, intercept;
 };
 
-/// The larger of the differences in slope and intercept.
+/// Returns the larger of the differences in slope and intercept.
 inline double apart(const Fitted& one, const Fitted& other) {
   return std::max(std::abs(one.slope - other.slope), std::abs(one.intercept - other.intercept));
 }
 
-/// By the formula from statistics: the slope is cov(x, y) / var(x).
+/// Fits the line with the formula from statistics: the slope is cov(x, y) / var(x).
 inline Fitted least_squares(const Points& points) {
   const std::vector<double> x = points.x.to_vector(), y = points.y.to_vector();
   const auto n = static_cast<double>(x.size());
@@ -73,8 +73,8 @@ inline Fitted least_squares(const Points& points) {
   return {slope, (sy - slope * sx) / n};
 }
 
-/// With nn/'s layer, one weight and one bias that start at zero too, and optim/'s optimiser. SGD is its name for a
-/// step against the gradient.
+/// Fits the line with nn/'s Linear, whose weight and bias also start at zero, and optim/'s SGD, the library's
+/// name for steps against the gradient.
 inline Fitted descend_with_library(const Points& points, std::int64_t steps) {
   Linear line(1, 1, Bias::yes, zeros);
   line.initialise(1, DType::f64);
@@ -89,7 +89,7 @@ inline Fitted descend_with_library(const Points& points, std::int64_t steps) {
   return {line.weight.item(), line.bias.item()};
 }
 
-/// Our line beside that of the formula and that of nn/ and optim/ after as many steps; the points with it to line.svg.
+/// Compares our line with the formula's and with the library's after equally many steps, and draws it as line.svg.
 inline void compare_fits(const Points& points, const Fitted& ours, const kit::Options& options,
                          kit::Report& report) {
   const Fitted formula = least_squares(points), library = descend_with_library(points, options.steps);
@@ -105,8 +105,8 @@ inline void compare_fits(const Points& points, const Fitted& ours, const kit::Op
   kit::show(chart, options.out / "line.svg");
 }
 
-/// ∂/∂w of squared_error(w, b, x, y), the mean of (w·x_i + b − y_i)², by the tape and as a sum of a term for each
-/// point: prints both, and returns how far apart they are. Gradcheck looks at it, too.
+/// Computes ∂/∂w of squared_error(w, b, x, y), the mean of (w·x_i + b − y_i)², with the tape and as a sum with one
+/// term for each point. Prints both and returns their difference. Also runs gradcheck on squared_error.
 template <class F>
 double compare_slopes(const F& squared_error, const Points& points, kit::Report& report) {
   const Tensor w = variable(scalar(0.3, DType::f64), "w"), b = variable(scalar(0.1, DType::f64), "b");
@@ -118,16 +118,16 @@ double compare_slopes(const F& squared_error, const Points& points, kit::Report&
   double dw = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
     dw += 2 * (0.3 * x[i] + 0.1 - y[i]) * x[i] / static_cast<double>(x.size());
-  fmt::print("  ∂loss/∂w: the tape says {:.12f}, fifty terms added up say {:.12f}\n", w.grad().item(), dw);
+  fmt::print("  ∂loss/∂w: {:.12f} by the tape, {:.12f} as a sum of fifty terms\n", w.grad().item(), dw);
   const auto loss = [&](const Tensor& slope, const Tensor& shift) {
     return squared_error(slope, shift, points.x, points.y);
   };
-  report.check("the derivative agrees with differences (lesson 02 says how)",
+  report.check("the derivative agrees with central differences (explained in lesson 02)",
                gradcheck(loss, {w.detach(), b.detach()}).ok());
   return std::abs(w.grad().item() - dw);
 }
 
-/// The chapter's examples of a number and of matrices that are used many times, by the library.
+/// Checks the chapter's examples of broadcasting and of a matrix product with the library.
 inline bool as_with_a_pencil() {
   constexpr DType f64 = DType::f64;
   const Tensor w = variable(scalar(2, f64)), a = variable(tensor({{1, 2}, {3, 4}}, f64)),
@@ -143,9 +143,9 @@ inline bool as_with_a_pencil() {
          are(b.grad(), {1, 6, 2, 8});
 }
 
-/// The library's loop on (w·x + b − y)² with x = 3, y = 5 and the leaves w = 2, b = 1: prints each node as the loop
-/// comes to it, with its gradient as it is then. Returns these gradients in the order of the tape; one that is visited
-/// out of turn is NaN.
+/// Runs the library's loop on (w·x + b − y)² with x = 3, y = 5 and the leaves w = 2 and b = 1. Prints each node and
+/// its gradient when the loop visits the node. Returns these gradients in the order of the tape, with NaN for a node
+/// that is visited out of order.
 inline std::vector<double> watch_the_loop() {
   const Tensor w = variable(scalar(2, DType::f64), "w"), b = variable(scalar(1, DType::f64), "b");
   Tape tape;
@@ -153,7 +153,7 @@ inline std::vector<double> watch_the_loop() {
   const std::vector<Tensor> results{product, line, error, loss};
   std::vector<const char*> ops;
   for (std::size_t node = 0; node < tape.size(); ++node) ops.push_back(tape.node(node).op);
-  std::vector<double> gradients;  // from the last
+  std::vector<double> gradients;  // from the last node to the first
   for (std::size_t node = 0; node < results.size(); ++node)
     tape.on_gradient(results[node], [&, node](const Tensor& dy) {  // runs when the loop comes to the node
       const bool in_turn = gradients.size() + node + 1 == results.size();

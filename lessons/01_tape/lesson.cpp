@@ -1,12 +1,14 @@
-// 01 tape: a tape remembers, backward reads it in reverse
+// 01 tape: record every operation on a tape, then compute all gradients in one backward pass
 //
-// 20 minutes to read, 1 second to run. Needs the chain rule from school: if y moves three times as fast as x,
-// and z twice as fast as y, then z moves six times as fast as x. Afterwards you can write a program that
-// differentiates formulas, say what the derivative of a product of matrices is, and read the library's loop.
+// 20 minutes to read, 1 second to run. Needs the chain rule from school: if y changes three times as fast as
+// x, and z changes twice as fast as y, then z changes six times as fast as x. Afterwards you can write a program
+// that differentiates formulas, derive the gradients of a matrix product, and read the loop in the library's
+// backward pass.
 //
-// A network is a long formula with many numbers that can be adjusted, its *weights*. It ends in one number,
-// the *loss*, which says how wrong its answers are. Training asks: if this weight moved a little, how fast
-// would the loss move? There may be millions of weights. How do we get all these derivatives at once?
+// A neural network is a long formula with many adjustable numbers, its *weights*. The formula ends in a single
+// number, the *loss*, which says how wrong the network's answers are. To train the network, we ask for each
+// weight: if this weight changed a little, how fast would the loss change? A network may have millions of
+// weights. How do we compute all of these derivatives at once?
 
 #include <utility>
 #include <vector>
@@ -20,10 +22,16 @@ using namespace tapestry::lesson01;
 
 namespace {
 
-// ---- 1. A tape with a pencil ------------------------------------------------------------------------------
-// Each operation that runs is written down on a *tape*: its value, the lines on which its inputs stand, and
-// for each input the *local* derivative: how fast the value moves when this input alone moves. For a product
-// x·y that is y for the input x, and x for the input y. For a sum it is 1. Take x·y + x at x = 4, y = 2:
+// ---- 1. A tape by hand ------------------------------------------------------------------------------------
+// Take the formula x·y + x at x = 4 and y = 2. We compute it one operation at a time, and we record each
+// operation as one line of a *tape*. A line contains three things:
+//
+// - the value of the result;
+// - the numbers of the lines that contain the inputs;
+// - a *local derivative* for each input: how fast the value changes when this input alone changes.
+//
+// A product x·y has the local derivative y for its input x, and x for its input y. A sum has the local
+// derivative 1 for each input. So this is the tape of our formula:
 //
 //     line  op   value   inputs (local derivatives)   gradient
 //       0   x      4                                  1·1 + 1·2 = 3
@@ -31,18 +39,26 @@ namespace {
 //       2   *      8     0 (2), 1 (4)                 1·1 = 1
 //       3   +     12     2 (1), 0 (1)                 1
 //
-// The last column is filled from the bottom. A line's *gradient* says how fast the last line moves when this
-// one moves; the last line's own is 1. Each line hands its gradient, times the local derivative, on to each
-// input: the chain rule. Line 3 hands 1·1 to lines 2 and 0. Line 2 hands 1·2 to line 0 and 1·4 to line 1. x
-// is used twice and moves the result in two ways, so its two parts are added. x and y are *leaves*: lines
-// that were not computed from others. It is their gradients that we want, and one walk gave both.
+// We fill the last column from the bottom up. A line's *gradient* says how fast the value of the last line
+// changes when the value of this line changes. The gradient of the last line itself is 1.
+//
+// Each line multiplies its gradient by the local derivative of an input, and adds the result to the gradient of
+// that input. The multiplication is the chain rule:
+//
+// - Line 3 adds 1·1 to line 2 and 1·1 to line 0.
+// - Line 2 adds 1·2 to line 0 and 1·4 to line 1.
+//
+// The formula uses x twice, so x changes the result in two ways. That is why line 0 adds up two parts.
+//
+// x and y are *leaves*: lines that were not computed from other lines. Their gradients are the derivatives that
+// we wanted, and a single pass over the tape computed both.
 
-using At = std::size_t;  // the number of a line
+using At = std::size_t;  // a line number
 
 struct Line {
   const char* op;
   double value;
-  std::vector<std::pair<At, double>> inputs;  // where each stands, and ∂value/∂input
+  std::vector<std::pair<At, double>> inputs;  // the line of each input, and ∂value/∂input
 };
 
 struct NumberTape {
@@ -58,7 +74,7 @@ struct NumberTape {
   std::vector<double> backward() const {
     std::vector<double> gradient(lines.size(), 0.0);
     gradient.back() = 1;
-    for (At i = lines.size(); i-- > 0;)  // all that uses line i stands below it: its gradient is complete
+    for (At i = lines.size(); i-- > 0;)  // every use of line i comes later, so its gradient is complete
       for (const auto& [input, local] : lines[i].inputs) gradient[input] += gradient[i] * local;
     return gradient;
   }
@@ -68,30 +84,41 @@ std::vector<double> walk_by_hand(const kit::Options& options, kit::Report& repor
   NumberTape small;
   const At four = small.leaf("x", 4), two = small.leaf("y", 2);
   small.add(small.mul(four, two), four);
-  report.check("x·y + x: as with a pencil", small.backward() == std::vector<double>{3, 4, 1, 1});
-  const kit::Question twice = report.ask(
-      "w's gradient", "loss = (w·x + b − y)² at w = 2, x = 3, b = 1, y = 5. What is the gradient of w?",
-      {"12", "6", "4"});
+  report.check("x·y + x: the same gradients as by hand", small.backward() == std::vector<double>{3, 4, 1, 1});
+  const kit::Question twice =
+      report.ask("w's gradient",
+                 "Let loss = (w·x + b − y)², with w = 2, x = 3, b = 1 and y = 5. What is the gradient of w?",
+                 {"12", "6", "4"});
   NumberTape tape;
   const At w = tape.leaf("w", 2), x = tape.leaf("x", 3), b = tape.leaf("b", 1), y = tape.leaf("y", 5);
   const At error = tape.sub(tape.add(tape.mul(w, x), b), y);
   tape.mul(error, error);
   const std::vector<double> gradient = tape.backward();
   show_tape(tape.lines, gradient, options);
-  report.answer(twice, 'a', gradient[w] == 12,
-                "The square uses the error, 2, twice, so 4 comes back. w gets that times the value of x.");
+  report.answer(
+      twice, 'a', gradient[w] == 12,
+      "The error w·x + b − y is 2. The square uses the error twice, so the gradient of the error is "
+      "2 + 2 = 4. The gradient of w is 4 times the value of x, so it is 12.");
   return gradient;
 }
 
-// ---- 2. The library's tape, for tensors -------------------------------------------------------------------
-// A *tensor* is an array with a shape; one number has the shape (). `variable` makes a leaf that asks for a
-// gradient; data asks for none. A `Tape` records while it lives. backward leaves gradients in each .grad().
+// ---- 2. The library's tape for tensors --------------------------------------------------------------------
+// Our tape records single numbers. The library's tape records *tensors*. A tensor is an array with a shape, and
+// a single number has the shape ().
 //
-// Let y be a tensor that is computed from a tensor x. Its local derivatives are a table: how fast does each
-// number of y move with each of x? Often it is huge. So a line keeps a *rule* in place of the table: a
-// function that gets dy, the gradient of y, and returns that of x. For y = a ⊙ b, numbers multiplied in
-// pairs, the rule of a returns dy ⊙ b. What a rule needs is *saved*. (Leaves have no line here, and data is
-// no input of a line.)
+// The function `variable` creates a leaf whose gradient we want. Data needs no gradient. A `Tape` records
+// operations for as long as the `Tape` object exists. Its method `backward` stores a gradient in each leaf, and
+// .grad() returns that gradient.
+//
+// Suppose that an operation computes a tensor y from a tensor x. How fast does each number of y change with
+// each number of x? These local derivatives form a table, which is often huge. So a line of the tape stores a
+// *rule* instead of the table. The rule is a function. It receives dy, the gradient of y, and returns the
+// gradient of x.
+//
+// For example, let y = a ⊙ b. The sign ⊙ multiplies two tensors element by element. The rule for a returns
+// dy ⊙ b, so the tape must keep b until the backward pass. We say that b is *saved*.
+//
+// The library's tape differs from ours in two details: a leaf has no line, and data is not an input of a line.
 
 void walk_with_library(const std::vector<double>& by_hand, kit::Report& report) {
   const Tensor w = variable(scalar(2, DType::f64), "w"), b = variable(scalar(1, DType::f64), "b");
@@ -105,10 +132,14 @@ void walk_with_library(const std::vector<double>& by_hand, kit::Report& report) 
                loss.item() == 4 && w.grad().item() == by_hand[0] && b.grad().item() == by_hand[2]);
 }
 
-// ---- 3. One number, used many times -----------------------------------------------------------------------
-// A tensor of shape (), or with an axis of size 1, is repeated until it fits another: *broadcasting*. Let w =
-// 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? Two lines of tape say it:
-// 10·1 comes back from the first use and 1·3 from the second. Now fifty uses, and a mean:
+// ---- 3. Broadcasting and matrix products ------------------------------------------------------------------
+// A tensor of shape (), or with an axis of size 1, is repeated until it fits the shape of another tensor. This
+// repetition is called *broadcasting*. A number that is repeated is used many times.
+//
+// For example, let w = 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? Think
+// of two lines on our own tape: the first use of w contributes 10·1, and the second use contributes 1·3.
+//
+// In the next function w is used fifty times, and the loss is a mean:
 
 Tensor squared_error(const Tensor& w, const Tensor& b, const Tensor& x, const Tensor& y) {
   const Tensor error = w * x + b - y;  // w and b have the shape (), x and y (50)
@@ -116,30 +147,41 @@ Tensor squared_error(const Tensor& w, const Tensor& b, const Tensor& x, const Te
 }
 
 void fifty_uses(const Points& points, kit::Report& report) {
-  const kit::Question uses =
-      report.ask("fifty uses of w", "Fifty derivatives of w come back. What becomes of them?",
-                 {"w gets their mean: the loss is a mean", "w gets their sum", "w gets the last one"});
-  report.answer(uses, 'b', compare_slopes(squared_error, points, report) < 1e-12,
-                "The mean's 1/50 is in each of them already. What forward repeats, backward adds up.");
+  const kit::Question uses = report.ask(
+      "fifty uses of w",
+      "The fifty uses of w contribute fifty derivatives. How does backward combine them into the "
+      "gradient of w?",
+      {"it takes their mean, because the loss is a mean", "it takes their sum", "it takes the last one"});
+  report.answer(
+      uses, 'b', compare_slopes(squared_error, points, report) < 1e-12,
+      "Each of the fifty derivatives already contains the factor 1/50 of the mean. If the forward pass "
+      "repeats a number, the backward pass adds up the gradients of its copies.");
 }
 
-// A *product of matrices* y = a b uses numbers many times, too: y_ij is row i of a times column j of b.
+// A *matrix product* y = a b uses each number many times, too. The element y_ij is row i of a times column j
+// of b:
 //
 //     y_ij = Σ_l a_il b_lj        a = (1 2)   b = (5 6)   y = (1·5 + 2·7  1·6 + 2·8) = (19 22)   dy = (1 0)
 //                                     (3 4)       (7 8)       (3·5 + 4·7  3·6 + 4·8)   (43 50)        (0 2)
 //
-// Where does a_il stand? In row i of y, in each column j, with the factor b_lj. So a_12 gets dy_11 b_21 +
-// dy_12 b_22 = 1·7 + 0·8 = 7. For all of them, with ∂a for a's gradient, ∂a_il = Σ_j dy_ij b_lj: row i of dy
-// times row l of b. Row l of b is column l of its *transpose* bᵀ, rows and columns exchanged. And b_lj stands
-// in y_ij, with factor a_il:
+// Which elements of y contain a_il? All elements of row i: y_ij contains a_il with the factor b_lj. For
+// example, y_11 and y_12 contain a_12, so the gradient of a_12 is dy_11 b_21 + dy_12 b_22 = 1·7 + 0·8 = 7.
+//
+// Let ∂a be the gradient of a. Then ∂a_il = Σ_j dy_ij b_lj, which is row i of dy times row l of b. Row l of b is
+// column l of the *transpose* bᵀ, in which rows and columns are exchanged. So ∂a is the matrix product dy bᵀ.
+//
+// The gradient of b follows in the same way: y_ij contains b_lj with the factor a_il.
 //
 //     ∂a = dy bᵀ = ( 5  7)       ∂b_lj = Σ_i a_il dy_ij       ∂b = aᵀ dy = (1 6)
 //                  (12 16)                                                 (2 8)
 
-// ---- 4. A line through fifty noisy points -----------------------------------------------------------------
-// Statistics has a formula for the line with the least squared error. Few models have one. *Gradient descent*
-// needs none: begin anywhere, and step against the gradient, again and again. A step is the gradient times η,
-// the *rate*: too small, and it takes for ever; too large, and it leaps over the valley and climbs beyond.
+// ---- 4. Fitting a line by gradient descent ----------------------------------------------------------------
+// Statistics has a formula for the line with the least squared error. Few models have such a formula.
+// *Gradient descent* works without one: start with any weights, and repeatedly take a step against the
+// gradient, which is the direction in which the loss falls.
+//
+// The length of a step is the gradient times η, the *learning rate*. If η is too small, descent needs very many
+// steps. If η is too large, a step goes past the minimum and ends at a larger loss on the other side.
 
 Fitted descend(const Points& points, std::int64_t steps) {
   Tensor w = variable(scalar(0, DType::f64), "w"), b = variable(scalar(0, DType::f64), "b");
@@ -148,50 +190,61 @@ Fitted descend(const Points& points, std::int64_t steps) {
     tape.backward(squared_error(w, b, points.x, points.y));
     for (Tensor* weight : {&w, &b}) {
       assign(*weight, weight->detach() - 0.5 * weight->grad());  // detach: this use is not recorded
-      weight->clear_grad();                                      // else backward would add to it
+      weight->clear_grad();                                      // otherwise backward would add to it
     }
   }
   return {w.item(), b.item()};
 }
 
-// ---- 5. The library's own loop ----------------------------------------------------------------------------
-// The library's backward is our loop. It stands first in core/tape/backward.cpp:
+// ---- 5. The library's backward loop -----------------------------------------------------------------------
+// The loop of our backward() is also the loop of the library's backward pass. You find it in
+// core/tape/backward.cpp, in the function sweep():
 //
-//     for (std::size_t i = end; i-- > begin;) {
-//       if (Tensor dy = std::move(records.slots[i]); dy.defined()) visit(i, dy);
-//       if (!keep) release(i);
+//     for (std::size_t i = end; i-- > first;) {
+//       if (Tensor dy = std::move(graph_.slots[i]); dy.defined()) visit(i, dy);
+//       if (!keep_) release(graph_.nodes[i]);
 //     }
 //
-// A *node* is a line of its tape. slots[i] is our gradient[i], empty where nothing came back. visit() goes
-// through the node's *edges*, one for each input that wants a gradient. run_rule() calls the edge's rule with
-// dy, where we multiplied. take() adds up what was broadcast, and add() is our +=. Last, release() gives back
-// what the rules saved. The program prints each node as the loop comes to it.
+// A *node* is a line of the library's tape. slots[i] is what we called gradient[i]. It is empty if no gradient
+// reached node i. Five functions do the rest:
 //
-// What to remember. A tape has each operation's inputs and rules. Read from the back, each line hands
-// its gradient on, and what was used many times adds up. To train is to step against the gradient.
+// - visit() goes through the node's *edges*, one for each input, and skips inputs that need no gradient.
+// - apply() calls the edge's rule with dy, where our loop multiplied by the local derivative.
+// - take() sums the gradient over the axes that broadcasting repeated.
+// - add() adds the gradient to the input's slot, as our += does.
+// - release() frees the tensors that the node saved.
 //
-// Exercises: lessons/practise 1 (backward from any line; two more operations; how long a step; your engine).
+// The program prints each node when the loop visits it.
+//
+// What to remember. A tape records the inputs and the rules of each operation. The backward pass visits the lines
+// from the last to the first, and each line passes gradients to its inputs. A number that is used many times
+// gets the sum of its gradients. To train a model, repeatedly take a small step against the gradient.
+//
+// Exercises: lessons/practise 1 (derivatives of any line of a tape; division and square roots; the effect of the
+// learning rate; a tape of arrays, broadcasting and matrix products for your own engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   const Points points = noisy_line(options.seed);
-  report.section("A tape with a pencil");
+  report.section("A tape by hand");
   const std::vector<double> by_hand = walk_by_hand(options, report);
-  report.section("The library's tape, for tensors");
+  report.section("The library's tape for tensors");
   walk_with_library(by_hand, report);
-  report.section("One number, used many times");
+  report.section("Broadcasting and matrix products");
   fifty_uses(points, report);
-  report.check("w·x and a b: as with a pencil", as_with_a_pencil());
-  report.section("A line through fifty noisy points");
+  report.check("w·x and a b: the same gradients as by hand", as_with_a_pencil());
+  report.section("Fitting a line by gradient descent");
   compare_fits(points, descend(points, options.steps), options, report);
-  report.section("The library's own loop");
-  report.check("it comes to each node once, from the last, with the gradient that we had by hand",
-               watch_the_loop() == std::vector<double>(by_hand.begin() + 4, by_hand.end()));
+  report.section("The library's backward loop");
+  report.check(
+      "it visits each node once, from the last to the first, with the gradients that we computed by hand",
+      watch_the_loop() == std::vector<double>(by_hand.begin() + 4, by_hand.end()));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("01_tape", "a tape remembers, backward reads it in reverse");
+  kit::Lesson program("01_tape",
+                      "record every operation on a tape, then compute all gradients in one backward pass");
   program.steps(200, 100);
   return program.run(argc, argv, lesson);
 }

@@ -1,10 +1,11 @@
-// 1.3 how_long_a_step: what a learning rate does
+// 1.3 how_long_a_step: The effect of the learning rate
 // predict, 15 minutes
 //
-// Gradient descent, w ← w − η ∂loss/∂w, on the parabola loss = (w − 3)² from w = 0. Predict where w stands
-// after one step with η = 0.25, after eleven steps with η = 1, and after two steps with η = 1.1. Then the
-// same for a line through 0 with points x = 1, 2, 3: below which η does loss = mean of (w x_i − y_i)²
-// converge, whatever the y_i? Formulas are welcome.
+// Gradient descent repeats the step w ← w − η ∂loss/∂w. On the parabola loss = (w − 3)², it starts at w = 0. Predict
+// the value of w after one step with η = 0.25, after eleven steps with η = 1, and after two steps with η = 1.1.
+//
+// Then take a line through the origin and the points with x = 1, 2, 3. Here the loss is the mean of (w x_i − y_i)².
+// Below which η does gradient descent converge, whatever the y_i are? You may return a formula instead of a number.
 #include "lessons/grader/answer.hpp"
 
 double after_one_step_of_a_quarter() {
@@ -35,73 +36,74 @@ double largest_rate_of_the_line() {
   //]
 }
 
-// hint: What is ∂loss/∂w at w = 0? Walk the first steps with pencil and paper.
-// hint: Put w − 3 in place of w: one step is (w − 3) ← (1 − ____ η) (w − 3). When does a number that is
-//   multiplied by the same factor again and again go to 0?
-// hint: The line's ∂loss/∂w is mean of 2 x_i (w x_i − y_i), so w enters with 2 · mean(x²). The factor 1 −
-//   2η · mean(x²) must lie between −1 and 1.
+// hint: What is ∂loss/∂w at w = 0? Compute the first steps with pencil and paper.
+// hint: Use w − 3 in place of w. One step is (w − 3) ← (1 − ____ η) (w − 3). A number is multiplied by the same
+//   factor in each step. For which factors does it approach 0?
+// hint: For the line, ∂loss/∂w is the mean of 2 x_i (w x_i − y_i), in which w has the factor 2 · mean(x²). So one step
+//   has the factor 1 − 2η · mean(x²), which must lie between −1 and 1.
 //
-// wrong: The 2 of the square is missing: the derivative of (w − 3)² is 2 (w − 3).
+// wrong: The factor 2 from the square is missing. The derivative of (w − 3)² is 2 (w − 3).
 // - return 0 - 0.25 * 2 * (0 - 3);
 // + return 0.75;
-// wrong: You stepped along the gradient, uphill. At w = 0 the gradient is −6, and the step goes against it.
+// wrong: You took a step along the gradient, which goes uphill. At w = 0 the gradient is −6, and the step must go
+//   against it.
 // - return 0 - 0.25 * 2 * (0 - 3);
 // + return -1.5;
-// wrong: That is how far the lowest point is. One step with η = 0.25 goes 0.25 · 6 of it; η = 0.5 would
-//   arrive at once.
+// wrong: You return the minimum. One step with η = 0.25 moves w by 0.25 · 6, which is half of the distance. A step with
+//   η = 0.5 would reach the minimum at once.
 // - return 0 - 0.25 * 2 * (0 - 3);
 // + return 3;
-// wrong: That is the gradient's length, or the step with η = 1. Here a quarter of it is taken.
+// wrong: You return the size of the gradient, which is the step for η = 1. For η = 0.25 the step is a quarter of it.
 // - return 0 - 0.25 * 2 * (0 - 3);
 // + return 6;
-// wrong: It never comes to rest at 3. With η = 1 a step is 2 (3 − w), twice the way to the lowest point:
-//   where does it end, and where the next?
+// wrong: w does not converge to 3. With η = 1 a step is 2 (3 − w), twice the distance to the minimum. Where does the
+//   first step end, and where does the second step end?
 // - return 6;
 // + return 3;
-// wrong: It does come back to 0, but after every second step. Is eleven even?
+// wrong: w does return to 0, but only after an even number of steps. Eleven is odd.
 // - return 6;
 // + return 0;
-// wrong: It does not get away either: on the other side the gradient points back, just as long.
+// wrong: w does not diverge. On the other side of the minimum, the gradient has the same size and the opposite sign.
 // - return 6;
 // + return 66;
-// wrong: It does not converge. The first step goes from 0 to 6.6, farther from 3 than before, and the next
-//   is longer still.
+// wrong: w does not converge. The first step goes from 0 to 6.6, which is farther from 3 than 0 is. The second step is
+//   longer than the first.
 // - return 3 - 3 * 1.2 * 1.2;
 // + return 3;
-// wrong: That is after one step. Over there the gradient is 2 (6.6 − 3) = 7.2, with the other sign.
+// wrong: You return w after one step. At w = 6.6 the gradient is 2 (6.6 − 3) = 7.2, so the second step goes back.
 // - return 3 - 3 * 1.2 * 1.2;
 // + return 6.6;
-// wrong: You took the first gradient twice. After the first step w is 6.6, and the gradient there is
-//   another one.
+// wrong: You used the first gradient for both steps. After the first step w is 6.6, and the gradient at 6.6 is
+//   different from the gradient at 0.
 // - return 3 - 3 * 1.2 * 1.2;
 // + return 13.2;
-// wrong: The distance from 3 is right and the side is not: each step crosses over to the other side. Where does
-//   the second one end?
+// wrong: The distance from 3 is right, but w is on the other side of 3. Each step crosses the minimum. On which side is
+//   w after two steps?
 // - return 3 - 3 * 1.2 * 1.2;
 // + return 3 + 3 * 1.2 * 1.2;
-// wrong: C++ divides whole numbers without the fraction, so 3 / 14 is 0: write one of them as 14.0.
+// wrong: In C++ the division of two integers drops the fraction, so 3 / 14 is 0. Write 14.0.
 // - return 3 / 14.0;
 // + return 3 / 14;
-// wrong: 1 is right for (w − 3)². Here w is multiplied by x_i before the square, which makes the parabola
-//   steeper by the mean of x².
+// wrong: 1 is right for (w − 3)². In the loss of the line, w is multiplied by x_i before the square. That makes the
+//   parabola steeper by the factor mean(x²).
 // - return 3 / 14.0;
 // + return 1;
-// wrong: That is the best rate, which arrives in one step. Twice as long a step ends as far on the other
-//   side; below that it still converges.
+// wrong: You return the best η, which reaches the minimum in a single step. With twice this η, w ends equally far away
+//   on the other side of the minimum. For any η between 0 and that value, descent converges.
 // - return 3 / 14.0;
 // + return 3 / 28.0;
-// wrong: You summed where the loss is a mean: 1 / Σx² is a third of it.
+// wrong: The loss is a mean, but you used the sum: 1 / Σx² is a third of 1 / mean(x²).
 // - return 3 / 14.0;
 // + return 1 / 14.0;
-// wrong: You took the mean of x, 2, and not of x². The gradient has x_i twice: once from w x_i, and once
-//   from the chain rule.
+// wrong: You used the mean of x, which is 2, instead of the mean of x². The gradient contains x_i twice: once in w x_i,
+//   and once from the chain rule.
 // - return 3 / 14.0;
 // + return 1 / 2.0;
-// wrong: You squared the mean of x, 4. It is the mean of the squares that counts: (1 + 4 + 9) / 3.
+// wrong: You squared the mean of x, which gives 4. Use the mean of the squares, (1 + 4 + 9) / 3.
 // - return 3 / 14.0;
 // + return 1 / 4.0;
-// wrong: You counted the 2 of the derivative once too little: the factor is 1 − 2η · mean(x²), and it must
-//   stay above −1.
+// wrong: A factor 2 is missing: the derivative of the square has one. A step has the factor 1 − 2η · mean(x²), which
+//   must stay above −1.
 // - return 3 / 14.0;
 // + return 3 / 7.0;
 
@@ -110,7 +112,7 @@ double largest_rate_of_the_line() {
 
 namespace {
 
-/// Where w stands after `steps` steps from `w`, by the tape, for mean of (w x_i − y_i)².
+/// Returns w after `steps` steps from `from`, computed with the tape, for the mean of (w x_i − y_i)².
 double descended(double from, const Tensor& x, const Tensor& y, double rate, int steps) {
   Tensor w = variable(scalar(from, DType::f64), "w");
   for (int step = 0; step < steps; ++step) {
@@ -131,19 +133,19 @@ double on_the_parabola(double rate, int steps) {
 
 void judge(Judge& judge) {
   constexpr double kExactly = 1e-6;
-  judge.claim("foretells a step", [&] {
-    judge.predicted(after_one_step_of_a_quarter(), on_the_parabola(0.25, 1), "w after a step with η = 0.25",
+  judge.claim("predicts w after one step with η = 0.25", [&] {
+    judge.predicted(after_one_step_of_a_quarter(), on_the_parabola(0.25, 1), "w after one step with η = 0.25",
                     kExactly);
   });
-  judge.claim("foretells what η = 1 does", [&] {
+  judge.claim("predicts w after eleven steps with η = 1", [&] {
     judge.predicted(after_eleven_steps_of_one(), on_the_parabola(1, 11), "w after eleven steps with η = 1",
                     kExactly);
   });
-  judge.claim("foretells what η = 1.1 does", [&] {
+  judge.claim("predicts w after two steps with η = 1.1", [&] {
     judge.predicted(after_two_steps_of_more(), on_the_parabola(1.1, 2), "w after two steps with η = 1.1",
                     kExactly);
   });
-  judge.claim("foretells which rates converge on a line", [&] {
+  judge.claim("predicts which learning rates converge for the line", [&] {
     const Tensor x = tensor({1, 2, 3}, DType::f64), y = zeros({3}, DType::f64);
     double converges = 0, diverges = 2;  // with 12 halvings: to 0.0005
     for (int i = 0; i < 12; ++i) {

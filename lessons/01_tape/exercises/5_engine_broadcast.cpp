@@ -1,13 +1,16 @@
-// 1.5 engine_broadcast: a row added to every row, and its gradient
+// 1.5 engine_broadcast: Broadcasting for your engine
 // implement, 25 minutes, piece broadcast.hpp
 //
-// A bias (3) is added to each row of a batch (2, 3): missing axes are put in front, and where a size is 1 its numbers
-// are repeated. So (2, 3) + (3), (2, 3) + (2, 1) and (2, 3) + (1) all have the shape (2, 3). The way back is a sum:
-// a number that was used many times gets the sum of the gradients from all its places.
+// A bias of shape (3) is added to each row of a batch of shape (2, 3). Broadcasting makes the shapes equal: it puts
+// missing axes in front, and repeats the elements along each axis of size 1. So (2, 3) + (3), (2, 3) + (2, 1) and
+// (2, 3) + (1) all have the shape (2, 3). The backward pass sums: an element that was repeated gets the sum of the
+// gradients of all its copies.
 //
-// Write places(from, to): for each number of an array of shape `to`, in order, which number of an array of shape `from`
-// stands there. places({3}, {2, 3}) is {0, 1, 2, 0, 1, 2}, places({2, 1}, {2, 3}) is {0, 0, 0, 1, 1, 1}. Then spread and
-// fold are one loop each.
+// Write places(from, to). For each element of an array of shape `to`, in order, it returns the index of the element of
+// an array of shape `from` that is copied there. places({3}, {2, 3}) is {0, 1, 2, 0, 1, 2}, and places({2, 1}, {2, 3})
+// is {0, 0, 0, 1, 1, 1}.
+//
+// Then write spread(), which repeats the elements, and fold(), which sums their gradients. Each is a single loop.
 #include "engine/tape.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -15,15 +18,15 @@ namespace engine {
 
 inline std::vector<std::size_t> places(const std::vector<int>& from, const std::vector<int>& to) {
   std::vector<std::size_t> all(filled(to, 0).data.size());
-  const std::size_t missing = to.size() - from.size();  // axes that only `to` has; they stand in front
+  const std::size_t missing = to.size() - from.size();  // the number of axes in front that only `to` has
   //[ places, about ten lines
   //: return not_written_yet();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::size_t rest = i, step = 1;  // step: how far apart neighbours of this axis are in `from`
+    std::size_t rest = i, step = 1;  // step: the distance of two neighbours along this axis in `from`
     for (std::size_t axis = to.size(); axis-- > missing;) {  // the last axis moves fastest
       const auto size = static_cast<std::size_t>(from[axis - missing]);
       const auto index = rest % static_cast<std::size_t>(to[axis]);
-      if (size > 1) all[i] += index * step;  // of a size 1 there is only number 0
+      if (size > 1) all[i] += index * step;  // along an axis of size 1, every index is 0
       step *= size;
       rest /= static_cast<std::size_t>(to[axis]);
     }
@@ -32,7 +35,7 @@ inline std::vector<std::size_t> places(const std::vector<int>& from, const std::
   //]
 }
 
-/// x repeated until it has the shape.
+/// Repeats x until it has the given shape.
 inline Array spread(const Array& x, const std::vector<int>& shape) {
   const std::vector<std::size_t> from = places(x.shape, shape);
   Array y = filled(shape, 0);
@@ -43,7 +46,7 @@ inline Array spread(const Array& x, const std::vector<int>& shape) {
   return y;
 }
 
-/// The way back: from the gradient of spread(x) to that of x, which has this shape.
+/// Undoes spread() for gradients: sums the gradient of spread(x) to the shape of x.
 inline Array fold(const Array& gradient, const std::vector<int>& shape) {
   const std::vector<std::size_t> to = places(shape, gradient.shape);
   Array x = filled(shape, 0);
@@ -60,14 +63,14 @@ inline Value spread(const Value& x, const std::vector<int>& shape) {
   return x.tape->record(spread(x.array(), shape), {x},
                         [was](const Array& gradient) { return std::vector{fold(gradient, was)}; });
 }
-/// Sums x down to the shape: (2, 3) to (2, 1) adds up each row.
+/// Sums x to the given shape. From (2, 3) to (2, 1), it sums each row.
 inline Value sum_to(const Value& x, const std::vector<int>& shape) {
   const std::vector<int> was = x.array().shape;
   return x.tape->record(fold(x.array(), shape), {x},
                         [was](const Array& gradient) { return std::vector{spread(gradient, was)}; });
 }
 
-/// The shape that both can be repeated to.
+/// Returns the shape to which both shapes broadcast.
 inline std::vector<int> common(const std::vector<int>& a, const std::vector<int>& b) {
   std::vector<int> shape = a.size() < b.size() ? b : a;
   const std::vector<int>& shorter = a.size() < b.size() ? a : b;
@@ -91,27 +94,27 @@ inline Value operator-(const Value& a, const Value& b) { return a + b * -1.0; }
 
 }  // namespace engine
 
-// hint: Number i of an array of shape (2, 3) stands in row i / 3 and column i % 3. Which row and column of `from` is
-//   that, if from is (2, 1)? And which number of it, counted row by row?
-// hint: Go through the axes of `to` from the last to axis `missing`. The index on an axis is rest % size, and then rest
-//   becomes rest / size. Each index counts ____ numbers of `from`, or nothing if from's size there is 1.
-// hint: `step` begins with 1 and is multiplied by from's size after each axis; all[i] += index · step where that
-//   size is more than 1. In spread read x.data[from[i]], in fold add to x.data[to[i]].
+// hint: Element i of an array of shape (2, 3) is in row i / 3 and column i % 3. If `from` is (2, 1), which row and
+//   column of `from` is copied there? Which index is that, counted row by row?
+// hint: Go through the axes of `to` from the last one to axis `missing`. The index along an axis is rest % size. Then
+//   rest becomes rest / size. Each index moves ____ elements in `from`, or none if the axis has size 1 in `from`.
+// hint: `step` starts at 1 and is multiplied by the size in `from` after each axis. Where that size is more than 1,
+//   all[i] += index · step. spread copies x.data[from[i]], and fold adds to x.data[to[i]].
 //
-// wrong: fold keeps one gradient of each number. A bias that is added to two rows moves both: what has to be done with
-//   the two gradients that it gets?
+// wrong: fold keeps only one gradient of each element. A bias that is added to two rows changes both rows. How must its
+//   two gradients be combined?
 // - for (std::size_t i = 0; i < to.size(); ++i) x.data[to[i]] += gradient.data[i];
 // + for (std::size_t i = 0; i < to.size(); ++i) x.data[to[i]] = gradient.data[i];
-// wrong: The index is used where the size is 1 as well, so it walks out of its row. Of an axis with the size 1 there is
-//   only number 0: look at places({2, 1}, {2, 3}).
+// wrong: You also use the index along an axis of size 1, so the result leaves its row. Such an axis has only index 0.
+//   Try places({2, 1}, {2, 3}).
 // - if (size > 1) all[i] += index * step;
 // + all[i] += index * step;
-// wrong: Every axis counts with a step of 1. In an array (2, 3) the neighbour in the same column is three numbers
-//   on: look at places({2, 3}, {2, 3}).
+// wrong: You use a step of 1 for every axis. In an array of shape (2, 3), the next element of a column is three
+//   elements away. Try places({2, 3}, {2, 3}).
 // - step *= size;
 // + step *= 1;
-// wrong: The step grows by the size in `to`. It says how far apart two numbers are in `from`, which may be smaller:
-//   look at places({2, 1}, {2, 3}), where the second row is one number on.
+// wrong: You multiply the step by the size in `to`. The step is a distance in `from`, which may be smaller. Try
+//   places({2, 1}, {2, 3}), where the second row of `from` is one element away.
 // - step *= size;
 // + step *= static_cast<std::size_t>(to[axis]);
 
@@ -125,21 +128,21 @@ void judge(Judge& judge) {
     const std::vector<std::size_t> all = engine::places(from, to);
     judge.same(std::vector<double>(all.begin(), all.end()), expected, name);
   };
-  judge.claim("knows which number stands where", [&] {
+  judge.claim("finds the index of each element", [&] {
     found({2, 3}, {2, 3}, {0, 1, 2, 3, 4, 5}, "places({2, 3}, {2, 3})");
     found({2, 1}, {2, 3}, {0, 0, 0, 1, 1, 1}, "places({2, 1}, {2, 3})");
     found({3}, {2, 3}, {0, 1, 2, 0, 1, 2}, "places({3}, {2, 3})");
     found({1, 2}, {2, 2, 2}, {0, 1, 0, 1, 0, 1, 0, 1}, "places({1, 2}, {2, 2, 2})");
     found({2, 1, 2}, {2, 2, 2}, {0, 1, 0, 1, 2, 3, 2, 3}, "places({2, 1, 2}, {2, 2, 2})");
   });
-  judge.claim("repeats numbers, and adds their gradients up", [&] {
+  judge.claim("repeats elements, and sums their gradients", [&] {
     judge.example("x = (1, 2) repeated to three rows");
     judge.same(engine::spread(engine::Array{{2}, {1, 2}}, {3, 2}).data, {1, 2, 1, 2, 1, 2},
                "spread(x, {3, 2})");
     judge.same(engine::fold(engine::Array{{3, 2}, {1, 2, 3, 4, 5, 6}}, {2}).data, {9, 12},
                "fold of ((1, 2), (3, 4), (5, 6)) to {2}");
   });
-  judge.claim("agrees with Tapestry for all shapes that go together", [&] {
+  judge.claim("computes the same values and gradients as Tapestry for shapes that broadcast", [&] {
     judge.each_size({{"blocks", 1, 2}, {"rows", 1, 3}, {"columns", 1, 4}, {"variant", 0, 4, Range::choice}},
                     [&](const Sizes& n) {
                       const std::vector<std::pair<Dims, Dims>> shapes{{{n[1], n[2]}, {n[2]}},
@@ -154,7 +157,7 @@ void judge(Judge& judge) {
                           [](const std::vector<Tensor>& in) { return in[0] * in[1] - in[1] * 0.5; });
                     });
   });
-  judge.claim("sums down to a shape", [&] {
+  judge.claim("sums an array to a shape", [&] {
     judge.each_size({{"rows", 1, 3}, {"columns", 1, 4}}, [&](const Sizes& n) {
       grader::agree<Tape>(
           judge, {judge.normal({n[0], n[1]})},

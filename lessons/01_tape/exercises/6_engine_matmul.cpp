@@ -1,19 +1,19 @@
-// 1.6 engine_matmul: products of matrices, and their rule
+// 1.6 engine_matmul: Matrix products for your engine
 // derive, 25 minutes, piece matmul.hpp
 //
-// Your engine gets products of matrices: y = a b with a of shape (…, n, k) and b of shape (…, k, m), where a batch of
-// matrices may also be multiplied by one, b (k, m). product() is there, and multiplies with a or b transposed if that is
-// asked for.
+// This exercise adds matrix products to your engine: y = a b, with a of shape (…, n, k) and b of shape (…, k, m). A
+// batch of matrices may also be multiplied by a single matrix, for example a (…, n, k) by b (k, m). The function
+// product() computes all of these products, and can transpose a or b first.
 //
-// Write the rule. The chapter has it for two matrices: y_ij = Σ_l a_il b_lj, so a_il gets Σ_j (∂L/∂y_ij) ____. Say it
-// with product(), for batches, too: where one b (or one a) served many matrices, its gradient is the sum of all of
-// theirs, which fold() of 1.5 does.
+// Write the rule. The chapter derives it for two matrices: y_ij = Σ_l a_il b_lj, so the gradient of a_il is
+// Σ_j (∂L/∂y_ij) ____, where L is the loss. Use product(), so that the rule works for batches, too. If one matrix was
+// multiplied by every matrix of a batch, its gradient is a sum over the batch. fold() from exercise 1.5 computes it.
 #include "engine/broadcast.hpp"
 #include "lessons/grader/answer.hpp"
 
 namespace engine {
 
-/// c (n, m) += a (n, k) · b (k, m), row by row; 4.4 makes a faster one.
+/// Computes c (n, m) += a (n, k) · b (k, m), row by row. Exercise 4.4 replaces it with a faster function.
 inline void multiply_rows(const double* a, const double* b, double* c, int n, int k, int m) {
   for (int i = 0; i < n; ++i)
     for (int l = 0; l < k; ++l)
@@ -21,7 +21,7 @@ inline void multiply_rows(const double* a, const double* b, double* c, int n, in
 }
 inline auto* kernel = &multiply_rows;
 
-/// The last two axes exchanged.
+/// Exchanges the last two axes.
 inline Array transposed(const Array& x) {
   Array y = x;
   const auto axes = x.shape.size();
@@ -37,7 +37,8 @@ inline Array transposed(const Array& x) {
 
 enum class Transposed { no, yes };
 
-/// a b, aᵀ b or a bᵀ; (…, n, k) and (…, k, m) after transposing, with the axes in front of a, or of b if it has more.
+/// Returns a b, aᵀ b or a bᵀ for (…, n, k) and (…, k, m), the shapes after transposing. Batch axes come from a, or from
+/// b if b has more axes.
 inline Array product(const Array& a_given, const Array& b_given, Transposed a_is = Transposed::no,
                      Transposed b_is = Transposed::no) {
   const Array a = a_is == Transposed::yes ? transposed(a_given) : a_given;
@@ -68,7 +69,7 @@ inline Value matmul(const Value& x, const Value& y) {
   return x.tape->record(product(a, b), {x, y}, rule);
 }
 
-/// The last two axes exchanged; the rule exchanges them back.
+/// Exchanges the last two axes. The rule exchanges them back.
 inline Value transpose(const Value& x) {
   return x.tape->record(transposed(x.array()), {x},
                         [](const Array& gradient) { return std::vector{transposed(gradient)}; });
@@ -76,25 +77,25 @@ inline Value transpose(const Value& x) {
 
 }  // namespace engine
 
-// hint: a_il is in y_i0, y_i1, …, y_i(m−1), each time multiplied by one number of b. Which one?
-// hint: ∂L/∂a_il = Σ_j g_ij b_lj. The index that is summed is the last one of both, so one of them has to be transposed.
-//   And ∂L/∂b_lj = Σ_i a_il g_ij: there it is the first one of both.
-// hint: The shapes leave one choice: the gradient of a is (n, k), made from g (n, m) and b (k, m). Try it on paper with
-//   n = 1, k = 2, m = 3. At the end: return {fold(…, a.shape), fold(…, b.shape)}.
+// hint: a_il occurs in y_i0, y_i1, …, y_i(m−1), each time with one element of b as its factor. Which element?
+// hint: ∂L/∂a_il = Σ_j g_ij b_lj. The sum is over the last index of both g and b, so one of them must be transposed.
+//   ∂L/∂b_lj = Σ_i a_il g_ij is a sum over the first index of both a and g.
+// hint: The shapes leave one choice. The gradient of a is (n, k), computed from g (n, m) and b (k, m). Try n = 1,
+//   k = 2, m = 3 on paper. At the end: return {fold(…, a.shape), fold(…, b.shape)}.
 //
-// wrong: The gradient of b has the factors in the other order: gᵀ a is its transpose, which has the right shape only
-//   where k = m. Σ_i a_il g_ij has l first.
+// wrong: The factors for the gradient of b are in the wrong order. gᵀ a is the transpose of the right gradient, and has
+//   the right shape only if k = m. In Σ_i a_il g_ij, the index l comes first.
 // - const Array of_b = product(a, gradient, Transposed::yes);
 // + const Array of_b = product(gradient, a, Transposed::yes);
-// wrong: The gradient of a is not multiplied by b transposed. With n = k = m the shapes fit and the numbers don't: write
-//   out Σ_j g_ij b_lj, whose summed index is the second of b.
+// wrong: You don't transpose b for the gradient of a. If n = k = m the shapes fit, but the numbers are wrong. In
+//   Σ_j g_ij b_lj, the sum is over the second index of b.
 // - const Array of_a = product(gradient, b, Transposed::no, Transposed::yes);
 // + const Array of_a = product(gradient, b);
-// wrong: Where one b serves many matrices its gradient comes with an axis for each of them, and b has no such axis. It
-//   moved all of them: what becomes of their gradients? (exercise 1.5)
+// wrong: If b is multiplied by every matrix of a batch, of_b has batch axes, and b has none. b changes every product of
+//   the batch. How must the gradients from the batch be combined? (See exercise 1.5.)
 // - return {fold(of_a, a.shape), fold(of_b, b.shape)};
 // + return {of_a, of_b};
-// wrong: Where one a serves many matrices b, its gradient comes with an axis for each of them, too: fold both.
+// wrong: If a is multiplied by every matrix b of a batch, of_a has batch axes, too. Use fold() for both gradients.
 // - return {fold(of_a, a.shape), fold(of_b, b.shape)};
 // + return {of_a, fold(of_b, b.shape)};
 
@@ -103,24 +104,24 @@ inline Value transpose(const Value& x) {
 
 void judge(Judge& judge) {
   using engine::Tape, engine::Value;
-  judge.claim("has the rule of a 2 × 2 product", [&] {
+  judge.claim("has the right rule for a 2 × 2 product", [&] {
     Tape tape;
     const Value a = tape.leaf({{2, 2}, {1, 2, 3, 4}}), b = tape.leaf({{2, 2}, {5, 6, 7, 8}});
     const Value weighted = engine::matmul(a, b) * tape.leaf({{2, 2}, {1, 10, 100, 1000}});
     tape.backward(weighted);
     judge.example(
-        "a = ((1, 2), (3, 4)), b = ((5, 6), (7, 8)), and a gradient of ((1, 10), (100, 1000)) comes in");
+        "a = ((1, 2), (3, 4)), b = ((5, 6), (7, 8)), and the rule receives the gradient ((1, 10), (100, 1000))");
     judge.same(a.gradient().data, {65, 87, 6500, 8700}, "the gradient of a");
     judge.same(b.gradient().data, {301, 3010, 402, 4020}, "the gradient of b");
   });
   const auto ours = [](const std::vector<Value>& in) { return engine::matmul(in[0], in[1]); };
   const auto theirs = [](const std::vector<Tensor>& in) { return tapestry::matmul(in[0], in[1]); };
-  judge.claim("agrees with Tapestry for matrices of any shape", [&] {
+  judge.claim("computes the same values and gradients as Tapestry for two matrices", [&] {
     judge.each_size({{"n", 1, 4}, {"k", 1, 3}, {"m", 1, 5}}, [&](const Sizes& n) {
       grader::agree<Tape>(judge, {judge.normal({n[0], n[1]}), judge.normal({n[1], n[2]})}, ours, theirs);
     });
   });
-  judge.claim("does so for batches, also where one matrix serves all of them", [&] {
+  judge.claim("does so for batches, also if one matrix serves a whole batch", [&] {
     judge.each_size({{"matrices", 1, 3}, {"n", 1, 3}, {"k", 1, 3}, {"m", 1, 2}}, [&](const Sizes& n) {
       grader::agree<Tape>(judge, {judge.normal({n[0], n[1], n[2]}), judge.normal({n[2], n[3]})}, ours,
                           theirs);
