@@ -1,4 +1,4 @@
-// Fifty noisy measurements of a curve, and the training of σ on them: the experiment of lesson 05.
+// The experiment of lesson 05: fifty noisy measurements of a curve, and the training of σ on them.
 #include "lessons/05_pooling/experiment.hpp"
 
 #include <fmt/format.h>
@@ -20,17 +20,17 @@ constexpr DType f64 = DType::f64;
 constexpr Size kPoints = 50, kQueries = 51;
 constexpr double kNoise = 0.5, kEnd = 5;
 
-/// One feature in each query, key and value.
+/// Returns vectors with one element: (n) as (n, 1).
 Tensor as_vectors(const Tensor& x) { return unsqueeze(x, 1); }
 
 void draw_fit(const Points& points, const Tensor& answers, const kit::Options& options) {
   const std::vector<double> x = queries().to_vector();
-  kit::Chart chart{"Fifty points pooled: keys alone, and with a query", "x", "y"};
+  kit::Chart chart{"Fifty points: the plain mean, and attention with a query", "x", "y"};
   chart.series.push_back({"measured", points.x.to_vector(), points.y.to_vector(), kit::Mark::points});
   chart.series.push_back({"true curve", x, curve_at(queries()).to_vector(), kit::Mark::line});
   chart.series.push_back(
       {"plain mean", {0, kEnd}, {mean(points.y).item(), mean(points.y).item()}, kit::Mark::line});
-  chart.series.push_back({"a query asks", x, answers.to_vector(), kit::Mark::line});
+  chart.series.push_back({"attention", x, answers.to_vector(), kit::Mark::line});
   kit::show(chart, options.out / "fit.svg");
 }
 
@@ -45,7 +45,7 @@ void draw_weights(const Points& points, const Tensor& weights, const kit::Option
   }
   map.column_axis = "keys", map.row_axis = "queries";
   map.most = *std::max_element(map.values.begin(), map.values.end());
-  map.title = fmt::format("Weight of two neighbouring keys together, from 0 to {:.2f}", map.most);
+  map.title = fmt::format("Sum of the weights of two neighbouring keys, from 0 to {:.2f}", map.most);
   kit::show(map, options.out / "weights.svg");
 }
 
@@ -128,8 +128,8 @@ void print_learned(const LearnedSigma& seeing_itself, double its_error, const Le
   const auto row = [](const char* name, const LearnedSigma& learned, double on_the_curve) {
     fmt::print("  {:<20} {:>7.3f} {:>20.3f} {:>20.3f}\n", name, learned.sigma, learned.loss, on_the_curve);
   };
-  row("it may see itself", seeing_itself, its_error);
-  row("itself left out", left_out, error);
+  row("attends to itself", seeing_itself, its_error);
+  row("leaves itself out", left_out, error);
 }
 
 void draw(const Points& points, const Tensor& answers, const Tensor& weights, const kit::Options& options) {

@@ -1,12 +1,13 @@
 // 05 pooling: attention is a weighted average
 //
 // 18 minutes to read, 5 seconds to run. Needs lesson 01 (broadcasting), lesson 02 (softmax) and lesson 03
-// (Adam learns a parameter). Afterwards you can say what queries, keys, values, scores and weights are,
-// compute an attention with a pencil, and learn how far it looks.
+// (Adam). Afterwards you can define queries, keys, values, scores and weights, compute attention by hand, and
+// learn how strongly near keys are preferred to far ones.
 //
-// Your eye is drawn to the one red cup among grey papers. Nobody asked it to: the cup stands out. Then you
-// want to read, and you look for your book. Psychologists call the first *involuntary* attention, the second
-// *voluntary*. Both are one formula. What is it, and where in it does the wish to read stand?
+// A red cup among grey papers draws your eye, even though you were not looking for it. Then you decide to read,
+// and you look for your book. Psychologists call the first kind of attention *involuntary* and the second kind
+// *voluntary*. A single formula describes both. What is that formula, and which of its terms represents the
+// wish to read?
 
 #include <fmt/format.h>
 
@@ -30,12 +31,15 @@ namespace {
 
 constexpr DType f64 = DType::f64;
 
-// ---- 1. Three measurements by hand ------------------------------------------------------------------------
-// Somebody measured a quantity y at three places x, with an error each time. What is y at x = 2? The value
-// measured there may be wrong, so we ask its neighbours, too, and trust a near one more than a far one. Each
-// place gets a *score*, here minus half its squared distance from 2. Each score s makes a *weight*: e^s
-// divided by the sum of all e^s, so a score may be any number, and weights are positive and add up to 1. The
-// answer is the average of the values with these weights.
+// ---- 1. A weighted average by hand ------------------------------------------------------------------------
+// Suppose that somebody measured a quantity y at three places x, with an error each time. What is y at x = 2?
+// The value measured at 2 may be wrong. So we also use the other measurements, and we trust near ones more than
+// far ones. We do this in three steps:
+//
+// - Compute a *score* for each place. Here, the score is minus half the squared distance from 2.
+// - Turn the scores into *weights* with the softmax from lesson 02: divide each e^score by the sum of all
+//   e^score. A score may be any number, but the weights are positive and add up to 1.
+// - Compute the average of the measured values with these weights.
 //
 //     place x   measured y   distance   score    e^score   weight
 //        1           1           1       −½       0.607     0.348
@@ -45,24 +49,25 @@ constexpr DType f64 = DType::f64;
 //
 //     answer   0.348 · 1 + 0.574 · 5 + 0.078 · 3 = 3.452
 //
-// That is an attention. The place that we ask about is the *query* q, the places x are the *keys* k_j, and
-// the measured y are the *values* v_j. For many queries i at once:
+// This weighted average is called *attention*. The place that we ask about is the *query* q. The places x are
+// the *keys* k_j, and the measured y are the *values* v_j. For several queries q_i, the formulas are:
 //
 //     s_ij = score(q_i, k_j)              how much does key j matter to query i?
 //     α_ij = e^{s_ij} / Σ_j e^{s_ij}      softmax over the keys: positive weights that add up to 1
 //     c_i  = Σ_j α_ij v_j                 the answer: the average of the values, within their range
 //
-// Averaging many values into one is also called *pooling*. In code there are Tq queries and Tk keys.
+// Combining many values into one is also called *pooling*. In the code, Tq is the number of queries and Tk the
+// number of keys.
 
-/// From scores (Tq, Tk) and values (Tk) to answers (Tq) and weights (Tq, Tk).
+/// Returns the answers (Tq) and the weights (Tq, Tk) for scores (Tq, Tk) and values (Tk).
 Pooled pool(const Tensor& scores, const Tensor& values) {
   const Tensor weights = softmax(scores, -1);                    // over the last axis, the keys
   const Tensor answers = matmul(weights, unsqueeze(values, 1));  // unsqueeze: (Tk) as a column (Tk, 1)
-  return {squeeze(answers, 1), weights};                         // squeeze takes that axis away again
+  return {squeeze(answers, 1), weights};                         // squeeze removes that axis again
 }
 
-/// The score of the example with a width σ: s_ij = −(q_i − k_j)² / 2σ². What we shall learn is log σ, since σ
-/// must stay positive and log σ may be any number.
+/// Returns the scores from the example, with a width σ: s_ij = −(q_i − k_j)² / 2σ². The parameter is log σ, because
+/// we will learn it: σ must stay positive, but log σ may be any number.
 Tensor gaussian_scores(const Tensor& queries, const Tensor& keys, const Tensor& log_sigma) {
   const Tensor distance = unsqueeze(queries, 1) - unsqueeze(keys, 0);  // (Tq, 1) − (1, Tk) is (Tq, Tk)
   return -0.5 * distance * distance * exp(-2 * log_sigma);
@@ -75,50 +80,56 @@ void three_measurements(kit::Report& report) {
   kit::print_rows("weights", pooled.weights, 3);
   const std::vector<double> e = exp(scores).to_vector(), w = pooled.weights.to_vector();
   const double total = e[0] + e[1] + e[2], answer = pooled.answers.item();
-  kit::check_worked_example(report, "the table",
+  kit::check_worked_example(report, "e^score, their sum and the answer",
                             {{e[0], 0.607}, {e[2], 0.135}, {total, 1.742}, {answer, 3.452}});
-  kit::check_worked_example(report, "its weights", {{w[0], 0.348}, {w[1], 0.574}, {w[2], 0.078}});
+  kit::check_worked_example(report, "the weights", {{w[0], 0.348}, {w[1], 0.574}, {w[2], 0.078}});
 }
 
-// ---- 2. Keys alone ----------------------------------------------------------------------------------------
-// Now fifty measurements of the curve y = 2 sin x + x, from x = 0 to 5, each with an error of about half a
-// unit. We know the curve and use it to judge. The method sees only the fifty points.
+// ---- 2. Scores that depend on the keys alone --------------------------------------------------------------
+// Now take fifty measurements of the curve y = 2 sin x + x, at places from x = 0 to 5. Each measurement has a
+// random error of about half a unit. We know the curve, and we use it to judge the answers. The method receives
+// only the fifty points.
 //
-// First the red cup. In an involuntary attention the score depends on the key alone: s_ij = β k_j, say. The
-// larger x is, the louder the measurement shouts, and β says how much that counts.
+// We begin with involuntary attention, as with the red cup: the score depends on the key alone. Our score is
+// s_ij = β k_j. For a positive β, a larger key has a larger score, and β says how much larger.
 
 double keys_alone(const Points& points, kit::Report& report) {
   const kit::Question shape = report.ask(
-      "keys alone", "Scores β k_j and 51 queries from 0 to 5: what do the 51 answers look like?",
-      {"a line that rises with x, since β k does", "the curve, smoothed", "51 times the same number"});
-  const kit::Question loudest =
-      report.ask("β = 10⁶", "And which number is the answer if β is a million?",
-                 {"the largest of the fifty values", "the value at the largest x", "the mean of all values"});
+      "keys alone",
+      "The scores are β k_j, and the 51 queries go from 0 to 5. What do the 51 answers look like as a function "
+      "of the query?",
+      {"a line that rises, because β k_j rises with k_j", "the curve, smoothed", "51 times the same number"});
+  const kit::Question loudest = report.ask(
+      "β = 10⁶", "Now let β be a million. Which number is the answer?",
+      {"the largest of the fifty values", "the value at the largest x", "the mean of the fifty values"});
   const KeysAlone found = try_keys_alone(pool, points);
   report.answer(
       shape, 'c', found.spread < 1e-12,
-      "No query stands in the score, so all rows of weights are alike. With β = 0 every weight is 1/50: the "
-      "plain mean, which is called average pooling.");
+      "The scores do not depend on the query, so all queries have the same weights. If β is 0, every weight is "
+      "1/50, and the answer is the plain mean. A plain mean is also called average pooling.");
   report.answer(
       loudest, 'b', found.picks_the_last_key,
-      "All weight goes to the key with the largest score, and its value is the answer: a choice by key. Max "
-      "pooling is another thing. It takes the largest value, whatever the keys are.");
+      "All of the weight goes to the key with the largest score, and the answer is the value of this key. The keys "
+      "decide which value is chosen. Max pooling is different: it returns the largest value, whatever the keys are.");
   return found.mean_error;
 }
 
-// ---- 3. A query asks --------------------------------------------------------------------------------------
-// Now the wish to read. The score of our example asks: −(q − k)² / 2σ². (Two statisticians, Nadaraya and
-// Watson, averaged so in 1964.) Multiply the square out, and it has three terms:
+// ---- 3. Scores that depend on query and key ---------------------------------------------------------------
+// Next comes voluntary attention, the wish to read. In part 1, the score depended on the query as well:
+// −(q − k)² / 2σ². (Nadaraya and Watson, two statisticians, published this average in 1964.) If we expand the
+// square, the score has three terms:
 //
 //     −(q − k)² / 2σ²  =  −q² / 2σ²  +  q k / σ²  −  k² / 2σ²
 //
-// The voluntary part is the product q k: only there do query and key meet.
+// The voluntary part is the product q k / σ², because it is the only term that contains both query and key.
 
 void a_query_asks(const Points& points, kit::Report& report) {
-  const kit::Question dropped =
-      report.ask("three terms",
-                 "First we leave out −q² / 2σ², then −k² / 2σ² as well. At which step do the weights change?",
-                 {"at both", "at the first only", "at the second only", "never: query and key meet in q k"});
+  const kit::Question dropped = report.ask(
+      "three terms",
+      "We drop −q² / 2σ² from the score, and then −k² / 2σ² as well. Which of these two steps changes "
+      "the weights?",
+      {"both steps", "only the first step", "only the second step",
+       "neither step, because query and key meet in q k"});
   const double sigma = 0.3;
   const Tensor q = unsqueeze(queries(), 1), k = points.x;
   const Tensor weights = pool(gaussian_scores(queries(), k, scalar(std::log(sigma), f64)), points.y).weights;
@@ -127,31 +138,37 @@ void a_query_asks(const Points& points, kit::Report& report) {
   fmt::print("  largest change of a weight: without q² {:.0e}, without q² and k² {:.2f}\n", first, second);
   report.answer(
       dropped, 'c', first < 1e-12 && second > 0.1,
-      "For one query −q² / 2σ² is the same number at all keys, and a softmax only sees how scores differ. "
-      "−k² / 2σ² depends on the key alone: without it, keys far from 0 get more than they should. Where all keys have "
-      "the same length it may go, too, and the product is left. Later lessons score with products.");
+      "For one query, −q² / 2σ² is the same number at all keys, and softmax depends only on the differences of the "
+      "scores. But −k² / 2σ² depends on the key. Without this term, keys far from 0 get too much weight. If all "
+      "keys have the same norm, the term is equal for all of them and can be dropped, too. Then only the product "
+      "is left. Later lessons use products as scores.");
 }
 
-// nn/'s Attention is scores, softmax and average, the formulas of part 1. It is built from a score, and maps
-// queries, keys and values to the answers, called the *context*, and the weights. (There all are vectors; our
-// numbers are vectors of one.)
+// The library's Attention, in nn/, computes scores, softmax and average with the formulas of part 1. You construct
+// it from a score function. It receives queries, keys and values, and returns the weights and the answers, which it
+// calls the *context*. Its queries, keys and values are vectors. Our numbers are vectors with one element.
 
-// ---- 4. How near is near? ---------------------------------------------------------------------------------
-// A small σ trusts the nearest point and its error. A large σ averages hills with valleys. So σ is learned,
-// by Adam: predict each measured point from the measured points, and make the mean squared error small.
+// ---- 4. Learning the width σ ------------------------------------------------------------------------------
+// If σ is small, the answer is nearly the value of the nearest point, with the error of this point. If σ is large,
+// the answer averages over hills and valleys of the curve. So we let Adam learn σ: we predict each measured point
+// from the measured points, and minimise the mean squared error.
 //
-// May a point look at itself? A *mask* says for each pair of query and key whether it counts. True means "may
-// attend"; a pair that is false is left out of the softmax: its weight is 0, and the others still add up to 1.
-// (Lesson 07 is about masks.) We train once with each.
+// May a point be predicted from itself? A *mask* decides this. For each pair of query and key, the mask contains
+// true or false. True means "may attend". A pair that is false is left out of the softmax: its weight is 0, and
+// the other weights still add up to 1. (Lesson 07 is about masks.)
+//
+// We train σ twice. In the first training run, each point may attend to itself. In the second, it may not; this
+// is called *leave one out*.
 
 void how_near(const Points& points, double mean_error, const kit::Options& options, kit::Report& report) {
   const Mask all = Mask::from(50, 50, [](Size, Size) { return true; });
   const Mask others = Mask::from(50, 50, [](Size i, Size j) { return i != j; });  // leave one out
   const kit::Question itself = report.ask(
-      "seeing itself", "Training starts at σ = 1. Where does σ go if each point may see itself, too?",
-      {"nearly where it goes without: one point of fifty hardly counts", "to nearly 0", "it grows"});
-  const LearnedSigma cheating = learn_sigma("it may see itself", points, all, options.steps);
-  const LearnedSigma honest = learn_sigma("itself left out", points, others, options.steps);
+      "seeing itself", "Training starts at σ = 1. Where does σ go if each point may also attend to itself?",
+      {"nearly to the σ without itself, because one point of fifty hardly counts", "nearly to 0",
+       "to a value greater than 1"});
+  const LearnedSigma cheating = learn_sigma("attends to itself", points, all, options.steps);
+  const LearnedSigma honest = learn_sigma("leaves itself out", points, others, options.steps);
   const auto ask = [&](double s) {
     return pool(gaussian_scores(queries(), points.x, scalar(std::log(s), f64)), points.y);
   };
@@ -159,32 +176,34 @@ void how_near(const Points& points, double mean_error, const kit::Options& optio
   print_learned(cheating, error(cheating.sigma), honest, error(honest.sigma));
   report.answer(
       itself, 'b', cheating.sigma < 0.2 * honest.sigma && error(cheating.sigma) > error(honest.sigma),
-      "A point is its own nearest neighbour, at distance 0. With σ near 0 each repeats its own value. "
-      "That looks like learning, and a new query gets the error of its nearest point.");
-  report.at_most("error when a query asks ÷ plain mean's", error(honest.sigma) / mean_error, 1.0 / 3);
+      "Each point is its own nearest neighbour, at distance 0. If σ is near 0, each point predicts its own value, "
+      "and the loss becomes small. But a new query then gets the value of its nearest point, with the whole error "
+      "of this point.");
+  report.at_most("squared error ÷ squared error of the plain mean", error(honest.sigma) / mean_error,
+                 1.0 / 3);
 
-  const Pooled pooled = ask(honest.sigma);  // in the map of weights: a band that is as wide as σ
+  const Pooled pooled = ask(honest.sigma);  // the map of the weights shows a band as wide as σ
   draw(points, pooled.answers, pooled.weights, options);
 }
 
-// What to remember. An attention scores each key, a softmax turns scores into weights, and the answer is the
-// average of the values with these weights. If the score sees the key alone, all queries get one answer. What
-// may not be seen is taken out by a mask, before the softmax.
+// What to remember. Attention computes a score for each key, turns the scores into weights with a softmax, and
+// returns the average of the values with these weights. If the score depends on the key alone, all queries get the
+// same answer. A mask removes pairs of query and key before the softmax.
 //
-// Exercises: lessons/practise 5 (the Gaussian average; leave one out; what wide and narrow σ do).
+// Exercises: lessons/practise 5 (the Nadaraya–Watson average; leave-one-out predictions; wide and narrow σ).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   const Points points = measure(options.seed);
-  report.section("Three measurements by hand");
+  report.section("A weighted average by hand");
   three_measurements(report);
-  report.section("Keys alone");
+  report.section("Scores that depend on the keys alone");
   const double mean_error = keys_alone(points, report);
-  report.section("A query asks");
+  report.section("Scores that depend on query and key");
   a_query_asks(points, report);
   compare_with_nn([](const Tensor& q, const Tensor& k, const Tensor& v,
                      const Tensor& log_sigma) { return pool(gaussian_scores(q, k, log_sigma), v).answers; },
                   options.seed, report);
-  report.section("How near is near?");
+  report.section("Learning the width σ");
   how_near(points, mean_error, options, report);
 }
 

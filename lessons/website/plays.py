@@ -99,7 +99,7 @@ def data(number, run):
 
 
 def learned_sigma(text):
-    match = re.search(r"^ *itself left out +([\d.]+)", text, re.M)
+    match = re.search(r"^ *(?:leaves itself out|itself left out) +([\d.]+)", text, re.M)
     return float(match.group(1)) if match else 0.3
 
 

@@ -1,14 +1,16 @@
-// 5.2 from_the_others: predict each point from all others
+// 5.2 from_the_others: Leave-one-out predictions
 // implement, 10 minutes
 //
-// Lesson 05 learns σ by predicting each measured point, but not from itself: leave one out. Point i is
-// predicted from all points but i, with the weights
+// Lesson 05 learns σ from predictions that leave one point out. Point i is predicted from all points except i, with the
+// weights
 //
 //     α_ij = softmax of −(x_i − x_j)² / 2σ² over all j ≠ i
 //
-// x (n) are the places, y (n) the values, and the result is (n), one prediction for each point. Some places
-// may be measured more than once; n is 2 or more. Mask::from(n, n, f) asks f(i, j) for each pair, and
-// masked_softmax(scores, mask) is the softmax over the true places.
+// x (n) are the places and y (n) the measured values, for n ≥ 2 points. A place may occur more than once. Return the
+// predictions, (n).
+//
+// Mask::from(n, n, f) calls f(i, j) for each pair. masked_softmax(scores, mask) is the softmax over the pairs that are
+// true.
 #include "lessons/grader/answer.hpp"
 
 Tensor from_the_others(const Tensor& x, const Tensor& y, double sigma) {
@@ -18,42 +20,40 @@ Tensor from_the_others(const Tensor& x, const Tensor& y, double sigma) {
   const Tensor scores = -0.5 * apart * apart / (sigma * sigma);
   const Size n = x.size(0);
   const Mask others = Mask::from(n, n, [](Size i, Size j) { return i != j; });  // true = may attend
-  const Tensor weights = masked_softmax(scores, others);  // again with the sum 1, without point i
+  const Tensor weights = masked_softmax(scores, others);  // adds up to 1 without point i
   return squeeze(matmul(weights, unsqueeze(y, 1)), 1);
   //]
 }
 
-// hint: The points are queries and keys at once. Which entries of the table of scores (n, n) belong to a
-//   point and itself?
-// hint: others = Mask::from(n, n, [](Size i, Size j) { return ____; }), and true means "may attend".
-// hint: masked_softmax(scores, others) takes the place of softmax(scores, -1); the rest is as without a mask.
+// hint: The points are both the queries and the keys. Which elements of the scores (n, n) belong to a point and itself?
+// hint: others = Mask::from(n, n, [](Size i, Size j) { return ____; }), where true means "may attend".
+// hint: Use masked_softmax(scores, others) in place of softmax(scores, -1). The other lines need no change.
 //
-// wrong: Each point still sees itself, at distance 0: its score is 0, the highest there is, so its weight is
-//   larger than that of any point elsewhere. With a small σ it repeats its own value, and its error is
-//   learned by heart.
+// wrong: Each point still attends to itself. Its own score is 0, the highest possible score, so its own weight is
+//   larger than that of any point at another place. With a small σ, it predicts its own value, including the error.
 // - const Tensor weights = masked_softmax(scores, others);
 // + const Tensor weights = softmax(scores, -1);
-// wrong: The mask is inverted: a point sees itself and nobody else. True means "may attend".
+// wrong: The mask is inverted, so each point attends only to itself. True means "may attend".
 // - const Mask others = Mask::from(n, n, [](Size i, Size j) { return i != j; });
 // + const Mask others = Mask::from(n, n, [](Size i, Size j) { return i == j; });
-// wrong: You take the own weight away after the softmax. What is left adds up to less than 1, so every
-//   prediction is too near to 0. Put in values that are all 5 and see what is predicted.
+// wrong: You remove the point's own weight after the softmax. The remaining weights add up to less than 1, so every
+//   prediction is too close to 0. If all values are 5, every prediction must be 5.
 // - const Tensor weights = masked_softmax(scores, others);
 // + const Tensor weights = where(others, softmax(scores, -1), scalar(0, x.dtype()));
-// wrong: You leave out everything at distance 0. Where a place was measured twice, that is the other
-//   measurement too, the best witness there is. Leave out by number, i ≠ j, and not by place.
+// wrong: You leave out every point at distance 0. If a place was measured twice, this also removes the other
+//   measurement at the same place, which is the most useful one. Compare the indices, i ≠ j, not the places.
 // - const Mask others = Mask::from(n, n, [](Size i, Size j) { return i != j; });
 // + const Mask others = less(scores, zeros(scores.shape(), x.dtype()));
-// wrong: You only look back, j < i. The points to the right know as much as those to the left; and the first
-//   point would have nobody to ask.
+// wrong: You use only earlier points, j < i. The points to the right are as useful as the points to the left, and the
+//   first point would have no point to attend to.
 // - const Mask others = Mask::from(n, n, [](Size i, Size j) { return i != j; });
 // + const Mask others = Mask::from(n, n, [](Size i, Size j) { return j < i; });
-// wrong: The score that hides a point from itself is not low enough. Where all others are far away their
-//   scores are lower still, and the point takes its whole weight itself.
+// wrong: The score −1000 is not low enough to exclude the point itself. If all other points are far away, their scores
+//   are still lower, and the point gets the whole weight itself.
 // - const Tensor weights = masked_softmax(scores, others);
 // + const Tensor weights = softmax(where(others, scores, scalar(-1000, x.dtype())), -1);
-// wrong: Far from all others every e^score is 0 in f64, and 0/0 is NaN. A softmax subtracts the largest score
-//   of those that are allowed before it takes powers.
+// wrong: If all other points are far away, every e^score is 0 in f64, and 0/0 is NaN. Softmax avoids this: it subtracts
+//   the largest score that the mask allows before it computes the exponentials.
 // - const Tensor weights = masked_softmax(scores, others);
 // + const Tensor e = exp(scores) - eye(n, x.dtype());
 // + const Tensor weights = e / sum(e, {-1}, Keep::yes);
@@ -63,7 +63,7 @@ Tensor from_the_others(const Tensor& x, const Tensor& y, double sigma) {
 
 namespace {
 
-/// Each point with the lists of all others, which are made by leaving it out of them.
+/// Predicts each point from lists from which the point has been erased.
 Tensor by_lists(const Tensor& x, const Tensor& y, double sigma) {
   const std::vector<double> places = x.to_vector(), values = y.to_vector();
   std::vector<double> predictions;
@@ -90,20 +90,20 @@ void judge(Judge& judge) {
     judge.example("the places 1, 1, 2, 4 with the values 10, 12, 20, 40, and σ = 1");
     judge.same(from_the_others(x, y, 1), by_lists(x, y, 1), "the predictions");
   });
-  judge.claim("does so for any points and any σ", [&] {
+  judge.claim("predicts random points for random σ", [&] {
     judge.each_size({{"points", 2, 9}}, [&](const Sizes& n) {
       const Tensor x = judge.uniform({n[0]}, 0, 4), y = judge.normal({n[0]});
       const double sigma = judge.random().uniform(0.5, 2);
       judge.same(from_the_others(x, y, sigma), by_lists(x, y, sigma), "the predictions");
     });
   });
-  judge.claim("does so where the nearest of the others is very far away", [&] {
+  judge.claim("predicts points that are far from all other points", [&] {
     judge.example(
-        "the places 0, 100, 201 with the values 3, 7, 20, and σ = 0.01: the nearest has all the weight");
+        "the places 0, 100, 201 with the values 3, 7, 20, and σ = 0.01: the nearest point gets all of the weight");
     judge.same(from_the_others(tensor({0, 100, 201}, DType::f64), tensor({3, 7, 20}, DType::f64), 0.01),
                tensor({7, 3, 7}, DType::f64), "the predictions");
   });
-  judge.claim("lets gradients through to places and values", [&] {
+  judge.claim("has the right gradients for places and values", [&] {
     judge.gradients([](const Tensor& x, const Tensor& y) { return from_the_others(x, y, 1); },
                     {judge.normal({5}), judge.normal({5})});
   });

@@ -1,12 +1,14 @@
-// 5.3 wide_and_narrow: what becomes of the answer as σ grows and shrinks
+// 5.3 wide_and_narrow: Wide and narrow σ
 // predict, 10 minutes
 //
-// Three keys lie at 0, 1 and 3; behind them are the values 2, 4 and 12. A query asks with the weights α_j ∝
-// exp(−(q − k_j)² / 2σ²).
+// The keys are 0, 1 and 3, and their values are 2, 4 and 12. A query q has the weights α_j ∝ exp(−(q − k_j)² / 2σ²).
+// The sign ∝ means "proportional to".
 //
-// Predict the answer for a very large σ, for a very small one, and far away from all keys; then how much
-// weight a key has if it is one σ away, as a share of the weight that one at the query's own place has. A
-// formula is as good as a number. The judge runs the library's Attention with the score nadaraya_watson(σ).
+// Predict the answer for a very large σ, for a very small σ, and for a query far away from all keys. Then predict a
+// ratio: the weight of a key at distance σ from the query, divided by the weight of a key at the query's own place.
+//
+// You may return a formula instead of a number. The judge runs the library's Attention with the score
+// nadaraya_watson(σ).
 #include "lessons/grader/answer.hpp"
 
 double answer_if_wide() {
@@ -19,69 +21,70 @@ double answer_if_wide() {
 double answer_if_narrow() {
   //[ the query 1.6, σ = 0.01
   //: return not_written_yet();
-  return 4;  // 1.6, 0.6 and 1.4 away: the key at 1 is nearest
+  return 4;  // the distances are 1.6, 0.6 and 1.4: the key at 1 is nearest
   //]
 }
 
 double answer_far_away() {
   //[ the query 100, σ = 1
   //: return not_written_yet();
-  return 12;  // the scores of 1 and 3 differ by (99² − 97²) / 2 = 196: the nearest has all the weight
+  return 12;  // the scores of 1 and 3 differ by (99² − 97²) / 2 = 196: the nearest gets all of the weight
   //]
 }
 
 double share_one_sigma_away() {
   //[ the weight of a key one σ from the query ÷ that of a key at the query
   //: return not_written_yet();
-  return std::exp(-0.5);  // scores −1/2 and 0; the sum below is the same for both
+  return std::exp(-0.5);  // the scores are −1/2 and 0, and both weights are divided by the same sum
   //]
 }
 
-// hint: What are the three scores if σ is a million? And the softmax of three equal scores?
-// hint: With a small σ the scores are large and far apart. To which key does all the weight go?
-// hint: Softmax looks only at the differences of scores. Two weights of one query have the ratio e^(s − s');
-//   here s' = 0 and s = −σ² / ____.
+// hint: What are the three scores if σ is a million? What is the softmax of three equal scores?
+// hint: With a small σ, the scores are large negative numbers that differ by much. Which key gets all of the weight?
+// hint: Softmax depends only on the differences of the scores. Two weights of the same query have the ratio e^(s − s′).
+//   Here s′ = 0 and s = −σ² / ____.
 //
-// wrong: You let all weights vanish. The scores go to 0, so every e^score goes to e⁰ = 1, and the weights add
-//   up to 1 whatever σ is.
+// wrong: You let all weights become 0. For a large σ the scores approach 0, so every e^score approaches e⁰ = 1. The
+//   weights add up to 1 for every σ.
 // - return (2 + 4 + 12) / 3.0;
 // + return 0;
-// wrong: You added the values. With equal weights each has 1/3.
+// wrong: You added the values. With equal weights, each value has the weight 1/3.
 // - return (2 + 4 + 12) / 3.0;
 // + return 2 + 4 + 12;
-// wrong: That is the value of the nearest key, which a small σ gives. A large σ no longer tells near from
-//   far.
+// wrong: You return the value of the nearest key, which is right for a small σ. With a large σ, near and far keys have
+//   nearly the same weight.
 // - return (2 + 4 + 12) / 3.0;
 // + return 4;
-// wrong: You drew a line between the two neighbours. These weights know no lines: as σ shrinks, the ratio of
-//   the nearest key's weight to any other's grows beyond all limits.
+// wrong: You interpolated linearly between the two neighbours. As σ shrinks, the nearest key's weight divided by any
+//   other key's weight grows without bound.
 // - return 4;
 // + return 4 + 0.3 * 8;
-// wrong: You took the mean of the two neighbours. They are not equally near, 0.6 and 1.4, and with a small σ
-//   that decides everything.
+// wrong: You took the mean of the two neighbours. Their distances are 0.6 and 1.4, and with a small σ the nearer one
+//   gets nearly all of the weight.
 // - return 4;
 // + return 8;
-// wrong: You took the key at 3. It is 1.4 away from the query, the key at 1 only 0.6.
+// wrong: You chose the key at 3. Its distance from the query is 1.4, and the distance of the key at 1 is only 0.6.
 // - return 4;
 // + return 12;
-// wrong: You let the answer vanish because every e^score is nearly 0 so far away. They are divided by their
-//   sum, and softmax sees only how the scores differ.
+// wrong: You let the answer become 0, because every e^score is nearly 0. Softmax divides by their sum, so only the
+//   differences of the scores matter.
 // - return 12;
 // + return 0;
-// wrong: You went on along a line. An average with positive weights cannot leave the range of the values, 2
-//   to 12.
+// wrong: You continued the values along a line. A weighted average with positive weights stays within the range of the
+//   values, 2 to 12.
 // - return 12;
 // + return 12 + 97 * 4;
-// wrong: You took three keys that are all far away for equally far. Squares grow: 97² and 99² differ by 392.
+// wrong: You treated the three keys as equally far away. The *squared* distances 97² and 99² differ by 392.
 // - return 12;
 // + return 6;
-// wrong: The 2 in 2σ² is missing: the score is −1/2 one σ away.
+// wrong: The 2 in 2σ² is missing. At distance σ the score is −1/2.
 // - return std::exp(-0.5);
 // + return std::exp(-1.0);
-// wrong: That is the score, not the weight. A weight is e to the score, divided by the sum.
+// wrong: You return the score. The weight is e^score, divided by a sum.
 // - return std::exp(-0.5);
 // + return -0.5;
-// wrong: That is the share within one σ of a normal distribution, an area. Asked for is the bump's height.
+// wrong: You return the probability of a normal distribution within one σ, which is an area. The ratio of the two
+//   weights is the height of the Gaussian at distance σ.
 // - return std::exp(-0.5);
 // + return 0.6827;
 
@@ -90,7 +93,7 @@ double share_one_sigma_away() {
 
 namespace {
 
-/// What the library's attention reads at `query`.
+/// Returns the output of the library's attention for `query`.
 AttentionOutput asked(double query, double sigma, const Tensor& keys, const Tensor& values) {
   Attention attention{nadaraya_watson(sigma)};
   attention.initialise(1, DType::f64);
@@ -105,16 +108,17 @@ double answer(double query, double sigma) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("foretells a very large σ",
+  judge.claim("predicts the answer for a very large σ",
               [&] { judge.predicted(answer_if_wide(), answer(1.6, 1e6), "the answer with a large σ"); });
-  judge.claim("foretells a very small σ",
+  judge.claim("predicts the answer for a very small σ",
               [&] { judge.predicted(answer_if_narrow(), answer(1.6, 0.01), "the answer with a small σ"); });
-  judge.claim("foretells the answer far away from all keys",
+  judge.claim("predicts the answer far away from all keys",
               [&] { judge.predicted(answer_far_away(), answer(100, 1), "the answer at 100"); });
-  judge.claim("foretells how the weight falls with the distance", [&] {
+  judge.claim("predicts the weight at distance σ", [&] {
     const double sigma = judge.random().uniform(0.5, 3);
     const Tensor keys = tensor({{5}, {5 + sigma}, {5 - 2 * sigma}}, DType::f64);
     const Tensor weights = asked(5, sigma, keys, keys).weights;
-    judge.predicted(share_one_sigma_away(), weights.at({0, 1}) / weights.at({0, 0}), "the share one σ away");
+    judge.predicted(share_one_sigma_away(), weights.at({0, 1}) / weights.at({0, 0}),
+                    "the ratio of the weights");
   });
 }
