@@ -1,8 +1,8 @@
-// Retrieval under an unknown rotation: the task, the model and the three trainings of lesson 06.
+// The experiment of lesson 06, retrieval under an unknown rotation: the task, the model and three training runs.
 //
-// Sixteen keys are arrows of eight numbers in random directions. Behind each lies one of ten symbols. A query
-// asks for one of the keys: it is R k, with a rotation R that is the same in all questions. A value is a code
-// of its symbol, one of ten vectors that are fixed as well. The loss is on the answer alone.
+// Sixteen keys are vectors of eight numbers in random directions. Each key has one of ten symbols. The query for key k
+// is R k, where the rotation R is the same in all questions. A value is the code of a symbol: one of ten fixed vectors.
+// The loss depends on the answer alone.
 #include "lessons/06_queries_keys_values/experiment.hpp"
 
 #include <fmt/format.h>
@@ -22,10 +22,10 @@ constexpr Size kWidth = 8, kKeys = 16, kSymbols = 10, kBatch = 128;
 
 struct Questions {
   Tensor query;    // (B, 1, d)
-  Tensor keys;     // (B, n, d), each of length √d
+  Tensor keys;     // (B, n, d), each with the norm √d
   Tensor values;   // (B, n, symbols): codes
-  Indices meant;   // (B): which key
-  Indices answer;  // (B): its symbol
+  Indices meant;   // (B): the key that the query was made from
+  Indices answer;  // (B): the symbol of that key
 };
 
 const char* name_of(Projected projected) {
@@ -56,7 +56,7 @@ Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
 void train(Retriever& retriever, const char* name, const kit::Options& options) {
   retriever.initialise(options.seed);
   Adam adam(retriever.parameters(), {.learning_rate = 2e-2});
-  // The rate falls along half a cosine to 0: long steps first, fine ones at the end.
+  // The learning rate falls to 0 along half a cosine: large steps first, small steps at the end.
   const Schedule rate = cosine_decay(options.steps);
   kit::Progress progress(options.steps, {.unit = "questions"});
   progress.note(name);
@@ -80,7 +80,7 @@ Retriever::Retriever(Size width, Size giving, Size answers, Projected projected_
       w_v{{*this, "w_v"}, giving, answers, Bias::no},
       attention{{*this, "attention"}, scaled_dot()},
       projected(projected_in) {
-  if (projected != Projected::both) w_k.freeze();  // a matrix that no training moves, and unused
+  if (projected != Projected::both) w_k.freeze();  // not trained and not used
   if (projected == Projected::nothing) w_q.freeze();
 }
 
@@ -123,7 +123,7 @@ Outcomes train_three(const kit::Options& options) {
                           train_and_test(Projected::queries, options),
                           train_and_test(Projected::both, options)};
   fmt::print(
-      "  learned              right answers   how often the largest weight is on the key that was meant\n");
+      "  learned              right answers            how often the largest weight is on the right key\n");
   const auto row = [](Projected projected, const Outcome& outcome) {
     fmt::print("  {:<18} {:>13.1f} % {:>57.1f} %\n", name_of(projected), outcome.answers, outcome.keys);
   };
@@ -150,8 +150,7 @@ KnownWords known_words() {
 }
 
 void draw_je_t_aime(const Tensor& weights, const kit::Options& options) {
-  kit::Heatmap map{
-      "je t' aime: three mixtures of I love you", {"I", "love", "you"}, {"je", "t'", "aime"}, {}};
+  kit::Heatmap map{"Weights of je t' aime over I love you", {"I", "love", "you"}, {"je", "t'", "aime"}, {}};
   map.column_axis = "keys", map.row_axis = "queries";
   map.values = weights.to_vector();
   map.numbers = true;
@@ -159,7 +158,7 @@ void draw_je_t_aime(const Tensor& weights, const kit::Options& options) {
 }
 
 void draw(const Tensor& product, const Tensor& rotation, const kit::Options& options) {
-  kit::Heatmap map{"Left the learned W_Qᵀ W_K (scaled), right the hidden rotation R"};
+  kit::Heatmap map{"Left: the learned W_Qᵀ W_K, scaled. Right: the hidden rotation R"};
   const Tensor scaled = product * (std::sqrt(double{kWidth}) / std::sqrt(sum(product * product).item()));
   for (Size j = 0; j < 2 * kWidth + 1; ++j)
     map.columns.push_back(j == kWidth ? "" : std::to_string(j % (kWidth + 1) + 1));

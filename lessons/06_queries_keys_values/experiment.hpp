@@ -1,4 +1,4 @@
-// Retrieval under an unknown rotation: the task, the model and the three trainings of lesson 06.
+// The experiment of lesson 06, retrieval under an unknown rotation: the task, the model and three training runs.
 #pragma once
 
 #include "core/core.hpp"
@@ -8,14 +8,13 @@
 
 namespace tapestry::lesson06 {
 
-/// Which roles have a matrix of their own besides W_V; where one has none, a query or key is taken as it
-/// stands.
+/// The roles that have a learned matrix besides W_V. Without a matrix, queries or keys are used unchanged.
 enum class Projected { nothing, queries, both };
 
-/// The chapter's attend() in terms of nn/: a role is a Linear without bias, and the rest is Attention with
-/// the score scaled_dot().
+/// The chapter's attend() with the layers of nn/: a Linear without bias for each role, and Attention with the score
+/// scaled_dot().
 struct Retriever : Module {
-  /// `width` of queries and keys, `giving` of values; `answers`: how wide a context is.
+  /// `width` is the size of queries and keys, `giving` of the input for values, and `answers` of the context.
   Retriever(Size width, Size giving, Size answers, Projected projected);
   /// (…, Tq, width), (…, Tk, width), (…, Tk, giving) → context (…, Tq, answers), weights (…, Tq, Tk).
   AttentionOutput operator()(const Tensor& asking, const Tensor& offering, const Tensor& giving) const;
@@ -26,35 +25,35 @@ struct Retriever : Module {
 };
 
 struct Outcome {
-  double answers, keys;  ///< per cent: right answers; the largest weight on the key that was meant
-  Tensor w_q, w_k;       ///< (d, d) as they were learned
+  double answers, keys;  ///< per cent: right answers; queries whose largest weight is on the right key
+  Tensor w_q, w_k;       ///< (d, d), after training
 };
 
-/// What nobody tells the model: R (d, d), a rotation of all d = 8 axes.
+/// Returns R (d, d), a rotation in all d = 8 dimensions, which the model is never given.
 Tensor hidden_rotation(std::uint64_t seed);
-/// A rotation of `width` axes: in each plane of two axes by an angle of its own.
+/// Returns a rotation in `width` dimensions. It rotates each plane of two axes by a random angle.
 Tensor random_rotation(Size width, kit::Random random);
 
-/// Trains a Retriever for options.steps, and tests it on fresh questions.
+/// Trains a Retriever for options.steps steps and tests it on new questions.
 Outcome train_and_test(Projected projected, const kit::Options& options);
-/// With each kind of Projected; prints a row for each.
+/// Trains one model for each kind of Projected, and prints a row for each.
 struct Outcomes {
   Outcome nothing, queries, both;
 };
 Outcomes train_three(const kit::Options& options);
 
-/// Of two matrices, each read as one list of numbers.
+/// Returns the cosine similarity of two matrices, each flattened to a vector.
 double cosine(const Tensor& a, const Tensor& b);
 
-/// Four words x (4, 3), their matrices, and the context that another program gives for them.
+/// Four words x (4, 3), their matrices, and their context as computed by another program.
 struct KnownWords {
   Tensor x, w_q, w_k, w_v, context;
 };
 KnownWords known_words();
 
-/// The weights (3, 3) of "je t' aime" on "I love you"; to je_t_aime.svg.
+/// Draws the weights (3, 3) of "je t' aime" over "I love you" as je_t_aime.svg.
 void draw_je_t_aime(const Tensor& weights, const kit::Options& options);
-/// Left the learned W_Qᵀ W_K, scaled to R's length, right R; to matrices.svg.
+/// Draws the learned W_Qᵀ W_K, scaled to R's norm, on the left and R on the right, as matrices.svg.
 void draw(const Tensor& product, const Tensor& rotation, const kit::Options& options);
 
 }  // namespace tapestry::lesson06

@@ -1,13 +1,13 @@
-// 06 queries_keys_values: three roles: what I ask, what I offer, what I give
+// 06 queries_keys_values: turn each vector into a query, a key and a value
 //
-// 18 minutes to read, 5 seconds to run. Needs lesson 05: weights are the softmax of scores, and attention is
-// the weighted average that they make. Afterwards you can compute attention with pencil and paper, write its
-// layer from three matrix products and a softmax, and say what each of its matrices is for.
+// 18 minutes to read, 5 seconds to run. Needs lesson 05: weights are the softmax of scores, and attention is the
+// average of the values with these weights. Afterwards you can compute attention with pencil and paper, write an
+// attention layer from matrix products and a softmax, and say what each of its matrices is for.
 //
-// In lesson 05 query and key were both places on one line. What if they are of different kinds? In a library
-// you ask with a few words (the query), a book stands under its title (the key), and what you take home is
-// the text (the value). Your words and the title match after some thought. Where does a network put that
-// thought?
+// In lesson 05, queries and keys were places on the same line, so we could compare them directly. What if they
+// are of different kinds? In a library, you ask with a few words: the query. Each book has a title: the key. You
+// take the text of a book home: the value. Your words are seldom equal to the title, so matching the two takes
+// some thought. Where does a network do this matching?
 
 #include <fmt/format.h>
 
@@ -23,27 +23,34 @@
 
 using namespace tapestry;
 using namespace tapestry::lesson06;
-using kit::largest;  // the largest absolute value of a tensor: 0 where two agree to the last bit
+using kit::largest;  // the largest absolute value of a tensor; for a difference, 0 means that all bits agree
 
 namespace {
 constexpr DType f64 = DType::f64;
 
-// ---- 1. Two words by hand ---------------------------------------------------------------------------------
-// A word is a vector x, and three matrices make its three roles from it:
+// ---- 1. Attention by hand ---------------------------------------------------------------------------------
+// Let the vector x represent a word. Three matrices compute three vectors from x, one for each of its roles:
 //
-//     q = W_Q x    what I ask        k = W_K x    what I offer        v = W_V x    what I give
+//     q = W_Q x    the query: what the word asks for
+//     k = W_K x    the key: what the word offers
+//     v = W_V x    the value: what the word passes on
 //
-// The product q·k is large where the two point the same way. With a pencil, one query, two keys, two values:
+// The dot product q·k is large if q and k point in similar directions. The score is q·k / √d, where d is the
+// number of elements of q and of k. (Lesson 08 explains √d.) Here is an example with one query, two keys and two
+// values:
 //
 //     q  = (2, 0)     k₁ = (1, 0)   v₁ = (10, 0)         q·k₁ / √2 = 2 / 1.414 = 1.414
 //                     k₂ = (0, 1)   v₂ = (0, 10)         q·k₂ / √2 = 0
 //
-// e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. What the query reads is
-// 0.804 v₁ + 0.196 v₂ = (8.04, 1.96). That is all of attention. (√2: lesson 08.) For queries i and keys j:
+// e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. The answer to the query is
+// the context, 0.804 v₁ + 0.196 v₂ = (8.04, 1.96).
+//
+// This is the whole of attention. For queries q_i and keys k_j, the formula is:
 //
 //     c_i = Σ_j softmax_j(q_i · k_j / √d) v_j
 //
-// In code words are the rows of X. A weight is (out, in), as in all of Tapestry, so Q = X W_Qᵀ.
+// In the code, the words are the rows of a matrix X. A weight matrix has the shape (out, in), as everywhere in
+// Tapestry. So the queries of all words are the rows of Q = X W_Qᵀ. K and V are computed in the same way.
 
 struct Roles {
   Tensor w_q, w_k, w_v;  // (d, in), (d, in), (d_v, in)
@@ -54,7 +61,8 @@ struct Mixed {
   Tensor context;          // (…, Tq, d_v)
 };
 
-/// What the words of `asking` (…, Tq, in) read from those of `offering` (…, Tk, in) and `giving` (…, Tk, in).
+/// Computes queries from `asking` (…, Tq, in), keys from `offering` (…, Tk, in) and values from `giving` (…, Tk, in),
+/// and returns the attention of the queries to the keys.
 Mixed attend(const Tensor& asking, const Tensor& offering, const Tensor& giving, const Roles& roles) {
   const Tensor q = matmul(asking, transpose(roles.w_q));
   const Tensor k = matmul(offering, transpose(roles.w_k));
@@ -65,7 +73,8 @@ Mixed attend(const Tensor& asking, const Tensor& offering, const Tensor& giving,
 }
 
 void two_words(kit::Report& report) {
-  const Tensor same = eye(2, f64);  // each role is the word itself
+  const Tensor same =
+      eye(2, f64);  // identity matrices: the words are the queries, keys and values themselves
   const Mixed mixed =
       attend(tensor({{2, 0}}, f64), eye(2, f64), tensor({{10, 0}, {0, 10}}, f64), {same, same, same});
   kit::print_rows("weights", mixed.weights, 3);
@@ -80,8 +89,10 @@ void two_words(kit::Report& report) {
                              {mixed.context.at({0, 1}), 1.96}});
 }
 
-// Four words that all ask, offer and give make a 4 × 4 table of scores: row i says how much word i wants each
-// word, itself too. All numbers are 0, 1 or 2, so a pencil will do. Another program gave the context.
+// Now four words attend to one another. Each of them has a query, a key and a value, so there is a 4 × 4 table of
+// scores. Row i contains the scores of word i's query with the keys of all words, including word i itself. All
+// numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. The expected context
+// comes from another program.
 
 void four_words(kit::Report& report) {
   const auto [x, w_q, w_k, w_v, expected] = known_words();
@@ -96,42 +107,51 @@ void four_words(kit::Report& report) {
   report.check("context of four words to 1e-7", largest(mixed.context - expected) < 1e-7);
 
   const kit::Question exchanged = report.ask(
-      "W_Q and W_K exchanged", "Each word now asks with W_K and offers with W_Q. What becomes of the scores?",
-      {"they stay: a product does not know which factor came first", "the table is transposed",
-       "nothing simple: every number is another one"});
+      "W_Q and W_K exchanged",
+      "Each word now computes its query with W_K and its key with W_Q. How does the table of scores change?",
+      {"not at all, because a product does not depend on the order of its factors", "the table is transposed",
+       "every score changes, but not by a simple rule"});
   const Mixed other = attend(x, x, x, {w_k, w_q, w_v});
   report.answer(
       exchanged, 'b', largest(other.scores - transpose(mixed.scores)) < 1e-12,
-      "\"How much does word 1 want word 2\" has become \"how much does word 2 want word 1\". Asking and "
-      "offering are not the same.");
+      "The new score of word 1's query with word 2's key is the old score of word 2's query with word 1's key. "
+      "Queries and keys have different roles.");
 }
 
-// ---- 2. je t' aime ----------------------------------------------------------------------------------------
-// A dictionary finds a key or fails. Attention is a *soft* dictionary: it finds every key a little, and gives
-// the mixture. A translator that wrote "je t' aime" read "I love you" so; French puts "you" before the verb:
+// ---- 2. A soft dictionary ---------------------------------------------------------------------------------
+// A dictionary in a program either finds a key or fails. Attention is a *soft* dictionary: it finds every key to
+// some degree, and returns a mixture of the values.
+//
+// Suppose that a model translates "I love you" into "je t' aime". Each French word has a query, and each English
+// word has a key. The rows below are the weights. French puts "you" before the verb:
 //
 //             I     love  you
 //     je     .94    .02   .04
 //     t'     .11    .01   .88
 //     aime   .03    .95   .02
 //
-// Which queries get such rows? Let the keys be one-hot, so that q·k_j is the j-th number of q (and leave √d
-// out). The softmax of log α is e^{log α_j} / Σ e^{log α} = α_j / Σ α = α_j: a query whose numbers are log α
-// gets exactly α. So a score is a *logarithm of a weight*, up to a constant for each row.
+// Which queries have these weights? Let us leave out √d and use one-hot keys, so that q·k_j is element j of q. If
+// the elements of q are log α_j, then the softmax is e^{log α_j} / Σ_l e^{log α_l} = α_j / Σ_l α_l = α_j. So a
+// query with the elements log α_j gets exactly the weights α_j.
+//
+// In other words, a score is the *logarithm of a weight*, up to a constant for each row.
 
 void je_t_aime(const kit::Options& options, kit::Report& report) {
   const Tensor rows = tensor({{.94, .02, .04}, {.11, .01, .88}, {.03, .95, .02}}, f64);
   const Tensor weights = softmax(matmul(log(rows), eye(3, f64)), -1);  // the keys: I, love, you
   kit::print_rows("scores", log(rows), 2);
   kit::print_rows("weights", weights, 2);
-  report.check("queries log α get the weights α", largest(weights - rows) < 1e-12);
+  report.check("the queries log α have the weights α", largest(weights - rows) < 1e-12);
   draw_je_t_aime(weights, options);
 }
 
-// ---- 3. A rotation that nobody tells ----------------------------------------------------------------------
-// Sixteen keys are arrows of eight numbers, equally long, in random directions; behind each lies one of ten
-// symbols. Who asks for key k says R k, where R is a rotation of all eight axes. The model sees the right
-// symbol afterwards, never R and never which key was meant. In experiment.hpp nn/'s layers make up attend().
+// ---- 3. Learning a hidden rotation ------------------------------------------------------------------------
+// Now a model must learn how queries match keys. There are sixteen keys. Each is a vector of eight numbers, in a
+// random direction, and all have the same norm. The value of each key represents one of ten symbols. The query
+// for a key k is R k, where R is a rotation in all eight dimensions.
+//
+// In training, the model is given the right symbol. It is never given R, nor the key that the query was made
+// from. In experiment.hpp, the class Retriever implements attend() with the layers of nn/.
 
 void with_nn(std::uint64_t seed, kit::Report& report) {
   Retriever retriever(4, 3, 5, Projected::both);
@@ -147,54 +167,61 @@ void with_nn(std::uint64_t seed, kit::Report& report) {
 void retrieval(const kit::Options& options, kit::Report& report) {
   const kit::Question without = report.ask(
       "only W_V is learned",
-      "Three models: one learns W_V alone, one W_Q and W_V, one all three. In the first, queries and keys "
-      "meet as they are, and seldom match. How often is its answer, one of ten symbols, right?",
+      "We train three models. The first learns W_V alone, the second W_Q and W_V, and the third all three "
+      "matrices. In the first model, queries and keys are compared unchanged, and they seldom match. How often "
+      "does the first model name the right one of the ten symbols?",
       {"once in sixteen times", "once in ten times", "clearly more often than once in ten times"});
-  const kit::Question one = report.ask("W_K left out", "Does the second, without W_K, fall behind the third?",
-                                       {"yes: both have to be turned", "no: W_Q alone can undo R"});
+  const kit::Question one = report.ask(
+      "W_K left out",
+      "The second model has no W_K. Does it name the right symbol clearly less often than the third?",
+      {"yes, because queries and keys must both be rotated", "no, because W_Q alone can undo R"});
   const auto [alone, queries, all] = train_three(options);
   report.at_least("right answers with all three", all.answers, 99, "%");
   report.answer(
       without, 'c', alone.answers > 12 && alone.answers < 30 && alone.keys < 20,
-      "The mixture of all sixteen values tells which symbol is the most frequent among them, and that one "
-      "is meant more often than others.");
+      "The first model mixes all sixteen values, and the mixture shows which symbol is the most frequent among "
+      "them. The most frequent symbol is also the right one more often than the others.");
   report.answer(
       one, 'b', queries.answers >= 99,
-      "Layers have W_K all the same: two matrices bring queries and keys of any widths to a common one.");
+      "Attention layers have a W_K all the same, because two matrices can bring queries and keys of different widths "
+      "to a common width.");
 
-  // Only the product of the two matrices meets a query and a key: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. If it
-  // is R, the score of key j for q = R k is (R k) · (R k_j) = k · k_j. Of equally long keys k has the largest.
+  // A score depends on the two matrices only through their product: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. If the
+  // product is R, the score of key j for the query q = R k is (R k) · (R k_j), which equals k · k_j. Since all keys
+  // have the same norm, k itself has the largest score.
   const Tensor rotation = hidden_rotation(options.seed), product = matmul(transpose(all.w_q), all.w_k);
-  const kit::Question where = report.ask("where R went", "Which matrix looks like R after training?",
-                                         {"W_Q", "W_K", "W_Qᵀ W_K, and neither of the two alone"});
+  const kit::Question where = report.ask("where R went", "Which matrix is similar to R after training?",
+                                         {"W_Q", "W_K", "W_Qᵀ W_K, but neither of the two alone"});
   const double q = cosine(all.w_q, rotation), k = cosine(all.w_k, rotation), both = cosine(product, rotation);
-  fmt::print("  cosine with R, each a vector of 64: W_Q {:.2f}, W_K {:.2f}, W_Qᵀ W_K {:.3f}\n", q, k, both);
+  fmt::print("  cosine similarity with R: W_Q {:.2f}, W_K {:.2f}, W_Qᵀ W_K {:.3f}\n", q, k, both);
   report.answer(
       where, 'c', both >= 0.95 && q < 0.8 && k < 0.8,
-      "Turn both by any rotation S and the product stays: (S W_Q)ᵀ (S W_K) = W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. So "
-      "nothing tells training which of them all to take.");
+      "If we multiply both matrices by any rotation S, their product stays the same: (S W_Q)ᵀ (S W_K) = "
+      "W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. All of these pairs have the same loss, so training has no reason to prefer one.");
   draw(product, rotation, options);
 }
 
-// What to remember. Three matrices give a word three roles. A score is a product of two of these, and the
-// logarithm of a weight up to a constant. How queries match keys is learned in W_Qᵀ W_K.
+// What to remember. Three matrices compute a query, a key and a value from each vector. A score is the dot product of
+// a query and a key, and it is the logarithm of a weight, up to a constant. The product W_Qᵀ W_K learns how queries
+// match keys.
 //
-// Exercises: lessons/practise 6 (attend; the query for given weights; what weights do when scores change).
+// Exercises: lessons/practise 6 (scaled dot-product attention; the query for given weights; weights after a change of
+// the scores).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("Two words by hand");
+  report.section("Attention by hand");
   two_words(report);
   four_words(report);
-  report.section("je t' aime");
+  report.section("A soft dictionary");
   je_t_aime(options, report);
-  report.section("A rotation that nobody tells");
+  report.section("Learning a hidden rotation");
   with_nn(options.seed, report);
   retrieval(options, report);
 }
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("06_queries_keys_values", "three roles: what I ask, what I offer, what I give");
+  kit::Lesson program("06_queries_keys_values", "turn each vector into a query, a key and a value");
   program.steps(500, 20);
   return program.run(argc, argv, lesson);
 }
