@@ -1,5 +1,5 @@
-// The network of lesson 03 in terms of nn/, and what the chapter does with it: its first loss, sixteen points
-// by heart, hand-written optimisers beside optim/'s, training and its pictures.
+// The experiments of lesson 03 with nn/'s layers: the first loss, overfitting sixteen points, a comparison of the
+// hand-written optimisers with optim/'s, and training with its pictures.
 #include "lessons/03_training/experiment.hpp"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ double percent_right(const Network& network, const Points& points) {
 }
 
 void print(const std::array<Trained, 3>& trained) {
-  fmt::print("  optimiser   held-out points right   99 % from step on   last loss\n");
+  fmt::print("  optimiser   held-out points right   ≥ 99 % since step   last loss\n");
   for (const Trained& one : trained) {
     const Size steps = one.steps_to_99();
     fmt::print("  {:<9} {:>21.1f} % {:>19} {:>11.5f}\n", one.loss.name, one.last(),
@@ -76,21 +76,21 @@ void print(const std::array<Trained, 3>& trained) {
 }
 
 void show_curves(const std::array<Trained, 3>& trained, const kit::Options& options) {
-  kit::Chart losses{"Loss of three optimisers, same start and same batches", "step", "loss"};
+  kit::Chart losses{"Loss of three optimisers, with the same initial weights and batches", "step", "loss"};
   losses.y_scale = kit::Scale::log;
   kit::Chart right{"Held-out points on the right spiral", "step", "per cent"};
   for (const Trained& one : trained) {
     losses.series.push_back(one.loss);
     right.series.push_back(one.held_out);
   }
-  losses.levels.push_back({std::log(static_cast<double>(kClasses)), "log 2: knowing nothing"});
+  losses.levels.push_back({std::log(static_cast<double>(kClasses)), "log 2: guessing"});
   right.levels.push_back({50, "guessing"});
   kit::show(losses, options.out / "losses.svg");
   kit::show(right, options.out / "held_out.svg");
 }
 
 void show_border(const Network& network, const Points& points, const kit::Options& options) {
-  kit::Chart chart{"Two spirals, and the border that Adam's network drew", "x₁", "x₂"};
+  kit::Chart chart{"Two spirals, and the border learned with Adam", "x₁", "x₂"};
   chart.same_units = true;
   for (Size label = 0; label < kClasses; ++label) {
     const Tensor of_one = slice(points.x, 0, label, points.x.size(0), kClasses);
@@ -220,7 +220,7 @@ std::array<Trained, 3> train_all(const Points& points, const kit::Options& optio
   save_film(all, points, options);
   report.at_least("momentum: held-out points right", momentum.last(), 99, "%");
   report.at_least("Adam: held-out points right", adam.last(), 99, "%");
-  report.at_least("SGD's last loss ÷ Adam's", sgd.loss.y.back() / adam.loss.y.back(), 10);
+  report.at_least("SGD's last loss ÷ Adam's last loss", sgd.loss.y.back() / adam.loss.y.back(), 10);
   return all;
 }
 

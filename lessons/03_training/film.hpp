@@ -1,4 +1,4 @@
-// The border while it is learned: for a page of the book, which shows the step that its reader picks.
+// Recordings of the border during training, for a page of the book that shows the step which its reader chooses.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace tapestry::lesson03 {
 
-/// Writes border_over_training.json: the training points, and for each optimiser what its network made of a grid
-/// of places after each step that was filmed.
+/// Writes border_over_training.json: the training points and, for each optimiser, the network's output on a grid of
+/// places after each recorded step.
 void save_film(const std::array<Trained, 3>& trained, const kit::Points& points, const kit::Options& options);
 
 }  // namespace tapestry::lesson03

@@ -1,11 +1,11 @@
-// 03 training: an optimiser is three lines
+// 03 training: train a network with SGD, momentum and Adam
 //
-// 30 minutes to read, 5 seconds to run. Needs lesson 01 (gradient descent, the rule of a product of matrices)
-// and lesson 02 (gradcheck, softmax). Afterwards you can write a network, its loss and three optimisers from
-// plain ops, and know two looks that catch most mistakes before a training is worth its time.
+// 30 minutes to read, 5 seconds to run. Needs lesson 01 (gradient descent, the gradients of a matrix product) and
+// lesson 02 (gradcheck, softmax). Afterwards you can write a network, its loss and three optimisers from plain ops,
+// and you know two checks that catch most mistakes before a long training run.
 //
-// Lesson 01 fitted a straight line by small steps against the gradient. Does that still work for a curved
-// border, with a thousand weights? And is such a step the best that can be done with a gradient?
+// Lesson 01 fitted a straight line with small steps against the gradient. Does the same method work for a curved
+// border, with a thousand weights? And is there a better way to use a gradient than such a step?
 
 #include <fmt/format.h>
 
@@ -19,31 +19,39 @@
 
 using namespace tapestry;
 using namespace tapestry::lesson03;
-using kit::draw_spirals;  // new points; each stream is a draw of its own
-using kit::Points;        // x (N, 2), points of the plane, and labels (N), the spiral that each lies on
+using kit::draw_spirals;  // draws new points; each stream has other points
+using kit::Points;  // x (N, 2), points of the plane, and labels (N), the spiral on which each point lies
 
 namespace {
 
 constexpr DType f64 = DType::f64;
 
-// ---- 1. A loss with a pencil ------------------------------------------------------------------------------
-// For a point a network gives one number for each class, a *logit*; softmax makes probabilities of them. The
-// *cross-entropy* is −log of the probability that the true class y got: 0 if that is 1, and without end as it
-// goes to 0. Take the logits z = (1, 0):
+// ---- 1. The cross-entropy loss by hand --------------------------------------------------------------------
+// For each point, a network computes one number per class, called a *logit*. Softmax turns the logits into
+// probabilities. The *cross-entropy* loss is −log of the probability of the true class. It is 0 if that
+// probability is 1, and grows without bound as the probability approaches 0. Take the logits z = (1, 0):
 //
 //     e^1 = 2.718, e^0 = 1, their sum is 3.718         p = (0.731, 0.269)
 //     the first class is true: −log 0.731 = 0.313      the second is true: −log 0.269 = 1.313
 //
-// Its gradient: −log p_y = log Σ_k e^{z_k} − z_y. The first part moves with z_c by e^{z_c} / Σ_k e^{z_k} =
-// p_c; the second by −1, and only if c is y. So ∂/∂z_c = p_c − 1{c = y}, where 1{…} is 1 if it holds and else
-// 0. If the second class is true, that is (0.731, −0.731): a step against it takes from what got too much.
-// Over a *batch* of B points losses are averaged, so each row of the gradient is divided by B:
+// What is the gradient of the loss with respect to the logits? Let y be the true class:
+//
+//     −log p_y = log Σ_k e^{z_k} − z_y
+//
+// The derivative of the first term with respect to z_c is e^{z_c} / Σ_k e^{z_k} = p_c. The derivative of the
+// second term is −1 if c = y, and 0 otherwise. So ∂/∂z_c = p_c − 1{c = y}, where 1{…} is 1 if the condition holds
+// and 0 otherwise.
+//
+// If the second class is true in our example, the gradient is (0.731, −0.731). A step against this gradient makes
+// the probability of the first class smaller, and that of the second class larger.
+//
+// The loss of a *batch* of B points is the mean of their losses. So each row of the gradient is divided by B:
 //
 //     loss = 1/B Σ_b (log Σ_k e^{z_bk} − z_{b,y_b})        ∂loss/∂z_bc = (p_bc − 1{c = y_b}) / B
 
 Tensor cross_entropy_by_hand(const Tensor& z, const Indices& labels) {  // (B, C) logits, (B) labels
   const Tensor of_the_true_class = sum(z * one_hot(labels, z.size(1), z.dtype()), {-1});  // one_hot: 1 at y
-  return mean(logsumexp(z, {-1}) - of_the_true_class);  // log Σ exp, written so that exp never overflows
+  return mean(logsumexp(z, {-1}) - of_the_true_class);  // log Σ exp, computed so that exp never overflows
 }
 
 void pencil(kit::Report& report) {
@@ -60,61 +68,84 @@ void pencil(kit::Report& report) {
                             {{first.item(), 0.313}, {second.item(), 1.313}, {dz0, 0.731}, {dz1, -0.731}});
 }
 
-// The task: points of the plane lie on two spirals, wound into each other. Given a point, which spiral is it
-// on? No straight border separates them. A *multi-layer perceptron* bends the border: each layer multiplies
-// by a matrix and adds a vector, and where the result is negative, relu puts 0. (Without relu, three matrices
-// would be no more than one, their product.) Each matrix starts from random numbers.
+// The task of this lesson: points of the plane lie on two spirals, which wind around each other. Given a point, on
+// which spiral does it lie? No straight border separates the two classes.
+//
+// A *multi-layer perceptron* can have a curved border. Each of its layers multiplies its input by a matrix and adds
+// a vector. Between the layers, relu replaces each negative number by 0. (Without relu, one matrix could replace
+// the three: their product.) Each matrix starts with random numbers.
 //
 //     h₁ = relu(x W₁ᵀ + b₁)      h₂ = relu(h₁ W₂ᵀ + b₂)      z = h₂ W₃ᵀ + b₃        x (B, 2), z (B, 2)
 
-Tensor network_by_hand(const Network& of, const Tensor& x) {  // experiment.hpp has it from nn/'s layers, too
+Tensor network_by_hand(const Network& of, const Tensor& x) {  // experiment.hpp builds it from nn/'s layers
   const auto layer = [](const Linear& linear, const Tensor& input) {
     return matmul(input, transpose(linear.weight)) + linear.bias;
   };
   return layer(of.last, relu(layer(of.second, relu(layer(of.first, x)))));
 }
 
-// ---- 2. Two looks before training -------------------------------------------------------------------------
-// The first look: the first loss is known beforehand. Set the last layer to zero. Then all logits are 0, each
-// of C classes gets 1/C, and the loss must be −log 1/C = log C: 0.6931 for two. If not, the number of classes
-// is wrong, or the loss adds up where it should average. (The layer still learns: the gradient of W₃ is (p −
-// 1{y})ᵀ h₂ / B, lesson 01's rule transposed.) Random numbers start higher: −log punishes a wrong opinion
-// more than it rewards a right one. (kaiming draws normal numbers, with the standard deviation √(2 / inputs):
-// relu turns about half of them to 0, and the 2 makes up for it.)
+// ---- 2. Two checks before training ------------------------------------------------------------------------
+// The first check is the first loss, because you can predict it. Set the last layer to zero. Then all logits are 0,
+// each of C classes has the probability 1/C, and the loss must be −log 1/C = log C. For two classes, this is
+// 0.6931. If the loss is different, look for a wrong number of classes, or for a loss that is a sum instead of a
+// mean.
 //
-// The second look: sixteen points, always the same, must be learned by heart by more than a thousand weights.
-// And if there is a bug, what does this look show?
+// (A last layer of zeros can still learn. The gradient of W₃ is (p − 1{y})ᵀ h₂ / B, by lesson 01's rule for a
+// matrix product, transposed.)
+//
+// If the last layer starts with random numbers instead, the first loss is larger, because −log penalises a wrong
+// prediction more than it rewards a right one. (The initialiser kaiming draws normal numbers with the standard
+// deviation √(2 / inputs). relu sets about half of a layer's outputs to 0, and the factor 2 compensates for this.)
+//
+// The second check is to overfit a small batch. More than a thousand weights must be able to memorise sixteen points.
+// If the program has a bug, how does the loss on the sixteen points show it?
 
 void two_looks(const Points& points, std::uint64_t seed, kit::Report& report) {
   const double from_zeros = first_loss(zeros, seed, 1), with_opinions = first_loss(kaiming, seed, 20);
-  report.check_quoted("first loss, last layer at zero", from_zeros, 0.6931, 1e-4);
-  report.at_least("first loss, last layer like the others (mean of 20 networks)", with_opinions, from_zeros);
-  report.at_most("loss on sixteen points, learned by heart", learn_by_heart(points, seed, false), 1e-3);
-  const kit::Question bug =
-      report.ask("labels out of step",
-                 "A bug: at each of the 500 steps the sixteen labels are drawn anew. What does the loss do?",
-                 {"it stays near log 2", "it falls to zero, only more slowly", "it grows without end"});
+  report.check_quoted("first loss with the last layer at zero", from_zeros, 0.6931, 1e-4);
+  report.at_least("first loss with a random last layer (mean of 20 networks)", with_opinions, from_zeros);
+  report.at_most("loss on sixteen memorised points", learn_by_heart(points, seed, false), 1e-3);
+  const kit::Question bug = report.ask(
+      "labels out of step",
+      "Suppose that a bug draws new labels for the sixteen points at each of the 500 steps. What does the loss do?",
+      {"it stays near log 2", "it falls to zero, but more slowly", "it grows without bound"});
   const double out_of_step = learn_by_heart(points, seed, true);
-  report.figure("the same, labels out of step", out_of_step);
-  report.answer(bug, 'a', out_of_step > from_zeros / 2 && out_of_step < 2 * from_zeros,
-                "The best answer to a coin is one half. No shape complains: only this look shows the bug.");
+  report.figure("the same loss with new labels at each step", out_of_step);
+  report.answer(
+      bug, 'a', out_of_step > from_zeros / 2 && out_of_step < 2 * from_zeros,
+      "If the labels are random, the best prediction is one half for each class. No shape is wrong, so the "
+      "program reports no error. Of the two checks, only this one shows the bug.");
 }
 
-// ---- 3. Three optimisers ----------------------------------------------------------------------------------
-// After backward each weight w has its gradient g. *Stochastic gradient descent*, SGD (Robbins and Monro
-// 1951), is lesson 01's step, w ← w − η g, with a gradient that a batch drawn at random gives.
+// ---- 3. SGD, momentum and Adam ----------------------------------------------------------------------------
+// After the backward pass, each weight w has a gradient g. An *optimiser* uses g to change w.
 //
-// *Momentum* (Polyak 1964). A loss is often a long valley, steep across and flat along. Steps short enough
-// for the walls are too short for the floor. So keep a sum of gradients in which older ones fade: u ← μ u +
-// g, w ← w − η u. Across the valley gradients change sign and cancel. Along it they add up to g / (1 − μ).
+// *Stochastic gradient descent*, SGD (Robbins and Monro 1951), takes the step from lesson 01, w ← w − η g. The
+// gradient comes from a batch that is drawn at random.
 //
-// *Adam* (Kingma and Ba 2015) keeps two running means for each weight, m ← β₁ m + (1 − β₁) g of g, and v of
-// g² likewise with β₂, and steps by η m / √v, a ratio without a unit. Both begin at 0 and are too small at
-// first. At step t they hold a share of 1 − βᵗ of what they should, so they are divided by it.
+// *Momentum* (Polyak 1964) adds up gradients. A loss often has the form of a long valley, which is steep across and
+// nearly flat along its floor. A step that is short enough for the steep direction is too short for the flat
+// direction. So momentum keeps a sum u of the gradients, in which older gradients fade:
 //
-// With a pencil: η = 0.1, μ = 0.9, and a gradient that is 4 at every step. SGD moves by 0.4 each time;
-// momentum by 0.4, then by 0.76, which is 0.1 times 0.9 · 4 + 4. Adam's means, corrected, are 4 and 4², so it
-// moves by 0.1 · 4 / √4² = 0.1. By how much would it move if the gradient were 400?
+//     u ← μ u + g        w ← w − η u
+//
+// Across the valley, the gradients change their sign and cancel. Along the valley, they add up to g / (1 − μ).
+//
+// *Adam* (Kingma and Ba 2015) keeps two running means for each weight: m is a mean of g, and v is a mean of g².
+//
+//     m ← β₁ m + (1 − β₁) g        v ← β₂ v + (1 − β₂) g²        w ← w − η m / √v
+//
+// The ratio m / √v has no unit: it stays the same if all gradients are multiplied by a constant. Both means start
+// at 0, so they are too small at first. After t steps, the coefficients of the gradients in each mean add up to only
+// 1 − βᵗ. So we divide m by 1 − β₁ᵗ and v by 1 − β₂ᵗ.
+//
+// Here is an example with η = 0.1, μ = 0.9, and a gradient that is 4 at every step:
+//
+// - SGD moves w by 0.4 at each step.
+// - Momentum moves w by 0.4, and then by 0.1 · (0.9 · 4 + 4) = 0.76.
+// - Adam's corrected means are 4 and 4², so Adam moves w by 0.1 · 4 / √4² = 0.1.
+//
+// By how much would Adam move w if the gradient were 400?
 
 StepByHand sgd_by_hand(double eta) {
   return [eta](Tensor& w) { assign(w, w.detach() - eta * w.grad()); };  // as in lesson 01
@@ -128,7 +159,7 @@ StepByHand momentum_by_hand(double eta, double mu) {
 }
 
 StepByHand adam_by_hand(double eta, double beta1 = 0.9, double beta2 = 0.999) {
-  constexpr double kEpsilon = 1e-8;  // keeps 0 / 0 away
+  constexpr double kEpsilon = 1e-8;  // avoids 0 / 0
   return [=, t = 0, m = scalar(0, f64), v = scalar(0, f64)](Tensor& w) mutable {
     const Tensor g = w.grad();
     ++t;
@@ -141,61 +172,71 @@ StepByHand adam_by_hand(double eta, double beta1 = 0.9, double beta2 = 0.999) {
 
 void by_hand(std::uint64_t seed, kit::Report& report) {
   const StepByHand momentum = momentum_by_hand(0.1, 0.9), adam = adam_by_hand(0.1);
-  fmt::print("  Adam's first step: {:.3f} for a gradient of 4, {:.3f} for 400\n", moved(adam, 4, 1),
-             moved(adam, 400, 1));
-  kit::check_worked_example(report, "momentum's steps",
+  fmt::print("  Adam's first step: {:.3f} for a gradient of 4, {:.3f} for a gradient of 400\n",
+             moved(adam, 4, 1), moved(adam, 400, 1));
+  kit::check_worked_example(report, "momentum's first two steps",
                             {{moved(momentum, 4, 1), 0.4}, {moved(momentum, 4, 2), 0.76}});
-  kit::check_worked_example(report, "SGD's and Adam's",
+  kit::check_worked_example(report, "the first steps of SGD and Adam",
                             {{moved(sgd_by_hand(0.1), 4, 1), 0.4}, {moved(adam, 4, 1), 0.1}});
-  const auto& [eta1, eta2, eta3] = kRates;  // optim/'s step() also clears the gradients
+  const auto& [eta1, eta2, eta3] = kRates;  // the step() of optim/ also clears the gradients
   const std::array<StepByHand, 3> ours{sgd_by_hand(eta1), momentum_by_hand(eta2, 0.9), adam_by_hand(eta3)};
-  report.at_most("by hand and optim/'s: weights apart after 200 steps", farthest(ours, seed, 200), 1e-12);
+  report.at_most("largest difference from optim/'s weights after 200 steps", farthest(ours, seed, 200),
+                 1e-12);
 }
 
-// ---- 4. Training ------------------------------------------------------------------------------------------
-// The three start from the same weights and see the same batches. What counts is how many *other* points,
-// *held out* from training, they put on the right spiral. Guessing is right half of the time.
+// ---- 4. Training on two spirals ---------------------------------------------------------------------------
+// The three optimisers start from the same weights and receive the same batches. We measure the accuracy on
+// *held-out* points, which are not used for training: how many of them does the network put on the right spiral?
+// Guessing is right half of the time.
 
 void training(const Points& points, const kit::Options& options, kit::Report& report) {
-  const kit::Question slow =
-      report.ask("SGD beside momentum",
-                 "Momentum has the smaller rate, 0.03 against 0.1. When has SGD 99 % right for good?",
-                 {"sooner", "at about the same step", "after twice as many steps or more, if at all"});
+  const kit::Question slow = report.ask(
+      "SGD beside momentum",
+      "Momentum has a smaller learning rate than SGD: 0.03 instead of 0.1. When does SGD reach 99 % accuracy "
+      "for good?",
+      {"sooner than momentum", "at about the same step as momentum",
+       "after at least twice as many steps as momentum, or never"});
   const auto [sgd, momentum, adam] = train_all(points, options, report);
-  report.answer(slow, 'c', slower(sgd, momentum, 2),
-                "Along the valley momentum moves by up to 0.03 / (1 − 0.9) = 0.3 times the gradient.");
+  report.answer(
+      slow, 'c', slower(sgd, momentum, 2),
+      "Along a valley, momentum moves by up to 0.03 / (1 − 0.9) = 0.3 times the gradient. SGD moves by 0.1 "
+      "times the gradient.");
   const kit::Question unit = report.ask(
-      "a hundred times the loss", "Train on 100 times the loss, with the same rates. Who still learns?",
-      {"momentum and Adam: the lowest point stays", "Adam alone", "neither: each step is too long"});
+      "a hundred times the loss",
+      "Now we multiply the loss by 100 and keep the learning rates. Which of momentum and Adam still learns?",
+      {"both, because the minimum is at the same place", "Adam alone",
+       "neither, because each step is too long"});
   const auto [heavy, adaptive] = train_on_a_hundredfold(points, options, report);
   report.answer(
       unit, 'b', heavy < 75 && adaptive >= 99,
-      "For momentum the rate is now a hundred times as large. In m / √v the hundred cancels, as it does "
-      "where one layer's gradients are larger than another's.");
+      "For momentum, the effect is a learning rate that is a hundred times larger. In Adam's m / √v, the factor 100 "
+      "cancels. In the same way, it cancels if one layer's gradients are larger than another layer's.");
 }
 
-// What to remember. The gradient of cross-entropy is (p − 1{y}) / B: said minus true. Know the first loss and
-// learn one batch by heart before you train. Momentum adds up what repeats, and Adam has no unit.
+// What to remember. The gradient of cross-entropy is (p − 1{y}) / B: predicted minus true probabilities. Before you
+// train, predict the first loss and overfit one batch. Momentum adds up gradients that repeat. Adam's step does not
+// depend on the scale of the gradients.
 //
-// Exercises: lessons/practise 3 (soft labels; a descent that swings; figures to know first; your engine).
+// Exercises: lessons/practise 3 (the gradient for soft labels; debug a descent that oscillates; losses to know before
+// training; cross-entropy, optimisers and embeddings for your own engine; a milestone: it learns two spirals).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   const Points points = draw_spirals(options.seed, 1, 1000);
-  report.section("A loss with a pencil");
+  report.section("The cross-entropy loss by hand");
   pencil(report);
   compare_with_nn(network_by_hand, cross_entropy_by_hand, options.seed, report);
-  report.section("Two looks before training");
+  report.section("Two checks before training");
   two_looks(points, options.seed, report);
-  report.section("Three optimisers");
+  report.section("SGD, momentum and Adam");
   by_hand(options.seed, report);
-  report.section("Training");
+  report.section("Training on two spirals");
   training(points, options, report);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("03_training", "an optimiser is three lines");
+  kit::Lesson program("03_training", "train a network with SGD, momentum and Adam");
   program.steps(4000, 20);
   return program.run(argc, argv, lesson);
 }

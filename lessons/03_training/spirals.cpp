@@ -1,4 +1,4 @@
-// Two spirals in the plane, wound into each other: the task of lesson 03.
+// The task of lesson 03: points on two spirals in the plane, which wind around each other.
 #include "lessons/03_training/spirals.hpp"
 
 #include <cmath>
@@ -16,7 +16,7 @@ Points draw_spirals(std::uint64_t seed, std::uint64_t stream, Size count, DType 
   std::vector<std::int64_t> labels;
   for (Size i = 0; i < count; ++i) {
     labels.push_back(i % 2);
-    const double along = std::sqrt(random.uniform());  // the outer turns are longer, and get more points
+    const double along = std::sqrt(random.uniform());  // the outer turns are longer and get more points
     const double radius = 0.1 + 0.9 * along;
     const double angle = 2 * kPi * kTurns * along + kPi * static_cast<double>(i % 2);
     x.push_back(radius * std::cos(angle) + kNoise * random.normal());

@@ -1,4 +1,4 @@
-// Two spirals in the plane, wound into each other: the task of lesson 03.
+// The task of lesson 03: points on two spirals in the plane, which wind around each other.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace tapestry::kit {
 
 struct Points {
   Tensor x;        ///< (N, 2)
-  Indices labels;  ///< (N): 0 or 1, the spiral that it lies on
+  Indices labels;  ///< (N): 0 or 1, the spiral on which the point lies
 };
 
-/// `count` points, in turns on the first spiral and on the second. Both wind twice around the middle; the
-/// second is the first, turned by half a circle.
+/// Draws `count` points, alternating between the first and the second spiral. Both spirals turn twice around the
+/// centre. The second is the first, rotated by half a turn.
 Points draw_spirals(std::uint64_t seed, std::uint64_t stream, Size count, DType dtype = DType::f32);
 
-/// A batch: `count` of the points, drawn at random, and none is put aside.
+/// Draws a batch of `count` points at random, with replacement.
 Points draw(const Points& points, Random random, Size count);
 
 }  // namespace tapestry::kit

@@ -1,13 +1,15 @@
-// 3.1 soft_labels: the gradient of a loss that believes no label quite
+// 3.1 soft_labels: The gradient for soft labels
 // derive, 15 minutes
 //
-// Labels may be wrong. So let a point of class y be true to it only by 1 − ε, and share out ε equally over
-// all C classes, y among them:
+// Labels may be wrong. A loss with soft labels allows for that: for a point of class y, the target is 1 − ε for class
+// y, and the remaining ε is divided equally among all C classes, including y:
 //
 //     t_bc = (1 − ε) 1{c = y_b} + ε / C        loss = 1/B Σ_b Σ_c −t_bc log p_bc,    p = softmax(z)
 //
-// Derive ∂loss/∂z, (B, C) as the logits z, and write it down. one_hot(labels, C, type) is (B, C), with 1 at
-// y_b and 0 elsewhere; softmax(z, axis) you know.
+// Here b is a point of a batch of B, and 1{…} is 1 if the condition holds and 0 otherwise.
+//
+// Derive the gradient ∂loss/∂z with respect to the logits z. Return it with the shape of z, (B, C). one_hot(labels, C,
+// type) has the shape (B, C), with 1 at class y_b and 0 elsewhere. softmax(z, axis) is the softmax over an axis.
 #include "lessons/grader/answer.hpp"
 
 Tensor soft_gradient(const Tensor& z, const Indices& labels, double epsilon) {
@@ -17,45 +19,44 @@ Tensor soft_gradient(const Tensor& z, const Indices& labels, double epsilon) {
   //: (void)rows, (void)classes;
   //: return not_written_yet();
   const Tensor t = (1 - epsilon) * hard + epsilon / classes;  // each row adds up to 1
-  return (softmax(z, -1) - t) / rows;                         // what was said minus what is held to be true
+  return (softmax(z, -1) - t) / rows;                         // predicted minus target probabilities
   //]
 }
 
 // hint: With ε = 0 this is the lesson's loss. What was its gradient? Which part of it came from the label?
-// hint: −Σ_c t_c log p_c = Σ_c t_c · (log Σ_k e^{z_k} − z_c) = log Σ_k e^{z_k} − Σ_c t_c z_c, since the t_c
-//   add up to 1. The first part moves with z_c by ____, the second by ____.
-// hint: t = (1 − ε) hard + ε / C, in one line of tensors; the gradient is (____ − t) / ____.
+// hint: −Σ_c t_c log p_c = Σ_c t_c · (log Σ_k e^{z_k} − z_c) = log Σ_k e^{z_k} − Σ_c t_c z_c, because the t_c add up to
+//   1. The derivative of the first term with respect to z_c is ____, and that of the second term is ____.
+// hint: t = (1 − ε) hard + ε / C is a single line of tensors. The gradient is (____ − t) / ____.
 //
-// wrong: The label counts in full: that is the gradient for ε = 0. With ε the true class should get only
-//   1 − ε + ε / C.
+// wrong: You use hard labels, which is the gradient for ε = 0. With ε, the target of the true class is only 1 − ε +
+//   ε / C.
 // - const Tensor t = (1 - epsilon) * hard + epsilon / classes;
 // + const Tensor t = hard;
-// wrong: Your targets add up to more than 1: the true class keeps its 1, and ε / C comes on top. It is 1 − ε
-//   that is left for it.
+// wrong: Your targets add up to more than 1. The true class keeps its 1, and you add ε / C to it. Only 1 − ε is
+//   left for the true class before ε / C is added.
 // - const Tensor t = (1 - epsilon) * hard + epsilon / classes;
 // + const Tensor t = hard + epsilon / classes;
-// wrong: You shared ε over the C − 1 other classes. That is another definition; here the true class gets its
-//   ε / C too.
+// wrong: You divided ε among the C − 1 other classes. That is another definition. Here the true class gets ε / C, too.
 // - const Tensor t = (1 - epsilon) * hard + epsilon / classes;
 // + const Tensor t = (1 - epsilon) * hard + epsilon / (classes - 1) * (1 - hard);
-// wrong: Each of the classes gets the whole of ε. It is shared: ε / C for each.
+// wrong: You give each class the whole of ε. Each class gets ε / C.
 // - const Tensor t = (1 - epsilon) * hard + epsilon / classes;
 // + const Tensor t = (1 - epsilon) * hard + epsilon;
-// wrong: The sign is turned round. Where p is larger than t the logit should come down, and descent steps
-//   against the gradient: so there it is positive.
+// wrong: The sign is wrong. If p is larger than t, the logit must fall. A step goes against the gradient, so the
+//   gradient must be positive there.
 // - return (softmax(z, -1) - t) / rows;
 // + return (t - softmax(z, -1)) / rows;
-// wrong: For one point that is right. Over a batch the losses are averaged, so each row is divided by B.
+// wrong: Your gradient is right for a single point. The loss of a batch is a mean, so each row must be divided by B.
 // - return (softmax(z, -1) - t) / rows;
 // + return softmax(z, -1) - t + 0 * rows;
-// wrong: You divided by B and by C. The loss averages over points; over classes it adds up.
+// wrong: You divided by B and by C. The loss is a mean over the points, but a sum over the classes.
 // - return (softmax(z, -1) - t) / rows;
 // + return (softmax(z, -1) - t) / (rows * classes);
-// wrong: Softmax runs over the points of the batch: each column adds up to 1. A point shares its probability
-//   over classes, the last axis.
+// wrong: Your softmax runs over the points of the batch, so each column adds up to 1. It must run over the classes, the
+//   last axis.
 // - return (softmax(z, -1) - t) / rows;
 // + return (softmax(z, 0) - t) / rows;
-// wrong: The logits themselves stand where probabilities should: log Σ e^{z_k} moves with z_c by
+// wrong: You use the logits where the probabilities belong. The derivative of log Σ_k e^{z_k} with respect to z_c is
 //   e^{z_c} / Σ_k e^{z_k}.
 // - return (softmax(z, -1) - t) / rows;
 // + return (z - t) / rows;
@@ -65,7 +66,7 @@ Tensor soft_gradient(const Tensor& z, const Indices& labels, double epsilon) {
 
 namespace {
 
-/// The loss as it stands in the task, number by number; z has rows of `classes` numbers.
+/// Computes the loss of the task with loops; z has rows of `classes` numbers.
 double loss_by_loops(const std::vector<double>& z, const std::vector<std::int64_t>& labels,
                      std::size_t classes, double epsilon) {
   double loss = 0;
@@ -81,7 +82,7 @@ double loss_by_loops(const std::vector<double>& z, const std::vector<std::int64_
   return loss / static_cast<double>(labels.size());
 }
 
-/// Its central differences.
+/// Returns the central differences of the loss.
 Tensor by_differences(const Tensor& z, const std::vector<std::int64_t>& labels, double epsilon) {
   const auto classes = static_cast<std::size_t>(z.size(1));
   std::vector<double> at = z.to_vector(), slopes;
@@ -107,11 +108,11 @@ void judge(Judge& judge) {
     judge.same(soft_gradient(z, Indices(labels, {batch}), epsilon), by_differences(z, labels, epsilon),
                "the gradient", 1e-8);
   };
-  judge.claim("is right for one point and three classes", [&] {
-    judge.example("one point, three classes, ε = 0.3; expected: central differences");
+  judge.claim("computes the gradient for one point and three classes", [&] {
+    judge.example("one point, three classes, ε = 0.3; the expected numbers are central differences");
     gradient(1, 3, 0.3);
   });
-  judge.claim("is right for batches, classes and shares of any size", [&] {
+  judge.claim("computes the gradient for any batch size, number of classes and ε", [&] {
     judge.each_size({{"B", 1, 5}, {"C", 2, 6}, {"tenths of ε", 0, 9}},
                     [&](const Sizes& n) { gradient(n[0], n[1], static_cast<double>(n[2]) / 10); });
   });

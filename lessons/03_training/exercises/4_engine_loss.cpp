@@ -1,12 +1,14 @@
-// 3.4 engine_loss: how wrong, and in which direction
+// 3.4 engine_loss: Cross-entropy for your engine
 // derive, 20 minutes, piece loss.hpp
 //
-// The loss of classification: of logits z (B, classes) and the right class y_i of each row, the mean over rows of
-// −log p_{i, y_i}, with p = softmax(z). For large logits e^z overflows, and for small p the logarithm is −∞, though the
-// loss itself is an ordinary number: log p_j = z_j − m − log Σ_l e^{z_l − m}, m the row's largest.
+// Cross-entropy is the loss for classification. The logits z have the shape (B, classes), and y_i is the right class of
+// row i. The loss is the mean over the rows of −log p_{i, y_i}, where p = softmax(z).
 //
-// Write the value, of shape (1), and derive the rule: with the softmax's rule (2.4) the gradient of −log p_y comes out
-// very short. Do not forget the mean, nor the gradient that comes in.
+// For large logits e^z overflows, and for small p the computed logarithm is −∞, although the loss itself is an ordinary
+// number. So use log p_j = z_j − m − log Σ_l e^{z_l − m}, where m is the largest logit of the row.
+//
+// Write the value, of shape (1), and derive the rule. With the rule of softmax from exercise 2.4, the gradient of
+// −log p_y becomes very short. Include the division of the mean, and the gradient that the rule receives.
 #include "engine/shapes.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -19,13 +21,13 @@ inline Value cross_entropy(const Value& logits, const std::vector<int>& classes)
   double loss = 0;
   each_row(z, [&](std::size_t begin, std::size_t end) {
     const auto right =
-        begin + static_cast<std::size_t>(classes[begin / (end - begin)]);  // z of the right class
+        begin + static_cast<std::size_t>(classes[begin / (end - begin)]);  // the index of the right class's z
     //[ add this row's share, about four lines
     //: not_written_yet();
     double most = z.data[begin], total = 0;
     for (std::size_t j = begin; j < end; ++j) most = std::max(most, z.data[j]);
     for (std::size_t j = begin; j < end; ++j) total += std::exp(z.data[j] - most);
-    loss += (most + std::log(total) - z.data[right]) / rows;  // −log p, without ever having p
+    loss += (most + std::log(total) - z.data[right]) / rows;  // −log p, without computing p
     //]
   });
   const Rule rule = [p, classes, rows](const Array& gradient) {
@@ -36,7 +38,7 @@ inline Value cross_entropy(const Value& logits, const std::vector<int>& classes)
       //[ this row, two lines
       //: not_written_yet();
       of_z.data[right] -= 1;                                               // p − 1 at the right class
-      for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;  // of the mean, times what came in
+      for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;  // 1/B, times the received gradient
       //]
     });
     return std::vector{of_z};
@@ -47,36 +49,35 @@ inline Value cross_entropy(const Value& logits, const std::vector<int>& classes)
 }  // namespace engine
 
 // hint: −log p_y = −z_y + log Σ_l e^{z_l}. What is its derivative with respect to z_y, and with respect to another z_j?
-// hint: ∂ log Σ_l e^{z_l} / ∂z_j = e^{z_j} / Σ_l e^{z_l}, which has a name. And −z_y adds ____ at j = y only.
-// hint: The gradient of a row is (p_j − 1{j = y}) · g / B. For the value: most + log(total) − z_y, where total is a sum of
-//   e^{z − most}.
+// hint: ∂ log Σ_l e^{z_l} / ∂z_j = e^{z_j} / Σ_l e^{z_l}, which has a name. The term −z_y adds ____, at j = y only.
+// hint: The gradient of a row is (p_j − 1{j = y}) · g / B. The value of a row is most + log(total) − z_y, where
+//   total is the sum of all e^{z − most}.
 //
-// wrong: The log is taken of p itself. For a logit that is 800 below the largest p is 0, and log 0 is −∞: work with z.
+// wrong: You compute log p from p. If the right logit is 800 below the largest, p is 0, and log 0 is −∞. Use z instead.
 // - loss += (most + std::log(total) - z.data[right]) / rows;
 // + loss -= std::log(std::exp(z.data[right] - most) / total) / rows;
-// wrong: e^800 is infinite. Take the row's largest logit m away before e^z, and add it to the logarithm again.
+// wrong: e^800 is ∞. Subtract the row's largest logit m before you compute e^z, and add m to the logarithm again.
 // - for (std::size_t j = begin; j < end; ++j) total += std::exp(z.data[j] - most);
 // - loss += (most + std::log(total) - z.data[right]) / rows;
 // + for (std::size_t j = begin; j < end; ++j) total += std::exp(z.data[j]);
 // + loss += (std::log(total) - z.data[right]) / rows;
-// wrong: You take away the largest logit of the whole array. In a row far below it all e^z are 0, and log 0 is −∞: each
-//   row has its own largest.
+// wrong: You subtract the largest logit of the whole array. In a row that is far below it, all e^z are 0, and log 0 is
+//   −∞. Use the largest logit of each row.
 // - for (std::size_t j = begin; j < end; ++j) most = std::max(most, z.data[j]);
 // + for (const double logit : z.data) most = std::max(most, logit);
-// wrong: The loss is a mean over rows, and yours is a sum: it grows with the batch. Its gradient does not fit either.
+// wrong: Your loss is a sum over the rows, so it grows with the batch size. It must be a mean, to match the gradient.
 // - loss += (most + std::log(total) - z.data[right]) / rows;
 // + loss += most + std::log(total) - z.data[right];
-// wrong: The gradient lacks the mean's 1/B: with a batch of 64 the steps are 64 times too long.
+// wrong: The gradient lacks the factor 1/B of the mean. With a batch of 64, your steps are 64 times too long.
 // - for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;
 // + for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g;
-// wrong: The gradient that comes in is forgotten. It is 1 where the loss is the last line, and something else in
-//   0.5 · loss.
+// wrong: You ignore the gradient that the rule receives. It is 1 if the loss is the last line, but 0.5 for 0.5 · loss.
 // - for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;
 // + for (std::size_t j = begin; j < end; ++j) of_z.data[j] /= rows;
-// wrong: The gradient is p everywhere, as if no class were right. The right class's own logit has a part with a minus.
+// wrong: Your gradient is p for every class, as if none were right. The right class's logit has another, negative part.
 // - of_z.data[right] -= 1;
 // + of_z.data[right] -= 0;
-// wrong: The sign is turned round: this gradient points to a smaller loss, and a step goes against the gradient.
+// wrong: The sign is wrong. Your gradient points to a smaller loss, but a step goes against the gradient.
 // - for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= g / rows;
 // + for (std::size_t j = begin; j < end; ++j) of_z.data[j] *= -g / rows;
 
@@ -89,13 +90,13 @@ void judge(Judge& judge) {
     Tape tape;
     return engine::cross_entropy(tape.leaf(z), classes).array().data.at(0);
   };
-  judge.claim("gives the mean of −log p", [&] {
+  judge.claim("computes the mean of −log p", [&] {
     judge.example("logits (0, log 3), of which the second class is right: p = 3/4");
     judge.same(loss_of({{1, 2}, {0, std::log(3.0)}}, {1}), -std::log(0.75), "the loss");
     judge.example("two rows of logits (0, log 3), in both of which the second class is right");
     judge.same(loss_of({{2, 2}, {0, std::log(3.0), 0, std::log(3.0)}}, {1, 1}), -std::log(0.75), "the loss");
   });
-  judge.claim("stands large logits", [&] {
+  judge.claim("computes the loss of large logits", [&] {
     judge.example("logits (800, 0), the first class is right: p = 1");
     judge.same(loss_of({{1, 2}, {800, 0}}, {0}), 0, "the loss");
     judge.example("logits (800, 0), the second class is right");
@@ -114,7 +115,7 @@ void judge(Judge& judge) {
     judge.example("two rows: (0, log 3), where the second class is right, and (0, 0), where the first is");
     judge.same(two.gradient().data, {0.125, -0.125, -0.25, 0.25}, "the gradient");
   });
-  judge.claim("agrees with Tapestry, also inside a formula", [&] {
+  judge.claim("computes the same values and gradients as Tapestry, also for half of the loss", [&] {
     judge.each_size({{"rows", 1, 4}, {"classes", 1, 5}}, [&](const Sizes& n) {
       std::vector<int> classes;
       std::vector<std::int64_t> same;

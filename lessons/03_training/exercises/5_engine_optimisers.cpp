@@ -1,31 +1,32 @@
-// 3.5 engine_optimisers: SGD with momentum, and Adam
+// 3.5 engine_optimisers: SGD with momentum and Adam for your engine
 // implement, 20 minutes, piece optimisers.hpp
 //
-// Your engine learns. With the gradient g of a weight w, a rate η, and a memory that begins with 0:
+// Now your engine learns. w is a weight, g is its gradient, and η is the learning rate. u, m and v start at 0:
 //
 //     SGD with momentum:  u ← μ u + g            w ← w − η u
 //     Adam, step t:       m ← β₁ m + (1 − β₁) g    v ← β₂ v + (1 − β₂) g²
 //                         w ← w − η (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
 //
-// Write both for one number. Adam divides by 1 − βᵗ since m and v begin with 0 and are too small at first.
+// Write both for a single number. Adam divides by 1 − βᵗ because m and v start at 0 and are too small at first.
 #include "engine/loss.hpp"
 #include "lessons/grader/answer.hpp"
 
 namespace engine {
 
-/// A weight that the loss does not use, or a tape that was not read backward, gives a gradient without numbers.
+/// Throws an error unless each weight has a gradient of its shape. A gradient is empty if the loss does not use the
+/// weight, or if backward() has not run.
 inline void need_gradients(const std::vector<Array>& weights, const std::vector<Array>& gradients) {
   bool fit = weights.size() == gradients.size();
   for (std::size_t k = 0; fit && k < weights.size(); ++k) fit = weights[k].shape == gradients[k].shape;
   if (!fit)
     throw std::invalid_argument(
-        "step() needs a gradient of each weight's shape, in the weights' order: does the loss use all weights, and "
-        "did backward() run?");
+        "step() needs one gradient for each weight, with the weight's shape and in the same order; check that the loss "
+        "uses all weights and that backward() has run");
 }
 
 struct SGD {
   double rate = 0.1, momentum = 0.9;
-  std::vector<std::vector<double>> velocity = {};  // one for each weight, made at the first step
+  std::vector<std::vector<double>> velocity = {};  // one for each weight, created at the first step
 
   void step(std::vector<Array>& weights, const std::vector<Array>& gradients) {
     need_gradients(weights, gradients);
@@ -38,7 +39,7 @@ struct SGD {
         const double g = gradients[k].data[i];
         //[ two lines
         //: not_written_yet();
-        u = momentum * u + g;  // the whole of g, not a share of 1 − μ
+        u = momentum * u + g;  // the whole of g, without a factor 1 − μ
         w -= rate * u;
         //]
       }
@@ -78,46 +79,47 @@ struct Adam {
 
 }  // namespace engine
 
-// hint: Both formulas stand above. Which of the names in the code is which letter? v and m are references: what is
-//   assigned to them is remembered for the next step.
-// hint: How long is Adam's first step? m / (1 − β₁) is g, and √(v / (1 − β₂)) is |g|: so it is η · ____.
-// hint: u = momentum · u + g; w −= rate · u. And for Adam m, v, their corrected values with std::pow(beta1, t), and the
-//   step.
+// hint: Both formulas are in the task. Which name in the code is which letter? u, m and v are references, so the
+//   numbers that you assign to them are kept for the next step.
+// hint: How long is Adam's first step? m / (1 − β₁) is g, and √(v / (1 − β₂)) is |g|. So the step is η · ____.
+// hint: u = momentum · u + g; w −= rate · u. For Adam: m, then v, then their corrected values with
+//   std::pow(beta1, t) and std::pow(beta2, t), then the step.
 //
-// wrong: That is Adam's mean: (1 − μ) g makes the steps of momentum ten times shorter at μ = 0.9. Here all of g goes in.
+// wrong: You add (1 − μ) g, as Adam's mean does. With μ = 0.9 the steps are ten times too short. Momentum adds all
+//   of g.
 // - u = momentum * u + g;
 // + u = momentum * u + (1 - momentum) * g;
-// wrong: η stands in the line of u. As long as it stays the same that changes nothing; but when a schedule makes it
-//   smaller, u still holds steps of the old length.
+// wrong: You multiply by η in the line of u. This makes no difference as long as η stays the same. But if a schedule
+//   lowers η, u still contains steps with the old η.
 // - u = momentum * u + g;
 // - w -= rate * u;
 // + u = momentum * u + rate * g;
 // + w -= u;
-// wrong: The step goes up the slope. A gradient points to where the loss grows.
+// wrong: Your step goes up. The gradient points to where the loss grows, so the step must go against it.
 // - w -= rate * u;
 // + w += rate * u;
-// wrong: Momentum is not used: the step is that of plain SGD from the second step on.
+// wrong: You don't use the momentum. From the second step on, yours is a step of plain SGD.
 // - w -= rate * u;
 // + w -= rate * g;
-// wrong: The first step is 3.16 times too long: neither m nor v is corrected. Put t = 1 into the formula;
-//   both have to be divided by 1 − βᵗ.
+// wrong: The first step is 3.16 times too long, because neither m nor v is corrected. For t = 1, compute the factors
+//   1 − βᵗ by which both must be divided.
 // - const double unbiased_m = m / (1 - std::pow(beta1, t));
 // - const double unbiased_v = v / (1 - std::pow(beta2, t));
 // + const double unbiased_m = m;
 // + const double unbiased_v = v;
-// wrong: Only the mean is corrected. v begins with 0 as well, and with β₂ = 0.999 it is a thousand times too small at the
+// wrong: You correct only m. v starts at 0 as well, and with β₂ = 0.999 it is a thousand times too small after the
 //   first step.
 // - const double unbiased_v = v / (1 - std::pow(beta2, t));
 // + const double unbiased_v = v;
-// wrong: You correct with β instead of βᵗ, so the correction stays for ever. It should fade as t grows.
+// wrong: You divide by 1 − β instead of 1 − βᵗ, so the correction never ends. It must fade as t grows.
 // - const double unbiased_m = m / (1 - std::pow(beta1, t));
 // - const double unbiased_v = v / (1 - std::pow(beta2, t));
 // + const double unbiased_m = m / (1 - beta1);
 // + const double unbiased_v = v / (1 - beta2);
-// wrong: The root is missing: v is an average of squares, so it is its root that has the size of a gradient.
+// wrong: The root is missing. v is a mean of squares, so √v has the size of a gradient.
 // - w -= rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon);
 // + w -= rate * unbiased_m / (unbiased_v + epsilon);
-// wrong: ε stands under the root. With a gradient of 1e-6 the step is a hundredth of what it should be.
+// wrong: You put ε under the root. With a gradient of 1e-6, the step is only a hundredth of the right one.
 // - w -= rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon);
 // + w -= rate * unbiased_m / std::sqrt(unbiased_v + epsilon);
 
@@ -126,11 +128,11 @@ struct Adam {
 
 namespace {
 
-/// The weights of Tapestry's optimiser after the same steps; gradients.size() steps of (weights) each.
+/// Returns the weights of Tapestry's optimiser after one step with each of the gradients.
 template <class Optimiser, class Options>
 std::vector<double> tapestrys(const Tensor& start, const std::vector<Tensor>& gradients,
                               const Options& options) {
-  const Tensor w = variable(start * 1.0);  // a copy: steps change it in place
+  const Tensor w = variable(start * 1.0);  // a copy, because steps change it in place
   Optimiser optimiser({w}, options);
   for (const Tensor& gradient : gradients) {
     Tape tape;
@@ -144,7 +146,7 @@ std::vector<double> tapestrys(const Tensor& start, const std::vector<Tensor>& gr
 
 void judge(Judge& judge) {
   using engine::Array;
-  judge.claim("makes the first steps of SGD", [&] {
+  judge.claim("takes the first steps of SGD", [&] {
     engine::SGD sgd{.rate = 0.5, .momentum = 0.9};
     std::vector<Array> w{{{1}, {2}}};
     sgd.step(w, {{{1}, {1}}});
@@ -156,7 +158,7 @@ void judge(Judge& judge) {
     sgd.step(w, {{{1}, {1}}});
     judge.same(w[0].data, {0.4145}, "w after a third step with g = 1, now with η = 0.05");
   });
-  judge.claim("makes the first steps of Adam", [&] {
+  judge.claim("takes the first steps of Adam", [&] {
     engine::Adam adam{.rate = 0.5};
     std::vector<Array> w{{{2}, {2, 2}}};
     adam.step(w, {{{2}, {4, -0.25}}});
@@ -170,7 +172,7 @@ void judge(Judge& judge) {
     judge.example("w = 0, η = 1, and g = 1e-6");
     judge.same(tiny[0].data, {-1e-6 / (1e-6 + 1e-8)}, "w after one step");
   });
-  judge.claim("agrees with Tapestry's after many steps, for many weights", [&] {
+  judge.claim("computes the same weights as Tapestry after several steps", [&] {
     judge.each_size({{"steps", 1, 6}, {"numbers", 1, 4}}, [&](const Sizes& n) {
       const Tensor a = judge.normal({n[1]}), b = judge.normal({2, n[1]});
       std::vector<Tensor> of_a, of_b;

@@ -1,10 +1,11 @@
-// 3.6 engine_embedding: rows by their number
+// 3.6 engine_embedding: Embeddings for your engine
 // derive, 10 minutes, piece embedding.hpp
 //
-// A table of shape (words, width) has a row for each word; embedding(table, ids, front) puts the rows of the ids together
-// and gives them the axes `front`: six ids with front = {2, 3} give (2, 3, width). So y_i = table[ids[i]].
+// An embedding table of shape (words, width) has one row for each word. embedding(table, ids, front) returns the rows
+// of the given ids, y_i = table[ids[i]], and arranges them along the axes `front`. For example, six ids and front =
+// {2, 3} give the shape (2, 3, width).
 //
-// Write the values, and the rule: which rows of the table get a gradient, and what gets a row that was asked for
+// Write the values and the rule. Which rows of the table get a gradient? Which gradient does a row get whose id occurs
 // twice, or never?
 #include "engine/optimisers.hpp"
 #include "lessons/grader/answer.hpp"
@@ -38,17 +39,19 @@ inline Value embedding(const Value& table, const std::vector<int>& ids, const st
 
 }  // namespace engine
 
-// hint: Row i of the result is row ids[i] of the table: width numbers, the first of them number ids[i] · width.
-// hint: The rule is the same two loops, from the gradient back to the table. What if two i have the same id?
-// hint: of_table.data[ids[i] · width + j] += gradient.data[i · width + j], and rows that nobody asked for keep their 0.
+// hint: Row i of the result is row ids[i] of the table. This row has `width` numbers, and the first has the index
+//   ids[i] · width.
+// hint: The rule has the same two loops, and goes from the gradient to the table. What if two i have the same id?
+// hint: of_table.data[ids[i] · width + j] += gradient.data[i · width + j]. Rows whose id does not occur keep 0.
 //
-// wrong: A word that stands twice in the sentence gets the gradient of one place only. It was used at both.
+// wrong: A word that occurs twice gets the gradient of only one of its places. Both places used the row.
 // - of_table.data[static_cast<std::size_t>(ids[i]) * width + j] += gradient.data[i * width + j];
 // + of_table.data[static_cast<std::size_t>(ids[i]) * width + j] = gradient.data[i * width + j];
-// wrong: Number ids[i] + j is somewhere in the middle of another row: each row has `width` numbers.
+// wrong: The index ids[i] + j can be in another row. Each row has `width` numbers, so row ids[i] starts at ids[i] ·
+//   width.
 // - y.data[i * width + j] = table.array().data[static_cast<std::size_t>(ids[i]) * width + j];
 // + y.data[i * width + j] = table.array().data[static_cast<std::size_t>(ids[i]) + j];
-// wrong: The gradient goes to row i of the table. It is row ids[i] that was read.
+// wrong: You add the gradient to row i of the table. The row that was used is ids[i].
 // - of_table.data[static_cast<std::size_t>(ids[i]) * width + j] += gradient.data[i * width + j];
 // + of_table.data[i % static_cast<std::size_t>(shape[0]) * width + j] += gradient.data[i * width + j];
 
@@ -57,7 +60,7 @@ inline Value embedding(const Value& table, const std::vector<int>& ids, const st
 
 void judge(Judge& judge) {
   using engine::Array, engine::Tape, engine::Value;
-  judge.claim("finds rows by their number, and hands their gradients back", [&] {
+  judge.claim("returns the rows of the ids, and adds up their gradients", [&] {
     Tape tape;
     const Value table = tape.leaf({{3, 2}, {1, 2, 3, 4, 5, 6}});
     const Value rows = engine::embedding(table, {2, 0, 2}, {3});
@@ -65,9 +68,9 @@ void judge(Judge& judge) {
     judge.same(rows.array().data, {5, 6, 1, 2, 5, 6}, "the rows");
     tape.backward(rows * tape.leaf({{3, 2}, {1, 2, 3, 4, 5, 6}}));
     judge.same(table.gradient().data, {3, 4, 0, 0, 6, 8},
-               "the table's gradient where (1, 2), (3, 4), (5, 6) comes in");
+               "the table's gradient if the rule receives (1, 2), (3, 4), (5, 6)");
   });
-  judge.claim("agrees with Tapestry for any ids", [&] {
+  judge.claim("computes the same values and gradients as Tapestry for random ids", [&] {
     judge.each_size({{"words", 1, 5}, {"width", 1, 3}, {"rows", 1, 3}, {"columns", 1, 4}},
                     [&](const Sizes& n) {
                       std::vector<int> ids;

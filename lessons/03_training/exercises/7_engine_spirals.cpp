@@ -1,15 +1,18 @@
-// 3.7 engine_spirals: milestone: your engine learns two spirals
+// 3.7 engine_spirals: Milestone: your engine learns two spirals
 // implement, 20 minutes, limit 60 s, fast
 //
-// The first milestone: a network that runs on nothing but your engine. Write one step of training for points x (B, 2) of
-// two spirals, with their classes: a tape with the six weights as leaves, the network
+// This is the first milestone: a network that runs entirely on your engine. Write one training step for points x (B, 2)
+// on two spirals, and their classes. The function creates a tape with the six weights as leaves. Add the network
 //
 //     h₁ = tanh(x W₁ + b₁)    h₂ = tanh(h₁ W₂ + b₂)    logits = h₂ W₃ + b₃,
 //
-// the loss, backward, and a step of Adam. The weights are W₁ (2, n), b₁ (n), W₂ (n, n), b₂ (n), W₃ (n, 2), b₃ (2), in this
-// order, so nothing is transposed, as it is in the chapter, and tanh stands where the chapter has relu. Return the loss before
-// the step. Then every loss of a hundred steps has to be the one that Tapestry has, and a longer training has to tell
-// the spirals apart.
+// the loss, the backward pass, and a step of Adam. Return the loss before the step.
+//
+// The weights are, in this order: W₁ (2, n), b₁ (n), W₂ (n, n), b₂ (n), W₃ (n, 2), b₃ (2). The chapter's network is
+// different in two ways: its matrices are transposed, and it uses relu instead of tanh.
+//
+// The judge compares the losses of a hundred steps with Tapestry's. Then a longer training run must learn to tell the
+// spirals apart.
 #include "engine/embedding.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -34,26 +37,27 @@ double train_step(std::vector<engine::Array>& weights, engine::Adam& adam, const
   //]
 }
 
-// hint: Three lines for the network, one for the loss, one for backward, and what does adam.step() want?
-// hint: engine::matmul(x, w[0]) + w[1] is x W₁ + b₁; w[k].gradient() is there after backward().
-// hint: The step wants a std::vector<engine::Array> beside the weights, with the ____ of each w[k] in their order. The loss
-//   is a Value with one number, and loss.array().data is a list.
+// hint: Write three lines for the network, one for the loss, and one for backward. Which arguments does adam.step()
+//   need?
+// hint: engine::matmul(x, w[0]) + w[1] is x W₁ + b₁. After backward(), w[k].gradient() is the gradient of weight k.
+// hint: adam.step() needs the weights, and a std::vector<engine::Array> with the ____ of each w[k], in the same
+//   order. The loss is a Value with one number, the first element of loss.array().data.
 //
-// wrong: The second layer has no tanh: its product with the third is one matrix, and the network loses a layer.
+// wrong: The second layer has no tanh. Its matrix and the third could be replaced by their product, so a layer is lost.
 // - const Value h2 = engine::tanh(engine::matmul(h1, w[2]) + w[3]);
 // + const Value h2 = engine::matmul(h1, w[2]) + w[3];
-// wrong: relu bends the layers here, as in the chapter's network. This one has tanh.
+// wrong: You use relu, as the chapter's network does. This network uses tanh.
 // - const Value h1 = engine::tanh(engine::matmul(x, w[0]) + w[1]);
 // - const Value h2 = engine::tanh(engine::matmul(h1, w[2]) + w[3]);
 // + const Value h1 = engine::relu(engine::matmul(x, w[0]) + w[1]);
 // + const Value h2 = engine::relu(engine::matmul(h1, w[2]) + w[3]);
-// wrong: The logits go through a tanh, which keeps them between −1 and 1: the loss cannot become small.
+// wrong: You apply tanh to the logits, which limits them to −1 to 1. The loss cannot become small.
 // - const Value logits = engine::matmul(h2, w[4]) + w[5];
 // + const Value logits = engine::tanh(engine::matmul(h2, w[4]) + w[5]);
-// wrong: The loss is one of logits without b₃: h₂ W₃ + b₃ is what it has to be computed from.
+// wrong: The logits lack b₃. Compute the loss from h₂ W₃ + b₃.
 // - const Value logits = engine::matmul(h2, w[4]) + w[5];
 // + const Value logits = engine::matmul(h2, w[4]) + w[5] * 0.0;
-// wrong: Nothing is learned: the weights stay as they are. What changes them?
+// wrong: The weights stay the same, so nothing is learned. Which call must change them?
 // - adam.step(weights, gradients);
 // + std::vector<engine::Array> copy = weights; adam.step(copy, gradients);
 
@@ -69,7 +73,7 @@ struct Points {
   std::vector<int> classes;
 };
 
-/// Two arms that turn once and a quarter round the centre, half a turn apart.
+/// Draws points on two arms that turn one and a quarter times around the centre, half a turn apart.
 Points spirals(kit::Random& random, int count) {
   Points points{engine::filled({count, 2}, 0), {}};
   for (int i = 0; i < count; ++i) {
@@ -107,7 +111,7 @@ Indices indices_of(const std::vector<int>& classes) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("has Tapestry's losses, step by step", [&] {
+  judge.claim("has the same losses as Tapestry, step by step", [&] {
     for (const auto& [count, hidden, steps] : {std::array{4, 3, 2}, {32, 8, 100}}) {
       const Points points = spirals(judge.random(), count);
       std::vector<Array> weights = first_weights(judge.random(), hidden);
@@ -141,7 +145,7 @@ void judge(Judge& judge) {
     double right = 0;
     for (std::size_t i = 0; i < fresh.classes.size(); ++i)
       right += (logits[2 * i + 1] > logits[2 * i]) == (fresh.classes[i] == 1) ? 0.1 : 0;
-    judge.example("1,200 steps on 200 points, then 1,000 new ones");
+    judge.example("1,200 steps on 200 points, then 1,000 new points");
     judge.between(right, 98, 100.001, "right answers, per cent");
   });
 }
