@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kSums = 8;
 
-/// Reads everything once, with nothing else to do than to add it up; in four places at once, as the hardware
-/// that fetches ahead follows several streams better than one.
+/// Reads every float once, and only adds it up. Reads in four places at once, because the hardware that prefetches
+/// follows several streams better than one.
 [[gnu::noinline]] float read_all(const float* from, Size count) {
   constexpr int kStreams = 4, kWidth = kSums / kStreams;
   Vector sum[kSums];
@@ -23,7 +23,7 @@ constexpr int kSums = 8;
   return first_lane(total);
 }
 
-/// y ← y + f·x; count is a multiple of four registers.
+/// Computes y ← y + f·x. count must be a multiple of four registers.
 [[gnu::noinline]] void add_to(float* y, const float* x, float f, Size count) {
   const Vector factor(f);
   for (Size i = 0; i < count; i += 4 * kLanes)
@@ -52,11 +52,11 @@ Memory::Memory(bool smoke) {
   const Size count = smoke ? Size{1} << 20 : Size{1} << 25;  // 128 MiB each, more than the caches
   x_.assign(static_cast<std::size_t>(count), 1.0F);
   y_.assign(static_cast<std::size_t>(count), 1.0F);
-  // y starts half a page off x: a load may be held up by a store whose address has the same last 12 bits.
+  // y starts half a page after x: a load can be delayed by a store whose address has the same last 12 bits.
   float *const x = x_.data(), *const y = y_.data() + 512;
   levels_ = {level("first cache", y, x, 4096, 100, 1),   // 16 KiB
              level("second cache", y, x, 65536, 10, 1),  // 256 KiB: as large as b
-             level("memory", y, x, count, 1, 50)};       // in every fiftieth round
+             level("memory", y, x, count, 1, 50)};       // in every fiftieth round only
 }
 
 }  // namespace tapestry::lesson04

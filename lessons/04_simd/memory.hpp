@@ -1,4 +1,4 @@
-// How fast each level of memory is.
+// Measures the bandwidth of each level of memory.
 #pragma once
 
 #include <vector>
@@ -8,22 +8,22 @@
 
 namespace tapestry::lesson04 {
 
-using kit::Timed;  // what one run does (in billions), the run, and its best speed so far (billions a second)
+using kit::Timed;  // one run, its work in billions, and its best speed so far in billions per second
 
-/// One level of memory, measured on so many floats: they fit into it, and not into the level above. It moves
-/// more when it is also written to, so the better of both is what it can do. In bytes.
+/// One level of memory. It is measured on a number of floats that fit into this level, but not into the faster one.
+/// Writing as well as reading can move more bytes, so the bandwidth is the better of both results, in bytes.
 struct Level {
   const char* name;
   Timed read, update;
   double bandwidth() const;
 };
 
-/// The first cache, the second, and memory.
+/// The first cache, the second cache, and memory.
 class Memory {
  public:
   explicit Memory(bool smoke);
   std::vector<Level>& levels() { return levels_; }
-  /// The speed of y ← y + f·x where every byte comes from memory, in operations.
+  /// Returns the speed of y ← y + f·x, in operations, if every byte comes from memory.
   double long_update() const { return levels_.back().update.best / 6; }
 
  private:

@@ -19,9 +19,9 @@ namespace tapestry::lesson04 {
 
 namespace {
 
-constexpr Size kFewRows = 8;  // of three_loops
+constexpr Size kFewRows = 8;  // the rows on which three_loops is timed
 
-/// reordered, with its lanes written out.
+/// The same as reordered, written with Vector.
 [[gnu::noinline]] void lanes_by_hand(const float* a, const float* b, float* c, Size n) {
   for (Size i = 0; i < n; ++i) {
     for (Size j = 0; j < n; ++j) c[i * n + j] = 0;
@@ -35,7 +35,7 @@ constexpr Size kFewRows = 8;  // of three_loops
 
 constexpr int kStrip = 8;
 
-/// Eight vectors of a row of c are eight sums in registers; p runs through for them, and they are stored once.
+/// Keeps eight vectors of a row of c in registers as eight sums while p goes from 0 to n − 1, and stores them once.
 [[gnu::noinline]] void batches(const float* a, const float* b, float* c, Size n) {
   for (Size i = 0; i < n; ++i)
     for (Size j = 0; j < n; j += kStrip * kLanes) {
@@ -49,7 +49,7 @@ constexpr int kStrip = 8;
     }
 }
 
-/// kChains independent sums of `steps` multiply-adds each; V is float (one lane) or Vector.
+/// Runs kChains independent chains of `steps` multiply-adds each. V is float (one lane) or Vector.
 template <class V, int kChains>
 [[gnu::noinline]] float run_chains(Size steps, float factor, float term) {
   V sum[kChains];
@@ -62,7 +62,7 @@ template <class V, int kChains>
   return first_lane(total);
 }
 
-/// Multiply-adds in `count` chains; V is float or Vector.
+/// Returns multiply-adds in `count` chains. V is float or Vector.
 template <class V, int count>
 Chains chains_of() {
   constexpr Size kSteps = 20'000, kWidth = static_cast<Size>(sizeof(V) / sizeof(float));
@@ -143,13 +143,13 @@ Peak Race::peak() const {
 double Race::of(std::string_view name) const {
   for (const Runner& one : runners)
     if (name == one.name) return one.timed.best;
-  throw std::logic_error("no runner is called " + std::string(name));
+  throw std::logic_error("there must be a runner with this name, got " + std::string(name));
 }
 
 bool show_lanes() {
   std::vector<float> x(kLanes), y(kLanes);
   std::iota(x.begin(), x.end(), 0.0F);                                         // 0, 1, 2, …
-  store(y.data(), multiply_add(load(x.data()), Vector(10.0F), Vector(1.0F)));  // Vector(1.0F): in all lanes
+  store(y.data(), multiply_add(load(x.data()), Vector(10.0F), Vector(1.0F)));  // Vector(1.0F): 1 in each lane
   fmt::print("  {}: {} floats in a register\n  x         ", simd::arch_name(), x.size());
   for (const float value : x) fmt::print("{:>5}", value);
   fmt::print("\n  10 x + 1  ");
@@ -160,8 +160,8 @@ bool show_lanes() {
 
 double show_chains(const Race& race, const kit::Options& options, kit::Report& report) {
   const auto [peak, fewest] = race.peak();
-  kit::Chart chart{"Independent chains of multiply-adds", "chains", "billion operations a second"};
-  kit::Series series{"all lanes", {0}, {0}};  // no chain does nothing
+  kit::Chart chart{"Independent chains of multiply-adds", "chains", "billion operations per second"};
+  kit::Series series{"all lanes", {0}, {0}};  // no chains, no operations
   for (const Chains& one : race.chains) {
     fmt::print("  {:>2} chains  {:6.1f} GFLOP/s\n", one.count, one.timed.best);
     series.x.push_back(one.count);
@@ -171,20 +171,21 @@ double show_chains(const Race& race, const kit::Options& options, kit::Report& r
   chart.levels.push_back({peak, "peak"});
   kit::show(chart, options.out / "chains.svg");
   report.figure("peak", peak, "GFLOP/s");
-  report.figure("the fewest chains within 5 % of it", fewest);
+  report.figure("the fewest chains within 5 % of the peak", fewest);
   report.figure("one chain in one lane", race.one_lane.timed.best, "GFLOP/s");
-  report.figure("lanes and chains together", peak / race.one_lane.timed.best, "times as fast");
+  report.figure("gain in speed from lanes and chains together", peak / race.one_lane.timed.best,
+                "times as fast");
   return peak;
 }
 
 void show_products(const Race& race, kit::Report& report) {
   const auto n = static_cast<double>(race.a.size(0));
   const double peak = race.peak().speed;
-  fmt::print("  {0} × {0} floats, on one thread, and core's for comparison;\n", n);
+  fmt::print("  {0} × {0} floats on one thread; core's is the library's product, for comparison\n", n);
   fmt::print(
-      "  an error of 1 is the most that rounding can do to a sum of {0} products: {0} · 2⁻²⁴ · Σ |a| |b|\n",
+      "  an error of 1 is the largest that rounding can cause in a sum of {0} products: {0} · 2⁻²⁴ · Σ |a| |b|\n",
       n);
-  fmt::print("                       ms   GFLOP/s   of the peak   error, of what rounding allows\n");
+  fmt::print("                       ms   GFLOP/s   of the peak   error ÷ largest rounding error\n");
   bool right = true;
   for (std::size_t i = 0; i < race.runners.size(); ++i) {
     const Runner& one = race.runners[i];
@@ -196,32 +197,34 @@ void show_products(const Race& race, kit::Report& report) {
   const double alone = race.of("reordered"), by_hand = race.of("lanes by hand");
   report.note(
       alone >= 0.6 * by_hand
-          ? "The compiler found the lanes of reordered by itself."
-          : fmt::format("The compiler left lanes of reordered unused: by hand it is {:.1f} times as fast.",
-                        by_hand / alone));
-  report.check("all are right, but for rounding", right);
-  report.at_least("lanes by hand, beside three loops", by_hand / race.of("three loops"), 3, "times as fast");
-  report.at_least("blocked, share of the peak", 100 * race.of("blocked") / peak, 50, "%");
-  report.at_least("core's, share of the peak", 100 * race.of("core's") / peak, 85, "%");
+          ? "The compiler used the lanes for reordered by itself."
+          : fmt::format(
+                "The compiler did not use all lanes for reordered: by hand it is {:.1f} times as fast.",
+                by_hand / alone));
+  report.check("all products are right, up to rounding", right);
+  report.at_least("speed of lanes by hand ÷ speed of three loops", by_hand / race.of("three loops"), 3,
+                  "times as fast");
+  report.at_least("speed of blocked, share of the peak", 100 * race.of("blocked") / peak, 50, "%");
+  report.at_least("speed of core's product, share of the peak", 100 * race.of("core's") / peak, 85, "%");
 }
 
 void show_limits(Race& race, kit::Report& report) {
   const std::vector<Level>& levels = race.memory.levels();
   for (const Level& one : levels) report.figure(one.name, one.bandwidth(), "GB/s");
   const double loops = race.of("three loops"), chain = race.one_lane.timed.best;
-  report.figure("three loops, of one chain of multiply-adds", 100 * loops / chain, "%");
-  report.figure("three loops, of one chain of additions", 100 * loops / race.additions.best, "%");
+  report.figure("speed of three loops ÷ one chain of multiply-adds", 100 * loops / chain, "%");
+  report.figure("speed of three loops ÷ one chain of additions", 100 * loops / race.additions.best, "%");
   const Runner &reordered = race.runners[1], &batches = race.runners[3];
-  report.figure("reordered, of the first cache's slope",
+  report.figure("speed of reordered ÷ slope of the first cache",
                 100 * reordered.timed.best / (levels[0].bandwidth() * reordered.intensity), "%");
-  report.figure("batches, of the second cache's slope",
+  report.figure("speed of batches ÷ slope of the second cache",
                 100 * batches.timed.best / (levels[1].bandwidth() * batches.intensity), "%");
 }
 
 void show_roofline(Race& race, const kit::Options& options) {
   const double peak = race.peak().speed;
   kit::Chart roofline{"Roofline of one core", "operations per byte loaded or stored",
-                      "billion operations a second"};
+                      "billion operations per second"};
   roofline.x_scale = roofline.y_scale = kit::Scale::log;
   for (const Level& one : race.memory.levels()) {
     kit::Series roof{one.name, {}, {}};
@@ -232,9 +235,9 @@ void show_roofline(Race& race, const kit::Options& options) {
     roofline.series.push_back(roof);
   }
   for (const Runner& one : race.runners)
-    if (one.name != std::string_view("lanes by hand"))  // it would hide reordered
+    if (one.name != std::string_view("lanes by hand"))  // its point would hide the point of reordered
       roofline.series.push_back({one.name, {one.intensity}, {one.timed.best}, kit::Mark::points});
-  // The chain that three_loops is nearer to.
+  // Show the chain whose speed is nearer to that of three_loops.
   const double loops = race.of("three loops"), chain = race.one_lane.timed.best, adds = race.additions.best;
   if (std::abs(std::log(loops / adds)) < std::abs(std::log(loops / chain)))
     roofline.levels.push_back({adds, "one lane, one chain of additions"});

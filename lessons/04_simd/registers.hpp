@@ -1,4 +1,4 @@
-// A vector register as a C++ type, and what the programs of lesson 04 do with it.
+// A C++ type for a vector register, and the functions that the programs of lesson 04 use with it.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 namespace tapestry::lesson04 {
 
 using Vector = simd::registers::batch<float>;             // a register of floats
-constexpr Size kLanes = static_cast<Size>(Vector::size);  // how many they are
+constexpr Size kLanes = static_cast<Size>(Vector::size);  // the number of floats in a register
 
-/// kLanes floats that are neighbours in memory.
+/// Loads kLanes neighbouring floats from memory.
 inline Vector load(const float* from) { return Vector::load_unaligned(from); }
 inline void store(float* to, Vector x) { x.store_unaligned(to); }
 
-/// a·b + c, of one number or of a whole register.
+/// Returns a·b + c for single numbers or whole registers.
 inline float multiply_add(float a, float b, float c) { return a * b + c; }
 inline Vector multiply_add(Vector a, Vector b, Vector c) { return simd::registers::fma(a, b, c); }
 
@@ -26,16 +26,15 @@ inline float first_lane(Vector x) {
   return lanes[0];
 }
 
-/// body(0) … body(n − 1), written out one after the other: an array that is only used so can live in
-/// registers.
+/// Calls body(0) … body(n − 1) in an unrolled loop, so that an array with such constant indices can stay in registers.
 template <int n, class Body>
 [[gnu::always_inline]] inline void each(const Body& body) {
 #pragma GCC unroll 16
   for (int i = 0; i < n; ++i) body(i);
 }
 
-/// Says that x is changed here, by an instruction that is not there: so x has to be in a register. Without it
-/// a compiler may load the same vector again for each multiply-add that uses it, to save an instruction.
+/// Tells the compiler that x changes here, so x must be in a register. Without keep(), a compiler may load the same
+/// vector again for each multiply-add that uses it, to save an instruction.
 inline void keep(Vector& x) {
 #if defined(__x86_64__)
   asm("" : "+v"(x.data));
@@ -46,9 +45,10 @@ inline void keep(Vector& x) {
 #endif
 }
 
-/// What goes in was computed, what comes out is unknown: a volatile is read and written as it stands.
+/// `seen` uses a result, so that it must be computed; `half` is unknown to the compiler. Every access to a volatile
+/// counts.
 inline volatile float seen, half = 0.5F;
 
-using Floats = std::vector<float, simd::PoolAllocator<float>>;  // starts where a cache line does
+using Floats = std::vector<float, simd::PoolAllocator<float>>;  // starts at a cache line
 
 }  // namespace tapestry::lesson04

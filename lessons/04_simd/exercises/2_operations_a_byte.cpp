@@ -1,16 +1,18 @@
-// 4.2 operations_a_byte: what a program waits for, before it runs
+// 4.2 operations_a_byte: Arithmetic intensity
 // predict, 15 minutes
 //
-// The arithmetic intensity of a loop is the number of its floating-point operations (a multiply-add is two)
-// divided by the bytes that it loads and stores. Predict it for a dot product of doubles, for an update y_i += f x_i
-// of floats, and for a tile of 6 rows × 2 vectors of 8 floats; then a speed of the update. Sums and factors that are
-// used all the time stay in registers, and cost no byte. Fractions are welcome: 1 / 3.0.
+// The arithmetic intensity of a loop is the number of its floating-point operations, divided by the number of bytes
+// that it loads and stores. A multiply-add is two operations. Sums and factors that are used again and again stay in
+// registers and count no bytes.
+//
+// Predict the intensity of a dot product of doubles, of an update y_i += f x_i of floats, and of a tile of 6 rows ×
+// 2 vectors of 8 floats. Then predict the speed of the update. You may return a fraction: 1 / 3.0.
 #include "lessons/grader/answer.hpp"
 
 double intensity_of_a_dot_product_in_f64() {
   //[ sum += x[i] * y[i] for two long rows of doubles, 8 bytes each
   //: return not_written_yet();
-  return 2 / 16.0;  // two operations for two loads
+  return 2 / 16.0;  // two operations and two loads
   //]
 }
 
@@ -31,63 +33,63 @@ double intensity_of_a_tile() {
 double speed_of_the_update_in_memory() {
   //[ the most that the update can reach, in GFLOP/s, if memory moves 24 GB/s and the peak is 100 GFLOP/s
   //: return not_written_yet();
-  return 24 * 2 / 12.0;  // far below the roof
+  return 24 * 2 / 12.0;  // far below the peak
   //]
 }
 
-// hint: Write down for one turn of the loop: which numbers come from memory, which go there, what is
-//   computed?
-// hint: The tile does 6 · 2 · 8 multiply-adds for one p, and loads ____ floats of 4 bytes. Its sums do not
-//   move.
-// hint: Speed is at most the smaller one of the peak and intensity × ____.
+// hint: Write down for one iteration of the loop: which numbers are loaded, which are stored, and what is computed?
+// hint: For each p, the tile computes 6 · 2 · 8 multiply-adds and loads ____ floats of 4 bytes. Its sums stay in
+//   registers.
+// hint: The speed is at most the smaller of the peak and intensity × ____.
 //
-// wrong: That is for floats of 4 bytes. A double has 8, so the same two operations move twice as much.
+// wrong: Your number is right for floats of 4 bytes. A double has 8 bytes, so the same two operations need twice as
+//   many.
 // - return 2 / 16.0;
 // + return 2 / 8.0;
-// wrong: C++ divides whole numbers without the fraction, so 2 / 16 is 0: write one of them as 16.0.
+// wrong: In C++ the division of two integers drops the fraction, so 2 / 16 is 0. Write 16.0.
 // - return 2 / 16.0;
 // + return 2 / 16;
-// wrong: Half of what is right. Either you counted a multiply-add as one operation, and it is a product and a
-//   sum, or you let the sum come and go: it stays in a register.
+// wrong: Your number is half of the right one. A multiply-add is two operations, a product and a sum. And the sum
+//   stays in a register, so it is neither loaded nor stored.
 // - return 2 / 16.0;
 // + return 1 / 16.0;
-// wrong: y moves twice: it is loaded, and it is stored. With x that is three floats.
+// wrong: y is loaded and stored. Together with the load of x, that is three floats.
 // - return 2 / 12.0;
 // + return 2 / 8.0;
-// wrong: f stays in a register: it is loaded once for the whole row.
+// wrong: You count f in every iteration. f is loaded once and stays in a register.
 // - return 2 / 12.0;
 // + return 2 / 16.0;
-// wrong: Half of what is right. Either you counted a multiply-add as one operation, or you took doubles: these are floats,
-//   of 4 bytes.
+// wrong: Your number is half of the right one. A multiply-add is two operations, and the numbers are floats of 4
+//   bytes, not doubles.
 // - return 2 / 12.0;
 // + return 1 / 12.0;
-// wrong: You let each multiply-add load its own two numbers. That is what the tile is for: a vector of b
-//   serves 6 rows, a number of a two vectors.
+// wrong: You let each multiply-add load its own two numbers. The tile uses a vector of b for 6 rows, and a number
+//   of a for two vectors.
 // - return 2 * 6 * 16 / (4.0 * (16 + 6));
 // + return 1 / 4.0;
-// wrong: You counted the vectors as one number each. Each has 8 lanes, in its operations and in its bytes.
+// wrong: You counted each vector as a single number. A vector has 8 lanes, which count as operations and as bytes.
 // - return 2 * 6 * 16 / (4.0 * (16 + 6));
 // + return 2 * 6 * 2 / (4.0 * (2 + 6));
-// wrong: You forgot the numbers of a: 6 of them are loaded beside the two vectors of b.
+// wrong: You left out the numbers of a. The tile loads 6 of them, in addition to the two vectors of b.
 // - return 2 * 6 * 16 / (4.0 * (16 + 6));
 // + return 2 * 6 * 16 / (4.0 * 16);
-// wrong: You let the sums come and go at each p. They stay in registers until the last one.
+// wrong: You let the sums be loaded and stored for each p. They stay in registers until the last p.
 // - return 2 * 6 * 16 / (4.0 * (16 + 6));
 // + return 2 * 6 * 16 / (4.0 * (16 + 6 + 2 * 6 * 16));
-// wrong: You counted floats. A float has 4 bytes.
+// wrong: You divided by the number of floats. A float has 4 bytes.
 // - return 2 * 6 * 16 / (4.0 * (16 + 6));
 // + return 2 * 6 * 16 / (16.0 + 6);
-// wrong: That is the peak, for programs that use a byte often enough. Here memory is the limit: intensity ×
-//   bandwidth lies far below.
+// wrong: You return the peak, which only programs with a high intensity can reach. Here memory is the limit:
+//   intensity × bandwidth is far below the peak.
 // - return 24 * 2 / 12.0;
 // + return 100;
-// wrong: That many bytes move. How many operations are done with each?
+// wrong: You return the bandwidth. How many operations does the update compute for each byte?
 // - return 24 * 2 / 12.0;
 // + return 24;
-// wrong: You let y be loaded and not stored, so that 8 bytes move for two operations. It is 12.
+// wrong: You left out the store of y, and counted 8 bytes for two operations. There are 12 bytes.
 // - return 24 * 2 / 12.0;
 // + return 24 * 2 / 8.0;
-// wrong: You divided bandwidth by 12, as if a multiply-add were one operation.
+// wrong: You divided the bandwidth by 12, as if a multiply-add were one operation.
 // - return 24 * 2 / 12.0;
 // + return 24 / 12.0;
 
@@ -96,7 +98,7 @@ double speed_of_the_update_in_memory() {
 
 namespace {
 
-/// What a loop does, counted while it runs.
+/// Counts the operations and bytes of a loop while it runs.
 struct Count {
   double operations = 0, bytes = 0;
   template <class T>
@@ -155,15 +157,15 @@ Count tile() {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("foretells the intensity of a dot product", [&] {
-    judge.predicted(intensity_of_a_dot_product_in_f64(), dot_product().intensity(), "operations a byte");
+  judge.claim("predicts the intensity of a dot product", [&] {
+    judge.predicted(intensity_of_a_dot_product_in_f64(), dot_product().intensity(), "operations per byte");
   });
-  judge.claim("foretells the intensity of an update", [&] {
-    judge.predicted(intensity_of_a_long_update(), update().intensity(), "operations a byte");
+  judge.claim("predicts the intensity of an update", [&] {
+    judge.predicted(intensity_of_a_long_update(), update().intensity(), "operations per byte");
   });
-  judge.claim("foretells the intensity of a tile",
-              [&] { judge.predicted(intensity_of_a_tile(), tile().intensity(), "operations a byte"); });
-  judge.claim("foretells a speed", [&] {
+  judge.claim("predicts the intensity of a tile",
+              [&] { judge.predicted(intensity_of_a_tile(), tile().intensity(), "operations per byte"); });
+  judge.claim("predicts the speed of an update", [&] {
     judge.predicted(speed_of_the_update_in_memory(), std::min(100.0, 24 * update().intensity()),
                     "the update's GFLOP/s");
   });

@@ -1,11 +1,12 @@
-// 4.3 fair_race: times that another program cannot spoil
+// 4.3 fair_race: Timing programs on a busy machine
 // measure, 15 minutes
 //
-// Which of several programs is the fastest? runs[i]() runs program i once and returns the seconds that it
-// took. Other programs come and go on the same machine: for a while, every run then takes longer. They can
-// make a run slower, never faster. Let each program run `rounds` times, in such an order that a disturbance
-// no longer than half of the race cannot hit all runs of one program, and return one time for each program:
-// what it needs if nobody disturbs it.
+// Which of several programs is the fastest? runs[i]() runs program i once and returns the time that it took, in
+// seconds. Other programs on the same machine start and stop. While they run, every run takes longer. They can make a
+// run slower, but never faster.
+//
+// Run each program `rounds` times. Choose an order in which a disturbance that lasts at most half of the race cannot
+// slow down all runs of a program. Return one time for each program: the time that it takes without any disturbance.
 #include "lessons/grader/answer.hpp"
 
 std::vector<double> race(const std::vector<std::function<double()>>& runs, int rounds) {
@@ -20,15 +21,15 @@ std::vector<double> race(const std::vector<std::function<double()>>& runs, int r
   //]
 }
 
-// hint: A program took 3, 9, 3.1 and 20 milliseconds. Which of them tells most about the program, and which
-//   about its neighbours?
-// hint: If each program has all its runs one after the other, a disturbance of that length hits one program
-//   and spares the others. Which loop must be the outer one?
-// hint: Start from std::numeric_limits<double>::infinity() for each, and in each round best[i] =
+// hint: A program took 3, 9, 3.1 and 20 milliseconds. Which of these times says most about the program, and which
+//   say most about other programs?
+// hint: Suppose that each program has all its runs one after the other. A disturbance can then slow down all runs
+//   of one program, and none of the others. Which loop must be the outer loop?
+// hint: Start with std::numeric_limits<double>::infinity() for each program. In each round, best[i] =
 //   std::min(best[i], ____) for every i.
 //
-// wrong: You took the mean. A single disturbed run moves it; what disturbs only adds, so the smallest time is
-//   the one to trust.
+// wrong: You used the mean, which changes with a single disturbed run. A disturbance only adds time, so use the
+//   smallest time.
 // - std::vector<double> best(runs.size(), std::numeric_limits<double>::infinity());
 // - for (int round = 0; round < rounds; ++round)     // outside: so all take turns
 // - for (std::size_t i = 0; i < runs.size(); ++i)  // each once a round
@@ -36,8 +37,8 @@ std::vector<double> race(const std::vector<std::function<double()>>& runs, int r
 // + std::vector<double> best(runs.size(), 0.0);
 // + for (int round = 0; round < rounds; ++round)
 // + for (std::size_t i = 0; i < runs.size(); ++i) best[i] += runs[i]() / rounds;
-// wrong: You took the median. It bears a few disturbed runs, but not many; what disturbs only adds, so the smallest time
-//   is the one to trust.
+// wrong: You used the median. It tolerates a few disturbed runs, but not many. A disturbance only adds time, so use the
+//   smallest time.
 // - std::vector<double> best(runs.size(), std::numeric_limits<double>::infinity());
 // - for (int round = 0; round < rounds; ++round)     // outside: so all take turns
 // - for (std::size_t i = 0; i < runs.size(); ++i)  // each once a round
@@ -50,7 +51,7 @@ std::vector<double> race(const std::vector<std::function<double()>>& runs, int r
 // + std::sort(times.begin(), times.end());
 // + best.push_back(times[times.size() / 2]);
 // + }
-// wrong: You kept the slowest run of each: that is the one that was disturbed most.
+// wrong: You kept the slowest run of each program, which is the run that was disturbed most.
 // - std::vector<double> best(runs.size(), std::numeric_limits<double>::infinity());
 // - for (int round = 0; round < rounds; ++round)     // outside: so all take turns
 // - for (std::size_t i = 0; i < runs.size(); ++i)  // each once a round
@@ -58,14 +59,14 @@ std::vector<double> race(const std::vector<std::function<double()>>& runs, int r
 // + std::vector<double> best(runs.size(), 0.0);
 // + for (int round = 0; round < rounds; ++round)
 // + for (std::size_t i = 0; i < runs.size(); ++i) best[i] = std::max(best[i], runs[i]());
-// wrong: You kept the first run of each. It finds the caches full of other things, and may be disturbed.
+// wrong: You kept the first run of each program. The caches contain other data at first, and the run may be disturbed.
 // - best[i] = std::min(best[i], runs[i]());      // what disturbs only adds
 // + if (const double time = runs[i](); round == 0) best[i] = time;
-// wrong: All times are 0: your smallest time so far begins with 0, and nothing is faster than that.
+// wrong: All your times are 0. The smallest time so far starts with 0, and no run is faster than that.
 // - std::vector<double> best(runs.size(), std::numeric_limits<double>::infinity());
 // + std::vector<double> best(runs.size(), 0.0);
-// wrong: Each program has all its runs one after the other, so one disturbance spoils all runs of one
-//   program. Let them take turns.
+// wrong: Each program has all its runs one after the other, so a single disturbance can slow down all of them. Let the
+//   programs take turns.
 // - for (int round = 0; round < rounds; ++round)     // outside: so all take turns
 // - for (std::size_t i = 0; i < runs.size(); ++i)  // each once a round
 // + for (std::size_t i = 0; i < runs.size(); ++i)
@@ -76,12 +77,12 @@ std::vector<double> race(const std::vector<std::function<double()>>& runs, int r
 
 namespace {
 
-/// A machine with a clock of its own: what each program takes, and how much longer at each run.
+/// A simulated machine: the time that each program needs, and the time that is added to each run.
 struct Machine {
   std::vector<double> needs;
-  std::vector<int> ran;                             // how often each program ran
-  int all = 0;                                      // runs of all programs
-  std::function<double(std::size_t, int)> disturb;  // (program's so-many-th run, the race's): added seconds
+  std::vector<int> ran;                             // the number of runs of each program
+  int all = 0;                                      // the number of runs of all programs
+  std::function<double(std::size_t, int)> disturb;  // (runs of the program, runs of all): added seconds
 
   explicit Machine(const std::vector<double>& seconds) : needs(seconds), ran(seconds.size(), 0) {}
 
@@ -105,7 +106,7 @@ std::vector<double> some_times(Judge& judge, Size programs) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("times programs on a quiet machine, each as often as asked", [&] {
+  judge.claim("times programs on a quiet machine, each in every round", [&] {
     judge.each_size({{"programs", 1, 4}, {"rounds", 1, 5}}, [&](const Sizes& n) {
       Machine machine(some_times(judge, n[0]));
       const std::vector<double> came = race(machine.runs(), static_cast<int>(n[1]));
@@ -115,16 +116,16 @@ void judge(Judge& judge) {
                  "the runs of each program");
     });
   });
-  judge.claim("is not moved by runs that were disturbed", [&] {
-    judge.example("five runs of each program, which take 2, 0, 7, 3 and 5 s longer than an undisturbed one");
+  judge.claim("ignores runs that were disturbed", [&] {
+    judge.example("five runs of each program, which take 2, 0, 7, 3 and 5 s longer than an undisturbed run");
     Machine machine(some_times(judge, 2));
     machine.disturb = [](std::size_t run, int) { return std::array{2.0, 0.0, 7.0, 3.0, 5.0}.at(run); };
     judge.same(race(machine.runs(), 5), machine.needs, "the times");
   });
-  judge.claim("bears a disturbance that lasts", [&] {
+  judge.claim("ignores a long disturbance", [&] {
     judge.each_size({{"programs", 2, 5}, {"rounds", 4, 9}}, [&](const Sizes& n) {
       Machine machine(some_times(judge, n[0]));
-      // As long as all the rounds of one program: it begins with the race, or ends with it.
+      // As long as all rounds of one program. It starts at the start of the race, or ends at its end.
       const int length = static_cast<int>(n[1]), whole = static_cast<int>(n[0] * n[1]);
       const bool late = judge.random().chance(0.5);
       machine.disturb = [=](std::size_t, int at) {

@@ -1,14 +1,16 @@
-// 4.4 engine_kernel: your engine's products, six rows at a time
+// 4.4 engine_kernel: A faster matrix product for your engine
 // speed, 30 minutes, fast, piece kernel.hpp
 //
-// The products of your engine go row by row: for each number of a, a whole row of c is read and written. Write a kernel
-// that keeps a tile of c in registers, 6 rows × 2 vectors, and goes through all of l before it writes them:
+// Your engine computes matrix products row by row: for each number of a, it loads and stores a whole row of c. Write a
+// kernel that keeps a tile of c in registers, 6 rows × 2 vectors, and goes through all of l before it stores the tile:
 //
 //     c (n, m) += a (n, k) · b (k, m)        c_rj ← c_rj + Σ_l a_rl b_lj
 //
-// For each 2 vectors of columns, first *pack* b: k · 2 vectors one behind the other, so that the tile reads memory in
-// order. The rows that are left after the last six need a loop of their own. It has to be 2.2 times as fast as row by row.
-// Vector, load, store and multiply_add are those of 4.1, for double.
+// For each 2 vectors of columns, first *pack* b: copy k · 2 vectors into a panel, one after the other, so that the tile
+// reads memory in order. The rows that are left after the last six need their own loop.
+//
+// The kernel must be at least 2.2 times as fast as the row-by-row version. Vector, load, store and multiply_add are
+// those of exercise 4.1, but for double.
 #include "core/simd/lanes.hpp"
 #include "engine/matmul.hpp"
 #include "lessons/grader/answer.hpp"
@@ -23,15 +25,15 @@ inline Vector load(const double* from) { return Vector::load_unaligned(from); }
 inline void store(double* to, Vector x) { x.store_unaligned(to); }
 inline Vector multiply_add(Vector x, Vector y, Vector z) { return simd::registers::fma(x, y, z); }  // x y + z
 
-/// Adds to 6 rows of c, kWide numbers each. A row of a has k numbers, a row of c begins m numbers after the one before,
-/// and the panel holds kWide numbers for each of the k values of l.
+/// Adds to 6 rows of c, kWide numbers each. The rows of a are k numbers apart, and the rows of c are m numbers apart.
+/// The panel contains kWide numbers for each of the k values of l.
 inline void six_rows(const double* a, const double* panel, double* c, int k, int m) {
   //[ the tile, about twelve lines
   //: (void)a, (void)panel, (void)c, (void)k, (void)m;
   //: not_written_yet();
   Vector sum[6][2];
   for (int r = 0; r < 6; ++r)
-    for (int v = 0; v < 2; ++v) sum[r][v] = load(c + r * m + v * kLanes);  // what is there already
+    for (int v = 0; v < 2; ++v) sum[r][v] = load(c + r * m + v * kLanes);  // the old values
   for (int l = 0; l < k; ++l) {
     const Vector b0 = load(panel + l * kWide), b1 = load(panel + l * kWide + kLanes);
     for (int r = 0; r < 6; ++r) {
@@ -58,47 +60,48 @@ inline void multiply_blocked(const double* a, const double* b, double* c, int n,
         panel[l * kWide + v] = b[l * m + j + v];  // read once, used for all rows
     int i = 0;
     for (; i + 6 <= n; i += 6) six_rows(a + i * k, panel, c + i * m + j, k, m);
-    for (; i < n; ++i)  // five at the most
+    for (; i < n; ++i)  // at most five rows
       for (int l = 0; l < k; ++l)
         for (int v = 0; v < kWide; ++v) c[i * m + j + v] += a[i * k + l] * panel[l * kWide + v];
     //]
   }
-  for (int i = 0; i < n; ++i)  // the columns that are left, fewer than kWide
+  for (int i = 0; i < n; ++i)  // the remaining columns, fewer than kWide
     for (int l = 0; l < k; ++l)
       for (int last = j; last < m; ++last) c[i * m + last] += a[i * k + l] * b[l * m + last];
 }
 
-/// From here on all products of the engine use it.
+/// Makes all products of the engine use this kernel.
 inline const bool blocked = (kernel = &multiply_blocked, true);
 
 }  // namespace engine
 
-// hint: In 4.1 six sums lived on from one l to the next. How many are there now, and which numbers does one l need?
-// hint: six_rows() is 4.1's tile with six rows: a is not packed here, so row r has its number at a[r * ____ + l], and b
-//   stands at panel + l * ____. Packing copies b[l * m + ____] to panel[l * kWide + v].
-// hint: As long as six rows are left, six_rows() takes them, from a + i * ____ and c + i * ____ + j on. Then three loops:
-//   over the last n − i rows, over l, and over the kWide numbers of a row of the panel.
+// hint: In exercise 4.1, six sums were kept from one p to the next. How many sums are there now, and which numbers
+//   does a single l need?
+// hint: six_rows() is the tile of 4.1 with six rows. a is not packed, so row r has its number at a[r * ____ + l]. b
+//   is at panel + l * ____. Packing copies b[l * m + ____] to panel[l * kWide + v].
+// hint: As long as six rows are left, call six_rows() with a + i * ____ and c + i * ____ + j. Then write three
+//   loops: over the last n − i rows, over l, and over the kWide numbers of a row of the panel.
 //
-// wrong: What stood in c before is lost: the sums begin with 0. A kernel adds to c.
+// wrong: Your sums start with 0, so the old values of c are lost. A kernel adds to c.
 // - for (int v = 0; v < 2; ++v) sum[r][v] = load(c + r * m + v * kLanes);
 // + for (int v = 0; v < 2; ++v) sum[r][v] = Vector(0.0);
-// wrong: The rows of a are k numbers long, and you went on by m. Where k is m nobody notices.
+// wrong: You use m as the distance of two rows of a. It is k. The mistake is invisible if k = m.
 // - const Vector left(a[r * k + l]);
 // + const Vector left(a[r * m + l]);
-// wrong: The last rows are lost: n need not be a multiple of 6.
+// wrong: The last rows are missing. n may be any number, not only a multiple of 6.
 // - for (; i < n; ++i)
 // + for (; i < n - 5; ++i)
-// wrong: The last tile is six rows high where fewer are left, and changes what stands below c.
+// wrong: Your last tile has six rows even if fewer are left, so it changes numbers below c.
 // - for (; i + 6 <= n; i += 6) six_rows(a + i * k, panel, c + i * m + j, k, m);
 // + for (; i < n; i += 6) six_rows(a + i * k, panel, c + i * m + j, k, m);
-// wrong: Each panel holds the first columns of b. The one for columns j and on begins at b[l * m + j].
+// wrong: Every panel contains the first columns of b. The panel for column j must start at b[l * m + j].
 // - panel[l * kWide + v] = b[l * m + j + v];
 // + panel[l * kWide + v] = b[l * m + v];
-// wrong: Both vectors of a row got the same half of the panel. The second begins kLanes numbers further on.
+// wrong: Both vectors of a row use the same half of the panel. The second vector starts kLanes numbers after the first.
 // - const Vector b0 = load(panel + l * kWide), b1 = load(panel + l * kWide + kLanes);
 // + const Vector b0 = load(panel + l * kWide), b1 = load(panel + l * kWide);
-// wrong: It is right, and too slow. Do all multiply-adds of one l fill whole registers, and do twelve sums stay there
-//   until the last l? With few sums each multiply-add waits until the one before it has left the pipeline.
+// wrong: The result is right, but too slow. Each multiply-add must use a whole register, and twelve sums must stay in
+//   registers until the last l. With fewer sums, each multiply-add waits for the result of the previous one.
 // - for (; i + 6 <= n; i += 6) six_rows(a + i * k, panel, c + i * m + j, k, m);
 // + if (n < 0) six_rows(a, panel, c, k, m);
 
@@ -111,14 +114,15 @@ inline const bool blocked = (kernel = &multiply_blocked, true);
 
 namespace {
 
-/// Small whole numbers: their sums are exact, in whatever order.
+/// Returns small integers, whose sums are exact in any order.
 std::vector<double> whole(Judge& judge, int count) {
   std::vector<double> numbers;
   for (int i = 0; i < count; ++i) numbers.push_back(static_cast<double>(judge.random().below(19) - 9));
   return numbers;
 }
 
-/// Seconds of the fastest of some rounds of each kernel, in turns, so that a busy machine disturbs both.
+/// Returns the seconds of the fastest round of each kernel. The kernels take turns, so that a busy machine slows down
+/// both.
 struct Seconds {
   double rows = 1, blocked = 1;
 };
@@ -143,7 +147,7 @@ Seconds race(int size) {
 
 void judge(Judge& judge) {
   const auto compare = [&](int n, int k, int m) {
-    // With six rows below a and c, so that a tile at the bottom edge is a wrong number and no crash.
+    // Six rows below a and c make a tile at the bottom edge a wrong number instead of a crash.
     const std::vector<double> a = whole(judge, (n + 6) * k), b = whole(judge, k * m);
     std::vector<double> came = whole(judge, (n + 6) * m), expected = came;
     engine::multiply_blocked(a.data(), b.data(), came.data(), n, k, m);
@@ -152,18 +156,18 @@ void judge(Judge& judge) {
         for (int l = 0; l < k; ++l)
           expected[static_cast<std::size_t>(i * m + j)] +=
               a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * m + j)];
-    judge.same(came, expected, "c, row after row, and what stands below it");
+    judge.same(came, expected, "c, row by row, and the numbers below it");
   };
-  judge.claim("adds one tile's products", [&] {
-    judge.example("n = 6, m = the width of a tile, k = one more");
+  judge.claim("adds the products of one tile", [&] {
+    judge.example("n = 6, m = the width of a tile, k = that width + 1");
     compare(6, engine::kWide + 1, engine::kWide);
   });
-  judge.claim("adds those of any sizes, and writes nowhere else", [&] {
+  judge.claim("adds products of any size, and changes only c", [&] {
     judge.each_size({{"n", 1, 20}, {"k", 1, 9}, {"m", 1, 2 * engine::kWide + 3}}, [&](const Sizes& n) {
       compare(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
     });
   });
-  judge.claim("serves the engine's products and their gradients", [&] {
+  judge.claim("computes the engine's products and their gradients", [&] {
     judge.each_size({{"n", 1, 8}, {"k", 1, 7}, {"m", 1, 2 * engine::kWide}}, [&](const Sizes& n) {
       grader::agree<engine::Tape>(
           judge, {judge.normal({n[0], n[1]}), judge.normal({n[1], n[2]})},
@@ -171,11 +175,12 @@ void judge(Judge& judge) {
           [](const std::vector<Tensor>& in) { return tapestry::matmul(in[0], in[1]); });
     });
   });
-  judge.claim("is 2.2 times as fast as row by row", [&] {
+  judge.claim("is at least 2.2 times as fast as row by row", [&] {
     constexpr int kSize = 192;
     const Seconds best = race(kSize);
     judge.example(fmt::format("n = k = m = {}", kSize));
     fmt::print("{:.1f} times as fast as row by row.\n", best.rows / best.blocked);
-    judge.that(best.rows / best.blocked >= 2.2, "it is less than 2.2 times as fast as row by row");
+    judge.that(best.rows / best.blocked >= 2.2,
+               "the kernel must be at least 2.2 times as fast as row by row");
   });
 }
