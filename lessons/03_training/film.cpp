@@ -15,8 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const kit::Grid kPlane{-1.15, 1.15, 29};
-constexpr double kSure = 8,
-                 kUnits = 40;  // log-odds are clamped to ±kSure: larger ones are far from the border
+constexpr double kSure = 8, kUnits = 40;  // log-odds are clamped to ±kSure, far from the border
 
 Json rounded(const std::vector<double>& values, double unit) {
   Json all = Json::array();

@@ -31,9 +31,9 @@ constexpr DType f64 = DType::f64;
 // ---- 1. Attention by hand ---------------------------------------------------------------------------------
 // Let the vector x represent a word. Three matrices compute three vectors from x, one for each of its roles:
 //
-//     q = W_Q x    the query: what the word asks for
-//     k = W_K x    the key: what the word offers
-//     v = W_V x    the value: what the word passes on
+//     q = W_Q x    the query: the word's question to other words
+//     k = W_K x    the key: the word's offer, which queries are compared with
+//     v = W_V x    the value: the content that the word passes on
 //
 // The dot product q·k is large if q and k point in similar directions. The score is q·k / √d, where d is the
 // number of elements of q and of k. (Lesson 08 explains √d.) Here is an example with one query, two keys and two
@@ -73,8 +73,7 @@ Mixed attend(const Tensor& asking, const Tensor& offering, const Tensor& giving,
 }
 
 void two_words(kit::Report& report) {
-  const Tensor same =
-      eye(2, f64);  // identity matrices: the words are the queries, keys and values themselves
+  const Tensor same = eye(2, f64);  // as a matrix of each role, it changes nothing
   const Mixed mixed =
       attend(tensor({{2, 0}}, f64), eye(2, f64), tensor({{10, 0}, {0, 10}}, f64), {same, same, same});
   kit::print_rows("weights", mixed.weights, 3);
@@ -104,7 +103,8 @@ void four_words(kit::Report& report) {
   kit::print_rows("Q Kᵀ / √3", mixed.scores, 4);
   kit::print_rows("weights", mixed.weights, 4);
   kit::print_rows("context", mixed.context, 8);
-  report.check("context of four words to 1e-7", largest(mixed.context - expected) < 1e-7);
+  report.check("the context of four words agrees with the other program to 1e-7",
+               largest(mixed.context - expected) < 1e-7);
 
   const kit::Question exchanged = report.ask(
       "W_Q and W_K exchanged",
@@ -123,7 +123,7 @@ void four_words(kit::Report& report) {
 // some degree, and returns a mixture of the values.
 //
 // Suppose that a model translates "I love you" into "je t' aime". Each French word has a query, and each English
-// word has a key. The rows below are the weights. French puts "you" before the verb:
+// word has a key. Each row of the table contains the weights of one query. French puts "you" before the verb:
 //
 //             I     love  you
 //     je     .94    .02   .04
@@ -197,7 +197,8 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   report.answer(
       where, 'c', both >= 0.95 && q < 0.8 && k < 0.8,
       "If we multiply both matrices by any rotation S, their product stays the same: (S W_Q)ᵀ (S W_K) = "
-      "W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. All of these pairs have the same loss, so training has no reason to prefer one.");
+      "W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. All of these pairs have the same loss, so training has no reason to prefer one "
+      "of them.");
   draw(product, rotation, options);
 }
 
