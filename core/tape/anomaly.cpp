@@ -1,4 +1,4 @@
-// Anomaly mode: finds the first op that made a NaN, forward or backward.
+// Anomaly mode: finds the first op that produces a NaN, in the forward or the backward pass.
 #include "core/tape/anomaly.hpp"
 
 #include <cmath>
@@ -41,20 +41,23 @@ void check_value(const char* op, CallSite at, const Tensor& x, const Tensor* con
   for (std::size_t i = 0; i < count; ++i)
     text +=
         fmt::format("{}{}{}", i ? ", " : "", describe(*inputs[i]), has_nan(*inputs[i]) ? " with NaN" : "");
-  fail("[{}] made a NaN from inputs: {} ({}:{})", op, text, at.file, at.line);
+  fail("[{}] the result must contain no NaN, got one from the inputs {}; check their values ({}:{})", op,
+       text, at.file, at.line);
 }
 
 void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient, const char* what) {
   if (has_nan(gradient))
-    fail("[{}] the {} of its argument {} is NaN; its result has shape {} ({}:{})", node.op, what, argument,
-         to_string(node.shape), node.at.file, node.at.line);
+    fail(
+        "[{}] the {} of argument {} must contain no NaN, got one; check the inputs of the op, whose result has "
+        "shape {} ({}:{})",
+        node.op, what, argument, to_string(node.shape), node.at.file, node.at.line);
 }
 
 void check_leaf_sum(const Tensor& sum, const Tensor& gradient) {
   if (has_nan(add(sum, gradient)))
     fail(
-        "[backward] the gradient of a leaf {} would become NaN: what .grad() holds and what is added are "
-        "infinite, with opposite signs, or one of them is NaN",
+        "[backward] adding a gradient to the .grad() {} of a leaf must give no NaN, got one; look for infinities of "
+        "opposite signs, or for a NaN in one of the two",
         describe(sum));
 }
 

@@ -1,10 +1,10 @@
-// Finds the op that made a NaN.
+// Anomaly mode: finds the op that produced a NaN.
 #pragma once
 
 namespace tapestry {
 
-/// While one lives, every value, every gradient and every sum of gradients on this thread is checked; the
-/// first op that makes a NaN throws, with its inputs and the line that called it.
+/// A guard that checks every value, every gradient and every sum of gradients on this thread while it is alive. The
+/// first op that produces a NaN throws. For a value, the error names the op's inputs and the line that called the op.
 class AnomalyMode {
  public:
   AnomalyMode();

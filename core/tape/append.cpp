@@ -1,11 +1,11 @@
-// What recording adds to a graph: nodes, and the leaves that they depend on.
+// Appends nodes and leaves to a graph.
 #include "core/tape/graph.hpp"
 
 namespace tapestry::detail {
 
 namespace {
 
-/// A leaf's index, whatever its hint says.
+/// Finds a leaf by its address, without using its hint.
 Target search(Graph& graph, const Tensor& tensor) {
   for (std::size_t i = graph.found_leaves.size(); i < graph.leaves.size(); ++i)
     graph.found_leaves.emplace(&graph.leaves[i].impl(), static_cast<std::uint32_t>(i));
@@ -22,8 +22,9 @@ Node& Graph::append(const char* op, CallSite at, TensorImpl& result) {
   return nodes.emplace_back(op, at, edges.size(), saved.size(), result);
 }
 
-// Tapes of several threads may share a leaf, and each writes its hint; so a hint is checked before it is used. Its serial
-// never decreases: one below ours says that this tape has not used the leaf, one above that another has changed it.
+// Tapes on several threads may share a leaf, and each of them writes the leaf's hint. So the hint is checked before it
+// is used. Its serial number never decreases: if it is below ours, this tape has not used the leaf; if it is above
+// ours, another tape has overwritten the hint.
 Target Graph::find_leaf(const Tensor& tensor, bool add) {
   Leaf& leaf = *tensor.impl().leaf;
   std::uint64_t newest = leaf.tape.load(std::memory_order_relaxed);

@@ -1,8 +1,8 @@
-// Backward: reads the tape from the back and hands each node's gradient to its rules.
+// Backward: walks the tape in reverse and calls the derivative rules of each node.
 //
-// Every node and every leaf has a slot, in which its gradient adds up. Whatever was computed from a node comes
-// later on the tape; so when the loop comes to a node, its slot is complete. The node's rules make of it the
-// gradients of its arguments, which are added to the arguments' slots.
+// Every node and every leaf has a slot that accumulates its gradient. The nodes that use a node come after it on the
+// tape, so its slot is complete when the loop reaches it. The node's rules then compute the gradients of its arguments,
+// and the loop adds them to the slots of the arguments.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ namespace detail {
 
 namespace {
 
-/// True for a dense tensor whose memory nobody else can see: the only kind that may be added to in place.
+/// Returns true if x is dense and does not share its memory, so that a gradient can be added to it in place.
 bool is_alone(const Tensor& x) {
   const TensorImpl& impl = x.impl();
   return x.ref().unique() && impl.buffer.unique() && impl.node < 0 && impl.offset == 0 && x.is_contiguous() &&
@@ -31,32 +31,34 @@ bool is_alone(const Tensor& x) {
 
 Tensor seed_gradient(const Tensor& y) {
   if (y.count() != 1)
-    fail("[backward] y has shape {}, but only a tensor with one element needs no dy: sum it, or pass dy",
-         describe(y));
+    fail("[backward] y must have one element if dy is omitted, got shape {}; sum y or pass dy", describe(y));
   return full(y.shape(), 1.0, y.dtype());
 }
 
 Target BackwardPass::find(const Tensor& y) {
   const TensorImpl& impl = y.impl();
-  if (context.graph != &graph_) fail("[backward] this tape is not the active one of this thread");
+  if (context.graph != &graph_)
+    fail("[backward] the tape must be this thread's active tape, got another thread's; use that thread");
   if (impl.node >= 0 && impl.tape == graph_.serial) return Target::node(static_cast<std::size_t>(impl.node));
   if (impl.leaf)
-    fail("[backward] {} is a leaf itself: call backward on what was computed from it", describe(y));
+    fail("[backward] y must be on this tape, got the leaf {}; call backward on a result computed from it",
+         describe(y));
   if (impl.node < 0 && impl.computed_off_tape)
-    fail("[backward] {} was computed outside the tape: compute it while the tape lives", describe(y));
-  const char* why = "it was recorded by another tape; compute it again while this one lives";
+    fail("[backward] y must be on this tape, got {}, computed outside it; compute it while the tape is alive",
+         describe(y));
+  const char* why = "another tape recorded it; compute it again on this tape";
   if (impl.node < 0)
-    why = "it depends on nothing that asks for a gradient, or was computed elsewhere";
+    why = "it depends on no variable that requires a gradient, or recording was off; use a variable()";
   else if (impl.tape / kRounds == graph_.serial / kRounds)
-    why = "an earlier backward consumed what it had recorded; keep it with {.keep = true}, or compute again";
-  fail("[backward] {} is not on this tape: {}", describe(y), why);
+    why = "an earlier backward consumed its nodes; call that one with {.keep = true}, or compute y again";
+  fail("[backward] y must be on this tape, got {}: {}", describe(y), why);
 }
 
 void BackwardPass::run(const Tensor& y, const Tensor& dy) {
   const Target start = find(y);
   if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
-    fail("[backward] dy is {} {}, but y is {} {}", describe(dy), name_of(dy.dtype()), describe(y),
-         name_of(y.dtype()));
+    fail("[backward] dy must have the shape and type of y, got dy {} {} and y {} {}; reshape or convert dy",
+         describe(dy), name_of(dy.dtype()), describe(y), name_of(y.dtype()));
   const std::size_t end = graph_.nodes.size();
   graph_.slots.assign(end, Tensor());
   graph_.leaf_slots.assign(graph_.leaves.size(), Tensor());
@@ -93,7 +95,7 @@ void BackwardPass::visit(std::size_t index, Tensor& dy) {
 void BackwardPass::apply(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy) {
   const Edge& edge = graph_.edges[first];
   if (edge.accumulate != kNone) {
-    if (Tensor& sum = slot(edge.target); sum.defined()) {  // the short cut needs no tensor between
+    if (Tensor& sum = slot(edge.target); sum.defined()) {  // accumulates without a temporary tensor
       if (!is_alone(sum)) sum = dense_copy(sum);
       return graph_.accumulators[edge.accumulate](dy, node.result, {&sum, 1});
     }
@@ -111,19 +113,19 @@ void BackwardPass::apply(const Node& node, std::uint32_t first, std::uint32_t co
 
 namespace {
 
-/// Makes the gradient what its argument wants: broadcasting undone, type and shape checked.
+/// Checks the gradient's type and shape, and sums it over the axes along which the argument was broadcast.
 void fit(const Node& node, const Edge& edge, std::size_t argument, Tensor& gradient) {
   if (!gradient.defined())
-    fail("[{}] has no derivative with respect to its argument {} ({}:{})", node.op, argument, node.at.file,
-         node.at.line);
+    fail("[{}] the rule of argument {} must return a gradient, got none; detach() the argument ({}:{})",
+         node.op, argument, node.at.file, node.at.line);
   if (gradient.dtype() != edge.dtype)
-    fail("[{}] the rule of argument {} returned {} for an argument of type {}", node.op, argument,
-         name_of(gradient.dtype()), name_of(edge.dtype));
+    fail("[{}] the rule of argument {} must return the argument's type, got {} for {}; convert the gradient",
+         node.op, argument, name_of(gradient.dtype()), name_of(edge.dtype));
   if (gradient.shape() == edge.shape) return;
   if (!broadcasts_to(edge.shape, gradient.shape()))
-    fail("[{}] the rule of argument {} returned a gradient of shape {} for an argument of shape {}", node.op,
-         argument, to_string(gradient.shape()), to_string(edge.shape));
-  const Dims shape = edge.shape;  // copied: a pass that records sum_to moves the edges
+    fail("[{}] the rule of argument {} must return the argument's shape, up to broadcasting, got {} for {}",
+         node.op, argument, to_string(gradient.shape()), to_string(edge.shape));
+  const Dims shape = edge.shape;  // copied: recording sum_to can reallocate the edges
   gradient = sum_to(gradient, shape);
 }
 
@@ -150,13 +152,13 @@ void BackwardPass::check_versions(const Node& node) const {
     const Tensor::Saved& saved = graph_.saved[node.first_saved + i];
     if (saved.buffer->version.load(std::memory_order_relaxed) != saved.version)
       fail(
-          "[{}] a tensor that it saved was written by assign() before backward: assign after backward, or "
-          "use a copy ({}:{})",
+          "[{}] saved tensors must stay unchanged until backward, got one that was overwritten (by assign() or "
+          "an optimiser); write to it after backward, or use a copy ({}:{})",
           node.op, node.at.file, node.at.line);
   }
 }
 
-/// Gives back what the node's rules saved.
+/// Frees the tensors that the node's rules saved.
 void BackwardPass::release(Node& node) {
   for (std::uint32_t i = 0; i < node.edges; ++i) {
     Edge& edge = graph_.edges[node.first_edge + i];
@@ -177,7 +179,7 @@ void Tape::backward(const Tensor& y, const Tensor& dy, BackwardOptions options) 
     detail::BackwardPass(graph, options.keep).run(y, dy.detach());
   const detail::RecordingGuard off(false);
   const auto grad_of = [&](std::size_t i) -> Tensor& { return graph.leaves[i].impl().leaf->grad; };
-  try {  // whatever may fail does so before the first sum changes
+  try {  // anything that can throw does so before any .grad() changes
     for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i)
       if (Tensor& sum = grad_of(i); graph.leaf_slots[i].defined() && sum.defined() && !detail::is_alone(sum))
         sum = dense_copy(sum);

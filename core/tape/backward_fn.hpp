@@ -1,4 +1,4 @@
-// How the tape keeps a rule: closures of any type behind one.
+// Storage for derivative rules: closures of any type behind one class.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace tapestry::detail {
 
-/// A stored closure, `void(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients)`: like
-/// std::function, but it may be moved only, and small ones live in place, larger ones in pool memory.
+/// A stored closure `void(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients)`. Unlike a std::function, it
+/// can only be moved. Small closures are stored in place, larger ones in pool memory.
 class BackwardFn {
  public:
   BackwardFn() = default;
@@ -29,8 +29,8 @@ class BackwardFn {
   }
   ~BackwardFn() { reset(); }
 
-  /// Becomes Call{f}, made where it stays: closures capture tensors as constants, which are copied when they
-  /// move.
+  /// Stores Call{f}, constructed in its final place. A lambda captures const tensors as const members, so moving the
+  /// lambda would copy them.
   template <class Call, class F>
   void emplace(const F& f) {
     reset();
@@ -96,7 +96,7 @@ template <class F>
 inline constexpr bool kAsksForResult = std::is_invocable_v<const F&, const Tensor&, const Tensor&> ||
                                        std::is_invocable_v<const F&, Tensor&, const Tensor&, const Tensor&>;
 
-/// f(dy, y), or f(dy) if it asks for no more.
+/// Calls f(dy, y), or f(dy) if f takes one argument.
 template <class F>
 auto call_backward(const F& f, const Tensor& dy, const Tensor& y) {
   if constexpr (std::is_invocable_v<const F&, const Tensor&, const Tensor&>)
@@ -105,7 +105,7 @@ auto call_backward(const F& f, const Tensor& dy, const Tensor& y) {
     return f(dy);
 }
 
-// What becomes of an author's function F when it is stored.
+// Adapters from the function F that an op's author writes to the signature of BackwardFn.
 
 /// The rule of one argument.
 template <class F>
@@ -116,7 +116,7 @@ struct Single {
   }
 };
 
-/// The short cut of one argument: adds its gradient to `sums[0]`, which has a value.
+/// The accumulator of one argument: adds the argument's gradient to `sums[0]`, which is defined.
 template <class F>
 struct Accumulate {
   F add;
@@ -128,14 +128,15 @@ struct Accumulate {
   }
 };
 
-/// The one rule of several arguments, which returns a list of as many gradients.
+/// The joint rule of several arguments: returns a list with one gradient for each.
 template <class F>
 struct Joint {
   F rule;
   void operator()(const Tensor& dy, const Tensor& y, std::span<Tensor> gradients) const {
     auto all = call_backward(rule, dy, y);
     if (all.size() != gradients.size())
-      fail("a rule of {} arguments returned {} gradients: one for each", gradients.size(), all.size());
+      fail("a rule of {} arguments must return one gradient for each, got {}; fix the rule", gradients.size(),
+           all.size());
     std::move(all.begin(), all.end(), gradients.begin());
   }
 };

@@ -1,4 +1,4 @@
-// One pass over the tape from the back, for first derivatives.
+// One reverse pass over the tape, for first derivatives.
 #pragma once
 
 #include <algorithm>
@@ -8,38 +8,38 @@
 
 namespace tapestry::detail {
 
-/// Puts the gradient of every leaf that y depends on in Graph::leaf_slots. The virtual functions are where other kinds of
-/// passes do more: extended_pass.hpp.
+/// Computes the gradient of every leaf that y depends on, in Graph::leaf_slots. Other kinds of passes override the
+/// virtual functions (extended_pass.hpp).
 class BackwardPass {
  public:
-  /// keep: what the rules saved stays, for another pass.
+  /// keep: if true, the saved tensors stay on the tape for another pass.
   BackwardPass(Graph& graph, bool keep) : graph_(graph), keep_(keep) {}
   virtual ~BackwardPass() = default;
   BackwardPass(const BackwardPass&) = delete;
   BackwardPass& operator=(const BackwardPass&) = delete;
 
-  /// The gradient of y is dy. Throws Error if y is not on this tape, or dy has another shape or type; if anything throws
-  /// after that, the graph starts over.
+  /// Runs the pass, with dy as the gradient of y. Throws Error if y is not on this tape, or if dy has another shape or
+  /// type than y. If anything throws after these checks, the graph starts over.
   void run(const Tensor& y, const Tensor& dy);
 
  protected:
-  /// Where the pass starts.
+  /// Returns the node (or leaf) where the pass starts, that of y.
   virtual Target find(const Tensor& y);
-  /// Before the first of `end` nodes is visited, and after the last.
+  /// Called before the first of `end` nodes is visited, and after the last.
   virtual void begin(std::size_t end) { static_cast<void>(end); }
   virtual void finish() {}
-  /// dy, the gradient of this node, is complete: adds what follows from it to the slots of the node's arguments.
+  /// Computes the gradients of a node's arguments from dy, the node's complete gradient, and adds them to their slots.
   virtual void visit(std::size_t index, Tensor& dy);
-  /// Adds what a rule gave for an edge to the slot of its argument.
+  /// Adds the gradient that a rule returned for an edge to the slot of the edge's argument.
   virtual void take(const Node& node, std::uint32_t edge, Tensor&& gradient);
 
-  /// Visits the nodes [first, end) from the back.
+  /// Visits the nodes [first, end) in reverse order.
   void sweep(std::size_t first, std::size_t end);
-  /// Runs the rule of `count` edges from `first` on.
+  /// Runs the rule of the `count` edges that start at `first`.
   void apply(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy);
   void add(Target target, Tensor&& gradient);
   void check_versions(const Node& node) const;
-  /// The gradient of a node or leaf, as far as it has been added up.
+  /// Returns the slot of a node or leaf: the sum of its gradients so far; undefined if there is none yet.
   Tensor& slot(Target target) {
     auto& slots = target.is_leaf ? graph_.leaf_slots : graph_.slots;
     if (slots.size() <= target.index) [[unlikely]]
@@ -50,13 +50,13 @@ class BackwardPass {
 
   Graph& graph_;
   const bool keep_;
-  bool create_graph_ = false;  // rules are recorded: sums of gradients then have to be new tensors
+  bool create_graph_ = false;  // if true, rules are recorded, and each sum of gradients is a new tensor
 
  private:
   void release(Node& node);
 };
 
-/// The gradient with which a pass starts at a y with one element: 1. Throws Error for any other y.
+/// Returns the gradient of y with respect to itself, 1. Throws Error unless y has one element.
 Tensor seed_gradient(const Tensor& y);
 
 }  // namespace tapestry::detail

@@ -10,7 +10,8 @@ Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
   if (!context.tape || !context.recording) return f();
   const RandomState before = random_state();
   Tensor value;
-  std::vector<Tensor> leaves;  // that f uses besides its arguments; writes to them are noticed
+  std::vector<Tensor>
+      leaves;  // used by f in addition to its arguments; overwriting them before backward is an error
   {
     struct Watching {
       explicit Watching(std::vector<Tensor>& into) { context.leaves_used = &into; }

@@ -1,4 +1,4 @@
-// Memory for time: what a checkpointed function saves is forgotten, and recorded again in backward.
+// Checkpoints trade time for memory: the ops of a checkpointed function save nothing, and backward records them again.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace tapestry {
 
 namespace detail {
 
-/// f() without recording, then one node that re-records it in backward.
+/// Runs f() without recording and appends one node, which records f() during backward.
 Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
 
-/// A function of X… and the line that handed it over, which the conversion to this class takes along: a
-/// parameter after a pack cannot have a default.
+/// A function of X… and the line that called checkpoint(). The converting constructor takes that line, because a
+/// parameter after a pack cannot have a default argument.
 template <class... X>
 struct Checkpointed {
   template <class F>
@@ -27,9 +27,9 @@ struct Checkpointed {
 
 }  // namespace detail
 
-/// f(x…), with only the x's kept until backward, which runs f again with the same random state and sweeps
-/// what it records into the same gradients: the same bits as without (Chen et al. 2016). Weights that f uses
-/// inside get theirs, too. f must give the same result when it runs again.
+/// Returns f(x…), and saves only the x's until backward (Chen et al. 2016). Backward then runs f again with the same
+/// random state and differentiates the ops that it records. Values and gradients have the same bits as without a
+/// checkpoint, and weights that f uses get their gradients too. f must return the same result when it runs again.
 ///
 ///     Tensor y = checkpoint([&](const Tensor& h) { return block(h); }, x);
 template <class... X>

@@ -1,4 +1,4 @@
-// Products with the Jacobian, built on Tape::gradients.
+// Products with the Jacobian and the Hessian, built on Tape::gradients().
 #include "core/tape/derivatives.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 void check_direction(const char* op, const Tensor& v, const Tensor& like, const char* what) {
   if (v.shape() != like.shape() || v.dtype() != like.dtype())
-    fail("[{}] v is {} {}, but {} is {} {}: they must agree", op, to_string(v.shape()), name_of(v.dtype()),
-         what, to_string(like.shape()), name_of(like.dtype()));
+    fail("[{0}] v must have the shape and type of {3}, got v {1} {2} and {3} {4} {5}; reshape or convert v",
+         op, to_string(v.shape()), name_of(v.dtype()), what, to_string(like.shape()), name_of(like.dtype()));
 }
 
 }  // namespace
@@ -44,8 +44,8 @@ Tensor jacobian(const TensorFunction& f, const Tensor& x) {
   const Tensor y = f(input);
   Dims shape = y.shape();
   if (y.rank() + x.rank() > kMaxRank)
-    fail("[jacobian] {} by {} has more than {} axes: reshape f(x) or x first", to_string(y.shape()),
-         to_string(x.shape()), kMaxRank);
+    fail("[jacobian] f(x) and x must have at most {2} axes together, got {0} and {1}; reshape one of them",
+         to_string(y.shape()), to_string(x.shape()), kMaxRank);
   for (Size size : x.shape()) shape.push_back(size);
   Tensor result = Tensor::uninitialised(shape, x.dtype());
   dispatch(x.dtype(), [&](auto zero) {
@@ -68,7 +68,7 @@ Tensor hessian_vector(const TensorFunction& f, const Tensor& x, const Tensor& v)
   const Tensor input = variable(x);
   const Tensor y = f(input);
   const Tensor gradient = tape.gradients(y, {input}, {.create_graph = true})[0];
-  // A linear f has a constant gradient, which is not on the tape: its second derivative is zero.
+  // The gradient of a linear f is constant and not on the tape, so the second derivative is zero.
   if (gradient.impl().node < 0 && !gradient.requires_grad()) return zeros(x.shape(), x.dtype());
   return tape.gradients(gradient, v, std::span(&input, 1), {.zero_if_unused = true})[0].detach();
 }

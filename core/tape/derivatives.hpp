@@ -1,5 +1,5 @@
-// Derivatives as functions: products with the Jacobian from either side, the Jacobian itself, Hessian–vector
-// products. Each opens its own tape, so none is to be called while one is recording.
+// Derivatives as functions: vector–Jacobian and Jacobian–vector products, the Jacobian itself, and Hessian–vector
+// products. Each function opens its own tape, so it throws if a tape is alive on this thread.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@ namespace tapestry {
 /// A function of one tensor, made of ops.
 using TensorFunction = std::function<Tensor(const Tensor&)>;
 
-/// vᵀ J, where J = ∂f/∂x: one backward pass. v has the shape of f(x); the result that of x.
+/// Returns vᵀ J, where J = ∂f/∂x, with one backward pass. v has the shape of f(x); the result has the shape of x.
 Tensor vjp(const TensorFunction& f, const Tensor& x, const Tensor& v);
 
-/// J v: how f(x) changes when x moves along v. v has the shape of x; the result that of f(x). Two sweeps: uᵀJ
-/// is linear in u, and its derivative along v is J v (J. Townsend, "A new trick for calculating Jacobian
-/// vector products", 2017).
+/// Returns J v, the derivative of f(x) along v. v has the shape of x; the result has the shape of f(x). Uses two
+/// backward passes: uᵀJ is linear in u, and the gradient of ⟨uᵀJ, v⟩ with respect to u is J v (J. Townsend, "A new
+/// trick for calculating Jacobian vector products", 2017).
 Tensor jvp(const TensorFunction& f, const Tensor& x, const Tensor& v);
 
-/// The whole Jacobian: the shape of f(x), then that of x (together at most six axes); one pass for each
-/// element of f(x).
+/// Returns the whole Jacobian. Its shape is the shape of f(x) followed by the shape of x, with at most six axes
+/// together. Runs one backward pass for each element of f(x).
 Tensor jacobian(const TensorFunction& f, const Tensor& x);
 
-/// H v, where H is the matrix of second derivatives of a scalar f (B. Pearlmutter, "Fast exact multiplication
-/// by the Hessian", 1994); v and the result have the shape of x.
+/// Returns H v, where H is the matrix of second derivatives of a scalar f (B. Pearlmutter, "Fast exact multiplication
+/// by the Hessian", 1994). v and the result have the shape of x.
 Tensor hessian_vector(const TensorFunction& f, const Tensor& x, const Tensor& v);
 
 }  // namespace tapestry

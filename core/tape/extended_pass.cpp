@@ -1,4 +1,4 @@
-// A pass with everything that it can do beyond first derivatives of all leaves: the order of it.
+// The extended pass: the order in which it runs hooks, replays, rules and checks.
 #include "core/tape/extended_pass.hpp"
 
 namespace tapestry::detail {
@@ -17,8 +17,9 @@ Target ExtendedPass::find(const Tensor& y) {
   if (!wanted_ || !impl.leaf || context.graph != &graph_) return BackwardPass::find(y);
   const Target leaf = graph_.find_leaf(y, false);
   if (leaf == Target::none())
-    fail("[backward] {} is a leaf, and none of the xs: its gradient exists with respect to itself only",
-         describe(y));
+    fail(
+        "[backward] if y is a leaf, it must be one of the xs, got the leaf {}; pass a y computed from the xs",
+        describe(y));
   return leaf;
 }
 
@@ -34,7 +35,7 @@ void ExtendedPass::visit(std::size_t index, Tensor& dy) {
   check_versions(graph_.nodes[index]);
   if (const Node& node = graph_.nodes[index]; node.always_replay || (create_graph_ && node.replay != kNone))
     return replay(index, dy);
-  const Node node = graph_.nodes[index];  // a copy: rules that are recorded move the nodes
+  const Node node = graph_.nodes[index];  // a copy: recording rules can reallocate the nodes
   const std::uint32_t end = node.first_edge + node.edges;
   for (std::uint32_t e = node.first_edge, count; e < end; e += count) {
     count = graph_.edges[e].span;

@@ -1,4 +1,5 @@
-// What a pass over the tape can do beyond first derivatives of all leaves. Nothing here is needed to understand backward.
+// The extended pass: everything other than first derivatives of all leaves. You can skip this file and still understand
+// backward.
 #pragma once
 
 #include <utility>
@@ -8,21 +9,24 @@
 
 namespace tapestry::detail {
 
-/// The tensors that Tape::gradients() differentiates by: the pass follows only the edges that lead to them.
+/// The tensors with respect to which Tape::gradients() differentiates. The pass follows only the edges that lead to
+/// them.
 struct Wanted {
   std::vector<Target> targets;
   std::vector<Tensor> found;      // their gradients
-  std::vector<char> leads_there;  // for each node that was on the tape at first
+  std::vector<char> leads_there;  // for each node that was on the tape when the pass began
 
   /// Marks the nodes [0, end) that depend on one of the targets.
   void mark(const Graph& graph, std::size_t end);
+  /// Returns true if the edge leads to a target, or to a node that depends on one.
   bool wants(const Edge& edge) const;
-  /// Notes the gradient dy of a node if it is asked for; then whether the pass has to go on from it.
+  /// Stores dy, the gradient of a node, if the node is a target. Returns true if the pass must go on to
+  /// the node's arguments.
   bool visit(std::size_t node, const Tensor& dy);
 };
 
-/// Turns anomaly mode's checks of values off, or on, while it lives. A pass judges a rule by what it returns, so that the
-/// message names the op that was called and the caller's line, not the ops that its rule is made of.
+/// A guard that turns anomaly mode's checks of values on or off. A pass turns them off and checks the gradients that
+/// each rule returns. The error then names the op and the line that called it, instead of an op inside the rule.
 class AnomalyGuard {
  public:
   explicit AnomalyGuard(bool on) : before_(std::exchange(context.anomaly, on)) {}
@@ -36,7 +40,7 @@ class AnomalyGuard {
 
 class ExtendedPass : public BackwardPass {
  public:
-  /// create_graph: what the rules do is recorded. wanted: none for all leaves.
+  /// create_graph: if true, the ops of the rules are recorded. wanted: the targets; null for all leaves.
   ExtendedPass(Graph& graph, bool keep, bool create_graph = false, Wanted* wanted = nullptr);
 
  protected:
@@ -47,8 +51,8 @@ class ExtendedPass : public BackwardPass {
   void finish() override;
 
  private:
-  /// Whether the edge leads to something that is to get a gradient; the second, whether any of `count` edges
-  /// from `first` on does.
+  /// Returns true if the edge leads to a tensor that must get a gradient. The second overload returns true if any of
+  /// the `count` edges that start at `first` does.
   bool is_wanted(const Edge& edge) const { return edge.needed && (!wanted_ || wanted_->wants(edge)); }
   bool is_wanted(std::uint32_t first, std::uint32_t count) const;
 
@@ -57,27 +61,27 @@ class ExtendedPass : public BackwardPass {
   void replay(std::size_t index, const Tensor& dy);
 
   // hooks.cpp
-  /// Fills due_ for the nodes [0, end).
+  /// Fills due_ from the nodes [0, end).
   void find_due(std::size_t end);
-  /// Runs the hooks of leaves whose earliest node is this one, or comes after it.
+  /// Runs the hooks of the leaves whose earliest node is `node` or a later one.
   void run_due(std::size_t node);
   void run_hooks(Target target, Tensor& gradient) const;
 
   Wanted* const wanted_;
   const bool anomaly_;
   const AnomalyGuard pass_judges_;
-  /// Leaves that have hooks, each with the earliest node that uses it (no node: 0): once that node was visited, the
-  /// leaf's gradient is complete. The last one is due first.
+  /// Leaves that have hooks, each with the earliest node that uses it (0 if no node does). The leaf's gradient is
+  /// complete when that node has been visited. The last leaf in the list is due first.
   std::vector<std::pair<std::size_t, Target>> due_;
 };
 
-/// A RunPass: gradients of all leaves, with hooks, checkpoints and anomaly mode.
+/// Runs a pass (a RunPass) that computes the gradients of all leaves, with hooks, checkpoints and anomaly mode.
 void run_extended(Graph& graph, bool keep, const Tensor& y, const Tensor& dy);
 
-/// Throws if the gradient of an argument has a NaN, naming the node's op.
+/// Throws Error, with the name of the node's op, if the gradient of an argument contains a NaN.
 void check_gradient(const Node& node, std::size_t argument, const Tensor& gradient,
                     const char* what = "gradient");
-/// Throws Error where a leaf's gradient so far, and what this pass adds to it, would make NaN.
+/// Throws Error if adding `gradient` to `sum`, the .grad() of a leaf, gives a NaN.
 void check_leaf_sum(const Tensor& sum, const Tensor& gradient);
 
 }  // namespace tapestry::detail

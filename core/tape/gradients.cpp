@@ -1,4 +1,4 @@
-// Gradients with respect to chosen tensors: only the nodes that depend on one of them are visited.
+// Gradients with respect to chosen tensors. The pass visits only the nodes that depend on one of them.
 #include <algorithm>
 
 #include "core/tape/extended_pass.hpp"
@@ -21,7 +21,7 @@ void Wanted::mark(const Graph& graph, std::size_t end) {
 
 bool Wanted::wants(const Edge& edge) const {
   if (std::find(targets.begin(), targets.end(), edge.target) != targets.end()) return true;
-  // Nodes recorded during the pass come after the marked ones and always count.
+  // Nodes recorded during the pass come after the marked ones and are always followed.
   return !edge.target.is_leaf && (edge.target.index >= leads_there.size() || leads_there[edge.target.index]);
 }
 
@@ -55,8 +55,9 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const Tensor& dy, std::span
       wanted.found[i] = graph_->leaf_slots[target.index];
     if (wanted.found[i].defined()) continue;
     if (!options.zero_if_unused)
-      fail("[gradients] y does not depend on xs[{}] of shape {}: leave it out, or ask for zero_if_unused", i,
-           describe(xs[i]));
+      fail(
+          "[gradients] y must depend on every x, got an unused xs[{}] of shape {}; omit it or set zero_if_unused",
+          i, describe(xs[i]));
     wanted.found[i] = zeros(xs[i].shape(), xs[i].dtype());
   }
   graph_->leaf_slots.clear();

@@ -1,4 +1,4 @@
-// What a tape holds: nodes, the edges from each node to its arguments, and what their rules saved.
+// The contents of a tape: nodes, the edges from each node to its arguments, and the tensors that their rules saved.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace tapestry::detail {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// Serial numbers set aside for one tape: it takes the next whenever it starts over, and serial / kRounds
-/// tells tapes apart.
+/// Number of serial numbers reserved for one tape. The tape takes the next one each time it starts over; serial /
+/// kRounds identifies the tape.
 inline constexpr std::uint64_t kRounds = std::uint64_t{1} << 20;
 
-/// What an edge leads to: a node or a leaf, by its index among the graph's nodes or leaves.
+/// The end of an edge: a node or a leaf, by its index in the graph's `nodes` or `leaves`.
 struct Target {
   std::uint32_t index : 31;
   std::uint32_t is_leaf : 1;
@@ -28,25 +28,25 @@ struct Target {
   static constexpr Target leaf(std::size_t i) { return {static_cast<std::uint32_t>(i) & kMostIndex, 1}; }
   static constexpr Target none() { return {kMostIndex, 1}; }
   bool operator==(const Target&) const = default;
-  /// Nodes before leaves: for maps.
+  /// Order for maps: nodes before leaves.
   bool operator<(const Target& other) const {
     return is_leaf != other.is_leaf ? other.is_leaf != 0 : index < other.index;
   }
 };
 
-/// From a node to one argument that gets a gradient, or that a joint rule serves with those that do.
-/// (Its constructor keeps vectors from setting the memory to 0 first.)
+/// Edge from a node to one of its arguments. A joint rule also has edges to arguments that need no gradient. The
+/// constructor keeps vectors from zeroing the memory first.
 struct Edge {
   Edge(std::size_t span_in, DType dtype_in, const Dims& shape_in)
       : span(static_cast<std::uint16_t>(span_in)), dtype(dtype_in), shape(shape_in) {}
 
-  BackwardFn rule;                   // empty for all but the first argument of a joint rule
-  std::uint32_t accumulate = kNone;  // index of the short cut, if the rule has one
-  std::uint16_t span;                // how many edges, from this one on, the rule fills
-  bool needed = false;               // false: an argument of a joint rule that needs no gradient
+  BackwardFn rule;                   // for a joint rule, stored in its first edge only
+  std::uint32_t accumulate = kNone;  // index in `accumulators`, if the rule has one
+  std::uint16_t span;                // number of the rule's edges from here on; 0: not its first
+  bool needed = false;               // true if the argument needs a gradient
   DType dtype;
   Target target = Target::none();
-  Dims shape;  // the argument's, to undo broadcasting
+  Dims shape;  // of the argument, to sum over its broadcast axes
 };
 
 struct Node {
@@ -65,54 +65,54 @@ struct Node {
   std::uint32_t replay = kNone;  // index in `replays`: the decomposition, or the checkpointed function
   bool always_replay = false;    // a checkpoint
   DType dtype;
-  Tensor result;  // only if a rule asks for it
+  Tensor result;  // only if a rule takes it
   Dims shape;
 };
 
 struct Graph;
 
-/// Runs a pass in place of the plain one: how hooks, checkpoints and anomaly mode come in (extended_pass.hpp).
+/// A function that runs an extended pass, with hooks, checkpoints and anomaly mode (extended_pass.hpp).
 using RunPass = void (*)(Graph& graph, bool keep, const Tensor& y, const Tensor& dy);
 
 struct Graph {
-  std::uint64_t serial = 0;  // of the tape and of how often it has started over
+  std::uint64_t serial = 0;  // a new one each time the tape starts over
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<Tensor::Saved> saved;
   std::vector<BackwardFn> accumulators, replays;
   std::vector<Tensor> leaves;
-  std::unordered_map<const TensorImpl*, std::uint32_t> found_leaves;  // indices, where hints were overwritten
+  std::unordered_map<const TensorImpl*, std::uint32_t> found_leaves;  // where hints were overwritten
   std::vector<Tensor> slots;                                          // gradients of nodes, during a pass
-  std::vector<Tensor> leaf_slots;  // gradients of leaves, given to them when the pass is complete
-  RunPass extended = nullptr;      // the pass that hooks or checkpoints on this graph ask for
+  std::vector<Tensor> leaf_slots;  // gradients of leaves; added to .grad() when the pass is complete
+  RunPass extended = nullptr;      // set if hooks or checkpoints on this graph need it
   std::map<Target, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
   std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;
 
-  /// A new node, whose result has this implementation: it is told its place.
+  /// Appends a node, and stores its place in `result`.
   Node& append(const char* op, CallSite at, TensorImpl& result);
-  /// The leaf, which is added if it is new here; or none, unless it is to be added.
+  /// Returns the target of a leaf. If the leaf is new, appends it, or returns Target::none() if `add` is false.
   Target find_leaf(const Tensor& leaf, bool add = true);
-  /// Forgets all that was recorded, and every hook.
+  /// Deletes all nodes, leaves and hooks.
   void clear();
-  /// For a new tape.
+  /// Reserves serial numbers for a new tape.
   void take_new_serial();
-  /// Forgets what was recorded, so that the tape records anew; hooks of values stay.
+  /// Deletes all nodes and leaves, so that the tape can record again. Hooks of on_value() stay.
   void start_over();
 };
 
-/// This thread's state.
+/// State of this thread.
 struct Context {
   Tape* tape = nullptr;
-  Graph* graph = nullptr;  // the tape's
+  Graph* graph = nullptr;  // the graph of `tape`
   bool recording = true;
   bool anomaly = false;
-  RunPass extended = nullptr;                  // the pass that anomaly mode asks for
-  std::vector<Tensor>* leaves_used = nullptr;  // by a checkpoint's first run: writes to them are noticed
+  RunPass extended = nullptr;                  // the pass that anomaly mode needs
+  std::vector<Tensor>* leaves_used = nullptr;  // receives the leaves that a checkpoint's first run uses
 };
 extern constinit thread_local Context context;
 
-/// While RecordingGuard(false) lives, ops on this thread are not recorded, and their results are not marked as
-/// computed outside of a tape; RecordingGuard(true) inside it turns recording on again.
+/// A guard that turns recording on this thread on or off. While it is off, ops are not recorded, and their results are
+/// not marked as computed outside a tape.
 class RecordingGuard {
  public:
   explicit RecordingGuard(bool on) : before_(std::exchange(context.recording, on)) {}

@@ -1,12 +1,12 @@
-// Rules whose own ops are recorded (second derivatives), and nodes that are run again as other ops (decompositions and
-// checkpoints).
+// Second derivatives, for which the ops of a rule are recorded, and replays: decompositions and checkpoints, whose
+// nodes are recorded again as other ops.
 #include "core/tape/extended_pass.hpp"
 #include "core/tensor/pool_vector.hpp"
 
 namespace tapestry::detail {
 
-/// As apply(), where the rule appends to the tape: that moves nodes and edges, so the caller has copied the node, and the
-/// rule leaves its place while it runs.
+/// Same as apply(), for a rule that appends to the tape. Appending can reallocate the nodes and edges. So the caller
+/// passes a copy of the node, and the rule is moved out of its edge while it runs.
 void ExtendedPass::apply_recorded(const Node& node, std::uint32_t first, std::uint32_t count,
                                   const Tensor& dy) {
   PoolVector<Tensor> gradients(count);
@@ -18,12 +18,13 @@ void ExtendedPass::apply_recorded(const Node& node, std::uint32_t first, std::ui
 
 namespace {
 
-/// How much a graph has recorded; edges and saved tensors follow from the first node that is cut off.
+/// The sizes of a graph's lists at one moment. The first node that is cut off gives the sizes of the edges and saved
+/// tensors.
 struct Mark {
   explicit Mark(const Graph& graph)
       : nodes(graph.nodes.size()), accumulators(graph.accumulators.size()), replays(graph.replays.size()) {}
 
-  /// Forgets what was recorded after the mark.
+  /// Deletes everything that was recorded after the mark.
   void cut(Graph& graph) const {
     if (nodes >= graph.nodes.size()) return;
     const Node& first = graph.nodes[nodes];
@@ -43,8 +44,8 @@ struct Mark {
 
 }  // namespace
 
-/// Records the node again as other ops at the end of the tape, sweeps those into the same slots, and cuts
-/// them off again unless a graph is asked for.
+/// Records the node again as other ops at the end of the tape and runs their rules, which add to the same slots.
+/// Deletes the new nodes afterwards, unless create_graph is set.
 void ExtendedPass::replay(std::size_t index, const Tensor& dy) {
   const Mark mark(graph_);
   BackwardFn again = std::move(graph_.replays[graph_.nodes[index].replay]);
@@ -58,8 +59,8 @@ void ExtendedPass::replay(std::size_t index, const Tensor& dy) {
   const TensorImpl& impl = y.impl();
   if (y.shape() != dy.shape())
     fail(
-        "[{}] gave shape {} when it was run again, but {} at first: "
-        "it must not depend on anything that changes",
+        "[{}] the function must return the same shape when backward runs it again, got {} after {}; "
+        "use nothing in it that changes in between",
         graph_.nodes[index].op, describe(y), to_string(dy.shape()));
   if (impl.node >= 0) {
     const std::size_t end = graph_.nodes.size();

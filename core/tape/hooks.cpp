@@ -1,4 +1,4 @@
-// Functions of the user that run when an op is recorded, or when backward has a gradient.
+// Hooks: the user's functions that run when an op is recorded, or when backward has computed a gradient.
 #include <algorithm>
 
 #include "core/tape/extended_pass.hpp"
@@ -14,7 +14,9 @@ void Tape::on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hoo
   else if (x.requires_grad())
     target = graph_->find_leaf(x);
   else
-    fail("on_gradient wants a tensor that this tape has recorded; {} is not on it", describe(x));
+    fail(
+        "[on_gradient] x must be on this tape or a leaf that requires a gradient, got {}; compute it on this tape",
+        describe(x));
   graph_->gradient_hooks[target].push_back(std::move(hook));
   graph_->extended = detail::run_extended;
 }
@@ -34,14 +36,15 @@ void ExtendedPass::run_hooks(Target target, Tensor& gradient) const {
     Tensor replaced = hook(gradient);
     if (!replaced.defined()) continue;
     if (replaced.shape() != gradient.shape() || replaced.dtype() != gradient.dtype())
-      fail("an on_gradient hook returned {} {} for a gradient of {} {}", describe(replaced),
-           name_of(replaced.dtype()), describe(gradient), name_of(gradient.dtype()));
+      fail(
+          "[on_gradient] a hook must return the shape and type of the gradient, got {} {} for {} {}; fix the hook",
+          describe(replaced), name_of(replaced.dtype()), describe(gradient), name_of(gradient.dtype()));
     gradient = std::move(replaced);
   }
 }
 
 void ExtendedPass::find_due(std::size_t end) {
-  // What a checkpoint uses is seen only when it is run again.
+  // The tape does not know which leaves a checkpoint uses until it runs again.
   std::size_t first_checkpoint = end;
   std::vector<std::size_t> first(graph_.leaves.size(), end);
   for (std::size_t i = end; i-- > 0;) {
@@ -56,7 +59,7 @@ void ExtendedPass::find_due(std::size_t end) {
     if (graph_.gradient_hooks.count(Target::leaf(leaf)))
       due_.emplace_back(earliest < end ? earliest : 0, Target::leaf(leaf));
   }
-  // The last one is due first; of leaves with the same node, the one that was used first.
+  // The last leaf in the list is due first. Of leaves with the same node, that is the one that was used first.
   std::stable_sort(due_.begin(), due_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 

@@ -1,4 +1,4 @@
-// What a tape tells of each op that it has recorded.
+// The public description of a recorded op.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@
 
 namespace tapestry {
 
-/// One recorded op, as seen from outside.
+/// Description of one recorded op, see Tape::node().
 struct NodeInfo {
-  /// What an argument was computed by, node `index`; or which of leaves() it is.
+  /// An argument: leaf `index` of Tape::leaves(), or the result of node `index`.
   struct Input {
     bool is_leaf;
     std::size_t index;
     bool operator==(const Input&) const = default;
   };
-  const char* op;             // its name
-  CallSite at;                // where it was called
-  Dims shape;                 // of its result
-  DType dtype;                // of its result
-  std::size_t saved_bytes;    // of the buffers that its rules captured
-  std::vector<Input> inputs;  // those that get a gradient
+  const char* op;             // name of the op
+  CallSite at;                // line that called the op
+  Dims shape;                 // of the result
+  DType dtype;                // of the result
+  std::size_t saved_bytes;    // size of the buffers that its rules captured
+  std::vector<Input> inputs;  // the arguments that get a gradient
 };
 
 }  // namespace tapestry

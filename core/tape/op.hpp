@@ -1,4 +1,4 @@
-// How an op is written: its value, and one derivative rule per argument, side by side.
+// Defines op(), with which you write an op: it takes the value and one derivative rule per argument.
 //
 //     // y = a ⊙ b        ∂a = dy ⊙ b        ∂b = dy ⊙ a
 //     Tensor mul(const Tensor& a, const Tensor& b, CallSite at) {
@@ -7,16 +7,17 @@
 //                        wrt(b, [a](const Tensor& dy) { return dy * a; }));
 //     }
 //
-// A rule gets dy, the gradient of the loss with respect to the result, and may ask for the result as its
-// second argument. What a lambda captures is what is saved. op() drops the rules of arguments that need no
-// gradient (a joint rule computes all, and what nobody needs goes); backward undoes broadcasting. Rules that are
-// written with ops can be differentiated again; kernels work on detach()ed tensors, which no op records.
+// A rule takes dy, the gradient of the loss with respect to the result, and optionally the result as its second
+// argument. The tensors that a rule's lambda captures are saved for backward. op() drops the rules of arguments that
+// need no gradient. A joint rule, wrt_all(), computes all its gradients, and backward discards those that are not
+// needed. Backward also sums over broadcast axes. A rule that is written with ops can be differentiated again. A rule
+// that calls kernels runs them on detach()ed tensors, so nothing is recorded.
 //
 //     wrt(x, rule)                one argument
-//     wrt(x, rule, add)           … with a short cut that adds to a gradient that is there already
+//     wrt(x, rule, add)           … and an accumulator that adds to a gradient in place
 //     wrt_each(xs, rule_of)       a list of arguments, each with its own rule
-//     wrt_all(xs, rule)           several arguments, or a list, whose gradients one kernel computes together
-//     decomposition(make)         the same value from plain ops, for second derivatives
+//     wrt_all(xs, rule)           several arguments, or a list, with one joint rule
+//     decomposition(make)         computes the value from plain ops, for second derivatives
 #pragma once
 
 #include <algorithm>
@@ -33,11 +34,11 @@
 
 namespace tapestry {
 
-/// A string as a template argument.
+/// A string that can be a template argument.
 template <std::size_t N>
 struct FixedString {
   constexpr FixedString(const char (&text_in)[N]) { std::copy_n(text_in, N, text); }
-  char text[N]{};  // with its 0 at the end
+  char text[N]{};  // with the terminating 0
 };
 
 namespace detail {
@@ -45,7 +46,7 @@ namespace detail {
 template <FixedString name>
 inline const bool kRegistered = register_op(name.text);
 
-/// Replaces a number of arguments that is known only when the op runs.
+/// Marks an argument count known only at run time.
 inline constexpr std::size_t kRunTime = ~std::size_t{0};
 
 /// The interface that op() requires of its parts: Wrt, WrtEach, WrtAll and Decomposition.
@@ -62,7 +63,8 @@ inline constexpr std::size_t kCountOf = kRunTime;
 template <std::size_t N>
 inline constexpr std::size_t kCountOf<std::array<const Tensor*, N>> = N;
 
-/// Room for the inputs of all parts of an op: of a size that is known, or not.
+/// Returns storage for the inputs of all parts: a std::array if their count is known at compile time, otherwise a
+/// PoolVector.
 template <class... Parts>
 auto inputs_of(const Parts&... parts) {
   if constexpr ((... && (Parts::kTargets != kRunTime)))
@@ -73,14 +75,15 @@ auto inputs_of(const Parts&... parts) {
 
 }  // namespace detail
 
-// The parts of an op. They refer to what they are made of: they live no longer than the call of op().
+// The parts of an op. They hold references to their constructor arguments, so do not store them beyond the call of
+// op().
 
 /// One argument and its rule.
 template <class F, class A = std::nullptr_t>
 struct Wrt {
   const Tensor& target;  // the argument
   const F& rule;         // (dy) or (dy, y) → ∂loss/∂target
-  const A& add;          // (sum, dy), the short cut; nullptr: there is none
+  const A& add;          // (sum, dy) or (sum, dy, y): the accumulator; nullptr: none
   static constexpr std::size_t kTargets = 1;
   constexpr std::size_t size() const { return 1; }
   void inputs(const Tensor**& out) const { *out++ = &target; }
@@ -92,16 +95,15 @@ struct Wrt {
   }
 };
 
-/// The derivative with respect to x: `rule(dy)` or `rule(dy, y)` returns ∂loss/∂x.
+/// Makes the part for one argument x: `rule(dy)` or `rule(dy, y)` returns ∂loss/∂x.
 template <class F>
 Wrt<F> wrt(const Tensor& x, const F& rule) {
   static constexpr std::nullptr_t none = nullptr;
   return {x, rule, none};
 }
 
-/// The same with a short cut: `add(sum, dy)` adds the gradient to `sum`, a dense tensor of x's shape that
-/// nobody else holds. It is used from the second contribution on, and never where second derivatives are
-/// asked for.
+/// Same, with an accumulator: `add(sum, dy)` adds the gradient to `sum`, a dense tensor of x's shape that is not
+/// shared. Backward calls it instead of the rule if x already has a gradient, and never with create_graph.
 template <class F, class A>
 Wrt<F, A> wrt(const Tensor& x, const F& rule, const A& add) {
   return {x, rule, add};
@@ -126,7 +128,7 @@ struct WrtEach {
     }
   }
 };
-/// The derivatives with respect to a list: rule_of(i) is made, and kept, for the xs[i] that need one.
+/// Makes the part for a list: calls rule_of(i), and stores the result, only for the xs[i] that need a gradient.
 template <class F>
 WrtEach<F> wrt_each(std::span<const Tensor> xs, const F& rule_of) {
   return {xs, rule_of};
@@ -136,7 +138,7 @@ WrtEach<F> wrt_each(std::span<const Tensor> xs, const F& rule_of) {
 template <class Targets, class F>
 struct WrtAll {
   const Targets& targets;  // pointers to the arguments
-  const F& rule;           // (dy) or (dy, y) → a gradient for each
+  const F& rule;           // (dy) or (dy, y) → one gradient per argument
   static constexpr std::size_t kTargets = detail::kCountOf<Targets>;
   std::size_t size() const { return targets.size(); }
   void inputs(const Tensor**& out) const { out = std::copy(targets.begin(), targets.end(), out); }
@@ -147,20 +149,20 @@ struct WrtAll {
   }
 };
 
-/// `rule(dy)` or `rule(dy, y)` returns std::array<Tensor, N>, one gradient per target in order; an empty
-/// handle for a target that needs none is allowed.
+/// Makes the part for several arguments: `rule(dy)` or `rule(dy, y)` returns std::array<Tensor, N>, one gradient per
+/// target, in order. A target that needs no gradient may get an undefined Tensor.
 template <class F, std::size_t N>
 WrtAll<std::array<const Tensor*, N>, F> wrt_all(const std::array<const Tensor*, N>& targets, const F& rule) {
   return {targets, rule};
 }
 
-/// The same for a list whose length is known only when the op runs: the rule returns as long a list.
+/// Same, for a list whose length is known only at run time: the rule returns a list of the same length.
 template <class F>
 WrtAll<PoolVector<const Tensor*>, F> wrt_all(const PoolVector<const Tensor*>& targets, const F& rule) {
   return {targets, rule};
 }
 
-/// The same value from plain ops, `make()`: what second derivatives of a fused op go through.
+/// Recomputes the value of a fused op from plain ops, `make()`, for second derivatives.
 template <class F>
 struct Decomposition {
   const F& make;  // () → the value
@@ -169,14 +171,14 @@ struct Decomposition {
   void inputs(const Tensor**&) const {}
   void record(detail::Recorder& recorder, std::size_t) const { recorder.replay(make); }
 };
-/// Tells op() how to make its value from plain ops.
+/// Makes the part that computes the value from plain ops.
 template <class F>
 Decomposition<F> decomposition(const F& make) {
   return {make};
 }
 
-/// Returns `value`, recorded on this thread's tape if one is recording and an argument needs a gradient.
-/// The name is part of the type, so every op that is linked in is known to the tests.
+/// Returns `value`, recorded on this thread's tape if a tape is recording and an argument needs a gradient. The name is
+/// a template argument, so that linked_ops() can list every op that is linked in.
 template <FixedString name, detail::OpPart... Parts>
 Tensor op(CallSite at, Tensor value, const Parts&... parts) {
   static_cast<void>(&detail::kRegistered<name>);
@@ -191,14 +193,13 @@ Tensor op(CallSite at, Tensor value, const Parts&... parts) {
   return value;
 }
 
-/// Whether op() would take a rule for x here and now: for ops whose forward can prepare a gradient.
+/// Returns true if op() would record a rule for x now. A fused op can then compute the gradient in its forward pass.
 bool records(const Tensor& x);
 
-/// Whether x is more than a constant to ops: a leaf that asks for a gradient, or, while there is a tape,
-/// something that was computed from one.
+/// Returns true if x is a leaf that requires a gradient or, while a tape exists, was computed from one.
 bool is_tracked(const Tensor& x);
 
-/// The names of all ops that are linked into this program.
+/// Returns the names of all ops that are linked into this program.
 std::vector<const char*> linked_ops();
 
 }  // namespace tapestry

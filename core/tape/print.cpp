@@ -1,4 +1,4 @@
-// What a tape tells of itself: its nodes one by one, as a table and as a graph.
+// Prints a tape: its nodes one by one, as a table, and as a graph.
 #include <cstring>
 
 #include "core/tape/graph.hpp"

@@ -1,4 +1,4 @@
-// Recording: which ops get a place on the tape, and what is refused.
+// Recording: decides which ops become nodes, and rejects operands that are not on the tape.
 #include "core/tape/recorder.hpp"
 
 #include <algorithm>
@@ -22,12 +22,12 @@ std::vector<const char*>& op_names() {
   const char* origin = impl.origin ? impl.origin : "a view";
   if (impl.computed_off_tape)
     fail(
-        "[{}] an operand of shape {} was computed outside the tape (by {}): "
-        "move it inside, or detach() it ({}:{})",
+        "[{}] an operand of shape {} must be computed on the tape, got one computed outside it (by {}); "
+        "compute it while the tape is alive, or detach() it ({}:{})",
         op, describe(x), origin, at.file, at.line);
   fail(
-      "[{}] an operand of shape {} (from {}) belongs to a tape that is gone or was consumed by backward: "
-      "compute it again under this tape, keep the tape with {{.keep = true}}, or detach() it ({}:{})",
+      "[{}] an operand of shape {} (from {}) must be on the active tape, got one from another tape or consumed by "
+      "backward; compute it again on this tape, keep the tape with {{.keep = true}}, or detach() it ({}:{})",
       op, describe(x), origin, at.file, at.line);
 }
 
@@ -55,7 +55,7 @@ Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* c
   }
   const Tensor* stale = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!inputs[i]->defined()) continue;  // an optional argument that was left out
+    if (!inputs[i]->defined()) continue;  // an optional argument that was omitted
     const TensorImpl& impl = inputs[i]->impl();
     if (asks_for_gradient(impl))
       needs_ |= std::uint64_t{1} << std::min(i, kNoted);
@@ -65,7 +65,7 @@ Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* c
   if (here.tape && stale) refuse(name, at, *stale);
   if (!needs_ && !stale) return;
 
-  // A result that is another tensor's own handle (a conversion that changed nothing) gets a TensorImpl of its own.
+  // If the result shares the TensorImpl of another tensor (a conversion that changed nothing), it gets a new one.
   if (!value.ref().unique() || value.impl().leaf) value = alias(value, value.shape(), value.strides());
   if (!here.tape) {
     value.impl().origin = name;
@@ -106,7 +106,8 @@ BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t c
   Graph& graph = *context.graph;
   const std::size_t first = graph.edges.size();
   if (count > UINT16_MAX)
-    fail("[{}] one rule serves {} arguments: {} at most", graph.nodes.back().op, count, UINT16_MAX);
+    fail("[{0}] a joint rule must have at most {2} arguments, got {1}; use several rules",
+         graph.nodes.back().op, count, UINT16_MAX);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t filled = i == 0 ? count : 0;
     if (!targets[i]->defined()) {

@@ -1,4 +1,4 @@
-// How the tape learns which tensors a rule keeps: what its closure copies while it is being stored.
+// Records the tensors that a rule captures: the tensors that are copied while its closure is stored.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace tapestry {
 
-/// While one lives, copies of tensors on this thread are noted in `into`: how the tape learns what a rule
-/// captured.
+/// A guard that appends every tensor copied on this thread to `into`. The tape uses it to find the tensors that a rule
+/// captures.
 class Tensor::SavedTensorCapture {
  public:
   explicit SavedTensorCapture(std::vector<Saved>& into) { capture_ = &into; }

@@ -1,4 +1,4 @@
-// A tape's life.
+// Construction and destruction of tapes.
 #include "core/tape/tape.hpp"
 
 #include <cstdio>
@@ -10,7 +10,7 @@ namespace tapestry {
 
 namespace {
 
-/// Graphs are handed from one tape to the next on a thread, so that a training loop's steps reuse their
+/// The graph of the last tape on this thread. The next tape takes it, so that the steps of a training loop reuse its
 /// memory.
 thread_local std::unique_ptr<detail::Graph> spare_graph;
 
@@ -20,7 +20,8 @@ using detail::context;
 
 Tape::Tape() {
   if (context.tape)
-    fail("a tape was opened inside a tape: use one tape, or checkpoint(f, x…) to save memory inside it");
+    fail(
+        "[tape] a thread must have at most one tape, got a second; use the first, or checkpoint(f, x…) for memory");
   graph_ = spare_graph ? std::move(spare_graph) : std::make_unique<detail::Graph>();
   graph_->take_new_serial();
   context.tape = this;
@@ -28,9 +29,9 @@ Tape::Tape() {
 }
 
 Tape::~Tape() {
-  if (context.tape != this) {  // the other thread would go on recording on what is no more
+  if (context.tape != this) {  // the thread that made it would keep recording on freed memory
     std::fputs(
-        "tapestry: a tape must be destroyed on the thread that made it, and was destroyed on another\n",
+        "tapestry: a tape must be destroyed on the thread that made it, got another thread; do not pass it on\n",
         stderr);
     std::abort();
   }

@@ -1,5 +1,5 @@
-// The tape: while one lives, ops on tensors that need gradients are appended to it in the order in which they
-// run (a Wengert list, R. E. Wengert 1964), so backward is a loop from the back.
+// The tape: while a tape is alive, ops on tensors that need gradients are appended to it in the order in which they run
+// (a Wengert list, R. E. Wengert 1964). So backward is a loop from the last op to the first.
 //
 //     Tape tape;
 //     Tensor loss = cross_entropy(model(x), y);
@@ -23,21 +23,21 @@ struct Graph;
 }
 
 struct BackwardOptions {
-  /// Keep what the rules saved, so that backward can run again.
+  /// If true, keeps the recorded nodes, so that backward can run again.
   bool keep = false;
 };
 
 struct GradientOptions {
-  /// Record the derivative's own ops on the tape, so that it can be differentiated again.
+  /// If true, records the ops that compute the gradients, so that the gradients can be differentiated again.
   bool create_graph = false;
-  /// As in BackwardOptions; creating a graph keeps the tape too.
+  /// As in BackwardOptions. create_graph implies keep.
   bool keep = false;
-  /// Zeros for an input that y does not depend on; otherwise such an input is an error.
+  /// If true, returns zeros for an x on which y does not depend. Otherwise such an x is an error.
   bool zero_if_unused = false;
 };
 
-/// Records ops on this thread from construction to destruction, which must be on the same thread. A second tape inside
-/// it is an error. Two threads may each have their own tape and may read the same leaves: gradients() of both are right.
+/// Records ops on this thread from its construction to its destruction, which must be on the same thread. A thread can
+/// have only one tape at a time. Tapes on several threads may use the same leaves, and gradients() is correct on each.
 /// backward() writes to .grad() of the leaves, so at most one thread at a time may call it on shared leaves.
 class Tape {
  public:
@@ -46,13 +46,14 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y has one element. Consumes what was recorded,
-  /// unless asked to keep it; the tape then records anew. If anything throws, no leaf's gradient has changed.
+  /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y must have one element. Deletes the recorded nodes,
+  /// unless options.keep is set, and the tape can record again. If anything throws, no leaf's gradient has changed.
   void backward(const Tensor& y, BackwardOptions options = {});
-  /// The same for any y: adds Σ dy ⊙ ∂y/∂leaf. dy has y's shape and type.
+  /// Same, for a y of any shape: adds the gradient of Σ dy ⊙ y. dy must have y's shape and type.
   void backward(const Tensor& y, const Tensor& dy, BackwardOptions options = {});
 
-  /// Gradients of y with respect to leaves or recorded tensors, as tensors; no leaf's .grad() is touched.
+  /// Returns the gradients of y with respect to leaves or recorded tensors; no leaf's .grad() changes. Throws Error if
+  /// y does not depend on an x, unless zero_if_unused is set. Deletes the recorded nodes, unless told to keep them.
   std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs, GradientOptions options = {});
   std::vector<Tensor> gradients(const Tensor& y, const Tensor& dy, std::span<const Tensor> xs,
                                 GradientOptions options = {});
@@ -61,22 +62,22 @@ class Tape {
     return gradients(y, std::span(xs.begin(), xs.size()), options);
   }
 
-  /// Runs when backward reaches x's gradient (complete by then); may return another tensor in its place.
-  /// Forgotten when a backward consumes the tape; hooks of on_value() stay.
+  /// Adds a hook that backward calls with x's complete gradient. The hook may return a replacement, or an undefined
+  /// Tensor. A backward that deletes the recorded nodes deletes these hooks too.
   void on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook);
-  /// Runs after each op that is recorded; of a checkpoint it sees the ops when backward runs them again.
+  /// Adds a hook that runs after each recorded op; for ops in a checkpoint, when backward runs them again.
   void on_value(std::function<void(const NodeInfo&, const Tensor&)> hook);
 
-  /// size(): how many nodes were recorded; node(i): the i-th of them, from 0; leaves(): those that they depend on.
+  /// size(): number of recorded nodes; node(i): description of node i; leaves(): the leaves that the nodes depend on.
   std::size_t size() const;
   NodeInfo node(std::size_t index) const;
   const std::vector<Tensor>& leaves() const;
-  /// A line for each node: number, op, shape, bytes saved, inputs, source line.
+  /// Returns a table with one line per node: number, op, shape, bytes saved, inputs and source line.
   std::string table() const;
-  /// The graph in Graphviz's language.
+  /// Returns the graph in Graphviz's DOT language.
   std::string dot() const;
 
-  /// This thread's tape, or null.
+  /// Returns this thread's tape, or null.
   static Tape* active();
 
  private:

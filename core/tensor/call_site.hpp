@@ -1,17 +1,16 @@
-// The line of the user's source that called an op.
+// CallSite: the line of the user's source that called an op.
 #pragma once
 
 namespace tapestry {
 
-/// As a defaulted last parameter, `CallSite at = {}` holds the caller's file and line. (std::source_location
-/// does the same, but Clang 14 does not have it.)
+/// File and line of a caller. A last parameter `CallSite at = {}` is filled in by the compiler. std::source_location
+/// does the same, but Clang 14 does not have it.
 struct CallSite {
   constexpr CallSite(const char* caller_file = __builtin_FILE(), int caller_line = __builtin_LINE())
       : file(caller_file), line(caller_line) {}
 
-  const char* file;  // as the compiler was given it
-  long line;  // as wide as the register it is passed in: four bytes stored and eight read would wait for
-              // memory
+  const char* file;  // path as it was given to the compiler
+  long line;         // as wide as a register: storing four bytes and loading eight would stall
 };
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// Tensor: a cheap handle to a buffer and a strided view of it. Ops on tensors are in core/ops/, the tape that
-// records them in core/tape/tape.hpp.
+// Tensor: a cheap handle to a strided view of a buffer. Ops on tensors are in core/ops/; the tape that records them is
+// in core/tape/tape.hpp.
 #pragma once
 
 #include <atomic>
@@ -22,20 +22,20 @@ namespace detail {
 
 struct Leaf;
 
-/// What a handle points to. A tensor knows its place on a tape as a number, never as a pointer, so tensors
-/// form no cycles and no chains: freeing one never recurses.
+/// The shared data behind Tensor handles. A tensor stores its place on a tape as a number instead of a pointer, so
+/// tensors form no cycles or chains, and freeing a tensor never recurses.
 struct TensorImpl {
   RefCount refs;
   DType dtype;
-  bool computed_off_tape = false;  // computed from what needs a gradient while no tape was recording
-  bool dense = true;               // the elements lie one after the other
-  std::int32_t node = -1;          // index on the tape `tape`, or -1
+  bool computed_off_tape = false;  // depends on a variable, but was computed without a tape
+  bool dense = true;               // the elements are contiguous in row-major order
+  std::int32_t node = -1;          // index of its node on the tape `tape`, or -1
   std::uint64_t tape = 0;          // serial number of that tape
-  const char* origin = nullptr;    // the op that made it, for messages
-  Ref<Buffer> buffer;              // none: a parameter that has no values yet
+  const char* origin = nullptr;    // name of the op that computed it, for messages
+  Ref<Buffer> buffer;              // null for a parameter that has no values yet
   Size offset = 0;                 // of the first element, in elements
-  Size count;                      // of the elements
-  std::unique_ptr<Leaf> leaf;      // only for tensors that ask for a gradient
+  Size count;                      // number of elements
+  std::unique_ptr<Leaf> leaf;      // only for leaves
   Dims shape;
   Dims stride;
 
@@ -45,13 +45,13 @@ struct TensorImpl {
         count(shape_in.count()),
         shape(shape_in),
         stride(stride_in) {}
-  /// Dense.
+  /// Makes a dense tensor.
   TensorImpl(DType dtype_in, const Dims& shape_in)
       : dtype(dtype_in), shape(shape_in), stride(dense_strides(shape_in)) {
     count = shape.empty() ? 1 : shape[0] * stride[0];
   }
 
-  /// One of these, in memory from the pool.
+  /// Allocates a TensorImpl in memory from the pool.
   static Ref<TensorImpl> make(DType dtype, const Dims& shape, const Dims& stride);
   static Ref<TensorImpl> make(DType dtype, const Dims& shape);
   static void destroy(TensorImpl* impl) noexcept;
@@ -59,11 +59,11 @@ struct TensorImpl {
 
 }  // namespace detail
 
-/// A tensor of rank 0 to 6 of f32 or f64. Copying copies the handle, not the values; values never change
-/// under a reader except through assign() and what calls mark_written().
+/// A tensor of rank 0 to 6 with elements of type f32 or f64. A copy of a Tensor shares its values. Values of an
+/// existing tensor change only through assign() and through code that calls mark_written(), such as optimisers.
 class Tensor {
  public:
-  /// No tensor at all; using it in an op is an error.
+  /// An empty handle, also called an undefined tensor. Using it in an op is an error.
   Tensor() = default;
   Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
     if (capture_) [[unlikely]]
@@ -74,74 +74,74 @@ class Tensor {
   Tensor& operator=(Tensor&&) noexcept = default;
   ~Tensor() = default;
 
-  /// A new dense tensor whose values are not set yet: for kernels. Throws as check_shape() does, and Error
-  /// with shape and bytes where the system gives no memory.
+  /// Returns a new dense tensor with uninitialised values, for kernels. Throws Error if check_shape() does, and, with
+  /// the shape and the bytes, if the system is out of memory.
   static Tensor uninitialised(const Dims& shape, DType dtype);
 
-  /// Whether it is a tensor at all; dtype(), shape(), strides() (in elements) and rank() of an empty handle
-  /// throw Error.
+  /// Returns false for an empty handle, whose dtype(), shape(), strides() and rank() throw Error. Strides are in
+  /// elements.
   bool defined() const { return static_cast<bool>(impl_); }
   DType dtype() const { return impl().dtype; }
   const Dims& shape() const { return impl().shape; }
   const Dims& strides() const { return impl().stride; }
   int rank() const { return shape().rank(); }
-  /// Size of an axis; a negative axis counts from the last.
+  /// Size of an axis. A negative axis counts from the end: −1 is the last.
   Size size(int axis) const;
-  /// The number of elements.
+  /// Number of elements.
   Size count() const { return impl().count; }
-  /// Whether the elements lie one after the other in row-major order; true without any.
+  /// Returns true if the elements are contiguous in row-major order, or if there are none.
   bool is_contiguous() const { return impl().dense; }
 
-  /// First element; throws if T is not the tensor's type or if there are no values yet.
+  /// Returns a pointer to the first element. Throws if T is not the tensor's type or if there are no values yet.
   template <class T>
   [[gnu::always_inline]] const T* data() const {
     return reinterpret_cast<const T*>(bytes(kDType<T>));
   }
-  /// The elements with their places, for kernels; throws as data() does. mutable_view() is for a tensor that
-  /// is being filled.
+  /// Returns a strided view of the elements, for kernels. Throws if data() does. mutable_view() is for filling a new
+  /// tensor.
   template <class T>
   View<const T> view() const {
     return {data<T>(), shape(), strides()};
   }
-  /// For kernels that fill a tensor they have just made, and for assign().
+  /// For kernels that fill a new tensor, and for assign().
   template <class T>
   T* mutable_data() {
     return const_cast<T*>(data<T>());
   }
-  /// As view(), and may be written.
+  /// Same as view(), but writable.
   template <class T>
   View<T> mutable_view() {
     return {mutable_data<T>(), shape(), strides()};
   }
 
-  /// The value of a tensor with one element.
+  /// Returns the value of a tensor with one element.
   double item() const;
-  /// The element at an index, e.g. x.at({0, 2}).
+  /// Returns the element at an index, for example x.at({0, 2}).
   double at(std::initializer_list<Size> index) const;
-  /// All values, in row-major order.
+  /// Returns all values, in row-major order.
   std::vector<double> to_vector() const;
 
-  /// The same values in another type (differentiable: the gradient is converted back).
+  /// Returns the values converted to another type. Differentiable: backward converts the gradient back.
   Tensor to(DType dtype, CallSite at = {}) const;
-  /// The same values, cut off from any tape.
+  /// Returns a tensor that shares the values but is on no tape, so no gradient flows through it.
   Tensor detach() const;
 
-  /// True for leaves that ask for a gradient (and are not frozen).
+  /// Returns true for a leaf that is not frozen.
   bool requires_grad() const;
-  /// Whether backward has left a gradient here.
+  /// Returns true if the leaf has a gradient.
   bool has_grad() const;
-  /// The gradient that backward left here; throws when there is none.
+  /// Returns the gradient that backward accumulated. Throws if there is none.
   const Tensor& grad() const;
-  /// Drops the gradient, if there is one.
+  /// Deletes the gradient, if there is one.
   void clear_grad() const;
-  /// The name given to variable(), or empty.
+  /// Name given to variable(), or empty.
   const std::string& name() const;
 
-  /// For the library itself: what the handle points to, impl(), which throws Error where there is nothing,
-  /// and as a counted ref(); from_impl() makes a handle of it.
+  /// For internal use: the data behind the handle as a reference, impl(), which throws Error for an empty handle, or as
+  /// a counted ref(). from_impl() makes a handle.
   detail::TensorImpl& impl() const {
     if (!impl_) [[unlikely]]
-      fail("an empty Tensor handle was used: give it a value first");
+      fail("a Tensor must have a value before it is used, got an empty Tensor handle; assign a tensor to it");
     return *impl_;
   }
   const detail::Ref<detail::TensorImpl>& ref() const { return impl_; }
@@ -151,10 +151,10 @@ class Tensor {
     return tensor;
   }
 
-  /// What the copies made while a derivative rule is being stored have captured.
+  /// A tensor that was captured while a derivative rule was stored.
   struct Saved {
-    detail::Buffer* buffer;  // of a tensor that was captured
-    std::uint32_t version;   // of the buffer at that time
+    detail::Buffer* buffer;  // buffer of the tensor
+    std::uint32_t version;   // version of the buffer at that time
   };
   class SavedTensorCapture;  // core/tape/saved_tensor_capture.hpp
 
@@ -174,44 +174,44 @@ class Tensor {
 
 namespace detail {
 
-/// What only a leaf has.
+/// Data that only leaves have.
 struct Leaf {
-  Tensor grad;  // absent until backward
+  Tensor grad;  // undefined until backward
   std::string name;
   bool frozen = false;
-  std::atomic<std::uint64_t> tape{0};   // the newest tape that has used this leaf, and its
-  std::atomic<std::uint32_t> index{0};  // index there: a hint, see Graph::find_leaf()
+  std::atomic<std::uint64_t> tape{0};   // serial of the newest tape that has used this leaf
+  std::atomic<std::uint32_t> index{0};  // index on that tape: a hint, see Graph::find_leaf()
 };
 
-/// A tensor over the same buffer with another shape and strides, on no tape.
+/// Returns a tensor with the same buffer and another shape and strides, on no tape.
 Tensor alias(const Tensor& x, const Dims& shape, const Dims& stride, Size extra_offset = 0);
 
 }  // namespace detail
 
-/// A leaf with the values of x that asks for a gradient: backward adds it up in .grad().
+/// Returns a leaf that shares the values of x and requires a gradient. Backward accumulates the gradient in .grad().
 Tensor variable(const Tensor& x, std::string name = {});
 
-/// A frozen leaf is treated as a constant: nothing flows into it.
+/// Freezes or unfreezes a leaf. A frozen leaf is a constant: it gets no gradient. Throws if `leaf` is not a leaf.
 void set_frozen(const Tensor& leaf, bool frozen);
 
-/// Writes the values of `source` (same shape; any type) into `target`'s buffer, for initialisers and caches;
-/// optimisers have kernels of their own. Backward refuses tensors that were written after it saved them.
-/// Throws Error for other shapes, and for a target that is an expanded view.
+/// Copies the values of `source` (same shape, any type) into `target`'s buffer, for initialisers and caches. Optimisers
+/// have their own kernels. Backward throws if a tensor was written after a rule saved it. assign() throws Error if the
+/// shapes differ or if `target` is an expanded view.
 void assign(Tensor& target, const Tensor& source, CallSite at = {});
-/// Notes that target's buffer was written by other means (an optimiser's kernel).
+/// Records that `target`'s buffer was written by other code, such as an optimiser's kernel.
 void mark_written(const Tensor& target);
 
-/// Throws unless all sizes are 0 or more and the elements are no more than a memory could hold (2^43).
+/// Throws Error unless all sizes are at least 0 and the number of elements is at most 2^43.
 void check_shape(const Dims& shape);
 
-/// "(2,3)"
+/// Returns a shape as text: "(2,3)".
 std::string to_string(const Dims& shape);
-/// "(2,3)", with the name in quotes where there is one: for messages.
+/// Returns the shape and, if x has a name, the name in quotes, for messages: `(2,3) "w"`.
 std::string describe(const Tensor& x);
-/// The values, as nested brackets, long axes shortened; then shape and type.
+/// Returns the values in nested brackets, with long axes shortened, then the shape and type.
 std::string to_string(const Tensor& x);
 
-/// Turns a negative axis into a positive one; throws when it is out of range.
+/// Converts a negative axis to one from 0. Throws Error if the axis is out of range.
 int axis_of(const Tensor& x, int axis, const char* op = __builtin_FUNCTION());
 
 }  // namespace tapestry

@@ -83,7 +83,7 @@ TEST_CASE("a tape belongs to its thread", "[threads]") {
       message = error.what();
     }
   }).join();
-  CHECK_THAT(message, ContainsSubstring("this tape is not the active one of this thread"));
+  CHECK_THAT(message, ContainsSubstring("the tape must be this thread's active tape"));
   tape.backward(y);
   CHECK(w.grad().item() == 4);
 }

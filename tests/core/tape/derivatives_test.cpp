@@ -34,8 +34,10 @@ TEST_CASE("the Jacobian, row by row") {
   for (Size i = 0; i < 2; ++i)
     for (Size r = 0; r < 2; ++r)
       for (Size c = 0; c < 3; ++c) CHECK(whole.at({i, r, c}) == (i == r ? 2 * m.at({r, c}) : 0));
-  CHECK_THROWS_WITH(jacobian([](const Tensor& x) { return x * 1.0; }, zeros({1, 1, 1, 1}, DType::f64)),
-                    ContainsSubstring("has more than 6 axes"));
+  CHECK_THROWS_WITH(
+      jacobian([](const Tensor& x) { return x * 1.0; }, zeros({1, 1, 1, 1}, DType::f64)),
+      ContainsSubstring(
+          "[jacobian] f(x) and x must have at most 6 axes together, got (1,1,1,1) and (1,1,1,1)"));
 }
 
 TEST_CASE("products with the Jacobian from the left and from the right") {
@@ -47,9 +49,12 @@ TEST_CASE("products with the Jacobian from the left and from the right") {
                u = random_normal({5}, 4, DType::f64), v = random_normal({4}, 5, DType::f64);
   const auto network = [&](const Tensor& t) { return tanh(linear(t, w)) * softmax(linear(t, w), 0); };
   CHECK(sum(vjp(network, point, u) * v).item() == Approx(sum(u * jvp(network, point, v)).item()));
-  CHECK_THROWS_WITH(vjp(polynomial, x, f64({1, 2})),
-                    ContainsSubstring("[vjp] v is (2) f64, but f(x) is (3) f64"));
-  CHECK_THROWS_WITH(jvp(polynomial, x, ones({2})), ContainsSubstring("[jvp] v is (2) f32, but x is (2) f64"));
+  CHECK_THROWS_WITH(
+      vjp(polynomial, x, f64({1, 2})),
+      ContainsSubstring("[vjp] v must have the shape and type of f(x), got v (2) f64 and f(x) (3) f64"));
+  CHECK_THROWS_WITH(
+      jvp(polynomial, x, ones({2})),
+      ContainsSubstring("[jvp] v must have the shape and type of x, got v (2) f32 and x (2) f64"));
 }
 
 TEST_CASE("linear functions and the identity have Jacobians too") {
@@ -72,11 +77,11 @@ TEST_CASE("Hessian–vector products") {
   CHECK(hessian_vector([](const Tensor& x) { return sum(x * x) * 0.5; }, f64({2, 3}), f64({4, 5}))
             .to_vector() == Values{4, 5});
   CHECK_THROWS_WITH(hessian_vector(polynomial, f64({2, 3}), f64({1, 0})),
-                    ContainsSubstring("only a tensor with one element"));
+                    ContainsSubstring("y must have one element"));
 }
 
 TEST_CASE("derivatives open a tape of their own, so not inside another") {
   Tape tape;
   CHECK_THROWS_WITH(vjp(polynomial, f64({2, 3}), f64({1, 1, 1})),
-                    ContainsSubstring("a tape was opened inside a tape"));
+                    ContainsSubstring("a thread must have at most one tape"));
 }

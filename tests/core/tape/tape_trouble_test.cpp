@@ -61,7 +61,7 @@ TEST_CASE("a throw in mid-backward changes no gradient and leaves everything usa
     CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }), ContainsSubstring("in a hook"));
     CHECK(tape.size() == 0);  // what was recorded is gone, and says so
     CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
-               ContainsSubstring("is not on this tape"));
+               ContainsSubstring("y must be on this tape"));
     CHECK_THAT(message_of<std::exception>([&] { exp(h); }), ContainsSubstring("consumed by backward"));
   }
   CHECK(w.grad().to_vector() == Values{4, 6});  // as before
@@ -98,23 +98,27 @@ TEST_CASE("anomaly mode names the first op that makes a NaN, forward and backwar
     Tape tape;
     const int line = __LINE__ + 1;
     const auto wrong = [&] { return log(w) * 0.0; };
-    CHECK_THAT(message_of<std::exception>([&] { wrong(); }),
-               ContainsSubstring("[log] made a NaN from inputs: (2) \"w\"") &&
-                   ContainsSubstring(fmt::format("tape_trouble_test.cpp:{}", line)));
+    CHECK_THAT(
+        message_of<std::exception>([&] { wrong(); }),
+        ContainsSubstring("[log] the result must contain no NaN, got one from the inputs (2) \"w\";") &&
+            ContainsSubstring(fmt::format("tape_trouble_test.cpp:{}", line)));
   }
   // All inputs are named, and those that had one already.
   const double infinity = std::numeric_limits<double>::infinity();
   const Tensor plus = variable(tensor({infinity, 1}), "plus"), minus = tensor({{-infinity, 1}, {2, 3}}),
                nan = tensor({std::nan("")});
   CHECK_THAT(message_of<std::exception>([&] { plus + minus; }),
-             ContainsSubstring("[add] made a NaN from inputs: (2) \"plus\", (2,2) ("));
-  CHECK_THAT(message_of<std::exception>([&] { plus* nan; }),
-             ContainsSubstring("[mul] made a NaN from inputs: (2) \"plus\", (1) with NaN ("));
+             ContainsSubstring(
+                 "[add] the result must contain no NaN, got one from the inputs (2) \"plus\", (2,2);"));
+  CHECK_THAT(
+      message_of<std::exception>([&] { plus* nan; }),
+      ContainsSubstring(
+          "[mul] the result must contain no NaN, got one from the inputs (2) \"plus\", (1) with NaN;"));
   const Tensor zero = variable(tensor({0, 1}), "zero");
   Tape tape;
   const Tensor loss = sum(sqrt(zero) * 0.0);  // 0 · ∞ in backward only
   CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
-             ContainsSubstring("[sqrt] the gradient of its argument 0 is NaN"));
+             ContainsSubstring("[sqrt] the gradient of argument 0 must contain no NaN"));
   CHECK(!zero.has_grad());
 }
 
@@ -136,7 +140,7 @@ TEST_CASE("anomaly mode also checks what gradients add up to") {
     Tensor held;
     if (seen) tape.on_gradient(shifted, [&](const Tensor& gradient) { return held = gradient; });
     CHECK_THAT(message_of<std::exception>([&] { tape.backward(sum(sqrt(shifted)) - sum(root)); }),
-               ContainsSubstring("[sqrt] the sum of the gradients of its argument 0 is NaN"));
+               ContainsSubstring("[sqrt] the sum of the gradients of argument 0 must contain no NaN"));
     CHECK(!zero.has_grad());
   }
   {
@@ -146,7 +150,7 @@ TEST_CASE("anomaly mode also checks what gradients add up to") {
   const Tensor held = zero.grad();
   Tape tape;
   CHECK_THAT(message_of<std::exception>([&] { tape.backward(sum(sqrt(first)) - sum(sqrt(zero))); }),
-             ContainsSubstring("[backward] the gradient of a leaf (2) would become NaN"));
+             ContainsSubstring("[backward] adding a gradient to the .grad() (2) of a leaf must give no NaN"));
   CHECK(first.grad().to_vector() == Values{0.25, 0.5});  // no leaf has changed
   CHECK(std::isinf(zero.grad().at({0})));
 }
@@ -158,10 +162,12 @@ TEST_CASE("a rule that returns nothing, another shape or another type is refused
     const Tensor y = op<"mul">({}, w.detach() * 2.0, wrt(w, [returned](const Tensor&) { return returned; }));
     return message_of<std::exception>([&] { tape.backward(y, ones({2})); });
   };
-  CHECK_THAT(run(Tensor()), ContainsSubstring("[mul] has no derivative with respect to its argument 0"));
+  CHECK_THAT(run(Tensor()),
+             ContainsSubstring("[mul] the rule of argument 0 must return a gradient, got none"));
   CHECK_THAT(run(zeros({3})),
-             ContainsSubstring("returned a gradient of shape (3) for an argument of shape (2)"));
-  CHECK_THAT(run(zeros({2}, DType::f64)), ContainsSubstring("returned f64 for an argument of type f32"));
+             ContainsSubstring("must return the argument's shape, up to broadcasting, got (3) for (2)"));
+  CHECK_THAT(run(zeros({2}, DType::f64)),
+             ContainsSubstring("must return the argument's type, got f64 for f32"));
   CHECK(run(ones({2})) == "(nothing thrown)");
 }
 
@@ -238,7 +244,7 @@ TEST_CASE("a checkpoint's argument must not change before backward") {
   const Tensor loss = sum(checkpoint([&](const Tensor& x) { return x * w; }, a));
   assign(a, tensor({5, 5}));
   CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
-             ContainsSubstring("[checkpoint] a tensor that it saved was written"));
+             ContainsSubstring("[checkpoint] saved tensors must stay unchanged"));
 }
 
 TEST_CASE("nor may a weight that it uses inside") {
@@ -248,7 +254,7 @@ TEST_CASE("nor may a weight that it uses inside") {
   const Tensor loss = sum(checkpoint([&](const Tensor& x) { return tanh(x * w) * w; }, a));
   assign(w, tensor({5, 5}));
   CHECK_THAT(message_of<std::exception>([&] { tape.backward(loss); }),
-             ContainsSubstring("[checkpoint] a tensor that it saved was written"));
+             ContainsSubstring("[checkpoint] saved tensors must stay unchanged"));
 }
 
 TEST_CASE("a checkpoint on a tape that is kept leaves nothing behind when it has run again") {

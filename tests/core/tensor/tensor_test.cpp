@@ -183,7 +183,7 @@ TEST_CASE("reading is checked") {
   CHECK_THAT(message_of([&] { static_cast<void>(m.data<double>()); }),
              ContainsSubstring("the values of (2,2) are f32, not f64; convert them with .to()"));
   CHECK_THAT(message_of([] { static_cast<void>(Tensor().shape()); }),
-             ContainsSubstring("an empty Tensor handle was used"));
+             ContainsSubstring("got an empty Tensor handle"));
 }
 
 TEST_CASE("types do not mix in silence, numbers take the tensor's") {
