@@ -36,17 +36,16 @@ namespace detail {
 class Cloning;
 }
 
-/// Parent and name of a module, written {*this, "name"}; empty for the root of a model. If the name is empty,
-/// the children of the module are named as if they were direct children of the parent.
+/// Parent and name of a module, written {*this, "name"}. Parent{} makes the root of a model. With a parent and an empty
+/// name, the module adds no prefix to the names of its children.
 struct Parent {
   Parent() = default;
-  /// `Owner` is the class whose member is being constructed. Its size lets the parent detect members that
-  /// were made without a Parent.
+  /// `Owner` is the class of the parent. Its size lets the parent detect members that were made without a Parent.
   template <std::derived_from<Module> Owner>
   Parent(Owner& parent_in, std::string name_in);
 
   Module* module = nullptr;  // null for the root of a model
-  std::string name;          // name under that module
+  std::string name;          // name within that module
 };
 
 /// Base class of layers and models. Modules can be neither copied nor moved; use clone() to make a copy.
@@ -62,28 +61,29 @@ class Module {
   /// Returns all parameters of this module and its children, in the order of registration. Tied parameters
   /// appear once. Each tensor has the full name of its parameter.
   std::vector<Tensor> parameters() const;
-  /// Returns all parameters by their name relative to this module ("encoder.rnn.weight_ih_l0"). Tied
-  /// parameters appear once. The tensors share memory with the weights, so they change with them. A parameter
-  /// without values is returned as the parameter itself.
+  /// Returns all parameters by their name relative to this module ("encoder.rnn.weight_ih_l0"). Tied parameters appear
+  /// once. The tensors share memory with the weights, so later changes of the weights change them too. For a parameter
+  /// without values, the state holds the leaf itself instead of a detached tensor.
   State state() const;
-  /// Copies values into the parameters. A parameter keeps its type; one without values takes the given type.
-  /// A tied parameter may be given under any of its names. Throws one error that lists all missing names,
-  /// unknown names and wrong shapes; in that case no parameter is changed.
+  /// Copies values into the parameters. Values are converted to the parameter's dtype; a parameter without values takes
+  /// the dtype of the given tensor. A tied parameter may be given under any of its names. Throws one error that lists
+  /// all missing names, unknown names, wrong shapes, and tied names with different values. No parameter changes in that
+  /// case. Also throws if a member layer was made without a Parent.
   void load_state(const State& state);
 
-  /// Gives every parameter its initial values. The random numbers depend only on the seed and on the full
-  /// name of the parameter, not on the order. They are the same in f64 and, rounded, in f32. Throws if a
-  /// layer is a member of a module but was made without a Parent, as load_state() does.
+  /// Gives every parameter its initial values. The random numbers depend only on the seed and on the full name of the
+  /// parameter, not on the order of construction. In f32 they are the rounded numbers of f64. Like load_state(), throws
+  /// if a member layer was made without a Parent.
   void initialise(std::uint64_t seed, DType dtype = DType::f32);
 
-  /// freeze() makes parameters constant, unfreeze() makes them trainable again. `part` is the name of a
-  /// parameter or module ("encoder"); an empty one selects all. Throws if no parameter matches.
+  /// Makes parameters constant (freeze) or trainable again (unfreeze). `part` is the name of a parameter or module
+  /// ("encoder"). An empty name selects all parameters. Throws if no parameter matches.
   void freeze(std::string_view part = {}) { set_frozen_part(part, true); }
   void unfreeze(std::string_view part = {}) { set_frozen_part(part, false); }
 
-  /// Sets training mode, where dropout is active. This is the initial mode.
+  /// Sets training mode, in which dropout is active. A new module is in training mode.
   void train() { set_training(true); }
-  /// Sets eval mode, where dropout is inactive.
+  /// Sets eval mode, in which dropout is inactive.
   void eval() { set_training(false); }
   /// Returns true in training mode.
   bool training() const { return training_; }
@@ -103,7 +103,7 @@ class Module {
   };
   /// Direct children (layers and parameters), in the order of registration.
   const std::vector<Child>& children() const { return children_; }
-  /// Name under the parent.
+  /// Name within the parent.
   const std::string& name() const { return name_; }
   /// Human-readable name of the concrete type.
   std::string type_name() const;
@@ -141,8 +141,8 @@ class Module {
   std::vector<Child> children_;
   bool training_ = true;
   bool is_root_ = false;  // listed in the registry of modules without a Parent
-  std::ptrdiff_t extent_ =
-      0;  // bytes from this to the end of its object, the largest known from its registered members
+  // Bytes from `this` to the end of the complete object, as far as its registered members tell.
+  std::ptrdiff_t extent_ = 0;
 };
 
 template <std::derived_from<Module> Owner>
@@ -152,8 +152,8 @@ Parent::Parent(Owner& parent_in, std::string name_in)
 /// A trainable weight: a leaf tensor that is a member of a module. It has no values until the model is
 /// initialised or loaded.
 ///     Parameter weight{*this, "weight", {out, in}, xavier};
-/// It can be used as a Tensor; to keep a handle, write `Tensor w = layer.weight;`. Throws if the name is
-/// empty or already used in the module, or if a size is negative.
+/// A Parameter can be used as a Tensor but cannot be copied. `Tensor w = layer.weight;` makes a tensor that shares its
+/// values and gradient. Throws if the name is empty or already used in the module, or if a size is negative.
 class Parameter : public Tensor {
  public:
   /// An empty handle, for an optional parameter that a layer does not have.
@@ -166,8 +166,8 @@ class Parameter : public Tensor {
   Parameter& operator=(const Parameter&) = delete;
   ~Parameter();
 
-  /// Ties this parameter to `other`: from now on both are one leaf, with one set of values and one gradient,
-  /// listed once under the name of `other`. Throws if the shapes differ.
+  /// Ties this parameter to `other`: both become one leaf, with shared values and one gradient, which is listed once
+  /// under the name of `other`. Throws if the shapes differ.
   void tie(const Parameter& other);
 
   /// Name within its module ("weight"). Tensor's name() is the full name.
@@ -186,7 +186,7 @@ class Parameter : public Tensor {
   Initialiser initialiser_ = zeros;
 };
 
-/// A list of modules of one type, named 0, 1, … Their addresses never change.
+/// A list of modules of one type, named 0, 1, … The addresses of the modules never change.
 ///     List<Block> blocks{{*this, "blocks"}, 4, width};   // four Blocks, each from (Parent, width)
 template <class M>
 class List : public Module {
@@ -216,8 +216,8 @@ class List : public Module {
 
 namespace detail {
 
-/// State of a clone() in progress. While one exists, the copy constructors of Module and Parameter work on
-/// this thread; they look up the copies that were already made here.
+/// State of a clone() in progress. While it exists, the copy constructors of Module and Parameter work on this thread.
+/// They look up the copies that were already made.
 class Cloning {
  public:
   explicit Cloning(std::optional<DType> dtype);
@@ -241,10 +241,10 @@ class Cloning {
 
 }  // namespace detail
 
-/// Returns a copy of a model with the same values, converted to `dtype` if one is given: for gradient checks
-/// in f64, or to keep an average of the weights. Parameters stay tied and frozen; gradients are not copied.
-/// The children keep their order. Plain members are copied too, so a module that keeps a pointer or reference
-/// to another part of the model cannot be cloned safely. Throws if M is not the concrete type of the model.
+/// Returns a copy of a model with the same values, converted to `dtype` if one is given. Use it for gradient checks in
+/// f64, or to keep an average of the weights. Parameters stay tied and frozen, children keep their order, and gradients
+/// are not copied. Plain members are copied as they are, so a module that stores a pointer or reference to another part
+/// of the model cannot be cloned safely. Throws if M is not the concrete type of the model.
 template <class M>
 std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {
   if (typeid(model) != typeid(M)) detail::Cloning::refuse_type(model);

@@ -1,5 +1,5 @@
-// Tiled attention: softmax(score(scale·Q Kᵀ), over the unmasked pairs)·V, without the (Tq, Tk) matrix. Write
-// your own score as a lambda with score_mod() or pair_score() from core/attention/score_lambda.hpp.
+// Tiled attention: softmax(score(scale·Q Kᵀ))·V over the unmasked pairs, without the (Tq, Tk) matrix. To write your own
+// score as a lambda, use score_mod() or pair_score() from core/attention/score_lambda.hpp.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,8 @@
 
 namespace tapestry {
 
-/// One more key, with value 0, which lets a query attend to nothing (Miller 2023, "Attention is off by one"; the
-/// attention sink of Xiao et al. 2023, arXiv 2309.17453).
+/// An extra key with value 0, so that a query can attend to nothing (Miller 2023, "Attention is off by one"; Xiao et
+/// al. 2023, "attention sinks", arXiv 2309.17453).
 class Sink {
  public:
   /// No sink.
@@ -24,7 +24,7 @@ class Sink {
   /// A sink with score 0 if `on` is true, otherwise no sink.
   template <std::same_as<bool> Bool>
   Sink(Bool on) : on_(on) {}
-  /// A sink with learned scores: shape (heads), or () for one score that all heads share. Pass learned(scores).
+  /// A sink with learned scores of shape (heads), or () for one score that all heads share. Pass learned(scores).
   Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
 
   /// Returns true if there is a sink.
@@ -41,61 +41,63 @@ class Sink {
 ///     AttendOptions options;
 ///     options.mask = BlockMask::causal(n, n);
 struct AttendOptions {
-  /// Factor of query·key, finite; none: 1/√d (Vaswani et al. 2017, section 3.2.1). Unused if `pairs` is set.
+  /// Factor of query·key, finite. Default: 1/√d (Vaswani et al. 2017, section 3.2.1). Unused if `pairs` is set.
   std::optional<double> scale = {};
-  /// Function of query and key that replaces the score scale·query·key; none: keep it.
+  /// Function of query and key that replaces the score scale·query·key. Default: no replacement.
   PairScore pairs = {};
-  /// Pairs that may attend: a BlockMask, a Mask or ValidLengths; none: all pairs.
+  /// Mask: true where a query may attend to a key. A BlockMask, a Mask or ValidLengths. Default: all pairs.
   AttendMask mask = {};
-  /// Function that changes the scores before the softmax; none: keep them.
+  /// Function that changes each score before the softmax. Default: no change.
   ScoreMod score = {};
-  /// One more key, with value 0: true for score 0, or learned(scores) for one learned score per head.
+  /// Extra key with value 0: true for score 0, or learned(scores) for one learned score per head. Default: no sink.
   Sink sink = {};
-  /// Fraction of weights set to 0 in training, in [0, 1); the others are multiplied by 1 / (1 − dropout)
-  /// (Srivastava et al. 2014). Above 0 it uses the next site of this thread's random_state().
+  /// Probability in [0, 1) of setting a weight to 0; the others are multiplied by 1 / (1 − dropout) (Srivastava et al.
+  /// 2014). If dropout > 0, each call draws from a new random stream and advances this thread's random_state().
+  /// attend() has no eval mode: pass 0 outside training.
   double dropout = 0;
-  /// If true, a query whose keys are all masked throws, instead of giving an output of 0.
+  /// If true, throws for a query whose keys are all masked, instead of returning 0 for the query.
   bool strict = false;
 };
 
-/// Computes attention: query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading
-/// axis is the batch, the following ones are heads. Leading axes of key and value broadcast to those of query. If
-/// the last leading axis of key and value is 1, its heads share them without a copy. For grouped heads pass query
-/// (B, groups, heads per group, Tq, d) with key and value (B, groups, 1, Tk, …). Neither forward nor backward
-/// allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Shapes, types and options that do not fit throw.
+/// Computes attention: query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is
+/// the batch; the other leading axes are heads. The leading axes of key and value broadcast to those of query. If the
+/// last leading axis of key and value has size 1, all query heads along that axis share the same keys and values,
+/// without a copy. For grouped heads, pass query (B, groups, heads per group, Tq, d) with key and value (B, groups, 1,
+/// Tk, …). Neither forward nor backward allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Throws if shapes, types
+/// or options do not fit.
 ///
-/// Guarantees about masked pairs, NaN and infinity. attend(), attend_by_ops() and the layer Attention keep them,
-/// for values and for first and second derivatives:
+/// Guarantees about masked pairs, NaN and infinity. attend(), attend_by_ops() and the Attention layer keep them for
+/// values and for first and second derivatives:
 ///  - A key or value that the mask hides from all queries affects nothing, whatever it contains.
-///  - A query without pairs (all are masked, or all have score −∞) gives exactly 0 and has gradient 0, whatever
-///    the inputs contain.
-///  - If a query does not see a key, finite numbers in that key and its value do not affect the query. NaN or
-///    infinity in a key or value that other queries see is an error of the input. It reaches at least all of those
-///    queries, unless the score drops it. It may reach every other result of the same batch row, except queries
-///    without pairs.
+///  - A query without pairs (all pairs are masked or have score −∞) gets the result 0 and the gradient 0 exactly,
+///    whatever the inputs contain.
+///  - If a pair is masked, finite numbers in its key and value do not affect its query. NaN or infinity in a key or
+///    value that some queries see is an error of the input. It reaches the results of at least those queries, unless
+///    the score drops it. It may reach every other result of the same batch row, except for queries without pairs.
 ///  - A score's value and slope at masked pairs, or in the branch that select() does not take, affect nothing,
 ///    even if they are NaN.
-///  - A score of −∞ hides its pair as the mask does, but the key is still read: a key that only scores hide from
-///    all queries must contain finite numbers. A score that turns a finite number into NaN or +∞ throws.
+///  - A score of −∞ hides its pair like the mask, but the key is still read. So a key that is hidden from all queries
+///    by scores alone, not by the mask, must contain finite numbers. A score that turns a finite number into NaN or
+///    +∞ throws.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
 
-/// Attention to a subset of the keys. merge() combines several by the logarithms of their sums of exp(score).
+/// Attention to a subset of the keys, with the log-sum-exp of the scores, which merge() needs to combine several parts.
 struct PartialAttention {
   Tensor context;      ///< (…, Tq, d_v)
   Tensor log_sum_exp;  ///< (…, Tq); −∞ for a query without pairs, or the sink's score if there is one
 };
 
-/// Computes attend() and the log-sum-exp of each query that merge() needs.
+/// Computes attend() and the log-sum-exp of each query. Throws if attend() does.
 PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Tensor& value,
                                 const AttendOptions& options = {}, CallSite at = {});
 
-/// Returns the exact attention to the keys of all parts together. At most one part may have a sink. Throws if
-/// there are no parts.
+/// Returns the exact attention to the keys of all parts together. A key must occur in one part only, and at most one
+/// part may have a sink. Throws if there are no parts.
 PartialAttention merge(std::span<const PartialAttention> parts);
 
-/// Computes attend() from plain ops, with the full (Tq, Tk) matrix: the reference implementation, also used for
-/// second derivatives.
+/// Computes attend() from plain ops, with the full (Tq, Tk) matrix. This is the reference implementation, which is also
+/// used for second derivatives. Throws if attend() does.
 Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
                      const AttendOptions& options = {});
 

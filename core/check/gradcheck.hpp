@@ -19,39 +19,40 @@ namespace tapestry {
 
 /// Options of gradcheck() and gradgradcheck().
 struct GradcheckOptions {
-  /// Allowed difference, relative to the gradient (or to a hundredth of the argument's largest one, if that is
-  /// larger).
+  /// Allowed error, relative to the largest of |analytic|, |numeric| and max |analytic| over the argument / 100. Along
+  /// a random direction, the norm of the gradient replaces the third value. The estimated rounding noise is added.
   double tolerance = 1e-5;
-  /// Step of the differences, relative to max(1, |x|): about the cube root of f64's precision.
+  /// Step of the differences, relative to max(1, |x|). The default is about the cube root of f64's precision.
   double epsilon = 6e-6;
   /// Seed of the random cotangent and the random directions.
   std::uint64_t seed = 1;
-  /// Largest number of elements to check one by one; larger arguments are checked along random directions.
+  /// Arguments with at most this many elements are checked element by element, larger ones along random directions.
   Size elements = 200;
-  int projections = 4;  // number of random directions
-  /// If true, accepts a gradient that is zero everywhere. By default it fails, since it proves nothing.
+  int projections = 4;  // number of random directions for each larger argument
+  /// If true, a gradient that is zero everywhere passes. By default such a gradient fails, since it proves nothing.
   bool expect_zero = false;
-  /// Name of the checked function in the report; empty: the ops that ran.
+  /// Name of the checked function in the report. If empty, the report names the ops that ran.
   std::string name = {};
 };
 
-/// A disagreement between the analytic gradient and the differences.
+/// One element or direction that is reported, as a failure or as a kink.
 struct GradcheckPlace {
   std::string argument;              // "argument 1", or a leaf's name
   Dims shape;                        // shape of the argument
-  std::vector<Size> index;           // index of the element; empty if no single element is to blame
+  std::vector<Size> index;           // index of the element; empty for a direction or the whole argument
   double analytic = 0, numeric = 0;  // derivative from the backward rule and from the differences
   double epsilon = 0;                // step of the differences
-  std::string look_at;               // likely cause
+  std::string look_at;               // likely cause; for a kink, the slopes from the left and the right
 };
 
 /// Result of gradcheck() or gradgradcheck().
 struct GradcheckResult {
-  std::string name;  // the name in the options, or the ops that ran
-  /// Wrong gradients. An argument that is checked one by one is listed at its worst element.
+  std::string name;  // the name from the options, or the ops that ran
+  /// Wrong gradients. An argument that is checked element by element is listed once, at its worst element.
   std::vector<GradcheckPlace> failures;
-  /// Points where f has no derivative: the left and right slopes differ, and the analytic gradient is between
-  /// them. They are reported but do not fail the check.
+  /// Elements at which f has no derivative: the left and right slopes differ, and the analytic gradient is between
+  /// them. Kinks alone do not fail the check, except if all elements of an argument are kinks, or if 20 kinks are found
+  /// along the random directions of a larger argument.
   std::vector<GradcheckPlace> kinks;
   /// Number of elements and directions compared.
   std::size_t compared = 0;
@@ -63,7 +64,7 @@ struct GradcheckResult {
   std::string report() const;
 };
 
-/// Tensors to differentiate with respect to: one tensor, a braced list, or a vector.
+/// The tensors with respect to which f is differentiated: one tensor, a braced list, or a vector.
 struct GradcheckInputs {
   GradcheckInputs() = default;
   GradcheckInputs(const Tensor& x) : list{x} {}
@@ -101,7 +102,7 @@ Tensor call_with(F& f, std::span<const Tensor> xs) {
     fail("[gradcheck] f must take as many tensors as there are inputs, got {} inputs", xs.size());
 }
 
-/// Wraps a callable that takes up to eight tensors, a vector or a span of tensors as a CheckedFunction.
+/// Converts f to a CheckedFunction. f takes up to eight tensors, or one vector or span of tensors.
 template <class F>
 CheckedFunction as_checked(F f) {
   if constexpr (takes_any_number<F>(std::make_index_sequence<kMostArguments + 1>{}))
@@ -119,10 +120,10 @@ GradcheckResult run_gradgradcheck(const CheckedFunction& f, const GradcheckInput
 
 }  // namespace detail
 
-/// Checks the gradients of f with respect to its arguments, in f64 and with a random cotangent. f takes up to
-/// eight tensors, or a vector or span of them, and returns one tensor. Its result must depend on its arguments and
-/// random_state() only; dropout is fine, since the random state is restored before each call. Throws if there is
-/// nothing to check, or if an input or the result is not f64.
+/// Checks the gradients of f with respect to its arguments, in f64 and with a random cotangent. f takes up to eight
+/// tensors, or one vector or span of tensors, and returns one tensor. Its result must depend only on its arguments, the
+/// leaves passed to the check, and random_state(). The random state is restored before each call, so f may use dropout.
+/// Throws if there is nothing to check, or if an input or the result is not f64.
 template <class F>
 GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(detail::as_checked(std::move(f)), inputs, {}, options);
@@ -137,7 +138,7 @@ GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckInp
   return detail::run_gradcheck(detail::as_checked(std::move(f)), inputs, leaves, options);
 }
 
-/// Checks second derivatives: runs gradcheck on the gradient x, dy ↦ ∂⟨dy, f(x)⟩/∂x, recorded with create_graph.
+/// Checks second derivatives: runs gradcheck on the function (x, dy) ↦ ∂⟨dy, f(x)⟩/∂x, recorded with create_graph.
 template <class F>
 GradcheckResult gradgradcheck(F f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradgradcheck(detail::as_checked(std::move(f)), inputs, {}, options);

@@ -1,5 +1,5 @@
-// Attention as a pipeline: score → mask → normalise → dropout → weighted sum. Most mechanisms replace only
-// the score, and a few the normaliser.
+// Attention as a pipeline: score → mask → normalise → dropout → weighted sum. Most mechanisms replace only the score; a
+// few replace the normaliser.
 //
 // Ways to write your own attention:
 //
@@ -15,10 +15,10 @@
 //     position information               a PositionScheme (nn/positions/scheme.hpp)
 //                                            options.positions = rotary();
 //
-// All of these combine, in this order: rotary positions rotate queries and keys, the score compares them,
-// positions add to the scores, score_mod changes them, the mask hides pairs, and the normaliser makes
-// weights. Tiles support one score_mod or one scheme that adds to scores (ALiBi, T5's buckets); both together
-// run as plain ops.
+// You can combine them. They apply in this order: rotary positions rotate queries and keys, the score compares queries
+// with keys, position schemes add biases to the scores, score_mod changes the scores, the mask hides pairs, and the
+// normaliser turns scores into weights. The tiled kernel attend() supports either one score_mod or one additive scheme
+// (ALiBi, T5's buckets); with both, attention runs as plain ops.
 #pragma once
 
 #include <optional>
@@ -35,35 +35,35 @@
 namespace tapestry {
 
 struct AttentionOptions {
-  /// Applied to each score after the positions; empty: scores are unchanged.
+  /// Function applied to each score after the positions. Default: no change.
   LearnedScoreMod score_mod = {};
   Normaliser normalise = softmax_weights;  // turns scores into weights
-  /// Dropout rate of the weights, in training.
+  /// Dropout rate of the weights in training.
   double dropout = 0;
-  /// Throws for a query that can attend to no key, because of the mask or its window, instead of returning 0.
+  /// If true, a query with no visible key (because of the mask or the local window) throws instead of giving 0.
   bool strict = false;
   /// Restricts attention to keys near a position: local_m(D) or local_p(D, query_width, hidden).
   std::optional<Local> local = {};
-  /// Position information for each pair, such as alibi(); `pair_shape` describes the heads that it serves.
-  /// Positions that are added to the input, such as sinusoidal(), belong to the model and throw here.
+  /// Position information for each pair, such as alibi(). `pair_shape` describes the heads. Positions that are added to
+  /// the input, such as sinusoidal(), must be applied by the model; passing one here throws.
   PositionScheme positions = {};
   PairShape pair_shape = {};
 };
 
 /// Keys and values prepared once for any number of queries.
 struct PreparedKV {
-  /// Keys as the score prepared them.
+  /// Keys after Score::prepare().
   Tensor keys;
   /// (…, Tk, d_v)
   Tensor values;
-  /// Mask that broadcasts to (…, Tq, Tk), or none. A mask that all batch rows share, such as a causal one,
-  /// may be stored in tiles, where it stays small.
+  /// Mask that broadcasts to (…, Tq, Tk), or none. A mask that all batch rows share, such as a causal mask, may be
+  /// stored in tiles, which take little memory.
   AttendMask mask;
-  /// (…, Tq, 1): true for queries that may see some key; defined only if some query may see none.
+  /// (…, Tq, 1): true for queries with at least one visible key; undefined if every query has one.
   Mask live_queries;
 };
 
-/// Returns a memory whose row i is row rows[i] of the given one, for a search that copies and drops
+/// Reorders batch rows: row i of the result is row rows[i] of `memory`. Beam search uses this to copy and drop
 /// hypotheses.
 PreparedKV select_rows(const PreparedKV& memory, const std::vector<Size>& rows);
 
@@ -73,12 +73,12 @@ struct AttentionOutput {
   Tensor context;
   /// (…, Tq, Tk), before dropout
   Tensor weights;
-  /// p_t (…, Tq) of local attention, counted from 0; undefined without a window.
+  /// Window centres p_t (…, Tq) of local attention, counted from 0; undefined without a window.
   Tensor positions = {};
 };
 
-/// Attention with any leading axes (batch, heads). Its guarantees for masked pairs, NaN and infinity are
-/// those of attend() (core/attention/attend.hpp).
+/// Attention layer, with any leading axes (batch, heads). It gives the guarantees of attend() about masked pairs, NaN
+/// and infinity (core/attention/attend.hpp).
 ///     Attention attention{{*this, "attention"}, additive(query_width, key_width, hidden)};
 ///     Attention plain{scaled_dot()};
 class Attention : public Module {
@@ -87,24 +87,26 @@ class Attention : public Module {
   explicit Attention(const ScoreFactory& score, AttentionOptions options = {})
       : Attention(Parent{}, score, std::move(options)) {}
 
-  /// keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none. Throws
-  /// unless there is one value for each key.
+  /// Prepares keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none. Throws unless
+  /// there is one value for each key.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
-  /// Same, for a caller that has already zeroed the keys and values which no query sees. The keys are at
+  /// Like prepare(), but does not zero keys and values that no query sees; the caller has done so. The keys are at
   /// positions `first`, `first` + 1, …
   PreparedKV prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask, Size first = 0) const;
-  /// Same, with the number of valid keys of each batch row, or of each query.
+  /// Like prepare(), with the number of valid keys of each batch row, or of each query.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
-  /// query (…, Tq, d_q). For queries that come one at a time, `state` carries the data that some scores and
-  /// windows need; without it the first query has index 0. Throws if the positions were made for another
-  /// number of heads.
+  /// Computes attention for query (…, Tq, d_q). If a decoder passes its queries one at a time, `state` carries the data
+  /// that some scores and windows need from earlier queries. Without `state`, the first query has index 0. Throws if
+  /// the positions were made for another number of heads.
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory) const;
-  /// Returns the context alone. It is computed in tiles (attend()), with the same numbers and without the
-  /// (Tq, Tk) matrix, if all of these hold: no WeightRecorder is active, there is no dropout and no window,
-  /// the score is a dot product, the normaliser is softmax, at most one score_mod or scheme adds to the
-  /// scores, and the sequences are long enough for tiles to be faster. state.weights is then left unchanged.
+  /// Returns only the context. Calls the tiled kernel attend(), which needs no (Tq, Tk) matrix, if:
+  ///  - the score is a dot product and the normaliser is softmax,
+  ///  - at most one of score_mod and the position scheme applies, and the scheme has the form of a score_mod,
+  ///  - there is no window, no active dropout, and no WeightRecorder of this layer,
+  ///  - the sequences are long enough for tiles to be faster.
+  /// Otherwise calls operator(). The tiled path leaves state.weights unchanged.
   Tensor context(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   AttentionOutput operator()(const Tensor& query, const Tensor& keys, const Tensor& values,
                              const Mask& mask = {}) const {
@@ -119,23 +121,23 @@ class Attention : public Module {
   const Score& score() const { return *score_; }
   /// Returns the position information of the layer, if it has any.
   ModulePtr<PairPositions>& positions() { return positions_; }
-  /// Returns the learned parameters of its score_mod, in their declared order; empty without one.
+  /// Returns the learned parameters of score_mod, in the order of their declaration; empty without a score_mod.
   std::vector<Tensor> learned() const;
 
  private:
-  /// The scores of all pairs, and the pairs that count.
+  /// The scores of all pairs, and the mask of visible pairs.
   struct ScoredPairs {
-    Tensor query;   // as the score saw it
+    Tensor query;   // as passed to the score
     Tensor scores;  // (…, Tq, Tk)
-    Mask mask;      // false also for pairs with a score of −∞
+    Mask mask;      // false for pairs with a score of −∞ too
     Mask live_queries;
   };
   ScoredPairs score_pairs(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   /// Returns the scores with the terms of the positions and of score_mod.
   Tensor scores_of(const Tensor& query, const Tensor& keys, const Mask& pairs, ScoreState& state) const;
-  /// Returns the query, rotated by the positions, with masked rows set to 0.
+  /// Returns the query, with rows without visible keys set to 0, rotated by the positions.
   Tensor rotated(const Tensor& query, const Mask& live_queries, Size first) const;
-  /// Returns the options for attend(), or nothing if tiles do not support this call.
+  /// Returns the options for attend(), or nothing if this call must use plain ops.
   std::optional<AttendOptions> tiled_options(const Tensor& query, const PreparedKV& memory) const;
   /// In strict mode, throws if a row of `pairs` is empty; `what` is "mask" or "window".
   void check_strict(const Mask& live_queries, const Mask& pairs, const char* what) const;

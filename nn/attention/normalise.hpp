@@ -1,7 +1,7 @@
-// Normalisers: functions that turn scores into weights. To add one, declare a function of this form here and
-// define it in normalise.cpp; then add a row to tests/nn/attention/normalise_test.cpp, which tests its
-// formula, gradient and mask. Only softmax runs in tiles; all others use plain ops. A normaliser with
-// parameters must be part of a Score.
+// Normalisers: functions that turn scores into weights. To add a normaliser, declare a function (scores, mask) →
+// weights here and define it in normalise.cpp. Then add a row to tests/nn/attention/normalise_test.cpp, which tests its
+// formula, gradient and mask. Only softmax runs in the tiled kernel; all other normalisers use plain ops. Learned
+// parameters of a normaliser must be part of a Score.
 #pragma once
 
 #include <concepts>
@@ -14,17 +14,17 @@
 
 namespace tapestry {
 
-/// The type of softmax_weights. A type rather than a function, so that a Normaliser knows it.
+/// Type of softmax_weights. It is a type rather than a function, so that a Normaliser can recognise it.
 struct SoftmaxWeights {
   Tensor operator()(const Tensor& scores, const Mask& mask = {}) const;
 };
 /// α_j = e^{s_j} / Σ_i e^{s_i}: positive, and each row sums to 1.
 inline constexpr SoftmaxWeights softmax_weights;
 
-/// Turns scores (…, Tq, Tk) into weights over the last axis: softmax, or any function of that form. An optional mask
-/// broadcasts to the scores. Masked pairs must get exactly 0 and no gradient, whatever their score; a row with all keys
-/// masked must be all 0. Masked scores must not enter a sum either: apply zero_masked(mask, …) of masking.hpp before
-/// adding up.
+/// Turns scores (…, Tq, Tk) into weights over the last axis: softmax, or any function (scores, mask) → weights. The
+/// mask is optional and broadcasts to the scores. A masked pair must get the weight 0 exactly and no gradient, whatever
+/// its score. A row whose keys are all masked must be all 0. Masked scores must not enter a sum: apply
+/// zero_masked(mask, …) from masking.hpp before you sum.
 class Normaliser {
  public:
   using Function = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
@@ -47,22 +47,22 @@ class Normaliser {
   Function function_;  // empty: softmax
 };
 
-/// Softmax of s / τ: τ → 0 approaches hardmax, τ → ∞ equal weights; τ = 1 is softmax. Throws unless τ is
+/// Softmax of s / τ. τ → 0 approaches hardmax, τ = 1 is softmax, and τ → ∞ approaches equal weights. Throws unless τ is
 /// positive and finite.
 Normaliser softmax_with_temperature(double temperature);
-/// 1 at the largest score (the first one of ties), 0 elsewhere. Piecewise constant: no gradient reaches the
-/// scores.
+/// 1 at the largest score (the first of several equal ones), 0 elsewhere. It is piecewise constant, so no gradient
+/// reaches the scores.
 Tensor hardmax_weights(const Tensor& scores, const Mask& mask = {});
 /// α_j = 1 / (1 + e^{−s_j}), independently for each key; a row sums to a value between 0 and Tk.
 Tensor sigmoid_weights(const Tensor& scores, const Mask& mask = {});
-/// Softmax with an extra key of score 0 and no value, so that a query can attend to nothing (Miller 2023,
+/// Softmax with an extra key of score 0 and value 0, so that a query can attend to nothing (Miller 2023,
 /// "Attention is off by one").
 Tensor sink_weights(const Tensor& scores, const Mask& mask = {});
 /// Softmax of c tanh(s / c), which bounds the scores by ±c (Bello et al. 2017; Gemma 2, 2024). Throws unless
 /// c is positive and finite.
 Normaliser soft_capped(double cap);
-/// sparsemax_weights: sparsemax; entmax15_weights: entmax-1.5 (core/ops/sparse.hpp). Weights are exactly 0
-/// for all but a few keys.
+/// Sparsemax and entmax-1.5 (core/ops/sparse.hpp). Both give weights of exactly 0 to keys with scores far below the
+/// largest.
 Tensor sparsemax_weights(const Tensor& scores, const Mask& mask = {});
 Tensor entmax15_weights(const Tensor& scores, const Mask& mask = {});
 /// α_j = s_j: no normalisation, as in linear attention.

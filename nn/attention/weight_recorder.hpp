@@ -1,4 +1,4 @@
-// An observer of attention layers: records the weights that they compute.
+// Records the weights that attention layers compute.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@ namespace tapestry {
 
 class Attention;
 
-/// Records the weights that an attention layer computes, and the positions of local attention, while it is
-/// alive. The model is not changed. Several recorders on one layer each record everything.
+/// A guard that records the weights of an attention layer, and the window centres of local attention, while it is
+/// alive. It does not change the model. If a layer has several recorders, each of them records all calls.
 class WeightRecorder {
  public:
   explicit WeightRecorder(const Attention& attention);
@@ -18,16 +18,16 @@ class WeightRecorder {
   WeightRecorder(const WeightRecorder&) = delete;
   WeightRecorder& operator=(const WeightRecorder&) = delete;
 
-  /// Returns one (…, Tq, Tk) for each call, off the tape.
+  /// Returns the weights (…, Tq, Tk) of each call, detached from the tape.
   const std::vector<Tensor>& weights() const { return weights_; }
-  /// Returns one p_t (…, Tq) for each call of a layer with a window, off the tape.
+  /// Returns the window centres p_t (…, Tq) of each call, detached from the tape; empty for a layer without a window.
   const std::vector<Tensor>& positions() const { return positions_; }
-  /// Discards all records.
+  /// Deletes all records.
   void clear();
 
-  /// Returns true if a recorder of this layer is alive. The layer then has to compute its weights.
+  /// Returns true if a recorder of this layer is alive. The layer must compute its weights in that case.
   static bool watches(const Attention& attention);
-  /// Gives every recorder of this layer the weights of a call. Any number of threads may call it at a time.
+  /// Passes the weights of a call to every recorder of this layer. Several threads may call it at the same time.
   static void notify(const Attention& attention, const Tensor& weights, const Tensor& positions);
 
  private:
