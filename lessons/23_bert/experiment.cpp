@@ -18,7 +18,7 @@ using kit::GrammarSplit;
 
 namespace {
 
-/// All heads' weights on one text: (heads of all layers, words, words).
+/// Returns the weights of all heads for one text: (heads of all layers, words, words).
 Tensor weights_on(const MaskedModel& model, const Row& row) {
   std::vector<Tensor> layers;
   for (Size layer = 0; layer < model.encoder.stack.blocks.size(); ++layer) {
@@ -35,7 +35,7 @@ void show_hiding(const Hide& hide, const Dictionary& dictionary, std::uint64_t s
   const GrammarSentence zone = kit::grammar_showcase();
   const Row whole = dictionary.read(zone.source, zone.target);
   Random random(seed);
-  for (int trial = 0;; ++trial) {  // until all three fates are seen
+  for (int trial = 0;; ++trial) {  // until one word is masked, one replaced and one kept
     const Row hidden = hide(dictionary, whole, random, 0.4);
     bool masked = false, another = false, same = false;
     std::string asked;
@@ -47,7 +47,7 @@ void show_hiding(const Hide& hide, const Dictionary& dictionary, std::uint64_t s
                                            : another) = true;
     }
     if (!(masked && another && same) && trial < 10'000) continue;
-    fmt::print("  the text      {}\n  what goes in  {}\n  asked for    {}\n", dictionary.text(whole),
+    fmt::print("  the text    {}\n  the input   {}\n  the answers{}\n", dictionary.text(whole),
                dictionary.text(hidden), asked);
     return;
   }
@@ -86,10 +86,10 @@ void check_head(const Loss& loss, const Hide& hide, const Dictionary& dictionary
       gradcheck([&](const Tensor& x) { return loss(x, model, batch.answers); }, model.states(batch).detach(),
                 {model.dense.weight, model.norm.weight, model.output.weight});
   if (!found.ok()) fmt::print("{}\n", found.report());
-  report.check("gradcheck of the head by hand, f64", found.ok());
+  report.check("gradcheck of the loss by hand, in f64", found.ok());
   const auto leaves = model.parameters();
-  report.check("the same loss as nn/, to 1e-12", kit::farthest({by_hand()}, {by_nn()}) < 1e-12);
-  report.check("the same gradients, to 1e-12",
+  report.check("loss by hand equals nn/'s, to 1e-12", kit::farthest({by_hand()}, {by_nn()}) < 1e-12);
+  report.check("gradients by hand equal nn/'s, to 1e-12",
                kit::farthest(kit::gradients(by_hand, leaves, 4), kit::gradients(by_nn, leaves, 4)) < 1e-12);
 }
 
@@ -97,8 +97,8 @@ void pretrain(MaskedModel& model, const Hide& hide, const Dictionary& dictionary
               const kit::Options& options) {
   constexpr int kRows = 64;
   const auto text = moody(options.seed, 7, GrammarSplit::train, options.smoke ? 200 : 20'000);
-  fmt::print("  {} sentences, {} words of both languages, {} weights\n", text.size(), dictionary.words.size(),
-             kit::weights_of(model));
+  fmt::print("  {} sentences, {} words in the dictionary, {} parameters\n", text.size(),
+             dictionary.words.size(), kit::weights_of(model));
   kit::train(
       model,
       {.name = "pretraining", .steps = options.steps, .batch = kRows, .unit = "rows", .seed = options.seed},
@@ -146,7 +146,8 @@ double show_attention(MaskedModel& model, const Dictionary& dictionary, const ki
   Words names;
   for (const std::int64_t id : row.words) names.push_back(dictionary.words.word(id));
   kit::HeatmapGrid grid{
-      .title = "Who (rows) attends to whom (columns), layer.head: English first, then French", .across = 4};
+      .title = "Attention weights, layer.head: rows are queries, columns keys; English, then French",
+      .across = 4};
   const Tensor weights = weights_on(model, row);
   for (Size head = 0; head < weights.size(0); ++head)
     grid.maps.push_back({.title = fmt::format("{}.{}", head / 4 + 1, head % 4 + 1),

@@ -19,7 +19,7 @@ struct Labelled {
   Indices friendly;  // (rows): 0 or 1
 };
 
-/// So many French sentences of the task, half of them friendly.
+/// Draws `count` French sentences with their labels; half of them are friendly.
 Labelled labelled(const Dictionary& dictionary, std::uint64_t seed, std::uint64_t stream, GrammarSplit split,
                   Size count) {
   std::vector<Row> rows;
@@ -35,14 +35,15 @@ Labelled labelled(const Dictionary& dictionary, std::uint64_t seed, std::uint64_
   return {batch_of(rows), Indices(labels, {static_cast<Size>(labels.size())})};
 }
 
-/// Trains on the labels, with the encoder of `start` or from nothing, and returns the accuracy on the test.
+/// Trains on the labels, from the encoder of `start` or from random weights. Returns the accuracy on the test
+/// set in per cent.
 double fine_tune(const TransformerOptions& options, const MaskedModel* start, const Labelled& labels,
                  const Labelled& test, std::uint64_t seed, Size steps) {
   Classifier model(options);
   model.initialise(seed);
   if (start) model.encoder.load_state(start->encoder.state());
   Adam adam(model.parameters(), {.learning_rate = 1e-3});
-  for (Size step = 1; step <= steps; ++step) {  // all labels at every step
+  for (Size step = 1; step <= steps; ++step) {  // each step uses all labels
     Tape tape;
     tape.backward(cross_entropy(model(labels.batch), labels.friendly));
     adam.step(std::min(1.0, static_cast<double>(step) / 10));
@@ -50,7 +51,7 @@ double fine_tune(const TransformerOptions& options, const MaskedModel* start, co
   return kit::percent_equal(argmax(model(test.batch)), test.friendly);
 }
 
-/// Of the different words of the test: the share that stands in no labelled sentence, in per cent.
+/// Returns the percentage of the test set's distinct words that occur in no labelled sentence.
 double never_labelled(const Labelled& test, const Labelled& labels) {
   const auto words_of = [](const Labelled& some) {
     const Ids ids = some.batch.words.to_vector();
@@ -75,14 +76,15 @@ void show_labels(const kit::Options& options) {
 
 FewLabels few_labels(const MaskedModel& pretrained, const Dictionary& dictionary, const kit::Options& how) {
   const TransformerOptions options = sizes(dictionary, 64, 2);
-  const Size draws = how.smoke ? 1 : 5, steps = how.smoke ? 2 : 40;  // each accuracy is a mean of so many
+  const Size draws = how.smoke ? 1 : 5, steps = how.smoke ? 2 : 40;  // accuracies are means over the draws
   const Labelled test = labelled(dictionary, how.seed, 5, GrammarSplit::fresh, how.smoke ? 40 : 400);
-  kit::Chart chart{.title = "Accuracy against labels", .x_label = "labels", .y_label = "right in %"};
+  kit::Chart chart{
+      .title = "Accuracy by number of labels", .x_label = "labels", .y_label = "right sentences in %"};
   chart.x_scale = kit::Scale::log;
-  chart.series = {{"fine-tuned"}, {"from nothing"}};
+  chart.series = {{"fine-tuned"}, {"from random weights"}};
   chart.levels = {{50, "guessing"}};
-  fmt::print("  {:>6}  {:>10}  {:>12}  {:>20}\n", "labels", "fine-tuned", "from nothing",
-             "words never labelled");
+  fmt::print("  {:>6}  {:>10}  {:>19}  {:>24}\n", "labels", "fine-tuned", "from random weights",
+             "words without a label");
   FewLabels at_32;
   for (const Size count : {8, 16, 32, 64, 128}) {
     if (how.smoke && count > 8) break;
@@ -95,7 +97,7 @@ FewLabels few_labels(const MaskedModel& pretrained, const Dictionary& dictionary
       untaught += share * fine_tune(options, nullptr, labels, test, how.seed + number, steps);
       unknown += share * never_labelled(test, labels);
     }
-    fmt::print("  {:>6}  {:>8.1f} %  {:>10.1f} %  {:>18.1f} %\n", count, tuned, untaught, unknown);
+    fmt::print("  {:>6}  {:>8.1f} %  {:>17.1f} %  {:>22.1f} %\n", count, tuned, untaught, unknown);
     for (std::size_t i = 0; i < 2; ++i) {
       chart.series[i].x.push_back(static_cast<double>(count));
       chart.series[i].y.push_back(i == 0 ? tuned : untaught);

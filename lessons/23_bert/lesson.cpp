@@ -1,12 +1,13 @@
-// 23 bert: both directions, pretrained, then fine-tuned
+// 23 bert: pretrain an encoder on hidden words, then fine-tune it
 //
 // 20 minutes to read, a minute to run. Needs lessons 18 to 20 (heads, blocks, a language model) and 15 (the
-// grammar). Afterwards you can make a task of plain text by hiding words, build the head that fills them in,
-// and give what was learned so to a task that has few labels.
+// grammar). Afterwards you can turn plain text into a training task by hiding words, build the head that
+// predicts the hidden words, and fine-tune the pretrained model on a task with few labels.
 //
-// A language model (20) reads from the left, since it must not see the word that it predicts. An encoder (22)
-// reads in both directions, and then "the next word" is no task: it stands in the input. What can an encoder
-// learn from text without labels, and what is that good for?
+// In lesson 20, a language model reads only to the left of each position, because it must not see the word
+// that it predicts. In lesson 22, an encoder attends in both directions. For an encoder, predicting the next
+// word is no useful task, because the next word is part of its input. So what can an encoder learn from text
+// without labels? And how does that help with a task that has only a few labels?
 
 #include <cmath>
 
@@ -20,24 +21,31 @@ using namespace tapestry::lesson23;
 namespace {
 
 // ---- 1. Hiding words --------------------------------------------------------------------------------------
-// BERT, short for bidirectional encoder representations from transformers (Devlin et al. 2019), gets a text
-// in which words are hidden, and must name them: *masked* language modelling. With two words of four hidden:
+// BERT (Devlin et al. 2019) stands for bidirectional encoder representations from transformers. It is trained
+// by *masked language modelling*: we hide some words of a text, and the model predicts them. Here is a text
+// with two of its four words hidden:
 //
-//     goes in                   the    [mask]    house    [mask]
-//     asked for                         red               sleeps
+//     input                     the    [mask]    house    [mask]
+//     answer                            red               sleeps
 //     its probability                   0.5                0.2
 //     −log of it                       0.693              1.609      mean of the two 1.151: the loss
 //
-// The other places do not count. To name a word that stands there is no art: with probabilities of 1 the mean
-// over all four would be 0.576, and fall without anything being learned.
+// Only the hidden positions count in the loss. At the other positions the answer is part of the input, so
+// predicting it is easy. If the model gives these words a probability of 1, the mean over all four positions
+// is 0.576. That mean is smaller, although the model has learned nothing about the hidden words.
 //
-// A word is chosen with probability 25 % (BERT chose fewer, of longer texts). Of the chosen ones 80 % become
-// [mask], 10 % some other word, and 10 % stay, but are asked for all the same: no [mask] stands in the texts
-// that the model is for, so it may trust no word blindly, and must have an answer at each place.
+// We choose each word with probability 25 %. (BERT chose a smaller part of longer texts.) Then:
+//
+// - 80 % of the chosen words become [mask];
+// - 10 % become another word, drawn at random;
+// - 10 % stay as they are, but the loss asks for them too.
+//
+// The texts for which we later use the model contain no [mask]. Because some chosen words are replaced or
+// kept, the model cannot rely on the word at a position, and it must have a prediction at every position.
 
 Row hide(const Dictionary& dictionary, Row row, Random& random, double share) {
   for (std::size_t i = 0; i < row.words.size(); ++i) {
-    if (row.words[i] < kFirstWord || !random.chance(share)) continue;  // <start> and <end> are no words
+    if (row.words[i] < kFirstWord || !random.chance(share)) continue;  // never hide <start> or <end>
     row.answers[i] = row.words[i];                                     // elsewhere: kNone
     const double coin = random.uniform();
     if (coin < 0.8)
@@ -48,9 +56,11 @@ Row hide(const Dictionary& dictionary, Row row, Random& random, double share) {
   return row;
 }
 
-// The coins are new at every step, so a text that comes again has other words hidden. The texts here are
-// English with their French (Conneau & Lample 2019). Words that both spell alike have two places in the
-// dictionary, zone and zone/fr, so that nothing says which word translates which.
+// The choice is drawn anew at every step, so a text that occurs twice has different words hidden each time.
+//
+// Each of our texts is an English sentence followed by its French translation (Conneau & Lample 2019). A word
+// that is spelled alike in both languages has two entries in the dictionary, such as zone and zone/fr. So the
+// spelling does not tell the model which word translates which.
 
 void hiding(const Dictionary& dictionary, const kit::Options& options, kit::Report& report) {
   kit::check_worked_example(report, "two hidden words",
@@ -62,17 +72,24 @@ void hiding(const Dictionary& dictionary, const kit::Options& options, kit::Repo
   const Fates fates = count_fates(hide, dictionary, options);
   report.check_quoted("chosen", fates.chosen, 25, 0.05, "%");
   report.check_quoted("of these became [mask]", fates.masked, 80, 0.05, "%");
-  report.check_quoted("stayed (or were replaced by themselves)", fates.same, 10, 0.15, "%");
+  report.check_quoted("unchanged (or replaced by the same word)", fates.same, 10, 0.15, "%");
 }
 
-// ---- 2. The head that fills them in -----------------------------------------------------------------------
-// An encoder turns the words (B, T) into states (B, T, width), each of which has seen the words on both
-// sides. Besides its place each word gets a vector for its *segment*, the half in which it stands. On top is
-// a *head* (the word has two meanings: a head of attention, and this, what a task puts on an encoder):
+// ---- 2. The head that predicts hidden words ---------------------------------------------------------------
+// The encoder turns the words (B, T) into states (B, T, width). Each state depends on the words on both
+// sides. Each word is embedded, and two vectors are added to its embedding: one for its position, and one for
+// its *segment*, which says whether the word is in the English or the French half.
 //
-//     logits = norm(gelu(W x + b)) Eᵀ + c        E: the words' own vectors, tied (20); gelu: a smooth relu
+// On top of the encoder there is a *head*: the layers that a task adds to an encoder. (The word has a second
+// meaning here. It does not mean an attention head.)
 //
-// The loss picks the places that have an answer, and takes −log of the answer's probability there.
+//     logits = norm(gelu(W x + b)) Eᵀ + c        E: the word embeddings, tied (lesson 20); gelu: a smooth
+// relu
+//
+// Here x is a state of the encoder. W, b and c are learned.
+//
+// For the loss, we select the positions that have an answer, and average −log of the answer's probability
+// over these positions.
 
 Tensor loss_by_hand(const Tensor& states, const MaskedModel& m, const Indices& answers) {
   const Tensor units = gelu(matmul(states, transpose(m.dense.weight)) + m.dense.bias);
@@ -80,7 +97,7 @@ Tensor loss_by_hand(const Tensor& states, const MaskedModel& m, const Indices& a
   const Tensor normed =
       centred / sqrt(mean(centred * centred, {-1}, Keep::yes) + 1e-5) * m.norm.weight + m.norm.bias;
   const Tensor logits = matmul(normed, transpose(m.output.weight)) + m.output.bias;  // (B, T, V)
-  Ids places, words;  // of the answers, in the text row after row
+  Ids places, words;  // positions and words of the answers; the rows of the text are concatenated
   const Ids all = answers.to_vector();
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i] != kNone) {
@@ -90,22 +107,31 @@ Tensor loss_by_hand(const Tensor& states, const MaskedModel& m, const Indices& a
   const auto count = static_cast<Size>(places.size());
   const Tensor rows =
       embedding(reshape(logits, {answers.count(), logits.size(-1)}), Indices(places, {count}));
-  return -mean(gather(log_softmax(rows, -1), 1, Indices(words, {count, 1})));  // (count, V) → a number
+  return -mean(gather(log_softmax(rows, -1), 1, Indices(words, {count, 1})));  // (count, V) → a scalar
 }
 
-// cross_entropy() does the same if it is told to ignore kNone. In model.hpp stands the whole model of nn/.
+// cross_entropy() computes the same loss if its option `ignore` is kNone. model.hpp contains the whole model,
+// built with nn/.
 
 // ---- 3. Pretraining ---------------------------------------------------------------------------------------
-// The text is lesson 15's grammar, with one thing more: words keep company with words of their kind, as they
-// do in real text. Some are friendly by decree, some unfriendly, and no sentence has both (moods.hpp). Nobody
-// tells the model. Half of the rows have both halves; the others have one, so that each language is learned
-// by itself too. Then one word of each new sentence is hidden: English, or French.
+// We pretrain on sentences from lesson 15's grammar, with one addition. In real text, words of similar
+// meaning tend to occur together. To imitate this, we declare some words friendly and some unfriendly, and no
+// sentence contains both kinds (moods.hpp). The model is never told which words are friendly.
+//
+// Half of the rows contain a sentence in both languages. The other rows contain only the English or only the
+// French sentence, so that the model also learns each language by itself.
+//
+// After pretraining, we hide one word of each new sentence, in English or in French, and count how many of
+// the hidden words the model recovers.
 
 void pretraining(MaskedModel& model, const Dictionary& dictionary, const kit::Options& options,
                  kit::Report& report) {
-  const auto half =
-      report.ask("one half", "How many hidden words come back if the other language is cut away?",
-                 {"as many: the neighbours say enough", "clearly fewer", "none at all"});
+  const auto half = report.ask(
+      "one half",
+      "How many of the hidden words does the model recover without the other language, compared with "
+      "a text in both languages?",
+      {"as many as with both: the neighbouring words are enough", "clearly fewer than with both, but some",
+       "none"});
   pretrain(model, hide, dictionary, options);
   const auto back = [&](std::int64_t segment, Given given) {
     return recovered(model, dictionary, segment, given, options);
@@ -114,64 +140,80 @@ void pretraining(MaskedModel& model, const Dictionary& dictionary, const kit::Op
   report.at_least("hidden English words recovered", english, 95, "%");
   report.at_least("hidden French words recovered", french, 95, "%");
   const double english_alone = back(0, Given::own_half), french_alone = back(1, Given::own_half);
-  report.figure("English words, from English alone", english_alone, "%");
-  report.figure("French words, from French alone", french_alone, "%");
+  report.figure("English words recovered from the English half alone", english_alone, "%");
+  report.figure("French words recovered from the French half alone", french_alone, "%");
   report.answer(
       half, 'b', english - english_alone >= 20 && french - french_alone >= 10 && english_alone > 5,
-      "Grammar alone tells that a noun is missing, and sometimes which form, but not which noun. That "
-      "stands in the other half: it has found out which words translate which.");
+      "Within one language, grammar tells the model that a noun is missing, and sometimes in which form, but "
+      "not which noun. The other half contains its translation. The model was never given a dictionary: it "
+      "learned from the texts which words translate each other.");
 }
 
-// ---- 4. Who attends to whom -------------------------------------------------------------------------------
-// Each head on one sentence in both languages. Rows ask, columns answer; in each map the English words come
-// first, then the French. Weights at the diagonal lie on the word itself and its neighbours; those in the
-// upper right and lower left corner lie on the other language.
+// ---- 4. Attention between the languages -------------------------------------------------------------------
+// The figure shows the attention weights of every head for one sentence in both languages. Rows are queries
+// and columns are keys. In each map the English words come first, then the French words.
+//
+// Weights near the diagonal belong to the word itself and its neighbours. Weights in the upper right and the
+// lower left corner belong to words of the other language.
 
 void attention(MaskedModel& model, const Dictionary& dictionary, const kit::Options& options,
                kit::Report& report) {
-  const auto most =
-      report.ask("the other language",
-                 "Take the head that looks most at the other language. How much of its weight lies there?",
-                 {"hardly any: heads look at neighbours", "about as much as on its own: half",
-                  "clearly more than half"});
+  const auto most = report.ask(
+      "the other language",
+      "We take the head with the most weight on the other language. What part of its attention weight "
+      "is on the other language?",
+      {"close to 0 %: heads attend to neighbours", "about 50 %: as much as on the word's own language",
+       "clearly more than 50 %"});
   const double other = show_attention(model, dictionary, options);
-  report.figure("the head that looks most at the other language, weight there", other, "%");
+  report.figure("largest attention weight of a head on the other language", other, "%");
   report.answer(
       most, 'c', other >= 60,
-      "To fill in a word it helps to look at its translation, so a head has learned to find it. Where "
-      "the adjective stands behind its noun, its line in the corner crosses over itself.");
+      "The translation of a hidden word helps to predict the word, so a head has learned to attend to it. In "
+      "French some adjectives follow their noun. There the line of weights in the corner crosses itself.");
 }
 
 // ---- 5. Fine-tuning ---------------------------------------------------------------------------------------
-// A new task: is a French sentence friendly? Half of them are, so guessing is right at one of two. A
-// *classifier* has the same encoder, and a linear layer on the mean of its states, for two classes.
-// *Fine-tuning* starts the encoder from the pretrained weights, and trains all of it on the labels; the rival
-// starts from nothing, with the same labels and steps. French has many forms: vert, verte, verts, vertes.
+// The new task is to decide whether a French sentence is friendly. Half of the sentences are friendly, so
+// guessing is right for half of them.
+//
+// A *classifier* for this task has the same encoder, and a linear layer that maps the mean of the encoder's
+// states to two logits. *Fine-tuning* starts the encoder from its pretrained weights and trains all weights
+// on the labels. We compare it with a classifier that starts from random weights and gets the same labels and
+// the same number of steps.
+//
+// The task is hard with few labels, because French words have many forms: vert, verte, verts, vertes.
 
 void fine_tuning(const MaskedModel& model, const Dictionary& dictionary, const kit::Options& options,
                  kit::Report& report) {
   show_labels(options);
   const auto gain = report.ask(
-      "32 labels", "With 32 labels, how is the fine-tuned one on new sentences?",
-      {"better by 10 points or more", "equal: labels are labels", "worse: it has learned another task"});
+      "32 labels",
+      "With 32 labels, how does the accuracy of the fine-tuned classifier on new sentences compare with that of "
+      "the classifier from random weights?",
+      {"10 percentage points higher, or more", "about equal: both have the same labels",
+       "lower: its encoder has learned another task"});
   const FewLabels at_32 = few_labels(model, dictionary, options);
   const double points = at_32.tuned - at_32.untaught;
-  report.at_least("fine-tuned above from nothing, 32 labels", points, 10, "points");
+  report.at_least("accuracy gained by pretraining, 32 labels", points, 10, "points");
   report.answer(
       gain, 'a', points >= 10,
-      "Some of the test's words stand in no labelled sentence: the table says how many. From nothing "
-      "they mean nothing. Pretraining has seen in whose company they stand.");
+      "Some words of the test sentences occur in no labelled sentence: the table says how many. The classifier "
+      "from random weights has learned nothing about these words. The pretrained encoder has learned which "
+      "words they occur with.");
 }
 
-// What to remember. Hide words, ask for them, count only these: a task from plain text. Reading in both
-// directions, a model uses whatever helps, another language too. Pretrain on much text; then few labels do.
+// What to remember. Masked language modelling hides words, predicts them, and counts only the hidden words in
+// the loss. It makes a training task from plain text. A model that attends in both directions uses everything
+// that helps its predictions, here also the other language. After pretraining on much text, a few labels are
+// enough for a new task.
 //
-// Exercises: lessons/practise 23 (hide with fresh coins; the loss of hidden words; pooling; a small model).
+// Exercises: lessons/practise 23 (hiding words as BERT does; the loss of hidden words; numbers of pretraining
+// and fine-tuning; a small model for hidden words).
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("23_bert", "both directions, pretrained, then fine-tuned");
+  kit::Lesson program("23_bert", "pretrain an encoder on hidden words, then fine-tune it");
   program.steps(2400, 4);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     const Dictionary dictionary;
@@ -179,11 +221,11 @@ int main(int argc, char** argv) {
     model.initialise(options.seed);
     report.section("Hiding words");
     hiding(dictionary, options, report);
-    report.section("The head that fills them in");
+    report.section("The head that predicts hidden words");
     check_head(loss_by_hand, hide, dictionary, options.seed, report);
     report.section("Pretraining");
     pretraining(model, dictionary, options, report);
-    report.section("Who attends to whom");
+    report.section("Attention between the languages");
     attention(model, dictionary, options, report);
     report.section("Fine-tuning");
     fine_tuning(model, dictionary, options, report);

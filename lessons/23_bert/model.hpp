@@ -1,5 +1,5 @@
-// The two models of lesson 23 in terms of nn/: an encoder with a head that fills in hidden words, and the
-// same encoder with a layer for two classes.
+// The two models of lesson 23, built with nn/: an encoder with a head that predicts hidden words, and the
+// same encoder with a linear layer for two classes.
 #pragma once
 
 #include "core/core.hpp"
@@ -14,7 +14,7 @@ inline TransformerOptions sizes(const Dictionary& dictionary, Size width, Size l
   options.vocabulary = dictionary.words.size();
   options.layers = layers;
   options.block = {.width = width, .heads = 4, .hidden = 2 * width};
-  options.positions = learned_positions(40, 0.5);  // of at most 40 words; deviation at the start
+  options.positions = learned_positions(40, 0.5);  // for up to 40 words; initial standard deviation 0.5
   options.segments = 2;
   return options;
 }
@@ -28,9 +28,9 @@ struct MaskedModel : Module {
     output.weight.tie(encoder.input.words.weight);
   }
 
-  /// (B, T, width)
+  /// Returns the encoder's states (B, T, width).
   Tensor states(const Batch& batch) const { return encoder(batch.words, batch.lengths, batch.segments); }
-  /// Logits (B, T, V).
+  /// Returns logits (B, T, V).
   Tensor operator()(const Batch& batch) const { return output(norm(gelu(dense(states(batch))))); }
   Tensor loss(const Batch& batch) const {
     return cross_entropy((*this)(batch), batch.answers, {.ignore = kNone});
@@ -42,12 +42,12 @@ struct MaskedModel : Module {
   Linear output;
 };
 
-/// The encoder with a layer for two classes on the mean of its states.
+/// The encoder, followed by a linear layer that maps the mean of its states to two logits.
 struct Classifier : Module {
   explicit Classifier(const TransformerOptions& options)
       : encoder{{*this, "encoder"}, options}, output{{*this, "output"}, options.block.width, 2} {}
 
-  /// Logits (B, 2).
+  /// Returns logits (B, 2).
   Tensor operator()(const Batch& batch) const {
     return output(mean_over_time(encoder(batch.words, batch.lengths, batch.segments), batch.lengths));
   }

@@ -1,8 +1,9 @@
-// Sentences that have a mood.
+// Sentences that have a mood: friendly or unfriendly.
 //
-// In real text words keep company with words of their kind. The grammar draws every word by itself; so a kind
-// is made up here. Some adjectives, verbs and nouns are friendly by decree, some unfriendly, and of the
-// grammar's sentences those are kept that have at least two such words, all of one kind.
+// In real text, words of similar meaning tend to occur together. The grammar draws every word independently,
+// so we construct such a pattern. Some adjectives, verbs, nouns and prepositions are declared friendly,
+// others unfriendly. From the grammar's sentences we keep those that have at least two such words, all of the
+// same kind.
 #include "lessons/23_bert/moods.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Sentences that have a mood.
+// Sentences that have a mood: friendly or unfriendly.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,12 @@
 
 namespace tapestry::lesson23 {
 
-/// How friendly: above 0 for a sentence with so many friendly words and no unfriendly ones, below 0 the other
-/// way round; 0 with none, or with both kinds.
+/// Returns the mood of a sentence: the number of its friendly words, or minus the number of its unfriendly
+/// words. Returns 0 if it has no such words, or both kinds.
 int mood(const kit::GrammarSentence& sentence);
 
-/// So many sentences with at least two words of mood, all of one kind, or as many as are found.
+/// Returns `count` sentences, or fewer if not enough are found. Each has at least two words with a mood, all
+/// of the same kind.
 std::vector<kit::GrammarSentence> moody(std::uint64_t seed, std::uint64_t stream, kit::GrammarSplit split,
                                         Size count);
 

@@ -7,7 +7,7 @@
 namespace tapestry::lesson23 {
 namespace {
 
-/// Some of French's words are English ones too.
+/// Appends /fr to a French word that is also an English word.
 std::string french_name(const std::string& word, const Words& english) {
   return std::find(english.begin(), english.end(), word) == english.end() ? word : word + "/fr";
 }
@@ -28,7 +28,7 @@ Row Dictionary::read(const Words& english, const Words& french) const {
   Row row{{kStart}, {0}, {}};
   const auto add = [&](const Words& half, std::int64_t segment) {
     if (half.empty()) return;
-    const Ids ids = words.encode_source(half);  // <end> too
+    const Ids ids = words.encode_source(half);  // including <end>
     row.words.insert(row.words.end(), ids.begin(), ids.end());
     row.segments.resize(row.words.size(), segment);
   };

@@ -1,4 +1,4 @@
-// Texts in two languages as rows of ids, and batches of them.
+// Texts in two languages as rows of ids, and batches of these rows.
 #pragma once
 
 #include <vector>
@@ -14,30 +14,31 @@ using kit::GrammarSentence;
 using kit::Random;
 using kit::Words;
 
-constexpr std::int64_t kNone = -1;             // no answer is asked for here
-constexpr std::int64_t kFirstWord = kEnd + 1;  // the specials come before
+constexpr std::int64_t kNone = -1;             // the loss ignores this position
+constexpr std::int64_t kFirstWord = kEnd + 1;  // the special tokens come first
 
-/// A text: for each place a word, its segment (0 English, 1 French), and the word that is asked for, or
-/// kNone.
+/// A text. Each position has a word, its segment (0 English, 1 French), and its answer, which is kNone if the
+/// word is not hidden.
 struct Row {
   Ids words, segments, answers;
 };
 
-/// The words of both languages, with [mask] as the last. What both spell alike (zone) has two places: the
-/// French one is written zone/fr.
+/// The words of both languages, with [mask] as the last entry. A word that is spelled alike in both, such as
+/// zone, has two entries: the French one is written zone/fr.
 struct Dictionary {
   Dictionary();
 
-  /// "<start> English <end> French <end>", both halves or one, the other being empty; nothing hidden.
+  /// Returns the row "<start> English <end> French <end>" with nothing hidden. One of the two halves may be
+  /// empty.
   Row read(const Words& english, const Words& french) const;
-  /// Its words, with spaces between.
+  /// Returns the words of a row, separated by spaces.
   std::string text(const Row& row) const;
 
   Vocabulary words;
   std::int64_t mask = 0;
 };
 
-/// Rows as a batch, padded to the longest.
+/// Rows as a batch, padded to the longest row.
 struct Batch {
   Indices words, segments, answers;  // (B, T)
   ValidLengths lengths;              // (B)

@@ -1,11 +1,14 @@
-// 23.1 hide_words: choose words, and hide most of them
+// 23.1 hide_words: Hiding words as BERT does
 // implement, 15 minutes
 //
-// Hide words of a text as BERT does. Each word is chosen with probability 0.25; of the chosen ones 80 %
-// become kMask, 10 % some other word, drawn from all words with equal chance, and 10 % stay. The answer of a
-// chosen place is the word that stood there, of all others kNone. Ids below kFirstWord (<start>, <end> and so
-// on) are no words and are never chosen; words are kFirstWord … kMask − 1. random.uniform() gives a number in
-// [0, 1), random.below(n) a whole number in [0, n).
+// Hide words of a text as BERT does. Choose each word with probability 0.25. Of the chosen words, 80 % become
+// kMask, 10 % become a word drawn uniformly from all words, and 10 % stay as they are. The answer at a chosen
+// position is the original word. The answer at every other position is kNone.
+//
+// The words are the ids kFirstWord … kMask − 1. Smaller ids are special tokens such as <start> and <end>.
+// Never choose these.
+//
+// random.uniform() returns a number in [0, 1), and random.below(n) returns an integer in [0, n).
 #include "lessons/grader/answer.hpp"
 #include "lessons/kit/random.hpp"
 
@@ -19,14 +22,14 @@ struct Hidden {
 
 Hidden hide_words(const Ids& text, kit::Random& random) {
   Hidden hidden{text, Ids(text.size(), kNone)};
-  //[ for each place: is it chosen, and what becomes of it?
+  //[ for each position: is it chosen, and what does it become?
   //: static_cast<void>(random);
   //: return not_written_yet();
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] < kFirstWord) continue;      // no word
+    if (text[i] < kFirstWord) continue;      // a special token
     if (random.uniform() >= 0.25) continue;  // not chosen
-    hidden.answers[i] = text[i];             // asked for, whatever becomes of it
-    const double coin = random.uniform();    // a coin of its own, one for the three fates
+    hidden.answers[i] = text[i];             // the answer of every chosen word
+    const double coin = random.uniform();    // a second draw decides among the three cases
     if (coin < 0.8)
       hidden.words[i] = kMask;
     else if (coin < 0.9)
@@ -36,25 +39,25 @@ Hidden hide_words(const Ids& text, kit::Random& random) {
   return hidden;
 }
 
-// hint: How many coins does a word need? One says whether it is chosen. Can the same one say what becomes
-//   of it?
-// hint: if (coin < 0.8) …; else if (coin < ____) …; and else the word stays. The answer is set in all
-//   three cases.
-// hint: hidden.words[i] = kFirstWord + random.below(kMask - kFirstWord) is some word.
+// hint: How many random numbers do you need for a word? One decides whether the word is chosen. Can the same
+//   number decide what the word becomes?
+// hint: if (coin < 0.8) …; else if (coin < ____) …; and otherwise the word stays. Set the answer in all three
+//   cases.
+// hint: hidden.words[i] = kFirstWord + random.below(kMask - kFirstWord) replaces the word with a random word.
 //
-// wrong: One coin does both jobs. A word is chosen where the coin is below 0.25, so it is below 0.8 as
-//   well: all that are chosen become [mask]. The second question wants a fresh coin.
+// wrong: You use one random number for both decisions. A word is chosen if the number is below 0.25, and then
+//   it is also below 0.8. So every chosen word becomes [mask]. The second decision needs a new random number.
 // - if (random.uniform() >= 0.25) continue;
 // - hidden.answers[i] = text[i];
 // - const double coin = random.uniform();
 // + const double coin = random.uniform();
 // + if (coin >= 0.25) continue;
 // + hidden.answers[i] = text[i];
-// wrong: Every place has an answer, so the loss counts all places. To name a word that stands there is no
-//   art, and most of the loss is about that.
+// wrong: Every position has an answer, so the loss counts all positions. At most of them the word is part of
+//   the input and easy to predict, so most of the loss is about copying.
 // - hidden.answers[i] = text[i];
 // + hidden.answers = text;
-// wrong: The answer is what goes in, after hiding. Asked for is what stood there before.
+// wrong: You store the word after hiding as the answer. The answer is the original word.
 // - const double coin = random.uniform();
 // - if (coin < 0.8)
 // - hidden.words[i] = kMask;
@@ -66,13 +69,15 @@ Hidden hide_words(const Ids& text, kit::Random& random) {
 // + else if (coin < 0.9)
 // + hidden.words[i] = kFirstWord + random.below(kMask - kFirstWord);
 // + hidden.answers[i] = hidden.words[i];
-// wrong: Hidden once for ever: the same text has the same words hidden each time, and the model learns
-//   these by heart. Use the stream of numbers that is handed in: it goes on.
+// wrong: You start a new generator with a fixed seed in every call. So the same text has the same words
+//   hidden each time, and the model memorises them. Use the generator that the function receives: it
+//   continues from call to call.
 // - Hidden hidden{text, Ids(text.size(), kNone)};
 // + Hidden hidden{text, Ids(text.size(), kNone)};
 // + random = kit::Random(7);
-// wrong: A second coin is thrown for the other words: a tenth of the fifth that is left is exchanged, 2 %,
-//   and 18 % stay. One coin has the three fates: below 0.8, below 0.9, and the rest.
+// wrong: You draw a second number for the replacement. So only a tenth of the remaining fifth is replaced,
+//   which is 2 %, and 18 % stay. One number decides among the three cases: below 0.8, below 0.9, and the
+//   rest.
 // - const double coin = random.uniform();
 // - if (coin < 0.8)
 // - hidden.words[i] = kMask;
@@ -80,16 +85,16 @@ Hidden hide_words(const Ids& text, kit::Random& random) {
 // + if (random.uniform() < 0.8)
 // + hidden.words[i] = kMask;
 // + else if (random.uniform() < 0.1)
-// wrong: Words that stay are not asked for. Then what stands there without a [mask] never has an answer,
-//   and the model may copy it blindly.
+// wrong: The words that stay have no answer. So a position without [mask] has an answer only if its word was
+//   replaced, and a model can learn never to predict the word that it sees there.
 // - hidden.words[i] = kFirstWord + random.below(kMask - kFirstWord);
 // + hidden.words[i] = kFirstWord + random.below(kMask - kFirstWord);
 // + else
 // + hidden.answers[i] = kNone;
-// wrong: <start> and <end> are hidden too. They are no words, and they always stand where they stand.
+// wrong: <start> and <end> are hidden too. They are not words, and their positions are always known.
 // - if (text[i] < kFirstWord) continue;
 // + if (text[i] < 0) continue;
-// wrong: Words are exchanged for ids from 0 on: <pad> and <start> get into the text.
+// wrong: You draw the replacement from all ids, starting at 0, so <pad> and <start> can get into the text.
 // - hidden.words[i] = kFirstWord + random.below(kMask - kFirstWord);
 // + hidden.words[i] = random.below(kMask);
 
@@ -100,7 +105,7 @@ Hidden hide_words(const Ids& text, kit::Random& random) {
 
 namespace {
 
-/// <start>, words, <end>.
+/// Returns <start>, `words` random words, <end>.
 Ids draw(kit::Random& random, std::size_t words) {
   Ids text{2};
   for (std::size_t i = 0; i < words; ++i) text.push_back(random.between(kFirstWord, kMask - 1));
@@ -124,7 +129,7 @@ Counts count(const Ids& text, const Hidden& hidden) {
 }
 
 std::string at(std::size_t place, const Ids& text, const Hidden& hidden) {
-  return fmt::format("place {} held {}, holds {} now, and is asked for {}", place, text[place],
+  return fmt::format("position {} held {}; now it holds {}, and its answer is {}", place, text[place],
                      hidden.words[place], hidden.answers[place]);
 }
 
@@ -139,7 +144,7 @@ void judge(Judge& judge) {
                  Dims{5, 5}, "the lengths of words and answers");
       for (const std::size_t end : {std::size_t{0}, std::size_t{4}})
         judge.that(hidden.words[end] == text[end] && hidden.answers[end] == kNone,
-                   "of <start> and <end>, " + at(end, text, hidden),
+                   "<start> and <end> must stay: " + at(end, text, hidden),
                    {static_cast<double>(hidden.words[end]), static_cast<double>(hidden.answers[end])});
     }
   });
@@ -153,7 +158,7 @@ void judge(Judge& judge) {
       judge.that((asked ? hidden.answers[i] : hidden.words[i]) == text[i], at(i, text, hidden),
                  {static_cast<double>(i), static_cast<double>(hidden.answers[i])});
       judge.that(hidden.words[i] == text[i] || (hidden.words[i] >= kFirstWord && hidden.words[i] <= kMask),
-                 fmt::format("place {} became {}, which is no word and not [mask]", i, hidden.words[i]),
+                 fmt::format("position {} became {}, which is neither a word nor [mask]", i, hidden.words[i]),
                  {static_cast<double>(hidden.words[i])});
     }
     judge.between(100 * all / 40'000, 24, 26, "the words that are asked for, per cent");

@@ -1,18 +1,19 @@
-// 23.2 hidden_loss: the loss counts the words that were hidden
+// 23.2 hidden_loss: The loss of hidden words
 // implement, 10 minutes
 //
-// logits (B, T, V) are a model's for every place of B texts. answers (B, T) has the word that is asked for at
-// a hidden place, and −1 elsewhere, padding too. Write the loss of masked language modelling: at each place
-// that has an answer −log softmax(logits)[answer], and of these numbers the mean over the whole batch.
+// logits (B, T, V) are a model's logits for every position of B texts. answers (B, T) contains the answer at
+// each hidden position, and −1 elsewhere, also at padding. Write the loss of masked language modelling. At
+// each position that has an answer, the loss is −log softmax(logits)[answer]. Average it over all such
+// positions of the batch.
 //
-// The result is one number. log_softmax, gather and where help; a place without an answer must count 0. There
-// is at least one answer.
+// Return one number. log_softmax, gather and where help. A position without an answer must contribute 0.
+// There is at least one answer.
 #include "lessons/grader/answer.hpp"
 
 Tensor hidden_loss(const Tensor& logits, const Indices& answers) {
   const std::vector<std::int64_t> all = answers.to_vector();
   const Size rows = answers.shape()[0], places = answers.shape()[1];
-  std::vector<std::int64_t> safe;  // the answers, with a 0 where there is none, so that gather can read them
+  std::vector<std::int64_t> safe;  // the answers, with 0 in place of −1, which gather cannot use
   for (const std::int64_t answer : all) safe.push_back(std::max<std::int64_t>(answer, 0));
   const Mask asked = Mask::from(rows, places, [&](Size b, Size t) {  // (B, T): true where there is an answer
     return all[static_cast<std::size_t>(b * places + t)] >= 0;
@@ -24,29 +25,29 @@ Tensor hidden_loss(const Tensor& logits, const Indices& answers) {
   //: return not_written_yet();
   const Tensor log_p = log_softmax(logits, -1);                                           // (B, T, V)
   const Tensor picked = squeeze(gather(log_p, 2, Indices(safe, {rows, places, 1})), -1);  // (B, T)
-  const Tensor hidden = where(asked, picked, scalar(0, logits.dtype()));  // 0 where nothing is asked for
-  return -sum(hidden) / count;                                            // a mean over the hidden places
+  const Tensor hidden = where(asked, picked, scalar(0, logits.dtype()));  // 0 where there is no answer
+  return -sum(hidden) / count;  // the mean over the hidden positions
   //]
 }
 
-// hint: How many numbers does a batch's loss average: B · T, or fewer?
-// hint: gather(log_softmax(logits, -1), 2, Indices(safe, {rows, places, 1})) is (B, T, 1): log p of each
-//   answer.
+// hint: How many numbers does the loss of a batch average: B · T, or fewer?
+// hint: gather(log_softmax(logits, -1), 2, Indices(safe, {rows, places, 1})) has the shape (B, T, 1). It
+//   contains log p of each answer.
 // hint: −sum(where(asked, picked, scalar(0, logits.dtype()))) / ____
 //
-// wrong: The loss counts all places: at those without an answer it asks for word 0. What stands there was
-//   never hidden.
+// wrong: The loss counts all positions. At a position without an answer it asks for word 0, although no word
+//   was hidden there.
 // - return -sum(hidden) / count;
 // + return -mean(picked) + 0 * count;
-// wrong: The sum is right, but it is divided by all places. The fewer words are hidden, and the more
-//   padding there is, the smaller this loss is.
+// wrong: The sum is right, but you divide it by the number of all positions. So the loss is smaller when
+//   fewer words are hidden, or when there is more padding.
 // - return -sum(hidden) / count;
 // + return -mean(hidden) + 0 * count;
-// wrong: That is the sum of the hidden places' losses, not their mean.
+// wrong: You return the sum over the hidden positions. Return their mean.
 // - return -sum(hidden) / count;
 // + return -sum(hidden) + 0 * count;
-// wrong: You average over each text, and then over the texts. A text with one hidden word would weigh as
-//   much as one with five: average over all hidden places at once.
+// wrong: You average over each text first, and then over the texts. So a text with one hidden word has the
+//   same weight as a text with five. Average over all hidden positions at once.
 // - return -sum(hidden) / count;
 // + std::vector<double> share;
 // + for (Size b = 0; b < rows; ++b) {
@@ -56,11 +57,11 @@ Tensor hidden_loss(const Tensor& logits, const Indices& answers) {
 // + }
 // + const Tensor weight = tensor(share, {rows, 1}, logits.dtype());
 // + return -sum(hidden * weight) / static_cast<double>(rows) + 0 * count;
-// wrong: The sign is missing: log-probabilities are negative, and a loss that falls would make the answers
-//   less likely.
+// wrong: The minus sign is missing. Log-probabilities are negative, so reducing this loss would make the
+//   answers less likely.
 // - return -sum(hidden) / count;
 // + return sum(hidden) / count;
-// wrong: The softmax runs over the places of a text, not over the words.
+// wrong: The softmax runs over the positions of a text. It must run over the words.
 // - const Tensor log_p = log_softmax(logits, -1);
 // + const Tensor log_p = log_softmax(logits, 1);
 

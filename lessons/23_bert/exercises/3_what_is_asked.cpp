@@ -1,87 +1,95 @@
-// 23.3 what_is_asked: figures of pretraining and fine-tuning, before you see them
+// 23.3 what_is_asked: Numbers of pretraining and fine-tuning
 // predict, 10 minutes
 //
-// Five questions. A text of 1,000 words goes through this lesson's hiding (25 % chosen; of these 80, 10 and
-// 10 %): how many [mask] stand in it on average, and how many words does the loss count? A sentence of three
-// words has the states (1, 0), (3, 2) and (2, 4), and two places of padding behind it, whose states are 0:
-// what is the first number of its mean over time? A classifier for two classes whose last layer starts at 0:
-// its first loss? Its encoder has 86,000 weights and its layer 130: how many does fine-tuning train?
+// Answer five questions.
+//
+// 1. A text of 1,000 words is hidden as in this lesson: 25 % of the words are chosen, and of these 80 % become
+//    [mask], 10 % another word, and 10 % stay. How many [mask] does it contain on average?
+// 2. How many of its words does the loss count on average?
+// 3. A sentence of three words has the states (1, 0), (3, 2) and (2, 4). Two padding positions with states 0
+//    follow. What is the first number of the sentence's mean over time?
+// 4. The last layer of a classifier for two classes starts at 0. What is its first loss?
+// 5. The classifier's encoder has 86,000 weights and its last layer has 130. How many weights does fine-tuning
+//    train?
 #include "lessons/grader/answer.hpp"
 
 double masks_in_the_text() {
-  //[ [mask] among 1,000 words, on average
+  //[ the average number of [mask] among 1,000 words
   //: return not_written_yet();
   return 200;  // 80 % of the 250 that are chosen
   //]
 }
 
 double words_that_count() {
-  //[ words with an answer among 1,000, on average
+  //[ the average number of words with an answer among 1,000
   //: return not_written_yet();
   return 250;  // all that are chosen, whatever became of them
   //]
 }
 
 double first_number_of_the_mean() {
-  //[ of (1, 0), (3, 2), (2, 4) and two places of padding
+  //[ the mean of (1, 0), (3, 2), (2, 4), with two padding positions
   //: return not_written_yet();
   return 2;  // (1 + 3 + 2) / 3: padding is no word
   //]
 }
 
 double first_loss() {
-  //[ of two classes with equal logits; std::log is welcome
+  //[ the loss for two classes with equal logits; you may use std::log
   //: return not_written_yet();
   return std::log(2.0);  // −log of a half, whichever is right
   //]
 }
 
 double weights_that_learn() {
-  //[ of the classifier, when it is fine-tuned
+  //[ the weights that fine-tuning of the classifier trains
   //: return not_written_yet();
   return 86130;  // all of it: encoder and layer
   //]
 }
 
-// hint: First how many are chosen? Then how many of these become [mask]?
-// hint: Which of the chosen words are asked for: the masked ones, or all of them?
-// hint: Lesson 07: what does padding count in an average? And by how many is the sum divided?
-// hint: Two equal logits give each class a probability of ____; the loss is −log of it.
+// hint: First compute how many words are chosen. Then how many of these become [mask]?
+// hint: Which of the chosen words have an answer: the masked ones, or all of them?
+// hint: In lesson 07, which weight does padding have in an average? And by which number is the sum divided?
+// hint: Two equal logits give each class a probability of ____. The loss is −log of this probability.
 //
-// wrong: That is how many are chosen. Not all of these become [mask].
+// wrong: You counted all chosen words. Only 80 % of these become [mask].
 // - return 200;  // 80 % of the 250 that are chosen
 // + return 250;
-// wrong: 80 % of all words would leave a text that says nothing. It is 80 % of those that are chosen.
+// wrong: You took 80 % of all words. Such a text would have little context left. Only 80 % of the chosen
+//   words become [mask].
 // - return 200;  // 80 % of the 250 that are chosen
 // + return 800;
-// wrong: You counted the words that became [mask]. Those that were exchanged and those that stayed are
-//   asked for as well.
+// wrong: You counted the words that became [mask]. The replaced words and the unchanged words among the
+//   chosen ones have an answer too.
 // - return 250;  // all that are chosen, whatever became of them
 // + return 200;
-// wrong: You left out the words that stay. They are asked for too, so that the model has an answer at
-//   words without a [mask].
+// wrong: You left out the chosen words that stay. They have an answer too, so that the model learns to
+//   predict at positions without [mask].
 // - return 250;  // all that are chosen, whatever became of them
 // + return 225;
-// wrong: A loss over all words would be nearly all copying. Only chosen words have an answer.
+// wrong: You counted all words. Such a loss would be mostly about copying the input. Only chosen words have
+//   an answer.
 // - return 250;  // all that are chosen, whatever became of them
 // + return 1000;
-// wrong: You divided by five, so padding pulls the mean towards 0, and a sentence means less the longer
-//   its neighbours in the batch are.
+// wrong: You divided by five. Then padding pulls the mean towards 0, and the mean of a sentence depends on
+//   the lengths of the other sentences in its batch.
 // - return 2;  // (1 + 3 + 2) / 3: padding is no word
 // + return 1.2;
-// wrong: That is the sum. A mean divides by the number of words.
+// wrong: You computed the sum. The mean is the sum divided by the number of words.
 // - return 2;  // (1 + 3 + 2) / 3: padding is no word
 // + return 6;
-// wrong: That is the probability of the right class. The loss is −log of it.
+// wrong: You returned the probability of the right class. The loss is −log of this probability.
 // - return std::log(2.0);  // −log of a half, whichever is right
 // + return 0.5;
-// wrong: A loss of 0 would be a classifier that is sure and right. Equal logits are neither.
+// wrong: A loss of 0 means that the right class has a probability of 1. With equal logits, each class has the
+//   same probability.
 // - return std::log(2.0);  // −log of a half, whichever is right
 // + return 0;
-// wrong: The new layer alone would keep the encoder as it is. Fine-tuning trains the encoder as well.
+// wrong: You counted the new layer alone. Fine-tuning trains the encoder as well.
 // - return 86130;  // all of it: encoder and layer
 // + return 130;
-// wrong: The encoder is trained, and so is the new layer, which has learned nothing yet.
+// wrong: You counted the encoder alone. Fine-tuning also trains the new layer, which starts untrained.
 // - return 86130;  // all of it: encoder and layer
 // + return 86000;
 

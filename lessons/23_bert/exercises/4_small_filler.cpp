@@ -1,21 +1,23 @@
-// 23.4 small_filler: fill in hidden words with few weights
+// 23.4 small_filler: A small model for hidden words
 // design, 30 minutes, limit 60 s, fast
 //
-// A text has five words of one language and then, in the same order, their five translations; each of the
-// ten words of the first language has one of its own in the second. Two of the ten places are hidden, never a
-// word and its translation. Build a model that finds 95 % of the hidden words in new texts, with at most
-// 15,000 weights. It is trained with 600 batches of 64 texts, by Adam with your learning rate as its peak.
-// Fewer weights are better: your best model is kept.
+// A text consists of five words of a first language, followed by their translations in the same order. The
+// first language has ten words, and each has its own translation in the second language. Two of the ten
+// positions are hidden, never a word together with its translation.
+//
+// Build a model that predicts at least 95 % of the hidden words of new texts correctly, in both halves, with
+// at most 15,000 weights. The judge trains it with Adam on 600 batches of 64 texts. Your learning rate is the
+// peak of the learning rate schedule. Models with fewer weights score better, and your best model is kept.
 //
 //     words (B, 10): 0 is [mask], 1 … 10 the first language, 11 … 20 the second       logits (B, 10, 21)
 //
-// Change whatever you like in the hole.
+// You may change everything in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/transformer/transformer.hpp"
 
 constexpr Size kWords = 21;
 
-//[ the model, and how fast it learns
+//[ the model and its learning rate
 //: TransformerOptions sizes() {
 //:   TransformerOptions options;
 //:   options.vocabulary = kWords;
@@ -43,29 +45,31 @@ TransformerOptions sizes() {
 struct Filler : Module {
   Tensor operator()(const Indices& words) const { return output(encoder(words)); }
 
-  TransformerEncoder encoder{{*this, "encoder"}, sizes()};  // it reads in both directions
+  TransformerEncoder encoder{{*this, "encoder"}, sizes()};  // attends in both directions
   Linear output{{*this, "output"}, 32, kWords};
 };
 constexpr double kLearningRate = 0.01;
 //]
 
-// hint: Where does the translation of the second word stand? And may a language model see it from there?
-// hint: TransformerEncoder encoder{{*this, "encoder"}, sizes()}; gives states (B, 10, 32). What makes 21
-//   logits of each?
-// hint: Linear output{{*this, "output"}, 32, kWords}; then make width and hidden smaller, or tie
-//   output.weight to encoder.input.words.weight, and look at the share that is found.
+// hint: At which position is the translation of the second word? May a language model attend to that position
+//   from the second word?
+// hint: TransformerEncoder encoder{{*this, "encoder"}, sizes()}; returns states (B, 10, 32). Which layer maps
+//   each state to 21 logits?
+// hint: Add Linear output{{*this, "output"}, 32, kWords}; to the encoder. Then make width and hidden smaller,
+//   or tie output.weight to encoder.input.words.weight, and watch the percentage of words predicted
+//   correctly.
 //
-// start: A language model is causal: each place sees what stands left of it. The translation of a word of
-//   the first half stands right of it, so there it guesses, and only the second half is found. An encoder
-//   reads in both directions.
+// start: A language model is causal: each position attends only to itself and to positions on its left. The
+//   translation of a word in the first half is on its right, so there the model can only guess. It predicts
+//   only the hidden words of the second half. An encoder attends in both directions.
 //
-// wrong: Two layers are more than this task needs, and break the budget.
+// wrong: Two layers need more weights than the budget allows, and the task does not need them.
 // - options.layers = 1;
 // + options.layers = 2;
-// wrong: With a rate of 0.0001 the model has not finished learning after 600 steps.
+// wrong: With a learning rate of 0.0001, the model has not finished learning after 600 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 0.5 each step jumps far past where the gradient points to.
+// wrong: With a learning rate of 0.5, each step is so long that the training does not converge.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.5;
 
@@ -83,7 +87,7 @@ using Ids = std::vector<std::int64_t>;
 constexpr Size kPairs = 5, kOfLanguage = 10, kRows = 64, kSteps = 600, kTests = 500;
 
 struct Texts {
-  Indices words, answers;  // answers: −1 where nothing is hidden
+  Indices words, answers;  // answers: −1 where no word is hidden
 };
 
 Texts draw(kit::Random& random, const Ids& dictionary, Size rows) {
@@ -106,7 +110,7 @@ Texts draw(kit::Random& random, const Ids& dictionary, Size rows) {
   return {Indices(words, {rows, 2 * kPairs}), Indices(answers, {rows, 2 * kPairs})};
 }
 
-/// Of the hidden words of one half, in per cent.
+/// Returns the percentage of the hidden words of one half that were predicted correctly.
 double found(const Ids& said, const Ids& wanted, bool second_half) {
   double right = 0, all = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -139,18 +143,20 @@ void judge(Judge& judge) {
       Tape tape;
       tape.backward(cross_entropy(model(texts.words), texts.answers));
       clip_gradients(model.parameters(), 1.0);
-      adam.step(std::min(20 * part, 0.02 + std::cos(std::numbers::pi / 2 * part)));  // warm-up, then it falls
+      adam.step(std::min(20 * part, 0.02 + std::cos(std::numbers::pi / 2 * part)));  // warm-up, then decay
     }
     model.eval();
     const Texts texts = draw(judge.random(), dictionary, kTests);
     const Ids said = argmax(model(texts.words)).to_vector(), wanted = texts.answers.to_vector();
     const double first = found(said, wanted, false), second = found(said, wanted, true);
-    judge.that(first >= 95 && second >= 95,
-               fmt::format("{} weights find {:.1f} % of the hidden words in the first half, {:.1f} % in the "
-                           "second; 95 % are wanted in both",
-                           weights, first, second),
-               {first, second});
-    fmt::print("{} weights find {:.1f} and {:.1f} % of the hidden words.\n", weights, first, second);
+    judge.that(
+        first >= 95 && second >= 95,
+        fmt::format("{} weights predict {:.1f} % of the hidden words of the first half and {:.1f} % of the "
+                    "second; both must be at least 95 %",
+                    weights, first, second),
+        {first, second});
+    fmt::print("{} weights predict {:.1f} and {:.1f} % of the hidden words of the two halves.\n", weights,
+               first, second);
     judge.score(weights, "weights");
   });
 }
