@@ -1,4 +1,4 @@
-// A file, or standard input, as vectors: a line of numbers for each line of text (--embed-file).
+// Embeds the lines of a file or of standard input: one line of numbers for each line of text (--embed-file).
 #include "lessons/24_pretrained/embed_file.hpp"
 
 #include <fmt/format.h>
@@ -13,15 +13,16 @@
 namespace tapestry::kit {
 
 void offer(Lesson& program, FileToEmbed& what) {
-  program.add_filter("--embed-file", what.file,
-                     "Make vectors of this file's lines (-: standard input), and nothing else: a line of "
-                     "numbers, with tabs between them, for each line, an empty one too; --weights says by "
-                     "which model, otherwise by the small one that was trained before");
-  program.add("--output", what.output, "With --embed-file: where to; otherwise standard output");
+  program.add_filter(
+      "--embed-file", what.file,
+      "Embed the lines of this file (-: standard input) and do nothing else: write one line of "
+      "numbers, separated by tabs, for each line, also for an empty one. The model is that of "
+      "--weights, or otherwise the small one that the lesson trained before");
+  program.add("--output", what.output, "With --embed-file: the output file (default: standard output)");
 }
 
 void embed_file(const WordPiece& pieces, const Embed& embed, const FileToEmbed& what) {
-  if (what.file != "-") count_lines(what.file);  // throws before anything is written
+  if (what.file != "-") count_lines(what.file);  // throws for an invalid line before anything is written
   LineReader reader(what.file);
   LineWriter writer(what.output);
   std::size_t shortened = 0, first_shortened = 0;
@@ -45,7 +46,7 @@ void embed_file(const WordPiece& pieces, const Embed& embed, const FileToEmbed& 
   }
   writer.finish();
   if (shortened > 0)
-    fmt::print(stderr, "{}:{}{} more than {} pieces of words: only the first are in the vector\n",
+    fmt::print(stderr, "{}:{}{} more than {} pieces; only the first ones are in the vector\n",
                reader.origin(), first_shortened,
                shortened == 1 ? " has" : fmt::format(" and {} more have", shortened - 1),
                pieces.options().max_length - 2);

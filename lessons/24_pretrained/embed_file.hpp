@@ -1,4 +1,4 @@
-// A file, or standard input, as vectors: a line of numbers for each line of text (--embed-file).
+// Embeds the lines of a file or of standard input: one line of numbers for each line of text (--embed-file).
 #pragma once
 
 #include <filesystem>
@@ -12,23 +12,28 @@
 namespace tapestry::kit {
 
 struct FileToEmbed {
-  /// "-" is standard input; output: empty is standard output, and a regular file appears when all is written.
+  /// The file "-" is standard input, and an empty output is standard output. An output that is a regular file
+  /// appears only when it is complete.
   std::filesystem::path file, output;
 };
 
-/// Adds --embed-file and --output to the program. When the first is given, nothing but vectors goes to
+/// Adds --embed-file and --output to the program. If --embed-file is given, only vectors are written to
 /// standard output.
 void offer(Lesson& program, FileToEmbed& what);
 
-/// Vectors of all rows of ids, (rows, width), in their order.
+/// Returns the vectors of all rows of ids, (rows, width), in the order of the rows.
 using Embed = std::function<Tensor(const std::vector<Ids>& rows)>;
 
-/// One line out for each line in, in the order of the input: the numbers of its vector with tabs between
-/// them, each in the shortest form that reads back as the same bits. An empty line is a text like any other.
-/// Lines are taken in groups of a thousand, or of as many as standard input has to give; each group is
-/// written as soon as it is done. Of what lines the pieces beyond the vocabulary's max_length were left out
-/// is said on standard error. Throws UsageError for a bad line: before anything is written, but on standard
-/// input, where the lines before it come first; and if the result cannot be written.
+/// Writes one line for each input line, in the same order. The numbers of a vector are separated by tabs,
+/// each in the shortest form that is read back as the same bits. An empty line is embedded like any other
+/// text.
+///
+/// Lines are processed in groups of a thousand, or as many as standard input has available. Each group is
+/// written as soon as it is complete. If a line has more pieces than the vocabulary's max_length, the pieces
+/// beyond it are dropped, and a message on standard error says so.
+///
+/// Throws UsageError for an invalid line, or if the result cannot be written. With a file, an invalid line is
+/// found before anything is written. With standard input, the lines before it are written first.
 void embed_file(const WordPiece& pieces, const Embed& embed, const FileToEmbed& what);
 
 }  // namespace tapestry::kit

@@ -1,5 +1,5 @@
-// What lesson 24 measures and draws: a model against another program's numbers, read rightly and wrongly; the
-// small model against itself; what is near to what; where heads look.
+// The measurements and figures of lesson 24: a model compared with another program's numbers, with and
+// without mistakes; the small model compared with itself; the similarity of sentences; the weights of heads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace tapestry::lesson24 {
 namespace {
 
-/// Neither a special nor punctuation.
+/// Says whether a piece is neither a special token nor punctuation.
 bool is_word(const std::string& piece) {
   const auto first = static_cast<unsigned char>(piece[0]);
   return first >= 0x80 || std::isalnum(first) != 0 || piece.rfind("##", 0) == 0;
 }
 
-/// Of a head's weights (words, words).
+/// Statistics of a head's weights (words, words).
 double farther_off(const Tensor& weights, const Words& pieces) {
   const Size length = weights.size(0);
   double all = 0;
@@ -38,9 +38,9 @@ double farther_off(const Tensor& weights, const Words& pieces) {
 }
 
 struct Misread {
-  double off = 0;     // the largest difference of any number from the reference
-  double cosine = 1;  // the lowest cosine with it
-  double length = 0;  // how far a vector's length is from 1
+  double off = 0;     // the largest difference of a number from the reference
+  double cosine = 1;  // the lowest cosine with the reference
+  double length = 0;  // the largest difference of a vector's norm from 1
 };
 
 Misread misread(const Theirs& theirs, const Reading& reading) {
@@ -54,7 +54,7 @@ Misread misread(const Theirs& theirs, const Reading& reading) {
           kit::largest(sqrt(sum(vectors * vectors, {-1})) - 1.0)};
 }
 
-/// The name that a file has for `name` if `a` and `b` are exchanged in the table.
+/// Returns the name in the file for `name` if `a` and `b` are exchanged in the table.
 std::string exchanged(std::string name, const std::string& a, const std::string& b) {
   const auto put = [&name](const std::string& from, const std::string& to) {
     const std::size_t at = name.find(from);
@@ -73,13 +73,13 @@ void check_padding(const Reader& reader, const std::vector<std::string>& texts, 
   for (std::size_t i = 0; i < rows.size(); ++i)
     apart = std::max(apart, kit::largest(select(together, 0, static_cast<Size>(i)) -
                                          select(embed(*reader.encoder, {rows[i]}), 0, 0)));
-  fmt::print("  alone or beside longer sentences: vectors differ by {:.0e} at most\n", apart);
-  report.check("padding changes nothing, to 1e-6", apart < 1e-6);
+  fmt::print("  embedded alone or with longer sentences: vectors differ by at most {:.0e}\n", apart);
+  report.check("padding does not change the vectors, to 1e-6", apart < 1e-6);
 }
 
 void show_nearness(const Reader& reader, const std::vector<std::string>& texts, const kit::Options& options) {
   const Tensor vectors = embed(*reader.encoder, encode_all(reader.pieces, texts));
-  kit::Heatmap map{.title = "How near sentences are: the cosine of their vectors", .least = -1};
+  kit::Heatmap map{.title = "Cosine between sentence vectors", .least = -1};
   map.columns = map.rows = texts;
   map.values = matmul(vectors, transpose(vectors)).to_vector();
   map.numbers = true;
@@ -90,7 +90,7 @@ void show_head(const Reader& reader, const std::string& text, const kit::Options
                kit::Report& report) {
   const Ids ids = reader.pieces.encode(text);
   const auto length = static_cast<Size>(ids.size());
-  kit::Heatmap map{.title = {}, .column_axis = "looked at", .row_axis = "words"};
+  kit::Heatmap map{.title = {}, .column_axis = "keys", .row_axis = "queries"};
   for (const std::int64_t id : ids) map.columns.push_back(reader.pieces.piece(id));
   map.rows = map.columns;
   double best = -1, on_specials = 0, heads = 0;
@@ -105,13 +105,13 @@ void show_head(const Reader& reader, const std::string& text, const kit::Options
       const double far = farther_off(one, map.rows);
       if (far <= best) continue;
       best = far;
-      map.title =
-          fmt::format("What layer {}, head {} looks at: each row's word, at columns", layer + 1, head + 1);
+      map.title = fmt::format("Attention weights of layer {}, head {}: rows are queries, columns are keys",
+                              layer + 1, head + 1);
       map.values = one.to_vector();
     }
   }
-  report.figure("words' weight on [CLS] and [SEP], mean of all heads", 100 * on_specials / heads, "%");
-  report.figure("the head shown: mean weight on one word farther off", 100 * best, "%");
+  report.figure("weight of words on [CLS] and [SEP], mean of all heads", 100 * on_specials / heads, "%");
+  report.figure("mean weight of the drawn head on one distant word", 100 * best, "%");
   kit::show(map, options.out / "head.svg");
 }
 
@@ -143,11 +143,11 @@ void compare_pieces(const std::function<Words(const std::string&, const std::set
     same = same && ids == toy.pieces_of(word);
     fmt::print("  {:<13} {}\n", word, join_words(pieces));
   }
-  report.check("by hand as in nn/", same);
+  report.check("pieces by hand equal nn/'s", same);
   Words shown;
   for (const std::int64_t id : toy.encode("CAFÉ! Tokens, 北京")) shown.push_back(toy.piece(id));
   fmt::print("  {:<13} {}\n", "CAFÉ! Tokens, 北京", join_words(shown));
-  report.check("capitals, accents and Chinese as BERT has them",
+  report.check("capitals, accents and Chinese are handled as in BERT",
                join_words(shown) == "[CLS] cafe ! token ##s [UNK] 北 京 [SEP]");
 }
 
@@ -157,12 +157,12 @@ void check_pooling(const std::function<Tensor(const Tensor&, const ValidLengths&
   const ValidLengths lengths = {4, 2, 1};
   const GradcheckResult found = gradcheck([&](const Tensor& x) { return by_hand(x, lengths); }, states);
   if (!found.ok()) fmt::print("{}\n", found.report());
-  report.check("gradcheck of the pooling, f64", found.ok());
-  // mean_over_time() asks for 0 in padding, as an encoder's states have it.
+  report.check("gradcheck of the pooling, in f64", found.ok());
+  // mean_over_time() requires zeros in padding, as in an encoder's states.
   const Tensor cleared = where(lengths.mask(4).reshape({3, 4, 1}), states, scalar(0, DType::f64));
   const Tensor means = mean_over_time(cleared, lengths);
   report.check(
-      "as nn/'s mean_over_time, to 1e-12",
+      "the pooling equals nn/'s mean_over_time, to 1e-12",
       kit::farthest({by_hand(states, lengths)}, {means / sqrt(sum(means * means, {-1}, Keep::yes))}) < 1e-12);
 }
 
@@ -177,7 +177,7 @@ void judge_theirs(const Theirs& theirs, double allowed, const kit::Options& opti
     lengths.push_back(static_cast<std::int64_t>(row.size()));
   }
   report.check(
-      fmt::format("all {} ids of {} sentences are the reference's", ids.size(), rows.size()),
+      fmt::format("all {} ids of {} sentences equal the reference's", ids.size(), rows.size()),
       ids == golden.indices_at("ids").to_vector() && lengths == golden.indices_at("lengths").to_vector());
 
   Tensor vectors;
@@ -191,7 +191,7 @@ void judge_theirs(const Theirs& theirs, double allowed, const kit::Options& opti
   const std::vector<double> cosines = sum(vectors * expected, {-1}).to_vector();
   report.figure("lowest cosine with the reference", *std::min_element(cosines.begin(), cosines.end()));
   report.at_most("largest difference of any number", kit::largest(vectors - expected), allowed);
-  fmt::print(stderr, "  {:.1f} sentences a second, best of {}\n", best, rounds);
+  fmt::print(stderr, "  {:.1f} sentences per second, best of {}\n", best, rounds);
 }
 
 double read_with_mistakes(const Theirs& theirs, kit::Report& report) {
@@ -206,11 +206,11 @@ double read_with_mistakes(const Theirs& theirs, kit::Report& report) {
   double length = 0;
   for (const auto& [what, reading] :
        {std::pair<const char*, const Reading*>{"query and key exchanged", &query_key},
-        {"a block's two norms exchanged", &norms},
-        {"ReLU for GELU", &relu}}) {
+        {"two norms of a block exchanged", &norms},
+        {"ReLU in place of GELU", &relu}}) {
     const Misread found = misread(theirs, *reading);
     length = std::max(length, found.length);
-    report.at_least(fmt::format("{}: off by", what), found.off, 1e-2);
+    report.at_least(fmt::format("{}: largest difference", what), found.off, 1e-2);
     report.figure("  lowest cosine with the right vector", found.cosine);
   }
   const Reading misspelt{[](std::string name) { return their_name(std::move(name)).append("s"); }};
@@ -220,7 +220,7 @@ double read_with_mistakes(const Theirs& theirs, kit::Report& report) {
   } catch (const Error&) {
     refused = true;
   }
-  report.check("a name that the file does not have is refused", refused);
+  report.check("a name that the file lacks is refused", refused);
   return length;
 }
 
@@ -231,10 +231,10 @@ double judge_small(const TransformerEncoder& trained, const Reader& reader, cons
   const std::vector<Ids> rows = encode_all(reader.pieces, texts.english);
   const Tensor english = embed_all(*reader.encoder, rows),
                french = embed_all(*reader.encoder, encode_all(reader.pieces, texts.french));
-  report.check("read back from its files, it gives the same bits",
+  report.check("the model read from its files returns the same bits",
                english.to_vector() == embed_all(trained, rows).to_vector());
   const Ids nearest = argmax(matmul(english, transpose(french))).to_vector();
-  double right = 0;  // two English sentences may have one translation: texts are compared
+  double right = 0;  // two English sentences may have the same translation, so compare the texts
   for (std::size_t i = 0; i < nearest.size(); ++i)
     right += texts.french[static_cast<std::size_t>(nearest[i])] == texts.french[i];
   return 100 * right / static_cast<double>(nearest.size());

@@ -1,4 +1,4 @@
-// Lesson 24's small files: the sizes of a model as JSON, and the texts of the reference.
+// The small files of lesson 24: the sizes of a model as JSON, and the texts of the reference.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -14,14 +14,15 @@ constexpr const char *kConfig = "config.json", *kLengths = "sentence_bert_config
 
 nlohmann::json read_json(const fs::path& path) {
   const nlohmann::json found = nlohmann::json::parse(read_text(path), nullptr, false);
-  if (!found.is_object()) throw kit::UsageError(fmt::format("'{}' is no JSON object", path.string()));
+  if (!found.is_object())
+    throw kit::UsageError(fmt::format("'{}' must contain a JSON object", path.string()));
   return found;
 }
 
 Size whole(const nlohmann::json& config, const char* name, const fs::path& path) {
   const auto found = config.find(name);
   if (found == config.end() || !found->is_number_integer() || *found < 1 || *found > 1'000'000)
-    throw kit::UsageError(fmt::format("'{}' has no size \"{}\"", path.string(), name));
+    throw kit::UsageError(fmt::format("'{}' must contain the size \"{}\"", path.string(), name));
   return *found;
 }
 
@@ -31,7 +32,7 @@ Sizes read_sizes(const fs::path& folder) {
   const fs::path path = folder / kConfig;
   const nlohmann::json config = read_json(path);
   if (config.value("hidden_act", "") != "gelu" || config.value("model_type", "") != "bert")
-    throw kit::UsageError(fmt::format("'{}' is not of a BERT with GELU", path.string()));
+    throw kit::UsageError(fmt::format("'{}' must describe a BERT with GELU", path.string()));
   const auto size = [&](const char* name) { return whole(config, name, path); };
   return {size("vocab_size"),        size("hidden_size"),
           size("num_hidden_layers"), size("num_attention_heads"),
@@ -65,7 +66,7 @@ std::vector<std::string> sentences_in(const SafeTensors& reference, const fs::pa
                                        ? nlohmann::json()
                                        : nlohmann::json::parse(noted->second, nullptr, false);
   if (!sentences.is_array())
-    throw kit::UsageError(fmt::format("'{}' has no sentences in its metadata", file.string()));
+    throw kit::UsageError(fmt::format("'{}' must list its sentences in its metadata", file.string()));
   return sentences;
 }
 

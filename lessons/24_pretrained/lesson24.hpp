@@ -1,4 +1,4 @@
-// What lesson 24's files share.
+// Declarations that the files of lesson 24 share.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace tapestry::lesson24 {
 
 namespace fs = std::filesystem;
 
-/// The sizes that config.json has.
+/// The sizes in config.json.
 struct Sizes {
   Size vocabulary = 0, width = 0, layers = 0, heads = 0, hidden = 0, places = 0, segments = 2;
   double epsilon = 1e-12;
@@ -27,44 +27,45 @@ struct Sizes {
 
 // lesson.cpp
 
-/// "stack.blocks.3.self.output.bias" → "encoder.layer.3.attention.output.dense.bias"
+/// Returns the name in the file: "stack.blocks.3.self.output.bias" →
+/// "encoder.layer.3.attention.output.dense.bias".
 std::string their_name(std::string name);
-/// A BERT of these sizes.
+/// Returns the options of a BERT of these sizes.
 TransformerOptions make_of(const Sizes& sizes);
 
 // reader.cpp
 
-/// How a file is read: which name there a name here has, and which model is made of the sizes.
+/// How to read a file: a function that maps our names to the file's, and one that makes options from sizes.
 struct Reading {
   std::function<std::string(std::string)> name = their_name;
   std::function<TransformerOptions(const Sizes&)> make = make_of;
 };
 
-/// What a sentence needs to become a vector.
+/// Everything that turns a sentence into a vector.
 struct Reader {
   WordPiece pieces;
   std::unique_ptr<TransformerEncoder> encoder;
-  std::string summary = {};  // of what was read
+  std::string summary = {};  // describes what was read
 };
-/// Reads model.safetensors, vocab.txt and the two .json. Throws UsageError or Error, with the path, for what is
-/// missing, is no such file, or has no tensor of a name or shape that is asked for.
+/// Reads model.safetensors, vocab.txt and the two .json files. Throws UsageError or Error, with the path, if
+/// a file is missing or invalid, or lacks a tensor with a requested name or shape.
 Reader read_model(const fs::path& folder, const Reading& reading = {});
 
-/// Vectors of all rows of ids, (B, width), each of length 1.
+/// Returns the vectors of all rows of ids, (B, width). Each is a unit vector.
 Tensor embed(const TransformerEncoder& encoder, const std::vector<Ids>& rows);
-/// embed() in batches of 32 rows of similar length; (rows, width) in the order of the rows.
+/// Calls embed() in batches of 32 rows of similar length. Returns (rows, width) in the order of the rows.
 Tensor embed_all(const TransformerEncoder& encoder, const std::vector<Ids>& rows);
-/// --embed-file: vectors of a file's lines.
+/// Implements --embed-file: embeds the lines of a file.
 void embed_yours(const fs::path& folder, const kit::FileToEmbed& file);
 
-// files.cpp: config.json and sentence_bert_config.json of a folder, and the reference. What is missing or is
-// no such file throws UsageError or Error with the path.
+// files.cpp: reads config.json and sentence_bert_config.json of a folder, and the reference. A missing or
+// invalid file throws UsageError or Error with the path.
 
 Sizes read_sizes(const fs::path& folder);
-/// Ids of one text at most.
+/// Returns the largest number of ids in a text.
 Size read_longest(const fs::path& folder);
 void write_sizes(const fs::path& folder, const Sizes& sizes, Size longest);
-/// The texts that a reference is about.
+/// Returns the texts whose vectors the reference contains.
 std::vector<std::string> sentences_in(const SafeTensors& reference, const fs::path& file);
 
 // texts.cpp
@@ -74,48 +75,49 @@ struct PairsOfTexts {
 };
 PairsOfTexts texts_of(const std::vector<kit::GrammarSentence>& sentences);
 std::vector<Ids> encode_all(const WordPiece& pieces, const std::vector<std::string>& texts);
-/// Some to compare with each other: of the published model as pairs that mean nearly the same, and one more;
-/// the small model's as English ones and their translations.
+/// Returns texts to compare. For the published model: pairs with nearly the same meaning, and one more text.
+/// For the small model: English sentences and their translations.
 std::vector<std::string> shown_texts(bool published, std::uint64_t seed);
 
 // small_model.cpp
 
-/// Trains a small model, and writes its files into `folder`, as others would.
+/// Trains a small model, and writes its files to `folder` in the format of a published model.
 std::unique_ptr<TransformerEncoder> train_small(const kit::Options& options, const fs::path& folder);
 
 // experiment.cpp
 
-/// Cuts of a few words, printed, and compared with nn/'s WordPiece.
+/// Prints the pieces of a few words, and compares them with nn/'s WordPiece.
 void compare_pieces(const std::function<Words(const std::string&, const std::set<std::string>&)>& by_hand,
                     kit::Report& report);
-/// Gradcheck of (states, lengths) → one vector a text, and nn/'s mean_over_time beside it.
+/// Runs gradcheck on the function (states, lengths) → one vector per text, and compares it with nn/'s
+/// mean_over_time.
 void check_pooling(const std::function<Tensor(const Tensor&, const ValidLengths&)>& by_hand,
                    std::uint64_t seed, kit::Report& report);
 
-/// Somebody else's model, and what their program made of some sentences.
+/// Another author's model, and the vectors that the author's program returns for some sentences.
 struct Theirs {
   fs::path folder, reference;
 };
 
-/// The one beside this lesson, tiny/, wherever the program was started; and the numbers of all-MiniLM-L6-v2.
+/// Return the tiny model of this lesson, in any working directory, and the vectors of all-MiniLM-L6-v2.
 Theirs tiny_model();
 fs::path published_reference();
 
-/// Ids, and vectors to `allowed`, against the reference.
+/// Compares ids with the reference, and vectors up to a difference of `allowed`.
 void judge_theirs(const Theirs& theirs, double allowed, const kit::Options& options, kit::Report& report);
 
-/// What becomes of the same file if it is read with a mistake: query and key exchanged, the two norms of a block
-/// exchanged, ReLU for GELU. Each must be off by 1e-2 at least, and a name that the file lacks must be refused.
-/// Returns how far the vectors' lengths are from 1 at most.
+/// Reads the same file with one mistake at a time: query and key exchanged, the two norms of a block
+/// exchanged, ReLU in place of GELU. Checks that each mistake changes a number by at least 1e-2, and that a
+/// name that the file lacks is refused. Returns the largest difference of a vector's norm from 1.
 double read_with_mistakes(const Theirs& theirs, kit::Report& report);
 
-/// Read back, the small model gives the very same vectors. Returns the share of new English sentences whose
-/// nearest French one is the translation, in per cent.
+/// Checks that the small model, read from its files, returns the same bits. Returns the percentage of new
+/// English sentences whose nearest French sentence is the translation.
 double judge_small(const TransformerEncoder& trained, const Reader& reader, const kit::Options& options,
                    kit::Report& report);
 
-/// Texts alone and side by side, their cosines (nearness.svg), and the head that looks hardest at single words
-/// farther off (head.svg).
+/// Compares texts embedded alone and in a batch. Draws their cosines (nearness.svg), and the head that puts
+/// the most weight on one word that is not a neighbour (head.svg).
 void look_around(const Reader& reader, bool published, const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson24

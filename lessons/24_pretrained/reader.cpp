@@ -1,4 +1,4 @@
-// A model read from its files, and the vectors that it makes of texts.
+// Reads a model from its files, and computes the vectors of texts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,25 +16,25 @@ namespace tapestry::lesson24 {
 Reader read_model(const fs::path& folder, const Reading& reading) {
   const Sizes sizes = read_sizes(folder);  // config.json
   const SafeTensors file = read_safetensors(folder / "model.safetensors");
-  // Before a model of so many layers takes the memory; load_state() compares the widths.
+  // Check the number of layers before memory is allocated for them. load_state() compares the widths.
   if (sizes.layers > static_cast<Size>(file.tensors.size()))
     throw kit::UsageError(
         fmt::format("'{}' must have no more layers than model.safetensors has tensors ({}), got {}",
                     (folder / "config.json").string(), file.tensors.size(), sizes.layers));
-  // Trained with at most so many ids: what is longer is cut off.
+  // The model was trained with at most this many ids per text. Longer texts are cut off.
   Reader reader{WordPiece::load(folder / "vocab.txt", {.max_length = read_longest(folder)}),
                 std::make_unique<TransformerEncoder>(reading.make(sizes))};
   if (reader.pieces.size() != sizes.vocabulary)
-    throw kit::UsageError(fmt::format("'{}' has {} pieces and the model has {}",
-                                      (folder / "vocab.txt").string(), reader.pieces.size(),
-                                      sizes.vocabulary));
+    throw kit::UsageError(
+        fmt::format("'{}' must have as many pieces as the model; it has {}, and the model has {}",
+                    (folder / "vocab.txt").string(), reader.pieces.size(), sizes.vocabulary));
   State weights;
   std::set<std::string> used;
   for (const auto& [name, unused] : reader.encoder->state()) {
     weights.emplace(name, file.at(reading.name(name)));
     used.insert(reading.name(name));
   }
-  reader.encoder->load_state(weights);  // shapes that do not fit are an error
+  reader.encoder->load_state(weights);  // throws if a shape does not fit
   reader.encoder->eval();
   Words left;
   for (const auto& [name, unused] : file.tensors)
@@ -42,7 +42,7 @@ Reader read_model(const fs::path& folder, const Reading& reading) {
   reader.summary =
       fmt::format("  {} tensors read, {} numbers; {} layers of {} heads, width {}, {} pieces\n", used.size(),
                   kit::weights_of(*reader.encoder), sizes.layers, sizes.heads, sizes.width, sizes.vocabulary);
-  if (!left.empty()) reader.summary += fmt::format("  in the file, and not needed: {}\n", join_words(left));
+  if (!left.empty()) reader.summary += fmt::format("  in the file, but not needed: {}\n", join_words(left));
   return reader;
 }
 
@@ -66,7 +66,7 @@ Tensor embed_all(const TransformerEncoder& encoder, const std::vector<Ids>& rows
       batch.push_back(rows[order[i]]);
     batches.push_back(embed(encoder, batch));
   }
-  Ids back(order.size());  // where each row stands in the batches
+  Ids back(order.size());  // the position of each row in the batches
   for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<std::int64_t>(i);
   return embedding(concat(batches, 0), Indices(back, {static_cast<Size>(back.size())}));
 }

@@ -1,9 +1,10 @@
-// A small model of the same make, for where no weights are given.
+// A small model with the same architecture, for runs without --weights.
 //
-// How does one train vectors of sentences? By what they are for. A batch holds 32 English sentences a_i and
-// their French translations b_i; each a_i has to find its b_i among all 32, by the cosine alone, and each b_i
-// its a_i (Reimers & Gurevych 2019; the published model had a thousand million pairs of texts). The loss is
-// lesson 3's, with the right answers on the diagonal:
+// How can we train vectors of sentences? We train them for their use, finding a sentence by similarity. A
+// batch contains 32 English sentences a_i and their French translations b_i. By the cosine alone, each a_i
+// has to find its b_i among all 32 translations, and each b_i has to find its a_i (Reimers & Gurevych 2019;
+// the published model was trained on a billion pairs of texts). The loss is the cross-entropy of lesson 3,
+// with the right answers on the diagonal:
 //
 //     logits_ij = 20 cos(a_i, b_j)
 
@@ -28,7 +29,7 @@ namespace {
 constexpr Size kPairs = 32;
 constexpr double kSharpness = 20;
 
-/// Pieces from byte pairs (Sennrich et al. 2016): those inside a word get their ##.
+/// Makes pieces with byte-pair encoding (Sennrich et al. 2016). Pieces inside a word get the prefix ##.
 std::string learn_pieces(const std::vector<Words>& sentences) {
   const BytePairs pairs = BytePairs::learn(
       sentences, {.merges = 300, .at_least = 2, .marked = MarkedPiece::first, .marker = "\x01"});

@@ -1,4 +1,4 @@
-// Lesson 24's texts: the grammar's as strings and as ids, and some that are shown.
+// The texts of lesson 24: sentences of the grammar as strings and as ids, and texts to show.
 #include "lessons/24_pretrained/lesson24.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
 #include "nn/text/words.hpp"

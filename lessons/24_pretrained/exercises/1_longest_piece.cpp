@@ -1,10 +1,12 @@
-// 24.1 longest_piece: cut a word as WordPiece does
+// 24.1 longest_piece: Cutting a word into the longest pieces
 // implement, 15 minutes
 //
-// WordPiece cuts a word from its beginning, each time into the longest piece that the list has; a piece that
-// goes on with a word is written in the list with ## before it. If at some place no piece fits, the whole
-// word is the one piece "[UNK]". Write it for a word of plain letters: "tokens" with token, to and ##s in the
-// list gives token, ##s.
+// WordPiece cuts a word from left to right. Each time, it takes the longest piece of the list that fits. In
+// the list, a piece that does not begin the word is written with ## in front. If no piece fits at some point,
+// the result for the whole word is the single piece "[UNK]".
+//
+// Write this function for a word of plain letters. If the list contains token, to and ##s, the word "tokens"
+// becomes token, ##s.
 #include <set>
 
 #include "lessons/grader/answer.hpp"
@@ -12,16 +14,16 @@
 using Pieces = std::vector<std::string>;
 
 Pieces cut_word(const std::string& word, const std::set<std::string>& known) {
-  //[ from six to ten lines
+  //[ six to ten lines
   //: static_cast<void>(word), static_cast<void>(known);
   //: return not_written_yet();
   Pieces pieces;
   std::size_t begin = 0;
   while (begin < word.size()) {
     const std::string mark = begin == 0 ? "" : "##";
-    std::size_t length = word.size() - begin;  // the longest first
+    std::size_t length = word.size() - begin;  // try the longest first
     while (length > 0 && known.count(mark + word.substr(begin, length)) == 0) --length;
-    if (length == 0) return {"[UNK]"};  // the whole word, and not only its rest
+    if (length == 0) return {"[UNK]"};  // the whole word, not only the rest
     pieces.push_back(mark + word.substr(begin, length));
     begin += length;
   }
@@ -29,36 +31,38 @@ Pieces cut_word(const std::string& word, const std::set<std::string>& known) {
   //]
 }
 
-// hint: At place `begin` of the word: which candidates are there, and which one is tried first?
-// hint: mark + word.substr(begin, length), with length from ____ down to 1; mark is "" or "##".
-// hint: Two loops, one inside the other: while (begin < word.size()), and in it while (length > 0 &&
-//   known.count(…) == 0) --length. What if length comes down to 0?
+// hint: At position `begin` of the word, which candidates are there, and which one is tried first?
+// hint: The candidates are mark + word.substr(begin, length), with length from ____ down to 1. The mark is ""
+//   or "##".
+// hint: Write two nested loops: while (begin < word.size()), and inside it while (length > 0 &&
+//   known.count(…) == 0) --length. What must happen if length becomes 0?
 //
-// wrong: You take the shortest piece that fits. WordPiece takes the longest: other pieces are other ids, and
-//   the model has never seen the word that way.
+// wrong: You take the shortest piece that fits. WordPiece takes the longest. Other pieces have other ids, and
+//   the model was not trained on the word in that form.
 // - std::size_t length = word.size() - begin;
 // - while (length > 0 && known.count(mark + word.substr(begin, length)) == 0) --length;
 // - if (length == 0) return {"[UNK]"};
 // + std::size_t length = 1;
 // + while (begin + length <= word.size() && known.count(mark + word.substr(begin, length)) == 0) ++length;
 // + if (begin + length > word.size()) return {"[UNK]"};
-// wrong: What goes on with a word is looked up without its ##. "##s" and "s" are two pieces: the end of a
+// wrong: You look up pieces inside a word without ##. "##s" and "s" are two different pieces: the end of a
 //   word, and a word of one letter.
 // - const std::string mark = begin == 0 ? "" : "##";
 // + const std::string mark = "";
-// wrong: You keep the pieces that fitted and put [UNK] for the rest. BERT gives the whole word up: one [UNK].
+// wrong: You keep the pieces that fit and put [UNK] for the rest of the word. BERT returns a single [UNK] for
+//   the whole word.
 // - if (length == 0) return {"[UNK]"};
 // + if (length == 0) {
 // +   pieces.push_back("[UNK]");
 // +   return pieces;
 // + }
-// wrong: A letter that no piece fits is skipped. Then two different words can have the same ids.
+// wrong: You skip a letter that no piece fits. Then two different words can have the same ids.
 // - if (length == 0) return {"[UNK]"};
 // - pieces.push_back(mark + word.substr(begin, length));
 // - begin += length;
 // + if (length > 0) pieces.push_back(mark + word.substr(begin, length));
 // + begin += std::max<std::size_t>(length, 1);
-// wrong: The first piece has a ## too. Only what goes on with a word has it.
+// wrong: The first piece has ## too. Only pieces inside the word have it.
 // - const std::string mark = begin == 0 ? "" : "##";
 // + const std::string mark = "##";
 
@@ -74,7 +78,7 @@ std::string shown(const Pieces& pieces) {
   return all;
 }
 
-/// Lists of random pieces of a few letters, and the library's ids as pieces.
+/// Cuts a word by a list of random short pieces, and compares with the library.
 void try_random(Judge& judge, int round) {
   const auto letters = [&](Size longest) {
     std::string text;

@@ -1,48 +1,51 @@
-// 24.2 mean_of_words: one vector of a text, without its padding
+// 24.2 mean_of_words: The mean vector of a text
 // implement, 10 minutes
 //
-// states (B, T, d) are an encoder's, and text b has lengths[b] places; what stands behind them is padding,
-// and may be anything. Make one vector of each text, (B, d):
+// states (B, T, d) are the states of an encoder. Text b has lengths[b] tokens. The positions after them are
+// padding, and their states may be any numbers. Compute one vector for each text, (B, d):
 //
-//     e_b = mean of the states of its places,        vector_b = e_b / |e_b|
+//     e_b = mean of the states of text b's tokens,        vector_b = e_b / |e_b|
 //
-// Each text has at least one place.
+// Each text has at least one token.
 #include "lessons/grader/answer.hpp"
 
 Tensor mean_of_words(const Tensor& states, const ValidLengths& lengths) {
   const Size batch = states.size(0), time = states.size(1);
-  const Mask places = lengths.mask(time).reshape({batch, time, 1});  // true for a text's own places
+  const Mask places = lengths.mask(time).reshape({batch, time, 1});  // true for the tokens of a text
   //[ three or four lines
   //: static_cast<void>(places);
   //: return not_written_yet();
   const Tensor none = scalar(0, states.dtype());
-  const Tensor kept = where(places, states, none);  // a choice: 0 · NaN would be NaN
+  const Tensor kept = where(places, states, none);  // where, not a product: 0 · NaN is NaN
   const Tensor ones = where(places, full({batch, time, 1}, 1, states.dtype()), none);
   const Tensor mean = sum(kept, {1}) / sum(ones, {1});  // (B, d) / (B, 1)
   return mean / sqrt(sum(mean * mean, {-1}, Keep::yes));
   //]
 }
 
-// hint: What must padding add to a sum so that it says nothing? And by how many do you divide for text b?
-// hint: where(places, states, ____) is (B, T, d); its sum over axis 1, divided by a (B, 1) of counts.
-// hint: Keep::yes in sum(mean * mean, {-1}, Keep::yes) leaves (B, 1), which divides each row.
+// hint: Which number must padding add to a sum so that it has no effect? And by which number do you divide
+//   for text b?
+// hint: where(places, states, ____) has the shape (B, T, d). Sum it over axis 1 and divide by the counts, (B,
+//   1).
+// hint: sum(mean * mean, {-1}, Keep::yes) has the shape (B, 1), because Keep::yes keeps the last axis. So it
+//   divides each row.
 //
-// wrong: You divide by T, as if padding were words that say 0. The direction survives that, but not the
-//   length: bring the mean to length 1 afterwards.
+// wrong: You divide by T, as if padding were tokens with states 0. The mean then has the right direction, but
+//   the wrong norm. Divide the mean by its norm at the end.
 // - return mean / sqrt(sum(mean * mean, {-1}, Keep::yes));
 // + return sum(kept, {1}) / static_cast<double>(time);
-// wrong: Padding is counted: the mean is over all T places. A short text beside a long one then gets another
-//   vector than alone.
+// wrong: Padding counts, because the mean is over all T positions. So a short text gets a different vector in
+//   a batch with a long text than alone.
 // - const Tensor mean = sum(kept, {1}) / sum(ones, {1});
 // + const Tensor mean = sum(states, {1}) / static_cast<double>(time);
-// wrong: The vectors do not have length 1, so that their products are no cosines.
+// wrong: The norms of the vectors are not 1, so their dot products are not cosines.
 // - return mean / sqrt(sum(mean * mean, {-1}, Keep::yes));
 // + return mean;
-// wrong: You divide by the square of the length: a root is missing.
+// wrong: You divide by the square of the norm. The square root is missing.
 // - return mean / sqrt(sum(mean * mean, {-1}, Keep::yes));
 // + return mean / sum(mean * mean, {-1}, Keep::yes);
-// wrong: Each state is brought to length 1, and then the mean is taken. A mean of unit vectors has another
-//   direction, and is shorter than 1.
+// wrong: You divide each state by its norm first, and then take the mean. In general, a mean of unit vectors
+//   has another direction, and its norm is below 1.
 // - const Tensor kept = where(places, states, none);
 // - const Tensor ones = where(places, full({batch, time, 1}, 1, states.dtype()), none);
 // - const Tensor mean = sum(kept, {1}) / sum(ones, {1});
@@ -51,8 +54,8 @@ Tensor mean_of_words(const Tensor& states, const ValidLengths& lengths) {
 // + const Tensor kept = where(places, unit, none);
 // + const Tensor ones = where(places, full({batch, time, 1}, 1, states.dtype()), none);
 // + return sum(kept, {1}) / sum(ones, {1});
-// wrong: You took the first place alone, [CLS]. Some models are pooled so, this one was trained with the
-//   mean.
+// wrong: You return the state of the first position, [CLS]. Some models are pooled in this way, but this task
+//   asks for the mean.
 // - const Tensor mean = sum(kept, {1}) / sum(ones, {1});
 // + const Tensor mean = select(kept, 1, 0) + 0.0 * sum(ones, {1});
 

@@ -1,23 +1,23 @@
-// 24.3 table_of_names: every shape fits, and the numbers are wrong
+// 24.3 table_of_names: Debugging a table of names
 // debug, 15 minutes
 //
-// A file has one BERT block's weights under the names that their authors gave them, and this program reads
-// them into a block of ours (post-norm: y = norm(x + attention(x)), then norm(y + feed-forward(y))). It runs,
-// all shapes fit, the weights of each row sum to 1. But its states are not those that the authors' own
-// program gives. Three names are wrong. Find them: the file's are
+// A file contains the weights of one BERT block under its authors' names. This program loads them into our
+// block (post-norm: y = norm(x + attention(x)), then norm(y + feed-forward(y))). The program runs, all shapes
+// fit, and the attention weights of each row sum to 1. But the states differ from those of the authors'
+// program, because three names are wrong. Find them. The names in the file are:
 //
 //     attention.self.query, attention.self.key, attention.self.value, attention.output.dense,
 //     attention.output.LayerNorm, intermediate.dense, output.dense, output.LayerNorm
 #include "lessons/grader/answer.hpp"
 
-/// Which name in the file each part of our block has.
+/// The name in the file for each part of our block.
 struct Names {
   std::string query, key, value, context, attention_norm, in, out, feed_forward_norm;
 };
 
 Names names_in_file() {
   Names names;
-  //[ a name for each part
+  //[ the name for each part
   //: names.query = "attention.self.key";
   //: names.key = "attention.self.query";
   //: names.value = "attention.self.value";
@@ -26,39 +26,39 @@ Names names_in_file() {
   //: names.in = "intermediate.dense";
   //: names.out = "output.dense";
   //: names.feed_forward_norm = "output.LayerNorm";
-  names.query = "attention.self.query";  // the one that asks: each row of weights is one query's
+  names.query = "attention.self.query";  // each row of the weights belongs to one query
   names.key = "attention.self.key";
   names.value = "attention.self.value";
-  names.context = "attention.output.dense";             // what is done to what was read
-  names.attention_norm = "attention.output.LayerNorm";  // behind x + attention(x)
+  names.context = "attention.output.dense";             // projects the attention's output
+  names.attention_norm = "attention.output.LayerNorm";  // after x + attention(x)
   names.in = "intermediate.dense";
   names.out = "output.dense";
-  names.feed_forward_norm = "output.LayerNorm";  // behind y + feed-forward(y)
+  names.feed_forward_norm = "output.LayerNorm";  // after y + feed-forward(y)
   //]
   return names;
 }
 
-// hint: Which parts of a block have weights of the same shape, so that no shape would complain if they were
-//   exchanged?
-// hint: Scores are Q Kᵀ. Exchange Q and K and they are (Q Kᵀ)ᵀ: what would ask is asked. Which line says so?
-// hint: A file with eight parts, and eight lines here: each name stands once. Which one is there twice, and
-//   which is missing?
+// hint: Which parts of a block have weights of the same shape? If you exchange these, all shapes still fit.
+// hint: The scores are Q Kᵀ. If Q and K are exchanged, the scores are K Qᵀ, the transpose. Which lines cause
+//   that?
+// hint: The file has eight names, and the table has eight lines, so each name must occur once. Which name
+//   occurs twice, and which one is missing?
 //
-// start: No shape complains, since the mistaken parts have one shape. The rows of the attention's weights are
-//   other ones than the authors', so begin with what asks and what is asked; then look which name is there
-//   twice.
+// start: All shapes fit, because the confused parts have weights of the same shape. But the attention weights
+//   differ from the authors'. Check the names of the query and the key first. Then look for a name that
+//   occurs twice.
 //
-// wrong: Queries and keys are right now. But one name is there twice, and another one of the eight not at
-//   all: the two norms have weights of one shape.
+// wrong: Queries and keys are right now. But one name occurs twice, and one of the eight names is missing.
+//   Compare the two norms: their weights have the same shape.
 // - names.attention_norm = "attention.output.LayerNorm";
 // + names.attention_norm = "output.LayerNorm";
-// wrong: Queries and keys are still exchanged: the matrix of scores is turned over, and each word reads what
-//   should have read it.
+// wrong: Queries and keys are still exchanged. So the matrix of scores is transposed, and each word attends
+//   to the wrong words.
 // - names.query = "attention.self.query";
 // - names.key = "attention.self.key";
 // + names.query = "attention.self.key";
 // + names.key = "attention.self.query";
-// wrong: The two norms are exchanged: the one under "attention" stands behind the attention.
+// wrong: The two norms are exchanged. The norm whose name begins with "attention" comes after the attention.
 // - names.attention_norm = "attention.output.LayerNorm";
 // - names.in = "intermediate.dense";
 // - names.out = "output.dense";
@@ -67,17 +67,17 @@ Names names_in_file() {
 // + names.in = "intermediate.dense";
 // + names.out = "output.dense";
 // + names.feed_forward_norm = "attention.output.LayerNorm";
-// wrong: You take the keys' numbers for queries as well. Then each word finds itself: the file has other
-//   numbers for what asks.
+// wrong: You load the weights of the key for the query as well. So queries and keys are the same vectors, and
+//   the scores are symmetric. The file has separate weights for the query.
 // - names.query = "attention.self.query";
 // + names.query = "attention.self.key";
-// wrong: What is read is projected by the values' matrix, and the values by the output's: value stands under
-//   self, what comes after it under output.
+// wrong: You exchanged value and context. The weights of the value are under "self". The projection of the
+//   attention's output is under "output".
 // - names.value = "attention.self.value";
 // - names.context = "attention.output.dense";
 // + names.value = "attention.output.dense";
 // + names.context = "attention.self.value";
-// wrong: That name is in no such file.
+// wrong: The file has no such name.
 // - names.value = "attention.self.value";
 // + names.value = "attention.value";
 
@@ -86,7 +86,8 @@ Names names_in_file() {
 
 namespace {
 
-using File = std::map<std::string, std::pair<Tensor, Tensor>>;  // weight and bias, or gain and bias
+using File =
+    std::map<std::string, std::pair<Tensor, Tensor>>;  // weight and bias; a norm's weight is its gain
 using Row = std::vector<double>;
 
 File draw_file(Judge& judge, Size d, Size hidden) {
@@ -104,7 +105,7 @@ File draw_file(Judge& judge, Size d, Size hidden) {
   return file;
 }
 
-/// Our block, of ops.
+/// Our block, built from ops.
 Tensor ours(const File& file, const Names& names, const Tensor& x) {
   const auto linear = [&](const Tensor& in, const std::string& name) {
     const auto& [weight, bias] = file.at(name);
@@ -122,7 +123,7 @@ Tensor ours(const File& file, const Names& names, const Tensor& x) {
   return norm(y + linear(gelu(linear(y, names.in)), names.out), names.feed_forward_norm);
 }
 
-/// The authors' program: loops, and the file's names as they are meant.
+/// The authors' program, in loops, with the right meaning of the file's names.
 Tensor theirs(const File& file, const Tensor& x) {
   const Size words = x.size(0), d = x.size(1);
   const auto at = [](Row& row, Size i) -> double& { return row[static_cast<std::size_t>(i)]; };

@@ -1,25 +1,27 @@
-// 24.4 list_of_pieces: few pieces a word, from a short list
+// 24.4 list_of_pieces: A short list of pieces
 // design, 30 minutes, fast
 //
-// Make a list of pieces for WordPiece. You are given words of a made-up language with how often each was
-// seen, and must return at most `budget` pieces; a piece that goes on with a word begins with ##. The judge
-// cuts other words of the same language by your list, [UNK] counting as 10 pieces: on average a word may have
-// at most 3.5. Fewer pieces a word are better: your best list is kept. (The budget is 120; the language has
-// 12 letters, so that single letters take 24.)
+// Make a list of pieces for WordPiece. You receive words of a made-up language and the number of times that
+// each word was seen. Return at most `budget` pieces. A piece that does not begin a word starts with ##.
+//
+// The judge cuts other words of the same language with your list. Each [UNK] counts as 10 pieces. The average
+// must be at most 3.5 pieces per word. Fewer pieces per word score better, and your best list is kept.
+//
+// The budget is 120. The language has 12 letters, so the single letters, with and without ##, need 24 pieces.
 #include <set>
 
 #include "lessons/grader/answer.hpp"
 
-using Counts = std::map<std::string, int>;  // how often each word was seen
+using Counts = std::map<std::string, int>;  // the number of times that each word was seen
 
 std::set<std::string> make_pieces(const Counts& counts, std::size_t budget) {
   std::set<std::string> pieces;
   //[ any way you like
   //: for (const auto& [word, count] : counts)
   //:   if (pieces.size() < budget) pieces.insert(word);
-  for (const auto& [word, count] : counts)  // every letter, at both places: no word is unknown
+  for (const auto& [word, count] : counts)  // every letter, with and without ##: no word is unknown
     for (const char letter : word) pieces.insert({letter}), pieces.insert(std::string("##") + letter);
-  std::map<std::string, double> worth;  // by what a piece saves: its letters but one, as often as it was seen
+  std::map<std::string, double> worth;  // the pieces that a piece saves: its letters minus 1, times its count
   for (const auto& [word, count] : counts)
     for (std::size_t begin = 0; begin < word.size(); ++begin)
       for (std::size_t length = 2; begin + length <= word.size(); ++length)
@@ -34,26 +36,27 @@ std::set<std::string> make_pieces(const Counts& counts, std::size_t budget) {
   return pieces;
 }
 
-// hint: What becomes of a word that you have never seen, if your list has whole words alone? Which few pieces
-//   make sure that no word is unknown?
-// hint: What is left of the budget goes to pieces that save most. How many pieces does a word lose if "##ing"
-//   takes the place of ##i, ##n, ##g, and how often does that come up?
-// hint: Count each part of each word, weighted by count · (length − 1); sort; take from the top until the
-//   list is full.
+// hint: If your list has only whole words, what is the result for a word that was not seen? Which few pieces
+//   make sure that no word is [UNK]?
+// hint: Use the rest of the budget for the pieces that save most. If "##ing" replaces ##i, ##n and ##g, how
+//   many pieces does that save, and how often does it occur?
+// hint: For each part of each word, sum up count · (length − 1). Sort the parts by this sum, and take them
+//   from the top until the list is full.
 //
-// start: Your list has whole words. The judge's words are others, made of the same parts: nearly all of them
-//   are [UNK].
+// start: Your list contains whole words. The judge's words are made of the same parts, but most of them are
+//   other words, so nearly all of them become [UNK].
 //
-// wrong: With letters alone no word is unknown, but each letter is a piece. Most of the budget is not spent.
+// wrong: With letters alone no word is [UNK], but each letter is a piece. Most of the budget is unused.
 // - if (pieces.size() < budget) pieces.insert(piece);
 // + if (pieces.size() < budget && saves < 0) pieces.insert(piece);
-// wrong: Letters inside a word need their ##: a list with plain letters alone cannot go on with any word.
+// wrong: Letters inside a word need ##. With plain letters alone, no word of more than one letter can be cut
+//   completely.
 // - for (const char letter : word) pieces.insert({letter}), pieces.insert(std::string("##") + letter);
 // + for (const char letter : word) pieces.insert({letter});
-// wrong: The list is longer than the budget.
+// wrong: The list has more pieces than the budget allows.
 // - if (pieces.size() < budget) pieces.insert(piece);
 // + if (pieces.size() < 2 * budget) pieces.insert(piece);
-// wrong: You spend the budget on what saves least. Sort the other way round.
+// wrong: You spend the budget on the pieces that save least. Sort in the other order.
 // - std::sort(order.rbegin(), order.rend());
 // + std::sort(order.begin(), order.end());
 
@@ -66,7 +69,7 @@ namespace {
 
 constexpr std::size_t kBudget = 120;
 
-/// A language: stems and endings of its own, and words of one or two stems and an ending.
+/// A language: its stems and endings, and words that consist of one or two stems and an ending.
 struct Language {
   std::vector<std::string> stems, endings;
 
@@ -90,7 +93,7 @@ struct Language {
   }
 };
 
-/// How many pieces a word is cut into; −1 for [UNK].
+/// Returns the number of pieces of a word, or −1 for [UNK].
 double pieces_in(const std::string& word, const std::set<std::string>& known) {
   double count = 0;
   for (std::size_t begin = 0, length = 0; begin < word.size(); begin += length, ++count) {
@@ -122,11 +125,11 @@ void judge(Judge& judge) {
     const double mean = sum / kWords;
     judge.that(
         mean <= 3.5,
-        fmt::format("{} pieces in the list cut a word into {:.2f} on average, of which 3.5 are allowed; "
+        fmt::format("with a list of {} pieces, a word has {:.2f} pieces on average; at most 3.5 are allowed; "
                     "{} of {} words are unknown",
                     pieces.size(), mean, unknown, kWords),
         {mean, unknown});
     fmt::print("A word has {:.3f} pieces on average.\n", mean);
-    judge.score(mean, "pieces a word");
+    judge.score(mean, "pieces per word");
   });
 }
