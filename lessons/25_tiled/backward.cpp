@@ -1,7 +1,8 @@
-// Attention's three gradients, tile by tile (Dao et al. 2022, appendix B.2). Each tile of the weights is made
-// again from Q, K and the log-sum-exp; D_i = dO_i · O_i stands for the sum over all keys. An op with this
-// rule cannot be differentiated again: its inputs are detached. core/tape/op.hpp says how an op gets a decomposition
-// for that.
+// The three gradients of attention, tile by tile (Dao et al. 2022, appendix B.2). Each tile of the weights is
+// computed again from Q, K and the log-sum-exp. D_i = dO_i · O_i replaces the sum over all keys.
+//
+// An op with this rule has no second derivative, because its inputs are detached. core/tape/op.hpp explains
+// how to give an op a decomposition for that.
 #include "lessons/25_tiled/backward.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Attention's three gradients, tile by tile.
+// The three gradients of attention, tile by tile.
 #pragma once
 
 #include <array>
@@ -7,12 +7,12 @@
 
 namespace tapestry::lesson25 {
 
-/// What forward keeps for backward, besides the inputs.
+/// The tensors that forward keeps for backward, in addition to the inputs.
 struct Tiled {
   Tensor out, log_sum_exp;  // (Tq, d_v), (Tq, 1)
 };
 
-/// The gradients for q, k and v, given d_out (Tq, d_v); `tile` keys at a time.
+/// Returns the gradients with respect to q, k and v for d_out (Tq, d_v), processing `tile` keys at a time.
 std::array<Tensor, 3> backward(const Tensor& q, const Tensor& k, const Tensor& v, const Tiled& kept,
                                const Tensor& d_out, Size tile);
 

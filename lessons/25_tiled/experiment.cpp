@@ -1,4 +1,5 @@
-// What lesson 25 compares and measures: attention with its matrix, inputs, distances; memory and time.
+// The comparisons and measurements of lesson 25: attention with its whole matrix, inputs, distances, memory
+// and time.
 #include "lessons/25_tiled/experiment.hpp"
 
 #include <fmt/format.h>
@@ -42,13 +43,13 @@ double apart(const Computed& a, const Computed& b, const Inputs& x, std::uint64_
 }
 
 void equal(kit::Report& report, std::string_view what, double off, double allowed) {
-  report.check(fmt::format("{}: apart by {:.1e}, allowed {:.0e}", what, off, allowed), off <= allowed);
+  report.check(fmt::format("{}: differ by {:.1e}, allowed {:.0e}", what, off, allowed), off <= allowed);
 }
 
 void judge_online(std::array<double, 2> contexts, double log_sum_exp, const Tensor& scores,
                   const Tensor& values, kit::Report& report) {
   const double expected = sum(softmax(scores, -1) * values).item(), lse = logsumexp(scores).item();
-  report.check("a thousand scores near 1000, from either end: softmax's result, no overflow",
+  report.check("a thousand scores near 1000, in both orders: equal to softmax, no overflow",
                std::abs(contexts[0] - expected) < 1e-12 && std::abs(contexts[1] - expected) < 1e-12 &&
                    std::abs(log_sum_exp - lse) < 1e-12 * std::abs(lse));
 }
@@ -67,7 +68,8 @@ void check_merge(std::uint64_t seed, kit::Report& report) {
   };
   const Mask mask = Mask::from(kQueries, kKeys, may_attend);
   const Computed masked = [&] { return plain(x.q, x.k, x.v, mask); };
-  equal(report, "attend_partial() and merge(), masked, and the whole", apart(merged, masked, x, seed), 1e-12);
+  equal(report, "attend_partial() and merge() with a mask, and all keys at once",
+        apart(merged, masked, x, seed), 1e-12);
 }
 
 bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&, Size)>& tiled,
@@ -83,15 +85,15 @@ bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const 
     const double off =
         apart([&] { return tiled(x.q, x.k, x.v, tile); }, [&] { return plain(x.q, x.k, x.v); }, x, seed);
     all &= report.check(
-        fmt::format("{:>2} of {} keys a tile: gradcheck, {} derivatives; apart from plain by {:.0e}", tile,
-                    x.k.size(0), check.compared, off),
+        fmt::format("tiles of {:>2} of {} keys: gradcheck, {} derivatives; differs from plain by {:.0e}",
+                    tile, x.k.size(0), check.compared, off),
         check.ok() && off <= 1e-12);
   }
   return all;
 }
 
 void check_attend(std::uint64_t seed, kit::Report& report) {
-  constexpr Size kWords = 300, kFewer = 200;  // neither fills its last tile
+  constexpr Size kWords = 300, kFewer = 200;  // neither length fills its last tile
   const BlockMask mask = BlockMask::causal(kWords, kWords);
   for (const DType dtype : {DType::f32, DType::f64}) {
     const double allowed = dtype == DType::f64 ? 1e-12 : 1e-5;
@@ -102,8 +104,9 @@ void check_attend(std::uint64_t seed, kit::Report& report) {
     const double causal =
         apart([&] { return attend(self.q, self.k, self.v, {.mask = mask}); },
               [&] { return plain(self.q, self.k, self.v, Mask::causal(kWords, kWords)); }, self, seed);
-    equal(report, fmt::format("attend() and plain, both ways, {}", name_of(dtype)), full, allowed);
-    equal(report, fmt::format("the same, causal, {}", name_of(dtype)), causal, allowed);
+    equal(report, fmt::format("attend() and plain ops, forward and backward, {}", name_of(dtype)), full,
+          allowed);
+    equal(report, fmt::format("attend() and plain ops, causal, {}", name_of(dtype)), causal, allowed);
   }
 }
 
@@ -113,8 +116,8 @@ void count_tiles(Size words, const kit::Options& options, kit::Report& report) {
   Watch all, some;
   attend(x.q, x.k, x.v, {.score = watched(all)});
   attend(x.q, x.k, x.v, {.mask = mask, .score = watched(some)});
-  fmt::print("  causal, {} words: the kernel did {} tiles of {}\n", words, some.tiles(), all.tiles());
-  report.check("as many as the mask says",
+  fmt::print("  causal, {} words: the kernel computed {} of {} tiles\n", words, some.tiles(), all.tiles());
+  report.check("the number of computed tiles equals the mask's",
                some.tiles() == std::llround(mask.share() * static_cast<double>(all.tiles())));
   save_visits(options);
 }
@@ -180,17 +183,17 @@ Costs measure(const kit::Options& options, kit::Report& report) {
                costs.ops.memory.y.back(), costs.kernel.memory.y.back(), 1e-3 * costs.ops.time.y.back(),
                1e-3 * costs.kernel.time.y.back(), 1e-3 * costs.causal.time.y.back());
   }
-  kit::Chart memory{"What a head holds at most, forward and backward", "words T", "MiB"};
+  kit::Chart memory{"Peak memory of one head, forward and backward", "words T", "MiB"};
   memory.series = {costs.ops.memory, costs.kernel.memory};
-  kit::Chart time{"How long it takes, forward and backward", "words T", "µs"};
+  kit::Chart time{"Time of one head, forward and backward", "words T", "µs"};
   time.series = {costs.ops.time, costs.kernel.time, costs.causal.time};
   for (kit::Chart* chart : {&memory, &time}) chart->x_scale = chart->y_scale = kit::Scale::log;
   kit::show(memory, options.out / "memory.svg");
   kit::show(time, options.out / "time.svg");
-  report.figure("tiles of attend(), the power", power(costs.kernel.tiles));
-  report.figure("time of plain ops, the power", power(costs.ops.time));
-  report.figure("time of attend(), the power", power(costs.kernel.time));
-  report.figure("time of causal attend(), of the full one's",
+  report.figure("exponent p of the number of tiles of attend(), Tᵖ", power(costs.kernel.tiles));
+  report.figure("exponent p of the time of plain ops, Tᵖ", power(costs.ops.time));
+  report.figure("exponent p of the time of attend(), Tᵖ", power(costs.kernel.time));
+  report.figure("time of causal attend(), in per cent of attend() without a mask",
                 100 * costs.causal.time.y.back() / costs.kernel.time.y.back(), "%");
   return costs;
 }

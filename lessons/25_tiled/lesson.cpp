@@ -1,12 +1,15 @@
-// 25 tiled: never write the whole matrix
+// 25 tiled: attention without storing the whole score matrix
 //
-// 20 minutes to read, 15 seconds to run. Needs lessons 06 (softmax, attention), 02 (ops with rules of their
-// own) and 07 (masks). Afterwards you can compute a softmax from pieces, put partial results together, and
-// write attention, both ways, in memory that grows with the length and not with its square.
+// 20 minutes to read, 15 seconds to run. Needs lessons 06 (softmax, attention), 02 (ops with their own rules)
+// and 07 (masks). Afterwards you can compute a softmax in pieces, merge partial results, and write attention,
+// forward and backward, whose memory grows with the length of the text and not with its square.
 //
-// Every attention so far wrote a weight for each pair of query and key, T² numbers for a text of T words, and
-// kept them for backward. Yet each query wants one vector. Nothing is approximated here: it is the same
-// attention in another order. Can a softmax start before it has seen all of its scores?
+// In every lesson so far, attention computed a weight for each pair of a query and a key, and kept all
+// weights for backward. For a text of T words these are T² numbers. But the result for each query is a single
+// vector.
+//
+// This lesson computes exactly the same attention, but in another order. For that, softmax must start before
+// all of its scores are known. Is this possible?
 
 #include <algorithm>
 #include <array>
@@ -23,19 +26,26 @@ using namespace tapestry::lesson25;
 
 namespace {
 
-// ---- 1. A softmax that may stop anywhere ------------------------------------------------------------------
-// A query's context is Σ_j exp(s_j) v_j / Σ_j exp(s_j). exp(s) overflows (f32 at s = 89), so softmax takes the
-// largest score off first, for which it has to see all. Unless it may correct itself. With a pencil: scores 2
-// and 5, values 10 and 20. After the first the top is 2, the sum exp(2 − 2) = 1, the weighted sum 10. Then 5
-// comes, and both shrink by exp(2 − 5) = 0.0498:
+// ---- 1. The online softmax --------------------------------------------------------------------------------
+// The context of a query is Σ_j exp(s_j) v_j / Σ_j exp(s_j), where s_j are its scores. For large scores
+// exp(s) overflows: in f32, at s = 89. Softmax avoids this by subtracting the largest score first, but then
+// it must know all scores before it starts.
+//
+// Instead, we can subtract the largest score *so far*, called top, and correct our sums when a larger score
+// comes. Here is an example with the scores 2 and 5 and the values 10 and 20.
+//
+// After the first score, top is 2, the sum is exp(2 − 2) = 1, and the weighted sum of the values is 10. Then
+// the score 5 comes and becomes the new top. So we multiply both sums by exp(2 − 5) = 0.0498 before we add
+// the new terms:
 //
 //     sum = 0.0498 + 1 = 1.0498     weighted = 0.498 + 20 = 20.498     context = 20.498 / 1.0498 = 19.526
 //
-// This is the *online* softmax (Milakov & Gimelshein 2018). A score is forgotten as soon as it was taken.
-// With the *log-sum-exp* L kept, and s made again from q and k, its weight is exp(s − L).
+// This is the *online* softmax (Milakov & Gimelshein 2018). It discards each score after adding it to the
+// sums. At the end we keep one more number for the query, the *log-sum-exp* L = ln Σ exp(s). If we need the
+// weight of a key later, we compute its score s again from q and k. Then the weight is exp(s − L).
 
 struct Running {
-  double top = kNever;  // the largest score so far: −∞
+  double top = kNever;  // the largest score so far; −∞ at the start
   double sum = 0;       // Σ exp(s − top)
   double weighted = 0;  // Σ exp(s − top)·v
 
@@ -53,20 +63,22 @@ struct Running {
 void one_by_one(std::uint64_t seed, kit::Report& report) {
   Running two;
   two.take(2, 10), two.take(5, 20);
-  kit::check_worked_example(report, "the first, shrunk",
+  kit::check_worked_example(report, "factor of the old sums, and the old weighted sum",
                             {{std::exp(-3), 0.0498}, {10 * std::exp(-3), 0.498}});
   kit::check_worked_example(report, "two scores",
                             {{two.sum, 1.0498}, {two.weighted, 20.498}, {two.context(), 19.526}});
-  check_online<Running>(seed, report);  // a thousand scores near 1000, from either end
+  check_online<Running>(seed, report);  // a thousand scores near 1000, in both orders
 }
 
-// ---- 2. Two halves ----------------------------------------------------------------------------------------
-// If one score can be added, so can many. One of us attends to the first keys, another to the rest. Each has
-// a context and a log-sum-exp L, and that is all that we need to tell each other:
+// ---- 2. Merging partial results ---------------------------------------------------------------------------
+// We can add many scores at a time in the same way. Suppose that one thread attends to the first keys, and
+// another thread to the remaining keys. Each of them computes a context and a log-sum-exp L for every query.
+// These are enough to compute the context for all keys:
 //
 //     whole = (e^L₁ context₁ + e^L₂ context₂) / (e^L₁ + e^L₂)          L = ln(e^L₁ + e^L₂)
 //
-// So the shares of the two are a softmax of L₁ and L₂. A part without any key has L = −∞ and a share of 0.
+// So the weights of the two parts are the softmax of L₁ and L₂. A part without any key has L = −∞, and its
+// weight is 0.
 
 struct Part {
   Tensor context, log_sum_exp;  // (Tq, d), (Tq)
@@ -83,25 +95,29 @@ Tensor together(const Part& a, const Part& b) {
 
 void two_halves(std::uint64_t seed, kit::Report& report) {
   const kit::Question share = report.ask(
-      "8 of 20 keys", "The first part has 8 of 20 keys. What is its share of a query's context?",
-      {"8 of 20, for every query", "as much as its scores say: another one for each query", "a half"});
+      "8 of 20 keys", "The first part has 8 of the 20 keys. What is its weight in the context of a query?",
+      {"8/20 for every query", "a number that depends on the scores and differs between queries",
+       "1/2 for every query"});
   const Inputs x = draw({7, 6}, {20, 6}, seed);
   const auto part = [&](Size begin, Size end) {
     return attend_to(x.q, rows(x.k, begin, end), rows(x.v, begin, end));
   };
   const auto halves = [&] { return together(part(0, 8), part(8, 20)); };
   const auto whole = [&] { return plain(x.q, x.k, x.v); };
-  equal(report, "two halves put together, and the whole", apart(halves, whole, x, seed), 1e-12);
+  equal(report, "two parts merged, and all keys at once", apart(halves, whole, x, seed), 1e-12);
   check_merge(seed, report);  // core's attend_partial() and merge() do the same, masked too
-  const Tensor first = exp(part(0, 8).log_sum_exp - part(0, 20).log_sum_exp);  // its share of e^L
-  report.figure("the share, smallest of seven queries", 100 * min(first).item(), "%");
-  report.figure("the share, largest", 100 * max(first).item(), "%");
-  report.answer(share, 'b', max(first).item() - min(first).item() > 0.02,
-                "One key with a large score outweighs many. Counting keys is right if all scores are equal.");
+  const Tensor first = exp(part(0, 8).log_sum_exp - part(0, 20).log_sum_exp);  // the weight of the first part
+  report.figure("weight of the first part, smallest of seven queries", 100 * min(first).item(), "%");
+  report.figure("weight of the first part, largest of seven queries", 100 * max(first).item(), "%");
+  report.answer(
+      share, 'b', max(first).item() - min(first).item() > 0.02,
+      "A key with a large score can have more weight than many other keys. The weight of the first part "
+      "is 8/20 if all scores are equal.");
 }
 
-// ---- 3. Tile by tile --------------------------------------------------------------------------------------
-// Now many queries go through the keys a *tile* at a time (Dao et al. 2022, algorithm 1), as in take().
+// ---- 3. Attention tile by tile ----------------------------------------------------------------------------
+// Now we compute the attention of many queries at once. We process the keys in *tiles* of a fixed number of
+// keys (Dao et al. 2022, algorithm 1), and correct the sums after each tile as in take().
 
 Tiled forward(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
   Tensor top = full({q.size(0), 1}, kNever, q.dtype()), sums = zeros({q.size(0), 1}, q.dtype()),
@@ -118,16 +134,23 @@ Tiled forward(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
   return {out / sums, top + log(sums)};
 }
 
-// Backward seems to need what was thrown away. With weights P, O = P V, dO what arrives, and lesson 02's rule:
+// For backward, we need the weights, which we did not keep. Let P be the matrix of the weights, O = P V the
+// output, and dO the gradient of the loss with respect to O. With the rule of softmax from lesson 02, the
+// gradients are:
 //
 //     dV = Pᵀ dO         dP = dO Vᵀ         dS_ij = P_ij (dP_ij − D_i),  D_i = Σ_j P_ij dP_ij
 //     dQ = scale · dS K                     dK = scale · dSᵀ Q
 //
-// With L kept, any tile of P is made again from Q and K. D is the trouble, a sum over all keys. But dP_ij is
-// dO_i · v_j, so D_i = Σ_j P_ij (dO_i · v_j) = dO_i · Σ_j P_ij v_j = dO_i · O_i, and O has seen all keys.
+// Because we kept L, we can compute each tile of P again from Q and K. Only D needs more thought: it is a sum
+// over all keys, so a single tile does not contain it. But dP_ij is dO_i · v_j. Therefore
 //
-// backward.cpp has it in twenty lines. The tape must not record the loop, or it would keep every tile: so it
-// is an op of its own (lesson 02), a value from detached inputs and one rule for all three gradients.
+//     D_i = Σ_j P_ij (dO_i · v_j) = dO_i · Σ_j P_ij v_j = dO_i · O_i
+//
+// and the output O is already known for all keys.
+//
+// backward.cpp implements this in about twenty lines. If the tape recorded the loop, it would keep every
+// tile. So we define an op (lesson 02): its value comes from detached inputs, and one rule returns all three
+// gradients.
 
 Tensor tiled(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
   const Tensor q0 = q.detach(), k0 = k.detach(), v0 = v.detach();
@@ -136,56 +159,68 @@ Tensor tiled(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
   return op<"tiled_by_hand">({}, kept.out, wrt_all(std::array{&q, &k, &v}, rule));
 }
 
-// ---- 4. One kernel ----------------------------------------------------------------------------------------
-// attend() is the same as one kernel, both ways (core/simd/attention/). Its tile, 48 queries × 96 keys, stays
-// in the caches. Its mask is a BlockMask: it knows for each tile whether any pair counts, or skips it.
+// ---- 4. The fused kernel ----------------------------------------------------------------------------------
+// attend() does the same computation in one kernel, forward and backward (core/simd/attention/). Its tiles of
+// 48 queries × 96 keys fit into the caches. Its mask is a BlockMask, which knows for each tile whether any
+// pair in it is visible. Tiles without a visible pair are skipped.
 
 void one_kernel(const kit::Options& options, kit::Report& report) {
   const kit::Question left =
-      report.ask("a causal mask", "How many of the tiles of 4096 words does a causal mask leave?",
-                 {"all: masking comes after the scores", "exactly half", "a little more than half"});
+      report.ask("a causal mask",
+                 "A text has 4096 words. What part of all tiles does attend() compute under a causal mask?",
+                 {"all tiles, because masking comes after the scores", "exactly half of the tiles",
+                  "a little more than half of the tiles"});
   check_attend(options.seed, report);
   const double causal = 100 * BlockMask::causal(4096, 4096).share();
-  report.check_quoted("tiles left by a causal mask at 4096", causal, 51.2, 0.01, "%");
+  report.check_quoted("tiles computed under a causal mask at 4096", causal, 51.2, 0.01, "%");
   const double window = 100 * BlockMask::window(4096, 4096, 255, 0).share();
-  report.check_quoted("tiles left by a window of 256", window, 9, 0.01, "%");
+  report.check_quoted("tiles computed with a window of 256", window, 9, 0.01, "%");
   count_tiles(300, options, report);
-  report.answer(left, 'c', causal > 50 && causal < 55,
-                "Tiles on the diagonal are cut through and count whole. A window of 256 words leaves 9 %.");
+  report.answer(
+      left, 'c', causal > 50 && causal < 55,
+      "Some pairs of a tile on the diagonal are visible, so the kernel computes the whole tile. With a "
+      "window of 256 words, 9 % of the tiles are computed.");
 }
 
 // ---- 5. Memory and time -----------------------------------------------------------------------------------
-// One head of width 64 attends from T words to themselves, both ways. watch.hpp looks at each op, gradient
-// and tile: how much memory was taken beyond the inputs, at the worst moment? (At T = 4096 plain ops took
-// 194 MiB and attend() 12. Of 4096 × 4096 pairs a causal mask left 51.2 % of the tiles.)
+// One head of width 64 attends from T words to the same T words, forward and backward. watch.hpp measures the
+// memory after each op, gradient and tile. We report the peak: the largest amount of memory in use beyond the
+// inputs. At T = 4096 the peak was 194 MiB with plain ops and 12 MiB with attend(). Of the tiles for these
+// 4096 × 4096 pairs, 51.2 % are computed under a causal mask.
 
 void memory_and_time(const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(
-      "twice the words", "The text becomes twice as long. What becomes of attend()'s memory, and its work?",
-      {"memory doubles, work grows fourfold", "both double", "both grow fourfold"});
+      "twice the words",
+      "If the text becomes twice as long, by which factors do the peak memory and the work of attend() grow?",
+      {"memory by 2, work by 4", "memory by 2, work by 2", "memory by 4, work by 4"});
   const Costs costs = measure(options, report);
-  report.check_quoted("plain ops at T = 4096", costs.ops.memory.y.back(), 194, 0.05, "MiB");
-  report.check_quoted("attend() at T = 4096", costs.kernel.memory.y.back(), 12, 0.1, "MiB");
-  report.at_least("memory of plain ops grows as T to the power", power(costs.ops.memory), 1.9);
-  report.at_most("memory of attend() grows as T to the power", power(costs.kernel.memory), 1.1);
-  report.answer(doubled, 'a', power(costs.kernel.memory) <= 1.1 && power(costs.kernel.tiles) >= 1.9,
-                "Exact attention computes T² scores, whoever does it. Only what is kept of them differs.");
+  report.check_quoted("peak memory of plain ops at T = 4096", costs.ops.memory.y.back(), 194, 0.05, "MiB");
+  report.check_quoted("peak memory of attend() at T = 4096", costs.kernel.memory.y.back(), 12, 0.1, "MiB");
+  report.at_least("exponent p of the memory of plain ops, Tᵖ", power(costs.ops.memory), 1.9);
+  report.at_most("exponent p of the memory of attend(), Tᵖ", power(costs.kernel.memory), 1.1);
+  report.answer(
+      doubled, 'a', power(costs.kernel.memory) <= 1.1 && power(costs.kernel.tiles) >= 1.9,
+      "Without a mask, exact attention computes T² scores in every implementation. attend() stores only a "
+      "few of them at a time.");
 }
 
-// What to remember. A softmax may start early, if it shrinks what it has. Parts count by their log-sum-exp.
-// Memory grows as T, work as T²; what a mask leaves out is not computed.
+// What to remember. A softmax can start before all scores are known, if it corrects its sums when a larger
+// score comes. To merge partial results, weight them with the softmax of their log-sum-exps. The memory of
+// tiled attention grows in proportion to T, and its work to T². Tiles without a visible pair are not
+// computed.
 //
-// Exercises: lessons/practise 25 (one score more; many parts; figures of tiles; attention in little memory).
+// Exercises: lessons/practise 25 (one step of the online softmax; merging many parts; memory and work of
+// tiled attention; attention whose tape uses little memory).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  simd::set_thread_count(1);  // what the pool holds at any moment is then the same in every run
-  report.section("A softmax that may stop anywhere");
+  simd::set_thread_count(1);  // so the memory in use is the same in every run
+  report.section("The online softmax");
   one_by_one(options.seed, report);
-  report.section("Two halves");
+  report.section("Merging partial results");
   two_halves(options.seed, report);
-  report.section("Tile by tile");
+  report.section("Attention tile by tile");
   check_tiled(tiled, options.seed, report);
-  report.section("One kernel");
+  report.section("The fused kernel");
   one_kernel(options, report);
   report.section("Memory and time");
   memory_and_time(options, report);
@@ -194,7 +229,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("25_tiled", "never write the whole matrix");
-  program.steps(5, 1);  // of each time, the fastest of so many runs
+  kit::Lesson program("25_tiled", "attention without storing the whole score matrix");
+  program.steps(5, 1);  // each time is the fastest of this number of runs
   return program.run(argc, argv, lesson);
 }

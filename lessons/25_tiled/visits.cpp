@@ -21,7 +21,7 @@ Json rounded(const Tensor& values, double unit) {
   return all;
 }
 
-/// The first queries attend to the first keys.
+/// Attention of the first queries to the first keys.
 Json visit(const Inputs& x, Size queries, Size keys, bool causal) {
   const Tensor q = rows(x.q, 0, queries), k = rows(x.k, 0, keys), v = rows(x.v, 0, keys);
   const BlockMask mask = causal ? BlockMask::causal(queries, keys) : BlockMask();
@@ -39,11 +39,12 @@ Json visit(const Inputs& x, Size queries, Size keys, bool causal) {
 void save_visits(const kit::Options& options) {
   constexpr double kHundredth = 0.01;
   const Inputs drawn = draw({kWords, kWidth}, {kWords, kWidth}, options.seed);
-  const auto coarse = [](const Tensor& x) {  // what the page gets is what was computed with
-    std::vector<double> values = x.to_vector();
-    for (double& value : values) value = std::round(value / kHundredth) * kHundredth;
-    return tensor(values, x.shape(), x.dtype());
-  };
+  const auto coarse =
+      [](const Tensor& x) {  // round first, so that the page receives the same numbers that we compute with
+        std::vector<double> values = x.to_vector();
+        for (double& value : values) value = std::round(value / kHundredth) * kHundredth;
+        return tensor(values, x.shape(), x.dtype());
+      };
   const Inputs x{coarse(drawn.q), coarse(drawn.k), drawn.v};
   Json runs = Json::array();
   for (const auto& [queries, keys] : {std::pair{kWords, kWords}, {300, 300}, {200, 300}})

@@ -1,5 +1,5 @@
-// How much memory something took at its worst moment: the pool's bytes, looked at again and again, from the
-// tape and from inside of attend().
+// Measures the peak memory of a computation. It samples the bytes of the memory pool from the tape and from
+// inside attend().
 #pragma once
 
 #include <algorithm>
@@ -13,25 +13,25 @@
 
 namespace tapestry::lesson25 {
 
-/// Counts from its construction on. For one thread.
+/// Measures from its construction on. Use one thread.
 struct Watch {
   Size before = simd::pool_stats().in_use, most = before;
   std::vector<std::array<Size, 2>>
-      visited;  ///< the first query and key of each tile that attend() did forward
+      visited;  ///< the first query and key of each tile that attend() computed in forward
 
   Size tiles() const { return static_cast<Size>(visited.size()); }
 
   void look() { most = std::max(most, simd::pool_stats().in_use); }
-  /// The most that was held beyond what was held before.
+  /// Returns the peak memory beyond the memory in use at the start.
   double mebibytes() const { return static_cast<double>(most - before) / (1 << 20); }
 
-  /// Looks after each op that is recorded, and whenever a gradient is complete.
+  /// Samples the memory after each op that is recorded, and whenever a gradient is complete.
   void follow(Tape& tape) {
     tape.on_value([this, &tape](const NodeInfo&, const Tensor& value) {
       look();
       tape.on_gradient(value, [this](const Tensor&) {
         look();
-        return Tensor();  // it stays as it is
+        return Tensor();  // keeps the gradient unchanged
       });
     });
   }
@@ -52,7 +52,7 @@ struct WatchedTiles : simd::TileScore<T> {
   Watch& watch;
 };
 
-/// A score that leaves all scores as they are, and looks at the pool at each tile.
+/// A score that leaves all scores unchanged, and samples the memory at each tile.
 struct WatchedScore : ScoreMod::Form {
   explicit WatchedScore(Watch& watch_in) : watch(watch_in) {}
   std::unique_ptr<simd::TileScore<float>> on_tiles(float, const std::vector<Tensor>&) const override {

@@ -1,16 +1,21 @@
-// 25.1 one_more_score: a softmax that can go on at any time
+// 25.1 one_more_score: One step of the online softmax
 // implement, 10 minutes
 //
-// A query has seen some scores, and kept of them only top, the largest; sum = Σ exp(s − top); and weighted =
-// Σ exp(s − top) v, a vector of as many numbers as the value v has. Now one more score s comes with its value
-// v. Bring all three up to date, so that weighted / sum is the softmax's average of all values so far. Before
-// the first score top is −∞ and both sums are 0; scores may be far above and below 0, and in any order.
+// A query has processed some scores and kept three results:
+//
+//     top = the largest score so far,   sum = Σ exp(s − top),   weighted = Σ exp(s − top) v
+//
+// weighted is a vector with the size of the values v. Now one more score s comes with its value v. Update all
+// three, so that weighted / sum is the softmax average of all values so far.
+//
+// Before the first score, top is −∞ and both sums are 0. The scores may be far above or below 0, and they may
+// come in any order.
 #include "lessons/grader/answer.hpp"
 
 struct Running {
   double top = -std::numeric_limits<double>::infinity();
   double sum = 0;
-  std::vector<double> weighted;  // as long as the values, 0 at first
+  std::vector<double> weighted;  // the size of a value; zeros at the start
 };
 
 void take(Running& running, double s, const std::vector<double>& v) {
@@ -28,32 +33,33 @@ void take(Running& running, double s, const std::vector<double>& v) {
 
 // hint: The old terms are exp(s − top) with the old top. By which factor do they differ from exp(s − new
 //   top)?
-// hint: sum = sum · exp(____ − ____) + exp(s − new top), and weighted likewise. The factor is 1 if s is no
-//   new top.
-// hint: shrink = exp(running.top − new_top) must be taken before running.top is overwritten.
+// hint: sum = sum · exp(____ − ____) + exp(s − new top), and the same for weighted. The factor is 1 if s is
+//   not above the old top.
+// hint: Compute shrink = exp(running.top − new_top) before you overwrite running.top.
 //
-// wrong: The shrink is forgotten, or it is 1 since the top was changed before: what was summed under the old top
-//   is added to what is measured from the new one, and old scores count too much.
+// wrong: The factor shrink is missing, or it is 1 because you changed the top first. The old terms are
+//   relative to the old top and the new term to the new top, so old scores get too much weight.
 // - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
 // + const double shrink = 1, weight = std::exp(s - new_top);
-// wrong: The sum shrinks, but the weighted values do not: they are of the same terms.
+// wrong: You multiply the sum by shrink, but not the weighted values. Both are sums over the same terms.
 // - running.weighted[i] = running.weighted[i] * shrink + weight * v[i];
 // + running.weighted[i] = running.weighted[i] + weight * v[i];
-// wrong: The weighted values shrink, but the sum does not: they are of the same terms.
+// wrong: You multiply the weighted values by shrink, but not the sum. Both are sums over the same terms.
 // - running.sum = running.sum * shrink + weight;
 // + running.sum = running.sum + weight;
-// wrong: The factor is upside down: exp(new − old) makes the old terms grow where they should shrink.
+// wrong: The factor is inverted. exp(new − old) makes the old terms larger, and they must become smaller.
 // - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
 // + const double weight = std::exp(s - new_top);
 // + const double shrink = std::isinf(running.top) ? 0 : std::exp(new_top - running.top);
-// wrong: No top is taken off: exp(s) of a score near 1000 is infinite, and ∞ / ∞ is no number.
+// wrong: You do not subtract the top. For a score near 1000, exp(s) is infinite, and ∞ / ∞ is NaN.
 // - const double new_top = std::max(running.top, s);
 // + const double new_top = 0;
-// wrong: The top becomes the newest score, not the largest one. After a small score the old terms overflow.
+// wrong: You store the newest score as the top, and not the largest one. After a small score, the old terms
+//   overflow.
 // - const double new_top = std::max(running.top, s);
 // + const double new_top = s;
-// wrong: The top starts at 0 and never falls below it: scores far below 0 all have the weight 0, and 0 / 0 is
-//   no number.
+// wrong: The top starts at 0 and never becomes smaller. For scores far below 0, every weight is 0, and 0 / 0
+//   is NaN.
 // - const double new_top = std::max(running.top, s);
 // + const double new_top = std::max({running.top, s, 0.0});
 
@@ -62,7 +68,7 @@ void take(Running& running, double s, const std::vector<double>& v) {
 
 namespace {
 
-/// The average, all scores known beforehand.
+/// Computes the average when all scores are known.
 std::vector<double> at_once(const std::vector<double>& scores,
                             const std::vector<std::vector<double>>& values) {
   const double top = *std::max_element(scores.begin(), scores.end());

@@ -1,48 +1,52 @@
-// 25.2 put_together: many parts of one attention
+// 25.2 put_together: Merging many parts of one attention
 // implement, 10 minutes
 //
-// The keys of a cache lie in P parts of different sizes. Each part p has attended to its own keys, and says
-// of each of the Tq queries its context c_p, (Tq, d), and its log-sum-exp L_p = ln Σ exp(s_j), (Tq). Put them
-// together into what attention to all keys gives, (Tq, d):
+// The keys of a cache are stored in P parts of different sizes. Each part p has computed attention to its own
+// keys. For each of the Tq queries it returns the context c_p, with d numbers, and the log-sum-exp L_p = ln Σ
+// exp(s_j). Merge the parts into the result of attention to all keys, (Tq, d):
 //
 //     whole = Σ_p e^{L_p} c_p / Σ_p e^{L_p}
 //
-// contexts is (P, Tq, d), log_sum_exps (P, Tq). They may be large, a part without a visible key has L = −∞
-// (and a context of 0), and each query sees a key in one part at least.
+// contexts has the shape (P, Tq, d), and log_sum_exps has (P, Tq). The L_p may be large. A part without a
+// visible key has L = −∞ and a context of 0. Each query has a visible key in at least one part.
 #include "lessons/grader/answer.hpp"
 
 Tensor put_together(const Tensor& contexts, const Tensor& log_sum_exps) {
   //[ one or two lines
   //: static_cast<void>(contexts), static_cast<void>(log_sum_exps);
   //: return not_written_yet();
-  const Tensor shares = softmax(log_sum_exps, 0);     // (P, Tq): over the parts, with the largest taken off
+  const Tensor shares = softmax(log_sum_exps, 0);  // (P, Tq): over the parts; softmax subtracts the largest
   return sum(contexts * unsqueeze(shares, -1), {0});  // (P, Tq, d) · (P, Tq, 1)
   //]
 }
 
-// hint: e^{L_p} / Σ_p e^{L_p}: which function of the numbers L_p is that, and over which axis?
-// hint: shares = softmax(log_sum_exps, ____) is (P, Tq); contexts are (P, Tq, d). Which axis is missing?
-// hint: sum(contexts * unsqueeze(shares, -1), {0}).
+// hint: e^{L_p} / Σ_p e^{L_p} is a well-known function of the numbers L_p. Which function, and over which
+//   axis?
+// hint: shares = softmax(log_sum_exps, ____) has the shape (P, Tq), and contexts has (P, Tq, d). Which axis
+//   is missing?
+// hint: Return sum(contexts * unsqueeze(shares, -1), {0}).
 //
-// wrong: All parts count alike. A part with one key far above all others should have nearly all of the
-//   weight.
+// wrong: All parts have the same weight. A part with one key whose score is far above all others must have
+//   nearly all of the weight.
 // - const Tensor shares = softmax(log_sum_exps, 0);
 // + const Tensor shares = softmax(0.0 * log_sum_exps, 0);
-// wrong: The softmax runs over the queries. Each query has shares of its own, which sum to 1 over the parts.
+// wrong: The softmax runs over the queries. For each query, the weights of the parts must sum to 1.
 // - const Tensor shares = softmax(log_sum_exps, 0);
 // + const Tensor shares = softmax(log_sum_exps, 1);
-// wrong: L_p itself is not a share: it is a logarithm, may be negative, and e^L is what adds up.
+// wrong: You use L_p as a weight. L_p is a logarithm and may be negative. The weights are proportional to
+//   e^{L_p}.
 // - const Tensor shares = softmax(log_sum_exps, 0);
 // + const Tensor shares = log_sum_exps / sum(log_sum_exps, {0}, Keep::yes);
-// wrong: e^L overflows if L is large: ∞ / ∞ is no number. Take the largest off first, as softmax does.
+// wrong: e^L overflows if L is large, and ∞ / ∞ is NaN. Subtract the largest L first, as softmax does.
 // - const Tensor shares = softmax(log_sum_exps, 0);
 // + const Tensor shares = exp(log_sum_exps) / sum(exp(log_sum_exps), {0}, Keep::yes);
-// wrong: One largest number is taken off all L. A query whose own L are far below another query's then has e^L
-//   = 0 in all parts, and 0 / 0 is no number. Take off the largest of each query.
+// wrong: You subtract the same number, the largest of all L, for every query. If the L of one query are far
+//   below those of another, its e^L are 0 in all parts, and 0 / 0 is NaN. Subtract the largest L of each
+//   query.
 // - const Tensor shares = softmax(log_sum_exps, 0);
 // + const Tensor less = exp(log_sum_exps - max(log_sum_exps));
 // + const Tensor shares = less / sum(less, {0}, Keep::yes);
-// wrong: Contexts are added with weights that do not sum to 1: the division by Σ e^L is missing.
+// wrong: The weights do not sum to 1, because the division by Σ e^L is missing.
 // - const Tensor shares = softmax(log_sum_exps, 0);
 // + const Tensor shares = exp(log_sum_exps - max(log_sum_exps, {0}, Keep::yes));
 
@@ -51,7 +55,8 @@ Tensor put_together(const Tensor& contexts, const Tensor& log_sum_exps) {
 
 namespace {
 
-/// Scores (Tq, Tk) and values (Tk, d), −∞ for hidden pairs, in parts that end before the given keys.
+/// Scores (Tq, Tk) and values (Tk, d), with −∞ for masked pairs, split into parts that end before the given
+/// keys.
 struct Cut {
   Tensor contexts, log_sum_exps, whole;
 };

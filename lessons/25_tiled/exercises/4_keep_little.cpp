@@ -1,14 +1,18 @@
-// 25.4 keep_little: an attention of your own whose tape holds next to nothing
+// 25.4 keep_little: Attention whose tape uses little memory
 // design, 30 minutes, fast
 //
-// This attention has softplus(x) = ln(1 + eˣ) where the usual one has eˣ, so that no kernel has it:
+// This attention uses softplus(x) = ln(1 + eˣ) in place of eˣ, so the library has no kernel for it:
 //
 //     w_ij = softplus(q_i · k_j / √d),        out_i = Σ_j w_ij v_j / Σ_j w_ij
 //
-// q, k and v are (T, d). by_ops() below computes it, but between forward and backward the tape holds several
-// matrices of T × T numbers. Write it so that with T = 512 and d = 16, in f64, at most 160 KiB are held
-// beyond the inputs when forward is done; values and gradients must stay the same. Less is better: your best
-// figure is kept. A rule for all three inputs is wrt_all(std::array{&q, &k, &v}, rule), where rule(d_out)
+// q, k and v have the shape (T, d). by_ops() below computes the attention, but between forward and backward
+// the tape keeps several matrices of T × T numbers.
+//
+// Rewrite it so that at most 160 KiB beyond the inputs are in use after forward, for T = 512 and d = 16 in
+// f64. The values and the gradients must stay the same. Less memory scores better, and your best result is
+// kept.
+//
+// To write one rule for all three inputs, use wrt_all(std::array{&q, &k, &v}, rule), where rule(d_out)
 // returns three tensors.
 #include "core/tape/op.hpp"
 #include "lessons/grader/answer.hpp"
@@ -22,14 +26,14 @@ Tensor by_ops(const Tensor& q, const Tensor& k, const Tensor& v) {
 Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
   //[ an op of your own
   //: return by_ops(q, k, v);
-  const Tensor q0 = q.detach(), k0 = k.detach(), v0 = v.detach();  // nothing is recorded
+  const Tensor q0 = q.detach(), k0 = k.detach(), v0 = v.detach();  // not recorded on the tape
   const Tensor out = by_ops(q0, k0, v0);
   const auto rule = [=](const Tensor& d_out) {
     const double scale = 1 / std::sqrt(static_cast<double>(q0.size(1)));
-    const Tensor scores = matmul(q0, transpose(k0)) * scale;  // thrown away, and made once more
+    const Tensor scores = matmul(q0, transpose(k0)) * scale;  // computed again
     const Tensor weights = softplus(scores);
     const Tensor total = sum(weights, {-1}, Keep::yes);
-    const Tensor compared = sum(d_out * out, {-1}, Keep::yes);  // what total's gradient brings
+    const Tensor compared = sum(d_out * out, {-1}, Keep::yes);  // the part of the gradient through total
     const Tensor d_weights = (matmul(d_out, transpose(v0)) - compared) / total;
     const Tensor d_scores = d_weights * sigmoid(scores);  // softplus' = sigmoid
     return std::array{scale * matmul(d_scores, k0), scale * matmul(transpose(d_scores), q0),
@@ -39,38 +43,39 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
   //]
 }
 
-// hint: Which tensors of by_ops() does backward ask for, and which of them could be computed once more from
-//   q, k and v?
-// hint: As the chapter's tiled(): a value from detached inputs, and one rule that captures q0, k0, v0 and the
-//   output. With W the weights and t their sum, dW_ij = (dO_i · v_j − dO_i · O_i) / t_i. And dS?
-// hint: In the rule: scores, weights and total once more; d_weights = (matmul(d_out, transpose(v0)) − sum(d_out *
-//   out, {-1}, Keep::yes)) / total; d_scores = d_weights * sigmoid(scores), since softplus has that derivative.
+// hint: Which tensors of by_ops() does backward need? Which of them could you compute again from q, k and v?
+// hint: Write an op like tiled() in the chapter: its value comes from detached inputs, and one rule captures
+//   q0, k0, v0 and the output. Let W be the weights and t_i their sum in row i. Then dW_ij = (dO_i · v_j −
+//   dO_i · O_i) / t_i. What is dS?
+// hint: In the rule, compute scores, weights and total again. Then d_weights = (matmul(d_out, transpose(v0))
+//   − sum(d_out * out, {-1}, Keep::yes)) / total, and d_scores = d_weights * sigmoid(scores), because sigmoid
+//   is the derivative of softplus.
 //
-// start: All is right but the memory: scores, weights and more, each T × T, wait on the tape for backward.
-//   Which of them could be computed again?
+// start: The values and gradients are right, but the tape keeps scores, weights and more matrices of T × T
+//   numbers for backward. Which of them could you compute again?
 //
-// wrong: The rule captures a matrix of T × T numbers, the scores or the weights: what a rule captures is kept.
-//   Compute it again in the rule.
+// wrong: The rule captures a matrix of T × T numbers, the scores or the weights. Everything that a rule
+//   captures stays in memory until backward. Compute the matrix again inside the rule.
 // - const auto rule = [=](const Tensor& d_out) {
 // + const Tensor all = softplus(matmul(q0, transpose(k0)) / std::sqrt(static_cast<double>(q0.size(1))));
 // + const auto rule = [=](const Tensor& d_out) {
 // +   static_cast<void>(all.size(0));
-// wrong: The value is made of inputs that are not detached: by_ops() then stands on the tape as well, with all of
-//   its matrices. Detach them before.
+// wrong: You compute the value from inputs that are not detached. So the tape also records by_ops(), with all
+//   of its matrices. Detach the inputs first.
 // - const Tensor out = by_ops(q0, k0, v0);
 // + const Tensor out = by_ops(q, k, v);
-// wrong: You let the sum of a row stand still: but Σ w depends on q and k too, and that part of the gradient is
-//   missing, dO_i · O_i.
+// wrong: You treat the sum of a row as a constant. But Σ w depends on q and k too, so a part of the gradient
+//   is missing: dO_i · O_i.
 // - const Tensor d_weights = (matmul(d_out, transpose(v0)) - compared) / total;
 // + const Tensor d_weights = (matmul(d_out, transpose(v0)) - 0.0 * compared) / total;
-// wrong: That is the way back of a softmax, where eˣ is its own derivative. The derivative of softplus is the
+// wrong: You use the gradient of a softmax, where eˣ is its own derivative. The derivative of softplus is the
 //   sigmoid.
 // - const Tensor d_scores = d_weights * sigmoid(scores);
 // + const Tensor d_scores = d_weights * weights;
-// wrong: The gradients of q and k lack the scale 1/√d, which the scores were multiplied by.
+// wrong: The gradients of q and k lack the factor 1/√d, by which the scores were multiplied.
 // - return std::array{scale * matmul(d_scores, k0), scale * matmul(transpose(d_scores), q0),
 // + return std::array{matmul(d_scores, k0), matmul(transpose(d_scores), q0),
-// wrong: The values' gradient takes the weights before they were divided by their sum.
+// wrong: For the gradient of v, divide the weights by their sum first.
 // - matmul(transpose(weights / total), d_out)};
 // + matmul(transpose(weights), d_out)};
 
@@ -83,7 +88,7 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
 
 namespace {
 
-/// Σ_j w_ij v_j / Σ_j w_ij, one number at a time.
+/// Computes Σ_j w_ij v_j / Σ_j w_ij, one number at a time.
 Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v) {
   std::vector<double> out;
   for (Size i = 0; i < q.size(0); ++i) {
@@ -133,11 +138,10 @@ void judge(Judge& judge) {
     for (std::size_t i = 0; i < 3; ++i) judge.same(found[i], wanted[i], "a gradient at T = 512");
     judge.that(
         held <= 160,
-        fmt::format(
-            "{:.0f} KiB are held when forward is done, of which 160 are allowed; the output alone has 64",
-            held),
+        fmt::format("{:.0f} KiB are in use after forward; at most 160 are allowed; the output alone needs 64",
+                    held),
         {std::round(held / 64)});
-    fmt::print("{:.0f} KiB are held between forward and backward.\n", held);
+    fmt::print("{:.0f} KiB are in use between forward and backward.\n", held);
     judge.score(held, "KiB");
   });
 }
