@@ -1,5 +1,5 @@
-// What lesson 26 trains, times and draws: three levels of one formula, texts longer than in training, the
-// puzzle, the gallery.
+// The measurements and figures of lesson 26: the three levels of one formula, texts longer than in training,
+// the puzzle and the gallery.
 #include "lessons/26_programmable/experiment.hpp"
 
 #include <fmt/format.h>
@@ -39,9 +39,9 @@ TransformerOptions model_options(const Order& order, Size vocabulary, Size layer
 
 struct Curve {
   const char* name;
-  std::vector<double> by_place = {};  // the loss at each place, a mean over strings
+  std::vector<double> by_place = {};  // the loss at each position, a mean over strings
 
-  /// Of strings of this length.
+  /// Returns the mean loss of strings of this length.
   double of_length(Size length) const {
     double sum = 0;
     for (Size t = 0; t < length; ++t) sum += by_place[static_cast<std::size_t>(t)];
@@ -82,7 +82,7 @@ double learn_voices(const std::string& name, const Order& order, const kit::Opti
   const Evaluating evaluating(model);
   const Indices said = argmax(model(text.words));
   if (learned) *learned = model.stack.blocks[0].self.attention.learned();
-  // By place 192 each voice has spoken 27 times.
+  // By position 192 each voice has spoken 27 times.
   return kit::percent_equal(said.columns(kLate, kLong), text.answers.columns(kLate, kLong));
 }
 
@@ -104,7 +104,7 @@ void compare_levels(const std::array<Mechanism, 3>& levels, const kit::Options& 
     apart = std::max({apart, kit::largest(by(level)() - by(levels[0])()),
                       kit::farthest(kit::gradients(by(level), inputs, options.seed),
                                     kit::gradients(by(levels[0]), inputs, options.seed))});
-  report.check("all three give the same, values and gradients, to 1e-11", apart < 1e-11);
+  report.check("all three levels agree, in values and gradients, to 1e-11", apart < 1e-11);
   for (const Mechanism& level : levels) fmt::print("  {}\n", kit::timing(level, options.smoke ? 64 : 512));
 }
 
@@ -114,14 +114,14 @@ Lengthened train_short(const LearnedScoreMod& alibi, const kit::Options& options
     model.initialise(options.seed, DType::f64);
     return model(draw_themes(kit::Random(options.seed), 2, 100).words);
   };
-  report.check("nn/'s alibi() is the same to 1e-12",
+  report.check("nn/'s alibi() agrees, to 1e-12",
                kit::largest(context({.score_mod = alibi}) - context({tapestry::alibi()})) < 1e-12);
 
   const Curve curves[] = {learn_themes("ALiBi", {.score_mod = alibi}, options),
                           learn_themes("sinusoidal", {sinusoidal()}, options)};
   kit::Chart chart{
-      "Trained at 64 words: the loss at each place of longer texts", "place", "nats per word", {}, {}};
-  constexpr Size kAtOnce = 8;  // places for one point
+      "Trained at 64 words: loss at each position of longer texts", "position", "nats per word", {}, {}};
+  constexpr Size kAtOnce = 8;  // positions per point
   fmt::print("\n  {:<14}{:>8}{:>8}{:>8}{:>8}   words\n", "loss of a text", 32, 64, 128, 256);
   for (const Curve& curve : curves) {
     fmt::print("  {:<14}", curve.name);
@@ -144,15 +144,15 @@ Lengthened train_short(const LearnedScoreMod& alibi, const kit::Options& options
 
 std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& report) {
   const Mechanism own = my_attention();
-  if (!kit::check(own, report, options.seed)) return {};  // there is no use in training it
-  if (!report.check("it is a causal score, for score_mod (--my-attention trains any)",
+  if (!kit::check(own, report, options.seed)) return {};  // do not train a wrong mechanism
+  if (!report.check("it is a causal score for score_mod (--my-attention also trains others)",
                     fits_language_model(own, kLong)))
     return {};
   fmt::print("  {}\n", kit::timing(own, options.smoke ? 64 : 1024));
   Learned learned;
   const double solved = learn_voices(own.name, {.score_mod = {own.learned, own.score}}, options, &learned);
   double best = 0;
-  fmt::print("\n  {:<14}{:>8.1f} % of favourites known from place {} on\n", own.name, solved, kLate);
+  fmt::print("\n  {:<14}{:>8.1f} % of favourites predicted from position {} on\n", own.name, solved, kLate);
   for (const auto& [name, scheme] : {std::pair<const char*, PositionScheme>{"sinusoidal", sinusoidal()},
                                      {"T5", t5_buckets()},
                                      {"ALiBi", tapestry::alibi()},
@@ -168,7 +168,8 @@ std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& rep
 
 void show_gallery(const kit::Options& options, kit::Report& report, bool pictures) {
   constexpr Size kPlaces = 24;
-  kit::HeatmapGrid place{fmt::format("By place alone: queries and keys are 0; {}", kit::kEvenShares), {}, 6},
+  kit::HeatmapGrid place{
+      fmt::format("By position alone: queries and keys are 0; {}", kit::kEvenShares), {}, 6},
       both{fmt::format("With random queries and keys; {}", kit::kEvenShares), {}, 6};
   bool all = true;
   for (const GalleryEntry& entry : gallery()) {
@@ -185,11 +186,11 @@ void show_gallery(const kit::Options& options, kit::Report& report, bool picture
       all = all && kit::largest(weights) < 10;
       const std::vector<double> values = weights.to_vector();
       const auto [low, high] = std::minmax_element(values.begin(), values.end());
-      // Where place alone does nothing there is nothing to see.
+      // Without an effect of positions there is nothing to draw.
       if (*high - *low >= 1e-6) grid->maps.push_back(kit::weights_map(entry.mechanism.name, weights));
     }
   }
-  report.check("all of them run, and none of their weights is NaN", all);
+  report.check("all mechanisms run, and no weight is NaN", all);
   save_gallery(options.out / "gallery.json", options.seed);
   if (!pictures) return;
   kit::show(place, options.out / "gallery_place.svg");

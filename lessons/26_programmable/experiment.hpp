@@ -1,5 +1,5 @@
-// What lesson 26 trains, times and draws: three levels of one formula, texts longer than in training, the
-// puzzle, the gallery.
+// The measurements and figures of lesson 26: the three levels of one formula, texts longer than in training,
+// the puzzle and the gallery.
 #pragma once
 
 #include <array>
@@ -15,36 +15,37 @@ namespace lesson26 {
 using tapestry::Size, tapestry::kit::Mechanism;
 namespace kit = tapestry::kit;
 
-/// Checks each, compares their values and gradients with the first one's, to 1e-11, and prints their times.
+/// Checks each level, compares values and gradients with those of the first level, to 1e-11, and prints
+/// times.
 void compare_levels(const std::array<Mechanism, 3>& levels, const kit::Options& options, kit::Report& report);
 
-/// What a model is told of order: by positions, or by what is done to its scores.
+/// How a model gets the order of the words: from positions, or from a change of its scores.
 struct Order {
   tapestry::PositionScheme positions = tapestry::no_positions();
   tapestry::LearnedScoreMod score_mod = {};
 };
 
-inline constexpr Size kShort = 64, kLong = 256;  // words of a text in training, and in the test
+inline constexpr Size kShort = 64, kLong = 256;  // words per text in training and in the test
 
-/// The loss at 256 words, less that at 64.
+/// The loss at 256 words minus the loss at 64 words.
 struct Lengthened {
   double alibi = 0, sinusoidal = 0;
 };
-/// That nn/'s alibi() gives the same logits; then two models trained at 64 words and tested at 256: a table, and
-/// length.svg.
+/// Checks that nn/'s alibi() returns the same logits. Then trains two models at 64 words and tests them at
+/// 256, with a table and length.svg.
 Lengthened train_short(const tapestry::LearnedScoreMod& alibi, const kit::Options& options,
                        kit::Report& report);
 
-/// Favourites known from place 192 on, in per cent.
+/// Percentage of the favourites that are predicted correctly from position 192 on.
 struct Solved {
   double own = 0, best_built_in = 0;
 };
-/// The mechanism of my_attention.cpp checked, timed, trained and drawn (mine-voices.svg); then four built-in schemes.
-/// Nothing where it fails its check or is no causal score.
+/// Checks, times, trains and draws the mechanism of my_attention.cpp (mine-voices.svg). Then trains four
+/// built-in schemes. Returns nothing if the mechanism fails its check or is not a causal score.
 std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& report);
 
-/// A line for each mechanism, save_gallery() to gallery.json, and where pictures are wanted maps of their weights
-/// (gallery.svg, gallery_place.svg).
+/// Prints a line for each mechanism and writes gallery.json with save_gallery(). If `pictures` is set, also
+/// draws maps of the weights (gallery.svg, gallery_place.svg).
 void show_gallery(const kit::Options& options, kit::Report& report, bool pictures);
 
 }  // namespace lesson26

@@ -1,4 +1,4 @@
-// Attention mechanisms from two dozen papers, each in a few lines.
+// Attention mechanisms from the literature, each in a few lines.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
-// The gallery's mechanisms by element: masks say which pairs count, scores are changed one by one. In the
-// formulas i is a query's place, j a key's, h a head from 0, s_ij the score as usual, z_ij
-// what becomes of it.
+// The gallery's mechanisms by element. Masks choose the visible pairs, and other lambdas change the scores
+// one by one. In the formulas, i is the position of a query, j that of a key, h a head (from 0), s_ij the
+// usual score, and z_ij the changed score.
 //
-// The last query stands at the last key's place. Where there are fewer queries than keys, as with a cache of
-// keys, query i is therefore at place i + keys − queries, and all that asks for a place says so.
+// The last query is at the position of the last key. If there are fewer queries than keys, as with a cache of
+// keys, query i is therefore at position i + keys − queries. All code that needs a position uses this one.
 #include "lessons/26_programmable/gallery_element.hpp"
 
 #include <algorithm>
@@ -22,12 +22,12 @@ namespace {
 
 constexpr Size kHeads = 4;
 
-/// Where query 0 stands among the keys, as a number for scores.
+/// Returns the position of query 0 among the keys, as a number for scores.
 double first_place(Size queries, Size keys) { return static_cast<double>(keys - queries); }
 
 }  // namespace
 
-// ---- Which pairs ----
+// ---- Masks ----
 
 //     j ≤ i
 Mechanism causal() {
@@ -37,7 +37,7 @@ Mechanism causal() {
           }};
 }
 
-// The last few places, oneself with them.
+// The last few positions, including the query's own.
 //     i − window < j ≤ i
 Mechanism sliding_window(Size window) {
   return {.name = "sliding window", .mask = [=](Size queries, Size keys) {
@@ -48,7 +48,7 @@ Mechanism sliding_window(Size window) {
           }};
 }
 
-// Every third, or so.
+// Every step-th position.
 //     j ≤ i     (i − j) mod step = 0
 Mechanism dilated(Size step) {
   return {.name = "dilated", .mask = [=](Size queries, Size keys) {
@@ -68,11 +68,11 @@ Mechanism prefix(Size prompt) {
           }};
 }
 
-// Texts in one row: each sees itself alone.
+// Several texts in one row. Each text sees only itself.
 //     j ≤ i     text(j) = text(i)
 Mechanism documents(Size one, Size two, Size three) {
   return {.name = "document", .mask = [=](Size queries, Size keys) {
-            const std::array<Size, 3> ends = {one, one + two, one + two + three};  // the rest is one, too
+            const std::array<Size, 3> ends = {one, one + two, one + two + three};  // the rest is a text too
             const auto document = [&](Size t) { return std::upper_bound(ends.begin(), ends.end(), t); };
             return BlockMask::where(queries, keys, [&, first = keys - queries](auto p) {
               return p.j <= p.i + first && document(p.i + first) == document(p.j);
@@ -80,7 +80,7 @@ Mechanism documents(Size one, Size two, Size three) {
           }};
 }
 
-// Blocks that see themselves alone.
+// Blocks that see only themselves.
 //     ⌊i / block⌋ = ⌊j / block⌋
 Mechanism block_diagonal(Size block) {
   return {.name = "block-diagonal", .mask = [=](Size queries, Size keys) {
@@ -90,7 +90,7 @@ Mechanism block_diagonal(Size block) {
           }};
 }
 
-// A few places see all and are seen by all.
+// The first few positions see all keys and are seen by all queries.
 //     |i − j| ≤ reach     or     i < global     or     j < global
 Mechanism global_and_window(Size global, Size reach) {
   return {.name = "global + window", .mask = [=](Size queries, Size keys) {
@@ -101,7 +101,7 @@ Mechanism global_and_window(Size global, Size reach) {
           }};
 }
 
-// Node n has children · n + 1, children · n + 2, … for its children.
+// A tree whose node n has the children children · n + 1, children · n + 2, …
 //     j = i, or j is an ancestor of i
 Mechanism tree(Size children) {
   return {.name = "tree mask", .mask = [=](Size queries, Size keys) {
@@ -113,9 +113,9 @@ Mechanism tree(Size children) {
           }};
 }
 
-// ---- What is done to the score ----
+// ---- Changes of the score ----
 
-// Each head has a slope of its own.
+// The score falls with the distance, and each head has its own slope.
 //     z_ij = s_ij − m_h · |i − j|     m_h = steepest / 4^h
 Mechanism alibi_bias(double steepest) {
   return {.name = "ALiBi",
@@ -130,7 +130,7 @@ Mechanism alibi_bias(double steepest) {
           .mask = BlockMask::causal};
 }
 
-// A learned number for each head and distance.
+// A learned bias for each head and distance.
 //     z_ij = s_ij + b_h(max(min(j − i, farthest), −farthest))
 Mechanism relative_bias(Size farthest) {
   return {.name = "relative bias",
@@ -144,7 +144,8 @@ Mechanism relative_bias(Size farthest) {
           }};
 }
 
-// A learned number for each head and bucket of distances: one each up to 7, then wider and wider.
+// A learned bias for each head and bucket of distances. Distances up to 7 have one bucket each, and farther
+// buckets are wider.
 //     z_ij = s_ij + b_h(bucket(i − j))
 //     bucket(n) = n if n < 8, else min(15, ⌊8 + 8 · log(n / 8) / log(farthest / 8)⌋)
 Mechanism buckets(double farthest) {
@@ -152,7 +153,7 @@ Mechanism buckets(double farthest) {
           .learned = {{"bias", {kHeads, 16}, normal(1)}},
           .score =
               [grow = 8 / std::log2(farthest / 8)](const Learned& p, Size queries, Size keys) {
-                std::vector<double> bucket;  // one each for 0 … 7, then as log(far)
+                std::vector<double> bucket;  // one each for 0 … 7, then growing as log(far)
                 for (double far = 0; far < static_cast<double>(keys); ++far)
                   bucket.push_back(far < 8 ? far : std::min(15.0, std::floor(8 + grow * std::log2(far / 8))));
                 const auto score = [first = first_place(queries, keys)](auto s, auto at, auto bias, auto of) {
@@ -163,7 +164,7 @@ Mechanism buckets(double farthest) {
           .mask = BlockMask::causal};
 }
 
-// Small scores stay, large ones come near the cap.
+// Small scores hardly change, and large scores approach the cap.
 //     z_ij = cap · tanh(s_ij / cap)
 Mechanism soft_cap(double cap) {
   return {.name = "soft-cap", .score = [=](const Learned&, Size, Size) {
@@ -171,7 +172,7 @@ Mechanism soft_cap(double cap) {
           }};
 }
 
-// Less by the logarithm of the distance.
+// The score falls with the logarithm of the distance.
 //     z_ij = s_ij − amount · log(1 + rate · |i − j|)
 Mechanism distance_decay(double amount_at_first, double rate_at_first) {
   return {.name = "distance decay",
@@ -188,7 +189,7 @@ Mechanism distance_decay(double amount_at_first, double rate_at_first) {
           .mask = BlockMask::causal};
 }
 
-// A head as sharp as it likes.
+// Each head learns its own temperature.
 //     z_ij = s_ij / t
 Mechanism learned_temperature(double at_first) {
   return {.name = "learned temperature",
@@ -198,7 +199,8 @@ Mechanism learned_temperature(double at_first) {
           }};
 }
 
-// Gates f for each head and 16 places, again and again. In the paper a word makes its own.
+// The score falls by the gates f between key and query. Each head has 16 gates, which are repeated along the
+// text. In the paper, the gates are computed from the words.
 //     z_ij = s_ij + Σ_{j < l ≤ i} log f_l     f_l = σ(gate_l + open)
 Mechanism forgetting(double open) {
   return {.name = "forgetting",
@@ -215,8 +217,8 @@ Mechanism forgetting(double open) {
           .mask = BlockMask::causal};
 }
 
-// With a sink each row's sum has e^c more, which goes to nobody. Here c = 0; any other is had by a score_mod that
-// takes c off each score.
+// With a sink, the sum of each row has an additional term e^c, which has no value. Here c = 0. For another c,
+// subtract c from each score with a score_mod.
 //     α_ij = e^{s_ij} / (e^c + Σ_{l ≤ i} e^{s_il}),     j ≤ i
 Mechanism sink() { return {.name = "sink", .mask = BlockMask::causal, .sink = true}; }
 

@@ -22,11 +22,11 @@ namespace {
 
 constexpr Size kPlaces = 20;
 
-constexpr double kUnit = 1e-4, kFine = 1e-6;  // of weights, and of what they are computed from
+constexpr double kUnit = 1e-4, kFine = 1e-6;  // units of weights, and of all other numbers
 
 Size whole(double number) { return static_cast<Size>(std::lround(number)); }
 
-/// In units, rounded; a list of rows.
+/// Returns the values in multiples of `unit`, rounded, as a list of rows.
 Json table(const Tensor& values, double unit) {
   const Size columns = values.size(-1);
   const std::vector<double> all = values.to_vector();
@@ -38,7 +38,7 @@ Json table(const Tensor& values, double unit) {
   return rows;
 }
 
-/// All another third of their range up, or down where there is no room.
+/// Moves every number up by a third of its range, or down if there is no room.
 Numbers others(const Turnable& turnable) {
   Numbers numbers;
   for (const Knob& knob : turnable.knobs) {
@@ -61,14 +61,14 @@ Words random_words(std::uint64_t seed) {
   return {draw(1), draw(2)};
 }
 
-/// Random words, the same for all heads, or each head its own.
+/// Returns random words: the same for all heads, or separate ones for each head.
 Words words_for(const Turnable& turnable, std::uint64_t seed) {
   const Words all = random_words(seed);
   const auto first = [&](const Tensor& x) { return expand(slice(x, 1, 0, 1), x.shape()); };
   return turnable.own_words ? all : Words{first(all.query), first(all.key)};
 }
 
-/// Words that tell places alone. Alike are all of them the first query.
+/// Returns words that carry no content. With Blank::alike, all of them equal the first query.
 Words blank_words(Blank blank, const Words& words) {
   if (blank == Blank::zeros) return {0 * words.query, 0 * words.key};
   const Tensor alike = expand(slice(words.query, 2, 0, 1), words.query.shape());
@@ -110,7 +110,7 @@ Json entry_of(const GalleryEntry& entry, std::uint64_t seed) {
           {"knobs", knobs},         {"learned", learned},   {"maps", maps}};
 }
 
-/// The gallery's sink is e⁰: with c taken off each score it is e^c among the scores as they were.
+/// The gallery's sink is e⁰. Subtracting c from each score has the same effect as a sink of e^c.
 Mechanism sink_of(double c) {
   Mechanism mechanism = sink();
   mechanism.score = [c](const Learned&, Size, Size) {

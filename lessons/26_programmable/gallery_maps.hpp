@@ -1,4 +1,4 @@
-// The gallery for a page of the book: which numbers can be turned there, and maps to compare its own with.
+// The gallery for a page of the book: the adjustable numbers, and maps with which the page compares its own.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,35 @@
 
 namespace lesson26 {
 
-/// A number of a mechanism: its name, what it may be, and what the list has.
+/// An adjustable number of a mechanism: its name, range and step, and its usual value, which the list has.
 struct Knob {
   std::string name;
   double least = 0, most = 1, step = 1, usual = 1;
 };
 
-/// What shows a mechanism's places alone: queries and keys of 0, or all alike, or nothing does.
+/// Inputs with which a map shows the effect of positions alone: queries and keys that are 0, that are all
+/// equal, or none.
 enum class Blank { zeros, alike, none };
 
-/// A mechanism of gallery() with all its numbers. make() takes one for each knob, in their order.
+/// A mechanism of gallery() with its adjustable numbers. make() takes one value for each knob, in the same
+/// order.
 struct Turnable {
   std::vector<Knob> knobs;
   std::function<tapestry::kit::Mechanism(const std::vector<double>&)> make;
   Blank blank = Blank::zeros;
-  bool own_words = false;  ///< whether each head has queries and keys of its own
+  bool own_words = false;  ///< whether each head has its own queries and keys
 
   std::vector<double> usual() const;
 };
 const std::vector<Turnable>& turnables();
 
-/// Writes for 20 places, as JSON: queries and keys of each head at random; of each mechanism of gallery() what the
-/// list says, its knobs, what it learns, and maps of its weights: of the usual numbers, and of others, with random
-/// queries and keys, and with those of its `blank`, for one head each. All heads have head 0's queries and keys,
-/// unless `own_words`. Weights are in ten-thousandths, all else in millionths. UsageError if it cannot be written.
+/// Writes a JSON file for 20 positions. It contains random queries and keys for each head. For each mechanism
+/// of gallery() it contains the entry of the list, the knobs, the learned tensors, and maps of the weights
+/// for one head each: with the usual numbers and with others, for random queries and keys and for those of
+/// `blank`. All heads use head 0's queries and keys, unless `own_words` is set.
+///
+/// Weights are stored in units of 1/10,000, all other numbers in millionths. Throws UsageError if the file
+/// cannot be written.
 void save_gallery(const std::filesystem::path& file, std::uint64_t seed);
 
 }  // namespace lesson26

@@ -1,8 +1,9 @@
-// The gallery's mechanisms by ops around tiles, or of their own score. Each function is one mechanism, whole. In
-// the formulas i is a query's place, j a key's, h a head from 0, s_ij the score as usual, α_ij the weight.
+// The gallery's mechanisms by ops, and those that compute their own score. Each function is a complete
+// mechanism. In the formulas, i is the position of a query, j that of a key, h a head (from 0), s_ij the
+// usual score, z_ij the changed score, and α_ij the weight.
 //
-// The last query stands at the last key's place. Where there are fewer queries than keys, as with a cache of
-// keys, query i is therefore at place i + keys − queries, and all that asks for a place says so.
+// The last query is at the position of the last key. If there are fewer queries than keys, as with a cache of
+// keys, query i is therefore at position i + keys − queries. All code that needs a position uses this one.
 #include "lessons/26_programmable/gallery_ops.hpp"
 
 #include <cmath>
@@ -20,12 +21,12 @@ namespace {
 
 constexpr Size kHeads = 4, kWidth = 16;
 
-/// first, first + 1, …: so many.
+/// Returns first, first + 1, …, with `count` numbers.
 Tensor places(Size first, Size count, DType dtype) {
   return arange(static_cast<double>(first), static_cast<double>(first + count), 1, dtype);
 }
 
-/// (1 − mix) on the diagonal, and mix / heads everywhere.
+/// Fills a matrix with mix / heads, and adds 1 − mix on the diagonal.
 void fill_mixed(const FirstValues& first, double mix) {
   for (std::size_t i = 0; i < first.values.size(); ++i)
     first.values[i] = mix / kHeads + (i % (kHeads + 1) == 0 ? 1 - mix : 0);
@@ -33,8 +34,8 @@ void fill_mixed(const FirstValues& first, double mix) {
 
 }  // namespace
 
-// R_i turns each pair of numbers, one of either half, by an angle that grows with the place i: θ_im for pair m.
-// The same two words then score by how far apart they are.
+// R_i rotates each pair of numbers, one from each half of the vector, by an angle that grows with the
+// position i: θ_im for pair m. So the score of two given words depends only on their distance.
 //     z_ij = (R_i q_i) · (R_j k_j) / √d     θ_im = i / base^{2m/d}
 Mechanism rotary(double base) {
   return {.name = "rotary", .ops = [=](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
@@ -49,7 +50,7 @@ Mechanism rotary(double base) {
           }};
 }
 
-// How long queries and keys are does not count.
+// The norms of queries and keys have no effect.
 //     z_ij = gain · q_i · k_j / (|q_i| |k_j|)
 Mechanism cosine(double gain) {
   return {.name = "cosine",
@@ -60,7 +61,7 @@ Mechanism cosine(double gain) {
           }};
 }
 
-// The layer of lesson 11, whose v has a length of its own: gain.
+// The additive score of lesson 11, in which the norm of v is a separate number, the gain.
 //     z_ij = gain · v · tanh(q_i + k_j + b) / |v|
 Mechanism normed_additive(double gain) {
   return {.name = "normed additive",
@@ -72,13 +73,13 @@ Mechanism normed_additive(double gain) {
           }};
 }
 
-// What was read before must be known: it is for all queries of a text at once.
+// The score depends on the weights of earlier queries, so this form needs all queries of a text at once.
 //     z_ij = v · tanh(q_i + k_j + c_ij u)     c_ij = Σ_{l < i} α_lj
 Mechanism coverage(double spread) {
   return {.name = "coverage",
           .learned = {{"v", {kWidth}, normal(1)}, {"u", {kWidth}, normal(spread)}},
           .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
-            Tensor past = zeros({q.size(0), q.size(1), k.size(2)}, q.dtype());  // so far
+            Tensor past = zeros({q.size(0), q.size(1), k.size(2)}, q.dtype());  // Σ α so far
             std::vector<Tensor> rows;
             for (Size i = 0; i < q.size(2); ++i) {
               const Tensor units = tanh(slice(q, 2, i, i + 1) + k + unsqueeze(past, -1) * learned[1]);
@@ -90,7 +91,7 @@ Mechanism coverage(double spread) {
           }};
 }
 
-// A query says where it wants to read, p; what is far from there loses.
+// Each query predicts a position p. The weights of keys far from p are reduced.
 //     α_ij = softmax_j(s_ij) · e^{−(j − p_i)² / (2 deviation²)}
 //     p_i = n · σ(v · tanh(W q_i))
 Mechanism local_p(double deviation) {
@@ -106,7 +107,7 @@ Mechanism local_p(double deviation) {
           }};
 }
 
-// Each half of the numbers is an attention; what both see is taken away.
+// Each half of a query and a key has its own attention, and the second is subtracted from the first.
 //     α = softmax(Q₁ K₁ᵀ / √(d/2)) − λ softmax(Q₂ K₂ᵀ / √(d/2)),     j ≤ i
 Mechanism differential(double lambda) {
   return {.name = "differential",
@@ -121,7 +122,7 @@ Mechanism differential(double lambda) {
           }};
 }
 
-// Heads hear each other, before the softmax and after it: A and B say how much.
+// A and B mix the heads, before and after the softmax.
 //     α_h = Σ_g B_hg softmax(Σ_l A_gl s_l)     at first A = B = (1 − mix) I + mix / heads
 Mechanism talking_heads(double mix) {
   const auto first = [=](const FirstValues& values) { fill_mixed(values, mix); };
@@ -137,8 +138,8 @@ Mechanism talking_heads(double mix) {
           }};
 }
 
-// Kept twice: inside so that no masked score meets a derivative, outside since σ(0) is a half. n is the number
-// of keys.
+// zero_masked() is called twice: inside, so that no masked score has a derivative, and outside, because σ(0)
+// is a half. n is the number of keys.
 //     α_ij = σ(s_ij + bias − log n),     j ≤ i
 Mechanism sigmoid_attention(double bias) {
   return {

@@ -1,15 +1,15 @@
-// 26 programmable: your score, your mask, full speed
+// 26 programmable: write your own score and mask as a lambda, at full speed
 //
-// 30 minutes to read, 150 seconds to run. Needs lesson 25 (tiles), 17 (positions) and 20 (a language model,
-// its cache). Afterwards you can write an attention that nobody has written before as one lambda, check it,
-// and train it.
+// 30 minutes to read, 150 seconds to run. Needs lesson 25 (tiles), 17 (positions) and 20 (a language model
+// and its cache). Afterwards you can write a new attention mechanism as one lambda, check it, and train it.
 //
-// Papers keep inventing attentions, and most differ from softmax(Q Kᵀ / √d) V in one line. That line is easy
-// to write with tensors, but then the matrix of all pairs is there again, which lesson 25 avoided. So here
-// the line goes into the tiles. How can a kernel run a formula, and its derivative, that it has never seen?
+// Many papers propose a new attention mechanism, and most of these differ from softmax(Q Kᵀ / √d) V in one
+// line. That line is easy to write with tensors. But then the matrix of all pairs is stored again, which
+// lesson 25 avoided. In this lesson, we run the line inside the tiles. How can a kernel run a formula that
+// was not known when the kernel was written, and also its derivative?
 //
-// The files: my_attention.cpp is yours to change; gallery_element.cpp and gallery_ops.cpp have mechanisms to start from;
-// tasks.cpp the texts.
+// The files of this lesson: my_attention.cpp is the file that you change. gallery_element.cpp and
+// gallery_ops.cpp contain mechanisms from which you can start. tasks.cpp draws the texts.
 
 #include <fmt/format.h>
 
@@ -31,12 +31,15 @@ namespace lesson26 {
 using namespace tapestry;
 using Learned = std::vector<Tensor>;
 
-// ---- 1. One formula, three levels -------------------------------------------------------------------------
-// Let nearness count in place of the product (Nadaraya 1964, Watson 1964): s_ij = −‖q_i − k_j‖². With a
-// pencil: q = (1, 0) and the keys (1, 1) and (3, 0) give −1 and −4.
+// ---- 1. Three ways to write a score -----------------------------------------------------------------------
+// As an example, we compare a query and a key by their distance instead of their product (Nadaraya 1964,
+// Watson 1964): s_ij = −‖q_i − k_j‖². For q = (1, 0), the keys (1, 1) and (3, 0) have the scores −1 and −4.
 //
-// **By ops.** A function of queries and keys gives the scores. This always works, and it says best what is
-// meant. Mind the shapes: unsqueeze makes (…, Tq, 1, d) and (…, 1, Tk, d) of (…, T, d).
+// There are three ways, or *levels*, to write such a score.
+//
+// **By ops.** A function computes the scores from the queries and keys with tensor ops. Every score can be
+// written in this way, and the code is close to the formula. About the shapes: unsqueeze turns (…, T, d) into
+// (…, Tq, 1, d) for the queries and into (…, 1, Tk, d) for the keys.
 
 Mechanism nearness_by_ops() {
   return {.name = "by ops", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
@@ -48,8 +51,9 @@ Mechanism nearness_by_ops() {
           }};
 }
 
-// **By mechanism.** A sum over units is a lambda of one unit: q and k are then numbers (several at once, one
-// on each SIMD lane). attend() runs it in lesson 25's tiles, forward and backward.
+// **By mechanism.** If the score is a sum over the d units of q and k, we write one term of the sum as a
+// lambda. Inside the lambda, q and k are numbers. (More exactly, they are SIMD vectors with one number in
+// each lane.) attend() runs the lambda in the tiles of lesson 25, forward and backward.
 
 Mechanism nearness_by_mechanism() {
   return {.name = "by mechanism", .pairs = [](const Learned&) {
@@ -57,11 +61,15 @@ Mechanism nearness_by_mechanism() {
           }};
 }
 
-// **By element.** Once more: −‖q − k‖² = 2 q·k − ‖k‖² − ‖q‖², and softmax ignores ‖q‖², the same in a whole
-// row. The pencil: 2 · 1 − 2 = 0 and 2 · 3 − 9 = −3, as far apart as −1 and −4. What is left is the usual
-// product, and something done to each score. The lambda gets the score s, its place `at` (batch row b, head
-// h, query i, key j), and a reader for each tensor it wants. What is to be learned, or as ‖k‖² has a gradient
-// to pass on, is handed over as learned(…), for C++ cannot see what a lambda captures.
+// **By element.** We can also write −‖q − k‖² = 2 q·k − ‖k‖² − ‖q‖². Softmax ignores ‖q‖², because it is the
+// same in a whole row. In our example, 2 · 1 − 2 = 0 and 2 · 3 − 9 = −3. Their difference is the same as that
+// of −1 and −4.
+//
+// What remains is the usual product, followed by a change of each score. The lambda receives the score s, its
+// position `at` (batch row b, head h, query i, key j), and one function for each tensor from which it needs
+// numbers. Tensors that need a gradient are passed as learned(…): trained tensors, and here ‖k‖², through
+// which a gradient flows to k. They must be passed explicitly, because C++ code cannot inspect what a lambda
+// captures.
 
 Mechanism nearness_by_element() {
   return {.name = "by element", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
@@ -72,21 +80,31 @@ Mechanism nearness_by_element() {
           }};
 }
 
-// The lambda says `auto`, so it can be run on other numbers than floats: on *duals*, pairs of a value and a
-// slope, for which + and · and tanh are defined by the rules of differentiation. With slope 1 at s it gives
-// ∂/∂s: for f(s) = s² at s = 3, (3, 1) · (3, 1) = (9, 3 · 1 + 1 · 3) = (9, 6). So use select(condition, a, b)
-// for `if`: one SIMD lane may go left and its neighbour right.
+// How does the kernel get the derivative? The parameters of the lambda are declared `auto`, so the lambda
+// also accepts other types than float. For backward, the kernel calls it with *dual numbers*: pairs of a
+// value and a derivative, for which +, · and tanh follow the rules of differentiation.
 //
-// Each level is checked: gradcheck compares some numbers of each gradient with differences, and says how many;
-// plain ops are the same formula over whole tensors, without tiles; and with a cache the last queries alone
-// must find what they found among all. Then each is timed.
+// If s has the derivative 1, the result contains ∂/∂s. For f(s) = s² at s = 3, (3, 1) · (3, 1) = (9, 3 · 1 +
+// 1 · 3) = (9, 6).
+//
+// In the lambda, write select(condition, a, b) instead of `if`, because the condition can be true in one SIMD
+// lane and false in the next.
+//
+// Each level is checked in three ways:
+//
+// - gradcheck compares elements of each gradient with central differences, and reports how many.
+// - The tiles must agree with plain ops, which compute the same formula for whole tensors.
+// - With a cache, the last queries alone must have the same results as among all queries.
+//
+// Then each level is timed.
 
 void show_levels(const kit::Options& options, kit::Report& report) {
-  const kit::Question largest =
-      report.ask("bytes of a formula",
-                 "512 words, 4 heads of width 16. What is the largest tensor of the first level, by ops?",
-                 {"4 · 512 · 16 numbers, as the queries", "4 · 512 · 512 · 16, a vector for each pair",
-                  "4 · 512 · 512, a number for each pair"});
+  const kit::Question largest = report.ask(
+      "bytes of a formula",
+      "Let there be 512 words and 4 heads of width 16. How many numbers are in the largest tensor of the "
+      "first level, by ops?",
+      {"4 · 512 · 16, as in the queries", "4 · 512 · 512 · 16: a vector for each pair",
+       "4 · 512 · 512: a number for each pair"});
   const Tensor q = tensor({1, 0}, DType::f64), keys = tensor({{1, 1}, {3, 0}}, DType::f64);
   const Tensor apart = q - keys, near = -sum(apart * apart, {-1}),
                product = 2.0 * squeeze(matmul(keys, unsqueeze(q, 1)), 1) - sum(keys * keys, {-1});
@@ -95,15 +113,21 @@ void show_levels(const kit::Options& options, kit::Report& report) {
       {{near.at({0}), -1}, {near.at({1}), -4}, {product.at({0}), 0}, {product.at({1}), -3}});
   compare_levels({nearness_by_ops(), nearness_by_mechanism(), nearness_by_element()}, options, report);
   const Tensor each = unsqueeze(zeros({4, 512, 16}), -2) - unsqueeze(zeros({4, 512, 16}), -3);
-  report.answer(largest, 'b', each.shape().count() == 4 * 512 * 512 * 16,
-                "16 million numbers, and backward keeps them. The other two levels hold no more than tiles.");
+  report.answer(
+      largest, 'b', each.shape().count() == 4 * 512 * 512 * 16,
+      "These are 16 million numbers, and they are kept for backward. The other two levels store only tiles "
+      "of this matrix.");
 }
 
-// ---- 2. Train short, test long ----------------------------------------------------------------------------
-// A language model is trained on texts of 64 words, and has to go on for longer ones. Sinusoids (lesson 17)
-// give each place a vector, of place 65 another one than of all before. ALiBi (Press et al. 2022) only says
-// how far a key is, and takes more off the farther it is, by another slope in each head. As a lambda it is one
-// line. (With a cache there are fewer queries than keys, and query 0 stands at place keys − queries: `first`.)
+// ---- 2. Trained on short texts, tested on long ones -------------------------------------------------------
+// We train a language model on texts of 64 words and then test it on longer texts. With sinusoids (lesson
+// 17), each position has its own vector. So the vector of position 65 never occurred in training.
+//
+// ALiBi (Press et al. 2022) uses only the distance between query and key. From each score it subtracts the
+// distance times a slope. Each head has its own slope. As a lambda, ALiBi is one line.
+//
+// With a cache there are fewer queries than keys, and query 0 is at position keys − queries of the text. The
+// code calls this position `first`.
 
 LearnedScoreMod alibi_as_lambda() {
   return {{}, [](const Learned&, Size queries, Size keys) {
@@ -114,85 +138,103 @@ LearnedScoreMod alibi_as_lambda() {
           }};
 }
 
-// Any transformer takes such a program as its blocks' `score_mod`; what it learns comes first, here nothing.
-// In the made-up text three words in five follow from the one before the last, by a rule that is always the
-// same; and each string has a theme, six of 64 words that it keeps coming back to.
+// A transformer accepts such a score as the `score_mod` of its blocks. The first argument of the function
+// holds its learned tensors; ALiBi has none.
+//
+// The text is artificial. Three words in five are determined by the word before the last one, by a rule that
+// is the same in all strings. In addition, each string has a theme: six of the 64 words, which occur again
+// and again.
 
 void longer(const kit::Options& options, kit::Report& report) {
-  const kit::Question alibi =
-      report.ask("ALiBi at 256 words",
-                 "Trained at 64 words, tested at 256. What becomes of ALiBi's mean loss of a word?",
-                 {"it is no larger", "it is larger: no head has seen such distances"});
-  const kit::Question sine = report.ask("sinusoids at 256 words", "And with sinusoids?",
-                                        {"it is no larger either", "a little larger, by a few hundredths",
-                                         "much larger, by tenths or whole units"});
+  const kit::Question alibi = report.ask(
+      "ALiBi at 256 words",
+      "The model with ALiBi is trained at 64 words and tested at 256. How does its mean loss per word at 256 "
+      "words compare with that at 64?",
+      {"not larger", "larger, because the heads never saw such distances"});
+  const kit::Question sine = report.ask(
+      "sinusoids at 256 words",
+      "How does the mean loss per word of the model with sinusoids at 256 words compare with that at 64?",
+      {"not larger", "larger by a few hundredths", "larger by some tenths, or by more than 1"});
   const Lengthened more = train_short(alibi_as_lambda(), options, report);
-  report.at_most("ALiBi: loss at 256 words, less that at 64", more.alibi, 0);
+  report.at_most("ALiBi: loss at 256 words minus loss at 64", more.alibi, 0);
   report.answer(
       alibi, 'a', more.alibi <= 0,
-      "A place far away is nothing new to it: it counts still less. And more of the theme was seen.");
-  report.at_least("sinusoidal: loss at 256 words, less that at 64", more.sinusoidal, 0.3);
+      "A larger distance is no new input for ALiBi: it only makes the score smaller. And a longer text shows more "
+      "of its theme.");
+  report.at_least("sinusoidal: loss at 256 words minus loss at 64", more.sinusoidal, 0.3);
   report.answer(sine, 'c', more.sinusoidal >= 0.3,
-                "From place 65 on it reads vectors that no step ever met.");
+                "From position 65 on, the model receives position vectors that did not occur in training.");
 }
 
-// ---- 3. A puzzle, and your own mechanism ------------------------------------------------------------------
-// Seven voices speak in turn, one symbol each, round and round. Each voice has a favourite symbol, another
-// one in each string, and says it two times in five; otherwise it says anything. At each place: what is the
-// favourite of the voice that speaks next? Who wants to know must gather all that this voice has said, 6, 13,
-// 20, 27 … places back, and nothing else. my_attention.cpp says it in a lambda: a number for each head and each
-// remainder of the distance by 7, which start at 0. Which remainder matters, training finds; the map shows
-// it (queries and keys are 0 there; a pair is the stronger in colour, the more it gets beyond an even share).
+// ---- 3. A puzzle for your own mechanism -------------------------------------------------------------------
+// In the puzzle, seven voices speak in turn, one symbol each, again and again. Each voice has a favourite
+// symbol, which is drawn anew for each string. The voice says its favourite two times in five, and otherwise
+// a random symbol. At each position, the model must predict the favourite symbol of the voice that speaks
+// next.
+//
+// To solve the puzzle, the model must count only what this voice has said: the symbols 6, 13, 20, 27 …
+// positions back. my_attention.cpp writes this as a lambda with a table. For each head, the table has a
+// number for each remainder of the distance by 7, and it starts at 0. Training finds the remainder that
+// matters.
+//
+// The map shows the weights with all queries and keys set to 0. The colour of a pair shows its weight as a
+// multiple of the uniform weight, which is the weight of every key if all keys of the row have the same
+// score.
 
 void solve_puzzle(const kit::Options& options, kit::Report& report) {
-  const kit::Question schemes =
-      report.ask("every seventh",
-                 "How many of sinusoids, T5's buckets, ALiBi and rotary come beyond 70 % of the favourites?",
-                 {"none", "rotary and the sinusoids, which go round", "all four, with training enough"});
+  const kit::Question schemes = report.ask(
+      "every seventh",
+      "How many of the four built-in schemes (sinusoids, T5's buckets, ALiBi, rotary) predict more than "
+      "70 % of the favourites?",
+      {"none", "two: rotary and the sinusoids, which are periodic", "all four, if trained long enough"});
   const std::optional<Solved> solved = solve_voices(options, report);
-  report.at_least(fmt::format("{}: favourites known", my_attention().name), solved ? solved->own : 0, 99,
+  report.at_least(fmt::format("{}: favourites predicted", my_attention().name), solved ? solved->own : 0, 99,
                   "%");
-  report.at_most("the best of the built-in schemes", solved ? solved->best_built_in : 100, 70, "%");
-  report.answer(schemes, 'a', solved && solved->best_built_in <= 70,
-                "ALiBi and T5 know near from far. Sinusoids turn, but no hand makes a turn in seven places.");
+  report.at_most("best built-in scheme: favourites predicted", solved ? solved->best_built_in : 100, 70, "%");
+  report.answer(
+      schemes, 'a', solved && solved->best_built_in <= 70,
+      "ALiBi and T5 distinguish near keys from far ones. Sinusoids and rotary use periodic functions, but "
+      "none of their periods is seven positions.");
 }
 
 // ---- 4. The gallery ---------------------------------------------------------------------------------------
-// 24 mechanisms from papers, each of at most 15 lines; the list says on which of the three levels. Look for
-// the one nearest to yours, put it into my_attention.cpp, and run `lessons/run 26 --my-attention`: it is checked, timed,
-// trained and drawn.
+// The gallery has 24 mechanisms from papers, each with at most 15 lines of code. The list says on which of
+// the three levels each one is written. Choose the mechanism that is most like yours and copy it into
+// my_attention.cpp. Then run `lessons/run 26 --my-attention`, which checks, times, trains and draws it.
 //
-// What to remember. A lambda of a score runs in the tiles, and on duals it gives its own slope. What is
-// learned is handed over. With a cache the first query is not at place 0.
+// What to remember. attend() runs a lambda of the score inside its tiles, and calls it with dual numbers to
+// get the derivative. Pass tensors that need a gradient as learned(…). With a cache, the first query is not
+// at position 0.
 //
-// Exercises: lessons/practise 26 (a score that forgets where it is; a learned sink; a window; every fifth).
+// Exercises: lessons/practise 26 (debugging positions with a cache; a learned attention sink; a sliding
+// window with learned slopes; a small score for five voices).
 
 }  // namespace lesson26
 
 int main(int argc, char** argv) {
   using namespace lesson26;
-  kit::Lesson program("26_programmable", "your score, your mask, full speed");
+  kit::Lesson program("26_programmable", "write your own score and mask as a lambda, at full speed");
   program.steps(420, 2);
   bool only_gallery = false, only_my_attention = false;
   std::string task = "voices";
   program.add_flag("--my-attention,--mine", only_my_attention,
-                   "my_attention.cpp alone: check, time, train and draw it");
-  program.add("--task", task, "What --my-attention trains on: the puzzle, or lesson 20's digits",
+                   "Only check, time, train and draw the mechanism in my_attention.cpp");
+  program.add("--task", task, "Task for --my-attention: the puzzle (voices), or lesson 20's digits (sorting)",
               {"voices", "sorting"});
-  program.add_flag("--gallery", only_gallery, "The gallery alone, with pictures of all of it");
+  program.add_flag("--gallery", only_gallery, "Only run the gallery, and draw all of its mechanisms");
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     if (only_my_attention && only_gallery)
-      throw kit::UsageError("--my-attention and --gallery are two parts of the lesson: give one of them");
+      throw kit::UsageError("--my-attention and --gallery exclude each other; give one of them");
     if (program.given("--task") && !only_my_attention)
-      throw kit::UsageError("--task is what --my-attention trains on: give --my-attention too");
+      throw kit::UsageError("--task needs --my-attention; add it, or leave out --task");
     if (only_my_attention || only_gallery) report.part_of_lesson();
     if (only_my_attention) return train_my_attention(my_attention(), task, options, report);
     if (only_gallery) return show_gallery(options, report, true);
-    report.section("One formula, three levels");
+    report.section("Three ways to write a score");
     show_levels(options, report);
-    report.section("Train short, test long");
+    report.section("Trained on short texts, tested on long ones");
     longer(options, report);
-    report.section("A puzzle, and your own mechanism");
+    report.section("A puzzle for your own mechanism");
     solve_puzzle(options, report);
     report.section("The gallery");
     show_gallery(options, report, false);

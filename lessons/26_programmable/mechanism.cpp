@@ -25,7 +25,7 @@ AttendOptions options_of(const Mechanism& mechanism, const Learned& learned, Siz
   return options;
 }
 
-/// Attention with another normaliser than softmax.
+/// Attention with a normaliser other than softmax.
 Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
                   const Learned& learned) {
   const AttendOptions options = options_of(mechanism, learned, query.size(-2), key.size(-2));
@@ -57,7 +57,7 @@ Learned random_inputs(const Mechanism& mechanism, Size words, std::uint64_t seed
     all.push_back(variable(random_normal(shape, seed + all.size(), dtype), name));
   Learned values = first_values(mechanism, seed, dtype);
   for (Tensor& one : values) {
-    // So that no table is all zeros or all alike.
+    // So that no table is all zeros or constant.
     assign(one, one + 0.05 * (1 + abs(one)) * random_normal(one.shape(), seed + all.size(), dtype));
     all.push_back(one);
   }
@@ -96,7 +96,7 @@ std::string timing(const Mechanism& mechanism, Size words) {
   const double own = milliseconds(run);
   const std::string line = fmt::format("{}, {} words, {} heads, forward and backward: {:.1f} ms",
                                        mechanism.name, words, mechanism.heads, own);
-  if (mechanism.ops) return line;  // which may call attend(), or not
+  if (mechanism.ops) return line;  // ops may call attend() themselves, so there is no comparison
   if (mechanism.normalise) return line + " by ops (a normaliser has no tiles)";
   const double plain = milliseconds(run_by_ops);
   return line + fmt::format(" in tiles, {:.1f} ms from plain ops ({:.1f} times as long)", plain, plain / own);
@@ -123,17 +123,18 @@ void show_map(const Mechanism& mechanism, const std::filesystem::path& file, con
                key = by_place ? zeros(shape) : random_normal(shape, 2);
   const Tensor weights =
       weights_of(mechanism, query, key, learned.empty() ? first_values(mechanism, 1) : learned);
-  HeatmapGrid grid{fmt::format("{}: who looks where{}; {}", mechanism.name,
-                               by_place ? ", by place alone" : ", for random queries and keys", kEvenShares),
-                   {},
-                   4};
+  HeatmapGrid grid{
+      fmt::format("{}: attention weights{}; {}", mechanism.name,
+                  by_place ? ", by position alone" : ", for random queries and keys", kEvenShares),
+      {},
+      4};
   std::vector<double> may(static_cast<std::size_t>(mechanism.heads * words * words), 1);
   if (const BlockMask mask = mechanism.mask && !mechanism.ops ? mechanism.mask(words, words) : BlockMask();
       mask.defined())
     may = where(mask.mask(), full(weights.shape(), 1), zeros({})).to_vector();
   for (Size head = 0; head < mechanism.heads; ++head) {
     Heatmap map = weights_map(fmt::format("head {}", head + 1), select(select(weights, 0, 0), 0, head));
-    for (std::size_t pair = 0; pair < map.values.size(); ++pair)  // masked ones are gaps
+    for (std::size_t pair = 0; pair < map.values.size(); ++pair)  // masked pairs are drawn as gaps
       if (may[static_cast<std::size_t>(head) * map.values.size() + pair] == 0)
         map.values[pair] = std::nan("");
     grid.maps.push_back(std::move(map));

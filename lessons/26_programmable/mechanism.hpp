@@ -1,4 +1,5 @@
-// A mechanism of attention as one description: to be checked, timed, drawn and trained, each with one call.
+// The description of an attention mechanism, with functions that check, time, draw and train it in one call
+// each.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +17,23 @@
 
 namespace tapestry::kit {
 
-/// What it does not say is as usual: scores q·k / √d, softmax, every pair. Queries and keys are (B, heads, T,
-/// width).
+/// Fields without a value mean the usual attention: scores q·k / √d, softmax, every pair visible. Queries and
+/// keys have the shape (B, heads, T, width).
 struct Mechanism {
   std::string name;
   Size heads = 4, width = 16;
-  /// Name, shape and first values of each tensor that it learns.
+  /// Name, shape and initial values of each learned tensor.
   std::vector<ProgramParameter> learned = {};
-  /// By element: what is done to the scores. It goes into a transformer as score_mod = {learned, score}.
+  /// By element: the change of the scores. In a transformer, use score_mod = {learned, score}.
   MakeScoreMod score = {};
-  /// By mechanism: what makes the scores instead of q·k.
+  /// By mechanism: computes the scores in place of q·k.
   std::function<PairScore(const std::vector<Tensor>& learned)> pairs = {};
-  /// Which pairs of so many queries and keys count.
+  /// Returns the visible pairs for these numbers of queries and keys.
   std::function<BlockMask(Size queries, Size keys)> mask = {};
   bool sink = false;
-  /// Instead of softmax. There are no tiles then: all is done by ops.
+  /// Replaces softmax. Then everything is computed by ops, without tiles.
   std::optional<Normaliser> normalise = {};
-  /// By ops: the whole attention, query, key and value → context, instead of all above.
+  /// By ops: the whole attention, query, key and value → context. Replaces all fields above.
   std::function<Tensor(const Tensor& query, const Tensor& key, const Tensor& value,
                        const std::vector<Tensor>& learned)>
       ops = {};
@@ -40,61 +41,65 @@ struct Mechanism {
   bool can_tile() const { return !ops && !normalise; }
 };
 
-/// First values of what it learns.
+/// Returns the initial values of the learned tensors.
 std::vector<Tensor> first_values(const Mechanism& mechanism, std::uint64_t seed, DType dtype = DType::f32);
 
-/// Random query, key and value (1, heads, words, width), then what it learns, moved a little from its first
-/// values so that no table is all zeros or all alike: leaves, each with its name.
+/// Returns random query, key and value (1, heads, words, width), followed by the learned tensors. These are
+/// moved a little from their initial values, so that no table is all zeros or constant. All are leaves with
+/// names.
 std::vector<Tensor> random_inputs(const Mechanism& mechanism, Size words, std::uint64_t seed, DType dtype);
 
-/// The context (B, heads, Tq, d_v): in tiles where they can do it.
+/// Returns the context (B, heads, Tq, d_v). Uses tiles if the mechanism allows it.
 Tensor run(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
            const std::vector<Tensor>& learned);
-/// The same from plain ops, matrix and all.
+/// Returns the same result from plain ops, with the whole matrix.
 Tensor run_by_ops(const Mechanism& mechanism, const Tensor& query, const Tensor& key, const Tensor& value,
                   const std::vector<Tensor>& learned);
-/// The weights (B, heads, Tq, Tk): what run() makes of values that are the unit vectors.
+/// Returns the weights (B, heads, Tq, Tk). These are the result of run() if the values are the unit vectors.
 Tensor weights_of(const Mechanism& mechanism, const Tensor& query, const Tensor& key,
                   const std::vector<Tensor>& learned);
 
-/// In f64, for random_inputs(): gradcheck of query, key and value at 6 words (at 40 or 150 where those have
-/// no pair), and of all that is learned at 6, 40 and 150, so that it comes to what only far pairs read; tiles
-/// and plain ops 1e-11 apart at most, values and gradients, for a short and a long text. What is learned and
-/// has no gradient is a failure; numbers of it that none of the texts reaches are counted and said. Then
-/// fits_cache(), and where there is a mask nothing_outside(). A line for each, what failed above it. Returns
-/// whether all holds.
+/// Checks a mechanism in f64 on random_inputs(), prints a line for each check, and returns whether all hold.
+///
+/// gradcheck compares query, key and value at 6 words (at 40 or 150 if the mechanism has no pair there), and
+/// all learned tensors at 6, 40 and 150 words, so that it also covers numbers that only distant pairs use.
+/// Tiles and plain ops must agree to 1e-11, in values and gradients, for a short and a long text. A learned
+/// tensor without a gradient is a failure. Numbers in it that none of the texts uses are counted and
+/// reported. Then fits_cache() runs, and nothing_outside() if there is a mask. The reasons for a failure are
+/// printed above its line.
 bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
-/// The second line of check(): the last queries of a text alone, with all of its keys, come out as they do
-/// among the others. That is what a model with a cache of keys asks for, which writes word by word. A
-/// mechanism by ops may need all queries at once: that is said, and no failure.
+/// The second check of check(): the last queries of a text alone, with all keys, must have the same results
+/// as among all queries. A model with a cache of keys needs this when it writes word by word. A mechanism by
+/// ops may need all queries at once: this is reported, but it is no failure.
 bool fits_cache(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
-/// The third line of check(): no pair outside the mask has a weight, and a query's context stays the same
-/// when the keys and values that are masked for it change, so that they enter no sum either. A query without
-/// any pair is said, and no failure.
+/// The third check of check(): no pair outside the mask has a weight, and the context of a query does not
+/// change when its masked keys and values change. A query without any visible pair is reported, but it is no
+/// failure.
 bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
 
-/// A query, and a key behind it that its context depends on.
+/// A query, and a later key on which its context depends.
 struct Ahead {
   Size query = 0, key = 0;
 };
-/// The first query of a text of so many words whose context depends on what stands behind it. A model that
-/// predicts the next token would read its answers there.
+/// Returns the first query of a text with `words` words whose context depends on a later key. If there is
+/// one, a model that predicts the next token could copy the answers from there.
 std::optional<Ahead> looks_ahead(const Mechanism& mechanism, Size words, std::uint64_t seed = 1);
 
-/// How long forward and backward take for a text of so many words, beside plain ops. Not judged.
+/// Returns the times of forward and backward for a text with `words` words, and those of plain ops. They are
+/// not checked.
 std::string timing(const Mechanism& mechanism, Size words = 1024);
 
-/// What the colours of a weights_map() say: for the title of a picture that has one.
-inline constexpr const char* kEvenShares = "from 0 to 3 even shares of a row";
-/// A map of weights (Tq, Tk) in even shares: weight · n, where n keys of its row have a weight; 0 and less
-/// are the palest colour, 3 and more the deepest. So a row that looks at few keys and a row that looks at all
-/// of them can both be seen, and a row that does not sum to 1 is paler as a whole. Labels are the numbers of
-/// the places.
+/// Describes the colours of a weights_map(), for the title of a picture that contains one.
+inline constexpr const char* kEvenShares = "from 0 to 3 times the uniform weight of a row";
+/// Returns a map of the weights (Tq, Tk), each divided by the uniform weight of its row: weight · n, where n
+/// keys of the row have a weight. 0 and less have the palest colour, 3 and more the deepest. So rows with few
+/// and with many keys are both visible, and a row whose weights do not sum to 1 is paler or deeper as a
+/// whole. The labels are positions.
 Heatmap weights_map(std::string title, const Tensor& weights);
 
-/// Draws its weights for a text of so many words, a weights_map() for each head: where it has a score by
-/// element, of the place alone (queries and keys are 0); otherwise of random queries and keys. `learned`:
-/// after training; none: first values.
+/// Draws the weights for a text with `words` words, a weights_map() for each head. If the mechanism has a
+/// score by element, the map shows positions alone (queries and keys are 0). Otherwise queries and keys are
+/// random. Uses `learned` if it is given, and the initial values if not.
 void show_map(const Mechanism& mechanism, const std::filesystem::path& file,
               const std::vector<Tensor>& learned = {}, Size words = 32);
 

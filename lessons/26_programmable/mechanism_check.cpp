@@ -1,4 +1,4 @@
-// A mechanism's check: derivatives against differences, tiles against plain ops.
+// The checks of a mechanism: derivatives compared with differences, tiles compared with plain ops.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 using Learned = std::vector<Tensor>;
 using Attention = decltype(run);
 
-constexpr Size kShort = 6, kMiddle = 40, kLong = 150;  // one tile, and at last several of them
+constexpr Size kShort = 6, kMiddle = 40, kLong = 150;  // one tile, one tile, several tiles
 
 Tensor run_on(const Mechanism& mechanism, const Learned& all, Attention* attention = run) {
   return attention(mechanism, all[0], all[1], all[2], Learned(all.begin() + 3, all.end()));
 }
 
-/// As gradients(), but 0 for what the result does not depend on.
+/// Like gradients(), but returns 0 for inputs that do not affect the result.
 Learned gradients_or_zeros(const Mechanism& mechanism, const Learned& all, std::uint64_t seed,
                            Attention* attention = run) {
   Tape tape;
@@ -29,14 +29,14 @@ Learned gradients_or_zeros(const Mechanism& mechanism, const Learned& all, std::
   return tape.gradients(y, random_normal(y.shape(), seed, y.dtype()), all, {.zero_if_unused = true});
 }
 
-/// Whether the result is another one when `all[which]` is.
+/// Returns whether the result changes if `all[which]` changes.
 bool has_influence(const Mechanism& mechanism, Learned all, std::size_t which, std::uint64_t seed) {
   const Tensor before = run_on(mechanism, all);
   all[which] = all[which].detach() + 0.01 * random_normal(all[which].shape(), seed, DType::f64);
   return largest(run_on(mechanism, all) - before) > 1e-12;
 }
 
-/// What was found about query, key, value or something learned, in all texts.
+/// The findings about query, key, value or a learned tensor, in all texts.
 struct Argument {
   std::string name;
   Tensor reached = {};  ///< sums of absolute gradients
@@ -55,7 +55,7 @@ class Slopes {
   bool ok() const {
     return std::all_of(arguments_.begin(), arguments_.end(), [](const Argument& one) { return one.ok; });
   }
-  /// "query 4, key 4, value 4, rate 12": how many derivatives of each were compared.
+  /// Returns the number of compared derivatives of each: "query 4, key 4, value 4, rate 12".
   std::string counts() const {
     std::string text;
     for (const Argument& one : arguments_)
@@ -72,8 +72,8 @@ class Slopes {
         arguments_.push_back({std::string(one.name()), zeros(one.shape(), DType::f64)});
     for (std::size_t i = 0; i < all.size(); ++i) {
       Argument& argument = arguments_[i];
-      // Query, key and value are like any others in a longer text, if only a short one has a pair: it is of
-      // tables that there are parts which a long one alone reaches.
+      // Query, key and value behave the same in a longer text, so one text with a pair is enough for them. A
+      // learned table may have parts that only a long text uses.
       if (i < 3 && argument.compared > 0) continue;
       if (i >= 3) argument.reached = argument.reached + abs(found[i]);
       if (argument.ok) check_argument(argument, all, i, largest(found[i]) < 1e-12, words);
@@ -82,16 +82,16 @@ class Slopes {
 
   void check_argument(Argument& argument, const Learned& all, std::size_t which, bool silent, Size words) {
     if (silent) {
-      if (!has_influence(mechanism_, all, which, seed_)) return;  // at this length
-      report_.note(fmt::format("{} changes the result, but gets no gradient: is learned(…) forgotten?",
-                               argument.name));
+      if (!has_influence(mechanism_, all, which, seed_)) return;  // no influence at this length
+      report_.note(
+          fmt::format("{} changes the result, but gets no gradient: is learned(…) missing?", argument.name));
       argument.ok = false;
       return;
     }
     GradcheckOptions options;
     options.seed = seed_;
     options.name = fmt::format("{} at {} words", mechanism_.name, words);
-    if (words == kLong) options.elements = 0;  // along directions, which cross all elements
+    if (words == kLong) options.elements = 0;  // along random directions, which include all elements
     const GradcheckResult result =
         gradcheck([&] { return run_on(mechanism_, all); }, {}, {all[which]}, options);
     if (!result.ok()) report_.note(result.report());
@@ -103,7 +103,7 @@ class Slopes {
     const std::vector<double> sums = argument.reached.to_vector();
     const auto missed = std::count(sums.begin(), sums.end(), 0.0);
     if (argument.ok && argument.compared == 0) {
-      // A mechanism may be blind to queries and keys, but why should it learn what does nothing?
+      // A mechanism may ignore queries and keys. But a learned tensor without any effect is a mistake.
       report_.note(fmt::format("{} has no influence on the result", argument.name));
       argument.ok = !learned && argument.name != "value";
     } else if (argument.ok && learned && missed > 0) {
@@ -146,7 +146,7 @@ bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed) try {
   report.check(line, ok);
   ok = fits_cache(mechanism, report, seed) && ok;
   return (!mechanism.mask || mechanism.ops || nothing_outside(mechanism, report, seed)) && ok;
-} catch (const Error& error) {  // what the library refuses is the mechanism's mistake
+} catch (const Error& error) {  // an error of the library is a mistake in the mechanism
   report.note(error.what());
   return report.check(fmt::format("{}: it can be computed", mechanism.name), false);
 }

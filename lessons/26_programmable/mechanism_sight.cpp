@@ -1,4 +1,4 @@
-// What a mechanism's queries see, found by changing what they should not see.
+// Finds the keys and values on which the queries of a mechanism depend, by changing them.
 #include <fmt/format.h>
 
 #include "core/core.hpp"
@@ -22,14 +22,14 @@ bool fits_cache(const Mechanism& mechanism, Report& report, std::uint64_t seed) 
   constexpr Size kWords = 40;
   const Learned all = random_inputs(mechanism, kWords, seed, DType::f64);
   const Tensor context = context_of(mechanism, all, all[0], all[1], all[2]);
-  // What is wrong with the last queries alone; empty: nothing.
+  // Returns the fault of the last queries alone, or an empty string.
   const auto fault_of = [&](Size last) -> std::string {
     const auto of_last = [=](const Tensor& x) { return slice(x, -2, kWords - last, kWords); };
     try {
       const double by =
           largest(context_of(mechanism, all, of_last(all[0]), all[1], all[2]) - of_last(context));
       if (by < 1e-11) return {};
-      return fmt::format("the last {} of {} queries alone come out otherwise, by {:.1e}", last, kWords, by);
+      return fmt::format("the last {} of {} queries alone have another result, by {:.1e}", last, kWords, by);
     } catch (const Error& error) {
       return error.what();
     }
@@ -51,14 +51,15 @@ bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t s
   if (tiles.defined()) {
     const Mask mask = tiles.mask();
     if (const auto blind = tiles.blind_query())
-      report.note(fmt::format("query {} may attend to nothing, its context is 0: meant?", blind->i));
+      report.note(
+          fmt::format("query {} has no visible key, so its context is 0; is this intended?", blind->i));
     const Learned all = random_inputs(mechanism, kWords, seed, DType::f64);
     const Tensor weights = weights_of(mechanism, all[0], all[1], Learned(all.begin() + 3, all.end()));
     const double outside = largest(where(mask, zeros({}, DType::f64), weights));
     if (outside != 0)
       report.note(fmt::format("pairs outside the mask have weights of up to {:.1e}", outside));
     ok = outside == 0;
-    // A weight of 0 does not say that the score was kept out of the sum which the others are divided by.
+    // A weight of 0 does not prove that the score was left out of the sum by which the others are divided.
     const Tensor context = context_of(mechanism, all, all[0], all[1], all[2]);
     const Tensor other_keys = random_normal(all[1].shape(), seed + 7, DType::f64),
                  other_values = random_normal(all[2].shape(), seed + 8, DType::f64);
@@ -75,7 +76,7 @@ bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t s
       if (by == 0) continue;
       report.note(
           fmt::format("query {} changes by {:.1e} with keys and values outside its mask: is a masked "
-                      "score in a sum? zero_masked() it before adding up",
+                      "score in a sum? call zero_masked() before adding up",
                       i, by));
       ok = false;
       break;
@@ -88,7 +89,7 @@ std::optional<Ahead> looks_ahead(const Mechanism& mechanism, Size words, std::ui
   const Learned all = random_inputs(mechanism, words, seed, DType::f64),
                 other = random_inputs(mechanism, words, seed + 7, DType::f64);
   const Tensor context = context_of(mechanism, all, all[0], all[1], all[2]);
-  // By how much query i changes when places begin … end − 1 are others.
+  // Returns the change of query i when the positions begin … end − 1 change.
   const auto change = [&](Size i, Size begin, Size end) {
     const auto swapped = [&](std::size_t which) {
       return concat({slice(all[which], 2, 0, begin), slice(other[which], 2, begin, end),
@@ -98,12 +99,12 @@ std::optional<Ahead> looks_ahead(const Mechanism& mechanism, Size words, std::ui
     const Tensor changed = context_of(mechanism, all, swapped(0), swapped(1), swapped(2));
     return largest(slice(changed - context, 2, i, i + 1));
   };
-  constexpr double kNothing = 1e-9;  // sums of the same numbers in another order
+  constexpr double kNothing = 1e-9;  // rounding: the same sums in another order
   for (Size i = 0; i + 1 < words; ++i) {
     if (change(i, i + 1, words) < kNothing) continue;
     for (Size j = i + 1; j < words; ++j)
       if (change(i, j, j + 1) >= kNothing) return Ahead{i, j};
-    return Ahead{i, i + 1};  // only together
+    return Ahead{i, i + 1};  // only several keys together have an effect
   }
   return {};
 }

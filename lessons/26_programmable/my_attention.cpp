@@ -1,5 +1,5 @@
-// The file to change: a mechanism of your own. `lessons/run 26 --my-attention` checks it, times it, draws it and
-// trains it; `lessons/run 26 --my-attention --task sorting` trains it in lesson 20's model.
+// The file to change: your own mechanism. `lessons/run 26 --my-attention` checks, times, draws and trains it.
+// `lessons/run 26 --my-attention --task sorting` trains it in lesson 20's model.
 #include "lessons/26_programmable/my_attention.hpp"
 
 #include "core/attention/score_lambda.hpp"
@@ -9,9 +9,9 @@ namespace lesson26 {
 
 using namespace tapestry;
 
-// What stands here solves the puzzle of section 3. Seven voices speak in turn, so what matters of a distance
-// is its remainder by 7, and of seven remainders one. Which one, the table learns: a number for each head and
-// remainder.
+// This mechanism solves the puzzle of section 3. Seven voices speak in turn, so only the remainder of the
+// distance by 7 matters, and only one of the seven remainders. The table has a number for each head and
+// remainder, and learns which one.
 
 kit::Mechanism my_attention() {
   constexpr Size kHeads = 4, kTurns = 7;
@@ -20,10 +20,10 @@ kit::Mechanism my_attention() {
           .learned = {{"weight", {kHeads, kTurns}, zeros}},
           .score =
               [](const std::vector<Tensor>& p, Size queries, Size keys) {
-                // A number for each distance: the table, again and again.
+                // Repeat the table, so that there is a number for each distance.
                 const Tensor repeated =
                     concat(std::vector<Tensor>(static_cast<std::size_t>(keys / kTurns + 1), p[0]), 1);
-                // With a cache of keys there are fewer queries, and the first is not at place 0.
+                // With a cache of keys there are fewer queries than keys, and the first is not at position 0.
                 const auto first = static_cast<double>(keys - queries);
                 return score_mod(
                     [first](auto s, auto at, auto weight) { return s + weight(at.h, at.i + first - at.j); },

@@ -55,7 +55,7 @@ double best_of_voices(const Text& text) {
       ++times[static_cast<std::size_t>(t % kVoices)][static_cast<std::size_t>(said[at])];
       const auto& next = times[static_cast<std::size_t>((t + 1) % kVoices)];
       const int most = *std::max_element(next.begin(), next.end());
-      // Among equals it is right now and then.
+      // If several symbols are equally frequent, the guess is right with a chance of one over their number.
       if (next[static_cast<std::size_t>(answers[at])] == most)
         right += 1 / static_cast<double>(std::count(next.begin(), next.end(), most));
     }

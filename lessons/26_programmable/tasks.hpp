@@ -15,20 +15,20 @@ struct Text {
 
 inline constexpr Size kWords = 64;
 
-/// Each string has a theme, six of 64 words. Three words in five follow from the one before the last, by a
-/// rule that all strings share; three in ten are of the theme; the others are any. The answers are the next
-/// words.
+/// Draws strings with a theme: six of 64 words. Three words in five follow from the word before the last one,
+/// by a rule that all strings share. Three in ten are words of the theme. The others are random. The answers
+/// are the next words.
 Text draw_themes(tapestry::kit::Random random, Size rows, Size length);
 
 inline constexpr Size kVoices = 7, kSymbols = 24;
 
-/// Seven voices speak in turn, one symbol each. Each has a favourite, in each string another one, which it
-/// says two times in five; otherwise it says anything. The answer at each place: what is the favourite of the
-/// voice that speaks next?
+/// Draws strings of seven voices that speak in turn, one symbol each. Each voice has a favourite symbol,
+/// drawn anew for each string. It says its favourite two times in five, and otherwise a random symbol. The
+/// answer at each position is the favourite of the voice that speaks next.
 Text draw_voices(tapestry::kit::Random random, Size rows, Size length);
 
-/// The share of answers that can be known, in per cent, an estimate from this text: who counts what each
-/// voice has said so far and names what it said most often is the best possible guesser.
+/// Estimates, from this text, the highest percentage of answers that can be predicted. The best possible
+/// guess is the symbol that the voice has said most often so far.
 double best_of_voices(const Text& text);
 
 }  // namespace lesson26

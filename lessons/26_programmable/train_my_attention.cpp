@@ -1,6 +1,6 @@
-// The learner's mechanism in a small GPT. One that is a score by element under the causal mask goes into nn's
-// LanguageModel, as its score_mod. Any other needs a model with room for it: the one below is lesson
-// 20's, with the attention left open.
+// Trains the learner's mechanism in a small GPT. A score by element under the causal mask is used in nn's
+// LanguageModel as its score_mod. For other mechanisms, the model below is lesson 20's model with an
+// exchangeable attention.
 #include "lessons/26_programmable/train_my_attention.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ struct OpenBlock : Module {
   }
 
   Mechanism mechanism;
-  ProgrammedScore learned;  // holds what the mechanism learns, and does nothing
+  ProgrammedScore learned;  // holds the learned tensors; its score is not used
   Size width;
   LayerNorm attention_norm{{*this, "attention_norm"}, width},
       feed_forward_norm{{*this, "feed_forward_norm"}, width};
@@ -62,7 +62,7 @@ struct OpenModel : Module {
         blocks{{*this, "blocks"}, layers, mechanism},
         norm{{*this, "norm"}, width},
         logits{{*this, "logits"}, width, vocabulary} {
-    // One that says nothing of order gets it with the words.
+    // A mechanism without a score cannot use positions, so they are added to the words.
     if (!mechanism.score) places.emplace(Parent{*this, "places"}, longest, width, 1.0);
   }
   Tensor operator()(const Indices& ids) const {
@@ -85,7 +85,7 @@ struct Task {
   double rate = 3e-3;
   std::function<Text(kit::Random)> draw;
   Text test;
-  double guessing = 0, best = 100;  ///< the share of right answers of who knows nothing, and at most: %
+  double guessing = 0, best = 100;  ///< right answers in %, by guessing and at best
 };
 
 Task make_task(const std::string& name, const kit::Options& options) {
@@ -118,13 +118,14 @@ Task make_task(const std::string& name, const kit::Options& options) {
           10};
 }
 
-/// Whether it can learn by predicting; what is in the way is said, or put right and said.
+/// Returns whether the mechanism can be trained by prediction. Reports an obstacle, or removes it and says
+/// so.
 bool keeps_to_past(Mechanism& own, Size longest, const kit::Options& options, kit::Report& report) {
   const auto ahead = kit::looks_ahead(own, longest, options.seed);
   if (!ahead) return true;
   const std::string sees = fmt::format(
-      "query {} sees key {}: a model that predicts the next token would read "
-      "its answers there",
+      "query {} sees key {}: a model that predicts the next token could copy "
+      "its answers from there",
       ahead->query, ahead->key);
   if (own.mask || own.ops) {
     report.note(fmt::format("{}; {}. Not trained.", sees,
@@ -132,7 +133,7 @@ bool keeps_to_past(Mechanism& own, Size longest, const kit::Options& options, ki
                                     : "give it .mask = BlockMask::causal"));
     return false;
   }
-  report.note(fmt::format("{}. It has no mask, and is trained with BlockMask::causal.", sees));
+  report.note(fmt::format("{}. It has no mask, so it is trained with BlockMask::causal.", sees));
   own.mask = BlockMask::causal;
   return true;
 }
@@ -154,8 +155,8 @@ void learn(Model& model, const std::string& name, const Task& task, const kit::O
   for (std::size_t i = 0; i < right.size(); ++i)
     if (right[i] >= 0) asked += 1, known += said[i] == right[i];
   report.figure("loss on the test", cross_entropy(logits, task.test.answers).item());
-  // Token by token: each is asked for after the right text, not after what the model has said.
-  report.figure("right answers, each after the right text", 100 * known / asked, "%");
+  // Token by token: each prediction follows the right text, not the model's own output.
+  report.figure("right answers (teacher forcing)", 100 * known / asked, "%");
   report.note(fmt::format("(by guessing {:.0f} %, at best {:.0f} %)", task.guessing, task.best));
   fmt::print(stderr, "  {:.0f} s\n", seconds);
 }
@@ -173,7 +174,7 @@ void train_my_attention(Mechanism own, const std::string& name, const kit::Optio
                         kit::Report& report) {
   const std::filesystem::path map = options.out / fmt::format("mine-{}.svg", name);
   if (!kit::check(own, report, options.seed)) {
-    report.note("It is not trained before that is mended. Its first values:");
+    report.note("It is not trained until this is fixed. Its initial values:");
     return kit::show_map(own, map);
   }
   fmt::print("  {}\n", kit::timing(own, options.smoke ? 64 : 1024));

@@ -8,13 +8,14 @@
 
 namespace lesson26 {
 
-/// Whether it is a score by element and nothing else, under the causal mask, which nn's LanguageModel has; so
-/// it goes there as score_mod = {own.learned, own.score}. `longest`: of the texts.
+/// Returns whether the mechanism is only a score by element under the causal mask. nn's LanguageModel has
+/// this mask, so the score can be used there as score_mod = {own.learned, own.score}. `longest` is the length
+/// of the texts.
 bool fits_language_model(const tapestry::kit::Mechanism& own, tapestry::Size longest);
 
-/// task: "voices", the puzzle of section 3, with one block; "sorting", lesson 20's task with its model of
-/// three blocks. Both are learned by predicting: one that looks ahead is not trained, or without a mask of
-/// its own with a causal one.
+/// Checks, times, draws and trains the mechanism. The task is "voices", the puzzle of section 3, with one
+/// block, or "sorting", lesson 20's task with its model of three blocks. Both tasks train by prediction. So a
+/// mechanism that looks ahead is not trained, or, if it has no mask, it is trained with a causal one.
 void train_my_attention(tapestry::kit::Mechanism own, const std::string& task,
                         const tapestry::kit::Options& options, tapestry::kit::Report& report);
 

@@ -1,16 +1,17 @@
-// 26.1 where_it_stands: right in training, wrong while it writes
+// 26.1 where_it_stands: Debugging positions with a cache
 // debug, 15 minutes
 //
-// This attention looks back at no more than `reach` words, and takes off more the farther a word is: s − 0.1
-// · (i − j)², for keys j with 0 ≤ i − j ≤ reach, where i and j are places in the text. In training, with all
-// queries at once, it is right. When a model writes with a cache of keys, one new query comes with all the
-// keys so far, and the answers are others than in training. Find what is wrong. Of so many queries and keys,
-// the last query stands at the last key's place.
+// In this attention, a query at position i of the text sees the keys at positions j with 0 ≤ i − j ≤ reach.
+// It subtracts a number that grows with the distance: the score is s − 0.1 · (i − j)².
+//
+// In training, with all queries at once, the attention is right. When a model writes with a cache of keys, a
+// single new query comes with all keys so far, and the results differ from those in training. Find the
+// mistake. The last query is always at the position of the last key.
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 
 AttendOptions near_ones(Size queries, Size keys, Size reach) {
-  //[ places
+  //[ positions
   //: const auto score = score_mod([](auto s, auto at) {
   //:   const auto distance = at.i - at.j;
   //:   return s - 0.1 * distance * distance;
@@ -19,7 +20,7 @@ AttendOptions near_ones(Size queries, Size keys, Size reach) {
   //:   const Size distance = p.i - p.j;
   //:   return distance >= 0 && distance <= reach;
   //: };
-  const Size first = keys - queries;  // where query 0 stands: 0 in training, not with a cache
+  const Size first = keys - queries;  // position of query 0: 0 in training, not with a cache
   const double offset = static_cast<double>(first);
   const auto score = score_mod([offset](auto s, auto at) {
     const auto distance = at.i + offset - at.j;
@@ -33,34 +34,35 @@ AttendOptions near_ones(Size queries, Size keys, Size reach) {
   return {.mask = BlockMask::where(queries, keys, seen), .score = score};
 }
 
-// hint: In the lambda at.i counts queries from 0. With one query and 10 keys, which place in the text does
-//   query 0 have?
-// hint: The last query stands at the last key's place: query queries − 1 at place keys − 1. So query i stands
-//   at i + ____.
-// hint: const Size first = keys - queries; then first + i in the score and in the mask. Both ask for places.
+// hint: In the lambda, at.i counts the queries from 0. With one query and 10 keys, which position in the text
+//   does query 0 have?
+// hint: The last query, query queries − 1, is at the position of the last key, keys − 1. So query i is at
+//   position i + ____.
+// hint: Let const Size first = keys - queries, and use first + i in the score and in the mask. Both need
+//   positions.
 //
-// start: With as many queries as keys all is right. With one query and several keys, the query is taken for
-//   the first word of the text: it sees key 0, and not those just before it.
+// start: If there are as many queries as keys, everything is right. With one query and several keys, the
+//   query is treated as the first word of the text. It sees key 0, and not the keys just before it.
 //
-// wrong: The mask knows where the query stands, and the score still counts queries from 0.
+// wrong: The mask uses the position of the query, but the score still counts the queries from 0.
 // - const auto distance = at.i + offset - at.j;
 // + const auto distance = at.i + 0.0 * offset - at.j;
-// wrong: The place is one too far on: the query does not see the first key within reach, and may see no key
-//   of its own.
+// wrong: Your position is too large by one. So the query does not see the farthest key within reach, and a
+//   query may see no key at all.
 // - const Size first = keys - queries;
 // + const Size first = keys - queries + 1;
-// wrong: The place is one short: the newest word cannot see itself.
+// wrong: Your position is too small by one, so the newest word cannot see itself.
 // - const Size first = keys - queries;
 // + const Size first = keys - queries - 1;
-// wrong: You took the number of keys for the place of query 0. That is right for one query only if you count
-//   from 1, and wrong in training.
+// wrong: You took the number of keys as the position of query 0. With one query, that position is keys − 1,
+//   and in training it is 0.
 // - const Size first = keys - queries;
 // + const Size first = keys;
-// wrong: The reach is one short: a key that stands `reach` places back is still seen.
+// wrong: Your reach is too small by one. A key that is exactly `reach` positions back is visible.
 // - return distance >= 0 && distance <= reach;
 // + return distance >= 0 && distance < reach;
-// wrong: The reach has grown with the offset: it is a distance, and the same in a long text as in a short
-//   one.
+// wrong: Your reach grows with the offset. The reach is a distance, and it is the same in a long text and in
+//   a short one.
 // - return distance >= 0 && distance <= reach;
 // + return distance >= 0 && distance <= reach + first;
 
@@ -69,7 +71,7 @@ AttendOptions near_ones(Size queries, Size keys, Size reach) {
 
 namespace {
 
-/// The last `queries` words of a text of x.size(0), one pair at a time.
+/// Computes the last `queries` words of a text with x.size(0) words, one pair at a time.
 Tensor by_loops(const Tensor& x, Size queries, Size reach) {
   const Size words = x.size(0), width = x.size(1);
   std::vector<double> out;

@@ -1,12 +1,13 @@
-// 26.2 learned_sink: a place to look at where there is nothing to see
+// 26.2 learned_sink: A learned attention sink
 // implement, 15 minutes
 //
-// Weights of a row sum to 1, so a head that finds nothing must still put its weight somewhere. A learned sink
-// gives each head h a score b_h of its own, as if there were one more key with the value 0:
+// The weights of a row sum to 1. So a head must put its weight somewhere even if no key is relevant. With a
+// *sink*, each head h learns a score b_h. The sink acts as one more key with the score b_h and the value 0:
 //
 //     w_ij = e^{s_ij} / (e^{b_h} + Σ_j e^{s_ij}),        context_i = Σ_j w_ij v_j
 //
-// scores is (B, H, Tq, Tk), values (B, H, Tk, d), sink (H); the result is (B, H, Tq, d). Scores may be large.
+// The shapes are scores (B, H, Tq, Tk), values (B, H, Tk, d) and sink (H). Return the contexts (B, H, Tq, d).
+// The scores may be large.
 #include "lessons/grader/answer.hpp"
 
 Tensor attend_with_sink(const Tensor& scores, const Tensor& values, const Tensor& sink) {
@@ -15,40 +16,43 @@ Tensor attend_with_sink(const Tensor& scores, const Tensor& values, const Tensor
   //: return not_written_yet();
   const Tensor none = zeros({scores.size(0), scores.size(1), scores.size(2), 1}, scores.dtype());
   const Tensor column = none + reshape(sink, {sink.size(0), 1, 1});  // (B, H, Tq, 1): b_h for each query
-  const Tensor weights = softmax(concat({scores, column}, -1), -1);  // one key more
-  return matmul(slice(weights, -1, 0, scores.size(3)), values);      // its value is 0: leave it out
+  const Tensor weights = softmax(concat({scores, column}, -1), -1);  // with one more key
+  return matmul(slice(weights, -1, 0, scores.size(3)), values);      // the sink's value is 0: leave it out
   //]
 }
 
-// hint: What would softmax do if there were one more key, and its score were b_h? What does a value of 0 add?
-// hint: concat({scores, ____}, -1) is (B, H, Tq, Tk + 1). Of its softmax, which columns meet the values?
-// hint: zeros of (B, H, Tq, 1) plus reshape(sink, {H, 1, 1}) is b_h for each query of head h.
+// hint: If there were one more key with the score b_h, what would softmax do? What does its value 0 add to
+//   the context?
+// hint: concat({scores, ____}, -1) has the shape (B, H, Tq, Tk + 1). Which columns of its softmax belong to
+//   the values?
+// hint: Zeros of the shape (B, H, Tq, 1) plus reshape(sink, {H, 1, 1}) give b_h for each query of head h.
 //
-// wrong: The weights of the keys sum to 1: no weight ever goes to the sink. (Adding b_h to all scores changes
-//   nothing: softmax takes away what is the same in a whole row.)
+// wrong: The weights of the keys sum to 1, so the sink gets no weight. (Adding b_h to all scores has no
+//   effect either, because softmax cancels a number that is the same in a whole row.)
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor weights = softmax(scores, -1);
-// wrong: The sink has the score 0 in every head. b_h is learned, each head's own, and stands beside the scores
-//   without being added to them.
+// wrong: Your sink has the score 0 in every head. It must have the learned score b_h of its head. Append b_h
+//   to the scores; do not add it to them.
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor weights = softmax(concat({scores, none}, -1), -1);
-// wrong: e^s overflows if a score is large. Take the largest off first, as softmax does.
+// wrong: e^s overflows if a score is large. Subtract the largest score first, as softmax does.
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor weights = exp(scores) / (exp(column) + sum(exp(scores), {-1}, Keep::yes));
-// wrong: One largest number is taken off in all rows. A row far below another one then has e^s = 0 and e^b = 0,
-//   and 0 / 0 is no number. Take off each row's own largest.
+// wrong: You subtract the same number, the largest of all scores, in every row. If a row is far below another
+//   one, its e^s and e^b are all 0, and 0 / 0 is NaN. Subtract the largest number of each row.
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor all = concat({scores, column}, -1), less = exp(all - max(all));
 // + const Tensor weights = less / sum(less, {-1}, Keep::yes);
-// wrong: The largest is taken off the scores, but not off b_h. All terms of the sum must be measured from the
-//   same top: e^{b − top}.
+// wrong: You subtract the largest score from the scores, but not from b_h. All terms of the sum must be
+//   relative to the same top: use e^{b − top}.
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor less = exp(scores - max(scores, {-1}, Keep::yes));
 // + const Tensor weights = less / (exp(column) + sum(less, {-1}, Keep::yes));
-// wrong: You divide by b_h + Σ e^s, and not by e^{b_h} + Σ e^s: b is a score, as s is.
+// wrong: You divide by b_h + Σ e^s. Like s, b_h is a score, so divide by e^{b_h} + Σ e^s.
 // - const Tensor weights = softmax(concat({scores, column}, -1), -1);
 // + const Tensor weights = exp(scores) / (column + sum(exp(scores), {-1}, Keep::yes));
-// wrong: The weights lose the first key and keep the sink: each value meets its neighbour's weight.
+// wrong: You drop the weight of the first key and keep the sink's. So each value is multiplied with the
+//   weight of the next key.
 // - return matmul(slice(weights, -1, 0, scores.size(3)), values);
 // + return matmul(slice(weights, -1, 1, scores.size(3) + 1), values);
 

@@ -1,13 +1,15 @@
-// 26.3 window_and_slopes: a window, slopes, and what is learned
+// 26.3 window_and_slopes: A sliding window with learned slopes
 // implement, 15 minutes
 //
-// Write the options for attend() that join a sliding window with slopes, which are learned, and which take off
-// more than ALiBi's. Query i, at place i + keys − queries of the text, sees the keys that stand 0 to reach − 1
-// places before it, itself among them (`reach` keys in all); and its score becomes
+// Write the options of attend() for a sliding window with learned slopes. Query i is at position i + keys −
+// queries of the text. It sees the keys that are 0 to reach − 1 positions before it, so `reach` keys in all,
+// including its own. The score is reduced by the square of the distance, where ALiBi uses the distance
+// itself:
 //
 //     s − slope_h · distance²
 //
-// slopes is (H), one for each head, and asks for a gradient. at.h, at.i and at.j are head, query and key.
+// slopes has the shape (H), one number for each head, and needs a gradient. In the lambda, at.h, at.i and
+// at.j are the indices of the head, the query and the key.
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -18,47 +20,47 @@ AttendOptions window_and_slopes(Size queries, Size keys, Size reach, const Tenso
   //: return not_written_yet();
   const auto seen = [first, reach](QueryKey p) {
     const Size distance = p.i + first - p.j;
-    return distance >= 0 && distance < reach;  // no key ahead, `reach` keys in all
+    return distance >= 0 && distance < reach;  // no later key, and `reach` keys in all
   };
   const double place = static_cast<double>(first);
   const auto less = [place](auto s, auto at, auto slope) {
     const auto distance = at.i + place - at.j;
     return s - slope(at.h) * distance * distance;
   };
-  const auto score = score_mod(less, learned(slopes));  // handed over: C++ cannot see into a capture
+  const auto score = score_mod(less, learned(slopes));  // passed: C++ code cannot inspect a capture
   return {.mask = BlockMask::where(queries, keys, seen), .score = score};
   //]
 }
 
-// hint: What decides which pairs count, and what is done to the score of those that do? Which of the two
-//   skips tiles?
-// hint: BlockMask::where(queries, keys, [=](QueryKey p) { return ____; }) and score_mod([=](auto s, auto at,
-//   auto slope) { return ____; }, learned(slopes)).
-// hint: The distance is p.i + first − p.j in the mask and at.i + place − at.j in the lambda, with `place` as a
-//   double; a slope is read as slope(at.h).
+// hint: Which option decides which pairs are visible, and which one changes the scores of the visible pairs?
+//   Which of the two skips tiles?
+// hint: Use BlockMask::where(queries, keys, [=](QueryKey p) { return ____; }) and score_mod([=](auto s, auto
+//   at, auto slope) { return ____; }, learned(slopes)).
+// hint: The distance is p.i + first − p.j in the mask, and at.i + place − at.j in the lambda, where `place`
+//   is a double. slope(at.h) returns the slope of the head.
 //
-// wrong: One key too many: with `distance <= reach` a query sees reach + 1 keys.
+// wrong: Your window has one key too many: with `distance <= reach`, a query sees reach + 1 keys.
 // - return distance >= 0 && distance < reach;
 // + return distance >= 0 && distance <= reach;
-// wrong: Queries see what comes after them: the window is open to both sides.
+// wrong: Queries see later keys, because your window is open in both directions.
 // - return distance >= 0 && distance < reach;
 // + return std::abs(distance) < reach;
-// wrong: Every head has the first head's slope.
+// wrong: You use the slope of the first head in every head.
 // - return s - slope(at.h) * distance * distance;
 // + return s - slope(0) * distance * distance;
-// wrong: Far keys count more: the slope is added.
+// wrong: You add the slope term, so distant keys get larger scores. Subtract it.
 // - return s - slope(at.h) * distance * distance;
 // + return s + slope(at.h) * distance * distance;
-// wrong: The distance is not squared. That is ALiBi's own line.
+// wrong: You do not square the distance. That is ALiBi's formula.
 // - return s - slope(at.h) * distance * distance;
 // + return s - slope(at.h) * distance;
-// wrong: The slopes get no gradient: they are read, but not handed over as learned(…).
+// wrong: The slopes get no gradient, because you do not pass them as learned(…).
 // - const auto score = score_mod(less, learned(slopes));
 // + const auto score = score_mod(less, slopes.detach());
-// wrong: With fewer queries than keys your mask takes query 0 for the first word of the text.
+// wrong: If there are fewer queries than keys, your mask treats query 0 as the first word of the text.
 // - const Size distance = p.i + first - p.j;
 // + const Size distance = p.i + 0 * first - p.j;
-// wrong: The mask knows where the queries stand, and the score still counts them from 0.
+// wrong: The mask uses the positions of the queries, but the score still counts them from 0.
 // - const auto distance = at.i + place - at.j;
 // + const auto distance = at.i + 0.0 * place - at.j;
 
@@ -67,7 +69,7 @@ AttendOptions window_and_slopes(Size queries, Size keys, Size reach, const Tenso
 
 namespace {
 
-/// The usual attention of plain ops, its scores less slope times distance², and −∞ where nothing is seen.
+/// Computes the attention with plain ops: scores minus slope times distance², and −∞ for masked pairs.
 Tensor by_ops(const Tensor& q, const Tensor& k, const Tensor& v, Size reach, const Tensor& slopes) {
   const Size queries = q.size(2), keys = k.size(2);
   std::vector<double> squares, seen;

@@ -1,16 +1,21 @@
-// 26.4 every_fifth: five voices, and few numbers
+// 26.4 every_fifth: A small score for five voices
 // design, 30 minutes, limit 60 s, fast
 //
-// Five voices speak in turn, one of 8 symbols each. Each has a favourite, another one in each text, and says
-// it nearly every second time. At each place: which is the favourite of the voice that speaks next? All that
-// the model has is your score: queries and keys are 0, the values are the symbols (one 1 among zeros), and
-// what is read, times 20, are the logits. It is trained on texts of 60 symbols, 150 steps of 16 texts by Adam
-// with your rate, and must then name 92 of 100 favourites from place 100 on in texts of 150 (who counts the
-// right places names some 95), with at most 16 learned numbers. Fewer numbers are better: your best is kept.
+// Five voices speak in turn, one of 8 symbols each. Each voice has a favourite symbol, drawn anew for each
+// text, and says it nearly every second time. At each position, the task is to predict the favourite of the
+// voice that speaks next.
+//
+// The model consists only of your score. Queries and keys are 0. The values are the symbols as one-hot
+// vectors, and the logits are 20 times the context. The judge trains your score on 150 batches of 16 texts
+// with 60 symbols, with Adam and your learning rate.
+//
+// Then, in texts of 150 symbols, it must predict 92 % of the favourites from position 100 on. (Counting the
+// symbols at the right positions predicts about 95 %.) You may use at most 16 learned numbers. Fewer numbers
+// score better, and your best result is kept.
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 
-//[ how many numbers are learned (they start at 0), how fast, and the score
+//[ the number of learned numbers (they start at 0), the learning rate, and the score
 //: constexpr Size kNumbers = 1;
 //: constexpr double kRate = 0.1;
 //:
@@ -26,36 +31,38 @@ ScoreMod make_score(const Tensor& numbers, Size queries, Size keys) {
   const double first = static_cast<double>(keys - queries);
   const std::vector<Tensor> again(static_cast<std::size_t>(keys / kNumbers + 1), numbers);
   return score_mod([first](auto s, auto at, auto weight) { return s + weight(at.i + first - at.j); },
-                   learned(concat(again, 0)));  // the table, again and again
+                   learned(concat(again, 0)));  // the table, repeated
 }
 //]
 
-// hint: The voice that speaks next spoke 4, 9, 14 … places before this one. Can a score that grows or falls
-//   with the distance say "those, and no others"?
-// hint: What do 4, 9 and 14 have in common? One number for each remainder of the distance by ____.
-// hint: concat of the table as often as it takes is a number for each distance; a lambda reads it at at.i +
-//   first − at.j.
-// hint: What your code says of the pattern need not be learned: how few numbers are then left, and how fast do they
-//   have to grow?
+// hint: The voice that speaks next spoke 4, 9, 14 … positions before this one. Can a score that only grows or
+//   falls with the distance select these positions and no others?
+// hint: What do 4, 9 and 14 have in common? Use one number for each remainder of the distance by ____.
+// hint: If you concatenate the table with itself often enough, you have a number for each distance. The
+//   lambda uses the number at at.i + first − at.j.
+// hint: If your code already contains a part of the pattern, that part need not be learned. How few numbers
+//   are left, and how fast must they grow?
 //
-// start: One slope can say "near" or "far", and the voice that is asked for is neither. Which distances have
-//   what you are looking for?
+// start: One slope can prefer near keys or distant keys, but the right voice is neither. At which distances
+//   did it speak?
 //
-// wrong: Seven remainders were right for seven voices. Here the same voice comes back after five places, and
-//   by sevens its places fall on all remainders.
+// wrong: You use seven remainders, as for seven voices. Here each voice speaks again after five positions,
+//   and these distances have all remainders by 7.
 // - constexpr Size kNumbers = 5;
 // + constexpr Size kNumbers = 7;
-// wrong: A number for each distance needs more numbers than the budget has, and knows nothing of distances
-//   that training never had.
+// wrong: With one number for each distance, you need more numbers than the budget allows, and distances that
+//   did not occur in training are not learned.
 // - constexpr Size kNumbers = 5;
 // + constexpr Size kNumbers = 60;
-// wrong: The table ends, and distances go on, to 149 in the longest text. Repeat it until it is long enough.
+// wrong: The table is too short: distances go up to 149 in the longest text. Repeat the table until it is
+//   long enough.
 // - learned(concat(again, 0)));
 // + learned(numbers));
-// wrong: With a rate of 0.0001 the numbers have hardly left 0 after 150 steps: all keys still count alike.
+// wrong: With a learning rate of 0.0001, the numbers are still close to 0 after 150 steps, and all keys have
+//   nearly the same weight.
 // - constexpr double kRate = 0.1;
 // + constexpr double kRate = 0.0001;
-// wrong: All keys read the same number, and softmax takes away what is the same in a whole row.
+// wrong: All keys get the same number, and softmax cancels a number that is the same in a whole row.
 // - return score_mod([first](auto s, auto at, auto weight) { return s + weight(at.i + first - at.j); },
 // + return score_mod([first](auto s, auto at, auto weight) { return s + weight(at.i * 0 + first * 0); },
 
@@ -70,7 +77,7 @@ namespace {
 constexpr Size kVoices = 5, kSymbols = 8, kRows = 16, kSteps = 150, kShort = 60, kLong = 150, kFrom = 100;
 
 struct Text {
-  Tensor symbols;   // (B, 1, T, 8), one 1 in each row
+  Tensor symbols;   // (B, 1, T, 8), one-hot rows
   Indices answers;  // (B, T)
 };
 
@@ -99,7 +106,7 @@ Tensor logits_of(const Tensor& numbers, const Text& text) {
   return 20.0 * reshape(read, {rows, length, kSymbols});
 }
 
-/// Of the favourites from place kFrom on, in per cent.
+/// Returns the percentage of favourites predicted correctly from position kFrom on.
 double named(Judge& judge, const Tensor& numbers) {
   const Text text = draw(judge.random(), 100, kLong);
   const std::vector<std::int64_t> said = argmax(logits_of(numbers, text)).to_vector(),
@@ -120,14 +127,16 @@ void judge(Judge& judge) {
     try {
       share = named(judge, zeros({kNumbers}));
     } catch (const Error& error) {
-      const std::string what = error.what();  // the place behind it is in this file, and not in the answer
+      const std::string what =
+          error.what();  // omit the source location, which is in this file and not in the answer
       judge.that(false, what.substr(0, what.rfind(" (")));
     }
-    judge.that(share < 80,
-               fmt::format("with numbers that are all 0 it names {:.1f} % of the favourites: let a learned "
-                           "number decide how far the pattern counts",
-                           share),
-               {share});
+    judge.that(
+        share < 80,
+        fmt::format("with all learned numbers at 0 it predicts {:.1f} % of the favourites; let a learned "
+                    "number decide how much the pattern counts",
+                    share),
+        {share});
   });
   judge.claim("names the favourites in texts longer than in training", [&] {
     const Tensor numbers = variable(zeros({kNumbers}), "numbers");
@@ -140,9 +149,9 @@ void judge(Judge& judge) {
     }
     const double share = named(judge, numbers);
     const std::string learners =
-        kNumbers == 1 ? "1 learned number names" : fmt::format("{} learned numbers name", kNumbers);
+        kNumbers == 1 ? "1 learned number predicts" : fmt::format("{} learned numbers predict", kNumbers);
     judge.that(share >= 92,
-               fmt::format("{} {:.1f} % of the favourites, of which 92 % are wanted", learners, share),
+               fmt::format("{} {:.1f} % of the favourites; at least 92 % are required", learners, share),
                {share});
     fmt::print("{} {:.1f} % of the favourites.\n", learners, share);
     judge.score(static_cast<double>(kNumbers), "learned numbers");

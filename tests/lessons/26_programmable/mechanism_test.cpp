@@ -133,7 +133,8 @@ TEST_CASE("a query that may attend to nothing is said, and no failure", "[mechan
                return BlockMask::where(queries, keys, [=](QueryKey p) { return p.j < p.i + keys - queries; });
              }});
   CHECK(found.ok);
-  CHECK_THAT(found.text, ContainsSubstring("query 0 may attend to nothing, its context is 0: meant?"));
+  CHECK_THAT(found.text,
+             ContainsSubstring("query 0 has no visible key, so its context is 0; is this intended?"));
 }
 
 TEST_CASE("a mask may leave short texts without a pair", "[mechanism]") {
@@ -239,7 +240,7 @@ TEST_CASE("a check sees a score that forgets where query 0 stands", "[mechanism]
   CHECK_THAT(good.text, ContainsSubstring("near: the same with a cache of keys"));
   const Checked forgot = check(near(false));
   CHECK_FALSE(forgot.ok);
-  CHECK_THAT(forgot.text, ContainsSubstring("the last 1 of 40 queries alone come out otherwise"));
+  CHECK_THAT(forgot.text, ContainsSubstring("the last 1 of 40 queries alone have another result"));
   const Checked mask = check({.name = "square", .mask = [](Size queries, Size keys) {
                                 return BlockMask::where(queries, keys, [](QueryKey p) { return p.j <= p.i; });
                               }});
