@@ -1,5 +1,4 @@
-// What estimates of one gradient are worth: how far their mean is from it, how much they vary, what they
-// read.
+// Measurements of gradient estimates: their bias, their variance, and the cells that they need.
 #include "lessons/27_hard/estimators.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 
 constexpr DType f64 = DType::f64;
 
-/// From scores (B, cells) and what is said of each cell, logits (cells, symbols), to a loss for each row.
+/// Maps scores (B, cells) and the answers for each cell, logits (cells, symbols), to a loss for each row.
 using Estimator = std::function<Tensor(const Tensor& scores, const Tensor& logits)>;
 
 Tensor losses_of(const Unsure& unsure, const Tensor& logits) {
@@ -39,7 +38,7 @@ Estimator by_noise(const Unsure& unsure, double tau, GumbelKind kind) {
   };
 }
 
-/// Each row draws for itself, so one backward gives as many estimates: (draws, cells).
+/// Each row makes its own draw, so one backward pass returns as many estimates as rows: (draws, cells).
 Tensor estimates(const Unsure& unsure, const Tensor& logits, const Estimator& estimator, Size draws,
                  std::uint64_t seed) {
   set_random(seed);
@@ -93,14 +92,14 @@ void check_all(kit::Report& report, const ByDraw& estimate, const ByNoise& soft,
   const auto by_nn = [&] { return of_nn(GumbelKind::straight_through); };
   const Tensor one = one_hot(drawn, 5, f64);
   const auto wanted = kit::gradients(soft_by_hand, {scores}, seed);
-  report.check("straight-through: a draw's value, the soft gradient; nn/ the same",
+  report.check("straight-through: one-hot value, gradient of the soft form; equal to nn/'s",
                kit::farthest({by_hand(), by_nn()}, {one, one}) == 0 &&
                    kit::farthest(kit::gradients(by_hand, {scores}, seed), wanted) < 1e-12 &&
                    kit::farthest(kit::gradients(by_nn, {scores}, seed), wanted) < 1e-12);
 }
 
 Unsure unsure_reader(std::uint64_t seed) {
-  kit::Random random(seed, 5'000'000);  // a stream of its own
+  kit::Random random(seed, 5'000'000);  // a separate stream
   const std::int64_t meant = random.below(kCells), answer = random.below(kSymbols);
   std::vector<double> scores;
   std::vector<std::int64_t> symbols;
@@ -154,7 +153,7 @@ double exact_variance(const Unsure& unsure, double offset) {
 Peeks who_peeks(const Unsure& unsure, std::uint64_t seed) {
   set_random(seed);
   const Tensor drawn =
-      choose(expand(unsure.scores, {1, kCells})).weights;  // that of all estimates with this seed
+      choose(expand(unsure.scores, {1, kCells})).weights;  // every estimate with this seed draws this cell
   const Tensor mine = transpose(drawn);                    // (cells, 1)
   const Tensor others = random_normal(unsure.logits.shape(), seed, f64);
   const Tensor changed = mine * unsure.logits + (1 - mine) * others;

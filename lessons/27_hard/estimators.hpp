@@ -1,5 +1,4 @@
-// What estimates of one gradient are worth: how far their mean is from it, how much they vary, what they
-// read.
+// Measurements of gradient estimates: their bias, their variance, and the cells that they need.
 #pragma once
 
 #include <functional>
@@ -11,8 +10,8 @@
 
 namespace tapestry::lesson27 {
 
-/// A loss for each row, whose gradient is the estimate: scores (B, n), the key that each row drew and its
-/// loss (B), and a baseline.
+/// Returns a loss for each row, whose gradient is the estimate. Takes scores (B, n), the key that each row
+/// drew, the loss of each row (B), and a baseline.
 using ByDraw =
     std::function<Tensor(const Tensor& scores, const Indices& drawn, const Tensor& losses, double b)>;
 
@@ -20,22 +19,24 @@ struct Moments {
   double drawn[2];  ///< the estimate after each draw
   double mean, variance;
 };
-/// Of the estimate for the first of two cells with chances ¼ and ¾: both draws, by their chances.
+/// Mean and variance of the estimate for the first of two cells with the probabilities ¼ and ¾, over both
+/// draws.
 Moments of_two_cells(const ByDraw& estimate, const std::vector<double>& losses, double baseline);
 
-/// Weights (B, n) of scores (B, n), noise (B, n) and a temperature.
+/// Maps scores (B, n), noise (B, n) and a temperature to weights (B, n).
 using ByNoise = std::function<Tensor(const Tensor& scores, const Tensor& noise, double tau)>;
-/// Gradcheck in f64, and nn/'s pieces with the same noise. What jumps has no differences to be compared
-/// with: the value of `straight` must be the drawn key, one-hot, and its gradient that of `soft`.
+/// Runs gradcheck in f64, and compares with nn/'s functions for the same noise. A function that jumps cannot
+/// be compared with differences. So the value of `straight` must be the one-hot vector of the drawn key, and
+/// its gradient must be that of `soft`.
 void check_all(kit::Report& report, const ByDraw& estimate, const ByNoise& soft, const ByNoise& straight,
                std::uint64_t seed);
 
-/// A question to a reader that knows the symbols, and does not know yet where to look. f64.
+/// A question to a reader that has learned the symbols, but not where to look. In f64.
 struct Unsure {
-  Tensor scores;   ///< (cells): normal with deviation ½
-  Tensor logits;   ///< (cells, symbols): what it says of each cell: 4 at the symbol that lies there, else 0
-  Indices answer;  ///< (1): a symbol that lies in one cell only
-  Tensor losses;   ///< (cells): of what it says, when that cell is read
+  Tensor scores;   ///< (cells): normal with standard deviation ½
+  Tensor logits;   ///< (cells, symbols): the answer for each cell: 4 at the symbol in the cell, 0 elsewhere
+  Indices answer;  ///< (1): a symbol that is in only one cell
+  Tensor losses;   ///< (cells): the loss of the answer if this cell is read
   double expected;
   Tensor gradient;  ///< (cells): of the expected loss with respect to the scores, p_k (L_k − J)
 };
@@ -43,19 +44,19 @@ Unsure unsure_reader(std::uint64_t seed);
 
 struct Worth {
   std::string name;
-  double variance = 0;  ///< Σ_k of the variances ÷ Σ_k of the gradient's squares
+  double variance = 0;  ///< sum of the variances over k, divided by the squared gradient
   double off = 0;       ///< |mean − gradient| ÷ |gradient|, in %
   double errors = 0;    ///< the largest of |mean_k − gradient_k| in standard errors of that mean
 };
-/// Each from as many draws, with nn/'s pieces.
+/// The measurements of all estimates, each with the same number of draws, using nn/'s functions.
 struct Worths {
   Worth no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;  // τ = 0.1 and 1
 };
 Worths measure(const Unsure& unsure, Size draws, std::uint64_t seed);
-/// The variance of L_a (1{a = k} − p_k), by its chances: every loss larger by `offset`.
+/// Returns the exact variance of L_a (1{a = k} − p_k), with `offset` added to every loss.
 double exact_variance(const Unsure& unsure, double offset);
 
-/// Something else is put under all covers but the one that was drawn: whether the estimate changes.
+/// Says whether an estimate changes when the symbols in all cells except the drawn one change.
 struct Peeks {
   bool reinforce, straight_through;
 };

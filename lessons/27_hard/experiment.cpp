@@ -1,4 +1,4 @@
-// The runs of lesson 27: five ways to train, losses with something added, and their pictures.
+// The runs of lesson 27: five training methods, losses with an added number, and their pictures.
 #include "lessons/27_hard/experiment.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace tapestry::lesson27 {
 
 void show(const Worths& all, const kit::Options& options) {
   kit::Bars bars{"Variance of six estimates of one gradient", "variance ÷ gradient²", {}, {}};
-  fmt::print("  {:<26} {:>10} {:>17} {:>20}\n", "", "variance", "its mean is off", "in standard errors");
+  fmt::print("  {:<26} {:>10} {:>17} {:>20}\n", "", "variance", "error of the mean", "in standard errors");
   for (const Worth* one : {&all.no_baseline, &all.baseline, &all.straight_cold, &all.straight_warm,
                            &all.soft_cold, &all.soft_warm}) {
     fmt::print("  {:<26} {:>10.1f} {:>15.1f} % {:>20.1f}\n", one->name, one->variance, one->off, one->errors);
@@ -24,7 +24,7 @@ void show(const Worths& all, const kit::Options& options) {
 
 namespace {
 
-/// How the chances of the cells of one table change as it trains: a row for each moment.
+/// Draws how the probabilities of the cells of one table change during training: a row for each moment.
 kit::Heatmap glimpses_of(const Recipe& recipe, const Trained& trained, const kit::Options& options) {
   kit::Heatmap map{recipe.name};
   const Size meant = glimpsed_cell(options.seed);
@@ -32,7 +32,7 @@ kit::Heatmap glimpses_of(const Recipe& recipe, const Trained& trained, const kit
   for (const Size step : glimpse_steps(options.steps)) map.rows.push_back(std::to_string(step));
   for (const Tensor& chances : trained.glimpses)
     for (const double chance : chances.to_vector()) map.values.push_back(chance);
-  map.column_axis = "cells, ◆ is meant", map.row_axis = "after steps";
+  map.column_axis = "cells, ◆ is the right one", map.row_axis = "training steps";
   return map;
 }
 
@@ -45,8 +45,9 @@ FiveWays train_five(double temperature, const kit::Options& options) {
       Recipe{"straight-through", Way::straight_through, 0, temperature}};
   std::array<double, recipes.size()> right{};
   kit::HeatmapGrid grid{
-      fmt::format("The chance of each cell of one table as training goes on (rows: steps); cell {} is meant",
-                  glimpsed_cell(options.seed) + 1),
+      fmt::format(
+          "Probability of each cell of one table during training (rows: steps); cell {} is the right one",
+          glimpsed_cell(options.seed) + 1),
       {},
       2};
   fmt::print("  {:<24} right answers\n", "");
@@ -75,8 +76,8 @@ Raised raise_losses(const Unsure& unsure, const FiveWays& five, double most, con
     fmt::print("  {:>16.1f} {:>10.0f} {:>12.1f} % {:>12}\n", added, variance, right.no_baseline,
                at_an_end ? fmt::format("{:.1f} %", right.baseline) : "");
   }
-  kit::Chart chart{"How much variance learning stands", "variance ÷ gradient², for the question of part 3",
-                   "right answers in %"};
+  kit::Chart chart{"Right answers by variance of the gradient",
+                   "variance ÷ gradient², for the question of section 3", "right answers in %"};
   chart.series = {without, with}, chart.levels = {{95, "target"}};
   chart.x_scale = kit::Scale::log;
   kit::show(chart, options.out / "raised.svg");

@@ -1,4 +1,4 @@
-// The runs of lesson 27: five ways to train, losses with something added, and their pictures.
+// The runs of lesson 27: five training methods, losses with an added number, and their pictures.
 #pragma once
 
 #include "lessons/27_hard/estimators.hpp"
@@ -6,21 +6,21 @@
 
 namespace tapestry::lesson27 {
 
-/// Prints a line for each, and draws variance.svg.
+/// Prints a line for each estimate, and draws variance.svg.
 void show(const Worths& all, const kit::Options& options);
 
-/// Questions answered rightly, in %.
+/// Percentages of questions answered correctly.
 struct FiveWays {
   double at_random, no_baseline, baseline, soft, straight_through;
 };
-/// Trains all of them on the same tables, prints, and draws glimpses.svg.
+/// Trains all five methods on the same tables, prints the results, and draws glimpses.svg.
 FiveWays train_five(double temperature, const kit::Options& options);
 
 struct Raised {
-  double no_baseline, baseline;  ///< in %, with `most` added to every loss
+  double no_baseline, baseline;  ///< right answers in %, with `most` added to every loss
 };
-/// Without a baseline for losses raised up to `most`, with one for the highest. Prints, and draws
-/// raised.svg.
+/// Trains without a baseline for several added numbers up to `most`, and with a baseline for the largest.
+/// Prints the results, and draws raised.svg.
 Raised raise_losses(const Unsure& unsure, const FiveWays& five, double most, const kit::Options& options);
 
 }  // namespace tapestry::lesson27

@@ -1,5 +1,5 @@
-// Sixteen covered cells, of which one may be read: the task of lesson 27, its model, and five ways to train
-// it.
+// The task of lesson 27, sixteen covered cells of which one may be read, its model, and five training
+// methods.
 #include "lessons/27_hard/glances.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace tapestry::lesson27 {
 
 namespace {
 
-// Streams of a seed, far from those of training, 1, 2, …
+// Random streams of a seed, far from the training streams 1, 2, …
 constexpr std::uint64_t kTest = 1'000'000, kGlimpsed = 2'000'000, kRotation = 3'000'000,
                         kAtRandom = 4'000'000;
 
-/// Orthonormal rows, by Gram and Schmidt.
+/// Returns orthonormal rows, by the Gram–Schmidt process.
 Tensor rotation(std::uint64_t seed) {
   kit::Random random(seed, kRotation);
   constexpr auto n = static_cast<std::size_t>(kWidth);
@@ -42,7 +42,7 @@ Tensor rotation(std::uint64_t seed) {
 
 bool is_gumbel(Way way) { return way == Way::soft || way == Way::straight_through; }
 
-/// The loss of a batch, as the progress shows it, with the gradient that the way gives.
+/// Returns the loss of a batch, which the progress shows, with the gradient of the training method.
 class Step {
  public:
   explicit Step(const Recipe& recipe)
@@ -62,7 +62,8 @@ class Step {
     const double b = recipe_.way == Way::baseline ? baseline_.value() : 0;
     const Tensor surrogate = mean(score_function_loss(losses, choice.log_probability, b));
     baseline_.add(losses);
-    return surrogate + (mean(losses) - surrogate).detach();  // the surrogate's own value means nothing
+    return surrogate +
+           (mean(losses) - surrogate).detach();  // replace the surrogate's value, which has no meaning
   }
 
  private:

@@ -1,14 +1,16 @@
-// 27.1 many_glances: one loss for several draws
+// 27.1 many_glances: REINFORCE for several draws
 // derive, 15 minutes
 //
-// For each question m cells are drawn, one after the other, all with the chances softmax(s) of one row of
-// scores, and one loss L comes after all of them. Write the estimate of the gradient of the expected loss by
-// the scores, (B, n), without the tape: scores (B, n), drawn (m tensors of ids, each (B)), losses (B), and a
-// baseline b.
+// For each question, m cells are drawn independently with the probabilities softmax(s) of one row of scores.
+// After all draws there is one loss L. Compute the estimate of the gradient of the expected loss with respect
+// to the scores, (B, n), without a tape. The arguments are scores (B, n), drawn (m tensors of ids, each (B)),
+// losses (B), and a baseline b.
 //
-//     the chance of all draws is the product of their chances:     estimate = (L − b) ∂ ln(p_a1 · … · p_am) / ∂s
+// The probability of all draws together is the product of their probabilities:
 //
-// A draw after which the loss was smaller than b must become likelier when one steps against the estimate.
+//     estimate = (L − b) ∂ ln(p_a1 · … · p_am) / ∂s
+//
+// If the loss is below b, a step against the estimate must make the draws more likely.
 #include "lessons/grader/answer.hpp"
 
 Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const Tensor& losses, double b) {
@@ -23,41 +25,43 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 }
 
 // hint: The logarithm of a product is a sum of logarithms. What is ∂ ln p_a / ∂s_k for one draw?
-// hint: For one draw it is 1{k = a} − p_k; for m of them 1{k = a} is counted, and p_k is subtracted ____
-//   times.
-// hint: slope = slope + one_hot(a, n, dtype) - p in a loop; then unsqueeze(losses - b, -1) * ____.
+// hint: For one draw, the derivative is 1{k = a} − p_k. For m draws, add up 1{k = a} over the draws, and
+//   subtract p_k ____ times.
+// hint: Add slope = slope + one_hot(a, n, dtype) - p in a loop. Then return unsqueeze(losses - b, -1) * ____.
 
-// wrong: The sign is turned round: stepping against this makes a draw with a small loss less likely.
+// wrong: The sign is wrong. A step against your estimate makes a draw with a small loss less likely.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + return unsqueeze(b - losses, -1) * slope;
-// wrong: −p_k is missing. The chances sum to 1, so what makes one key likelier takes from the others.
+// wrong: You left out −p_k. The probabilities sum to 1, so when one key becomes more likely, the others
+//   become less likely.
 // - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
 // + slope = slope + one_hot(a, scores.size(-1), scores.dtype());
-// wrong: That is the derivative of p_a. In the estimate stands that of ln p_a: the factor p_a has gone into
-//   how often the key is drawn.
+// wrong: You used the derivative of p_a. The estimate needs the derivative of ln p_a. The factor p_a is
+//   already there, because key a is drawn with the probability p_a.
 // - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
 // + {
 // + const Tensor one = one_hot(a, scores.size(-1), scores.dtype());
 // + slope = slope + sum(one * p, {-1}, Keep::yes) * (one - p);
 // + }
-// wrong: You subtract p once. Every draw brings a ln p of its own, so it is subtracted m times.
+// wrong: You subtract p once. Each of the m draws has its own ln p, so subtract p m times.
 // - Tensor slope = zeros(scores.shape(), scores.dtype());
 // + Tensor slope = static_cast<double>(drawn.size() - 1) * p;
-// wrong: That is the mean over the draws. The logarithm of a product is their sum.
+// wrong: You take the mean over the draws. The logarithm of a product is the sum of the logarithms.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + return unsqueeze(losses - b, -1) * slope / static_cast<double>(drawn.size());
-// wrong: Only the last draw counts in yours: each draw adds a ∂ ln p of its own.
+// wrong: Only the last draw counts in your estimate. Add ∂ ln p for each draw.
 // - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
 // + slope = one_hot(a, scores.size(-1), scores.dtype()) - p;
-// wrong: The baseline is missing. It leaves the mean as it is, but not a single estimate.
+// wrong: The baseline is missing. It does not change the mean, but it changes every single estimate.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + static_cast<void>(b);
 // + return unsqueeze(losses, -1) * slope;
-// wrong: The baseline is taken off the loss, before the product: (L − b) times the slope. Taken off at the end it
-//   pulls all scores alike, whatever was drawn.
+// wrong: You subtract the baseline after the product. Subtract it from the loss before you multiply: (L − b)
+//   times the slope. Your version changes the gradients of all scores by −b, whatever was drawn.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + return unsqueeze(losses, -1) * slope - b;
-// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// wrong: You use a tape. The task asks for the estimate without one, because you are to derive the rule
+//   yourself.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + const Tensor s = variable(scores.detach());
 // + Tape tape;
@@ -71,7 +75,7 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 
 namespace {
 
-/// (L − b) times central differences of Σ ln p of the draws.
+/// Computes (L − b) times the central differences of Σ ln p of the draws.
 void compare(Judge& judge, Size batch, Size keys, Size draws, bool differ = false) {
   const Tensor scores = judge.normal({batch, keys}), losses = judge.normal({batch});
   std::vector<Indices> drawn;

@@ -1,14 +1,14 @@
-// 27.2 leave_one_out: a baseline from the neighbours
+// 27.2 leave_one_out: A leave-one-out baseline
 // implement, 10 minutes
 //
-// Where m cells are drawn for one question, each with a loss of its own, there is a good baseline for each
-// draw at once: the mean of the losses of the m − 1 *other* draws for the same question (Mnih and Rezende
-// 2016; Kool and others 2019). losses and log_p, the ln p of the draws, are (B, m), m ≥ 2; return the loss
-// whose gradient is the estimate,
+// Suppose that m cells are drawn for one question, and each draw has its own loss. Then there is a good
+// baseline for each draw: the mean loss of the m − 1 *other* draws for the same question (Mnih and Rezende
+// 2016; Kool and others 2019). losses and log_p, the ln p of the draws, have the shape (B, m), with m ≥ 2.
+// Return the loss (B, m) whose gradient is the estimate:
 //
 //     L_i + (L_i − b_i) ln p_i           b_i = 1/(m − 1) Σ_{j ≠ i} L_j
 //
-// as (B, m). No gradient may flow through the factor (L_i − b_i).
+// No gradient may flow through the factor (L_i − b_i).
 #include "lessons/grader/answer.hpp"
 
 Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
@@ -21,40 +21,41 @@ Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
   //]
 }
 
-// hint: The sum over the others is the sum over all, minus ____.
-// hint: sum(fixed, {-1}, Keep::yes) is (B, 1) and broadcasts: subtract fixed, divide by ____.
-// hint: losses + (fixed - b) * log_p, where fixed = losses.detach().
+// hint: The sum over the other draws is the sum over all draws, minus ____.
+// hint: sum(fixed, {-1}, Keep::yes) has the shape (B, 1) and broadcasts. Subtract fixed, and divide by ____.
+// hint: Return losses + (fixed - b) * log_p, where fixed = losses.detach().
 
-// wrong: The mean of all m losses contains the draw's own. It depends on what was drawn, and the estimate is
-//   biased: too short by the factor (m − 1)/m.
+// wrong: Your mean contains the draw's own loss. So the baseline depends on the draw, and the estimate is
+//   biased: too small by the factor (m − 1)/m.
 // - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
 // + static_cast<void>(others);
 // + const Tensor b = mean(fixed, {-1}, Keep::yes);
-// wrong: You left the own loss out of the sum, and still divide by m.
+// wrong: You left the draw's own loss out of the sum, but you still divide by m.
 // - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
 // + const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / (others + 1);
-// wrong: The others are the draws of the same question, along the last axis. You took those of the other
-//   questions.
+// wrong: The other draws are those of the same question, along the last axis. You summed over the questions.
 // - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
 // + const Tensor b = (sum(fixed, {0}, Keep::yes) - fixed) / others;
-// wrong: You took the sum of the others for their mean.
+// wrong: You used the sum of the other losses. The baseline is their mean.
 // - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
 // + static_cast<void>(others);
 // + const Tensor b = sum(fixed, {-1}, Keep::yes) - fixed;
-// wrong: The value is right, but a gradient flows through the factor: the losses are pushed by ln p, which
-//   is no part of the estimate. What are losses without their tape?
+// wrong: The value is right, but a gradient flows through the factor, so ln p changes the gradient of the
+//   losses. Detach the losses in the factor.
 // - const Tensor fixed = losses.detach();  // the factor is a number, not something to learn by
 // + const Tensor fixed = losses;
-// wrong: The first term's gradient is missing: do not detach L there. What learns to use what was read learns by it.
+// wrong: You detached L in the first term. The gradient of this term trains the part of the model that uses
+//   the value.
 // - return losses + (fixed - b) * log_p;
 // + return fixed + (fixed - b) * log_p;
-// wrong: The losses' own term is missing. What learns to use what was read gets no gradient.
+// wrong: The first term, L, is missing. So the part of the model that uses the value gets no gradient.
 // - return losses + (fixed - b) * log_p;
 // + return (fixed - b) * log_p;
-// wrong: The factor is L − b: a loss above what was expected must make its draw less likely.
+// wrong: Your factor has the wrong sign. It must be L − b, so that a loss above the baseline makes its draw
+//   less likely.
 // - return losses + (fixed - b) * log_p;
 // + return losses + (b - fixed) * log_p;
-// wrong: b is made of losses, too: detach it. As it is, a gradient flows through the baseline.
+// wrong: A gradient flows through the baseline, because b is computed from the losses. Detach them there too.
 // - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
 // + const Tensor b = (sum(losses, {-1}, Keep::yes) - losses) / others;
 
@@ -63,7 +64,7 @@ Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
 
 namespace {
 
-/// L_i − b_i by loops, (B, m).
+/// Computes L_i − b_i in loops, (B, m).
 Tensor factors(const Tensor& losses) {
   const Size batch = losses.size(0), draws = losses.size(1);
   std::vector<double> all;

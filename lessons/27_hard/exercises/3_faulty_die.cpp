@@ -1,14 +1,14 @@
-// 27.3 faulty_die: a sampler whose shares are wrong
+// 27.3 faulty_die: Debugging a sampler
 // debug, 10 minutes
 //
-// This is to draw one of n cells for each row, cell k with the chance softmax(s)_k: scores (B, n), and u (B,
-// n) of random numbers, each uniform between 0 and 1. Noise −ln(−ln u) is added, and the largest is taken.
-// But of many draws from the scores (1, ½, −1) cell 1 comes up in 42 %, where 57 % are right. Find the
-// mistake.
+// This function is meant to draw one of n cells for each row, cell k with the probability softmax(s)_k. It
+// receives scores (B, n) and u (B, n), random numbers that are uniform between 0 and 1. It adds the noise
+// −ln(−ln u) and returns the index of the largest sum. But for the scores (1, ½, −1), it draws cell 1 in 42 %
+// of the cases. The right frequency is 57 %. Find the mistake.
 #include "lessons/grader/answer.hpp"
 
 Indices draw(const Tensor& scores, const Tensor& u) {
-  //[ one line of these is wrong
+  //[ one of these lines is wrong
   //: const Tensor noise = 0.0 - log(0.0 - log(u));
   //: const Tensor chances = softmax(scores, -1);
   //: return argmax(chances + noise);
@@ -17,28 +17,30 @@ Indices draw(const Tensor& scores, const Tensor& u) {
   //]
 }
 
-// hint: What would come out if the noise were far larger than what it is added to?
-// hint: Chances lie between 0 and 1 and differ by less than 1, whatever the scores are. What is the noise's
-//   law made for?
-// hint: argmax(____ + noise), with the logarithms of the chances, up to a constant.
+// hint: What would the result be if the noise were much larger than the numbers to which it is added?
+// hint: Probabilities are between 0 and 1, so they differ by less than 1 for all scores. To which numbers
+//   must this noise be added?
+// hint: Use argmax(____ + noise), with the logarithms of the probabilities, up to a constant.
 
-// start: The likeliest cell comes up too seldom, the unlikeliest too often: the shares are flatter than softmax's.
+// start: The most likely cell is drawn too rarely, and the least likely cell too often. So your distribution
+//   is flatter than the softmax.
 
-// wrong: You take the largest score without noise: that is the same cell every time, and no draw.
+// wrong: You choose the largest score without noise. The result is the same cell every time.
 // - return argmax(scores + noise);  // the noise belongs on the scores: they are logarithms of chances
 // + static_cast<void>(noise);
 // + return argmax(scores);
-// wrong: There is one logarithm too few: −ln u has another law, and the shares come out wrong.
+// wrong: One logarithm is missing. −ln u has another distribution, so the frequencies are wrong.
 // - const Tensor noise = 0.0 - log(0.0 - log(u));
 // + const Tensor noise = 0.0 - log(u);
-// wrong: The noise's sign is turned round: ln(−ln u) has its long tail on the other side.
+// wrong: The sign of the noise is wrong. ln(−ln u) has its long tail on the other side.
 // - const Tensor noise = 0.0 - log(0.0 - log(u));
 // + const Tensor noise = log(0.0 - log(u));
-// wrong: The uniform numbers are added as they are: their spread is less than that of the scores.
+// wrong: You add the uniform numbers themselves. Their distribution is not the Gumbel distribution, and their
+//   spread is too small.
 // - const Tensor noise = 0.0 - log(0.0 - log(u));
 // + const Tensor noise = u;
-// wrong: The noise is multiplied with the scores. Then a score of 0 stays 0, and below 0 all is turned
-//   round.
+// wrong: You multiply the noise with the scores. Then a score of 0 stays 0, and for negative scores the noise
+//   has the opposite effect.
 // - return argmax(scores + noise);  // the noise belongs on the scores: they are logarithms of chances
 // + return argmax(scores * noise);
 
@@ -47,7 +49,7 @@ Indices draw(const Tensor& scores, const Tensor& u) {
 
 namespace {
 
-/// Shares of the cells among many draws, in %.
+/// Returns the frequencies of the cells among many draws, in %.
 std::vector<double> shares(Judge& judge, const std::vector<double>& scores) {
   constexpr Size kDraws = 20'000;
   const auto n = static_cast<Size>(scores.size());

@@ -1,97 +1,103 @@
-// 27.4 what_to_expect: means and variances of estimates
+// 27.4 what_to_expect: Means and variances of estimates
 // predict, 15 minutes
 //
-// Two cells are read with the chances ½ and ½, and the losses after that are 0 and 2. Predict, for the
-// estimate (L_a − b) (1{a = 1} − p₁) of the gradient by the first score: its mean; its variance with b = 0;
-// its variance with b = 1, the expected loss; its variance with b = 0 if both losses are 10 larger; and how
-// many draws must be averaged in that last case, so that the standard error of their mean is as large as the
-// gradient. And what weight Gumbel-softmax with τ = 0.5 gives to the first of two cells whose noisy scores
-// are 0.7 and 0.2.
+// A model reads one of two cells, with the probabilities ½ and ½. The losses are 0 after the first cell and 2
+// after the second. The gradient with respect to the first score is estimated by (L_a − b) (1{a = 1} − p₁).
+// Predict:
+//
+// 1. the mean of the estimate;
+// 2. its variance with b = 0;
+// 3. its variance with b = 1, the expected loss;
+// 4. its variance with b = 0, if both losses are 10 larger;
+// 5. for case 4, the number of draws for which the standard error of their mean is as large as the gradient;
+// 6. the weight that Gumbel-softmax with τ = 0.5 gives to the first of two cells, if their noisy scores are
+// 0.7 and 0.2.
 #include "lessons/grader/answer.hpp"
 
 double mean_of_it() {
-  //[ of the estimate, with any b
+  //[ the mean of the estimate, for every b
   //: return not_written_yet();
   return -0.5;  // p₁ (L₁ − J) = ½ (0 − 1); or ½ · 0 · ½ + ½ · 2 · (−½)
   //]
 }
 
 double variance_without() {
-  //[ b = 0
+  //[ the variance with b = 0
   //: return not_written_yet();
-  return 0.25;  // the estimates are 0 and −1: half of their squares, 0.5, minus the mean's, 0.25
+  return 0.25;  // the estimates are 0 and −1: the mean of the squares, 0.5, minus 0.5²
   //]
 }
 
 double variance_with() {
-  //[ b = 1
+  //[ the variance with b = 1
   //: return not_written_yet();
-  return 0;  // −1 · ½ and 1 · (−½): both draws say −½
+  return 0;  // −1 · ½ and 1 · (−½): both draws give −½
   //]
 }
 
 double variance_raised() {
-  //[ b = 0, the losses 10 and 12
+  //[ the variance with b = 0 and the losses 10 and 12
   //: return not_written_yet();
   return 30.25;  // 10 · ½ = 5 and 12 · (−½) = −6: (25 + 36) / 2 − 0.25
   //]
 }
 
 double draws_for_as_much_noise() {
-  //[ in that case
+  //[ the number of draws in case 4
   //: return not_written_yet();
-  return 121;  // √(30.25 / n) = 0.5: n is the variance in squares of the gradient
+  return 121;  // √(30.25 / n) = 0.5: n is the variance divided by the squared gradient
   //]
 }
 
 double noisy_weight() {
-  //[ noisy scores 0.7 and 0.2, τ = 0.5
+  //[ the weight for the noisy scores 0.7 and 0.2, with τ = 0.5
   //: return not_written_yet();
-  return 1 / (1 + std::exp(-1.0));  // softmax of (1.4, 0.4): only their difference, 0.5 / τ, counts
+  return 1 / (1 + std::exp(-1.0));  // softmax of (1.4, 0.4): only the difference, 0.5 / τ, matters
   //]
 }
 
 // hint: Write down the two estimates, one for each draw. Their mean is half of their sum.
-// hint: Variance: the mean of the squares, minus the square of the mean. Which estimates do the draws give
-//   with b = 1?
-// hint: The mean of n draws has the variance ____ / n, and the standard error is its root. It shall be 0.5.
+// hint: The variance is the mean of the squares minus the square of the mean. What are the two estimates for
+//   b = 1?
+// hint: The mean of n draws has the variance ____ / n, and the standard error is its square root. Set it to
+//   0.5.
 
-// wrong: The sign: a larger first score lowers the expected loss, since the first cell's loss is the smaller
-//   one.
+// wrong: The sign is wrong. The first cell has the smaller loss, so a larger first score lowers the expected
+//   loss.
 // - return -0.5;
 // + return 0.5;
-// wrong: You left out the chances: p₁ (L₁ − J), with p₁ = ½.
+// wrong: You left out the probability. The gradient is p₁ (L₁ − J), with p₁ = ½.
 // - return -0.5;
 // + return -1;
-// wrong: That is the mean of the squares. The square of the mean has to be taken off.
+// wrong: You computed the mean of the squares. Subtract the square of the mean.
 // - return 0.25;
 // + return 0.5;
-// wrong: That is the variance of the losses, 0 and 2. The estimate is not the loss: it is the loss times ±½.
+// wrong: You computed the variance of the losses, 0 and 2. The estimate is the loss times ½ or −½.
 // - return 0.25;
 // + return 1;
-// wrong: A baseline leaves the mean, not the variance. What does each of the two draws say with b = 1?
+// wrong: A baseline does not change the mean, but it changes the variance. What are the two estimates for b =
+//   1?
 // - return 0;
 // + return 0.25;
-// wrong: Adding 10 leaves the mean, and not the variance: the estimates are now 5 and −6.
+// wrong: Adding 10 does not change the mean, but it changes the variance. The estimates are now 5 and −6.
 // - return 30.25;
 // + return 0.25;
-// wrong: That is the mean of the squares of 5 and −6. The square of the mean has to be taken off.
+// wrong: You computed the mean of the squares of 5 and −6. Subtract the square of the mean.
 // - return 30.25;
 // + return 30.5;
-// wrong: The error shrinks with the root of n: √(30.25 / n) = 0.5, and so n = 30.25 / 0.5².
+// wrong: The standard error is √(30.25 / n). Set it to 0.5, which gives n = 30.25 / 0.5².
 // - return 121;
 // + return 60.5;
-// wrong: You divided the root by the gradient: 5.5 / 0.5. The standard error has the root of n below it, so
-//   that is √n.
+// wrong: You divided the square root of the variance by the gradient: 5.5 / 0.5. This is √n. Square it.
 // - return 121;
 // + return 11;
-// wrong: You multiplied with τ. A small τ makes weights more extreme: it divides.
+// wrong: You multiplied the scores with τ. Divide by τ: a small τ makes the weights more extreme.
 // - return 1 / (1 + std::exp(-1.0));
 // + return 1 / (1 + std::exp(-0.25));
-// wrong: You forgot τ: the softmax is of the noisy scores divided by 0.5.
+// wrong: You forgot τ. Divide the noisy scores by 0.5 before the softmax.
 // - return 1 / (1 + std::exp(-1.0));
 // + return 1 / (1 + std::exp(-0.5));
-// wrong: Straight-through's forward pass would give 1. The soft form mixes.
+// wrong: The straight-through form gives the weight 1 in forward. The soft form is a mixture.
 // - return 1 / (1 + std::exp(-1.0));
 // + return 1;
 
@@ -105,7 +111,7 @@ struct Moments {
   double mean, variance;
 };
 
-/// Of the library's estimate for the first score of two equal ones: each draw once.
+/// Moments of the library's estimate for the first of two equal scores, over both draws.
 Moments moments(const std::vector<double>& losses, double b) {
   double sum = 0, squares = 0;
   for (const std::size_t a : {std::size_t{0}, std::size_t{1}}) {

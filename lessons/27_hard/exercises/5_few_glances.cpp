@@ -1,21 +1,24 @@
-// 27.5 few_glances: learn where to look from few glances
+// 27.5 few_glances: Training with few draws
 // design, 30 minutes, limit 60 s, fast
 //
-// Eight cells, one of which may be read; the task is the chapter's, and every loss is 10 larger. The model
-// is trained by REINFORCE, by Adam with your learning rate, for your number of steps, of your number of
-// tables, each with your number of glances (draws for the same table). Afterwards it must say the right
-// symbol on 9 of 10 tables. The fewer glances it was given in training, steps · tables · glances, the
-// better: your best is kept, and it may have at most 60,000.
+// A model may read one of eight cells. The task is that of the chapter, and 10 is added to every loss. The
+// judge trains the model with REINFORCE and Adam. You choose the learning rate, the number of steps, the
+// number of tables per step, and the number of draws for each table.
 //
-//     scores (B, 8); weigh(losses, log_p) gets losses (B, m) and ln p (B, m) of m glances; it returns (B, m)
-//     score_function_loss(losses, log_p, b) is L + (L − b) ln p, b a number or a tensor; b is 0 if left out
-//     MovingBaseline baseline(0.9): baseline.value() is the mean of earlier losses, baseline.add(losses) adds some
+// After training, the model must name the right symbol on at least 90 % of the tables. The number of draws in
+// training is steps · tables · draws, and it may be at most 60,000. Fewer draws score better, and your best
+// result is kept.
 //
-// Change whatever you like in the hole.
+//     scores (B, 8); weigh(losses, log_p) gets losses (B, m) and ln p (B, m) of m draws; it returns (B, m)
+//     score_function_loss(losses, log_p, b) is L + (L − b) ln p; b is a number or a tensor, and 0 if left out
+//     MovingBaseline baseline(0.9): baseline.value() is the mean of earlier losses, baseline.add(losses) adds
+// losses
+//
+// You may change everything in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/hard.hpp"
 
-//[ how much it sees, how fast it learns, and what backward gets
+//[ the numbers of steps, tables and draws, the learning rate, and the loss for backward
 //: constexpr Size kSteps = 600, kTables = 32, kGlances = 1;
 //: constexpr double kLearningRate = 0.03;
 //:
@@ -32,42 +35,43 @@ Tensor weigh(const Tensor& losses, const Tensor& log_p) {
 }
 //]
 
-// hint: What of each loss can no glance change, and what does that do to the estimate's variance?
-// hint: A MovingBaseline of nn/attention/hard.hpp, or with kGlances of 2 or more exercise 27.2: the mean of
-//   the others.
-// hint: With a baseline 600 steps of 32 are more than it needs. Make kSteps smaller, then try kTables,
-//   kGlances and the rate.
-
-// start: Every loss is about 12, whatever was read: the estimates are mostly noise. What can be taken from
+// hint: Which part of each loss does not depend on the draw? How does this part affect the variance of the
+//   estimate?
+// hint: Use a MovingBaseline from nn/attention/hard.hpp. Or, if kGlances is 2 or more, use the leave-one-out
+//   baseline of exercise 27.2.
+// hint: With a baseline, fewer than 600 steps of 32 tables are enough. Make kSteps smaller, and then try
+//   other values of kTables, kGlances and the learning rate.
+//
+// start: Every loss is about 12 for every draw, so the estimates are mostly noise. What can you subtract from
 //   all losses without changing the mean of the estimate?
 
-// wrong: The baseline is the loss itself, so that the factor of ln p is always 0: nothing learns where to
-//   look.
+// wrong: Your baseline is the loss itself, so the factor of ln p is always 0. The scores are not trained.
 // - return score_function_loss(losses, log_p, before);
 // + static_cast<void>(before);
 // + return score_function_loss(losses, log_p, losses);
-// wrong: With one glance there are no others: kGlances is 2 or more.
+// wrong: With one draw per table there are no other draws. Set kGlances to 2 or more.
 // - return score_function_loss(losses, log_p, before);
 // + static_cast<void>(before);
 // + const Tensor fixed = losses.detach();
 // + const auto others = static_cast<double>(losses.size(-1) - 1);
 // + return losses + (fixed - (sum(fixed, {-1}, Keep::yes) - fixed) / others) * log_p;
-// wrong: The baseline has the wrong sign: what should be taken away is added a second time.
+// wrong: The sign of the baseline is wrong: you add it to the losses. Subtract it.
 // - return score_function_loss(losses, log_p, before);
 // + return score_function_loss(losses, log_p, -before);
-// wrong: 4,000 steps see more than 60,000 glances.
+// wrong: 4,000 steps need more than 60,000 draws.
 // - constexpr Size kSteps = 600, kTables = 32, kGlances = 1;
 // + constexpr Size kSteps = 4000, kTables = 32, kGlances = 1;
-// wrong: With a rate of 0.0001 the scores have hardly begun to move.
+// wrong: With a learning rate of 0.0001, the scores have hardly changed after 600 steps.
 // - constexpr double kLearningRate = 0.03;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: weigh() returns a number for each glance, (B, m): the mean is taken afterwards.
+// wrong: weigh() must return a number for each draw, (B, m). The mean is computed later.
 // - return score_function_loss(losses, log_p, before);
 // + return mean(score_function_loss(losses, log_p, before));
-// wrong: The sign is turned round: a glance with a larger loss than usual becomes likelier.
+// wrong: The sign is wrong. A draw with a larger loss than usual becomes more likely.
 // - return score_function_loss(losses, log_p, before);
 // + return losses - (losses.detach() - before) * log_p;
-// wrong: L itself is left out, so what says the symbol gets no gradient, and learns nothing.
+// wrong: You left out the first term, L. So the layer that names the symbol gets no gradient and is not
+//   trained.
 // - return score_function_loss(losses, log_p, before);
 // + return (losses.detach() - before) * log_p;
 
@@ -87,7 +91,8 @@ struct Table {
   Indices answer;                 // (B)
 };
 
-/// Who means the arrow k asks with its numbers in another order, half of them with the other sign: a rotation.
+/// The query for an arrow k contains k's numbers in another order, half of them with the other sign. This is
+/// an orthogonal map.
 Table draw_tables(kit::Random& random, Size batch) {
   std::vector<double> query, covers;
   std::vector<std::int64_t> symbols, answer;
@@ -100,7 +105,7 @@ Table draw_tables(kit::Random& random, Size batch) {
         arrow.push_back(random.normal());
         squares += arrow.back() * arrow.back();
       }
-      for (double& x : arrow) x *= std::sqrt(double{kWidth} / squares);  // all of one length
+      for (double& x : arrow) x *= std::sqrt(double{kWidth} / squares);  // all arrows have the same norm
       covers.insert(covers.end(), arrow.begin(), arrow.end());
       symbols.push_back(random.below(kSymbols));
       if (cell != meant) continue;
@@ -146,7 +151,8 @@ void judge(Judge& judge) {
     judge.same(each.shape(), {kTables, kGlances}, "what weigh() returns");
     const Tensor weighed = mean(each);
     judge.that(std::isfinite(weighed.item()),
-               fmt::format("weigh() gives a loss that is no number, with {} glances a table", kGlances));
+               fmt::format("weigh() must return finite numbers, got NaN or infinity with {} draws per table",
+                           kGlances));
     return weighed;
   };
   judge.claim("trains", [&] { grader::train(reader.parameters(), kLearningRate, kSteps, loss_of_batch); });
@@ -157,11 +163,11 @@ void judge(Judge& judge) {
   judge.claim("says the right symbol", [&] {
     judge.that(
         right >= 90,
-        fmt::format("after {} glances {:.1f} % of the answers are right, of which 90 % are wanted; the loss, "
-                    "without the 10, is {:.3f}",
+        fmt::format("after {} draws {:.1f} % of the answers are right, at least 90 % are required; the loss "
+                    "without the added 10 is {:.3f}",
                     glances, right, loss),
         {right, loss});
-    fmt::print("After {} glances {:.1f} % of the answers are right.\n", glances, right);
-    judge.score(glances, "glances");
+    fmt::print("After {} draws {:.1f} % of the answers are right.\n", glances, right);
+    judge.score(glances, "draws");
   });
 }
