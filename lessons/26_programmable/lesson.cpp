@@ -101,8 +101,8 @@ Mechanism nearness_by_element() {
 void show_levels(const kit::Options& options, kit::Report& report) {
   const kit::Question largest = report.ask(
       "bytes of a formula",
-      "Let there be 512 words and 4 heads of width 16. How many numbers are in the largest tensor of the "
-      "first level, by ops?",
+      "A text has 512 words, and there are 4 heads of width 16. How many numbers are in the largest tensor "
+      "of the first level, by ops?",
       {"4 · 512 · 16, as in the queries", "4 · 512 · 512 · 16: a vector for each pair",
        "4 · 512 · 512: a number for each pair"});
   const Tensor q = tensor({1, 0}, DType::f64), keys = tensor({{1, 1}, {3, 0}}, DType::f64);

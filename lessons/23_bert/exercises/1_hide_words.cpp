@@ -136,7 +136,7 @@ std::string at(std::size_t place, const Ids& text, const Hidden& hidden) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("leaves <start> and <end> alone", [&] {
+  judge.claim("never chooses <start> or <end>", [&] {
     for (int trial = 0; trial < 60; ++trial) {
       const Ids text = draw(judge.random(), 3);
       const Hidden hidden = hide_words(text, judge.random());
@@ -149,7 +149,7 @@ void judge(Judge& judge) {
     }
   });
   const Ids text = draw(judge.random(), 40'000);
-  judge.claim("asks for what stood there, and changes nothing else", [&] {
+  judge.claim("stores the original words as answers, and changes no other word", [&] {
     const Hidden hidden = hide_words(text, judge.random());
     double all = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -161,15 +161,16 @@ void judge(Judge& judge) {
                  fmt::format("position {} became {}, which is neither a word nor [mask]", i, hidden.words[i]),
                  {static_cast<double>(hidden.words[i])});
     }
-    judge.between(100 * all / 40'000, 24, 26, "the words that are asked for, per cent");
+    judge.between(100 * all / 40'000, 24, 26, "words with an answer, per cent");
   });
-  judge.claim("masks 80 %, exchanges 10 % and keeps 10 % of them", [&] {
+  judge.claim("masks 80 %, replaces 10 % and keeps 10 % of the chosen words", [&] {
     const Hidden hidden = hide_words(text, judge.random());
     const Counts counts = count(text, hidden);
-    judge.between(100 * counts.masked / counts.chosen, 78.5, 81.5, "of these become [mask], per cent");
-    judge.between(100 * counts.same / counts.chosen, 9, 11.5, "of these stay, per cent");
+    judge.between(100 * counts.masked / counts.chosen, 78.5, 81.5,
+                  "chosen words that become [mask], per cent");
+    judge.between(100 * counts.same / counts.chosen, 9, 11.5, "chosen words that stay, per cent");
   });
-  judge.claim("chooses any word, and exchanges it for any word", [&] {
+  judge.claim("chooses from all words, and replaces with all words", [&] {
     const Hidden hidden = hide_words(text, judge.random());
     std::map<std::int64_t, double> chosen, came;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -183,13 +184,13 @@ void judge(Judge& judge) {
                  {came[word]});
     }
   });
-  judge.claim("hides other words when the text comes again", [&] {
+  judge.claim("hides other words when the same text is hidden again", [&] {
     const Hidden once = hide_words(text, judge.random()), again = hide_words(text, judge.random());
     double both = 0, chosen = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
       chosen += once.answers[i] != kNone;
       both += once.answers[i] != kNone && again.answers[i] != kNone;
     }
-    judge.between(100 * both / chosen, 22, 28, "of the words chosen once, those chosen again, per cent");
+    judge.between(100 * both / chosen, 22, 28, "words chosen the first time that are chosen again, per cent");
   });
 }

@@ -88,7 +88,7 @@ double by_loops(const Tensor& logits, const std::vector<std::int64_t>& answers) 
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("is a mean over three hidden words of two texts", [&] {
+  judge.claim("computes the mean loss of three hidden words in two texts", [&] {
     judge.example("two texts of three places and four words; two answers in the first, one in the second");
     const std::vector<std::int64_t> answers = {2, -1, 3, -1, 1, -1};
     const Tensor logits = judge.normal({2, 3, 4});
@@ -96,7 +96,7 @@ void judge(Judge& judge) {
     judge.same(loss.shape(), Dims{}, "the loss");
     judge.same(loss.item(), by_loops(logits, answers), "the loss");
   });
-  judge.claim("does so for any sizes", [&] {
+  judge.claim("is right for any sizes", [&] {
     judge.each_size({{"texts", 1, 4}, {"places", 1, 6}, {"words", 2, 5}}, [&](const Sizes& n) {
       std::vector<std::int64_t> answers;
       for (Size i = 0; i < n[0] * n[1]; ++i)
@@ -106,7 +106,7 @@ void judge(Judge& judge) {
                  "the loss");
     });
   });
-  judge.claim("lets gradients through to the logits", [&] {
+  judge.claim("has the right gradients for the logits", [&] {
     const Indices answers(std::vector<std::int64_t>{2, -1, 3, -1, 1, -1}, {2, 3});
     judge.gradients([&](const Tensor& logits) { return hidden_loss(logits, answers); },
                     {judge.normal({2, 3, 4})});

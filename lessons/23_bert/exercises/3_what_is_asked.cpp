@@ -101,18 +101,18 @@ void judge(Judge& judge) {
   judge.claim("knows how many words become [mask]", [&] {
     judge.predicted(masks_in_the_text(), chosen * 0.8, "the [mask] among 1,000 words", 1e-6);
   });
-  judge.claim("knows how many words count", [&] {
+  judge.claim("knows how many words the loss counts", [&] {
     judge.predicted(words_that_count(), chosen * (0.8 + 0.1 + 0.1), "the words with an answer", 1e-6);
   });
-  judge.claim("takes the mean over words", [&] {
+  judge.claim("averages over the words, without padding", [&] {
     const Tensor states = tensor({{1, 0}, {3, 2}, {2, 4}}, DType::f64);
-    judge.predicted(first_number_of_the_mean(), mean(states, {0}).at({0}), "the mean's first number");
+    judge.predicted(first_number_of_the_mean(), mean(states, {0}).at({0}), "the first number of the mean");
   });
-  judge.claim("knows the loss of a classifier that knows nothing", [&] {
+  judge.claim("knows the first loss of a classifier whose last layer is 0", [&] {
     const double even = cross_entropy(zeros({1, 2}, DType::f64), Indices{1}).item();
     judge.predicted(first_loss(), even, "the first loss");
   });
-  judge.claim("knows what fine-tuning trains", [&] {
-    judge.predicted(weights_that_learn(), 86000 + 64 * 2 + 2, "the weights that learn", 1e-6);
+  judge.claim("knows how many weights fine-tuning trains", [&] {
+    judge.predicted(weights_that_learn(), 86000 + 64 * 2 + 2, "the trained weights", 1e-6);
   });
 }

@@ -130,12 +130,12 @@ void judge(Judge& judge) {
   Filler model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 15000, "the weights"); });
-  judge.claim("gives logits for each place", [&] {
+  judge.claim("stays within the budget", [&] { judge.between(weights, 1, 15000, "the weights"); });
+  judge.claim("returns logits for each position", [&] {
     judge.same(model(draw(judge.random(), dictionary, 3).words).shape(), {3, 2 * kPairs, kWords},
                "the logits' shape");
   });
-  judge.claim("finds hidden words", [&] {
+  judge.claim("predicts hidden words", [&] {
     Adam adam(model.parameters(), {.learning_rate = kLearningRate});
     for (Size step = 1; step <= kSteps; ++step) {
       const double part = static_cast<double>(step) / kSteps;

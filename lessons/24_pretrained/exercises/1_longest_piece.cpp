@@ -108,17 +108,17 @@ void judge(Judge& judge) {
     judge.example("the word " + word);
     judge.same(shown(cut_word(word, known)), pieces, "the pieces");
   };
-  judge.claim("gives a word of the list as one piece", [&] { gives("token", "token"); });
+  judge.claim("returns a word of the list as one piece", [&] { gives("token", "token"); });
   judge.claim("takes the longest piece, with ## inside a word", [&] {
     gives("tokens", "token ##s");
     gives("tokenization", "token ##ization");
     gives("untokens", "un ##to ##kens");
   });
-  judge.claim("gives up a word of which a part does not fit", [&] {
+  judge.claim("returns [UNK] for a word with a part that no piece fits", [&] {
     gives("tokenq", "[UNK]");
     gives("abc", "[UNK]");
   });
-  judge.claim("cuts random words by random lists as Tapestry's WordPiece does", [&] {
+  judge.claim("cuts random words with random lists like Tapestry's WordPiece", [&] {
     for (int round = 0; round < 200; ++round) try_random(judge, round);
   });
 }

@@ -83,12 +83,12 @@ Tensor by_loops(const Tensor& states, const std::vector<Size>& lengths) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives (0.6, 0.8) for states (4, 2) and (2, 6), whatever the padding", [&] {
+  judge.claim("returns (0.6, 0.8) for the states (4, 2) and (2, 6), for every padding", [&] {
     judge.example("states (4, 2) and (2, 6), then padding (90, 0) and (0, 5)");
     const Tensor states = tensor({{{4, 2}, {2, 6}, {90, 0}, {0, 5}}}, DType::f64);
     judge.same(mean_of_words(states, {2}), tensor({{0.6, 0.8}}, DType::f64), "the vector");
   });
-  judge.claim("gives each text of a batch its own vector", [&] {
+  judge.claim("returns a vector for each text of a batch", [&] {
     judge.each_size({{"batch", 1, 4}, {"places", 1, 5}, {"d", 1, 4}}, [&](const Sizes& n) {
       std::vector<Size> lengths;
       for (Size b = 0; b < n[0]; ++b) lengths.push_back(b == 0 ? n[1] : judge.random().between(1, n[1]));
@@ -96,12 +96,12 @@ void judge(Judge& judge) {
       judge.same(mean_of_words(states, ValidLengths(lengths)), by_loops(states, lengths), "the vectors");
     });
   });
-  judge.claim("lets nothing of the padding through, NaN neither", [&] {
+  judge.claim("ignores padding, also if it is NaN", [&] {
     judge.example("a text of one place; padding NaN");
     const Tensor states = tensor({{{3, 4}, {std::nan(""), 1}}}, DType::f64);
     judge.same(mean_of_words(states, {1}), tensor({{0.6, 0.8}}, DType::f64), "the vector");
   });
-  judge.claim("lets gradients through", [&] {
+  judge.claim("has the right gradients", [&] {
     const ValidLengths lengths = {3, 1};
     judge.gradients([&](const Tensor& x) { return mean_of_words(x, lengths); },
                     {judge.normal({2, 3, 4}) + 3.0});

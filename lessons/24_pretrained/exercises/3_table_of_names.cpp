@@ -176,13 +176,13 @@ Tensor theirs(const File& file, const Tensor& x) {
 
 void judge(Judge& judge) {
   const Names names = names_in_file();
-  judge.claim("asks for names that the file has", [&] {
+  judge.claim("uses only names that the file has", [&] {
     const File file = draw_file(judge, 2, 3);
     for (const std::string& name : {names.query, names.key, names.value, names.context, names.attention_norm,
                                     names.in, names.out, names.feed_forward_norm})
       judge.that(file.count(name) == 1, "the file has no \"" + name + "\"");
   });
-  judge.claim("gives the states that the authors' program gives", [&] {
+  judge.claim("computes the same states as the authors' program", [&] {
     judge.each_size({{"words", 3, 4}, {"d", 4, 4}, {"hidden", 5, 5}}, [&](const Sizes& n) {
       const File file = draw_file(judge, n[1], n[2]);
       const Tensor x = judge.normal({n[0], n[1]});

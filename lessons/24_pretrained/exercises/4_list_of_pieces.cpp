@@ -111,7 +111,7 @@ void judge(Judge& judge) {
   Counts counts;
   for (int i = 0; i < 1200; ++i) ++counts[language.word(judge.random())];
   const std::set<std::string> pieces = make_pieces(counts, kBudget);
-  judge.claim("keeps to the budget", [&] {
+  judge.claim("stays within the budget", [&] {
     judge.between(static_cast<double>(pieces.size()), 1, static_cast<double>(kBudget),
                   "the pieces in the list");
   });

@@ -117,9 +117,9 @@ void judge(Judge& judge) {
     });
   };
   judge.claim("averages any number of values", [&] { far_off(0); });
-  judge.claim("takes scores near 1000", [&] { far_off(1000); });
-  judge.claim("takes scores near −1000", [&] { far_off(-1000); });
-  judge.claim("takes scores that fall from 500 to −500", [&] {
+  judge.claim("works for scores near 1000", [&] { far_off(1000); });
+  judge.claim("works for scores near −1000", [&] { far_off(-1000); });
+  judge.claim("works for scores that fall from 500 to −500", [&] {
     judge.example("scores 500, 0 and −500");
     const std::vector<std::vector<double>> values = {{1}, {2}, {3}};
     judge.same(one_by_one({500, 0, -500}, values), at_once({500, 0, -500}, values), "the average");

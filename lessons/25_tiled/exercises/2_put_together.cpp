@@ -90,7 +90,7 @@ Cut cut(const Tensor& scores, const Tensor& values, const std::vector<Size>& end
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("puts one key and three keys together", [&] {
+  judge.claim("merges a part with one key and a part with three keys", [&] {
     judge.example("two queries; scores (2, 0, 0, 1) and (0, 1, 3, 0); the first part has one key");
     const Cut found = cut(tensor({{2, 0, 0, 1}, {0, 1, 3, 0}}, DType::f64),
                           tensor({{1, 0}, {0, 1}, {0, 2}, {0, 3}}, DType::f64), {1, 4});
@@ -112,10 +112,10 @@ void judge(Judge& judge) {
       judge.same(put_together(found.contexts, found.log_sum_exps), found.whole, "the context");
     });
   };
-  judge.claim("puts any number of parts together", [&] { compare(0, 0); });
-  judge.claim("takes parts in which a query sees nothing", [&] { compare(0, 0.7); });
-  judge.claim("takes scores near 900, and near 0 in every second query", [&] { compare(900, 0); });
-  judge.claim("lets gradients through to contexts and log-sum-exps", [&] {
+  judge.claim("merges any number of parts", [&] { compare(0, 0); });
+  judge.claim("merges parts in which a query sees no key", [&] { compare(0, 0.7); });
+  judge.claim("works for scores near 900, and near 0 in every second query", [&] { compare(900, 0); });
+  judge.claim("has the right gradients for contexts and log-sum-exps", [&] {
     judge.gradients(put_together, {judge.normal({3, 2, 2}), judge.normal({3, 2})});
   });
 }

@@ -109,18 +109,19 @@ double tiles(const Counts& counts) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("knows the bytes of the whole matrix",
+  judge.claim("knows the memory of the whole matrix",
               [&] { judge.predicted(matrix_mebibytes(), 256, "the MiB of the scores"); });
-  judge.claim("knows what is kept", [&] {
-    judge.predicted(kept_mebibytes(), (8192 * 256.0 + 8192 * 4.0) / 1048576, "the MiB that are kept");
+  judge.claim("knows the memory that tiled attention keeps", [&] {
+    judge.predicted(kept_mebibytes(), (8192 * 256.0 + 8192 * 4.0) / 1048576, "the MiB kept for backward");
   });
-  judge.claim("knows what a causal mask leaves", [&] {
+  judge.claim("knows the number of tiles under a causal mask", [&] {
     judge.predicted(causal_tiles(), tiles([](Size i, Size j) { return j <= i; }),
                     "the tiles of a causal mask", 1e-3);
   });
-  judge.claim("knows what a window leaves", [&] {
+  judge.claim("knows the number of tiles with a window", [&] {
     judge.predicted(window_tiles(), tiles([](Size i, Size j) { return j <= i && i - j < 64; }),
                     "the tiles of a window", 1e-3);
   });
-  judge.claim("knows how the work grows", [&] { judge.predicted(growth(), 4, "the factor"); });
+  judge.claim("knows the growth of the number of scores",
+              [&] { judge.predicted(growth(), 4, "the factor"); });
 }

@@ -109,7 +109,7 @@ Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives what the formula gives", [&] {
+  judge.claim("computes the formula", [&] {
     judge.each_size({{"queries", 1, 4}, {"keys", 1, 5}, {"d", 1, 3}}, [&](const Sizes& n) {
       const Tensor q = judge.normal({n[0], n[2]}), k = judge.normal({n[1], n[2]}),
                    v = judge.normal({n[1], n[2]});
@@ -119,7 +119,7 @@ void judge(Judge& judge) {
   judge.claim("has the right gradients", [&] {
     judge.gradients(attend_softly, {judge.normal({3, 2}), judge.normal({4, 2}), judge.normal({4, 2})});
   });
-  judge.claim("holds little between forward and backward", [&] {
+  judge.claim("uses little memory between forward and backward", [&] {
     simd::set_thread_count(1);
     const auto leaf = [&] { return variable(random_normal({512, 16}, judge.random().next(), DType::f64)); };
     const std::vector<Tensor> inputs = {leaf(), leaf(), leaf()};

@@ -100,15 +100,15 @@ void compare(Judge& judge, Size words, Size queries, Size reach, Size width) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("is right with as many queries as keys", [&] {
+  judge.claim("is right if there are as many queries as keys", [&] {
     judge.each_size({{"words", 1, 7}, {"reach", 1, 4}, {"d", 2, 3}},
                     [&](const Sizes& n) { compare(judge, n[0], n[0], n[1], n[2]); });
   });
-  judge.claim("gives the newest of 6 words what it had among all", [&] {
+  judge.claim("computes the last of 6 words alone as among all words", [&] {
     judge.example("6 keys, one query, reach 2");
     compare(judge, 6, 1, 2, 2);
   });
-  judge.claim("does so for any number of new words", [&] {
+  judge.claim("is right for any number of new words", [&] {
     judge.each_size({{"new words", 1, 4}, {"words before", 0, 9}, {"reach", 1, 5}},
                     [&](const Sizes& n) { compare(judge, n[0] + n[1], n[0], n[2], 3); });
   });

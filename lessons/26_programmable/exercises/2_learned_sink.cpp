@@ -84,14 +84,14 @@ Tensor by_loops(const Tensor& scores, const Tensor& values, const Tensor& sink) 
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives the sink its share", [&] {
+  judge.claim("gives the sink its weight", [&] {
     judge.example("one head, b = ln 4; scores ln 2, ln 2; values 8 and 16");
     const double two = std::log(2.0);
     judge.same(attend_with_sink(tensor({{{{two, two}}}}, DType::f64), tensor({{{{8}, {16}}}}, DType::f64),
                                 tensor({2 * two}, DType::f64)),
                tensor({{{{6}}}}, DType::f64), "the context");  // weights 2/8 and 2/8, 4/8 for the sink
   });
-  judge.claim("gives each head its own sink, at any sizes", [&] {
+  judge.claim("uses each head's own sink, for any sizes", [&] {
     judge.each_size(
         {{"batch", 1, 3}, {"heads", 1, 3}, {"queries", 1, 3}, {"keys", 1, 4}, {"d", 1, 2}},
         [&](const Sizes& n) {
@@ -100,14 +100,14 @@ void judge(Judge& judge) {
           judge.same(attend_with_sink(scores, values, sink), by_loops(scores, values, sink), "the context");
         });
   });
-  judge.claim("takes scores and sinks near 900 and near 0", [&] {
+  judge.claim("works for scores and sinks near 900 and near 0", [&] {
     judge.example("four heads: scores and b near 900; both near 0; scores near 900 alone; b near 900 alone");
     const Tensor values = judge.normal({1, 4, 3, 2}),
                  scores = judge.normal({1, 4, 2, 3}) + tensor({{{900}}, {{0}}, {{900}}, {{0}}}, DType::f64),
                  sink = judge.normal({4}) + tensor({900, 0, 0, 900}, DType::f64);
     judge.same(attend_with_sink(scores, values, sink), by_loops(scores, values, sink), "the context");
   });
-  judge.claim("lets gradients through, to the sink too", [&] {
+  judge.claim("has the right gradients, also for the sink", [&] {
     judge.gradients(attend_with_sink,
                     {judge.normal({2, 3, 2, 3}), judge.normal({2, 3, 3, 2}), judge.normal({3})});
   });

@@ -94,19 +94,19 @@ void judge(Judge& judge) {
     judge.same(attend(q, k, v, window_and_slopes(n[0], keys, n[2], slopes)), by_ops(q, k, v, n[2], slopes),
                "the contexts");
   };
-  judge.claim("sees two keys of four words, the nearer one better", [&] {
+  judge.claim("is right for four words and a reach of 2", [&] {
     judge.example("4 words, 2 heads, reach 2");
     compare({4, 2, 2}, 0);
   });
-  judge.claim("does so at any sizes", [&] {
+  judge.claim("is right for any sizes", [&] {
     judge.each_size({{"words", 1, 7}, {"heads", 1, 3}, {"reach", 1, 4}},
                     [&](const Sizes& n) { compare(n, 0); }, {.f32 = false});
   });
-  judge.claim("does so with a cache of keys", [&] {
+  judge.claim("is right with a cache of keys", [&] {
     judge.each_size({{"new words", 1, 3}, {"heads", 1, 2}, {"reach", 1, 4}},
                     [&](const Sizes& n) { compare(n, 5); }, {.f32 = false});
   });
-  judge.claim("lets the slopes learn", [&] {
+  judge.claim("has the right gradient for the slopes", [&] {
     const Tensor q = judge.normal({1, 2, 4, 2}), k = judge.normal({1, 2, 4, 2}),
                  v = judge.normal({1, 2, 4, 2});
     const Tensor slopes = variable(judge.uniform({2}, 0.1, 1), "slopes"), d_out = judge.normal({1, 2, 4, 2});

@@ -120,9 +120,9 @@ double named(Judge& judge, const Tensor& numbers) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("keeps to the budget",
+  judge.claim("stays within the budget",
               [&] { judge.between(static_cast<double>(kNumbers), 1, 16, "the learned numbers"); });
-  judge.claim("reads numbers that there are, and knows nothing before they are learned", [&] {
+  judge.claim("uses existing numbers, and predicts nothing before they are learned", [&] {
     double share = 0;
     try {
       share = named(judge, zeros({kNumbers}));
@@ -138,7 +138,7 @@ void judge(Judge& judge) {
                     share),
         {share});
   });
-  judge.claim("names the favourites in texts longer than in training", [&] {
+  judge.claim("predicts the favourites in texts longer than in training", [&] {
     const Tensor numbers = variable(zeros({kNumbers}), "numbers");
     Adam adam({numbers}, {.learning_rate = kRate});
     for (Size step = 0; step < kSteps; ++step) {

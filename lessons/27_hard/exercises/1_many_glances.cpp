@@ -118,11 +118,11 @@ void compare(Judge& judge, Size batch, Size keys, Size draws, bool differ = fals
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("estimates for two questions and two draws", [&] {
+  judge.claim("computes the estimate for two questions and two draws", [&] {
     judge.example("two questions, three cells, two draws that differ");
     compare(judge, 2, 3, 2, true);
   });
-  judge.claim("estimates for any sizes", [&] {
+  judge.claim("computes the estimate for any sizes", [&] {
     judge.each_size({{"questions", 1, 3}, {"cells", 2, 6}, {"draws", 1, 4}},
                     [&](const Sizes& n) { compare(judge, n[0], n[1], n[2]); });
   });

@@ -96,15 +96,15 @@ void compare_gradients(Judge& judge, Size batch, Size draws) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives the losses and the weighted ln p", [&] {
+  judge.claim("returns the losses plus the weighted ln p", [&] {
     judge.example("two questions, three draws");
     compare(judge, 2, 3);
   });
-  judge.claim("lets gradients through where they belong", [&] {
+  judge.claim("has the right gradients for the losses and for ln p", [&] {
     judge.example("two questions, three draws");
     compare_gradients(judge, 2, 3);
   });
-  judge.claim("does so for any sizes", [&] {
+  judge.claim("is right for any sizes", [&] {
     judge.each_size({{"questions", 1, 4}, {"draws", 2, 6}},
                     [&](const Sizes& n) {
                       compare(judge, n[0], n[1]);

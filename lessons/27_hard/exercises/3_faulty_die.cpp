@@ -72,16 +72,16 @@ std::vector<double> softmax_of(const std::vector<double>& scores) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("draws three cells with their chances", [&] {
+  judge.claim("draws three cells with their probabilities", [&] {
     judge.example("20,000 draws from the scores (1, ½, −1)");
-    judge.same(shares(judge, {1, 0.5, -1}), softmax_of({1, 0.5, -1}), "the shares in %", 0.02);
+    judge.same(shares(judge, {1, 0.5, -1}), softmax_of({1, 0.5, -1}), "the frequencies in %", 0.02);
   });
-  judge.claim("draws any cells with their chances", [&] {
+  judge.claim("draws any number of cells with their probabilities", [&] {
     for (const Size cells : {2, 5, 9}) {
       std::vector<double> scores;
       for (Size k = 0; k < cells; ++k) scores.push_back(std::round(judge.random().normal() * 100) / 100);
       judge.example(std::to_string(cells) + " cells, 20,000 draws");
-      judge.same(shares(judge, scores), softmax_of(scores), "the shares in %", 0.05);
+      judge.same(shares(judge, scores), softmax_of(scores), "the frequencies in %", 0.05);
     }
   });
 }

@@ -129,18 +129,18 @@ Moments moments(const std::vector<double>& losses, double b) {
 
 void judge(Judge& judge) {
   const Moments plain = moments({0, 2}, 0), raised = moments({10, 12}, 0);
-  judge.claim("foretells the mean", [&] { judge.predicted(mean_of_it(), plain.mean, "the mean"); });
-  judge.claim("foretells the variance without a baseline",
+  judge.claim("predicts the mean", [&] { judge.predicted(mean_of_it(), plain.mean, "the mean"); });
+  judge.claim("predicts the variance without a baseline",
               [&] { judge.predicted(variance_without(), plain.variance, "the variance"); });
-  judge.claim("foretells the variance with one", [&] {
+  judge.claim("predicts the variance with a baseline", [&] {
     judge.predicted(variance_with(), moments({0, 2}, 1).variance, "the variance");
   });
-  judge.claim("foretells the variance with larger losses",
+  judge.claim("predicts the variance with larger losses",
               [&] { judge.predicted(variance_raised(), raised.variance, "the variance"); });
-  judge.claim("foretells how many draws it takes", [&] {
+  judge.claim("predicts the number of draws", [&] {
     judge.predicted(draws_for_as_much_noise(), raised.variance / (raised.mean * raised.mean), "the draws");
   });
-  judge.claim("foretells a weight of Gumbel-softmax", [&] {
+  judge.claim("predicts a weight of Gumbel-softmax", [&] {
     const Tensor noisy = tensor({0.7, 0.2}, DType::f64);
     judge.predicted(std::round(100 * noisy_weight()) / 100, softmax_with_temperature(0.5)(noisy, {}).at({0}),
                     "the weight");

@@ -133,7 +133,7 @@ struct Reader : Module {
 
 void judge(Judge& judge) {
   const double glances = static_cast<double>(kSteps) * kTables * kGlances;
-  judge.claim("keeps to the budget of glances", [&] { judge.between(glances, 1, 60'000, "the glances"); });
+  judge.claim("stays within the budget of draws", [&] { judge.between(glances, 1, 60'000, "the draws"); });
   Reader reader;
   reader.initialise(judge.random().next());
   set_random(judge.random().next());
@@ -160,7 +160,7 @@ void judge(Judge& judge) {
   const Tensor logits = reader.answers(test, hardmax_weights(reader.scores(test)));
   const double right = kit::percent_equal(argmax(logits), test.answer),
                loss = cross_entropy(logits, test.answer).item();
-  judge.claim("says the right symbol", [&] {
+  judge.claim("names the right symbol", [&] {
     judge.that(
         right >= 90,
         fmt::format("after {} draws {:.1f} % of the answers are right, at least 90 % are required; the loss "
