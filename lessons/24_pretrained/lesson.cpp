@@ -103,8 +103,7 @@ void show_pooling(std::uint64_t seed, kit::Report& report) {
 // what the names mean. So we read the code of the model's authors, and write a table that maps our names to
 // theirs.
 //
-// We also need to know how the model computes. BERT differs from the encoders of our earlier lessons in these
-// points:
+// We also need to know how the model computes. BERT's authors made these choices:
 //
 // - Each norm comes after its sum (post-norm, lesson 19).
 // - All linear layers have biases, and the activation is the exact GELU.
@@ -175,6 +174,9 @@ void read_wrongly(const Theirs& theirs, kit::Report& report) {
 // small_model.cpp trains a small BERT with the same architecture. In each batch of 32 English sentences and
 // their 32 French translations, it learns to give each English sentence the largest cosine with its own
 // translation. The program writes the trained model to files, and we read them like the files above.
+//
+// At the end, the lesson draws the cosines between sentences, and the attention head that puts the most weight
+// on one distant word.
 
 void small_model(const kit::Options& options, const fs::path& folder, kit::Report& report) {
   const kit::Question found = report.ask(
