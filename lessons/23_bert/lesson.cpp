@@ -83,10 +83,10 @@ void hiding(const Dictionary& dictionary, const kit::Options& options, kit::Repo
 // On top of the encoder there is a *head*: the layers that a task adds to an encoder. (The word has a second
 // meaning here. It does not mean an attention head.)
 //
-//     logits = norm(gelu(W x + b)) Eᵀ + c        E: the word embeddings, tied (lesson 20); gelu: a smooth
-// relu
+//     logits = norm(gelu(W x + b)) Eᵀ + c
 //
-// Here x is a state of the encoder. W, b and c are learned.
+// Here x is a state of the encoder, and gelu is a smooth relu. E contains the word embeddings, so its weights
+// are tied to those of the input (lesson 20). W, b and c are learned.
 //
 // For the loss, we select the positions that have an answer, and average −log of the answer's probability
 // over these positions.

@@ -23,7 +23,8 @@ bool is_word(const std::string& piece) {
   return first >= 0x80 || std::isalnum(first) != 0 || piece.rfind("##", 0) == 0;
 }
 
-/// Statistics of a head's weights (words, words).
+/// Returns the largest weight of a query on one word that is not itself or a neighbour, as a mean over the
+/// queries of a head's weights (words, words).
 double farther_off(const Tensor& weights, const Words& pieces) {
   const Size length = weights.size(0);
   double all = 0;

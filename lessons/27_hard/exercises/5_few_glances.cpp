@@ -11,8 +11,7 @@
 //
 //     scores (B, 8); weigh(losses, log_p) gets losses (B, m) and ln p (B, m) of m draws; it returns (B, m)
 //     score_function_loss(losses, log_p, b) is L + (L − b) ln p; b is a number or a tensor, and 0 if left out
-//     MovingBaseline baseline(0.9): baseline.value() is the mean of earlier losses, baseline.add(losses) adds
-// losses
+//     MovingBaseline baseline(0.9): value() is a moving mean of the losses that add(losses) added
 //
 // You may change everything in the hole.
 #include "lessons/grader/answer.hpp"
