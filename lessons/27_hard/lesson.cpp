@@ -203,9 +203,10 @@ void raise(double most, const Unsure& unsure, const FiveWays& five, const kit::O
            kit::Report& report) {
   const kit::Question noisy = report.ask(
       "every loss 30 larger",
-      "We add 30 to every loss. What part of the answers is right after training without a baseline?",
-      {"as many as without the added 30, because the mean gradient is the same", "fewer than half",
-       "as many as without the added 30, but after more steps"});
+      "We add 30 to every loss and train without a baseline. How many answers are right, compared with the "
+      "training without the added 30?",
+      {"the same number, because the mean gradient is the same", "fewer than half of all answers",
+       "the same number, but after more steps"});
   const Raised right = raise_losses(unsure, five, most, options);
   report.at_least("with a baseline: right answers", right.baseline, 95, "%");
   report.answer(
