@@ -1,4 +1,4 @@
-// The layer of lesson 18 by hand, checked against a loop over its heads and against nn/'s.
+// Checks of lesson 18's layer by hand, compared with a loop over its heads and with nn/'s layer.
 #include "lessons/18_multi_head/by_hand.hpp"
 
 #include <fmt/format.h>
@@ -14,13 +14,13 @@
 namespace tapestry::lesson18 {
 namespace {
 
-/// x through head i's rows of a layer that keeps `heads` of them in one matrix.
+/// Applies head i's rows of a Linear that stores `heads` heads in one matrix.
 Tensor through_head(const Linear& all, const Tensor& x, Size i, Size heads) {
   const Size d = all.weight.size(0) / heads;
   return linear(x, slice(all.weight, 0, i * d, (i + 1) * d), slice(all.bias, 0, i * d, (i + 1) * d));
 }
 
-/// The definition as it stands: each head by itself, → (B, Tq, width).
+/// Computes the definition directly, one head after another, → (B, Tq, width).
 Tensor one_after_another(const MultiHeadAttention& layer, const Tensor& queries, const Tensor& keys,
                          const Tensor& values, const Mask& mask) {
   const Size heads = layer.options().heads, groups = layer.options().key_heads;
@@ -47,8 +47,9 @@ void check_layer(kit::Report& report, const std::string& name, const MultiHeadOp
                values = variable(random_normal({2, 5, options.value_width}, seed + 3, f64), "values");
   const Mask mask = ValidLengths{5, 3}.mask(5);
   std::vector<Tensor> leaves = {queries, keys, values};
-  // A bias b of the keys adds the same q · b to all scores of a row, and a softmax does not see that: the
-  // gradient is 0, and there is only rounding to compare.
+  // A bias b of the keys adds the same number q · b to all scores of a row. Softmax does not change when all
+  // scores of a row grow by the same number. So the gradient of b is 0, and only rounding errors would be
+  // compared.
   for (const Tensor& weight : layer.parameters())
     if (weight.name() != "key.bias") leaves.push_back(weight);
 
@@ -78,7 +79,7 @@ void check_layers(kit::Report& report, const ByHand& by_hand, std::uint64_t seed
 
 Tensor print_splits(const ByHand& by_hand, kit::Report& report) {
   const Tensor tokens = tensor({{{11, 12, 13, 14}, {21, 22, 23, 24}, {31, 32, 33, 34}}}, DType::f64);
-  const auto print = [](const char* name, const Tensor& x) {  // (1, H, T, d), a line for each head
+  const auto print = [](const char* name, const Tensor& x) {  // (1, H, T, d), one line per head
     for (Size head = 0; head < x.size(1); ++head) {
       fmt::print("  {:<12} head {}: ", head == 0 ? name : "", head + 1);
       for (Size t = 0; t < x.size(2); ++t)
@@ -89,8 +90,8 @@ Tensor print_splits(const ByHand& by_hand, kit::Report& report) {
   print("transposed", by_hand.split(tokens, 2));
   print("reshaped", by_hand.wrongly(tokens, 2));
   const Tensor split = by_hand.split(tokens, 2);
-  report.check("merge undoes split", kit::largest(by_hand.merge(split) - tokens) == 0);
-  report.check("second head's second token is 23, 24", split.at({0, 1, 1, 0}) == 23);
+  report.check("merge_heads() undoes split_heads()", kit::largest(by_hand.merge(split) - tokens) == 0);
+  report.check("the second token of the second head is 23, 24", split.at({0, 1, 1, 0}) == 23);
   return tokens;
 }
 

@@ -1,4 +1,4 @@
-// The layer of lesson 18 by hand, checked against a loop over its heads and against nn/'s.
+// Checks of lesson 18's layer by hand, compared with a loop over its heads and with nn/'s layer.
 #pragma once
 
 #include "lessons/kit/kit.hpp"
@@ -6,12 +6,12 @@
 
 namespace tapestry::lesson18 {
 
-/// (B, T, H · d) → (B, H, T, d).
+/// Splits (B, T, H · d) into heads, (B, H, T, d).
 using Split = Tensor (*)(const Tensor& x, Size heads);
-/// What a layer computes: queries (B, Tq, width), keys and values, a mask or none → (B, Tq, width).
+/// Computes a layer: queries (B, Tq, width), keys, values and an optional mask → (B, Tq, width).
 using Layer = Tensor (*)(const MultiHeadAttention& layer, const Tensor& queries, const Tensor& keys,
                          const Tensor& values, const Mask& mask, Split split);
-/// A layer by hand, and how its heads are parted, joined, and parted wrongly.
+/// A layer by hand, with functions that split its heads, merge them, and split them wrongly.
 struct ByHand {
   Layer layer;
   Split split;
@@ -19,12 +19,13 @@ struct ByHand {
   Split wrongly;
 };
 
-/// Layers with heads of keys of their own and shared ones, d_k = d_v and not, in f64, with padding. A loop
-/// over the heads and the layer by hand are gradient-checked and give what nn/'s layer gives; parted wrongly
-/// it gives something else.
+/// Checks layers with unshared and with shared heads of keys, with d_k = d_v and d_k ≠ d_v, in f64, with
+/// padding. A loop over the heads and the layer by hand are gradient-checked and must agree with nn/'s layer.
+/// The layer with the wrong split must give another result.
 void check_layers(kit::Report& report, const ByHand& by_hand, std::uint64_t seed);
 
-/// Prints three tokens (1, 3, 4) as two heads get them, rightly and wrongly; returns the tokens.
+/// Prints three tokens (1, 3, 4) as two heads get them from the right split and from the wrong one. Returns the
+/// tokens.
 Tensor print_splits(const ByHand& by_hand, kit::Report& report);
 
 }  // namespace tapestry::lesson18

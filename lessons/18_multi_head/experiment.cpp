@@ -1,5 +1,4 @@
-// Answering two questions at once: the models of lesson 18, their training, heads taken out, and the
-// pictures.
+// Two questions at once: the models of lesson 18, their training, the removal of heads, and the pictures.
 #include "lessons/18_multi_head/experiment.hpp"
 
 #include <fmt/format.h>
@@ -73,7 +72,7 @@ Right without(const Answerer& model, Size head, const kit::TwoQuestions& test) {
 }
 
 void draw_without(const Answerer& model, const kit::TwoQuestions& test, const kit::Options& options) {
-  kit::Bars bars{"Four heads, one taken out: what each answer loses", "percentage points", {}, {}};
+  kit::Bars bars{"Accuracy lost when one of four heads is removed", "percentage points", {}, {}};
   const Right all = count(model, test);
   for (Size head = 0; head < 4; ++head) {
     const Right less = without(model, head, test);
@@ -83,7 +82,7 @@ void draw_without(const Answerer& model, const kit::TwoQuestions& test, const ki
   kit::show(bars, options.out / "ablation.svg");
 }
 
-/// Bytes that a KeyValueCache holds for each token that went through this layer, counted in its tensors.
+/// Returns the bytes per token that a KeyValueCache holds for this layer, counted in the cache's tensors.
 double bytes_in_cache(const MultiHeadAttention& layer) {
   constexpr Size kTokens = 5;
   const Tensor text = random_normal({1, kTokens, layer.options().width}, 1);
@@ -108,7 +107,7 @@ Answerer::Answerer(const MultiHeadOptions& options, const ByHand* by_hand_in)
       by_hand(by_hand_in) {}
 
 Tensor Answerer::operator()(const kit::TwoQuestions& asked) const {
-  // The question's two keys have tables of their own: that tells which is first.
+  // The question's first and second key have separate embedding tables, so the model can tell them apart.
   const Tensor question = first(asked.first) + second(asked.second);  // (B, 1, 64)
   const Tensor list = keys(asked.keys) + digits(asked.digits);        // (B, 12, 64)
   const Tensor found = by_hand ? by_hand->layer(attention, question, list, list, {}, by_hand->wrongly)
@@ -141,13 +140,13 @@ Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::
     row(fmt::format("{} head{}", heads, heads > 1 ? "s" : ""), heads, right);
   row("4 heads, reshaped", 4, compared.reshaped);
   report.at_most("both digits right, one head", compared.right[1].both, 30, "%");
-  report.at_least("one head: its better answer", std::max(compared.right[1].first, compared.right[1].second),
-                  90, "%");
+  report.at_least("one head: the better of its two digits",
+                  std::max(compared.right[1].first, compared.right[1].second), 90, "%");
   for (const Size heads : {2, 4, 8, 16})
     report.at_least(fmt::format("both digits right, {} heads", heads), compared.right[heads].both, 99, "%");
   report.at_most("both digits right, 64 heads", compared.right[64].both, 80, "%");
-  report.at_most("both right, heads split by a reshape", compared.reshaped.both, 97, "%");
-  report.at_least("heads split by a reshape: the better answer",
+  report.at_most("both digits right, heads split by a reshape", compared.reshaped.both, 97, "%");
+  report.at_least("heads split by a reshape: the better digit",
                   std::max(compared.reshaped.first, compared.reshaped.second), 50, "%");
   kit::show(bars, options.out / "heads.svg");
   return compared;
@@ -165,10 +164,10 @@ Left take_out(const Compared& compared, const kit::Options& options, kit::Report
   const Answerer& two = compared.models.at(2);
   Right a = without(two, 0, test), b = without(two, 1, test);
   if (a.second < a.first) std::swap(a, b);  // a: the head of the first question is out
-  report.at_most("two heads: first answer without its head", a.first, 30, "%");
-  report.at_least("  the second without that head", a.second, 95, "%");
-  report.at_most("two heads: second answer without its head", b.second, 30, "%");
-  report.at_least("  the first without that head", b.first, 95, "%");
+  report.at_most("two heads: first digit without its head", a.first, 30, "%");
+  report.at_least("  second digit without that head", a.second, 95, "%");
+  report.at_most("two heads: second digit without its head", b.second, 30, "%");
+  report.at_least("  first digit without that head", b.first, 95, "%");
   draw_without(compared.models.at(4), test, options);
   return {std::max(a.first, b.second), std::min(a.second, b.first)};
 }
@@ -184,7 +183,7 @@ double share_keys(const Compared& compared, double (*bytes)(const MultiHeadOptio
                of_lean = train(lean, "2 heads, d_v = 32", options).both;
 
   bool same = true;
-  fmt::print("                                                      bytes a token and layer\n");
+  fmt::print("                                                      bytes per token and layer\n");
   fmt::print("                           G   d_k   d_v   both %    by shapes   in a cache\n");
   const auto row = [&](const std::string& name, const std::string& right, const MultiHeadAttention& layer) {
     const MultiHeadOptions& of = layer.options();
@@ -206,10 +205,10 @@ double share_keys(const Compared& compared, double (*bytes)(const MultiHeadOptio
     const std::string name = groups == 32 ? "32 heads" : fmt::format("32 heads, {} of keys", groups);
     gib[groups] = row(name, "", large) * 32 * 8192 / (1 << 30);
   }
-  report.check("bytes by shapes = bytes in the cache's tensors", same);
-  report.at_least("both right, 4 heads, 2 of keys", of_two, 99, "%");
-  report.at_least("both right, 4 heads, 1 of keys", of_one, 99, "%");
-  report.at_least("both right, 2 heads, d_k = 4, d_v = 32", of_lean, 99, "%");
+  report.check("bytes computed from the shapes = bytes in the cache's tensors", same);
+  report.at_least("both digits right, 4 heads, 2 of keys", of_two, 99, "%");
+  report.at_least("both digits right, 4 heads, 1 of keys", of_one, 99, "%");
+  report.at_least("both digits right, 2 heads, d_k = 4, d_v = 32", of_lean, 99, "%");
   report.figure("32 layers, 8,192 tokens: 32 heads of keys", gib[32], "GiB");
   report.figure("  8 heads of keys", gib[8], "GiB");
   report.figure("  1 head of keys", gib[1], "GiB");

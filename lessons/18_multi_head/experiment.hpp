@@ -1,5 +1,4 @@
-// Answering two questions at once: the models of lesson 18, their training, heads taken out, and the
-// pictures.
+// Two questions at once: the models of lesson 18, their training, the removal of heads, and the pictures.
 #pragma once
 
 #include <map>
@@ -17,11 +16,12 @@ namespace tapestry::lesson18 {
 
 inline constexpr Size kWidth = 64;
 
-/// Embeds list and question, lets the question ask the list, and answers with a Linear.
+/// Embeds the list and the question, lets the question attend to the list, and maps the result to the answers
+/// with a Linear.
 struct Answerer : Module {
-  /// With nn/'s layer; where by_hand is given, with that, its heads parted wrongly.
+  /// Uses nn/'s layer. If by_hand is given, uses its layer with the wrong split.
   explicit Answerer(const MultiHeadOptions& options, const ByHand* by_hand = nullptr);
-  /// Logits (B, 2, 10), for the first digit and for the second.
+  /// Returns the logits (B, 2, 10) of the first digit and of the second.
   Tensor operator()(const kit::TwoQuestions& asked) const;
 
   Embedding keys, digits, first, second;
@@ -30,36 +30,38 @@ struct Answerer : Module {
   const ByHand* by_hand;
 };
 
-/// Questions that are answered rightly, in per cent.
+/// Percentage of questions with the right first digit, second digit, and both.
 struct Right {
   double first = 0, second = 0, both = 0;
 };
 
 struct Compared {
-  std::map<Size, Answerer> models;  ///< by the number of their heads, which have kWidth numbers in all
+  std::map<Size, Answerer> models;  ///< by the number of heads, which share kWidth numbers
   std::map<Size, Right> right;
-  Right reshaped;       ///< four heads, parted by the reshape
-  kit::MapSeries maps;  ///< where the heads of one, two and four looked meanwhile
+  Right reshaped;       ///< four heads, split by a reshape
+  kit::MapSeries maps;  ///< weights of the models with 1, 2 and 4 heads during training
 };
 
-/// 1, 2, 4, 8, 16 and 64 heads, and four that are parted wrongly: a table, targets, and bars in heads.svg.
+/// Trains 1, 2, 4, 8, 16 and 64 heads, and four that are split wrongly. Prints a table, checks the targets, and
+/// draws bars in heads.svg.
 Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::Report& report);
 
-/// For each head of one, two and four its mean weight on the first key, on the second, and elsewhere; three
-/// questions about one list in head_grid.svg, and heads over the training in two_questions_over_training.json.
+/// Prints each head's mean weight on the first key, on the second, and elsewhere, for models with 1, 2 and 4
+/// heads. Draws three questions about one list in head_grid.svg, and saves the heads during training in
+/// two_questions_over_training.json.
 void show_looks(const Compared& compared, const kit::Options& options);
 
-/// What is right without some head, in per cent.
+/// Percentage of right digits when one of two heads is removed.
 struct Left {
-  double lost = 0;  ///< of two heads, one taken out: its answer, the better of the two cases
-  double kept = 0;  ///< the other answer, the worse of the two cases
+  double lost = 0;  ///< the digit of the removed head; the larger value of the two cases
+  double kept = 0;  ///< the other digit; the smaller value of the two cases
 };
-/// A head's part of W^O becomes zeros: of two heads, with targets; of four, in ablation.svg.
+/// Sets a head's block of W^O to zeros: for two heads, with targets, and for four, in ablation.svg.
 Left take_out(const Compared& compared, const kit::Options& options, kit::Report& report);
 
-/// Trains with keys that are shared, and prints what each token costs, in a table. `bytes` says it for one
-/// layer; a KeyValueCache's tensors are counted for comparison. Returns the GiB that 32 layers of 32 heads of
-/// 128 numbers keep for 8,192 tokens, counted in tensors.
+/// Trains models with shared keys and prints a table of the memory that each token needs. `bytes` computes it
+/// for one layer, and the tensors of a KeyValueCache are counted for comparison. Returns the GiB, counted in
+/// tensors, that 32 layers of 32 heads of 128 numbers need for 8,192 tokens.
 double share_keys(const Compared& compared, double (*bytes)(const MultiHeadOptions&),
                   const kit::Options& options, kit::Report& report);
 

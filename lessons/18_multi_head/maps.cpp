@@ -10,12 +10,12 @@
 namespace tapestry::lesson18 {
 namespace {
 
-/// So many questions about the list of all pictures.
+/// Draws questions about the list that all pictures show.
 kit::TwoQuestions one_list(Size questions, const kit::Options& options) {
   return kit::draw_two_questions(kit::Random(options.seed, 2'000'000), questions, true);
 }
 
-/// A key and its digit.
+/// Returns the names of the tokens: a key and its digit.
 std::vector<std::string> names_of(const kit::TwoQuestions& list) {
   const std::vector<std::int64_t> keys = list.keys.to_vector(), digits = list.digits.to_vector();
   std::vector<std::string> names;
@@ -29,7 +29,7 @@ std::string name_of(const kit::TwoQuestions& asked, Size question) {
                      kit::key_letter(asked.second.to_vector()[static_cast<std::size_t>(question)]));
 }
 
-/// Question i: key i, then the fifth after it.
+/// Returns one question for each key: question i asks for key i, then for the fifth key after it.
 kit::TwoQuestions all_keys(const kit::Options& options) {
   kit::TwoQuestions asked = one_list(kit::kListPairs, options);
   const std::vector<std::int64_t> keys = asked.keys.to_vector();
@@ -43,10 +43,10 @@ kit::TwoQuestions all_keys(const kit::Options& options) {
   return asked;
 }
 
-/// Without its maps.
+/// Returns the series with its axes, but without maps.
 kit::MapSeries series_of_heads(const kit::TwoQuestions& asked) {
   kit::MapSeries series{
-      .title = "Where each head looks: twelve questions, one list",
+      .title = "Attention weights of each head: twelve questions, one list",
       .columns = names_of(asked),
       .column_axis = "the list: a key and its digit",
       .row_axis = "the two keys asked for",
@@ -59,7 +59,7 @@ kit::MapSeries series_of_heads(const kit::TwoQuestions& asked) {
 }  // namespace
 
 Tensor weights_for(const Answerer& model, const kit::TwoQuestions& asked) {
-  const WeightRecorder recorder(model.attention.attention);  // while it lives, it keeps the weights
+  const WeightRecorder recorder(model.attention.attention);  // records the weights while it exists
   model(asked);
   return squeeze(recorder.weights().front(), 2);
 }
@@ -67,7 +67,7 @@ Tensor weights_for(const Answerer& model, const kit::TwoQuestions& asked) {
 void draw_looks(const Answerer& model, const kit::Options& options) {
   const kit::TwoQuestions shown = one_list(3, options);
   const Tensor weights = weights_for(model, shown);
-  kit::Heatmap map{"Where four heads looked: three questions, one list", names_of(shown)};
+  kit::Heatmap map{"Attention weights of four heads: three questions, one list", names_of(shown)};
   map.column_axis = "the list: a key and its digit", map.row_axis = "the two keys asked for";
   for (Size question = 0; question < weights.size(0); ++question) {
     if (question > 0) {  // a gap

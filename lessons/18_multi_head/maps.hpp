@@ -1,26 +1,27 @@
-// Where the heads of lesson 18 look, as maps: four heads in one picture, and seven over the training.
+// Maps of the attention weights in lesson 18: four heads in one picture, and seven heads during training.
 #pragma once
 
 #include "lessons/18_multi_head/experiment.hpp"
 
 namespace tapestry::lesson18 {
 
-/// Weights (B, H, 12) of the questions on the list.
+/// Returns the weights (B, H, 12) of the questions on the tokens of the list.
 Tensor weights_for(const Answerer& model, const kit::TwoQuestions& asked);
 
-/// Three questions about one list, in head_grid.svg.
+/// Draws three questions about one list in head_grid.svg.
 void draw_looks(const Answerer& model, const kit::Options& options);
 
-/// Keeps where the heads of models with one head, two and four look, which are trained in this order, at several steps of their training. A map has twelve questions
-/// about one list: question i asks for key i first, and then for the fifth key after it. So who looks for the
-/// first key makes a diagonal, and who looks for the second makes one that is shifted.
+/// Records the weights of the models with 1, 2 and 4 heads, which are trained in this order, at several steps
+/// of their training. A map has twelve questions about one list. Question i asks first for key i, and then for
+/// the key five places after it. So a head that attends to the first key draws a diagonal, and a head that
+/// attends to the second key draws a shifted diagonal.
 class Filmed {
  public:
   explicit Filmed(const kit::Options& options);
 
-  /// Runs before a model's training, as step 0, and after each step.
+  /// Runs before a model's training as step 0, and after each step.
   void after(Size step, const Answerer& model);
-  /// By step and head.
+  /// Returns the maps by step and head.
   kit::MapSeries series() const { return film_.series(); }
 
  private:

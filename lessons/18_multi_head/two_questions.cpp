@@ -1,4 +1,4 @@
-// The task of lesson 18: a list of keys with a digit each, and one question for two of the keys.
+// The task of lesson 18: a list of keys with one digit each, and one question for two of the keys.
 #include "lessons/18_multi_head/two_questions.hpp"
 
 #include <numeric>

@@ -1,12 +1,13 @@
-// 18.2 grouped_heads: several heads of queries share one of keys
+// 18.2 grouped_heads: Grouped-query attention
 // implement, 15 minutes
 //
-// In grouped-query attention there are H heads of queries and G of keys and values, and H / G neighbouring
-// heads of queries use the same one: head h uses group g = ⌊h / (H / G)⌋. Each head attends as ever,
-// softmax(q_h k_gᵀ / √d) v_g.
+// Grouped-query attention has H heads of queries, but only G heads of keys and values. H / G neighbouring heads
+// of queries share one head of keys and values, their group. Counted from 0, head h uses group
+// g = ⌊h / (H / G)⌋. Each head attends as usual: softmax(q_h k_gᵀ / √d) v_g.
 //
-// Write it for q (B, H, Tq, d), k (B, G, Tk, d) and v (B, G, Tk, d_v); the result is (B, H, Tq, d_v). Repeat
-// keys and values by unsqueeze, expand and reshape, or take the heads one by one with slice and concat.
+// Write this attention for q (B, H, Tq, d), k (B, G, Tk, d) and v (B, G, Tk, d_v). Return (B, H, Tq, d_v). You
+// can repeat keys and values with unsqueeze, expand and reshape, or compute the heads one by one with slice and
+// concat.
 #include "lessons/grader/answer.hpp"
 
 Tensor attend_in_groups(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -15,7 +16,7 @@ Tensor attend_in_groups(const Tensor& q, const Tensor& k, const Tensor& v) {
   const Size batch = q.size(0), heads = q.size(1), groups = k.size(1), each = heads / groups;
   const auto serve = [&](const Tensor& x) {  // (B, G, Tk, …) → (B, H, Tk, …)
     const Dims wide = {batch, groups, each, x.size(2), x.size(3)};
-    const Tensor repeated = expand(unsqueeze(x, 2), wide);  // each group `each` times, side by side
+    const Tensor repeated = expand(unsqueeze(x, 2), wide);  // each group `each` times in a row
     return reshape(repeated, {batch, heads, x.size(2), x.size(3)});
   };
   const double root = std::sqrt(static_cast<double>(q.size(3)));
@@ -24,31 +25,31 @@ Tensor attend_in_groups(const Tensor& q, const Tensor& k, const Tensor& v) {
   //]
 }
 
-// hint: With H = 4 and G = 2, which groups do the heads 0, 1, 2, 3 use? In which order must the groups be
+// hint: With H = 4 and G = 2, which groups do the heads 0, 1, 2 and 3 use? In which order must the groups be
 //   repeated?
-// hint: unsqueeze(k, __) is (B, G, 1, Tk, d); expanded to (B, G, H / G, Tk, d) and reshaped it is (B, H, Tk,
-//   d).
-// hint: After that it is plain attention over four axes: matmul, softmax(…, -1) and matmul work on the last
-//   two.
+// hint: unsqueeze(k, __) has the shape (B, G, 1, Tk, d). Expand it to (B, G, H / G, Tk, d), then reshape it to
+//   (B, H, Tk, d).
+// hint: The rest is ordinary attention with four axes. matmul and softmax(…, -1) work on the last two axes and
+//   treat the others as batch axes.
 //
-// wrong: Head h uses group h % G: the groups take turns, 0 1 0 1, where neighbours should share, 0 0 1 1. A
-//   model that was trained the one way and is run the other talks nonsense, and no shape says why. With G = 1
-//   or G = H both are the same.
+// wrong: Your head h uses group h % G. So the heads use the groups in the order 0 1 0 1, but neighbours must
+//   share a group: 0 0 1 1. A model that was trained with one order gives useless results with the other, and
+//   no shape shows the mistake. With G = 1 or G = H, the two orders are the same.
 // - const Dims wide = {batch, groups, each, x.size(2), x.size(3)};
 // - const Tensor repeated = expand(unsqueeze(x, 2), wide);
 // + const Dims wide = {batch, each, groups, x.size(2), x.size(3)};
 // + const Tensor repeated = expand(unsqueeze(x, 1), wide);
-// wrong: All heads use the first group. The other groups' keys and values are never read: their gradient
-//   would be 0.
+// wrong: All heads use the first group. The keys and values of the other groups are never used, so their
+//   gradient would be 0.
 // - const Tensor repeated = expand(unsqueeze(x, 2), wide);
 // + const Tensor repeated = expand(unsqueeze(slice(x, 1, 0, 1), 2), wide);
-// wrong: Keys come from the head's own group, but values from group h % G: what is found with one group's
-//   keys has to be read from the same group.
+// wrong: The keys come from group ⌊h / (H / G)⌋, but the values come from group h % G. The weights computed
+//   with a group's keys must average the values of the same group.
 // - return matmul(softmax(scores, -1), serve(v));
 // + const Dims other = {batch, each, groups, v.size(2), v.size(3)};
 // + const Tensor values = reshape(expand(unsqueeze(v, 1), other), {batch, heads, v.size(2), v.size(3)});
 // + return matmul(softmax(scores, -1), values);
-// wrong: The scale is missing: sharing keys changes nothing about a score being the sum of d products.
+// wrong: The scale is missing. With shared keys, too, a score is a sum of d products, so divide by √d.
 // - const Tensor scores = matmul(q, transpose(serve(k))) / root;
 // + const Tensor scores = matmul(q, transpose(serve(k)));
 
@@ -57,7 +58,7 @@ Tensor attend_in_groups(const Tensor& q, const Tensor& k, const Tensor& v) {
 
 namespace {
 
-/// Head after head, one number at a time.
+/// Computes one head after another in loops.
 Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v) {
   const Size heads = q.size(1), groups = k.size(1), keys = k.size(2), d = q.size(3);
   std::vector<double> result;
@@ -86,16 +87,16 @@ Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("lets four heads of queries share two of keys", [&] {
+  judge.claim("lets four heads of queries share two heads of keys", [&] {
     const Tensor q = judge.normal({1, 4, 1, 2}), k = judge.normal({1, 2, 2, 2}),
                  v = judge.normal({1, 2, 2, 1});
     judge.example("one query, two keys, four heads in two groups, d = 2, d_v = 1");
     judge.same(attend_in_groups(q, k, v), by_loops(q, k, v), "the results of the heads");
   });
-  judge.claim("does so for any sizes, also with one group and with as many as heads", [&] {
+  judge.claim("attends correctly for other sizes, also with G = 1 and with G = H", [&] {
     judge.each_size({{"batch", 1, 2},
                      {"groups", 1, 3},
-                     {"heads a group", 1, 3},
+                     {"heads per group", 1, 3},
                      {"queries", 1, 3},
                      {"keys", 1, 4},
                      {"d", 1, 3},
@@ -107,7 +108,7 @@ void judge(Judge& judge) {
                       judge.same(attend_in_groups(q, k, v), by_loops(q, k, v), "the results of the heads");
                     });
   });
-  judge.claim("lets gradients through to queries, keys and values", [&] {
+  judge.claim("passes gradcheck for queries, keys and values", [&] {
     judge.gradients(attend_in_groups,
                     {judge.normal({1, 4, 2, 3}), judge.normal({1, 2, 3, 3}), judge.normal({1, 2, 3, 2})});
   });

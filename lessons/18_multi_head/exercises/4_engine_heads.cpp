@@ -1,28 +1,32 @@
-// 18.4 engine_heads: heads for your engine
+// 18.4 engine_heads: Causal multi-head attention for your engine
 // implement, 20 minutes, piece heads.hpp
 //
-// Your engine gets multi-head self-attention that cannot look ahead. For x (B, T, d) and four matrices (d,
-// d), with H heads of c = d / H columns each (head h has the columns h · c to (h + 1) · c of Q, K and V):
+// Write multi-head self-attention with a causal mask for your engine. The input is x (B, T, d), with four
+// matrices (d, d). Each of the H heads has c = d / H columns. Counted from 0, head h has the columns h · c to
+// (h + 1) · c of Q, K and V:
 //
-//     Q = x W_q    K = x W_k    V = x W_v    head_h = softmax(Q_h K_hᵀ / √c + mask) V_h    y = [head_1 … head_H] W_o
+//     Q = x W_q    K = x W_k    V = x W_v    head_h = softmax(Q_h K_hᵀ / √c + mask) V_h    y = [head_1 …
+//     head_H] W_o
 //
-// mask_ij is 0 for j ≤ i and −∞ for j > i: what comes later gets the weight 0. Your matmul takes one batch
-// axis or more, if both sides have the same or the right side has none. What the engine has for it, yours or ours:
+// mask_ij is 0 for j ≤ i and −∞ for j > i, so that later tokens get the weight 0. Your matmul takes one or more
+// batch axes if both sides have the same ones or the right side has none. These functions are available,
+// written by you or by us:
 //
 //     reshape(x, {2, 3, 4})   permute(x, {0, 2, 1})   transpose(x), the last two axes   matmul(x, y)
-//     softmax(x), of each last row   x + y, x * y, which broadcast, x * 2.0   x.tape->leaf(array), a Value
+//     softmax(x), along the last axis   x + y and x * y, with broadcasting   x * 2.0   x.tape->leaf(array), a
+//     Value
 #include "engine/embedding.hpp"
 #include "lessons/grader/answer.hpp"
 
 namespace engine {
 
-/// 0 where row i may see column j, −∞ elsewhere: (T, T).
+/// Returns (T, T): 0 where row i may attend to column j, and −∞ elsewhere.
 inline Array causal_mask(int length) {
   Array mask = filled({length, length}, 0);
   //[ two loops
   //: not_written_yet();
   for (int i = 0; i < length; ++i)
-    for (int j = i + 1; j < length; ++j)  // j = i is allowed: a token sees itself
+    for (int j = i + 1; j < length; ++j)  // j = i is allowed: a token attends to itself
       mask.data[static_cast<std::size_t>(i * length + j)] = -std::numeric_limits<double>::infinity();
   //]
   return mask;
@@ -54,12 +58,12 @@ struct Heads {
 /// x (B, T, d) → (B, T, d).
 inline Value self_attention(const Value& x, const Heads& heads) {
   const std::vector<int> shape = x.array().shape;
-  //[ queries, keys, values, weights, and what comes out: about six lines
+  //[ queries, keys, values, weights and the result: about six lines
   //: return not_written_yet();
   const Value q = split_heads(matmul(x, heads.w_q), heads.count);
   const Value k = split_heads(matmul(x, heads.w_k), heads.count);
   const Value v = split_heads(matmul(x, heads.w_v), heads.count);
-  const double scale = 1 / std::sqrt(shape[2] / heads.count);  // a head's score sums c products
+  const double scale = 1 / std::sqrt(shape[2] / heads.count);  // a head's score is a sum of c products
   const Value scores = matmul(q, transpose(k)) * scale + x.tape->leaf(causal_mask(shape[1]));
   return matmul(merge_heads(matmul(softmax(scores), v)), heads.w_o);
   //]
@@ -67,38 +71,39 @@ inline Value self_attention(const Value& x, const Heads& heads) {
 
 }  // namespace engine
 
-// hint: Exercise 18.1 split heads and put them together again. Which two ops of your engine (2.6) do that?
-// hint: reshape the last axis to (H, c), then two axes change places: permute(…, {0, __, __, 3}). To merge, undo
-//   both, the last one first.
-// hint: The scores of all heads are one product, (B, H, T, T), and the mask (T, T) is repeated over batch and
-//   heads if it is added as a leaf. How many products does a score sum? Softmax, product with v, merge, W_o.
+// hint: In exercise 18.1 you split heads and merged them again. Which two ops of your engine (2.6) do that?
+// hint: First reshape the last axis to (H, c). Then exchange two axes with permute(…, {0, __, __, 3}). To
+//   merge, undo both steps, the last one first.
+// hint: One product gives the scores of all heads, (B, H, T, T). Add the mask (T, T) as a leaf: it broadcasts
+//   over batch and heads. How many products does a score sum? Then apply softmax, multiply with v, merge, and
+//   multiply with W_o.
 //
-// wrong: A token does not see itself, and the first one sees nothing at all: j = i is allowed.
+// wrong: No token may attend to itself, so the first token has no key at all. j = i must be allowed.
 // - for (int j = i + 1; j < length; ++j)
 // + for (int j = i; j < length; ++j)
-// wrong: The mask hides the past and shows the future. Row i is the token that looks, column j what is looked
-//   at.
+// wrong: Your mask hides the past and shows the future. Row i is the token with the query, and column j is the
+//   token with the key.
 // - for (int j = i + 1; j < length; ++j)
 // + for (int j = 0; j < i; ++j)
-// wrong: The reshape alone keeps the order of the numbers: a "head" gets rows of other tokens. The last axis
-//   alone can be taken apart, and then two axes change places.
+// wrong: A reshape alone keeps the order of the numbers, so a "head" gets rows of other tokens. Split only the
+//   last axis with a reshape, and then exchange two axes.
 // - return permute(reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 // + return reshape(x, {shape[0], heads, shape[1], shape[2] / heads});
-// wrong: Merged without changing the axes back: head 1's rows of all tokens come first, and are taken for the
-//   first tokens.
+// wrong: You merge without exchanging the axes back. Then the rows of head 1 for all tokens come first and are
+//   mistaken for the first tokens.
 // - return reshape(permute(x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
 // + return reshape(x, {shape[0], shape[2], shape[1] * shape[3]});
-// wrong: The scores are divided by the root of the whole width. A head's score sums c = d / H products.
+// wrong: You divide the scores by the root of the whole width. A head's score is a sum of c = d / H products.
 // - const double scale = 1 / std::sqrt(shape[2] / heads.count);
 // + const double scale = 1 / std::sqrt(shape[2]);
 // wrong: The scale is missing: the scores are Q_h K_hᵀ, not Q_h K_hᵀ / √c.
 // - const double scale = 1 / std::sqrt(shape[2] / heads.count);
 // + const double scale = 1;
-// wrong: There is no mask: each token sees those that come after it, and a model that predicts the next token
-//   copies it.
+// wrong: The mask is missing, so each token can attend to later tokens. A model that predicts the next token
+//   could then copy it.
 // - const Value scores = matmul(q, transpose(k)) * scale + x.tape->leaf(causal_mask(shape[1]));
 // + const Value scores = matmul(q, transpose(k)) * scale;
-// wrong: The heads are put side by side, and W_o is left out: nothing mixes what they found.
+// wrong: You concatenate the heads, but W_o is missing. So nothing mixes the results of different heads.
 // - return matmul(merge_heads(matmul(softmax(scores), v)), heads.w_o);
 // + return merge_heads(matmul(softmax(scores), v));
 
@@ -108,7 +113,7 @@ inline Value self_attention(const Value& x, const Heads& heads) {
 
 namespace {
 
-/// Head after head, by slices and Tapestry's fused attention.
+/// Computes one head after another with slices and Tapestry's fused attention.
 Tensor their_attention(const std::vector<Tensor>& v, Size heads) {
   const Size width = v[0].size(2) / heads;
   const Tensor q = matmul(v[0], v[1]), k = matmul(v[0], v[2]), values = matmul(v[0], v[3]);
@@ -123,7 +128,7 @@ Tensor their_attention(const std::vector<Tensor>& v, Size heads) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("lets each token see itself and what came before", [&] {
+  judge.claim("lets each token attend to itself and to earlier tokens", [&] {
     for (const int length : {1, 4}) {
       judge.example("a mask of " + std::to_string(length) + " tokens");
       const engine::Array mask = engine::causal_mask(length);
@@ -134,7 +139,7 @@ void judge(Judge& judge) {
       judge.same(grader::tensor_of(mask), tensor(expected, {length, length}, DType::f64), "the mask");
     }
   });
-  judge.claim("gives each head its own columns, and puts them back", [&] {
+  judge.claim("splits the columns into heads and merges them again", [&] {
     judge.each_size({{"B", 1, 3}, {"T", 1, 4}, {"heads", 1, 3}, {"c", 1, 3}}, [&](const Sizes& n) {
       const int heads = static_cast<int>(n[2]);
       const Tensor x = judge.normal({n[0], n[1], n[2] * n[3]});
@@ -155,7 +160,7 @@ void judge(Judge& judge) {
           });
     });
   });
-  judge.claim("attends as Tapestry does, with its gradients", [&] {
+  judge.claim("agrees with Tapestry's attention in values and gradients", [&] {
     judge.each_size({{"B", 1, 3}, {"T", 1, 4}, {"heads", 1, 3}, {"c", 1, 3}}, [&](const Sizes& n) {
       const int heads = static_cast<int>(n[2]);
       const Size d = n[2] * n[3];

@@ -1,20 +1,21 @@
-// 18.5 small_cache: two answers, with little kept of each token
+// 18.5 small_cache: Two answers from a small cache
 // design, 30 minutes, fast
 //
-// Build a layer that answers two questions at once, as in the lesson, and keeps little. A list has eight
-// tokens, each a key and a digit, and one token asks for two of the keys. The layer sees the list once:
-// keep() says what stays of each token, n numbers. Then read() has only the question and what was kept. After
-// 400 steps of Adam with your learning rate 95 of 100 questions must get both digits, in order, with n at
-// most 16. Fewer are better: your best layer is kept.
+// Write a layer that answers two questions at once, as in the lesson, and that stores few numbers per token. A
+// list has eight tokens, each with a key and a digit. One more token asks for two of the keys. The layer sees
+// the list only once: keep() returns the n numbers of each token that are stored. Then read() gets only the
+// question and these stored numbers.
 //
 //     keep: list (B, T, 32) → (B, T, n)        read: question (B, 1, 32), kept (B, T, n) → (B, 1, 32)
 //
-// Change whatever you like in the hole.
+// The layer is trained for 400 steps of Adam with your learning rate. Then both digits must be right, in order,
+// for 95 of 100 questions, with n at most 16. A smaller n is better, and your layer with the smallest n is
+// saved. You may change all the code between the markers.
 #include "lessons/grader/answer.hpp"
 
 constexpr Size kWidth = 32;
 
-//[ the layer, and how fast it learns
+//[ the layer and its learning rate
 //: struct Layer : Module {
 //:   Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }  // (B, T, 8 + 8)
 //:   Tensor read(const Tensor& question, const Tensor& kept) const {
@@ -27,17 +28,17 @@ constexpr Size kWidth = 32;
 //:   Linear value{{*this, "value"}, kWidth, 8}, output{{*this, "output"}, 8, kWidth};
 //: };
 //: constexpr double kLearningRate = 0.01;
-constexpr Size kKey = 4, kValue = 8;  // of one head, which serves two heads of queries
+constexpr Size kKey = 4, kValue = 8;  // one head of keys and values, shared by two heads of queries
 
 struct Layer : Module {
   Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }
   Tensor read(const Tensor& question, const Tensor& kept) const {
     const Size batch = kept.size(0);
     const Tensor k = slice(kept, -1, 0, kKey), v = slice(kept, -1, kKey, kKey + kValue);
-    const Tensor q = reshape(query(question), {batch, 2, kKey});            // one token: no axis to exchange
+    const Tensor q = reshape(query(question), {batch, 2, kKey});            // one token: no axes to exchange
     const Tensor scores = matmul(q, transpose(k)) / std::sqrt(1.0 * kKey);  // (B, H, T)
     const Tensor found = matmul(softmax(scores, -1), v);    // (B, H, d_v): all heads share k and v
-    return output(reshape(found, {batch, 1, 2 * kValue}));  // side by side
+    return output(reshape(found, {batch, 1, 2 * kValue}));  // the heads, concatenated
   }
   Linear query{{*this, "query"}, kWidth, 2 * kKey}, key{{*this, "key"}, kWidth, kKey};
   Linear value{{*this, "value"}, kWidth, kValue}, output{{*this, "output"}, 2 * kValue, kWidth};
@@ -45,17 +46,18 @@ struct Layer : Module {
 constexpr double kLearningRate = 0.01;
 //]
 
-// hint: One row of weights cannot answer two questions in order. What does a second head need, and what need
-//   it not have of its own?
-// hint: All heads can share one head of keys and values. So keep() may stay, and query makes ____ times as
-//   many numbers.
-// hint: reshape(query(question), {batch, 2, d_k}) are two queries; matmul with the one transpose(k) gives
-//   scores (B, 2, T). Put what they find side by side: reshape(found, {batch, 1, 2 * d_v}).
+// hint: One row of weights cannot answer two questions in order. A second head has its own queries. Does it
+//   also need its own keys and values?
+// hint: All heads can share one head of keys and values. So keep() can stay as it is, and query must return
+//   ____ times as many numbers as now.
+// hint: reshape(query(question), {batch, 2, d_k}) contains two queries. matmul with transpose(k) gives the
+//   scores (B, 2, T). Concatenate the results of the two heads with reshape(found, {batch, 1, 2 * d_v}).
 //
-// start: One head reads one mixture of two digits, and nothing in it says which of them was asked for first.
+// start: One head returns one mixture of two digits, and the mixture does not show which of the two was asked
+//   for first.
 //
-// wrong: Each head keeps keys and values of its own, so a token costs twice as much. The two questions search
-//   the same list: let them share.
+// wrong: Each of your heads stores its own keys and values, so a token needs twice as many numbers as with
+//   shared ones. Both questions search the same list, so the heads can share keys and values.
 // - const Tensor k = slice(kept, -1, 0, kKey), v = slice(kept, -1, kKey, kKey + kValue);
 // - const Tensor q = reshape(query(question), {batch, 2, kKey});
 // - const Tensor scores = matmul(q, transpose(k)) / std::sqrt(1.0 * kKey);
@@ -75,12 +77,12 @@ constexpr double kLearningRate = 0.01;
 // + }
 // + Linear query{{*this, "query"}, kWidth, 2 * kKey}, key{{*this, "key"}, kWidth, 2 * kKey};
 // + Linear value{{*this, "value"}, kWidth, 2 * kValue}, output{{*this, "output"}, 2 * kValue, kWidth};
-// wrong: The whole token is kept, 32 numbers. Of a token a head needs a key to compare, and a value to bring
-//   home, both much smaller: let keep() make them.
+// wrong: You store the whole token, 32 numbers. A head needs only a key to compare and a value to return. Both
+//   can be much smaller than the token, so let keep() compute them.
 // - Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }
 // + Tensor keep(const Tensor& list) const { return 1.0 * list; }
-// wrong: The lists stay in a table beside the layer, and keep() returns one number to find them by. Whatever
-//   read() needs must be in what keep() returned.
+// wrong: You store the lists in a table outside the layer, and keep() returns only one number that identifies a
+//   list. Everything that read() needs must be in the result of keep().
 // - Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }
 // - Tensor read(const Tensor& question, const Tensor& kept) const {
 // - const Size batch = kept.size(0);
@@ -95,18 +97,18 @@ constexpr double kLearningRate = 0.01;
 // +     if (slice(lists[i], -1, 0, 1).to_vector() == number.to_vector()) list = lists[i];
 // +   const Size batch = list.size(0);
 // +   const Tensor kept = concat({key(list), value(list)}, -1);
-// wrong: What the heads found is added up, and one sum does not say which part is whose. Put it side by side,
-//   so that W^O can treat each head's part in its own way.
+// wrong: You add the results of the heads. Their sum does not show which part came from which head. Concatenate
+//   them instead, so that W^O can use different weights for each head.
 // - return output(reshape(found, {batch, 1, 2 * kValue}));
 // + return output(concat({sum(found, {1}, Keep::yes), zeros({batch, 1, kValue})}, -1));
-// wrong: The softmax runs over the heads: for each token they share out a weight of 1 between them. Each head
-//   needs a row of weights over the tokens.
+// wrong: The softmax runs over the heads, so for each token the weights of all heads sum to 1. Instead, each
+//   head needs its own row of weights, and this row must sum to 1 over the tokens.
 // - const Tensor found = matmul(softmax(scores, -1), v);
 // + const Tensor found = matmul(softmax(scores, 1), v);
-// wrong: With a rate of 0.0001 the layer has hardly begun to learn after 400 steps.
+// wrong: With a learning rate of 0.0001 the layer has hardly begun to learn after 400 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 1 each step jumps far past where the gradient points to.
+// wrong: With a learning rate of 1 the steps are far too large, so the loss does not fall.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 1;
 
@@ -146,7 +148,7 @@ Asked draw(kit::Random& random, Size rows) {
           Indices(second, {rows, 1}), Indices(answers, {rows, 2})};
 }
 
-/// What stands around the layer: tables of embeddings, and a Linear for the two answers.
+/// The rest of the model: embedding tables, and a Linear for the two answers.
 struct Frame : Module {
   Tensor list(const Asked& asked) const { return keys(asked.keys) + digits(asked.digits); }
   Tensor operator()(const Layer& layer, const Asked& asked) const {
@@ -168,7 +170,7 @@ void train(const Frame& frame, const Layer& layer, kit::Random& random) {
   });
 }
 
-/// Pairs of which both are right, in per cent.
+/// Returns the percentage of questions with both digits right.
 double both_right(const Tensor& logits, const Asked& asked) {
   const Ids said = argmax(logits).to_vector(), wanted = asked.answers.to_vector();
   double right = 0;
@@ -185,51 +187,55 @@ void judge(Judge& judge) {
   frame.initialise(judge.random().next());
   layer.initialise(judge.random().next());
   double kept = 0;
-  judge.claim("keeps to the budget", [&] {
+  judge.claim("stores at most 16 numbers per token", [&] {
     const Tensor of_three = layer.keep(random_normal({2, 3, kWidth}, judge.random().next()));
     judge.that(of_three.rank() == 3 && of_three.size(0) == 2 && of_three.size(1) == 3,
-               "keep() makes (B, T, n) of (B, T, 32): so many numbers for each token");
+               "keep() must return the shape (B, T, n) for a list (B, T, 32): n numbers per token");
     kept = static_cast<double>(of_three.size(2));
-    judge.between(kept, 1, kMost, "the numbers kept of a token");
+    judge.between(kept, 1, kMost, "the numbers stored per token");
   });
-  judge.claim("keeps the same of a token whatever follows", [&] {
+  judge.claim("stores numbers of a token that do not depend on later tokens", [&] {
     const Tensor list = random_normal({2, 5, kWidth}, judge.random().next());
-    judge.same(slice(layer.keep(list), 1, 0, 3), layer.keep(slice(list, 1, 0, 3)),
-               "what is kept of the first three of five tokens, beside what is kept of these three", 1e-4);
+    judge.same(
+        slice(layer.keep(list), 1, 0, 3), layer.keep(slice(list, 1, 0, 3)),
+        "the stored numbers of the first three of five tokens, compared with those of the three tokens alone",
+        1e-4);
   });
-  judge.claim("reads (B, 1, 32)", [&] {
+  judge.claim("returns (B, 1, 32) from read()", [&] {
     const Asked asked = draw(judge.random(), 3);
     judge.same(layer.read(frame.first(asked.first), layer.keep(frame.list(asked))).shape(), {3, 1, kWidth},
-               "the shape of what is read");
+               "the shape of read()'s result");
   });
-  judge.claim("reads what it is given, whatever list it has seen last", [&] {
+  judge.claim("uses the stored numbers that read() receives, not the last list that keep() received", [&] {
     const Asked asked = draw(judge.random(), 3), other = draw(judge.random(), 3);
     const Tensor question = frame.first(asked.first), stays = layer.keep(frame.list(asked));
     const Tensor read = layer.read(question, stays);
     layer.keep(frame.list(other));
-    judge.same(layer.read(question, stays), read, "what is read, after keep() was given another list", 1e-4);
+    judge.same(layer.read(question, stays), read, "the result of read() after keep() received another list",
+               1e-4);
   });
-  judge.claim("keeps all that it needs in what keep() returns", [&] {
+  judge.claim("stores everything that read() needs in the result of keep()", [&] {
     const Asked asked = draw(judge.random(), 3);
     const Tensor question = frame.first(asked.first), list = frame.list(asked);
     const Tensor read = judge.elsewhere([&] { return layer.read(question, layer.keep(list)); });
     const Tensor stays = judge.elsewhere([&] { return layer.keep(list); }).to(list.dtype());
     judge.same(layer.read(question, stays), read.to(list.dtype()),
-               "what is read where keep() was never given this list", 1e-4);
+               "the result of read() in a process where keep() never received this list", 1e-4);
   });
-  judge.claim("answers two questions at once", [&] {
+  judge.claim("answers both questions in at least 95 % of cases", [&] {
     train(frame, layer, judge.random());
     const Asked asked = draw(judge.random(), kTests);
     const Tensor logits = frame(layer, asked);
     const double right = both_right(logits, asked), loss = cross_entropy(logits, asked.answers).item();
     const std::string numbers = kept == 1 ? "1 number" : fmt::format("{} numbers", kept);
-    judge.that(right >= 95,
-               fmt::format("with {} a token {:.1f} % of the pairs are right, of which 95 % are "
-                           "wanted; the loss of an answer is {:.3f}",
-                           numbers, right, loss),
-               {right, loss});
-    fmt::print("With {} a token {:.1f} % of the pairs are right; the loss is {:.3f}.\n", numbers, right,
-               loss);
-    judge.score(kept, "numbers kept of a token");
+    judge.that(
+        right >= 95,
+        fmt::format("with {} per token, {:.1f} % of the questions get both digits right, but at least 95 % "
+                    "are required; the mean loss of a digit is {:.3f}",
+                    numbers, right, loss),
+        {right, loss});
+    fmt::print("With {} per token, {:.1f} % of the questions get both digits right; the loss is {:.3f}.\n",
+               numbers, right, loss);
+    judge.score(kept, "numbers stored per token");
   });
 }
