@@ -1,4 +1,4 @@
-// The task of lesson 19: cards that point to cards.
+// The task of lesson 19: cards that point to other cards.
 #include "lessons/19_block/cards.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What residuals keep and what norms allow: lesson 19's blocks, measured.
+// Measurements of lesson 19's blocks: the effects of residuals on depth, and of norms on the learning rate.
 #include "lessons/19_block/depth.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@ namespace {
 using kit::Cards;
 
 struct Depth {
-  std::vector<double> unlike;    // before the first block, after it, …
-  std::vector<double> gradient;  // of each block
+  std::vector<double> unlike;    // spread of the tokens before the first block, after it, …
+  std::vector<double> gradient;  // of each block's query and key weights
 };
 
 Depth look_into(const Parts& parts, const kit::Options& options) {
@@ -46,7 +46,7 @@ Depth look_into(const Parts& parts, const kit::Options& options) {
 
 constexpr std::array<double, 5> kRates = {2e-3, 4e-3, 8e-3, 16e-3, 32e-3};
 
-/// The mean loss of the last steps, `longer` times as many as usual.
+/// Returns the mean loss of the last steps. Trains `longer` times the usual number of steps.
 double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& options, Size longer = 1) {
   Reader model(blocks, {.norm = norm});
   model.initialise(options.seed);
@@ -58,7 +58,7 @@ double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& opt
     const Cards cards = kit::deal_cards(random, batch_of(options));
     Tape tape;
     const Tensor loss = cross_entropy(model(cards), cards.answers);
-    if (!(loss.item() < 1e6)) return 1e6;  // lost for good
+    if (!(loss.item() < 1e6)) return 1e6;  // the training has diverged
     if (step > steps - last) late += loss.item() / static_cast<double>(last);
     tape.backward(loss);
     adam.step();
@@ -66,7 +66,7 @@ double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& opt
   return late;
 }
 
-/// The losses at all rates, printed as a row.
+/// Trains at all learning rates, prints the losses as a row, and returns them.
 kit::Series scan(const char* name, Size blocks, NormPlace norm, const kit::Options& options) {
   fmt::print("  {:<12} {} blocks   ", name, blocks);
   kit::Series series{name, {kRates.begin(), kRates.end()}, {}};
@@ -79,7 +79,7 @@ kit::Series scan(const char* name, Size blocks, NormPlace norm, const kit::Optio
   return series;
 }
 
-/// The largest rate that learns, or 0.
+/// Returns the largest learning rate with which the model learns, or 0.
 double largest_rate(const kit::Series& series, double learns) {
   double rate = 0;
   for (std::size_t i = 0; i < series.x.size(); ++i)
@@ -90,7 +90,7 @@ double largest_rate(const kit::Series& series, double learns) {
 }  // namespace
 
 double look_into_depth(const kit::Options& options, kit::Report& report) {
-  kit::Chart chart{"Gradient of queries' and keys' weights, before training", "block", "length"};
+  kit::Chart chart{"Gradient of the weights of queries and keys, before training", "block", "norm"};
   chart.y_scale = kit::Scale::log;
   const auto print = [](const std::string& name, const std::vector<double>& values) {
     fmt::print("  {:<22}", name);
@@ -103,22 +103,22 @@ double look_into_depth(const kit::Options& options, kit::Report& report) {
   for (const std::size_t i : {kWhole, kNoResidual, kNoNorm}) {
     const std::string name = i == kWhole ? "whole" : i == kNoResidual ? "no residual" : "no norm";
     const Depth& depth = depths.emplace_back(look_into(kRecipes[i].parts, options));
-    print(name + ": unlike", depth.unlike);
+    print(name + ": spread", depth.unlike);
     print(name + ": gradient", depth.gradient);
     chart.series.push_back({name, {1, 2, 3, 4, 5, 6, 7, 8}, depth.gradient});
   }
-  report.at_least("whole: tokens unlike after 8 blocks", depths[0].unlike.back(), 0.5);
-  report.at_most("no residual: tokens unlike after 8 blocks", depths[1].unlike.back(), 1e-4);
-  report.at_most("no residual: gradient of block 8 ÷ the whole's",
+  report.at_least("whole: spread of the tokens after 8 blocks", depths[0].unlike.back(), 0.5);
+  report.at_most("no residual: spread of the tokens after 8 blocks", depths[1].unlike.back(), 1e-4);
+  report.at_most("no residual: gradient in block 8 ÷ gradient of the whole",
                  depths[1].gradient.back() / depths[0].gradient.back(), 1e-6);
   const double ratio = depths[2].gradient[0] / depths[0].gradient[0];
-  report.at_least("no norm: gradient of block 1 ÷ the whole's", ratio, 1000);
+  report.at_least("no norm: gradient in block 1 ÷ gradient of the whole", ratio, 1000);
   kit::show(chart, options.out / "gradients.svg");
   return ratio;
 }
 
 void try_rates(double learns, const kit::Options& options, kit::Report& report) {
-  fmt::print("  loss at the rate        ");
+  fmt::print("  loss at learning rate   ");
   for (const double rate : kRates) fmt::print("{:>9}", rate);
   fmt::print("\n");
   const kit::Series two_pre = scan("norm before", 2, NormPlace::pre, options),
@@ -126,22 +126,22 @@ void try_rates(double learns, const kit::Options& options, kit::Report& report) 
                     pre = scan("norm before", 4, NormPlace::pre, options),
                     post = scan("norm after", 4, NormPlace::post, options),
                     none = scan("no norm", 4, NormPlace::none, options);
-  report.at_least("2 blocks, norm before: largest rate", largest_rate(two_pre, learns), 0.016);
-  report.at_least("2 blocks, no norm: largest rate", largest_rate(two_none, learns), 0.004);
-  report.at_least("4 blocks, norm before: largest rate", largest_rate(pre, learns), 0.008);
-  report.figure("4 blocks, norm after: largest rate", largest_rate(post, learns));
-  report.at_most("4 blocks: largest rate, norm after ÷ norm before",
+  report.at_least("2 blocks, norm before: largest learning rate", largest_rate(two_pre, learns), 0.016);
+  report.at_least("2 blocks, no norm: largest learning rate", largest_rate(two_none, learns), 0.004);
+  report.at_least("4 blocks, norm before: largest learning rate", largest_rate(pre, learns), 0.008);
+  report.figure("4 blocks, norm after: largest learning rate", largest_rate(post, learns));
+  report.at_most("4 blocks: largest learning rate, norm after ÷ norm before",
                  largest_rate(post, learns) / largest_rate(pre, learns), 0.5);
-  report.at_most("4 blocks, no norm: largest rate (0: none)", largest_rate(none, learns), 0);
+  report.at_most("4 blocks, no norm: largest learning rate (0 if none)", largest_rate(none, learns), 0);
   constexpr double kSmall = 1e-3;
   constexpr Size kLonger = 4;
-  report.at_most(fmt::format("rate {}, {} times the steps, norm before: loss", kSmall, kLonger),
+  report.at_most(fmt::format("learning rate {}, {} times the steps, norm before: loss", kSmall, kLonger),
                  loss_at(kSmall, 4, NormPlace::pre, options, kLonger), learns);
-  report.at_least(fmt::format("rate {}, {} times the steps, no norm: loss", kSmall, kLonger),
+  report.at_least(fmt::format("learning rate {}, {} times the steps, no norm: loss", kSmall, kLonger),
                   loss_at(kSmall, 4, NormPlace::none, options, kLonger), 1);
-  kit::Chart chart{"Four blocks: loss against learning rate", "learning rate", "loss (10: or more)"};
+  kit::Chart chart{"Four blocks: final loss by learning rate", "learning rate", "loss (capped at 10)"};
   chart.series = {pre, post, none};
-  chart.levels = {{learns, "learns"}};
+  chart.levels = {{learns, "has learned"}};
   chart.x_scale = chart.y_scale = kit::Scale::log;
   kit::show(chart, options.out / "rates.svg");
 }

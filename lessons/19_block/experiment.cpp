@@ -1,4 +1,4 @@
-// Cards that point to cards: the models of lesson 19, their training, and what each part of a block brings.
+// Cards that point to other cards: the models of lesson 19, their training, and the effect of each part.
 #include "lessons/19_block/experiment.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ void check_block(kit::Report& report, const Recipe& recipe, BlockByHand by_hand,
   block.initialise(seed, DType::f64);
   const Tensor x = variable(random_normal({2, 4, 6}, seed, DType::f64), "x");
   std::vector<Tensor> leaves = {x};
-  for (const Tensor& weight : block.parameters())  // a bias of the keys does nothing (lesson 18)
+  for (const Tensor& weight : block.parameters())  // a bias of the keys has no effect (lesson 18)
     if (weight.name() != "self.key.bias") leaves.push_back(weight);
   kit::check_by_hand(
       report, recipe.name, [&] { return by_hand(x, block, recipe.parts); }, [&] { return block(x); }, leaves,
@@ -89,7 +89,7 @@ void check_rule(kit::Report& report, Normed (*normalise)(const Tensor& x),
   const Tensor g = random_normal(x.shape(), seed + 1, DType::f64);
   Tape tape;
   tape.backward(normalise(x).x_hat, g);
-  report.check("the rule is what the tape finds, to 1e-12",
+  report.check("the rule agrees with the tape to 1e-12",
                kit::largest(gradient_of_x(normalise(x.detach()), g) - x.grad()) < 1e-12);
 }
 
@@ -123,9 +123,9 @@ Result one_block(const kit::Options& options, kit::Report& report) {
 }
 
 Ledger each_part(const kit::Options& options, kit::Report& report) {
-  kit::Bars losses{"Eight blocks: the loss with each part", "cross-entropy", {}, {}};
+  kit::Bars losses{"Eight blocks: final loss by parts", "cross-entropy", {}, {}};
   losses.level = {std::log(static_cast<double>(kit::kCardDigits)), "guessing"};
-  kit::Heatmap map{"Share right, with two blocks and with eight",
+  kit::Heatmap map{"Fraction of right answers, with two and with eight blocks",
                    {"once, 2", "twice, 2", "sum, 2", "", "once, 8", "twice, 8", "sum, 8"},
                    {},
                    {}};

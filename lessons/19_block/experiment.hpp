@@ -1,4 +1,4 @@
-// Cards that point to cards: the models of lesson 19, their training, and what each part of a block brings.
+// Cards that point to other cards: the models of lesson 19, their training, and the effect of each part.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace tapestry::lesson19 {
 
-/// Which parts a block has, and where its norms stand. Without changes it is the whole.
+/// Selects the parts of a block and the place of its norms. The default is the whole block.
 struct Parts {
   bool residual = true;
   NormPlace norm = NormPlace::pre;
@@ -24,7 +24,7 @@ struct Recipe {
   const char* name;
   Parts parts = {};
 };
-/// In each row one part more, then the whole with one taken away or moved.
+/// Each row adds one part to the row above, up to the whole block. The last rows remove or move one part.
 inline constexpr std::array<Recipe, 7> kRecipes = {
     {{"attention alone", {.residual = false, .norm = NormPlace::none, .feed_forward = false}},
      {"+ residual", {.norm = NormPlace::none, .feed_forward = false}},
@@ -35,27 +35,27 @@ inline constexpr std::array<Recipe, 7> kRecipes = {
      {"whole, norm after", {.norm = NormPlace::post}}}};
 enum : std::size_t { kAlone, kWithResidual, kWithNorm, kWhole, kNoResidual, kNoNorm, kPost };
 
-/// A block's result by hand: x (B, T, width) → (B, T, width), with the weights of nn/'s block.
+/// Computes a block by hand: x (B, T, width) → (B, T, width), with the weights of nn/'s block.
 using BlockByHand = Tensor (*)(const Tensor& x, const TransformerBlock& block, const Parts& parts);
-/// Each recipe's block in f64: gradient-checked, and the same as nn/'s.
+/// Checks each recipe's block in f64: it passes gradcheck and agrees with nn/'s block.
 void check_blocks(kit::Report& report, BlockByHand by_hand, std::uint64_t seed);
 
-/// What a norm without scale and shift makes of x, and the deviations: x̂ (…, d), σ (…, 1).
+/// Result of a norm without scale and shift: x̂ (…, d), and the standard deviations σ (…, 1).
 struct Normed {
   Tensor x_hat, sigma;
 };
-/// Whether a rule for the gradient of x, from that of x̂, is what the tape finds; in f64.
+/// Checks in f64 that a rule for the gradient of x, given the gradient of x̂, agrees with the tape.
 void check_rule(kit::Report& report, Normed (*normalise)(const Tensor& x),
                 Tensor (*gradient_of_x)(const Normed& normed, const Tensor& g), std::uint64_t seed);
 
 inline constexpr Size kDeep = 8;
 
-/// Embeds cards, sends them through blocks, and answers the three questions of each with a Linear.
+/// Embeds cards, passes them through blocks, and answers each card's three questions with a Linear.
 struct Reader : Module {
   Reader(Size blocks, const Parts& parts);
-  /// A card is its place, its pointer and its digit, added up: (B, 10, 32).
+  /// Returns the cards' embeddings (B, 10, 32): the sum of the vectors of place, pointer and digit.
   Tensor enter(const kit::Cards& cards) const;
-  /// What a stack makes of them, norm included → logits (B, 10, 3, 10).
+  /// Maps the stack's result, after its last norm, to logits (B, 10, 3, 10).
   Tensor answers(const Tensor& states) const;
   Tensor operator()(const kit::Cards& cards) const { return answers(stack(enter(cards))); }
 
@@ -68,20 +68,21 @@ Size batch_of(const kit::Options& options);
 
 struct Result {
   double loss = 0;
-  std::array<double, kit::kCardQuestions> right = {};  // per cent
+  std::array<double, kit::kCardQuestions> right = {};  // percentages of right answers
 };
 enum : std::size_t { kOnce, kTwice, kSum };
 
-/// The share of the test's cards that show the most frequent digit of their row, in per cent.
+/// Returns the percentage of the test's cards that show the most frequent digit of their row.
 double most_frequent(const kit::Options& options);
-/// Trains one block; targets.
+/// Trains one block and checks its targets.
 Result one_block(const kit::Options& options, kit::Report& report);
 
-/// By the order of kRecipes.
+/// Results of the recipes, in the order of kRecipes.
 struct Ledger {
-  std::vector<Result> two, eight;  // blocks
+  std::vector<Result> two, eight;  // with two blocks, with eight blocks
 };
-/// Trains each recipe with two blocks and with eight: tables, targets, and pictures in ledger.svg, parts.svg.
+/// Trains each recipe with two and with eight blocks. Prints tables, checks targets, and draws ledger.svg and
+/// parts.svg.
 Ledger each_part(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson19

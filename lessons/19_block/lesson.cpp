@@ -1,11 +1,13 @@
 // 19 block: depth needs residuals, norms and a feed-forward
 //
-// 30 minutes to read, 70 seconds to run. Needs lesson 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
-// Afterwards you can write a layer norm with its rule, and a whole block, and say what each part is for.
+// 30 minutes to read, 70 seconds to run. Needs lessons 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
+// Afterwards you can write a layer norm with its backward rule, and a whole transformer block, and you can
+// explain what each part of the block is for.
 //
-// One attention answers one question about a sequence. The next question may depend on the answer, and takes
-// a second attention on top. Why not pile up eight? In a transformer's *block* (Vaswani and others 2017)
-// attention has three helpers: a norm, a residual and a feed-forward. What goes wrong without one of them?
+// One attention layer answers one question about a sequence. If a second question depends on the first answer,
+// it needs a second attention layer on top of the first. So why not stack eight of them? In a transformer's
+// *block* (Vaswani and others 2017), attention is combined with three more parts: a norm, a residual and a
+// feed-forward network. What goes wrong without one of them?
 
 #include <cmath>
 #include <optional>
@@ -21,29 +23,37 @@ using namespace tapestry::lesson19;
 
 namespace {
 
-// ---- 1. A norm with a pencil ------------------------------------------------------------------------------
-// A *layer norm* (Ba, Kiros and Hinton 2016) brings the d numbers of each token to mean 0 and variance 1:
+// ---- 1. A layer norm by hand ------------------------------------------------------------------------------
+// A *layer norm* (Ba, Kiros and Hinton 2016) shifts and scales the d numbers of each token so that they have
+// mean 0 and variance 1:
 //
 //     μ = mean of x     σ = √(mean of (x − μ)² + ε)     x̂ = (x − μ) / σ     norm(x) = γ ⊙ x̂ + β
 //
-// ε = 10⁻⁵ keeps σ away from 0. Scale γ and shift β are learned, and the same for all tokens. With a pencil:
+// ε = 10⁻⁵ keeps σ away from 0. The scale γ and the shift β are learned. They are the same for all tokens. Here
+// is a token of three numbers:
 //
 //     x = (1, 2, 3)     μ = 2, σ = √((1 + 0 + 1) / 3) = 0.816     x̂ = (−1.225, 0, 1.225)
 //
-// Its rule. Let g_j be the derivative of the loss by x̂_j. A number x_i acts on x̂ in three ways: it stands
-// in its own x̂_i; it moves μ, by ∂μ/∂x_i = 1/d; and it moves σ. The derivative of σ² = 1/d Σ_k (x_k − μ)² +
-// ε is 2/d (x_i − μ): that x_i moves μ changes each square, but as Σ_k (x_k − μ) = 0 these changes add up to
-// nothing. With ∂(σ²) = 2σ ∂σ:
+// Now we derive the gradient. Let g_j be the derivative of the loss with respect to x̂_j. A number x_i changes
+// x̂ in three ways:
+//
+// - It is part of its own x̂_i.
+// - It changes μ, with ∂μ/∂x_i = 1/d.
+// - It changes σ. We have σ² = 1/d Σ_k (x_k − μ)² + ε, and its derivative with respect to x_i is 2/d (x_i − μ).
+// A change of μ changes each square, too, but these changes sum to 0, because Σ_k (x_k − μ) = 0.
+//
+// Since ∂(σ²) = 2σ ∂σ, we get:
 //
 //     ∂σ/∂x_i = x̂_i / d       ∂x̂_j/∂x_i = (1{i = j} − 1/d) / σ − (x_j − μ) / σ² · x̂_i / d
 //                                        = (1{i = j} − 1/d − x̂_j x̂_i / d) / σ
 //     gradient of x_i  =  Σ_j g_j ∂x̂_j/∂x_i  =  (g_i − mean of g − x̂_i · mean of g ⊙ x̂) / σ
 //
-// With g = (1, 0, 0): mean of g 0.333, mean of g ⊙ x̂ −0.408, and the gradient is
+// For g = (1, 0, 0), the mean of g is 0.333 and the mean of g ⊙ x̂ is −0.408. The gradient is:
 //
 //     (1 − 0.333 − 0.5, −0.333, −0.333 + 0.5) / 0.816 = (0.204, −0.408, 0.204)
 //
-// It sums to 0, since adding 1 to every x_i leaves x̂ as it is. Doubling x does so too, so it is 0 along x̂.
+// The gradient sums to 0, because adding 1 to every x_i does not change x̂. Doubling x hardly changes x̂ either
+// (only through ε), so the product of the gradient with x̂ is nearly 0 as well.
 
 Normed normalise(const Tensor& x) {
   const Tensor centred = x - mean(x, {-1}, Keep::yes);  // Keep::yes: (…, 1), not (…)
@@ -58,32 +68,39 @@ Tensor gradient_of_x(const Normed& n, const Tensor& g) {
 void pencil(std::uint64_t seed, kit::Report& report) {
   const Tensor x = tensor({1, 2, 3}, DType::f64), g = tensor({1, 0, 0}, DType::f64);
   const kit::Question tenfold = report.ask(
-      "ten times x", "Let x be (10, 20, 30): x̂ stays the same. What becomes of x's gradient, for the same g?",
-      {"it stays the same", "it is ten times as large", "it is a tenth"});
+      "ten times x",
+      "Let x be (10, 20, 30). x̂ is the same as for (1, 2, 3). For the same g, how large is the gradient of x, "
+      "compared with its size for (1, 2, 3)?",
+      {"the same size", "ten times as large", "a tenth as large"});
   const Normed n = normalise(x);
   const auto x_hat = n.x_hat.to_vector(), of_x = gradient_of_x(n, g).to_vector();
   const double both = mean(g * n.x_hat).item();
-  kit::check_worked_example(report, "the norm",
+  kit::check_worked_example(report, "layer norm",
                             {{n.sigma.item(), 0.816}, {x_hat[0], -1.225}, {x_hat[2], 1.225}});
-  kit::check_worked_example(report, "its means",
+  kit::check_worked_example(report, "means in its gradient",
                             {{mean(g).item(), 0.333}, {both, -0.408}, {x_hat[0] * both, 0.5}});
-  kit::check_worked_example(report, "its gradient", {{of_x[0], 0.204}, {of_x[1], -0.408}, {of_x[2], 0.204}});
+  kit::check_worked_example(report, "gradient of x", {{of_x[0], 0.204}, {of_x[1], -0.408}, {of_x[2], 0.204}});
   check_rule(report, normalise, gradient_of_x, seed);
   const double ratio = gradient_of_x(normalise(10 * x), g).at({0}) / of_x[0];
   report.figure("gradient of 10 x ÷ gradient of x", ratio);
-  report.answer(tenfold, 'c', std::abs(ratio - 0.1) < 1e-4,
-                "σ is ten times as large. In front of a norm, what is large is moved little.");
+  report.answer(
+      tenfold, 'c', std::abs(ratio - 0.1) < 1e-4,
+      "σ is ten times as large, and the gradient is divided by σ. So large inputs of a norm get small "
+      "gradients.");
 }
 
 // ---- 2. A block, part by part -----------------------------------------------------------------------------
-// First come lesson 18's heads, in which tokens look at each other. Then the *feed-forward*, for each token
-// by itself: two linear layers with a relu between (here from 32 numbers to 64 and back). A *residual* adds
-// what a part makes to what went in: the part has to find only what should change. For the norm there are two
-// places, after the sum (2017), or in front of the part (today); then one more follows the last block:
+// A block has two parts. The first is the attention from lesson 18, in which the tokens exchange information.
+// The second is the *feed-forward* network, which processes each token separately. It consists of two linear
+// layers with a relu between them (here from 32 numbers to 64 and back to 32).
+//
+// A *residual* connection adds the result of a part to the input of this part. So the part only has to compute
+// the change. The norm can be applied in two places: after the sum (*post*, 2017), or before the part (*pre*,
+// common today). With pre, one more norm follows the last block:
 //
 //     feed(x) = W₂ relu(W₁ x + b₁) + b₂      post   x ← norm(x + part(x))      pre   x ← x + part(norm(x))
 //
-// With pre, nothing but sums stands in the way of x from the first block to the last.
+// With pre, x passes only through sums from the first block to the last.
 
 Tensor norm_by_hand(const Tensor& x, const Norm& norm) {
   return norm.parameters().front() * normalise(x).x_hat + norm.parameters().back();  // γ, β
@@ -93,7 +110,7 @@ Tensor feed_by_hand(const Tensor& x, const FeedForward& layer) {
   return linear(relu(linear(x, layer.in.weight, layer.in.bias)), layer.out.weight, layer.out.bias);
 }
 
-/// With the weights of nn/'s block. Parts says what is left out: {.residual, .norm, .feed_forward}.
+/// Uses the weights of nn/'s block. `parts` selects the parts: {.residual, .norm, .feed_forward}.
 Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts& parts) {
   const auto with = [&](const Tensor& in, const std::optional<Norm>& norm, const auto& part) {
     const Tensor added = part(parts.norm == NormPlace::pre ? norm_by_hand(in, *norm) : in);
@@ -107,86 +124,110 @@ Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts
 }
 
 // ---- 3. Follow a pointer twice ----------------------------------------------------------------------------
-// Ten cards lie in a row. Each shows a digit and the number of a card, and no two show the same number. For
-// each card there are three questions:
+// Ten cards lie in a row. Each card shows a digit and the number of a card, its pointer. No two cards of a row
+// have the same pointer. We ask three questions about each card:
 //
-//     once     which digit is on the card that it points to?
-//     twice    and on the card that *that* one points to?
-//     sum      what is the last digit of their sum?
+//     once     Which digit is on the card that this card points to?
+//     twice    Which digit is on the card that *that* card points to?
+//     sum      What is the last digit of the sum of these two digits?
 //
-// Naming the digit that is most frequent in the row, whatever the question, is right at 28 %.
+// A model that always answers with the most frequent digit of the row is right in 28 % of "once" and "twice".
 
 void pointers(const kit::Options& options, kit::Report& report) {
   const kit::Question twice = report.ask(
-      "one block", "One block with two heads is trained on all three. How often is \"twice\" right?",
-      {"nearly always: a head for each pointer", "little more than these 28 %", "half of the time"});
-  report.check_quoted("naming the most frequent digit", most_frequent(options), 28, 0.1, "%");
+      "one block",
+      "We train one block with two heads on all three questions. How often does it answer \"twice\" correctly? "
+      "(Always answering with the most frequent digit of the row would be correct in 28 % of cases.)",
+      {"nearly always, because each head can follow one pointer", "in a little more than 28 % of cases",
+       "in half of the cases"});
+  report.check_quoted("answering with the most frequent digit", most_frequent(options), 28, 0.1, "%");
   const Result one = one_block(options, report);
-  report.answer(twice, 'b', one.right[kTwice] <= 40 && one.right[kOnce] >= 99,
-                "All heads of a layer ask at once. Whom to ask second is known only after the first answer.");
+  report.answer(
+      twice, 'b', one.right[kTwice] <= 40 && one.right[kOnce] >= 99,
+      "All heads of a layer attend at the same time. But which card to attend to second is known only "
+      "after the first attention.");
 }
 
-// ---- 4. What each part brings -----------------------------------------------------------------------------
-// Now two blocks, and eight, which is more than the task needs. Parts are added one at a time, and then one
-// is taken out of the whole. All are trained alike.
+// ---- 4. The effect of each part ---------------------------------------------------------------------------
+// Now we train two blocks, and then eight, which is more than the task needs. We start with attention alone,
+// add the other parts one at a time, and then remove or move one part of the whole block. All models are
+// trained in the same way.
 
 void parts(const kit::Options& options, kit::Report& report) {
   const kit::Question eight = report.ask(
-      "eight attentions", "Two attentions, one on the other, can learn \"twice\". What do eight learn?",
-      {"less: not even \"once\"", "as much: six of them hand on what they get", "more: \"sum\" as well"});
+      "eight attentions",
+      "Two attention layers, without any other parts, can learn \"twice\". What do eight such layers learn?",
+      {"less than two layers: not even \"once\"",
+       "as much as two layers, because the other six pass their input on",
+       "more than two layers: \"sum\" as well"});
   const Ledger ledger = each_part(options, report);
-  report.answer(eight, 'a', ledger.eight[kAlone].right[kOnce] <= 40,
-                "An attention hands out averages. Handing on one token as it is would have to be learned.");
+  report.answer(
+      eight, 'a', ledger.eight[kAlone].right[kOnce] <= 40,
+      "An attention layer returns averages. To pass a token on unchanged, each layer would first have "
+      "to learn that.");
 }
 
-// With two blocks only the sum is missing, and the feed-forward brings it: adding two digits takes a table of
-// ten by ten, and a table is no average. (Many attentions find a way to add without it: a softmax is not
-// linear.) With eight, residuals and norms are both needed, and neither is enough. With its norms after the
-// sums the whole fails as well, at this learning rate. (Compare the rows without residuals, and without
-// norms, at two blocks and at eight: a part may be of no use, or do harm, until another one is there.)
+// With two blocks of attention, residuals and norms, only the sum is missing, and the feed-forward adds it. To
+// add two digits, a model needs a table of ten by ten entries, and an average of values is not such a table.
+// (Many attention layers find a way to add without a feed-forward, because softmax is not linear.)
+//
+// With eight blocks, residuals and norms are both needed, and neither is enough alone. With its norms after the
+// sums, the whole block fails as well, at this learning rate.
+//
+// Compare the rows without residuals and without norms, at two blocks and at eight. A part may be useless or
+// even harmful until another part is added.
 
-// ---- 5. What residuals keep -------------------------------------------------------------------------------
-// Averages of averages are all alike: without residuals the ten cards become one and the same vector (Dong,
-// Cordonnier and Loukas 2021). From there on it does not matter where one looks, so queries and keys get no
-// gradient. Measured before training, in f64: how *unlike* the ten tokens are after each block, |x − their
-// mean| / |x|, and the length of the gradient of each block's W^Q and W^K.
+// ---- 5. Residuals keep tokens different -------------------------------------------------------------------
+// Each attention layer averages, and averages of averages become more and more alike. Without residuals, all
+// ten cards become the same vector (Dong, Cordonnier and Loukas 2021). From then on, it does not matter where a
+// token attends, so the weights of queries and keys get no gradient.
+//
+// We measure this before training, in f64. The first quantity is the *spread* of the ten tokens after each
+// block, |x − mean of the tokens| / |x|. The second is the norm of the gradient of each block's W^Q and W^K.
 
 void depth(const kit::Options& options, kit::Report& report) {
   const kit::Question first = report.ask(
-      "no norms", "Eight blocks have residuals, no norms. What gradient do W^Q and W^K of the first one get?",
-      {"next to none: it fades from block to block", "more than a thousand times as much as with norms",
-       "about as much as with norms: residuals hand it on"});
+      "no norms",
+      "Eight blocks have residuals, but no norms. How large is the gradient of W^Q and W^K in the first block, "
+      "compared with eight blocks that have norms?",
+      {"near 0, because it shrinks from block to block", "more than a thousand times as large",
+       "about as large, because residuals pass the gradient on"});
   const double ratio = look_into_depth(options, report);
-  report.answer(first, 'b', ratio >= 1000,
-                "Each block adds to the sum of those below: tokens grow, and scores with their square.");
+  report.answer(
+      first, 'b', ratio >= 1000,
+      "Each block adds to the sum of the blocks below it. So the tokens grow, and the scores grow with "
+      "the square of the tokens.");
 }
 
-// ---- 6. What norms allow ----------------------------------------------------------------------------------
-// A gradient says what a tiny step does. Without norms a small change at the bottom changes all that is
-// above, so only tiny steps do what it says. Until here kit::train let the rate rise slowly and cut long
-// gradients, which helps. Now Adam has neither, and we look for the largest rate that learns; without norms
-// for a small one, too, with more steps. (With post, a gradient passes every norm on its way down: Xiong and
-// others 2020.)
-
-// What to remember. A norm shows each part tokens of one size, and its rule takes out of the gradient what
-// would only shift or stretch a token. A residual keeps the token and lets gradients through. The
-// feed-forward computes with what a token has read.
+// ---- 6. Norms allow larger learning rates -----------------------------------------------------------------
+// A gradient predicts the effect of a very small step. Without norms, a small change in the first block changes
+// everything above it, so the prediction holds only for very small steps.
 //
-// Exercises: lessons/practise 19 (a block; another norm's rule; how x grows; a small stack; your engine).
+// So far, kit::train has raised the learning rate slowly (warm-up) and limited the norm of the gradient
+// (clipping). Both help. Now we use Adam without either, and look for the largest learning rate with which the
+// model still learns. Without norms, we also try a small rate with more steps. (With post, the gradient passes
+// through every norm on its way back: Xiong and others 2020.)
+
+// What to remember. A norm gives each part tokens of the same size. Its gradient rule removes the components
+// that would only shift or scale a token. A residual keeps the token and lets gradients through. The
+// feed-forward network computes with the information that attention has added to a token.
+//
+// Exercises: lessons/practise 19 (a pre-norm block; the gradient of RMS norm; the variance after eight parts;
+// follow two pointers with few weights; a transformer block for your engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("A norm with a pencil");
+  report.section("A layer norm by hand");
   pencil(options.seed, report);
   report.section("A block, part by part");
   check_blocks(report, block_by_hand, options.seed);
   report.section("Follow a pointer twice");
   pointers(options, report);
-  report.section("What each part brings");
+  report.section("The effect of each part");
   parts(options, report);
-  report.section("What residuals keep");
+  report.section("Residuals keep tokens different");
   depth(options, report);
-  report.section("What norms allow");
-  try_rates(0.3, options, report);  // to learn is to end with a loss of at most 0.3
+  report.section("Norms allow larger learning rates");
+  try_rates(0.3, options, report);  // a model has learned if its final loss is at most 0.3
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// 19.1 pre_norm_block: where the norms and the residuals go
+// 19.1 pre_norm_block: A pre-norm block
 // implement, 10 minutes
 //
-// A block with its norms in front of the parts, as today's models have them, does in this order:
+// In most of today's models, the norms of a block come before its parts. The block computes two steps:
 //
 //     x ← x + attend(norm_1(x)),        then        x ← x + feed(norm_2(x))
 //
-// Write it for any parts: each is a function from (B, T, d) to (B, T, d), and so is the block.
+// Write this block for any norms and parts. Each of them is a function from (B, T, d) to (B, T, d), and so is
+// the block.
 #include "lessons/grader/answer.hpp"
 
 using Part = std::function<Tensor(const Tensor&)>;  // (B, T, d) → (B, T, d)
@@ -14,48 +15,49 @@ Tensor pre_norm_block(const Tensor& x, const Part& norm_1, const Part& attend_pa
                       const Part& feed) {
   //[ two lines
   //: return not_written_yet();
-  const Tensor y = x + attend_part(norm_1(x));  // the part reads the normed x, the sum takes x as it is
-  return y + feed(norm_2(y));                   // and the second part goes on from y
+  const Tensor y = x + attend_part(norm_1(x));  // the part gets the normed x, the sum gets x itself
+  return y + feed(norm_2(y));                   // the second step starts from y
   //]
 }
 
-// hint: What does a residual keep, the x that came in or the x that was normed?
-// hint: y = x + attend_part(____). The second half has the same form, with y for x.
+// hint: Which x does the residual add to the result of the part: the input x or the normed x?
+// hint: y = x + attend_part(____). The second step has the same form, with y in place of x.
 // hint: return y + feed(norm_2(____)).
 //
-// wrong: Each norm stands after its sum: norm(x + part(x)). That is the block of 2017 (post). There every
-//   norm lies in the way of x from the first block to the last, and with it of the gradient.
+// wrong: Your norms come after the sums: norm(x + part(x)). That is the post-norm block of 2017. There x passes
+//   through every norm on its way from the first block to the last, and so does the gradient on its way back.
 // - const Tensor y = x + attend_part(norm_1(x));
 // - return y + feed(norm_2(y));
 // + const Tensor y = norm_1(x + attend_part(x));
 // + return norm_2(y + feed(y));
-// wrong: The residual is taken from the normed input: a block whose parts add nothing then hands on the
-//   normed x and not x. Make both parts return 0 and look: the block should return x.
+// wrong: You add the normed input instead of x. When the parts return 0, such a block returns the normed x, but
+//   it should return x.
 // - const Tensor y = x + attend_part(norm_1(x));
 // - return y + feed(norm_2(y));
 // + const Tensor first = norm_1(x), y = first + attend_part(first);
 // + const Tensor second = norm_2(y);
 // + return second + feed(second);
-// wrong: The feed-forward reads the x that came in, not what attention made of it. The block's two parts then
-//   stand side by side, and the feed-forward cannot think about what was just read.
+// wrong: Your feed-forward gets the block's input x instead of the result of the attention step. So the
+//   feed-forward cannot use the information that attention has just added.
 // - return y + feed(norm_2(y));
 // + return y + feed(norm_2(x));
-// wrong: The second sum adds to the x that came in: what attention found is lost behind the feed-forward.
+// wrong: Your second sum adds to the block's input x. So the result of the attention step reaches the output
+//   only through the feed-forward.
 // - return y + feed(norm_2(y));
 // + return x + feed(norm_2(y));
-// wrong: The second norm is missing: the feed-forward reads y, however large the sum has become.
+// wrong: The second norm is missing. The feed-forward gets y itself, however large the sum has become.
 // - return y + feed(norm_2(y));
 // + return y + feed(y);
-// wrong: The second residual is missing: what the feed-forward does not hand on is gone.
+// wrong: The second residual is missing. Everything that the feed-forward does not pass on is lost.
 // - return y + feed(norm_2(y));
 // + return feed(norm_2(y));
-// wrong: Neither half has its residual: x itself goes no further than into the first norm. Each part's result
-//   is added to what the half began with.
+// wrong: Both residuals are missing, so x itself ends at the first norm. Add each part's result to the input of
+//   its step.
 // - const Tensor y = x + attend_part(norm_1(x));
 // - return y + feed(norm_2(y));
 // + const Tensor y = attend_part(norm_1(x));
 // + return feed(norm_2(y));
-// wrong: The second half uses the first norm again. Each norm has a scale and a shift of its own.
+// wrong: Your second step uses the first norm again. Each of the two norms has its own scale and shift.
 // - return y + feed(norm_2(y));
 // + return y + feed(norm_1(y));
 
@@ -64,22 +66,22 @@ Tensor pre_norm_block(const Tensor& x, const Part& norm_1, const Part& attend_pa
 #include "nn/transformer/block.hpp"
 
 void judge(Judge& judge) {
-  judge.claim("puts parts, norms and sums in their order", [&] {
+  judge.claim("applies norms, parts and sums in the right order", [&] {
     judge.example("x = 3, norm_1(x) = 10 x, attend(x) = x + 1, norm_2(x) = 100 x, feed(x) = x + 2");
     const Tensor came = pre_norm_block(
         full({1, 1, 1}, 3, DType::f64), [](const Tensor& x) { return 10 * x; },
         [](const Tensor& x) { return x + 1; }, [](const Tensor& x) { return 100 * x; },
         [](const Tensor& x) { return x + 2; });
     // 3 + (30 + 1) = 34, then 34 + (3400 + 2)
-    judge.same(came, full({1, 1, 1}, 3436, DType::f64), "what comes out");
+    judge.same(came, full({1, 1, 1}, 3436, DType::f64), "the result");
   });
-  judge.claim("hands x on where the parts add nothing", [&] {
+  judge.claim("returns x when both parts return zeros", [&] {
     const Tensor x = judge.normal({2, 3, 4});
     const Part nothing = [](const Tensor&in) { return 0 * in; },
                doubled = [](const Tensor&in) { return 2 * in; };
-    judge.same(pre_norm_block(x, doubled, nothing, doubled, nothing), x, "what comes out");
+    judge.same(pre_norm_block(x, doubled, nothing, doubled, nothing), x, "the result");
   });
-  judge.claim("does with the library's parts what the library's block does", [&] {
+  judge.claim("agrees with nn/'s block when its parts are nn/'s", [&] {
     judge.each_size({{"batch", 1, 3}, {"tokens", 1, 5}, {"width / 2", 1, 3}}, [&](const Sizes& n) {
       TransformerBlock block({.width = 2 * n[2], .heads = 2, .hidden = 5, .norm_place = NormPlace::pre}, {});
       const Tensor x = judge.normal({n[0], n[1], 2 * n[2]});
@@ -89,7 +91,7 @@ void judge(Judge& judge) {
           [&](const Tensor& in) { return block.self(in, in, in).context; },
           [&](const Tensor& in) { return (*block.feed_forward_norm)(in); },
           [&](const Tensor& in) { return (*block.feed_forward)(in); });
-      judge.same(came, block(x), "what comes out");
+      judge.same(came, block(x), "the result");
     });
   });
 }

@@ -1,71 +1,73 @@
-// 19.3 how_it_grows: how large x is after eight parts
+// 19.3 how_it_grows: Predict the variance after eight parts
 // predict, 10 minutes
 //
-// x enters with mean 0 and variance 1 over the numbers of a token. Eight parts follow, each a random matrix
-// that keeps the variance of what it reads and makes something unrelated to it, so that in x + part(…) the
-// variances add up. Predict the variance of x after the eight, for
+// The input x has mean 0 and variance 1 over the numbers of each token. Eight parts follow. Each part
+// multiplies its input by a random matrix that preserves the variance. The result is not correlated with the
+// input, so in x + part(…) the two variances add. Predict the variance of x after eight parts, in three cases:
 //
 //     pre     x ← x + part(norm(x))          none     x ← x + part(x)          post     x ← norm(x + part(x))
 //
-// The judge runs all three, 256 numbers wide and for 256 tokens, and allows 5 % for chance, without a norm 20 %: there
-// chance is multiplied eight times.
+// The judge computes all three for 256 tokens of 256 numbers. Because the matrices are random, it allows a
+// deviation of 5 %. Without norms it allows 20 %, because there the deviations multiply eight times.
 #include "lessons/grader/answer.hpp"
 
 double variance_with_pre() {
   //[ after x ← x + part(norm(x)), eight times
   //: return not_written_yet();
-  return 1 + 8;  // each part reads variance 1, so each adds 1
+  return 1 + 8;  // the input of each part has variance 1, so each part adds 1
   //]
 }
 
 double variance_without_norm() {
   //[ after x ← x + part(x), eight times
   //: return not_written_yet();
-  return std::pow(2, 8);  // each part adds as much as there is
+  return std::pow(2, 8);  // each part doubles the variance
   //]
 }
 
 double variance_with_post() {
   //[ after x ← norm(x + part(x)), eight times
   //: return not_written_yet();
-  return 1;  // whatever the sum was, a norm came last
+  return 1;  // the norm comes last, whatever the sum was
   //]
 }
 
-// hint: What is the variance of norm(x), whatever x is? So how much does a part of `pre` add?
-// hint: With `none`, a part reads x itself: after one part the variance is 1 + 1, after two 2 + __.
+// hint: What is the variance of norm(x), whatever x is? So how much variance does each part add with `pre`?
+// hint: With `none`, the input of a part is x itself. After one part the variance is 1 + 1, after two parts it
+//   is 2 + __.
 //
-// wrong: That is the deviation, the root. The question is for the variance: variances of unrelated numbers
-//   add up, deviations do not.
+// wrong: You gave the standard deviation, the root of the variance. The variances of uncorrelated numbers add,
+//   but their standard deviations do not.
 // - return 1 + 8;
 // + return 3;
-// wrong: You forgot the x that came in: the residual keeps it in the sum, beside the eight parts.
+// wrong: You forgot the input x. The residual keeps it in the sum, so its variance adds to those of the eight
+//   parts.
 // - return 1 + 8;
 // + return 8;
-// wrong: You let each part double the sum. With `pre` a part reads the normed x, of variance 1 however large
-//   x has become.
+// wrong: You let each part double the variance. With `pre`, the input of each part is the normed x, which has
+//   variance 1 however large x has become.
 // - return 1 + 8;
 // + return std::pow(2.0, 8);
-// wrong: You took the norm for the last step. It stands in front of the part, only in what the part reads;
-//   the sum grows, and that is why one more norm follows the last block.
+// wrong: You applied the norm to the sum. With `pre` the norm is applied only to the input of each part, and
+//   the sum grows. Therefore one more norm follows the last block.
 // - return 1 + 8;
 // + return 1;
-// wrong: That holds for `pre`. Without a norm the second part reads variance 2, and adds 2.
+// wrong: You computed the answer for `pre`. Without a norm, the input of the second part has variance 2, so
+//   this part adds 2.
 // - return std::pow(2, 8);
 // + return 9;
-// wrong: You counted one part too few: x starts at 1, and each of the eight doubles it.
+// wrong: You counted one part too few. The variance of x starts at 1, and each of the eight parts doubles it.
 // - return std::pow(2, 8);
 // + return std::pow(2, 7);
-// wrong: You took a part for something that keeps x as it is, 1. In x + part(x) two unrelated things of one
-//   size are added.
+// wrong: You assumed that the variance stays 1. But x + part(x) is a sum of two uncorrelated terms of equal
+//   variance.
 // - return std::pow(2, 8);
 // + return 1;
-// wrong: You let the sum grow as without norms. With `post` each sum is normed before the next part reads it,
-//   and the last one as well.
+// wrong: You let the sum grow as with `pre`. With `post` each sum is normed, the last one as well.
 // - return 1;
 // + return 9;
-// wrong: You took the last sum before its norm. `post` norms after the sum, so what it hands on has variance
-//   1.
+// wrong: You gave the variance of the last sum before its norm. With `post` the norm follows the sum, so the
+//   result has variance 1.
 // - return 1;
 // + return 2;
 
@@ -80,7 +82,7 @@ Tensor normed(const Tensor& x) {
   return layer_norm(x, ones({kWide}, DType::f64), zeros({kWide}, DType::f64));
 }
 
-/// The mean variance of a token after eight steps of x ← step(x, the step's matrix).
+/// Returns the mean variance of a token after eight steps of x ← step(x, the step's matrix).
 double after_eight(Judge& judge, const std::function<Tensor(const Tensor&, const Tensor&)>& step) {
   const std::uint64_t seed = judge.random().next();
   Tensor x = normed(random_normal({kTokens, kWide}, seed, DType::f64));
@@ -93,17 +95,17 @@ double after_eight(Judge& judge, const std::function<Tensor(const Tensor&, const
 
 void judge(Judge& judge) {
   constexpr double kChance = 0.05;
-  judge.claim("foretells the sum with norms in front of the parts", [&] {
+  judge.claim("predicts the variance with norms before the parts", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return x + matmul(normed(x), w); });
     judge.predicted(variance_with_pre(), measured, "the variance with pre", kChance);
   });
-  judge.claim("foretells the sum without norms", [&] {
+  judge.claim("predicts the variance without norms", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return x + matmul(x, w); });
     judge.predicted(variance_without_norm(), measured, "the variance without a norm", 4 * kChance);
   });
-  judge.claim("foretells what norms after the sums leave", [&] {
+  judge.claim("predicts the variance with norms after the sums", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return normed(x + matmul(x, w)); });
     judge.predicted(variance_with_post(), measured, "the variance with post", kChance);

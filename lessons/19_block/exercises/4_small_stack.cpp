@@ -1,20 +1,24 @@
-// 19.4 small_stack: follow two pointers, with few weights
+// 19.4 small_stack: Follow two pointers with few weights
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a stack that follows pointers. Six cards lie in a row, each with the number of a card and a digit
-// from 0 to 5. A card points to a second one, and that to a third; the answer for it is the digit of the
-// third. After 600 steps of Adam with your learning rate 95 of 100 answers must be right, with at most 3,000
-// weights. Fewer are better: your best stack is kept.
+// Build a stack of blocks that follows two pointers. Six cards lie in a row. Each card shows a pointer, which
+// is the number of a card, and a digit from 0 to 5. A card points to a second card, and the second card points
+// to a third one. The answer for the first of these cards is the digit of the third.
 //
 //     cards (B, 6, kWidth) → (B, 6, kWidth)
 //
-// Around it stand tables of places, pointers and digits, 18 rows of kWidth in all, and a Linear that answers;
-// their weights count, too. Change whatever you like in the hole. (.hidden is the feed-forward's units, four
-// times the width if you do not say it; TransformerStack's second argument is the number of blocks.)
+// The stack is trained for 600 steps of Adam with your learning rate. Then 95 of 100 answers must be right,
+// with at most 3,000 weights. Fewer weights are better, and your stack with the fewest weights is saved.
+//
+// The rest of the model consists of embedding tables for places, pointers and digits, 18 rows of kWidth in all,
+// and a Linear for the answers. Their weights count, too.
+//
+// You may change all the code between the markers. The option .hidden is the number of hidden units of the
+// feed-forward, by default four times the width. TransformerStack's second argument is the number of blocks.
 #include "lessons/grader/answer.hpp"
 #include "nn/transformer/stack.hpp"
 
-//[ the width, the stack, and how fast it learns
+//[ the width, the stack, and its learning rate
 //: constexpr Size kWidth = 16;
 //: struct Reader : Module {
 //:   Tensor operator()(const Tensor& cards) const { return stack(cards); }
@@ -31,31 +35,32 @@ struct Reader : Module {
 constexpr double kLearningRate = 0.01;
 //]
 
-// hint: The digit to read is known only after a first look. How many looks does one block take, one after the
-//   other?
-// hint: Two blocks cost twice the weights. Which part of a block does this task not need? (A sum would.)
+// hint: The third card is known only after the model has followed the first pointer. How many attention layers
+//   follow each other in one block?
+// hint: Two blocks have twice as many weights as one. Which part of a block does this task not need? (The task
+//   "sum" of the lesson would need it.)
 // hint: TransformerStack stack{{*this, "stack"}, 2, {.width = kWidth, .heads = 2, .____ = false}, {}}. Then
-//   make it smaller, and mind that 18 rows must still be told apart.
+//   make the stack smaller, but keep the 18 rows distinguishable.
 //
-// start: One block looks once. All of its heads ask at the same time, before any of them has seen where the
-//   first pointer leads.
+// start: One block has only one attention layer. All its heads attend at the same time, before any of them has
+//   followed the first pointer.
 //
-// wrong: More heads in one block ask more questions, but all at the same time. Whom to ask second is known
-//   only after the first answer.
+// wrong: More heads in one block ask more questions, but all at the same time. Which card to attend to second
+//   is known only after the first attention.
 // - TransformerStack stack{{*this, "stack"}, 2, {.width = kWidth, .heads = 2, .feed_forward = false}, {}};
 // + TransformerStack stack{{*this, "stack"}, 1, {.width = kWidth, .heads = 8, .hidden = 32}, {}};
-// wrong: Two blocks are right, but their feed-forwards hold most of the weights. Does this task ask for
-//   anything that attention cannot do?
+// wrong: Two blocks are right, but their feed-forwards contain most of the weights. Does this task need
+//   anything that attention cannot compute?
 // - TransformerStack stack{{*this, "stack"}, 2, {.width = kWidth, .heads = 2, .feed_forward = false}, {}};
 // + TransformerStack stack{{*this, "stack"}, 2, {.width = kWidth, .heads = 2}, {}};
-// wrong: A card is three vectors added up. With 8 numbers, 4 in each head, six places, six pointers and six
-//   digits are hardly told apart.
+// wrong: A card is the sum of three vectors. With a width of 8, so 4 numbers per head, the model can hardly
+//   distinguish six places, six pointers and six digits.
 // - constexpr Size kWidth = 16;
 // + constexpr Size kWidth = 8;
-// wrong: With a rate of 0.0001 the stack has hardly begun to learn after 600 steps.
+// wrong: With a learning rate of 0.0001 the stack has hardly begun to learn after 600 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 1 each step jumps far past where the gradient points to.
+// wrong: With a learning rate of 1 the steps are far too large, so the loss does not fall.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 1;
 
@@ -93,7 +98,7 @@ Cards deal(kit::Random& random, Size rows) {
           Indices(answers, {rows, kCards})};
 }
 
-/// What stands around the stack.
+/// The rest of the model: embedding tables, and a Linear for the answers.
 struct Frame : Module {
   Tensor operator()(const Reader& reader, const Cards& cards) const {
     const Tensor states = reader(places.weight + pointers(cards.pointers) + digits(cards.digits));
@@ -114,7 +119,7 @@ void train(const Frame& frame, const Reader& reader, kit::Random& random) {
   });
 }
 
-/// In per cent.
+/// Returns the percentage of right answers.
 double right_answers(const Tensor& logits, const Cards& cards) {
   const Ids said = argmax(logits).to_vector(), wanted = cards.answers.to_vector();
   double right = 0;
@@ -130,23 +135,27 @@ void judge(Judge& judge) {
   frame.initialise(judge.random().next());
   reader.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(frame) + kit::weights_of(reader));
-  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, kMost, "the weights"); });
-  judge.claim("gives a state for each card", [&] {
+  judge.claim("has at most 3,000 weights",
+              [&] { judge.between(weights, 1, kMost, "the number of weights"); });
+  judge.claim("returns a state for each card", [&] {
     judge.same(reader(random_normal({3, kCards, kWidth}, 1)).shape(), {3, kCards, kWidth},
-               "the states' shape");
+               "the shape of the states");
   });
-  judge.claim("follows two pointers", [&] {
+  judge.claim("answers at least 95 % of the questions correctly", [&] {
     train(frame, reader, judge.random());
     reader.eval();
     const Cards cards = deal(judge.random(), kTests);
     const Tensor logits = frame(reader, cards);
     const double right = right_answers(logits, cards), loss = cross_entropy(logits, cards.answers).item();
-    judge.that(right >= 95,
-               fmt::format("{} weights get {:.1f} % of the answers right, of which 95 % are wanted; the loss "
-                           "of an answer is {:.3f}",
-                           weights, right, loss),
-               {right, loss});
-    fmt::print("{} weights get {:.1f} % of the answers right; the loss is {:.3f}.\n", weights, right, loss);
+    judge.that(
+        right >= 95,
+        fmt::format(
+            "with {} weights, {:.1f} % of the answers are right, but at least 95 % are required; the mean loss "
+            "of an answer is {:.3f}",
+            weights, right, loss),
+        {right, loss});
+    fmt::print("With {} weights, {:.1f} % of the answers are right; the loss is {:.3f}.\n", weights, right,
+               loss);
     judge.score(weights, "weights");
   });
 }

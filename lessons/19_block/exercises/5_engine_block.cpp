@@ -1,15 +1,18 @@
-// 19.5 engine_block: a transformer block for your engine
+// 19.5 engine_block: A transformer block for your engine
 // implement, 25 minutes, piece block.hpp
 //
-// What a GPT is stacked of, for x (B, T, d): attention and a small network, each behind a layer norm and
-// beside a way round,
+// A GPT is a stack of transformer blocks. A block has two parts, attention and a small network. Each part has a
+// layer norm before it and a residual connection around it. For x (B, T, d):
 //
 //     a = x + self_attention(norm₁(x))         y = a + relu(norm₂(a) W₁ + b₁) W₂ + b₂
 //     norm(x) = x̂ ⊙ gain + shift,   x̂ = (x − μ) / σ,   σ = √(mean((x − μ)²) + ε),   ε = 10⁻⁵,   over the last axis
 //
-// Your engine has neither a mean nor a root, so x̂ becomes one op. Write its values, its rule (the lesson
-// derives it) and the block. W₁ is (d, 4 d) or any other width, W₂ leads back to d. What the engine has for it,
-// yours or ours:
+// Your engine has no op for a mean or a root, so x̂ becomes one op. Write the values of x̂, its backward rule
+// (derived in the lesson), and the block. W₁ is (d, f), where f is often 4 d, and W₂ is (f, d). These functions
+// are available, written by you or by us:
+//
+//     self_attention(x, heads)   matmul(x, y)   relu(x)   x + y and x * y, with broadcasting   x * 2.0
+//     an Array's .shape and .data; each_row(array, f) calls f(begin, end) for each row along the last axis
 //
 //     self_attention(x, heads)   matmul(x, y)   relu(x)   x + y, x * y, which broadcast, x * 2.0
 //     an Array's .shape and .data; each_row(array, f) calls f(begin, end) for the numbers of each last row
@@ -18,19 +21,19 @@
 
 namespace engine {
 
-/// x̂: each row of the last axis with mean 0 and variance 1, nearly.
+/// Returns x̂: each row of the last axis has mean 0 and nearly variance 1.
 inline Value normalised(const Value& x) {
   const Array from = x.array();
   const double d = from.shape.back();
   Array y = filled(from.shape, 0);
-  std::vector<double> sigmas;  // of the rows, in order
+  std::vector<double> sigmas;  // one per row, in order
   each_row(from, [&](std::size_t begin, std::size_t end) {
-    //[ one row of y, and its σ into sigmas: about six lines
+    //[ one row of y, and append its σ to sigmas: about six lines
     //: not_written_yet();
     double mean = 0, variance = 0;
     for (std::size_t j = begin; j < end; ++j) mean += from.data[j] / d;
     for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean) / d;
-    sigmas.push_back(std::sqrt(variance + 1e-5));  // ε keeps a row of equal numbers from 0 / 0
+    sigmas.push_back(std::sqrt(variance + 1e-5));  // ε prevents 0 / 0 in a row of equal numbers
     for (std::size_t j = begin; j < end; ++j) y.data[j] = (from.data[j] - mean) / sigmas.back();
     //]
   });
@@ -62,7 +65,7 @@ struct Block {
 
 /// x (B, T, d) → (B, T, d).
 inline Value transformer_block(const Value& x, const Block& block) {
-  //[ attention and the network, each with its norm and its way round: about four lines
+  //[ attention and the network, each with its norm and its residual: about four lines
   //: return not_written_yet();
   const Value a = x + self_attention(normalised(x) * block.gain1 + block.shift1, block.heads);
   const Value normed = normalised(a) * block.gain2 + block.shift2;
@@ -72,46 +75,48 @@ inline Value transformer_block(const Value& x, const Block& block) {
 
 }  // namespace engine
 
-// hint: Look at softmax in your engine: one row at a time, and the rule keeps what it needs. What does the
-//   rule of x̂ need?
-// hint: ∂L/∂x_i = (g_i − mean(g) − x̂_i · mean(____)) / σ, all of one row.
-// hint: normalised(x) * block.gain1 + block.shift1 is the norm. It stands inside: what is added to x is what
-//   attention makes of the normed x, and x itself goes round.
+// hint: Compare with softmax in your engine. It processes one row at a time, and its rule stores the values
+//   that it needs. Which values does the rule of x̂ need?
+// hint: ∂L/∂x_i = (g_i − mean(g) − x̂_i · mean(____)) / σ. All means are over the same row.
+// hint: normalised(x) * block.gain1 + block.shift1 is the norm. Pass its result to attention, and add
+//   attention's result to x itself.
 //
-// wrong: The sum of squares is not divided by d: σ is the root of a mean.
+// wrong: You do not divide the sum of squares by d. σ is the root of a mean.
 // - for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean) / d;
 // + for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean);
-// wrong: You divide by d − 1, as one does to guess the variance of all from a few. A norm takes the row itself,
-//   all of it: divide by d.
+// wrong: You divide by d − 1, as one does to estimate a variance from a sample. A norm uses the variance of the
+//   row itself, so divide by d.
 // - for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean) / d;
 // + for (std::size_t j = begin; j < end; ++j) variance += (from.data[j] - mean) * (from.data[j] - mean) / (d - 1);
-// wrong: μ and σ are taken for constants in the rule. Add 1 to all of a row: x̂ stays as it is, so its
-//   gradient adds up to 0.
+// wrong: Your rule treats μ and σ as constants. But adding 1 to all numbers of a row does not change x̂, so the
+//   gradient of a row must sum to 0.
 // - of_x.data[j] = (g.data[j] - through_mean - y.data[j] * through_sigma) / sigma;
 // + of_x.data[j] = g.data[j] / sigma;
-// wrong: The rule lacks the way through σ. Double a row: x̂ hardly changes.
+// wrong: Your rule lacks the term for σ. When a row is doubled, x̂ hardly changes, so the gradient along x must
+//   be nearly 0.
 // - of_x.data[j] = (g.data[j] - through_mean - y.data[j] * through_sigma) / sigma;
 // + of_x.data[j] = (g.data[j] - through_mean) / sigma;
-// wrong: mean(g ⊙ x̂) is a mean, and yours is a sum: divide by d.
+// wrong: You computed a sum instead of mean(g ⊙ x̂). Divide by d.
 // - for (std::size_t j = begin; j < end; ++j) through_sigma += g.data[j] * y.data[j] / d;
 // + for (std::size_t j = begin; j < end; ++j) through_sigma += g.data[j] * y.data[j];
-// wrong: ε is missing: a row of equal numbers is divided by 0.
+// wrong: ε is missing, so a row of equal numbers is divided by 0.
 // - sigmas.push_back(std::sqrt(variance + 1e-5));
 // + sigmas.push_back(std::sqrt(variance));
-// wrong: This is the post-norm block of 2017: the norm stands behind the sum, on the way round itself. Here x
-//   goes round as it is.
+// wrong: You wrote the post-norm block of 2017, in which x passes through the norm after each sum. In this
+//   block the norm is applied to the input of the part, and x itself is added to the part's result.
 // - const Value a = x + self_attention(normalised(x) * block.gain1 + block.shift1, block.heads);
 // + const Value a = normalised(x + self_attention(x, block.heads)) * block.gain1 + block.shift1;
-// wrong: The second way round begins at x, so what attention found reaches the end only through the network.
+// wrong: Your second residual adds x instead of a. So the result of attention reaches the output only through
+//   the network.
 // - return a + matmul(relu(matmul(normed, block.w1) + block.b1), block.w2) + block.b2;
 // + return x + matmul(relu(matmul(normed, block.w1) + block.b1), block.w2) + block.b2;
-// wrong: The network has no relu: two matrices in a row are one.
+// wrong: The relu is missing. Without it, the two matrices are equivalent to a single one.
 // - return a + matmul(relu(matmul(normed, block.w1) + block.b1), block.w2) + block.b2;
 // + return a + matmul(matmul(normed, block.w1) + block.b1, block.w2) + block.b2;
-// wrong: The bias comes behind relu: it belongs to what relu reads, relu(norm₂(a) W₁ + b₁).
+// wrong: You add the bias b₁ after the relu. Add it before: relu(norm₂(a) W₁ + b₁).
 // - return a + matmul(relu(matmul(normed, block.w1) + block.b1), block.w2) + block.b2;
 // + return a + matmul(relu(matmul(normed, block.w1)) + block.b1, block.w2) + block.b2;
-// wrong: The way round is left out: what comes out is only what attention and the network say.
+// wrong: The first residual is missing. Add attention's result to x.
 // - const Value a = x + self_attention(normalised(x) * block.gain1 + block.shift1, block.heads);
 // + const Value a = self_attention(normalised(x) * block.gain1 + block.shift1, block.heads);
 
@@ -121,7 +126,7 @@ inline Value transformer_block(const Value& x, const Block& block) {
 
 namespace {
 
-/// Of Tapestry's ops: v holds x, then the weights in the order of engine::Block.
+/// Computes the block from Tapestry's ops. v holds x, then the weights in the order of engine::Block.
 Tensor their_block(const std::vector<Tensor>& v, Size heads) {
   const Size batch = v[0].size(0), time = v[0].size(1), d = v[0].size(2);
   const Tensor normed = layer_norm(v[0], v[1], v[2], 1e-5);
@@ -136,7 +141,7 @@ Tensor their_block(const std::vector<Tensor>& v, Size heads) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives each row the mean 0 and the variance 1, and has their rule", [&] {
+  judge.claim("normalises each row to mean 0 and variance 1, with the right gradient", [&] {
     judge.each_size({{"B", 1, 3}, {"T", 2, 3}, {"d", 3, 6}},
                     [&](const Sizes& n) {
                       grader::agree<engine::Tape>(
@@ -149,13 +154,13 @@ void judge(Judge& judge) {
                     },
                     {.f32 = false});
   });
-  judge.claim("bears a row of equal numbers", [&] {
+  judge.claim("returns 0 for a row of equal numbers", [&] {
     engine::Tape tape;
     judge.example("the row 2 2 2");
     const engine::Value y = engine::normalised(tape.leaf({{1, 3}, {2, 2, 2}}));
     judge.same(grader::tensor_of(y.array()), zeros({1, 3}, DType::f64), "x̂");
   });
-  judge.claim("is the block of Tapestry's ops, with its gradients", [&] {
+  judge.claim("agrees with Tapestry's block in values and gradients", [&] {
     judge.each_size(
         {{"B", 1, 3}, {"T", 2, 4}, {"heads", 1, 2}, {"c", 2, 3}, {"f", 4, 6}}, [&](const Sizes& n) {
           const Size d = n[2] * n[3];
