@@ -1,4 +1,4 @@
-// Any text as characters for a language model: its two parts, and windows cut from them.
+// A text as characters for a language model: its training and validation parts, and windows from them.
 #include "lessons/20_gpt/char_corpus.hpp"
 
 #include <fmt/format.h>
@@ -40,12 +40,12 @@ CharCorpus read_characters(const std::filesystem::path& file, double valid_share
   const auto bytes = std::filesystem::file_size(file, error);
   if (!error && bytes > kMostBytesInFile)
     throw UsageError(
-        fmt::format("'{}' has {} bytes; {} are the most", file.string(), bytes, kMostBytesInFile));
+        fmt::format("'{}' has {} bytes; the limit is {} bytes", file.string(), bytes, kMostBytesInFile));
   return cut_characters(read_text(file), file.string(), valid_share);
 }
 
 CharCorpus cut_characters(const std::string& text, const std::string& name, double valid_share) {
-  tapestry::lines_of(text, name);  // refuses what no file could hold as an alphabet, and says where
+  tapestry::lines_of(text, name);  // throws for characters that a checkpoint's alphabet cannot hold
   CharCorpus corpus{Characters::of(text), {}, {}, hash_of(text)};
   Ids ids = corpus.characters.encode(text);
   const auto cut = static_cast<std::ptrdiff_t>(static_cast<double>(ids.size()) * (1 - valid_share));
@@ -54,17 +54,17 @@ CharCorpus cut_characters(const std::string& text, const std::string& name, doub
   corpus.train = std::move(ids);
   if (corpus.train.size() < 2 || corpus.valid.size() < 2)
     throw UsageError(
-        fmt::format("'{}' has {} characters: too few to train on some and to validate with others", name,
-                    corpus.train.size() + corpus.valid.size()));
+        fmt::format("'{}' has {} characters; this is not enough for a training part and a validation part",
+                    name, corpus.train.size() + corpus.valid.size()));
   return corpus;
 }
 
 Windows draw_windows(const Ids& text, Random random, Size count, Size length) {
   const Size places = static_cast<Size>(text.size()) - length;
   if (places < 1)
-    throw UsageError(
-        fmt::format("a text of {} characters has no window of {} and one more: choose a shorter context",
-                    text.size(), length));
+    throw UsageError(fmt::format(
+        "a text of {} characters has no window of {} characters plus one more; choose a shorter context",
+        text.size(), length));
   std::vector<Size> starts;
   for (Size i = 0; i < count; ++i) starts.push_back(random.below(places));
   return windows_at(text, starts, length);
@@ -72,7 +72,7 @@ Windows draw_windows(const Ids& text, Random random, Size count, Size length) {
 
 double loss_per_character(LanguageModel& model, const Ids& text, Size length, Size every) {
   const Evaluating evaluating(model);
-  const Size last = static_cast<Size>(text.size()) - 1;  // has no character after it
+  const Size last = static_cast<Size>(text.size()) - 1;  // no character follows it
   double sum = 0, count = 0;
   const auto add = [&](const std::vector<Size>& starts, Size of_length) {
     if (starts.empty()) return;

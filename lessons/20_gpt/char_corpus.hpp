@@ -1,4 +1,4 @@
-// Any text as characters for a language model: its two parts, and windows cut from them.
+// A text as characters for a language model: its training and validation parts, and windows from them.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace tapestry::kit {
 
-/// A text cut in two where it stands: the beginning to train on, the end to validate with.
+/// A text split at one place: the beginning for training, the end for validation.
 struct CharCorpus {
   /// Every character that occurs in either part.
   Characters characters;
@@ -20,29 +20,30 @@ struct CharCorpus {
   std::uint64_t hash = 0;
 };
 
-/// The first ⌊(1 − valid_share) n⌋ of the n characters are for training. Throws UsageError for a file that is
-/// too large, and for one that leaves a part with less than two characters; Error for what cannot be read,
-/// and with the line for a NUL byte or invalid UTF-8.
+/// Reads a file. The first ⌊(1 − valid_share) n⌋ of its n characters are for training. Throws UsageError if the
+/// file is too large or if a part has fewer than two characters. Throws Error if the file cannot be read, and
+/// names the line of a NUL byte or of invalid UTF-8.
 CharCorpus read_characters(const std::filesystem::path& file, double valid_share = 0.1);
-/// The same for a text that is at hand; `name` stands in messages.
+/// Does the same for a text in memory; messages call it `name`.
 CharCorpus cut_characters(const std::string& text, const std::string& name, double valid_share = 0.1);
 
-/// Pieces of a text, and the character that follows each of their characters.
+/// Windows of a text, and for each character in them the character that follows.
 struct Windows {
   Indices inputs, targets;  ///< (count, length)
 };
 
-/// `count` windows from anywhere in the text, each start equally likely. Throws UsageError if the text is not
+/// Draws `count` windows from the text; each start is equally likely. Throws UsageError if the text is not
 /// longer than a window.
 Windows draw_windows(const Ids& text, Random random, Size count, Size length);
 
-/// The mean loss per character, in nats, of a model in eval mode over a whole text, which it reads in windows
-/// of `length` side by side: each character but the first is predicted once, from those before it in its
-/// window. The last window may be shorter. With `every` > 1, only every so many-th window. No tape.
+/// Returns the mean loss per character, in nats, of a model in eval mode over a whole text. The text is cut
+/// into adjacent windows of `length`; the last one may be shorter. Each character but the first is predicted
+/// once, from the earlier characters in its window. With `every` > 1, uses only each `every`-th window. Records
+/// no tape.
 double loss_per_character(LanguageModel& model, const Ids& text, Size length, Size every = 1);
 
-/// The same of a table of pairs counted in the training part, over the validation part. Each pair counts for
-/// a tenth more than it occurs, so that none is impossible.
+/// Returns the same loss for a bigram table, counted in the training part and tested on the validation part.
+/// Adds 0.1 to the count of each pair, so that no pair has the probability 0.
 double loss_of_pairs(const CharCorpus& corpus);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// The chapter's GPT beside nn/'s, its training on sorting part by part, the cache's speed, and draws counted.
+// The chapter's GPT compared with nn/'s, its training on sorting, the speed of the cache, and counted draws.
 #include "lessons/20_gpt/experiment.hpp"
 
 #include <fmt/format.h>
@@ -32,9 +32,9 @@ Indices random_ids(kit::Random random, Size rows, Size time, Size vocabulary) {
   return Indices(ids, {rows, time});
 }
 
-/// What a ledger needs to know of a task.
+/// A task's sizes, batches and test for the table of losses.
 struct Task {
-  Size vocabulary, longest, rows;  // rows of a batch
+  Size vocabulary, longest, rows;  // rows in a batch
   std::function<kit::NextTokens(kit::Random)> draw;
   kit::NextTokens test;
 };
@@ -70,10 +70,10 @@ constexpr Part kParts[] = {{"one head", 1, 1, false, false, NormPlace::none},
                            {"+ norms: a GPT", 3, 4, true, true, NormPlace::pre}};
 
 struct Losses {
-  double early = 0, end = 0;  // per token of the test, after a tenth of the steps and after all
+  double early = 0, end = 0;  // per token of the test, after a tenth of the steps and after all steps
 };
 
-/// `after_step` runs after each step, and before the first, as step 0.
+/// Trains a model. `after_step` runs before the first step, as step 0, and after each step.
 template <class Model>
 Losses train(Model& model, const std::string& name, const Task& task, double rate,
              const kit::Options& options, const std::function<void(Size step)>& after_step = {}) {
@@ -104,19 +104,20 @@ Losses train(Model& model, const std::string& name, const Task& task, double rat
   return losses;
 }
 
-/// The digits that it writes after "=", for rows of so many.
+/// Returns the digits that the model writes after "=", for rows of `digits` digits.
 Indices sort_freely(const LanguageModel& gpt, const Indices& inputs, Size digits) {
   const Indices prompt = inputs.columns(0, digits + 1);
-  const auto model = gpt.begin(prompt, 2 * digits);  // has read all but "=", with which the search begins
+  const auto model =
+      gpt.begin(prompt, 2 * digits);  // has processed all tokens but "=", the first input of greedy()
   kit::Ids written;
-  // No token ends a row (−1): it writes so many.
+  // No token ends a row (−1), so the model writes max_length digits.
   for (const Decoded& row :
        greedy(*model, {.first = prompt.column(digits).to_vector(), .end = -1, .max_length = digits}))
     written.insert(written.end(), row.ids.begin(), row.ids.end());
   return Indices(written, {inputs.shape()[0], digits});
 }
 
-/// Top-p of shares that stand in order, the likeliest first.
+/// Applies top-p to probabilities in descending order.
 Shares cut_tail(Shares shares, double top_p) {
   double before = 0;
   for (double& share : shares) before += std::exchange(share, before >= top_p ? 0 : share);
@@ -125,7 +126,7 @@ Shares cut_tail(Shares shares, double top_p) {
   return shares;
 }
 
-/// A model that believes the same whatever it reads, so that one can count what nn/'s sample() draws from it.
+/// A model with the same prediction for every input. It serves to count the tokens that nn/'s sample() draws.
 class ConstantModel final : public AutoregressiveModel {
  public:
   ConstantModel(Shares shares, Size rows) : shares_(std::move(shares)), rows_(rows) {}
@@ -161,21 +162,21 @@ void check_gpt(ByHand gpt_by_hand, std::uint64_t seed, kit::Report& report) {
   kit::Ids changed = ids.to_vector();  // other tokens in the first row, from the fourth on
   for (std::size_t i = 3; i < kTime; ++i) changed[i] = (changed[i] + 1) % kVocabulary;
   const Tensor moved = by_hand() - gpt_by_hand(w, words, kLayers, kHeads, Indices(changed, ids.shape()));
-  report.check("other tokens from the 4th on: logits of the first 3 stay, to the bit",
+  report.check("other tokens from the 4th on: the first 3 logits stay bitwise equal",
                largest(slice(moved, 1, 0, 3)) == 0 && largest(slice(select(moved, 0, 0), 0, 3, kTime)) > 0);
 
-  // E is used twice, and its gradient is the sum of what two matrices would get.
+  // E is used twice, so its gradient is the sum of the gradients that two separate matrices would get.
   const Tensor out = variable(words.detach(), "out");
   const auto ends =
       kit::gradients([&] { return gpt_by_hand(w, out, kLayers, kHeads, ids); }, {words, out}, seed);
-  report.check("a tied matrix learns from both ends",
+  report.check("a tied matrix gets gradients from both ends",
                largest(kit::gradients(by_hand, {words}, seed)[0] - ends[0] - ends[1]) < 1e-12);
 }
 
 Ledger show_ledger(const kit::Options& options) {
   const Task task = sorting_task(options);
   kit::Bars bars{
-      "The loss after a tenth of the training, part by part", "nats per token on the test", {}, {}};
+      "Loss after a tenth of the training, one more part at a time", "nats per token on the test", {}, {}};
   std::string table =
       fmt::format("\n  {:<20}{:>14}{:>14}\n", "nats per token", "after a tenth", "at the end");
   std::map<std::string, double> early;
@@ -198,7 +199,7 @@ Ledger show_ledger(const kit::Options& options) {
     model.block.residual = part.residual;
     model.block.norm_place = part.norm;
     gpt = std::make_unique<LanguageModel>(model);
-    filmed.emplace(*gpt, options);  // that of the last model stays
+    filmed.emplace(*gpt, options);  // only the last model's recorder remains
     add(part.name,
         train(*gpt, part.name, task, 2e-3, options, [&](Size step) { filmed->after(step, *gpt); }));
   }
@@ -230,7 +231,7 @@ void check_cache(Head head, Head with_cache, const kit::Options& options, kit::R
   const std::uint64_t seed = options.seed;
   const Tensor x = random_normal({2, 9, 8}, seed, DType::f64);
   const auto weight = [&](std::uint64_t i) { return random_normal({4, 8}, seed + i, DType::f64); };
-  report.check("one head, token by token, equals all at once",
+  report.check("one head: token by token equals all tokens at once",
                largest(head(x, weight(1), weight(2), weight(3)) -
                        with_cache(x, weight(1), weight(2), weight(3))) < 1e-12);
 
@@ -242,7 +243,7 @@ void check_cache(Head head, Head with_cache, const kit::Options& options, kit::R
   gpt.eval();
   const Indices text = random_ids(kit::Random(seed), 1, longest + 16, 65);
   double apart = 0;
-  // The same 50 tokens, cut into pieces at these places.
+  // The same 50 tokens, split into pieces at these places.
   for (const std::vector<Size>& cuts : {std::vector<Size>{1, 2, 3, 30}, {17}, {35, 36}}) {
     StackCache cache = gpt.cache(8);  // room for 8 tokens at first; it grows
     std::vector<Tensor> logits;
@@ -254,11 +255,12 @@ void check_cache(Head head, Head with_cache, const kit::Options& options, kit::R
     }
     apart = std::max(apart, largest(concat(logits, 1) - gpt(text.columns(0, 50))));
   }
-  report.at_most("nn/'s cache, 50 tokens in pieces: logits differ by", apart, 1e-5);
+  report.at_most("nn/'s cache, 50 tokens in pieces: largest difference of the logits", apart, 1e-5);
 
-  kit::Chart chart{"One more token: what the cache saves", "tokens so far", "milliseconds", {}, {}};
+  kit::Chart chart{
+      "Time for one more token, with and without the cache", "tokens so far", "milliseconds", {}, {}};
   chart.y_scale = kit::Scale::log;
-  chart.series = {{"all again", {}, {}}, {"with the cache", {}, {}}};
+  chart.series = {{"without the cache", {}, {}}, {"with the cache", {}, {}}};
   // Each of the seven runs adds one token to a cache.
   const auto milliseconds = [](const auto& run) { return 1000 * kit::fastest(7, run); };
   for (Size length = 32; length <= longest; length *= 2) {
@@ -270,10 +272,10 @@ void check_cache(Head head, Head with_cache, const kit::Options& options, kit::R
       chart.series[i].x.push_back(static_cast<double>(length));
       chart.series[i].y.push_back(times[i]);
     }
-    fmt::print("  {:>4} tokens: {:>7.2f} ms all again, {:>6.2f} ms with the cache\n", length, times[0],
+    fmt::print("  {:>4} tokens: {:>7.2f} ms without the cache, {:>6.2f} ms with it\n", length, times[0],
                times[1]);
   }
-  report.at_least(fmt::format("times as fast after {} tokens", longest),
+  report.at_least(fmt::format("speed-up by the cache after {} tokens", longest),
                   chart.series[0].y.back() / chart.series[1].y.back(), 5);
   kit::show(chart, options.out / "cache.svg");
 }
@@ -282,7 +284,7 @@ double count_draws(Choose choose, const kit::Options& options) {
   const Shares believed = {0.5, 0.25, 0.15, 0.07, 0.03};
   const Size rows = options.smoke ? 200 : 20'000;
   double apart = 0;
-  fmt::print("  {:<18}{:<36}drawn {} times\n", "shares of tokens", "by hand", rows);
+  fmt::print("  {:<18}{:<36}drawn {} times\n", "probabilities", "by hand", rows);
   const auto draw = [&](const char* name, SamplingOptions how) {
     how.max_length = 1;
     how.seed = options.seed;
@@ -292,10 +294,10 @@ double count_draws(Choose choose, const kit::Options& options) {
       drawn[static_cast<std::size_t>(row.ids[0])] += 1.0 / static_cast<double>(rows);
     const Shares by_hand = cut_tail(choose(believed, how.temperature, how.top_k), how.top_p);
     fmt::print("  {:<18}{:.3f}   {:.3f}\n", name, fmt::join(by_hand, "  "), fmt::join(drawn, "  "));
-    for (std::size_t i = 0; i < drawn.size(); ++i)  // what is cut off must never be drawn
+    for (std::size_t i = 0; i < drawn.size(); ++i)  // a token that was cut off must never be drawn
       apart = std::max(apart, by_hand[i] == 0 && drawn[i] > 0 ? 1 : std::abs(by_hand[i] - drawn[i]));
   };
-  draw("as believed", {});
+  draw("as predicted", {});
   draw("temperature 0.5", {.temperature = 0.5});
   draw("temperature 2", {.temperature = 2});
   draw("top-k 2", {.top_k = 2});

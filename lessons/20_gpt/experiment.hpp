@@ -1,4 +1,4 @@
-// The chapter's GPT beside nn/'s, its training on sorting part by part, the cache's speed, and draws counted.
+// The chapter's GPT compared with nn/'s, its training on sorting, the speed of the cache, and counted draws.
 #pragma once
 
 #include <map>
@@ -13,37 +13,40 @@
 
 namespace tapestry::lesson20 {
 
-/// By the names that they have in a file.
+/// Weights by their names in a checkpoint file.
 using Weights = std::map<std::string, Tensor>;
-/// ids (B, T) → logits (B, T, V); `out` (V, width) stands at the end.
+/// ids (B, T) → logits (B, T, V); `out` (V, width) is the output matrix.
 using ByHand = Tensor (*)(const Weights& weights, const Tensor& out, Size layers, Size heads,
                           const Indices& ids);
-/// x (B, T, d) → (B, T, c), by three matrices (c, d).
+/// x (B, T, d) → (B, T, c), with three matrices (c, d).
 using Head = Tensor (*)(const Tensor& x, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v);
-/// Shares of tokens, and those with which they are drawn.
+/// Probabilities of tokens.
 using Shares = std::vector<double>;
 using Choose = Shares (*)(const Shares& shares, double temperature, Size top_k);
 
-/// nn/'s the same, nothing ahead is seen, and the tied matrix learns from both ends.
+/// Checks that the GPT by hand agrees with nn/'s, that no position depends on later tokens, and that the tied
+/// matrix gets gradients from both ends.
 void check_gpt(ByHand by_hand, std::uint64_t seed, kit::Report& report);
 
-/// Losses of a tenth of the training, by the names of ledger's rows.
+/// Losses after a tenth of the training, for three rows of the table.
 struct Ledger {
-  std::unique_ptr<LanguageModel> gpt;  ///< the last row, trained to the end
-  kit::MapSeries maps;                 ///< what its heads looked at meanwhile
+  std::unique_ptr<LanguageModel> gpt;  ///< the last row's model after its whole training
+  kit::MapSeries maps;                 ///< the attention weights of its heads during training
   double one_block = 0, three_blocks = 0, with_residuals = 0;
 };
-/// Trains a table of pairs, and models with one part more each, to sort digits; draws ledger.svg.
+/// Trains a bigram table, and then models with one more part each, to sort digits. Draws ledger.svg.
 Ledger show_ledger(const kit::Options& options);
 
-/// Prints one string sorted, and keeps what heads looked at in sorting_over_training.json; returns the share of
-/// 10,000 strings with answers never seen that are right, in per cent, each digit that was written fed back.
+/// Prints one sorted string, and saves attention weights in sorting_over_training.json. Returns the percentage
+/// of right answers for 10,000 strings with held-out answers. Each written digit becomes the next input.
 double sort_digits(const Ledger& ledger, const kit::Options& options);
 
-/// Token by token equals all at once; then one token more after longer and longer texts, to cache.svg.
+/// Checks that decoding token by token equals decoding all tokens at once. Times one more token after longer
+/// and longer texts, in cache.svg.
 void check_cache(Head head, Head with_cache, const kit::Options& options, kit::Report& report);
 
-/// The largest difference between shares by hand and those of what nn/'s sample() draws. Prints both.
+/// Prints the probabilities by hand and the frequencies drawn by nn/'s sample(). Returns their largest
+/// difference.
 double count_draws(Choose choose, const kit::Options& options);
 
 }  // namespace tapestry::lesson20

@@ -1,12 +1,13 @@
 // 20 gpt: predict the next token
 //
-// 25 minutes to read, two minutes to run. Needs lesson 19 (the block), 07 (the causal mask), 17 (learned
-// positions) and 10 (teacher forcing, free decoding). Afterwards you can build a GPT, train it on a text of
-// your own (--data), let it write with a cache of keys and values, and choose how wildly it writes.
+// 25 minutes to read, two minutes to run. Needs lessons 19 (the block), 07 (the causal mask), 17 (learned
+// positions) and 10 (teacher forcing, free decoding). Afterwards you can build a GPT and train it on a text of
+// your own (--data). You can let it generate text with a cache of keys and values, and control how random this
+// text is.
 //
-// A *token* is what a text is made of: a word, a character, a digit. Ask a model at every place which token
-// comes next: nobody has to label anything, since a text is its own answer. How far does that one question
-// lead? (GPT: generative pretrained transformer, Radford et al. 2018.)
+// A text is a sequence of *tokens*: words, characters or digits. We train a model to predict the next token at
+// every position of a text. Nobody has to label anything, because the text itself contains the answers. How far
+// does this one task lead? (GPT stands for generative pretrained transformer, Radford et al. 2018.)
 
 #include <fmt/format.h>
 
@@ -24,13 +25,15 @@ using namespace tapestry::lesson20;
 
 namespace {
 
-// ---- 1. A table of pairs ----------------------------------------------------------------------------------
-// A *bigram* model knows how often b follows a, and nothing else. In "abracadabra" an a is followed by b, c,
-// d and b. So it says after an a: b with 2/4, c with 1/4, d with 1/4. What it pays for these four places:
+// ---- 1. A bigram table ------------------------------------------------------------------------------------
+// A *bigram* model uses only how often token b follows token a in the text. In "abracadabra", the letters after
+// an a are b, c, d and b. So after an a, the model gives b the probability 2/4, c 1/4 and d 1/4. The loss of a
+// prediction is −log of the probability of the right token. For these four positions:
 //
-//     −log 2/4 = 0.693 for each b, −log 1/4 = 1.386 for c and d          mean 1.040
+//     −log 2/4 = 0.693 for each b,   −log 1/4 = 1.386 for c and for d          mean 1.040
 //
-// Natural logarithms count in *nats*. Who takes each of ten digits for equally likely pays log 10 = 2.303.
+// With natural logarithms, the unit of the loss is the *nat*. A model that treats all ten digits as equally
+// likely has a loss of log 10 = 2.303.
 
 void pencil(kit::Report& report) {
   const double often = -std::log(0.5), once = -std::log(0.25), mean = (often + once) / 2;
@@ -38,28 +41,30 @@ void pencil(kit::Report& report) {
                             {{often, 0.693}, {once, 1.386}, {mean, 1.040}, {std::log(10.0), 2.303}});
 }
 
-// ---- 2. A GPT from plain ops ------------------------------------------------------------------------------
-// To see further back, take lesson 19's blocks with lesson 07's causal mask: place i sees the places j ≤ i.
-// So one pass over T tokens answers T questions: what comes after the first, after two, …
+// ---- 2. A GPT from primitive ops --------------------------------------------------------------------------
+// To use more than one earlier token, we take the blocks from lesson 19 with the causal mask from lesson 07:
+// position i attends to the positions j ≤ i. So one pass over T tokens gives T predictions: the token after the
+// first, the token after the second, and so on.
 
-/// x (B, T, width) → (B, T, d), one head, as in lesson 18.
+/// x (B, T, width) → (B, T, d). One head, as in lesson 18.
 Tensor head(const Tensor& x, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v) {
   const Tensor q = matmul(x, transpose(w_q)), k = matmul(x, transpose(w_k)), v = matmul(x, transpose(w_v));
   const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(2)));  // (B, T, T)
   return matmul(masked_softmax(scores, Mask::causal(x.size(1), x.size(1))), v);
 }
 
-// New is the last line: the logits ask which token the state means, by a product with each token's vector. So
-// one matrix E serves at both *tied* ends, logits = x Eᵀ, and learns at both (Press and Wolf 2017).
+// The last line of gpt_by_hand() is new. The logit of a token is the product of the final state x with this
+// token's embedding. So one matrix E serves as the input embedding and as the output layer, logits = x Eᵀ, and
+// gets gradients from both ends (Press and Wolf 2017). Such weights are called *tied*.
 
-/// ids (B, T) → logits (B, T, V); `out` is E. Weights have the names that they have in a file.
+/// ids (B, T) → logits (B, T, V); `out` is E. The weights have the same names as in a checkpoint file.
 Tensor gpt_by_hand(const Weights& w, const Tensor& out, Size layers, Size heads, const Indices& ids) {
   const Tensor& words = w.at("input.words.weight");  // E (V, width)
   Tensor x = embedding(words, ids) + slice(w.at("input.positions.weight"), 0, 0, ids.shape()[1]);
-  const auto norm = [&](const std::string& name) {  // lesson 19's
+  const auto norm = [&](const std::string& name) {  // as in lesson 19
     return layer_norm(x, w.at(name + ".weight"), w.at(name + ".bias"));
   };
-  const Size wide = words.size(1) / heads;  // of one head
+  const Size wide = words.size(1) / heads;  // width of one head
   for (Size layer = 0; layer < layers; ++layer) {
     const std::string block = fmt::format("stack.blocks.{}.", layer);
     const Tensor normed = norm(block + "self_norm");
@@ -78,35 +83,43 @@ Tensor gpt_by_hand(const Weights& w, const Tensor& out, Size layers, Size heads,
   return matmul(norm("stack.norm"), transpose(out));
 }
 
-// ---- 3. Part by part --------------------------------------------------------------------------------------
-// The task is a text, too: four to eight digits, "=", the same digits sorted.
+// ---- 3. Add one part at a time ----------------------------------------------------------------------------
+// The first task is also a text: four to eight digits, then "=", then the same digits sorted.
 //
 //     3 1 4 1 5 9 2 6 = 1 1 2 3 4 5 6 9
 //
-// The loss counts what follows "=": the digits before are random. A tenth of all *answers* is held out, and
-// no string that sorts to one of them is trained on. Begin with the table of pairs and add one part at a
-// time; the last model is a GPT. Then it writes on its own: what stands up to "=" is the *prompt*, and each
-// digit that it writes is fed back. An answer counts if all its digits are right.
+// The loss counts only the tokens after "=", because the digits before it are random. We hold out a tenth of
+// all *answers*: no training string sorts to one of them.
+//
+// We begin with the bigram table and add one part at a time. The last model is a GPT. Then this model writes
+// answers by itself: it gets the string up to "=", the *prompt*, and each digit that it writes becomes the next
+// input. An answer counts as right if all its digits are right.
 
 void part_by_part(const kit::Options& options, kit::Report& report) {
   const kit::Question bare = report.ask(
       "three bare blocks",
-      "One block of heads and feed-forward, without residual and norm; then three, piled up. Which has the "
-      "smaller loss after a tenth of the training?",
-      {"three: deeper is better", "about the same", "one: three learn more slowly"});
+      "One model has a single block of heads and feed-forward, without residuals and norms. Another has three "
+      "such blocks, stacked. Which model has the smaller loss after a tenth of the training?",
+      {"the model with three blocks, because it is deeper", "neither, their losses are about the same",
+       "the model with one block, because three blocks learn more slowly"});
   const Ledger ledger = show_ledger(options);
   const double piled = ledger.three_blocks / ledger.one_block;
-  report.at_least("early loss of three bare blocks, times that of one", piled, 1.5);
-  report.at_least("the same, times that with residuals", ledger.three_blocks / ledger.with_residuals, 3);
-  report.answer(bare, 'c', piled >= 1.5,
-                "Much lies between most weights and the loss, until residuals carry it past the blocks.");
-  report.at_least("10,000 strings with answers never seen: all digits right", sort_digits(ledger, options),
+  report.at_least("early loss of three bare blocks ÷ early loss of one", piled, 1.5);
+  report.at_least("early loss of three bare blocks ÷ early loss with residuals",
+                  ledger.three_blocks / ledger.with_residuals, 3);
+  report.answer(
+      bare, 'c', piled >= 1.5,
+      "Without residuals, the gradient of most weights has to pass through several blocks. Residuals "
+      "carry it past the blocks.");
+  report.at_least("10,000 strings with held-out answers: all digits right", sort_digits(ledger, options),
                   99.9, "%");
 }
 
-// ---- 4. Remember keys and values --------------------------------------------------------------------------
-// No place looks ahead, so keys and values of old places cannot change when a token is added. Keep them (the
-// *KV cache*): a new token costs one query, key and value, in place of T. What grows is the look back:
+// ---- 4. The KV cache --------------------------------------------------------------------------------------
+// No position attends to later ones, so the keys and values of earlier positions do not change when a token is
+// added. We store them in the *KV cache*. For a new token, the model then computes one query, one key and one
+// value instead of T of each. Only the attention over the stored tokens still grows with the length of the
+// text.
 
 Tensor head_with_cache(const Tensor& x, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v) {
   Tensor keys, values;  // of the tokens so far
@@ -117,19 +130,21 @@ Tensor head_with_cache(const Tensor& x, const Tensor& w_q, const Tensor& w_k, co
     keys = t == 0 ? k : concat({keys, k}, 1);
     values = t == 0 ? v : concat({values, v}, 1);
     const Tensor scores = matmul(q, transpose(keys)) / std::sqrt(static_cast<double>(q.size(2)));
-    read.push_back(matmul(softmax(scores, -1), values));  // no mask: there is nothing ahead yet
+    read.push_back(matmul(softmax(scores, -1), values));  // no mask: the cache has no later tokens
   }
   return concat(read, 1);
 }
 
-// ---- 5. Choosing from what it predicts --------------------------------------------------------------------
-// Sorting has one right answer. A story has many, so draw:
+// ---- 5. Sampling the next token ---------------------------------------------------------------------------
+// A sorting task has one right answer. A story can continue in many ways, so we draw the next token at random
+// from the predicted probabilities. Three settings control the draw:
 //
-//     temperature τ    from softmax(logits / τ): below 1 bolder on the likely, above 1 wilder
-//     top-k            among the k likeliest (Fan, Lewis and Dauphin 2018)
-//     top-p            among the fewest whose shares reach p (Holtzman et al. 2020)
+//     temperature τ    draw from softmax(logits / τ): τ < 1 favours likely tokens more, τ > 1 less
+//     top-k            draw only among the k most likely tokens (Fan, Lewis and Dauphin 2018)
+//     top-p            draw only among the fewest most likely tokens whose probabilities sum to p or more
+//                      (Holtzman et al. 2020)
 
-/// shares of tokens, the likeliest first → those with which they are drawn; top_k 0: among all
+/// Probabilities, the largest first → the probabilities of the draw; top_k 0 keeps all tokens.
 Shares choose_from(const Shares& shares, double temperature, Size top_k) {
   Shares chosen;
   double all = 0;
@@ -142,34 +157,43 @@ Shares choose_from(const Shares& shares, double temperature, Size top_k) {
 }
 
 // ---- 6. A real text ---------------------------------------------------------------------------------------
-// Here is one: sentences of this very course, character by character. A small GPT with lesson 17's rotary
-// positions trains on the first nine tenths. It has more weights than the text has characters.
+// This text consists of sentences from an earlier version of this course, as single characters. A small GPT
+// with rotary positions (lesson 17) is trained on the first nine tenths. It has more weights than the text has
+// characters.
 
 void real_text(const TextSettings& settings, const kit::Options& options, kit::Report& report) {
   const kit::Question heart = report.ask(
-      "the last tenth", "How does it do on the last tenth, against a table of pairs of characters?",
-      {"better: it sees more than one character back", "about the same: characters are mostly chance",
-       "worse: it has learned the first nine tenths by heart"});
+      "the last tenth",
+      "How large is the GPT's loss on the last tenth of the text, compared with a bigram table of characters?",
+      {"smaller, because the GPT uses more than one earlier character",
+       "about the same, because characters are mostly random",
+       "larger, because the GPT has memorised the first nine tenths"});
   const kit::Question likeliest = report.ask(
-      "temperature 0", "It goes on from \"The\", always with the likeliest character. What comes?",
-      {"its best text, with the fewest mistakes", "the same phrases again and again", "letters at random"});
+      "temperature 0",
+      "The GPT continues the text after \"The\" and always writes the most likely character. What does it write?",
+      {"its best text, with the fewest mistakes", "the same phrases again and again", "random letters"});
   const CourseLosses losses = learn_course(settings, options);
-  report.figure("loss per character there, table of pairs", losses.pairs, "nats");
-  report.figure("the same, GPT", losses.gpt, "nats");
-  report.at_least("so much better is the GPT", losses.pairs - losses.gpt, 0.4, "nats");
-  report.answer(heart, 'a', losses.gpt < losses.pairs, "Words recur, and few steps learn no text by heart.");
+  report.figure("loss per character on the last tenth, bigram table", losses.pairs, "nats");
+  report.figure("loss per character on the last tenth, GPT", losses.gpt, "nats");
+  report.at_least("loss of the bigram table − loss of the GPT", losses.pairs - losses.gpt, 0.4, "nats");
+  report.answer(heart, 'a', losses.gpt < losses.pairs,
+                "Many words and phrases recur in the last tenth, and a short run cannot memorise the text.");
   const double stuck = write_course(settings, options, 0, 0);
   const double free = write_course(settings, options, 0.8, 10);
-  report.at_least("temperature 0: runs of 12 characters written before", stuck, 50, "%");
-  report.at_most("temperature 0.8, top-k 10: the same", free, 20, "%");
-  report.answer(likeliest, 'b', stuck >= 50 && free <= 20,
-                "What it has just written is likely to come again; so it does. A little chance leads out.");
+  report.at_least("temperature 0: pieces of 12 characters written before", stuck, 50, "%");
+  report.at_most("temperature 0.8, top-k 10: pieces of 12 characters written before", free, 20, "%");
+  report.answer(
+      likeliest, 'b', stuck >= 50 && free <= 20,
+      "A phrase that was just written makes the same phrase more likely to follow. A little randomness "
+      "breaks the loop.");
 }
 
-// What to remember. Predict the next token, at all places at once, and never look ahead. Keys and values of
-// old tokens stay, so keep them. Draw from what is predicted: the likeliest alone goes round in circles.
+// What to remember. A GPT predicts the next token at all positions at once, and no position attends to later
+// ones. Keys and values of earlier tokens do not change, so a cache stores them. Draw tokens from the predicted
+// probabilities, because always choosing the most likely token can lead to endless repetition.
 //
-// Exercises: lessons/practise 20 (a cache; top-p; what it keeps; few weights that sort; your engine sorts).
+// Exercises: lessons/practise 20 (generate with a KV cache; top-p sampling; the size of a KV cache; a GPT that
+// sorts with few weights; milestone, a GPT on your engine).
 
 }  // namespace
 
@@ -182,17 +206,17 @@ int main(int argc, char** argv) {
     offer(program, text);
     return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
       if (only_writes(program, options, text)) return;
-      report.section("A table of pairs");
+      report.section("A bigram table");
       pencil(report);
-      report.section("A GPT from plain ops");
+      report.section("A GPT from primitive ops");
       check_gpt(gpt_by_hand, options.seed, report);
       if (!options.data.empty()) return learn_text(text, options, report);
-      report.section("Part by part");
+      report.section("Add one part at a time");
       part_by_part(options, report);
-      report.section("Remember keys and values");
+      report.section("The KV cache");
       check_cache(head, head_with_cache, options, report);
-      report.section("Choosing from what it predicts");
-      report.at_most("largest difference of a share", count_draws(choose_from, options), 0.02);
+      report.section("Sampling the next token");
+      report.at_most("largest difference of a probability", count_draws(choose_from, options), 0.02);
       report.section("A real text");
       real_text(text, options, report);
     });

@@ -13,15 +13,15 @@ namespace tapestry::lesson20 {
 namespace {
 
 const std::vector<std::int64_t> kString = {3, 1, 4, 1, 5, 9, 2, 6};
-const auto kFirst = static_cast<Size>(kString.size());  // the place of "=", the first that is to answer
+const auto kFirst = static_cast<Size>(kString.size());  // the position of "=", the first with a target
 
 std::string name_of(std::int64_t id) { return id == kit::kEquals ? "=" : std::to_string(id); }
 
-/// Without its maps. A row for each place that is to answer; a column for each that it may look at.
+/// Returns the series without maps. Each position with a target has a row, and each input token has a column.
 kit::MapSeries series_of_heads(const LanguageModel& model) {
-  kit::MapSeries series{.title = "Where each head looks while it sorts",
-                        .column_axis = "looked at",
-                        .row_axis = "read last → to be written",
+  kit::MapSeries series{.title = "Attention weights of each head while the GPT sorts",
+                        .column_axis = "token attended to",
+                        .row_axis = "last input token → token to be written",
                         .choices = {{"layer", {}}, {"head", {}}}};
   const kit::NextTokens text = kit::sorting({kString});
   const std::vector<std::int64_t> read = text.inputs.to_vector(), next = text.targets.to_vector();
@@ -44,7 +44,7 @@ Filmed::Filmed(const LanguageModel& model, const kit::Options& options)
 
 void Filmed::after(Size step, const LanguageModel& model) {
   film_.after(step, [&] {
-    std::deque<WeightRecorder> recorders;  // while they live, they keep the weights
+    std::deque<WeightRecorder> recorders;  // they record the weights while they exist
     for (const TransformerBlock& block : model.stack.blocks) recorders.emplace_back(block.self.attention);
     model(inputs_);
     std::vector<std::vector<double>> maps;

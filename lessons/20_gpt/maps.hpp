@@ -1,4 +1,4 @@
-// Where the heads of lesson 20's sorting GPT look, as maps over the training.
+// Maps of the attention weights in lesson 20's sorting GPT, during training.
 #pragma once
 
 #include "lessons/kit/kit.hpp"
@@ -7,14 +7,14 @@
 
 namespace tapestry::lesson20 {
 
-/// Keeps what all heads look at where one string is to be answered, at several steps of the training.
+/// Records the attention weights of all heads for one string, at several steps of the training.
 class Filmed {
  public:
   Filmed(const LanguageModel& model, const kit::Options& options);
 
   /// Runs before the training (step 0) and after each step.
   void after(Size step, const LanguageModel& model);
-  /// Those that were kept, by step, layer and head.
+  /// Returns the recorded maps by step, layer and head.
   kit::MapSeries series() const { return film_.series(); }
 
  private:

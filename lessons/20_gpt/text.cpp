@@ -1,14 +1,19 @@
-// Lesson 20 on a text, the course's own or any other (--data): the same model, on characters.
+// Lesson 20 on the course's text or on your own (--data): the same model, with characters as tokens.
 //
-// The first nine tenths of the text are for training, the last tenth for validation; the loss is per
-// character, in nats, over the whole last tenth, which is read in windows of the context side by side.
-// --preset small is what the lesson trains on course.txt: sentences from the lessons and exercises of this
-// course as they once were, so under the course's own licence.
-// --preset usual is the setting that tutorials train on a CPU: 4 blocks of width 128 that see 64 characters,
-// 2,000 steps of 12 windows. --preset large is what a quarter of an hour on two cores is good for. It sees
-// 256 characters, which alone helps (the first characters of a window have little to go by), reads the
-// training text about ten times, and drops a tenth of everything, so that it does not learn the text by
-// heart. Its rotary positions tell every head how far back a character stands, from the first step on.
+// The first nine tenths of the text are for training, and the last tenth is for validation. The loss is the
+// mean per character, in nats, over the whole last tenth, which is split into adjacent windows of the context
+// length.
+//
+// --preset small is the setting for course.txt. This file contains sentences from an earlier version of the
+// lessons and exercises, so it has the course's own licence.
+//
+// --preset usual is the setting of many tutorials for a CPU: 4 blocks of width 128, a context of 64
+// characters, and 2,000 steps of 12 windows.
+//
+// --preset large fills a quarter of an hour on two cores. Its context of 256 characters helps by itself,
+// because the first characters of a window have few earlier ones to depend on. The training passes over the
+// text about ten times, with a dropout of a tenth, so that the model does not memorise the text. With rotary
+// positions, every head knows the distances between characters from the first step on.
 #include "lessons/20_gpt/text.hpp"
 
 #include <fmt/format.h>
@@ -47,20 +52,21 @@ const kit::LanguageRecipe kLarge = {.layers = 4,
                                     .rate = 2e-3,
                                     .positions = "rotary"};
 
-/// Of Tiny Shakespeare, the text that the targets are for; of another text the loss is only reported.
+/// Hash of Tiny Shakespeare, the text with targets. For any other text the loss is only reported.
 constexpr std::uint64_t kTinyShakespeare = 0x4016c93c3be74c18;
 
 std::filesystem::path folder_of(const TextSettings& settings, const kit::Options& options) {
   return options.out / options.folder(settings.preset);
 }
 
-/// What a text begins after: the end of a line, or where there was none, the first character of the alphabet.
+/// Returns the default prompt: a line break, or the first character of an alphabet without one.
 std::string beginning(const Characters& characters) {
   const std::string alphabet = characters.alphabet();
   return alphabet.find('\n') != std::string::npos ? "\n" : characters.decode(kit::Ids{0});
 }
 
-/// A context is all that the model can see: when it is full, its later half becomes the next prompt.
+/// Generates text. The model cannot use more than its context. When the context is full, its later half becomes
+/// the next prompt.
 kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOptions how, Size length) {
   const Size context = saved.recipe.context;
   const Size whole = static_cast<Size>(text.size()) + length;
@@ -70,7 +76,7 @@ kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOpti
     how.first = {text.back()};
     how.max_length = std::min(whole - size, context - seen + 1);
     how.seed += 1;
-    Size kept = seen - 1;  // keys and values in the cache
+    Size kept = seen - 1;  // tokens with keys and values in the cache
     how.on_word = [&](Size, std::int64_t id) {
       kit::tell_written(saved.characters.decode(kit::Ids{id}), static_cast<double>(++kept),
                         static_cast<double>(context));
@@ -82,7 +88,7 @@ kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOpti
   return text;
 }
 
-/// Line by line, safe to print.
+/// Prints a text line by line, with control characters replaced by spaces.
 void print(const std::string& text) {
   for (std::size_t from = 0, end = 0; from <= text.size(); from = end + 1) {
     end = std::min(text.find('\n', from), text.size());
@@ -93,21 +99,25 @@ void print(const std::string& text) {
 }  // namespace
 
 void offer(kit::Lesson& program, TextSettings& settings) {
-  program.takes_data("a text of any kind, in UTF-8, to learn instead of sorting");
-  program.add("--preset", settings.preset,
-              "with --data: the sizes; usual takes 45 seconds on two cores, large 16 minutes; with --prompt: "
-              "whose model; small is that of the course's own text",
-              {"small", "usual", "large"});
+  program.takes_data("a UTF-8 text file to train on instead of sorting");
+  program.add(
+      "--preset", settings.preset,
+      "with --data: the model's sizes; usual takes 45 seconds on two cores, large 16 minutes; with --prompt: "
+      "the model to use; small is the model of the course's text",
+      {"small", "usual", "large"});
   kit::offer(program, settings.recipe, kUsual, kLarge, "with --preset large");
-  program.add_flag("--fresh", settings.fresh, "with --data: forget the checkpoint and start anew");
+  program.add_flag("--fresh", settings.fresh,
+                   "with --data: ignore the checkpoint and start from the beginning");
   program.takes_parts();
   program.add("--prompt", settings.prompt,
-              "go on from these words with the trained model, and train nothing");
-  program.add("--length", settings.length, "characters to write", 1, 1'000'000);
-  program.add("--temperature", settings.sampling.temperature, "of writing; 0: the likeliest always", 0, 100);
-  program.add("--top-k", settings.sampling.top_k, "draw among so many characters; 0: among all", 0,
-              1'000'000);
-  program.add("--top-p", settings.sampling.top_p, "draw among the fewest whose shares reach this", 1e-6, 1);
+              "generate text after these words with the trained model, without training");
+  program.add("--length", settings.length, "number of characters to generate", 1, 1'000'000);
+  program.add("--temperature", settings.sampling.temperature,
+              "sampling temperature; 0 always chooses the most likely character", 0, 100);
+  program.add("--top-k", settings.sampling.top_k,
+              "sample among this number of most likely characters; 0 for all", 0, 1'000'000);
+  program.add("--top-p", settings.sampling.top_p,
+              "sample among the fewest characters whose probabilities sum to this or more", 1e-6, 1);
 }
 
 bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSettings& settings) {
@@ -118,7 +128,7 @@ bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSe
   kit::follow(program, small ? kSmall : large ? kLarge : kUsual, settings.recipe);
   if (program.given("--steps") || options.smoke) settings.recipe.steps = options.steps;
   settings.sampling.seed = options.seed;
-  settings.fresh = settings.fresh || options.smoke;  // a smoke run is never worth going on with
+  settings.fresh = settings.fresh || options.smoke;  // a smoke run is never resumed
   if (writes) write_on(settings, options, settings.prompt);
   return writes;
 }
@@ -129,7 +139,7 @@ void learn_text(const TextSettings& settings, const kit::Options& options, kit::
   const kit::CharCorpus corpus = kit::read_characters(options.data);
   LanguageModel gpt(kit::language_model_options(recipe, corpus.characters.size()));
   gpt.initialise(options.seed);
-  fmt::print("  {} characters to train on, {} to validate with, {} different; {} weights\n",
+  fmt::print("  {} characters for training, {} for validation, {} different; {} weights\n",
              corpus.train.size(), corpus.valid.size(), corpus.characters.size(), kit::weights_of(gpt));
   kit::train_language_model(gpt, corpus,
                             {.recipe = recipe,
@@ -146,7 +156,7 @@ void learn_text(const TextSettings& settings, const kit::Options& options, kit::
     report.part_of_lesson();
     report.figure(kWhat, loss, "nats");
   }
-  report.section("It writes");
+  report.section("Generated text");
   write_on(settings, options, "");
 }
 
@@ -162,7 +172,7 @@ CourseLosses learn_course(const TextSettings& settings, const kit::Options& opti
   const kit::CharCorpus corpus = kit::cut_characters(kCourse, "course.txt");
   LanguageModel gpt(kit::language_model_options(recipe, corpus.characters.size()));
   gpt.initialise(options.seed);
-  fmt::print("  {} characters to train on, {} held out; {} weights\n", corpus.train.size(),
+  fmt::print("  {} characters for training, {} held out; {} weights\n", corpus.train.size(),
              corpus.valid.size(), kit::weights_of(gpt));
   kit::train_language_model(gpt, corpus,
                             {.recipe = recipe,

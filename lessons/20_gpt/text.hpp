@@ -1,4 +1,4 @@
-// Lesson 20 on a text, the course's own or any other (--data): train on its characters, validate, and write.
+// Lesson 20 on the course's text or on your own (--data): trains on characters, validates, and generates text.
 #pragma once
 
 #include <string>
@@ -18,25 +18,26 @@ struct TextSettings {
 
 /// Adds the options for texts, --data first.
 void offer(kit::Lesson& program, TextSettings& settings);
-/// Takes from the preset what the command line did not give. Without --data and --prompt the preset is small. With
-/// --prompt it writes on, and returns true: that is all.
+/// Fills the settings that the command line did not give from the preset. Without --data and --prompt, the
+/// preset is small. With --prompt, generates text and returns true; nothing is trained.
 bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSettings& settings);
 
-/// Trains, or goes on training, on options.data; reports the loss on the validation part; writes.
+/// Trains on options.data, or resumes the training. Reports the loss on the validation part, and generates
+/// text.
 void learn_text(const TextSettings& settings, const kit::Options& options, kit::Report& report);
-/// Goes on from these words, or begins a line where there are none, with the model that was trained into
+/// Generates text after these words, or after a line break if there are none, with the trained model in
 /// options.out.
 void write_on(const TextSettings& settings, const kit::Options& options, const std::string& words);
 
-/// Losses per character on the end of the course's own text, which nobody trained on.
+/// Losses per character on the end of the course's text, which is not used for training.
 struct CourseLosses {
-  double pairs = 0;  ///< of a table of pairs
+  double pairs = 0;  ///< of a bigram table
   double gpt = 0;
 };
-/// Trains a small GPT, always anew, on the beginning of the course's own text.
+/// Trains a small GPT on the beginning of the course's text, always from the start.
 CourseLosses learn_course(const TextSettings& settings, const kit::Options& options);
-/// Lets that model write and prints it; returns how many of its pieces of 12 characters it has written before,
-/// in per cent.
+/// Generates text with this model and prints it. Returns the percentage of its pieces of 12 characters that the
+/// model had already written before.
 double write_course(const TextSettings& settings, const kit::Options& options, double temperature,
                     Size top_k);
 

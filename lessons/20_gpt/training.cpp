@@ -1,5 +1,4 @@
-// Training a language model on the characters of a text: sizes, schedule, checkpoints, log, and validation on
-// the way.
+// Training of a language model on characters: sizes, schedule, checkpoints, log, and validation during training.
 #include "lessons/20_gpt/training.hpp"
 
 #include <fmt/format.h>
@@ -29,18 +28,18 @@ namespace tapestry::kit {
 namespace {
 
 constexpr double kDecay = 0.1, kLowestRate = 0.02;
-constexpr Size kEverySoManyWindows = 8;  // of the validation text, at a look
+constexpr Size kEverySoManyWindows = 8;  // a validation during training uses every 8th window
 
 using Recipe = LanguageRecipe;
 
 constexpr RecipeNumber<Recipe> kNumbers[] = {
     {"--layers", &Recipe::layers, "blocks", 1, 100},
-    {"--heads", &Recipe::heads, "heads of attention; they part the width", 1, 128},
-    {"--width", &Recipe::width, "numbers for a character", 1, 4096},
-    {"--context", &Recipe::context, "characters that it sees at most", 2, 4096},
-    {"--batch", &Recipe::batch, "windows in a batch", 1, 4096},
-    {"--dropout", &Recipe::dropout, "of words, attention and what each part adds", 0, 0.9},
-    {"--rate", &Recipe::rate, "the learning rate at its highest", 1e-6, 1},
+    {"--heads", &Recipe::heads, "attention heads; the width must be a multiple", 1, 128},
+    {"--width", &Recipe::width, "width of the model", 1, 4096},
+    {"--context", &Recipe::context, "context length in characters", 2, 4096},
+    {"--batch", &Recipe::batch, "batch size in windows", 1, 4096},
+    {"--dropout", &Recipe::dropout, "dropout of embeddings, attention weights and residual branches", 0, 0.9},
+    {"--rate", &Recipe::rate, "highest learning rate", 1e-6, 1},
 };
 
 Schedule schedule(Size steps) {
@@ -48,7 +47,7 @@ Schedule schedule(Size steps) {
   return then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, steps - rise), kLowestRate));
 }
 
-/// The loss of a part of these windows, and how many characters it is the mean of.
+/// The mean loss of a part of these windows, and the number of characters in it.
 PartLoss loss_of(const LanguageModel& model, const Windows& windows, const Part& part) {
   const Size rows = windows.inputs.shape()[0], begin = part.begin(rows), end = part.end(rows);
   if (begin == end) return {};
@@ -87,8 +86,8 @@ void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& 
   recipe.steps = usual.steps;
   check_heads(recipe);
   if (recipe.positions == "rotary" && recipe.width / recipe.heads % 2 != 0)
-    throw UsageError(fmt::format("rotary positions want an even width of a head, not {} / {}", recipe.width,
-                                 recipe.heads));
+    throw UsageError(fmt::format("with rotary positions, width / heads must be even, got {} / {}",
+                                 recipe.width, recipe.heads));
 }
 
 RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, const LanguageTraining& how) {
@@ -97,16 +96,17 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   AdamW adam;
   std::vector<Tensor> matrices, vectors;
   for (const Tensor& weight : model.parameters()) (weight.rank() > 1 ? matrices : vectors).push_back(weight);
-  // β₂ = 0.99: a run of a few thousand steps has no time for means over a thousand.
+  // β₂ = 0.99: in a run of a few thousand steps, a mean over a thousand steps would lag too far behind.
   adam.add_group(matrices, {.learning_rate = recipe.rate, .beta2 = 0.99, .weight_decay = kDecay});
   adam.add_group(vectors, {.learning_rate = recipe.rate, .beta2 = 0.99, .weight_decay = 0});
   const Schedule rate = schedule(recipe.steps);
   DataParallel ranks(how.ranks.communicator(), model.parameters(),
                      {.parts = static_cast<int>(how.ranks.parts)});
 
-  draw_windows(corpus.train, Random(how.seed, 0), 1, recipe.context);  // a text too short: before any file
+  draw_windows(corpus.train, Random(how.seed, 0), 1,
+               recipe.context);  // throws for a text that is too short, before any file is written
   make_writable_folder(how.out);
-  // All that makes another run of it.
+  // Every setting that distinguishes this run from others.
   const std::string name = fmt::format("{}, seed {}, {}, {} positions, {} steps", name_of_text(corpus.hash),
                                        how.seed, text_of(kNumbers, recipe), recipe.positions, recipe.steps);
   Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
@@ -118,7 +118,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   RunPlace place;
   const bool resumed = checkpoints.resume(place);
   if (resumed)
-    fmt::print("  going on from step {} of {} ({})\n", place.step, recipe.steps, checkpoints.file().string());
+    fmt::print("  resuming at step {} of {} ({})\n", place.step, recipe.steps, checkpoints.file().string());
   RunLog log(how.out / "log.csv", {"loss", "characters", "seconds", "validation"},
              resumed ? std::optional(place.step) : std::nullopt);
 
@@ -144,7 +144,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
         validation = loss_per_character(model, corpus.valid, recipe.context, kEverySoManyWindows);
         progress.note(
             fmt::format("  step {:>6}  {:>5.1f} min  loss {:.3f}  "
-                        "on a part of the validation text {:.3f}",
+                        "on part of the validation text {:.3f}",
                         place.step, place.seconds / 60, progress.loss(), validation));
       }
       log.row(place.step, {loss, place.words, place.seconds, validation});
@@ -157,7 +157,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   progress.finish();
   if (place.seconds > 0)
     fmt::print(
-        "  trained {} steps, {:.0f} characters in {:.1f} s: {:.0f} characters/s, {:.1f} ms a step; peak "
+        "  trained {} steps, {:.0f} characters in {:.1f} s: {:.0f} characters/s, {:.1f} ms per step; peak "
         "memory {:.0f} MiB\n",
         place.step, place.words, place.seconds, place.words / place.seconds,
         1000 * place.seconds / static_cast<double>(place.step), peak_memory());
@@ -167,7 +167,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
 SavedLanguageModel load_language_model(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file))
     throw UsageError(fmt::format(
-        "there is no trained model at {}: train one first, with --data, the same --out and --preset, and "
+        "there is no trained model at {}; train one first with --data, the same --out and --preset, and "
         "without --smoke",
         file.string()));
   const TrainingState saved = load_checkpoint(file);
@@ -181,7 +181,8 @@ SavedLanguageModel load_language_model(const std::filesystem::path& file) {
     loaded.model->eval();
     return loaded;
   } catch (const std::exception& error) {
-    throw UsageError(fmt::format("{} is no language model's checkpoint ({})", file.string(), error.what()));
+    throw UsageError(
+        fmt::format("{} is not the checkpoint of a language model ({})", file.string(), error.what()));
   }
 }
 

@@ -1,5 +1,5 @@
-// Training a language model on the characters of a text: sizes, schedule, checkpoints, log, and validation on
-// the way.
+// Training of a language model on characters: sizes, schedule, checkpoints, log, and validation during
+// training.
 #pragma once
 
 #include <filesystem>
@@ -12,58 +12,59 @@
 
 namespace tapestry::kit {
 
-/// Sizes of a model and of its training.
+/// Sizes of a model and of its training run.
 struct LanguageRecipe {
   Size layers = 4, heads = 4, width = 128;
-  /// Characters that it sees at most, and windows in a batch.
+  /// Context length in characters, and number of windows in a batch.
   Size context = 64, batch = 12;
   Size steps = 2000;
   double dropout = 0;
-  /// The learning rate at its highest.
+  /// The highest learning rate of the schedule.
   double rate = 2e-3;
   /// "learned" or "rotary".
   std::string positions = "learned";
 };
 
-/// GPT as in Radford et al. (2018, 2019): pre-norm blocks, GELU, the output tied to the words.
+/// Returns the options of a GPT as in Radford et al. (2018, 2019): pre-norm blocks, GELU, and tied embeddings.
 TransformerOptions language_model_options(const LanguageRecipe& recipe, Size vocabulary);
 
-/// Adds --layers, --heads, --width, --context, --batch, --dropout, --rate and --positions to the program.
-/// `recipe` becomes the usual one; the help says too what is usual `where` things are otherwise.
+/// Adds --layers, --heads, --width, --context, --batch, --dropout, --rate and --positions to the program. Sets
+/// `recipe` to `usual`. The help also states the values of `otherwise`, which apply `where`.
 void offer(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
            const LanguageRecipe& otherwise, const std::string& where);
-/// Takes from `usual` what the command line did not give; for use in the lesson's body. Throws UsageError for
-/// sizes that do not fit each other.
+/// Fills the sizes that the command line did not give from `usual`. Call it in the lesson's body. Throws
+/// UsageError for sizes that do not fit together.
 void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe);
 
 struct LanguageTraining {
   LanguageRecipe recipe;
-  /// Where checkpoint.safetensors and log.csv go.
+  /// The directory for checkpoint.safetensors and log.csv.
   std::filesystem::path out;
-  /// Forget the checkpoint that may be there.
+  /// Ignores an existing checkpoint.
   bool fresh = false;
   std::uint64_t seed = 1;
-  /// The loss on a part of the validation text after so many steps.
+  /// Number of steps between two losses on a part of the validation text.
   Size steps_per_look = 0;
-  /// Stop after this step, with a checkpoint to go on from; 0: go to the end.
+  /// Stops after this step and saves a checkpoint; 0 trains to the end.
   Size stop_after = 0;
-  /// Who trains it together. One rank alone makes what no rank makes.
+  /// The ranks that train together. One rank gives the same result as no ranks.
   Ranks ranks = {};
 };
 
-/// Trains with AdamW (matrices shrink, vectors do not), or goes on from the checkpoint of this very run.
-/// Batch and dropout depend on the seed, the step and the part of a batch alone, so a run that was killed ends with the
-/// same weights, bit for bit, as one that was not, on as many ranks; any number may go on. Prints what it cost, and returns where it ended: steps,
-/// characters (as words), seconds.
+/// Trains with AdamW (weight decay for matrices, none for vectors), or resumes from this run's checkpoint.
+/// Batches and dropout depend only on the seed, the step and the part of a batch. So a run that was interrupted
+/// ends with the same weights, bit for bit, as an uninterrupted one on the same number of ranks. Any number of
+/// ranks may resume it. Prints time and memory, and returns the final place: steps, characters (as words), and
+/// seconds.
 RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, const LanguageTraining& how);
 
-/// A checkpoint made into a model again.
+/// A model loaded from a checkpoint.
 struct SavedLanguageModel {
   Characters characters;
   LanguageRecipe recipe;
   std::unique_ptr<LanguageModel> model;
 };
-/// Throws UsageError if there is none, or one that is damaged.
+/// Throws UsageError if the file is missing or damaged.
 SavedLanguageModel load_language_model(const std::filesystem::path& file);
 
 }  // namespace tapestry::kit

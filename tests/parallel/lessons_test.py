@@ -91,8 +91,8 @@ class Lessons(unittest.TestCase):
     def test_a_finished_run_is_started_again(self):
         _, first = self.gpt(2, "run")
         _, again = self.gpt(2, "run")
-        self.assertIn("going on from step 30 of 30", again)
-        self.assertEqual(again.split("It writes")[1], first.split("It writes")[1])
+        self.assertIn("resuming at step 30 of 30", again)
+        self.assertEqual(again.split("Generated text")[1], first.split("Generated text")[1])
 
     def test_a_whole_lesson(self):
         for lesson in ("15", "20", "22"):

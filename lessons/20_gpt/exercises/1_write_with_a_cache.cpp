@@ -1,13 +1,16 @@
-// 20.1 write_with_a_cache: one token at a time, and nothing twice
+// 20.1 write_with_a_cache: Generate with a KV cache
 // implement, 20 minutes
 //
-// A GPT of one causal head and no norm: x_t = words[id_t] + places[t], read_t = attention of q_t over the
-// keys and values of the places 0 … t, logits_t = (x_t + read_t) wordsᵀ. Write the step for one more token
-// with a cache of the keys and values so far: it puts the token's own key and value behind the others, and
-// returns the logits (1, V).
+// A small GPT has one causal head and no norm. For a token id_t at position t, counted from 0:
 //
-// All matrices W are (d, d), and a row x makes x Wᵀ. The scores are q · k / √d. Before the first token the
-// cache's tensors are not defined (cache.keys.defined() is false); then they are (t, d).
+//     x_t = words[id_t] + places[t]          read_t = attention of q_t over the keys and values of positions 0 … t
+//     logits_t = (x_t + read_t) wordsᵀ
+//
+// Write the step for one more token, with a cache of the keys and values so far. Append the token's own key and
+// value to the cache, and return the logits (1, V).
+//
+// All matrices W are (d, d), and a row x is projected as x Wᵀ. The scores are q · k / √d. Before the first
+// token, the tensors of the cache are undefined: cache.keys.defined() is false. Later they are (t, d).
 #include "lessons/grader/answer.hpp"
 
 struct Weights {
@@ -15,73 +18,74 @@ struct Weights {
   Tensor w_q, w_k, w_v;  // (d, d)
 };
 struct Cache {
-  Tensor keys, values;  // (t, d) of the t tokens so far
+  Tensor keys, values;  // (t, d), for the t tokens so far
 };
 
 Tensor next_logits(const Weights& weights, Cache& cache, Size id) {
   //[ about ten lines
   //: return not_written_yet();
-  const Size t = cache.keys.defined() ? cache.keys.size(0) : 0;  // as many keys as tokens before
+  const Size t = cache.keys.defined() ? cache.keys.size(0) : 0;  // one key per earlier token
   const Tensor word = slice(weights.words, 0, id, id + 1);
   const Tensor x = word + slice(weights.places, 0, t, t + 1);  // (1, d)
   const Tensor q = matmul(x, transpose(weights.w_q));
   const Tensor k = matmul(x, transpose(weights.w_k));
   const Tensor v = matmul(x, transpose(weights.w_v));
-  cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);  // (t + 1, d), its own key among them
+  cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);  // (t + 1, d), the token's own key included
   cache.values = t == 0 ? v : concat({cache.values, v}, 0);
   const double root = std::sqrt(static_cast<double>(x.size(1)));
-  const Tensor scores = matmul(q, transpose(cache.keys)) / root;  // (1, t + 1): nothing is ahead yet
+  const Tensor scores = matmul(q, transpose(cache.keys)) / root;  // (1, t + 1): there are no later tokens yet
   const Tensor read = matmul(softmax(scores, -1), cache.values);
   return matmul(x + read, transpose(weights.words));  // (1, V)
   //]
 }
 
-// hint: Which place does the token stand at? The cache knows how many came before. Does a token see itself?
-// hint: cache.keys = first token ? k : concat({cache.keys, ____}, 0), and the same for the values, before you
-//   attend.
-// hint: x = slice(words, 0, id, id + 1) + slice(places, 0, t, t + 1); matmul(q, transpose(keys)) / √d is
-//   (1, t + 1); the logits are matmul(x + what was read, transpose(words)).
+// hint: What is the position of the new token? The cache shows how many tokens came before it. Does a token
+//   attend to itself?
+// hint: Update the cache before you attend: cache.keys = first token ? k : concat({cache.keys, ____}, 0), and
+//   the same for the values.
+// hint: x = slice(words, 0, id, id + 1) + slice(places, 0, t, t + 1). matmul(q, transpose(keys)) / √d has the
+//   shape (1, t + 1). The logits are matmul(x + read, transpose(words)).
 //
-// wrong: Every token stands at place 0. The first logits are right, and from the second token on they are
-//   those of another text. Each step brings one token, but it is not the first one.
+// wrong: You give every token position 0. So only the first logits are right. Each call gets one token, but
+//   this token is at position t.
 // - const Tensor x = word + slice(weights.places, 0, t, t + 1);
 // + const Tensor x = word + slice(weights.places, 0, 0, 1);
-// wrong: Places are counted from 1: the first token of a text stands at place 0, as in training.
+// wrong: You count positions from 1. As in training, the first token of a text is at position 0.
 // - const Tensor x = word + slice(weights.places, 0, t, t + 1);
 // + const Tensor x = word + slice(weights.places, 0, t + 1, t + 2);
-// wrong: The cache forgets: it holds the newest key and value alone, so a token reads only itself. Its length
-//   should grow by one with each token.
+// wrong: Your cache holds only the newest key and value, so a token attends only to itself. The length of the
+//   cache must grow by one with each token.
 // - cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);
 // - cache.values = t == 0 ? v : concat({cache.values, v}, 0);
 // + cache.keys = k;
 // + cache.values = v;
-// wrong: Keys and values are in another order: the newest key is in front, the newest value at the end. So
-//   each weight falls on another token's value.
+// wrong: Your keys and values are in different orders: the newest key is first, but the newest value is last.
+//   So the weight of each token is applied to the value of another token.
 // - cache.keys = t == 0 ? k : concat({cache.keys, k}, 0);
 // + cache.keys = t == 0 ? k : concat({k, cache.keys}, 0);
-// wrong: The cache is never written: what stands in it is attended to, but the next token finds it as empty as
-//   the first did, takes itself for the first and reads itself alone. Assign to cache.keys and cache.values.
+// wrong: You clear the cache at the end. So every token finds an empty cache, gets position 0 and attends only
+//   to itself. Leave the keys and values in cache.keys and cache.values.
 // - const Tensor scores = matmul(q, transpose(cache.keys)) / root;
 // - const Tensor read = matmul(softmax(scores, -1), cache.values);
 // + const Tensor scores = matmul(q, transpose(cache.keys)) / root;
 // + const Tensor read = matmul(softmax(scores, -1), cache.values);
 // + cache = {};
-// wrong: Your rows make x W. The matrices are kept as a Linear keeps them, a row for each number that is made:
-//   x makes x Wᵀ.
+// wrong: You compute x W. The matrices are stored as in a Linear, with one row per output number, so the
+//   projection is x Wᵀ.
 // - const Tensor q = matmul(x, transpose(weights.w_q));
 // - const Tensor k = matmul(x, transpose(weights.w_k));
 // - const Tensor v = matmul(x, transpose(weights.w_v));
 // + const Tensor q = matmul(x, weights.w_q);
 // + const Tensor k = matmul(x, weights.w_k);
 // + const Tensor v = matmul(x, weights.w_v);
-// wrong: What is kept for values are the keys. They are what a token is found by, not what it gives.
+// wrong: You store the keys as values. Keys determine the weights, and values are averaged with these weights.
 // - cache.values = t == 0 ? v : concat({cache.values, v}, 0);
 // + cache.values = cache.keys;
-// wrong: The residual is missing: the logits ask about what was read alone, without the token itself.
+// wrong: The residual is missing. The logits must depend on x + read, not on read alone.
 // - return matmul(x + read, transpose(weights.words));
 // + return matmul(read, transpose(weights.words));
-// wrong: The scale is missing: the scores are q · k, not q · k / √d. At the first token that does not show,
-//   for one key gets all the weight anyway.
+// wrong: The scale is missing. The scores are q · k / √d. At the first token the mistake does not show, because
+//   a single key gets the weight 1 anyway.
 // - const double root = std::sqrt(static_cast<double>(x.size(1)));
 // + const double root = 1;
 
@@ -95,7 +99,7 @@ Weights drawn(Judge& judge, Size vocabulary, Size longest, Size d) {
   return {draw({vocabulary, d}), draw({longest, d}), draw({d, d}), draw({d, d}), draw({d, d})};
 }
 
-/// The whole text at once, without a cache: all logits (T, V), one number at a time.
+/// Computes all logits (T, V) of the whole text at once in loops, without a cache.
 Tensor all_at_once(const Weights& w, const std::vector<Size>& ids) {
   const Size count = static_cast<Size>(ids.size()), d = w.words.size(1), vocabulary = w.words.size(0);
   const auto in = [&](Size t, Size c) {
@@ -127,7 +131,7 @@ Tensor all_at_once(const Weights& w, const std::vector<Size>& ids) {
   return tensor(logits, {count, vocabulary}, DType::f64);
 }
 
-/// x Wᵀ of each token of the text, (T, d), one number at a time.
+/// Computes x Wᵀ for each token of the text, (T, d), in loops.
 Tensor made_by(const Weights& w, const Tensor& matrix, const std::vector<Size>& ids) {
   const Size count = static_cast<Size>(ids.size()), d = w.words.size(1);
   std::vector<double> made;
@@ -141,7 +145,7 @@ Tensor made_by(const Weights& w, const Tensor& matrix, const std::vector<Size>& 
   return tensor(made, {count, d}, DType::f64);
 }
 
-/// Feeds the text token by token, and compares each token's logits.
+/// Passes the text token by token, and compares each token's logits.
 void follow(Judge& judge, const Weights& weights, const std::vector<Size>& ids) {
   const Tensor right = all_at_once(weights, ids);
   Cache cache;
@@ -155,15 +159,15 @@ void follow(Judge& judge, const Weights& weights, const std::vector<Size>& ids) 
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives token by token what the whole text gives at once", [&] {
+  judge.claim("computes token by token the same logits as for the whole text at once", [&] {
     const auto table = [](const NestedList& numbers) { return tensor(numbers, DType::f64); };
     const Weights weights = {
         table({{1, 0}, {0, 1}, {0.5, -0.5}}), table({{0.2, 0.1}, {-0.3, 0.4}, {0.6, -0.1}, {0.1, 0.3}}),
         table({{1, 0.5}, {-0.2, 1}}), table({{0.5, -1}, {0.8, 0.3}}), table({{2, 0.5}, {-1, 1.5}})};
-    judge.example("the text 2 0 1 of three tokens, d = 2");
+    judge.example("the text 2 0 1 with three tokens, d = 2");
     follow(judge, weights, {2, 0, 1});
   });
-  judge.claim("does so for any text and width", [&] {
+  judge.claim("computes the same logits for other texts and widths", [&] {
     judge.each_size({{"tokens", 1, 7}, {"vocabulary", 2, 5}, {"d", 1, 4}}, [&](const Sizes& n) {
       const Weights weights = drawn(judge, n[1], n[0] + 1, n[2]);
       std::vector<Size> ids;
@@ -171,14 +175,14 @@ void judge(Judge& judge) {
       follow(judge, weights, ids);
     });
   });
-  judge.claim("keeps one key and one value for each token, the newest behind the others", [&] {
+  judge.claim("appends one key and one value per token to the cache", [&] {
     const Weights weights = drawn(judge, 3, 6, 2);
     Cache cache;
     const std::vector<Size> ids = {1, 1, 0, 2, 1};
     for (const Size id : ids) next_logits(weights, cache, id);
     judge.example("a text of five tokens, d = 2");
-    judge.same(cache.keys, made_by(weights, weights.w_k, ids), "the keys in the cache, a row for each token");
+    judge.same(cache.keys, made_by(weights, weights.w_k, ids), "the keys in the cache, one row per token");
     judge.same(cache.values, made_by(weights, weights.w_v, ids),
-               "the values in the cache, a row for each token");
+               "the values in the cache, one row per token");
   });
 }

@@ -1,10 +1,13 @@
-// 20.2 top_p: draw from the fewest tokens whose shares reach p
+// 20.2 top_p: Top-p sampling
 // implement, 15 minutes
 //
-// Top-p keeps the fewest tokens, the likeliest first, whose shares together are p or more; the others get 0,
-// and those that were kept are divided by their sum so that they add up to 1 again. Write it for the shares
-// of V tokens, which add up to 1 and stand in the order of the vocabulary, not sorted; the result has the
-// same order. 0 < p ≤ 1. Where the last place is between equal shares, any of them may have it.
+// Top-p keeps the fewest tokens, starting with the most likely one, whose probabilities sum to p or more. All
+// other tokens get the probability 0. The probabilities of the kept tokens are divided by their sum, so that
+// they sum to 1 again.
+//
+// Write this for the probabilities `shares` of V tokens. They sum to 1, and they are in the order of the
+// vocabulary, not sorted. Return the new probabilities in the same order. p satisfies 0 < p ≤ 1. If tokens of
+// equal probability compete for the last place, you may keep any of them.
 //
 // For example, (0.125, 0.5, 0.25, 0.125) with p = 0.6 becomes (0, 2/3, 1/3, 0).
 #include "lessons/grader/answer.hpp"
@@ -12,13 +15,13 @@
 std::vector<double> keep_top_p(const std::vector<double>& shares, double p) {
   //[ about ten lines
   //: return not_written_yet();
-  std::vector<std::size_t> order(shares.size());  // of the tokens, the likeliest first
+  std::vector<std::size_t> order(shares.size());  // token numbers, the most likely first
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
   std::vector<double> kept(shares.size(), 0.0);
   double reached = 0;
   for (const std::size_t token : order) {
-    if (reached >= p) break;  // those before are enough
+    if (reached >= p) break;  // the tokens so far are enough
     kept[token] = shares[token];
     reached += shares[token];
   }
@@ -27,32 +30,31 @@ std::vector<double> keep_top_p(const std::vector<double>& shares, double p) {
   //]
 }
 
-// hint: In which order do you go through the tokens, and how do you remember where each one stands in the
-//   vocabulary?
-// hint: Sort the numbers of the tokens, std::sort(order.begin(), order.end(), by shares). A token is kept if
-//   those before it have not yet reached ____.
-// hint: Stop when `reached >= p`, before you take the next one; divide by `reached` at the end.
+// hint: In which order do you process the tokens? And how do you remember each token's place in the vocabulary?
+// hint: Sort the token numbers by probability: std::sort(order.begin(), order.end(), by shares). Keep a token
+//   if the tokens before it have not yet reached ____.
+// hint: Before you keep the next token, stop if `reached >= p`. Divide by `reached` at the end.
 //
-// wrong: You cut before the token with which p is reached. Its share belongs to it: without it the rest has
-//   less than p, and where the likeliest alone has more than p nothing is left: 0 / 0.
+// wrong: You stop before the token that reaches p. It must be kept, because without it the sum is less than p.
+//   And if the most likely token alone has more than p, you keep nothing and compute 0 / 0.
 // - if (reached >= p) break;
 // + if (reached + shares[token] > p) break;
-// wrong: What is kept does not add up to 1. Divide it by its sum.
+// wrong: Your new probabilities do not sum to 1. Divide them by their sum.
 // - for (double& share : kept) share /= reached;
 // + for (double& share : kept) share /= 1;
-// wrong: You divide by p. What was kept adds up to p or more: divide it by its own sum.
+// wrong: You divide by p. The kept probabilities sum to p or more, so divide them by this sum.
 // - for (double& share : kept) share /= reached;
 // + for (double& share : kept) share /= p;
-// wrong: All tokens whose share is equal to the last one's are kept. The fewest are asked for: the cut is
-//   behind so many tokens, not below a share.
+// wrong: You keep all tokens whose probability equals that of the last kept token. Top-p keeps as few tokens as
+//   possible, so stop as soon as p is reached.
 // - if (reached >= p) break;
 // + if (reached >= p && std::find(kept.begin(), kept.end(), shares[token]) == kept.end()) break;
-// wrong: You go through the tokens in the order of the vocabulary. Top-p begins with the likeliest.
+// wrong: You process the tokens in the order of the vocabulary. Top-p starts with the most likely token.
 // - std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
 // + const std::vector<double>& sorted = shares;
 // + static_cast<void>(sorted);
-// wrong: The result is sorted: the first number belongs to the likeliest token and not to token 0. Whoever
-//   draws from it draws other tokens.
+// wrong: Your result is sorted, so its first number belongs to the most likely token instead of token 0. Return
+//   the probabilities in the order of the vocabulary.
 // - std::vector<double> kept(shares.size(), 0.0);
 // - double reached = 0;
 // - for (const std::size_t token : order) {
@@ -64,15 +66,14 @@ std::vector<double> keep_top_p(const std::vector<double>& shares, double p) {
 // + for (const std::size_t token : order) {
 // + if (reached >= p) break;
 // + kept[next++] = shares[token];
-// wrong: You begin with the unlikeliest tokens.
+// wrong: You start with the least likely tokens.
 // - std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
 // + std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shares[a] < shares[b]; });
-// wrong: Where the shares are exactly p you take one more token. They have reached p: the fewest that do so
-//   are asked for.
+// wrong: When the probabilities sum to exactly p, you keep one token too many. A sum of p is enough.
 // - if (reached >= p) break;
 // + if (reached > p) break;
-// wrong: You keep the tokens whose own share is p or more. p is for the sum of shares: with many tokens of
-//   small shares none would be left.
+// wrong: You keep the tokens whose own probability is p or more. p applies to the sum. If all probabilities are
+//   small, you keep nothing.
 // - if (reached >= p) break;
 // + if (shares[token] < p) break;
 
@@ -81,7 +82,7 @@ std::vector<double> keep_top_p(const std::vector<double>& shares, double p) {
 
 namespace {
 
-/// Token by token: it stays if those that are likelier do not reach p.
+/// Keeps a token if the more likely tokens do not reach p.
 std::vector<double> by_definition(const std::vector<double>& shares, double p) {
   std::vector<double> kept;
   double sum = 0;
@@ -99,30 +100,31 @@ std::vector<double> by_definition(const std::vector<double>& shares, double p) {
 
 void judge(Judge& judge) {
   judge.claim("keeps the fewest tokens that reach p, in the order of the vocabulary", [&] {
-    judge.example("the shares 0.125, 0.5, 0.25, 0.125 with p = 0.6");
-    judge.same(keep_top_p({0.125, 0.5, 0.25, 0.125}, 0.6), {0, 2 / 3.0, 1 / 3.0, 0}, "the new shares");
+    judge.example("the probabilities 0.125, 0.5, 0.25, 0.125 with p = 0.6");
+    judge.same(keep_top_p({0.125, 0.5, 0.25, 0.125}, 0.6), {0, 2 / 3.0, 1 / 3.0, 0}, "the new probabilities");
   });
   judge.claim("stops as soon as p is reached", [&] {
-    judge.example("the shares 0.125, 0.5, 0.25, 0.125 with p = 0.75");
-    judge.same(keep_top_p({0.125, 0.5, 0.25, 0.125}, 0.75), {0, 2 / 3.0, 1 / 3.0, 0}, "the new shares");
-    judge.example("the shares 0.25, 0.75 with p = 0.1");
-    judge.same(keep_top_p({0.25, 0.75}, 0.1), {0, 1}, "the new shares");
-    judge.example("the shares 0.25, 0.75 with p = 1");
-    judge.same(keep_top_p({0.25, 0.75}, 1), {0.25, 0.75}, "the new shares");
+    judge.example("the probabilities 0.125, 0.5, 0.25, 0.125 with p = 0.75");
+    judge.same(keep_top_p({0.125, 0.5, 0.25, 0.125}, 0.75), {0, 2 / 3.0, 1 / 3.0, 0},
+               "the new probabilities");
+    judge.example("the probabilities 0.25, 0.75 with p = 0.1");
+    judge.same(keep_top_p({0.25, 0.75}, 0.1), {0, 1}, "the new probabilities");
+    judge.example("the probabilities 0.25, 0.75 with p = 1");
+    judge.same(keep_top_p({0.25, 0.75}, 1), {0.25, 0.75}, "the new probabilities");
   });
-  judge.claim("keeps no more than it needs of tokens that are equally likely", [&] {
+  judge.claim("keeps no more equally likely tokens than needed", [&] {
     judge.example(
-        "the shares 0.125, 0.5, 0.25, 0.125 with p = 0.8; token 0 may also be kept in place of token 3");
+        "the probabilities 0.125, 0.5, 0.25, 0.125 with p = 0.8; token 0 may also be kept in place of token 3");
     const std::vector<double> came = keep_top_p({0.125, 0.5, 0.25, 0.125}, 0.8);
     const std::vector<double> first = {1 / 7.0, 4 / 7.0, 2 / 7.0, 0}, last = {0, 4 / 7.0, 2 / 7.0, 1 / 7.0};
-    judge.same(came, came.size() == 4 && came[3] == 0 ? first : last, "the new shares");
-    judge.example("64 tokens with equal shares and p = 0.5");
+    judge.same(came, came.size() == 4 && came[3] == 0 ? first : last, "the new probabilities");
+    judge.example("64 tokens with equal probabilities and p = 0.5");
     std::vector<double> half = keep_top_p(std::vector<double>(64, 1 / 64.0), 0.5), wanted(64, 0.0);
     std::fill(wanted.begin() + 32, wanted.end(), 1 / 32.0);
     std::sort(half.begin(), half.end());
-    judge.same(half, wanted, "the new shares, the smallest first");
+    judge.same(half, wanted, "the new probabilities, the smallest first");
   });
-  judge.claim("does so for any shares and any p", [&] {
+  judge.claim("keeps the right tokens for other probabilities and other p", [&] {
     judge.each_size({{"tokens", 1, 12}}, [&](const Sizes& n) {
       std::vector<double> shares;
       double sum = 0;
@@ -132,7 +134,7 @@ void judge(Judge& judge) {
       }
       for (double& share : shares) share /= sum;
       for (const double p : {0.05, judge.random().uniform(0.1, 0.5), judge.random().uniform(0.5, 0.9), 0.97})
-        judge.same(keep_top_p(shares, p), by_definition(shares, p), "the new shares");
+        judge.same(keep_top_p(shares, p), by_definition(shares, p), "the new probabilities");
     });
   });
 }

@@ -1,11 +1,14 @@
-// 20.3 what_it_keeps: how large a cache is, and what it saves
+// 20.3 what_it_keeps: The size of a KV cache
 // predict, 10 minutes
 //
-// A GPT of 6 blocks, 128 numbers wide, with 8 heads, a vocabulary of 65 and numbers of 4 bytes (f32). Predict
-// the bytes of keys and values that its cache holds after 512 tokens of one text; the same if there are only
-// 2 heads of keys and values; how many tokens go through the blocks in all to get the logits after each token
-// of a text of 100, if there is no cache and each time the whole text so far is computed again; and the loss
-// of a GPT whose logits are all equal.
+// A GPT has 6 blocks of width 128 with 8 heads, a vocabulary of 65 tokens, and weights in f32 (4 bytes per
+// number). Predict four numbers:
+//
+//     1. the bytes of keys and values in its cache after 512 tokens of one text
+//     2. the same number of bytes if there are only 2 heads of keys and values
+//     3. the tokens that pass through the blocks without a cache, when the logits after each token of a text of 100 tokens
+//        are computed from the whole text so far
+//     4. the loss, in nats per token, if all logits are equal
 #include "lessons/grader/answer.hpp"
 
 double bytes_of_cache() {
@@ -16,7 +19,7 @@ double bytes_of_cache() {
 }
 
 double bytes_of_grouped_cache() {
-  //[ the same with 8 heads of queries and 2 of keys and values
+  //[ the same with 8 heads of queries and 2 heads of keys and values
   //: return not_written_yet();
   return 2.0 * 6 * 512 * 32 * 4;  // 2 heads of 128 / 8 = 16 numbers
   //]
@@ -36,49 +39,50 @@ double first_loss() {
   //]
 }
 
-// hint: Each block keeps a key and a value of each token. How many numbers is a key of all heads together?
-// hint: 2 · blocks · tokens · (key heads · width / heads) · ____ bytes. With 8 heads of 16 numbers that is
-//   the width.
-// hint: The sum 1 + 2 + … + n is n (n + 1) / 2. Equal logits give each of V tokens the share 1 / V.
+// hint: Each block stores one key and one value per token. How many numbers do the keys of all heads have
+//   together?
+// hint: 2 · blocks · tokens · (key heads · width / heads) · ____ bytes. With 8 key heads of 16 numbers, the
+//   parenthesis is the width.
+// hint: The sum 1 + 2 + … + n is n (n + 1) / 2. With equal logits, each of V tokens has the probability 1 / V.
 //
-// wrong: Those are the keys alone, or the values. The cache holds both.
+// wrong: You counted only the keys or only the values. The cache stores both.
 // - return 2.0 * 6 * 512 * 128 * 4;
 // + return 6.0 * 512 * 128 * 4;
-// wrong: That is one block's. Every block has keys and values of its own, made of what enters it.
+// wrong: You counted one block. Every block stores its own keys and values, computed from its own input.
 // - return 2.0 * 6 * 512 * 128 * 4;
 // + return 2.0 * 512 * 128 * 4;
-// wrong: You counted numbers, and were asked for bytes: an f32 has 4.
+// wrong: You counted numbers instead of bytes. A number in f32 has 4 bytes.
 // - return 2.0 * 6 * 512 * 128 * 4;
 // + return 2.0 * 6 * 512 * 128;
-// wrong: You gave each head the full width. Eight heads share it: 16 numbers each.
+// wrong: You counted the full width for each head. The eight heads share the width, so each has 16 numbers.
 // - return 2.0 * 6 * 512 * 128 * 4;
 // + return 2.0 * 6 * 512 * 128 * 8 * 4;
-// wrong: You counted the scores, 512 × 512 for each head. They are made anew for each token and not kept.
+// wrong: You counted the scores, 512 × 512 per head. They are computed for each new token and not stored.
 // - return 2.0 * 6 * 512 * 128 * 4;
 // + return 6.0 * 8 * 512 * 512 * 4;
-// wrong: You halved it. Of 8 heads of keys and values 2 are left, a quarter.
+// wrong: You counted half of the first cache. But 2 of 8 heads of keys and values are a quarter.
 // - return 2.0 * 6 * 512 * 32 * 4;
 // + return 2.0 * 6 * 512 * 64 * 4;
-// wrong: You left it as it was. Heads that share keys and values need them only once.
+// wrong: You counted as many bytes as with 8 heads of keys and values. Shared keys and values are stored only
+//   once.
 // - return 2.0 * 6 * 512 * 32 * 4;
 // + return 2.0 * 6 * 512 * 128 * 4;
-// wrong: That is with a cache: each token goes through the blocks once.
+// wrong: You counted with a cache, where each token passes through the blocks once.
 // - return 100 * 101 / 2;
 // + return 100;
-// wrong: You took 100 tokens each time. At first there is one token, then two: half of the square, nearly.
+// wrong: You counted 100 tokens each time. The first pass has one token, the second has two, and so on.
 // - return 100 * 101 / 2;
 // + return 100 * 100;
-// wrong: You stopped at 99: the whole text of 100 is computed as well, for the logits after its last token.
+// wrong: You stopped at 99. The last pass has all 100 tokens, and it gives the logits after the last one.
 // - return 100 * 101 / 2;
 // + return 100 * 99 / 2;
-// wrong: That is the share that the right token gets. The loss is minus its logarithm.
+// wrong: You gave the probability of the right token. The loss is minus its logarithm.
 // - return std::log(65.0);
 // + return 1 / 65.0;
-// wrong: You took the logarithm to base 2, which gives bits. The loss is counted in nats, with the natural
-//   logarithm.
+// wrong: You used the logarithm to base 2, which gives bits. For nats, use the natural logarithm.
 // - return std::log(65.0);
 // + return std::log2(65.0);
-// wrong: Equal logits are not a loss of 0: the model then gives the right token no more than any other.
+// wrong: With equal logits the loss is not 0, because the right token gets no more probability than any other.
 // - return std::log(65.0);
 // + return 0;
 
@@ -89,7 +93,7 @@ double first_loss() {
 
 namespace {
 
-/// Reads 512 tokens and adds up what its cache then holds.
+/// Processes 512 tokens and returns the bytes in the cache.
 double bytes_held(Size key_heads) {
   TransformerOptions options;
   options.vocabulary = 65;
@@ -112,18 +116,19 @@ double bytes_held(Size key_heads) {
 
 void judge(Judge& judge) {
   constexpr double kExactly = 1e-9;
-  judge.claim("foretells the size of a cache",
-              [&] { judge.predicted(bytes_of_cache(), bytes_held(8), "the cache's bytes", kExactly); });
-  judge.claim("foretells what grouped heads save", [&] {
+  judge.claim("predicts the size of a cache",
+              [&] { judge.predicted(bytes_of_cache(), bytes_held(8), "the bytes in the cache", kExactly); });
+  judge.claim("predicts the size of a cache with 2 heads of keys and values", [&] {
     judge.predicted(bytes_of_grouped_cache(), bytes_held(2), "the bytes with 2 heads of keys and values",
                     kExactly);
   });
-  judge.claim("foretells what writing without a cache takes", [&] {
+  judge.claim("predicts the number of tokens without a cache", [&] {
     double tokens = 0;
     for (Size written = 1; written <= 100; ++written) tokens += static_cast<double>(written);
-    judge.predicted(tokens_without_cache(), tokens, "the tokens that go through the blocks", kExactly);
+    judge.predicted(tokens_without_cache(), tokens, "the number of tokens that pass through the blocks",
+                    kExactly);
   });
-  judge.claim("foretells the loss of who knows nothing", [&] {
+  judge.claim("predicts the loss with equal logits", [&] {
     const Tensor loss = cross_entropy(zeros({1, 65}, DType::f64), {7});
     judge.predicted(first_loss(), loss.item(), "the loss");
   });

@@ -1,21 +1,23 @@
-// 20.4 small_sorter: a GPT that sorts, with few weights
+// 20.4 small_sorter: A GPT that sorts with few weights
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a GPT that sorts five digits. A text is the digits, "=" (token 10), and the same digits sorted; the
-// loss counts what follows "=". It is trained with 300 batches of 32 texts, by Adam with your learning rate,
-// and must then write 9 of 10 answers without a mistake, each digit fed back, with at most 3,500 weights.
-// Fewer weights are better: your best model is kept.
+// Build a GPT that sorts five digits. A text consists of five digits, "=" (token 10), and the same digits
+// sorted. The loss counts only the tokens after "=".
 //
-//     ids (B, T) → logits (B, T, 11): those at a place are for the next token, and see nothing ahead
+//     ids (B, T) → logits (B, T, 11): the logits at a position predict the next token and do not depend on later tokens
 //
-// LanguageModel is the chapter's GPT in nn/. Change whatever you like in the hole.
+// The model is trained on 300 batches of 32 texts, with Adam and your learning rate. Then it must write 9 of 10
+// answers without a mistake, where each written digit becomes the next input. It may have at most 3,500
+// weights. Fewer weights are better, and your model with the fewest weights is saved.
+//
+// LanguageModel is nn/'s version of the chapter's GPT. You may change all the code between the markers.
 #include "lessons/grader/answer.hpp"
 #include "nn/positions/positions.hpp"
 #include "nn/transformer/language_model.hpp"
 
 constexpr Size kTokens = 11, kLongest = 10;
 
-//[ the model, and how fast it learns
+//[ the model and its learning rate
 //: TransformerOptions sizes() {
 //:   TransformerOptions options{.vocabulary = kTokens, .layers = 3};
 //:   options.block.width = 12;
@@ -29,12 +31,12 @@ constexpr Size kTokens = 11, kLongest = 10;
 //: }
 //: constexpr double kLearningRate = 0.01;
 TransformerOptions sizes() {
-  TransformerOptions options{.vocabulary = kTokens, .layers = 1};  // one question is enough here
+  TransformerOptions options{.vocabulary = kTokens, .layers = 1};  // one attention layer is enough here
   options.block.width = 16;
   options.block.heads = 4;
-  options.block.hidden = 32;                  // units of the feed-forward
-  options.block.norm_place = NormPlace::pre;  // each part finds its input at the same size
-  options.block.residual = true;              // what was not changed stays, and the loss gets past the block
+  options.block.hidden = 32;                  // hidden units of the feed-forward
+  options.block.norm_place = NormPlace::pre;  // the input of each part has the same size
+  options.block.residual = true;              // unchanged information and gradients pass by the block
   options.positions = learned_positions(kLongest, 0.25);
   options.scale_words = false;
   return options;
@@ -47,24 +49,25 @@ struct Sorter : Module {
   LanguageModel model{{*this, "model"}, sizes()};
 };
 
-// hint: Three blocks are piled up, and something is left out of each. What did the chapter's figure say about
-//   bare blocks?
-// hint: Set options.block.residual and .norm_place as a GPT has them. Then count: is depth worth its weights
-//   for this task?
-// hint: With .layers = 1, a norm and a residual, try widths between 12 and 20, twice as many hidden units, and
-//   a rate up to twice as large; then make one of them smaller at a time, and look at the share of right answers.
+// hint: The start has three stacked blocks, and something is missing in each of them. What did the chapter's
+//   figure show about bare blocks?
+// hint: Set options.block.residual and .norm_place as in a GPT. Then count the weights. Does this task need
+//   three blocks?
+// hint: With .layers = 1, a norm and a residual, try widths between 12 and 20, twice as many hidden units as
+//   the width, and up to twice the learning rate of the start. Then reduce one size at a time, and check the
+//   percentage of right answers.
 //
-// start: The loss is hardly better than a guess among ten digits: little of it reaches the first weights. What
-//   lies between them and the loss?
+// start: The loss is hardly lower than for a random guess among ten digits, because the gradients of the first
+//   weights are very small. Which parts of the model lie between these weights and the loss?
 //
-// wrong: The sizes of the lesson are more than ten digits need: the budget is broken. The weights of a block
-//   grow with the square of its width.
+// wrong: With the lesson's sizes the model has too many weights for this exercise. The number of weights in a
+//   block grows with the square of its width.
 // - options.block.width = 16;
 // + options.block.width = 64;
-// wrong: With a rate of 0.0005 this small model has not finished learning after 300 steps.
+// wrong: With a learning rate of 0.0005 this small model has not finished learning after 300 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0005;
-// wrong: With a rate of 0.5 each step jumps far past where the gradient points to.
+// wrong: With a learning rate of 0.5 the steps are far too large, so the loss does not fall.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.5;
 
@@ -82,7 +85,7 @@ constexpr std::int64_t kEquals = 10;
 constexpr Size kDigits = 5, kRows = 32, kSteps = 300, kTests = 200;
 
 struct Texts {
-  Indices ids, targets;  // (B, 10): −1 where nobody can know
+  Indices ids, targets;  // (B, 10): −1 where the next token is random
 };
 
 Texts draw(kit::Random& random, Size rows) {
@@ -107,7 +110,7 @@ void train(Sorter& model, kit::Random& random) {
   });
 }
 
-/// The share of answers that are right as a whole, each digit fed back, in per cent.
+/// Returns the percentage of fully right answers. Each written digit becomes the next input.
 double right_alone(const Sorter& model, const Texts& texts) {
   Ids text = texts.ids.columns(0, kDigits + 1).to_vector(), wanted = texts.targets.to_vector();
   std::vector<bool> right(kTests, true);
@@ -131,17 +134,17 @@ void judge(Judge& judge) {
   Sorter model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 3500, "the weights"); });
-  judge.claim("gives logits that see nothing ahead", [&] {
+  judge.claim("has at most 3,500 weights", [&] { judge.between(weights, 1, 3500, "the number of weights"); });
+  judge.claim("computes logits that do not depend on later tokens", [&] {
     const Texts texts = draw(judge.random(), 3);
     const Tensor logits = model(texts.ids);
     judge.same(logits.shape(), {3, kLongest, kTokens}, "the logits");
     Ids changed = texts.ids.to_vector();
     for (std::size_t i = 0; i < changed.size(); ++i)
       if (i % kLongest >= 6) changed[i] = (changed[i] + 1) % 10;
-    judge.example("two texts that differ from the 7th token on");
+    judge.example("two texts with different tokens from the 7th token on");
     judge.same(slice(model(Indices(changed, texts.ids.shape())), 1, 0, 6), slice(logits, 1, 0, 6),
-               "the logits of the first 6", 1e-5);
+               "the logits of the first 6 tokens", 1e-5);
   });
   judge.claim("sorts five digits", [&] {
     train(model, judge.random());
@@ -149,9 +152,9 @@ void judge(Judge& judge) {
     const Texts texts = draw(judge.random(), kTests);
     const double loss = cross_entropy(model(texts.ids), texts.targets).item();
     const double right = right_alone(model, texts);
-    const std::string came = fmt::format("{} weights write {:.1f} % of the answers right; the loss is {:.3f}",
-                                         weights, right, loss);
-    judge.that(right >= 90, came + "; 90 % are wanted", {right, loss});
+    const std::string came = fmt::format(
+        "With {} weights, {:.1f} % of the answers are right; the loss is {:.3f}", weights, right, loss);
+    judge.that(right >= 90, came + "; at least 90 % are required", {right, loss});
     fmt::print("{}.\n", came);
     judge.score(weights, "weights");
   });

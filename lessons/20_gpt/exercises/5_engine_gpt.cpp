@@ -1,18 +1,18 @@
-// 20.5 engine_gpt: milestone: your engine sorts digits
+// 20.5 engine_gpt: Milestone: a GPT on your engine sorts digits
 // implement, 30 minutes, limit 60 s, fast
 //
-// The fourth milestone: a GPT on nothing but your engine. It learns to sort: five digits, "=", the same
-// digits sorted. Write its three parts, for B texts of T tokens:
+// In this fourth milestone, a GPT runs on your engine alone and learns to sort. A text consists of five digits,
+// "=", and the same digits sorted. Write three parts, for B texts of T tokens:
 //
-//     logits   x = words[ids] + places[0 … T − 1]; through the blocks; norm; logits = x wordsᵀ     (B, T, V)
-//     loss     the mean of −log p over the places whose target is not −1
-//     writing  again and again the likeliest token after the last one, put behind the text
+//     logits   x = words[ids] + places[0 … T − 1]; then the blocks; then the norm; logits = x wordsᵀ     (B, T, V)
+//     loss     the mean of −log p over the positions whose target is not −1
+//     writing  append the most likely next token to the text, again and again
 //
-// norm(x) = normalised(x) ⊙ gain + shift, as in your block. The targets of a text of T tokens are T numbers:
-// the token after each, or −1 where nobody can know it. What the engine has for it, yours or ours:
+// As in your block, norm(x) = normalised(x) ⊙ gain + shift. A text of T tokens has T targets: for each token
+// the next token, or −1 where the next token is random. These functions are available, written by you or by us:
 //
 //     embedding(table, ids, front): rows by number, (…front, d)   transformer_block(x, block)   normalised(x)
-//     matmul(x, y)   transpose(x)   x + y, x * y, which broadcast   cross_entropy(logits (N, V), classes): a mean
+//     matmul(x, y)   transpose(x)   x + y and x * y, with broadcasting   cross_entropy(logits (N, V), classes): a mean
 #include "engine/block.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -24,26 +24,26 @@ struct Gpt {
   Value gain, shift;  // (d)
 };
 
-/// ids (B, T), row after row → logits (B, T, V).
+/// ids (B, T), row by row → logits (B, T, V).
 Value logits_of(const Gpt& gpt, const std::vector<int>& ids, int rows) {
   const int length = static_cast<int>(ids.size()) / rows;
   std::vector<int> in_order(static_cast<std::size_t>(length));
   std::iota(in_order.begin(), in_order.end(), 0);  // 0, 1, …, T − 1
-  //[ what goes in, the blocks, what comes out: about five lines
+  //[ the input, the blocks, the output: about five lines
   //: return not_written_yet();
-  const Value places = engine::embedding(gpt.places, in_order, {length});  // (T, d): one for all texts
+  const Value places = engine::embedding(gpt.places, in_order, {length});  // (T, d), the same for all texts
   Value x = engine::embedding(gpt.words, ids, {rows, length}) + places;
   for (const engine::Block& block : gpt.blocks) x = engine::transformer_block(x, block);
   const Value normed = engine::normalised(x) * gpt.gain + gpt.shift;
-  return engine::matmul(normed, engine::transpose(gpt.words));  // tied: the table that went in asks here
+  return engine::matmul(normed, engine::transpose(gpt.words));  // tied: the input table is the output layer
   //]
 }
 
-/// targets (B, T), row after row → (1).
+/// targets (B, T), row by row → (1).
 Value loss_of(const Value& logits, const std::vector<int>& targets) {
   const int places = static_cast<int>(targets.size()), symbols = logits.array().shape.back();
-  const Value table = engine::reshape(logits, {places, symbols});  // a row of logits for each place
-  //[ the rows that count, and their loss: about six lines
+  const Value table = engine::reshape(logits, {places, symbols});  // one row of logits per position
+  //[ the rows with a target, and their loss: about six lines
   //: return not_written_yet();
   std::vector<int> counted, wanted;
   for (int i = 0; i < places; ++i) {
@@ -57,15 +57,15 @@ Value loss_of(const Value& logits, const std::vector<int>& targets) {
   //]
 }
 
-/// The logits (1, T, V) of one text, by a model whose weights the function has.
+/// Returns the logits (1, T, V) of one text. The function holds the model's weights.
 using Predict = std::function<Array(const std::vector<int>& text)>;
 
-/// The text with `count` tokens more.
+/// Returns the text with `count` more tokens.
 std::vector<int> write_on(const Predict& predict, std::vector<int> text, int count) {
   for (int i = 0; i < count; ++i) {
     const Array logits = predict(text);
     const int symbols = logits.shape.back();
-    //[ the likeliest next token, behind the text: about three lines
+    //[ append the most likely next token to the text: about three lines
     //: not_written_yet();
     const auto last = logits.data.end() - symbols;  // the row of the last token
     const auto best = std::max_element(last, logits.data.end());
@@ -75,47 +75,48 @@ std::vector<int> write_on(const Predict& predict, std::vector<int> text, int cou
   return text;
 }
 
-// hint: Which op of your engine finds rows of a table by their numbers? It serves three times here.
-// hint: The rows of ids have the axes {rows, length} in front, those of in_order {____}: the sum then repeats the
-//   places for each text. For the loss, the table of logits has a row for each place; which numbers do the rows
-//   have whose target counts?
-// hint: Gather those numbers in one vector, their targets in another; take the rows out of the table by the
-//   first, and give them to cross_entropy with the second. To write, look at the last `symbols` numbers of the
-//   logits: where is the largest?
+// hint: Which op of your engine selects rows of a table by their numbers? You need it three times.
+// hint: The rows of ids have the axes {rows, length} in front, and the rows of in_order have {____}. So the sum
+//   repeats the places for each text. For the loss, the table of logits has one row per position. Which row
+//   numbers have a target that counts?
+// hint: Collect these row numbers in one vector and their targets in another. Select the rows from the table,
+//   and pass them to cross_entropy with the targets. To write, take the last `symbols` numbers of the logits.
+//   Where is the largest one?
 //
-// wrong: The places are looked up by the tokens: every 3 stands at place 3. A token's place is where it
-//   stands in its text.
+// wrong: You select the places by the token ids, so that every digit 3 gets place 3. Select them by position in
+//   the text.
 // - const Value places = engine::embedding(gpt.places, in_order, {length});
 // + const Value places = engine::embedding(gpt.places, ids, {rows, length});
-// wrong: No token knows where it stands: the places are missing.
+// wrong: The places are missing, so no token knows its position.
 // - Value x = engine::embedding(gpt.words, ids, {rows, length}) + places;
 // + Value x = engine::embedding(gpt.words, ids, {rows, length}) + places * 0.0;
-// wrong: The blocks all read the same x, and the last one alone is heard: each one's result has to be the
-//   next one's x.
+// wrong: All your blocks get the same x, so only the last one has an effect. The result of each block must be
+//   the input of the next one.
 // - for (const engine::Block& block : gpt.blocks) x = engine::transformer_block(x, block);
 // + const Value first = x;
 // + for (const engine::Block& block : gpt.blocks) x = engine::transformer_block(first, block);
-// wrong: The last norm is missing. Behind pre-norm blocks x has grown, and logits grow with it.
+// wrong: The last norm is missing. After pre-norm blocks x has grown, and the logits have grown with it.
 // - const Value normed = engine::normalised(x) * gpt.gain + gpt.shift;
 // + const Value normed = x;
-// wrong: The rows are numbered within their text, so that all targets ask the first text. Row i of the table
-//   is place i of all texts, one after the other.
+// wrong: You number the rows without the skipped positions, so the targets are compared with the wrong rows.
+//   Append i, the row number in the table.
 // - counted.push_back(i);
 // + counted.push_back(static_cast<int>(wanted.size()));
-// wrong: Places without a target are counted as if token 0 were wanted there: the model is punished for what
-//   nobody can know.
+// wrong: You count positions without a target as if token 0 were the target. So the loss contains positions
+//   that no model can predict.
 // - if (target < 0) continue;
 // - counted.push_back(i);
 // - wanted.push_back(target);
 // + counted.push_back(i);
 // + wanted.push_back(std::max(0, target));
-// wrong: You read what the first token foretells. What comes behind the text stands in the row of its last
-//   token.
+// wrong: You use the prediction after the first token. The prediction of the next token is in the row of the
+//   last token.
 // - const auto last = logits.data.end() - symbols;
 // - const auto best = std::max_element(last, logits.data.end());
 // + const auto last = logits.data.begin();
 // + const auto best = std::max_element(last, last + symbols);
-// wrong: You take the likeliest of all rows together, so what comes is no token of the alphabet.
+// wrong: You take the maximum over the rows of all tokens, so your result may not be a token of the alphabet.
+//   Use the last row.
 // - const auto last = logits.data.end() - symbols;
 // + const auto last = logits.data.begin();
 
@@ -141,7 +142,7 @@ std::vector<std::vector<int>> shapes(int symbols, int longest, int d, int inner,
   return all;
 }
 
-/// l: as shapes() lists them.
+/// l holds the leaves in the order of shapes().
 Gpt gpt_of(const std::vector<Value>& l, int heads) {
   Gpt gpt{l[0], l[1], {}, l[l.size() - 2], l[l.size() - 1]};
   for (std::size_t k = 2; k + 12 < l.size(); k += 12)
@@ -176,7 +177,7 @@ std::vector<Array> first_weights(kit::Random& random, const std::vector<std::vec
   return weights;
 }
 
-/// The same of Tapestry's ops.
+/// Computes the same with Tapestry's ops.
 Tensor their_logits(const std::vector<Tensor>& v, const std::vector<int>& ids, Size rows, Size heads) {
   const Size time = static_cast<Size>(ids.size()) / rows, d = v[0].size(1);
   const std::vector<std::int64_t> same(ids.begin(), ids.end());
@@ -239,12 +240,12 @@ double train_step(std::vector<Array>& weights, engine::Adam& adam, const Texts& 
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("has Tapestry's logits, with their gradients", [&] {
+  judge.claim("agrees with Tapestry's logits and their gradients", [&] {
     judge.each_size({{"texts", 1, 3}, {"tokens", 2, 4}, {"heads", 1, 2}, {"blocks", 1, 2}},
                     [&](const Sizes& n) {
                       const int rows = static_cast<int>(n[0]), heads = static_cast<int>(n[2]);
-                      const int d = 4 * heads;  // with 2 numbers a norm leaves signs alone
-                      // Longest is 4 or more: places that no text reaches keep the gradient 0.
+                      const int d = 4 * heads;  // of 2 numbers, a norm would keep only the signs
+                      // The longest length is 4 or more: places that no text reaches have the gradient 0.
                       const int longest = std::max(4, static_cast<int>(n[1]));
                       std::vector<Tensor> inputs;
                       for (const std::vector<int>& shape : shapes(5, longest, d, 3, static_cast<int>(n[3])))
@@ -258,8 +259,8 @@ void judge(Judge& judge) {
                           [&](const std::vector<Tensor>& v) { return their_logits(v, ids, n[0], n[2]); });
                     });
   });
-  judge.claim("counts the places that have a target", [&] {
-    judge.example("two texts of three places with the targets 3, −1, 0 and −1, −1, 1");
+  judge.claim("averages the loss over the positions that have a target", [&] {
+    judge.example("two texts of three tokens with the targets 3, −1, 0 and −1, −1, 1");
     const std::vector<int> targets{3, -1, 0, -1, -1, 1};
     grader::agree<engine::Tape>(
         judge, {judge.normal({2, 3, 4})}, [&](const std::vector<Value>& v) { return loss_of(v[0], targets); },
@@ -267,8 +268,8 @@ void judge(Judge& judge) {
           return reshape(tapestry::cross_entropy(v[0], indices_of(targets, 2)), {1});
         });
   });
-  judge.claim("writes the likeliest token behind the text, and reads it with the next", [&] {
-    judge.example("a model that says after each token the next number of 0 to 4, and the text 1 3");
+  judge.claim("appends the most likely token, and uses it for the next prediction", [&] {
+    judge.example("a model that predicts the next number of 0 to 4 (after 4 comes 0), and the text 1 3");
     const Predict counts = [](const std::vector<int>& text) {
       Array logits = engine::filled({1, static_cast<int>(text.size()), 5}, 0);
       for (std::size_t t = 0; t < text.size(); ++t)
@@ -279,7 +280,7 @@ void judge(Judge& judge) {
     const std::vector<int> came = write_on(counts, {1, 3}, 3);
     judge.same(std::vector<double>(came.begin(), came.end()), {1, 3, 4, 0, 1}, "the text");
   });
-  judge.claim("has Tapestry's losses, step by step", [&] {
+  judge.claim("agrees with Tapestry's losses, step by step", [&] {
     std::vector<Array> weights = first_weights(judge.random(), shapes(kSymbols, 6, 8, 12, 2));
     std::vector<Tensor> theirs;
     for (const Array& weight : weights) theirs.push_back(variable(grader::tensor_of(weight)));
@@ -319,6 +320,6 @@ void judge(Judge& judge) {
       right += std::equal(all.begin() + kDigits + 1, all.end(), text.targets.begin() + kDigits,
                           text.targets.end());
     }
-    judge.between(100 * right / kTests, 90, 100, "strings that are sorted without a mistake, per cent");
+    judge.between(100 * right / kTests, 90, 100, "percentage of strings sorted without a mistake");
   });
 }

@@ -98,7 +98,7 @@ RunPlace train_translator(SequenceModel& model, const Corpus& corpus, const Tran
   RunPlace place;
   const bool resumed = checkpoints.resume(place);
   if (resumed)
-    fmt::print("  going on from step {} of {} ({})\n", place.step, how.steps, checkpoints.file().string());
+    fmt::print("  resuming at step {} of {} ({})\n", place.step, how.steps, checkpoints.file().string());
   batches.go_to(place.data);
   if (average) average->resume(place.step / kAverageEvery);
   RunLog log(how.out / "log.csv", {"loss", "words", "seconds", "val_bleu", "test_bleu"},

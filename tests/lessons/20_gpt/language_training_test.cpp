@@ -106,7 +106,8 @@ TEST_CASE("a checkpoint with sizes that its weights do not have is refused witho
     changed.save(scratch.path("changed.safetensors"));
     CAPTURE(name, value);
     CHECK_THAT(kit::usage_error([&] { kit::load_language_model(scratch.path("changed.safetensors")); }),
-               Catch::Matchers::ContainsSubstring("changed.safetensors is no language model's checkpoint ("));
+               Catch::Matchers::ContainsSubstring(
+                   "changed.safetensors is not the checkpoint of a language model ("));
   }
   CHECK(kit::peak_memory() - before < 100);
 }
