@@ -22,14 +22,14 @@ namespace {
 using kit::Ids;
 using Draw = Sequences (*)(kit::Random random, Size rows);
 constexpr Size kShortest = 8, kLongest = 24;
-constexpr std::uint64_t kTestStream = 1'000'000;  // far from the streams of training
+constexpr std::uint64_t kTestStream = 1'000'000;  // far from the random streams of training
 
 double loss_of(const Tensor& logits, const Sequences& test) {
   return cross_entropy(logits, test.targets).item();
 }
 
-/// With weight decay every weight shrinks a little at each step, so that a job is worth doing once only:
-/// heads compete for it.
+/// With weight decay, every weight shrinks a little at each step. So it costs less to learn a function in one head
+/// than in several, and the heads compete for it.
 void train(AttentionOnly& model, const char* name, Draw draw, const kit::Options& options,
            const std::function<void(Size)>& after_step = {}) {
   constexpr Size kBatch = 32;
@@ -49,7 +49,7 @@ void train(AttentionOnly& model, const char* name, Draw draw, const kit::Options
              });
 }
 
-/// Of a head that gives weight(row, query, key).
+/// Returns the scores of a head with the weights weight(row, query, key).
 template <class Weight>
 HeadScore score(const Sequences& test, const Weight& weight) {
   const Size rows = test.inputs.shape()[0], time = test.inputs.shape()[1];
@@ -70,9 +70,9 @@ HeadScore score_of_even_weights(const Sequences& test) {
   return score(test, [](Size, Size query, Size) { return 1 / static_cast<double>(query + 1); });
 }
 
-/// By the heads' numbers.
+/// Returns the scores by head number.
 std::vector<HeadScore> scores_of(const AttentionOnly& model, const Sequences& test) {
-  std::deque<WeightRecorder> recorders;  // while they live, they keep the weights
+  std::deque<WeightRecorder> recorders;  // they record the weights while they exist
   for (const MultiHeadAttention& heads : model.layers) recorders.emplace_back(heads.attention);
   model(test.inputs);
   const Size time = test.inputs.shape()[1];
@@ -87,7 +87,7 @@ std::vector<HeadScore> scores_of(const AttentionOnly& model, const Sequences& te
   return scores;
 }
 
-/// Places whose answer in `targets` counts and is said, in per cent.
+/// Returns the percentage of the places with a target at which the model predicts it.
 double share_said(const Ids& said, const Ids& targets) {
   double right = 0, asked = 0;
   for (std::size_t i = 0; i < said.size(); ++i)
@@ -116,7 +116,8 @@ Sequences draw_repeats(kit::Random random, Size rows) {
   std::vector<Size> periods;
   for (Size row = 0; row < rows; ++row) {
     const Size period = random.between(kShortest, kLongest);
-    const Ids round = shuffled(random, kSymbols);  // no symbol twice in a round, so that the next is certain
+    const Ids round =
+        shuffled(random, kSymbols);  // no symbol occurs twice in a round, so the next one is certain
     for (Size t = 0; t < kLength; ++t) ids.push_back(round[static_cast<std::size_t>(t % period)]);
     periods.push_back(period);
   }
@@ -137,7 +138,7 @@ void train_both(Trained& trained, const kit::Options& options) {
   trained.test = draw_repeats(kit::Random(options.seed, kTestStream), options.smoke ? 4 : 64);
   const Sequences& test = trained.test;
   const Size every = std::max<Size>(1, options.steps / 20);
-  kit::Chart loss{"Repeated sequences: one layer and two", "step", "loss on the repeat, nats"};
+  kit::Chart loss{"Repeated sequences: loss with one layer and with two", "step", "loss on the repeat, nats"};
   loss.series = {{"one layer"}, {"two layers"}};
   const auto watch = [&](const AttentionOnly& model, std::size_t series, Size step) {
     loss.series[series].x.push_back(static_cast<double>(step));
@@ -146,7 +147,7 @@ void train_both(Trained& trained, const kit::Options& options) {
   train(trained.one, "one layer", draw_repeats, options, [&](Size step) {
     if (step % every == 0) watch(trained.one, 0, step);
   });
-  trained.heads = {"The heads of the two-layer model", "step", "score"};
+  trained.heads = {"Scores of the heads in the two-layer model", "step", "score"};
   std::vector<kit::Series>& heads = trained.heads.series;
   heads = {{"lower layer: previous token, strongest head"}};
   trained.heads.levels = {{score_of_even_weights(test).previous, "even"}};
@@ -193,8 +194,7 @@ TakenOut take_out(const Trained& trained, const Looked& looked, ByHand by_hand, 
   TakenOut result;
   double largest = 0;
   std::set<Size> induction, lower, others;
-  kit::Bars bars{
-      "Loss on the repeat without one head", "nats", {{"nothing taken out", loss_without({})}}, {}};
+  kit::Bars bars{"Loss on the repeat without one head", "nats", {{"all heads", loss_without({})}}, {}};
   const HeadScore even = score_of_even_weights(trained.test);
   fmt::print("  {:<14} {:>9} {:>16} {:>17}\n", "head", "induction", "previous token", "loss without it");
   fmt::print("  {:<14} {:>9.2f} {:>16.2f}\n", "even weights", even.induction, even.previous);
@@ -223,7 +223,7 @@ TakenOut take_out(const Trained& trained, const Looked& looked, ByHand by_hand, 
 Patched patch(const Trained& trained, Size head, Size back, ByHand by_hand) {
   const Tensor logits = by_hand(trained.two, trained.test.inputs, {.back = {{head, back}}});
   const Ids said = argmax(logits).to_vector(), next = trained.test.targets.to_vector();
-  Ids after = next;  // the target one place later, where that is asked for, too
+  Ids after = next;  // the target one place later, where it counts as well
   const std::size_t time = kLength - 1;
   for (std::size_t i = 0; i < after.size(); ++i)
     after[i] = next[i] >= 0 && i % time + 1 < time ? next[i + 1] : -1;
@@ -239,8 +239,10 @@ void other_task(const std::string& task, const kit::Options& options, kit::Repor
     train(model, name, draw, options);
     report.figure(fmt::format("loss with {}", name), loss_of(model(test.inputs), test), "nats");
   }
-  if (task == "bigram") report.figure("the best that counting can do", loss_of_counting(test, 8), "nats");
-  if (task == "gcd") report.figure("knowing how often each divisor comes", loss_of_shares(test), "nats");
+  if (task == "bigram")
+    report.figure("loss of the best prediction by counting", loss_of_counting(test, 8), "nats");
+  if (task == "gcd")
+    report.figure("loss when only the frequency of each divisor is known", loss_of_shares(test), "nats");
 }
 
 }  // namespace tapestry::lesson21

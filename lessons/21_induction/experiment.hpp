@@ -1,5 +1,5 @@
-// Repeated rounds: the model of nn/'s layers, its training, its heads' scores, what happens where heads are
-// changed, and the pictures of lesson 21.
+// Repeated rounds: lesson 21's model from nn/'s layers, its training, the scores of its heads, the effects of
+// changed heads, and the pictures.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace tapestry::lesson21 {
 
 inline constexpr Size kWidth = 64, kHeads = 4, kHeadWidth = kWidth / kHeads;
 
-/// The chapter's transformer of attention alone, with nn/'s layers.
+/// The chapter's attention-only transformer from nn/'s layers.
 struct AttentionOnly : Module {
   explicit AttentionOnly(Size depth);
   Tensor operator()(const Indices& ids) const;
@@ -27,23 +27,23 @@ struct AttentionOnly : Module {
   Linear output;
 };
 
-/// What heads do in place of what they learned. Head h of layer l is number 4 l + h.
+/// Changes of heads. Head h of layer l has the number 4 l + h.
 struct Instead {
-  std::set<Size> mean = {};        ///< say their mean over all sequences and places
-  std::map<Size, Size> back = {};  ///< give all weight to the place so many places back
+  std::set<Size> mean = {};  ///< replace the output of these heads by its mean over all sequences and places
+  std::map<Size, Size> back = {};  ///< give all weight of a head to the place this far back
 };
-/// The chapter's model from plain ops: logits.
+/// Computes the logits of the chapter's model from primitive ops.
 using ByHand = Tensor (*)(const AttentionOnly& model, const Indices& ids, const Instead& instead);
 
-/// by_hand against nn/'s, with gradcheck.
+/// Compares by_hand with nn/'s layers, and checks its gradients.
 void check_model(ByHand by_hand, std::uint64_t seed, kit::Report& report);
 
-/// Sequences of 64 places: a round of 8 to 24 different symbols, again and again. Asked for from the second
-/// symbol of the second round on.
+/// Draws sequences of 64 places: a round of 8 to 24 different symbols and further copies of it. The targets
+/// start with the second symbol of the second round.
 Sequences draw_repeats(kit::Random random, Size rows);
 
-/// Of one head, the mean weight on places right after an earlier copy of the present symbol (in the repeat),
-/// and on the place before.
+/// One head's mean weight in the repeat: on places directly after an earlier copy of the present symbol, and on
+/// the previous place.
 struct HeadScore {
   double induction = 0, previous = 0;
 };
@@ -52,40 +52,41 @@ struct Trained {
   AttentionOnly one{1}, two{2};
   Sequences test;
   double loss_of_one = 0, loss_of_two = 0;  ///< on the repeat of the test
-  kit::Chart heads;                         ///< scores of the two-layer model over its training
-  kit::MapSeries maps;                      ///< what its heads looked at meanwhile
+  kit::Chart heads;                         ///< scores of the two-layer model during its training
+  kit::MapSeries maps;                      ///< attention weights of its heads during training
 };
 
-/// Trains one layer and two; draws the loss of both over the training to loss.svg.
+/// Trains models with one and with two layers. Draws both losses during training in loss.svg.
 void train_both(Trained& trained, const kit::Options& options);
 
-/// The two-layer model's heads at the end of its training.
+/// The two-layer model's heads after its training.
 struct Looked {
-  std::vector<HeadScore> scores;  ///< by the heads' numbers
-  double most = 0;                ///< the largest induction score of the upper layer
+  std::vector<HeadScore> scores;  ///< by head number
+  double most = 0;                ///< the largest induction score in the upper layer
 };
-/// Draws the scores over the training to heads.svg, and the map of the head with the largest induction score
-/// to stripes.svg; writes the maps over the training to heads_over_training.json.
+/// Draws the scores during training in heads.svg, and the map of the head with the largest induction score in
+/// stripes.svg. Writes the maps during training to heads_over_training.json.
 Looked show_heads(const Trained& trained, const kit::Options& options);
 
-/// Losses on the repeat with heads taken out.
+/// Losses on the repeat with ablated heads.
 struct TakenOut {
-  double induction = 0, others = 0, lower = 0;  ///< the induction heads; the upper layer's others; all lower
-  Size note_taker = 0;                          ///< the lower head without which the loss is largest
-  double previous = 0;                          ///< its previous-token score
+  double induction = 0, others = 0,
+         lower = 0;     ///< without the induction heads, the upper layer's others, all lower heads
+  Size note_taker = 0;  ///< the lower head whose removal gives the largest loss
+  double previous = 0;  ///< the note-taker's previous-token score
 };
-/// Prints a table of all heads; draws the losses without each to ablation.svg, and the note-taker's map to
+/// Prints a table of all heads. Draws the loss without each head in ablation.svg, and the note-taker's map in
 /// previous.svg.
 TakenOut take_out(const Trained& trained, const Looked& looked, ByHand by_hand, const kit::Options& options);
 
-/// With one lower head looking `back` places back, and nothing else changed: the loss on the repeat, and how
-/// often the model says the next symbol, and the one after that, in per cent.
+/// Results when one lower head attends `back` places back and nothing else is changed: the loss on the repeat,
+/// and the percentages of predictions that are the next symbol and the symbol after it.
 struct Patched {
   double loss = 0, next = 0, next_but_one = 0;
 };
 Patched patch(const Trained& trained, Size head, Size back, ByHand by_hand);
 
-/// --task bigram, pairs or gcd: one layer and two.
+/// Trains one layer and two layers on --task bigram, pairs or gcd.
 void other_task(const std::string& task, const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson21

@@ -1,12 +1,13 @@
 // 21 induction: learning inside the context
 //
-// 12 minutes to read, 40 seconds to run. Needs lessons 18 (heads, and what is left without one) and 20 (the
-// next token, the causal mask). Afterwards you can wire an induction head, find one in a trained model, and
-// prove what it does by changing one head and nothing else.
+// 12 minutes to read, 40 seconds to run. Needs lessons 18 (heads, and their removal) and 20 (the next token,
+// the causal mask). Afterwards you can wire an induction head by hand, find one in a trained model, and prove
+// its function by changing a single head.
 //
-// A trained model's weights no longer change. Yet show it twice something that it has never seen, and the
-// second time it knows what comes next: it has learned from its own context. How? Elhage et al. (2021) and
-// Olsson et al. (2022) found the mechanism in transformers of every size: two heads, one above the other.
+// The weights of a trained model no longer change. Yet when the model gets a sequence that it has never seen
+// before, and then the same sequence again, it predicts the second copy: it has learned from its own context.
+// How? Elhage et al. (2021) and Olsson et al. (2022) found the mechanism in transformers of every size that
+// they studied. It needs two heads in two layers.
 
 #include <algorithm>
 #include <cmath>
@@ -22,28 +23,30 @@ using namespace tapestry::lesson21;
 
 namespace {
 
-// ---- 1. Two heads with a pencil ---------------------------------------------------------------------------
-// "d a f d": what comes next? Who finds the earlier d and steps one to the right says a. One attention can't:
-// looking for d finds d, and reads d there. Two can:
+// ---- 1. Two heads by hand ---------------------------------------------------------------------------------
+// Which symbol follows "d a f d"? If we find the earlier d and move one place to the right, we get a. A single
+// attention layer cannot do this: its head can find the earlier d, but then the value there is d. Two heads in
+// two layers can do it:
 //
-//     lower   at each place, look one place back, and note which symbol stands there
-//     upper   at d, look for the places that noted a d, and read the symbol that stands there
+//     lower   at each place, attend to the previous place and store a note of the symbol there
+//     upper   at d, attend to the places whose note is d, and return the symbols at these places
 //
-//     symbols           d     a     f     d
-//     notes             -     d     a     f
-//     scores of d       0     3     0     0        3 where the note is a d
-//     weights         0.04  0.87  0.04  0.04       e^3 is 20.09, and 20.09 / 23.09 is 0.87
+//     symbols              d     a     f     d
+//     notes                -     d     a     f
+//     scores at the last d 0     3     0     0        3 where the note is d
+//     weights            0.04  0.87  0.04  0.04       e^3 is 20.09, and 20.09 / 23.09 is 0.87
 //
-// The lower one, a *previous-token head*, works by place. The upper one, the *induction head*, works by
-// content: its query is a symbol, its keys are the notes of the lower one.
+// The lower head is called a *previous-token head*. Its attention depends on positions. The upper head is
+// called an *induction head*. Its attention depends on content: its query is a symbol, and its keys are the
+// notes of the lower head.
 
-/// The pattern (T, T) of a head that looks exactly `back` places back; the first places see nothing.
+/// Returns the pattern (T, T) of a head with all weight exactly `back` places back. The first places get zeros.
 Tensor exactly(Size back, Size time, DType type) {
   const Mask mask = Mask::from(time, time, [=](Size i, Size j) { return j == i - back; });
   return masked_softmax(zeros({time, time}, type), mask);
 }
 
-/// symbols (T, V), a one for each place's symbol → what the upper head reads (T, V)
+/// Takes symbols (T, V), one-hot for each place. Returns the results of the upper head, (T, V).
 Tensor induction(const Tensor& symbols) {
   const Size time = symbols.size(0);
   const Tensor notes = matmul(exactly(1, time, symbols.dtype()), symbols);
@@ -54,18 +57,23 @@ Tensor induction(const Tensor& symbols) {
 void pencil(kit::Report& report) {
   const Tensor read = induction(one_hot(Indices(kit::Ids{3, 0, 5, 3}, {4}), 6, DType::f64));  // of d a f d
   const double e = std::exp(3.0), a = read.at({3, 0}), f = read.at({3, 5});
-  kit::check_worked_example(report, "the last d", {{e, 20.09}, {e + 3, 23.09}, {a, 0.87}, {f, 0.04}});
+  kit::check_worked_example(report, "result at the last d",
+                            {{e, 20.09}, {e + 3, 23.09}, {a, 0.87}, {f, 0.04}});
 }
 
 // ---- 2. Attention alone -----------------------------------------------------------------------------------
-// To see the mechanism bare, leave out all that it does not need: feed-forward, norms, biases. What is left
-// is a sum, the *residual stream*: x begins as the symbols' vectors, and each head h adds its part:
+// To study the mechanism, we leave out all parts that it does not need: feed-forward, norms and biases. The
+// rest of the model is a sum, the *residual stream*. It starts as x, the embeddings of the symbols, and each
+// head h of a layer adds its output:
 //
 //     x ← x + Σ_h A_h x W_V^h W_O^h        A_h = softmax of the causal scores of x + p
 //
-// The places p (sinusoids, lesson 17) enter queries and keys, never the values (Press, Smith and Lewis 2021):
-// where to look may depend on places, but not what is carried. In a sum one head can be changed and the
-// others stay. Parts 5 and 6 will do that: `instead` says which heads, and how.
+// The position vectors p (sinusoids, lesson 17) are added to queries and keys, but not to values (Press, Smith
+// and Lewis 2021). So the attention weights may depend on positions, but the values carry only the content of
+// x.
+//
+// Because the outputs of the heads are summed, we can change one head and leave the others as they are.
+// Sections 5 and 6 do this: the argument `instead` says which heads are changed, and how.
 
 Tensor by_hand(const AttentionOnly& model, const Indices& ids, const Instead& instead) {
   const Size time = ids.shape()[1];
@@ -77,7 +85,7 @@ Tensor by_hand(const AttentionOnly& model, const Indices& ids, const Instead& in
     Tensor sum = x;
     for (Size h = 0; h < kHeads; ++h) {
       const Size head = layer * kHeads + h;
-      const auto own = [&](const Linear& all, int axis) {  // this head's part of a matrix
+      const auto own = [&](const Linear& all, int axis) {  // this head's part of the matrix
         return transpose(slice(all.weight, axis, h * kHeadWidth, (h + 1) * kHeadWidth));
       };
       const Tensor q = matmul(placed, own(weights.query, 0)), k = matmul(placed, own(weights.key, 0));
@@ -92,98 +100,117 @@ Tensor by_hand(const AttentionOnly& model, const Indices& ids, const Instead& in
   return matmul(x, transpose(model.output.weight));
 }
 
-// ---- 3. One layer against two -----------------------------------------------------------------------------
-// A sequence of 64 places is a *round*, 8 to 24 of 32 symbols in random order, and the same round again and
-// again. The first round is noise. From the second symbol of the second round on (*the repeat*) everything
-// can be known, and the loss counts these places alone. Nothing can be learned by heart.
+// ---- 3. One layer compared with two -----------------------------------------------------------------------
+// A sequence has 64 places. It consists of a *round*, which is 8 to 24 of 32 symbols in random order, and of
+// further copies of this round. The first round is random. From the second symbol of the second round on, every
+// symbol can be predicted. We call this part *the repeat*, and the loss counts only the repeat. The rounds are
+// drawn anew for every batch, so the model cannot memorise them.
 
 void one_against_two(Trained& trained, const kit::Options& options, kit::Report& report) {
-  const kit::Question one =
-      report.ask("one layer", "One layer has four heads, too. What does it learn about the repeat?",
-                 {"all: it looks for the earlier copy of the symbol and reads what stands beside it",
-                  "which symbols the round has, but not which comes next: about log 16 = 2.8 nats",
-                  "nothing: any of 32 symbols, log 32 = 3.5 nats"});
+  const kit::Question one = report.ask(
+      "one layer", "The model with one layer also has four heads. What does it learn about the repeat?",
+      {"everything: it finds the earlier copy of the symbol and returns the symbol after it",
+       "which symbols are in the round, but not which one comes next: a loss of about log 16 = 2.8 nats",
+       "nothing: all 32 symbols stay equally likely, a loss of log 32 = 3.5 nats"});
   train_both(trained, options);
   report.at_least("loss on the repeat, one layer", trained.loss_of_one, 2, "nats");
   report.at_most("loss on the repeat, two layers", trained.loss_of_two, 0.3, "nats");
   report.answer(one, 'b', trained.loss_of_one > 2 && trained.loss_of_one < 3.2 && trained.loss_of_two < 0.3,
-                "All its heads see symbols and places alone. No head can read another's notes, since none "
-                "stands above another.");
+                "In a single layer, the heads get only symbols and positions. No head can use the notes of "
+                "another head, because that needs a second layer.");
 }
 
-// ---- 4. What heads look at --------------------------------------------------------------------------------
-// Two numbers say what a head does. Its *induction score* is the weight that it puts, in the repeat, on
-// places right after an earlier copy of the present symbol. Its *previous-token score* is the weight on the
-// place before. The loss asked for neither. Compare their curves with that of the loss. In the map, an
-// induction head makes stripes: from each symbol of the repeat one place right of its copies.
+// ---- 4. Scores of the heads -------------------------------------------------------------------------------
+// Two numbers describe a head, both measured in the repeat. Its *induction score* is the mean weight on places
+// directly after an earlier copy of the present symbol. Its *previous-token score* is the mean weight on the
+// previous place.
+//
+// The loss does not ask for either score. Compare their curves with the curve of the loss. In the map of an
+// induction head, you see diagonal stripes: each symbol of the repeat attends one place to the right of its
+// earlier copies.
 
-// ---- 5. Take heads out ------------------------------------------------------------------------------------
-// A map shows what a head looks at, not that the answer depends on it (lesson 11). To know the cause, take
-// away what the head knows, and nothing else. Zeros in its place would be something that the rest has never
-// met. So it says its mean over all sequences and places: nothing of this sequence is left in it.
+// ---- 5. Ablate heads --------------------------------------------------------------------------------------
+// A map shows where a head attends. It does not show that the model's answer depends on the head (lesson 11).
+// To test this dependence, we remove the information that the head contributes, and change nothing else in the
+// model.
+//
+// If we replaced the head's output by zeros, the later parts would get an input unlike any in training.
+// Therefore we replace it by its mean over all sequences and places. The mean is the usual contribution of
+// the head, but it contains no information about the present sequence or place.
 
 Size note_taker(const Trained& trained, const Looked& looked, const kit::Options& options,
                 kit::Report& report) {
   const kit::Question sharp = report.ask(
       "the note-taker",
-      "One lower head costs the most when it is taken out. How much of its weight lies on the place before?",
-      {"nearly all, as wired by hand", "at least half: it has to outweigh all others", "less than half"});
+      "We call one lower head the note-taker: without it, the loss rises most. How much of its weight is on the "
+      "previous place?",
+      {"nearly all, as in the head that we wired by hand", "between half and nearly all of its weight",
+       "less than half"});
   const TakenOut out = take_out(trained, looked, by_hand, options);
   report.at_least("loss without the induction heads", out.induction, 2, "nats");
   report.at_most("loss without the upper layer's other heads", out.others, 0.3, "nats");
-  report.at_least("loss without the lower layer: no notes to read", out.lower, 2, "nats");
+  report.at_least("loss without the lower layer, so without notes", out.lower, 2, "nats");
   report.figure("the note-taker's previous-token score", out.previous);
-  report.answer(sharp, 'c', out.previous < 0.5 && out.previous > 0.1 && looked.most > out.previous,
-                "The map shows the rest on places near by. Of faint notes the upper head makes a sharp look. "
-                "Whether other lower heads share the job depends on the seed: see the losses.");
+  report.answer(
+      sharp, 'c', out.previous < 0.5 && out.previous > 0.1 && looked.most > out.previous,
+      "Its map shows the rest of the weight on other places nearby. Even from such faint notes, an upper "
+      "head computes sharper weights. Whether other lower heads share the work depends on the seed, as "
+      "the losses show.");
   return out.note_taker;
 }
 
-// ---- 6. Change what one head looks at ---------------------------------------------------------------------
-// If the note-taker's job is to look one place back, a pattern that does exactly this must do in its place,
-// though it was never trained. Such a change of one inner value is a *patch*. And a wrong pattern must give
-// the very mistake that the mechanism foretells. Every weight stays as it was.
+// ---- 6. Patch one attention pattern -----------------------------------------------------------------------
+// Suppose that the note-taker's function is to attend to the previous place. Then we can replace its learned
+// weights by a pattern that does exactly this, and the model should still work, although it was never trained
+// with this pattern. Such a replacement of one inner value is called a *patch*.
+//
+// There is a second prediction: a wrong pattern must cause the particular mistake that the mechanism predicts.
+// In both tests, all parameters of the model stay as they are.
 
 void change_a_pattern(const Trained& trained, Size head, kit::Report& report) {
   const kit::Question two_back = report.ask(
       "two places back",
-      "Now this head looks exactly two places back, and notes that symbol. In d a f e … d, what does the "
-      "model mostly say after the second d?",
-      {"the symbol after the next: f", "the next, as before: a", "anything: no note fits"});
+      "Now we patch the note-taker so that it attends exactly two places back and notes the symbol there. In "
+      "d a f e … d, which symbol does the model predict most often after the second d?",
+      {"f, the symbol after the next one", "a, the next symbol, as before",
+       "any symbol, because no note fits"});
   const Patched one = patch(trained, head, 1, by_hand), two = patch(trained, head, 2, by_hand);
   report.figure("exactly one back: loss on the repeat", one.loss, "nats");
-  report.at_least("exactly one back: says the next symbol", one.next, 60, "%");
-  report.at_most("exactly two back: says the next symbol", two.next, 40, "%");
-  report.at_least("exactly two back: says the one after", two.next_but_one, 50, "%");
-  report.answer(two_back, 'a', two.next_but_one >= 50 && two.next <= 40,
-                "The note d now stands at f, two places right of the copy. The upper head finds it as ever, "
-                "and reads what stands there.");
+  report.at_least("exactly one back: predicts the next symbol", one.next, 60, "%");
+  report.at_most("exactly two back: predicts the next symbol", two.next, 40, "%");
+  report.at_least("exactly two back: predicts the symbol after the next", two.next_but_one, 50, "%");
+  report.answer(
+      two_back, 'a', two.next_but_one >= 50 && two.next <= 40,
+      "Now the note d is at f, two places to the right of the earlier d. The upper head finds this note "
+      "as before and returns the symbol at that place, f.");
 }
 
-// What to remember. A previous-token head notes what stood before; an induction head above it finds the note
-// and reads what came next. A map suggests what a head does; a patch with a foretold mistake proves it.
+// What to remember. A previous-token head stores a note of the previous symbol at each place. An induction head
+// in a higher layer finds the note and returns the symbol at its place. A map only suggests the function of a
+// head. A patch that causes the predicted mistake gives much stronger evidence.
 //
-// Exercises: lessons/practise 21 (the induction score; its mean; a head that reads the past; few weights).
+// Exercises: lessons/practise 21 (the induction score; replace a head by its mean; find the mistake in an
+// induction head; continue a repeated sequence with few weights).
 
 void lesson(const std::string& task, const kit::Options& options, kit::Report& report) {
-  report.section("Two heads with a pencil");
+  report.section("Two heads by hand");
   pencil(report);
   report.section("Attention alone");
   check_model(by_hand, options.seed, report);
-  if (task != "repeat") {  // tasks.cpp says what they are
+  if (task != "repeat") {  // tasks.cpp describes the other tasks
     report.part_of_lesson();
     report.section("Another task: " + task);
     return other_task(task, options, report);
   }
-  report.section("One layer against two");
+  report.section("One layer compared with two");
   Trained trained;
   one_against_two(trained, options, report);
-  report.section("What heads look at");
+  report.section("Scores of the heads");
   const Looked looked = show_heads(trained, options);
   report.at_least("largest induction score", looked.most, 0.5);
-  report.section("Take heads out");
+  report.section("Ablate heads");
   const Size head = note_taker(trained, looked, options, report);
-  report.section("Change what one head looks at");
+  report.section("Patch one attention pattern");
   change_a_pattern(trained, head, report);
 }
 
@@ -193,7 +220,7 @@ int main(int argc, char** argv) {
   kit::Lesson program("21_induction", "learning inside the context");
   program.steps(1500, 8);
   std::string task = "repeat";
-  program.add("--task", task, "what is to be learned from the context", {"repeat", "bigram", "pairs", "gcd"});
+  program.add("--task", task, "the task to learn from the context", {"repeat", "bigram", "pairs", "gcd"});
   return program.run(
       argc, argv, [&](const kit::Options& options, kit::Report& report) { lesson(task, options, report); });
 }

@@ -12,9 +12,9 @@
 namespace tapestry::lesson21 {
 namespace {
 
-constexpr Size kFilmed = 20;  // places of each map over the training
+constexpr Size kFilmed = 20;  // places in each map during training
 
-/// The sequence with the shortest round of thirty.
+/// The sequence with the shortest round among thirty.
 struct Example {
   Indices inputs;  // (1, T)
   Size period = 0;
@@ -37,18 +37,18 @@ std::vector<std::string> first(const std::vector<std::string>& all, Size count) 
   return {all.begin(), all.begin() + count};
 }
 
-/// weights (…, T, T) of a head → the first places of both axes
+/// Returns the first places on both axes of a head's weights (…, T, T).
 std::vector<double> corner(const Tensor& weights, Size head, Size places) {
   const Tensor own = select(select(weights, 0, 0), 0, head);
   return slice(slice(own, 0, 0, places), 1, 0, places).to_vector();
 }
 
-/// Without its maps.
+/// Returns the series with its axes, but without maps.
 kit::MapSeries series_of_heads(const Example& example) {
-  kit::MapSeries series{.title = fmt::format("Where each head looks; period {}", example.period),
+  kit::MapSeries series{.title = fmt::format("Attention weights of each head; period {}", example.period),
                         .columns = first(example.symbols, kFilmed),
                         .rows = first(example.symbols, kFilmed),
-                        .column_axis = "looked at",
+                        .column_axis = "place attended to",
                         .row_axis = "present symbol",
                         .choices = {{"layer", {"lower", "upper"}}, {"head", {}}}};
   for (Size head = 1; head <= kHeads; ++head) series.choices[1].of.push_back(std::to_string(head));
@@ -67,8 +67,8 @@ void show_map(const Trained& trained, Size head, const std::string& name, const 
   const WeightRecorder recorder(trained.two.layers[head / kHeads].attention);
   trained.two(example.inputs);
   kit::Heatmap map;
-  map.title = fmt::format("Where head {} looks; period {}", name_of(head), example.period);
-  map.column_axis = "looked at", map.row_axis = "present symbol";
+  map.title = fmt::format("Attention weights of head {}; period {}", name_of(head), example.period);
+  map.column_axis = "place attended to", map.row_axis = "present symbol";
   map.rows = map.columns = first(example.symbols, kShown);
   map.values = corner(recorder.weights().front(), head % kHeads, kShown);
   kit::show(map, options.out / (name + ".svg"));
@@ -80,7 +80,7 @@ Filmed::Filmed(const kit::Options& options)
 
 void Filmed::after(Size step, const AttentionOnly& model) {
   film_.after(step, [&] {
-    std::deque<WeightRecorder> recorders;  // while they live, they keep the weights
+    std::deque<WeightRecorder> recorders;  // they record the weights while they exist
     for (const MultiHeadAttention& heads : model.layers) recorders.emplace_back(heads.attention);
     model(inputs_);
     std::vector<std::vector<double>> maps;

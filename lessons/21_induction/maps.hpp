@@ -1,4 +1,4 @@
-// What the heads of lesson 21 look at, as maps: one head's, and those of all heads over the training.
+// Maps of the attention weights in lesson 21: of one head, and of all heads during training.
 #pragma once
 
 #include <string>
@@ -7,21 +7,20 @@
 
 namespace tapestry::lesson21 {
 
-/// "lower 3": head 2; "upper 1": head 4.
+/// Returns the name of a head: "lower 3" for head 2, "upper 1" for head 4.
 std::string name_of(Size head);
 
-/// The weights of a head of the two-layer model on the first 40 places of a sequence, to NAME.svg.
+/// Draws the weights of a head of the two-layer model for the first 40 places of a sequence in NAME.svg.
 void show_map(const Trained& trained, Size head, const std::string& name, const kit::Options& options);
 
-/// Keeps the maps of all heads, on 20 places of that sequence, at six steps of the training.
+/// Records the maps of all heads for 20 places of that sequence, at six steps of the training.
 class Filmed {
  public:
   explicit Filmed(const kit::Options& options);
 
-  /// Runs after each step; keeps maps at a hundredth of the steps, a twentieth, a tenth, a fifth, a half, and at
-  /// the end.
+  /// Runs after each step. Records maps after 1/100, 1/20, 1/10, 1/5 and 1/2 of the steps, and at the end.
   void after(Size step, const AttentionOnly& model);
-  /// Those that were kept, by step, layer and head.
+  /// Returns the recorded maps by step, layer and head.
   kit::MapSeries series() const { return film_.series(); }
 
  private:

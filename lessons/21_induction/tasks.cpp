@@ -1,15 +1,15 @@
 // Lesson 21's other tasks.
 //
-//   bigram   each sequence is drawn from a table of its own: eight symbols, and for each the shares of what
-//            follows, uniform among all such tables. What can be learned is how often b came after a
-//            so far; the best guess is (times + 1) / (all + 8) (Edelman et al. 2024: statistical induction
-//            heads). Counted in the second half.
-//   pairs    sixteen pairs of a key and its value, then the keys in another order, each followed by its value
-//            (associative recall, Ba et al. 2016). An induction head does just that.
-//   gcd      a, b, their greatest common divisor, and the next three … for numbers below 32. Here the context
-//            is no help at all: what can be known is in the weights, and more of it wants a feed-forward
-//            (Charton 2024 trains a whole transformer). What one can do without looking is to know how often
-//            each divisor comes.
+//   bigram   Each sequence is drawn from its own table: eight symbols, and for each of them the probabilities
+//            of the next symbol, uniform among all such tables. The model can learn how often b has followed a
+//            so far. The best prediction is (times + 1) / (all + 8) (Edelman et al. 2024: statistical induction
+//            heads). The loss counts the second half of the sequence.
+//   pairs    The sequence has sixteen pairs of a key and its value, and then the keys in another order, each
+//            followed by its value (associative recall, Ba et al. 2016). An induction head solves this task.
+//   gcd      The sequence has a, b, their greatest common divisor, then the next three numbers, and so on, for
+//            numbers below 32. Here the context does not help: all knowledge must be in the weights, and a
+//            higher accuracy needs a feed-forward network (Charton 2024 trains a whole transformer). The
+//            simplest prediction uses only how often each divisor occurs.
 #include "lessons/21_induction/tasks.hpp"
 
 #include <cmath>
@@ -33,7 +33,7 @@ Sequences draw_bigram(kit::Random random, Size rows) {
   for (Size row = 0; row < rows; ++row) {
     double shares[kStates][kStates];
     for (auto& next : shares)
-      for (double& share : next) share = -std::log(1 - random.uniform());  // relative: Dirichlet(1, …, 1)
+      for (double& share : next) share = -std::log(1 - random.uniform());  // unnormalised: Dirichlet(1, …, 1)
     std::size_t now = 0;
     for (Size t = 0; t < kLength; ++t) {
       ids.push_back(static_cast<std::int64_t>(now));
@@ -71,7 +71,7 @@ Sequences draw_gcd(kit::Random random, Size rows) {
 double loss_of_counting(const Sequences& test, Size states) {
   const Ids inputs = test.inputs.to_vector(), targets = test.targets.to_vector();
   const std::size_t time = kLength - 1;
-  std::map<std::pair<std::int64_t, std::int64_t>, double> pairs;  // of this sequence, so far
+  std::map<std::pair<std::int64_t, std::int64_t>, double> pairs;  // counts in this sequence so far
   std::map<std::int64_t, double> all;
   double loss = 0, places = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

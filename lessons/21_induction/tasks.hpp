@@ -13,12 +13,12 @@ namespace tapestry {
 inline constexpr Size kSymbols = 32, kLength = 64;
 
 struct Sequences {
-  Indices inputs;             // (B, 63)
-  Indices targets;            // (B, 63): the symbol after each; −1 where the context does not tell it
-  std::vector<Size> periods;  // of repeats: how long each row's round is
+  Indices inputs;   // (B, 63)
+  Indices targets;  // (B, 63): the next symbol at each place; −1 where the context does not determine it
+  std::vector<Size> periods;  // for repeats: the length of each row's round
 };
 
-/// ids (B, 64), row after row; `known`(row, place): the context tells the symbol at that place.
+/// Builds sequences from ids (B, 64), row by row. `known`(row, place): the context determines the symbol there.
 template <class Known>
 Sequences sequences(const kit::Ids& ids, const Known& known, std::vector<Size> periods = {}) {
   const Size rows = static_cast<Size>(ids.size()) / kLength;
@@ -30,16 +30,17 @@ Sequences sequences(const kit::Ids& ids, const Known& known, std::vector<Size> p
           std::move(periods)};
 }
 
-/// 0 … count − 1 in random order.
+/// Returns 0 … count − 1 in random order.
 kit::Ids shuffled(kit::Random& random, Size count);
 
 Sequences draw_bigram(kit::Random random, Size rows);
 Sequences draw_pairs(kit::Random random, Size rows);
 Sequences draw_gcd(kit::Random random, Size rows);
 
-/// The loss of someone who counts what followed the present symbol so far: (times + 1) / (all + states).
+/// Returns the loss of counting how often each symbol followed the present one so far:
+/// (times + 1) / (all + states).
 double loss_of_counting(const Sequences& test, Size states);
-/// The loss of someone who looks at nothing, and knows how often each answer comes.
+/// Returns the loss of a model that knows only how often each answer occurs.
 double loss_of_shares(const Sequences& test);
 
 }  // namespace tapestry

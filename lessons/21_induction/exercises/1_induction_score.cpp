@@ -1,12 +1,12 @@
-// 21.1 induction_score: how much a head looks at what came next
+// 21.1 induction_score: The induction score
 // implement, 15 minutes
 //
-// The induction score of a head says how much weight it puts on places that come right after an earlier copy
-// of the present symbol: for each place t whose symbol stands at an earlier place too, add up the weights of
-// t on all places j + 1 with j < t and ids[j] = ids[t]; the score is the mean over these places t. If no
-// symbol comes twice, the score is 0.
+// The induction score of a head measures how much weight the head puts on places directly after an earlier copy
+// of the present symbol. To compute it, consider each place t whose symbol also occurs at an earlier place. Add
+// the weights of t on all places j + 1 with j < t and ids[j] = ids[t]. The score is the mean of these sums over
+// all such places t. If no symbol occurs twice, the score is 0.
 //
-// weights (T, T) are causal, a row for each query, and weights.at({query, key}) is one of them as a double.
+// weights (T, T) are causal, with one row per query. weights.at({query, key}) returns one weight as a double.
 #include "lessons/grader/answer.hpp"
 
 double induction_score(const Tensor& weights, const std::vector<Size>& ids) {
@@ -18,38 +18,37 @@ double induction_score(const Tensor& weights, const std::vector<Size>& ids) {
     for (std::size_t j = 0; j < t; ++j) {
       if (ids[j] != ids[t]) continue;
       seen = true;
-      sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});  // what came after the copy
+      sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});  // the place after the copy
     }
-    if (seen) repeated += 1;  // once for each place, however many copies it has
+    if (seen) repeated += 1;  // once per place t, however many copies there are
   }
   return repeated == 0 ? 0 : sum / repeated;
   //]
 }
 
-// hint: In d a f d, which place does an induction head look at from the second d? Which places have no such
-//   place to look at?
-// hint: For each t go through all j < t. If ids[j] == ids[t], add weights.at({____, ____}).
-// hint: The row is t, the column is j + 1. Divide by the number of places t that have at least one copy.
+// hint: In d a f d, which place does an induction head attend to from the second d? And which places t have no
+//   such place?
+// hint: For each t, go through all j < t. If ids[j] == ids[t], add weights.at({____, ____}).
+// hint: The row is t and the column is j + 1. Divide by the number of places t with at least one copy.
 //
-// wrong: You add the weight on the copy itself. A head that finds the earlier d reads d there; an induction
-//   head reads what came next.
+// wrong: You add the weight on the copy itself. An induction head attends to the place after the copy.
 // - sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + sum += weights.at({static_cast<Size>(t), static_cast<Size>(j)});
-// wrong: Query and key are exchanged. Causal weights are 0 where the key is ahead of its query, so nearly
-//   all that you add is 0.
+// wrong: You exchanged query and key. Causal weights are 0 where the key comes after the query, so nearly
+//   everything that you add is 0.
 // - sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + sum += weights.at({static_cast<Size>(j + 1), static_cast<Size>(t)});
-// wrong: You divide by all places. A symbol that comes for the first time has no copy to look behind, so
-//   even a perfect head would stay below 1.
+// wrong: You divide by the number of all places. A symbol that occurs for the first time has no earlier copy,
+//   so even a perfect head would have a score below 1.
 // - if (seen) repeated += 1;
 // + repeated += 1;
-// wrong: You stop at the first copy. In d a d a d the last d has two copies, and the head may share its
+// wrong: You stop at the first copy. In d a d a d, the last d has two copies, and the head may divide its
 //   weight between the places after both.
 // - sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + break;
-// wrong: You divide by the number of copies. A head that shares its weight between two right places would
-//   get a score of a half, although all of its weight is right. Count each place t once.
+// wrong: You divide by the number of copies. A head that divides its weight between two right places would get
+//   only half the score, although all its weight is right. Count each place t once.
 // - seen = true;
 // + repeated += 1;
 
@@ -58,7 +57,7 @@ double induction_score(const Tensor& weights, const std::vector<Size>& ids) {
 
 namespace {
 
-/// Key by key: a key is right if the symbol before it is the query's.
+/// Checks one key at a time: a key counts if the symbol before it equals the query's symbol.
 double by_keys(const Tensor& weights, const std::vector<Size>& ids) {
   const Size time = static_cast<Size>(ids.size());
   const auto id = [&](Size place) { return ids[static_cast<std::size_t>(place)]; };
@@ -82,7 +81,7 @@ Tensor causal_weights(Judge& judge, Size time) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("finds the places after both copies of a d", [&] {
+  judge.claim("counts the places after both copies of a symbol", [&] {
     const Tensor weights = tensor({{1, 0, 0, 0, 0},
                                    {0.5, 0.5, 0, 0, 0},
                                    {0.125, 0.75, 0.125, 0, 0},
@@ -94,11 +93,11 @@ void judge(Judge& judge) {
         "(1/16, 1/2, 1/16, 1/4, 1/8)");
     judge.same(induction_score(weights, {3, 0, 3, 5, 3}), 0.75, "the score");  // 3/4, and 1/2 + 1/4
   });
-  judge.claim("is 0 where no symbol comes twice", [&] {
+  judge.claim("returns 0 if no symbol occurs twice", [&] {
     judge.example("three different symbols");
     judge.same(induction_score(causal_weights(judge, 3), {4, 2, 0}), 0, "the score");
   });
-  judge.claim("is right for any sequence and any causal weights", [&] {
+  judge.claim("computes the score for other sequences and causal weights", [&] {
     judge.each_size({{"places", 1, 12}, {"symbols", 1, 5}}, [&](const Sizes& n) {
       std::vector<Size> ids;
       for (Size t = 0; t < n[0]; ++t) ids.push_back(judge.random().below(n[1]));

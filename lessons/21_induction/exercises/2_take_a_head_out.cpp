@@ -1,50 +1,51 @@
-// 21.2 take_a_head_out: and put its mean in its place
+// 21.2 take_a_head_out: Replace a head by its mean
 // implement, 10 minutes
 //
-// A layer of attention alone adds to the stream x what each of its heads says: x + Σ_h said_h. To find out
-// what head number `head` is for, replace what it says by its mean over all sequences and all places, and
-// leave the other heads as they are. So the head no longer tells one place from another, but what follows
-// still gets an input of the usual size (zeros it has never seen).
+// An attention-only layer adds the outputs of its heads to the stream x. The new stream is x + Σ_h said_h,
+// where said_h is the output of head h. To find out what head number `head` contributes, replace its output by
+// the mean of this output over all sequences and all places, and leave the other heads unchanged. Then the head
+// no longer distinguishes one place from another, but the later layers still get the head's usual contribution.
+// (With zeros instead of the mean, they would get an input unlike any in training.)
 //
-// x (B, T, d), said (B, H, T, d); the result is (B, T, d). sum(x, {1}) sums over axis 1,
-// mean(x, {0, 1}) averages over two axes, and select(x, axis, index) takes one slice out.
+// The shapes are x (B, T, d) and said (B, H, T, d). Return a tensor (B, T, d). These ops help: sum(x, {1}) sums
+// over axis 1, mean(x, {0, 1}) averages over two axes, and select(x, axis, index) returns one slice.
 #include "lessons/grader/answer.hpp"
 
 Tensor with_mean_of_head(const Tensor& x, const Tensor& said, Size head) {
   //[ about three lines
   //: return not_written_yet();
   const Tensor own = select(said, 1, head);  // (B, T, d)
-  const Tensor usual = mean(own, {0, 1});    // (d): over sequences, then over places
-  return x + sum(said, {1}) - own + usual;   // the others stay
+  const Tensor usual = mean(own, {0, 1});    // (d): over all sequences and all places
+  return x + sum(said, {1}) - own + usual;   // the other heads stay unchanged
   //]
 }
 
-// hint: What does the stream get without any change? Which part of it has to go, and what comes instead?
-// hint: x + sum(said, {1}) - ____ + ____; the mean has one number for each of the d features.
-// hint: own = select(said, 1, head) is (B, T, d), and mean(own, {0, 1}) is (d).
+// hint: What is the new stream when no head is changed? Which term must be removed, and which one must be
+//   added?
+// hint: x + sum(said, {1}) - ____ + ____. The mean has one number for each of the d features.
+// hint: own = select(said, 1, head) has the shape (B, T, d), and mean(own, {0, 1}) has the shape (d).
 //
-// wrong: The head's output is 0 now, not its mean. The rest of the model has never seen a stream without the
-//   head, so its loss may rise for that reason alone.
+// wrong: You replaced the head's output by 0 instead of its mean. The later layers have never had such an input
+//   in training, so the loss may rise for that reason alone.
 // - return x + sum(said, {1}) - own + usual;
 // + return x + sum(said, {1}) - own;
-// wrong: The head still says what it said, and its mean is added to it.
+// wrong: You add the mean, but the head's own output is still in the sum. Subtract it.
 // - return x + sum(said, {1}) - own + usual;
 // + return x + sum(said, {1}) + usual;
-// wrong: The stream itself is missing. A layer adds to what came in.
+// wrong: The stream x is missing. A layer adds its heads to its input.
 // - return x + sum(said, {1}) - own + usual;
 // + return sum(said, {1}) - own + usual;
-// wrong: You take the mean over the places of each sequence apart, which still tells one sequence from
-//   another. With one sequence that does not show.
+// wrong: You average over the places of each sequence separately, so the mean still distinguishes sequences.
+//   With a single sequence the mistake does not show.
 // - const Tensor usual = mean(own, {0, 1});
 // + const Tensor usual = mean(own, {1}, Keep::yes);
-// wrong: You take the mean over the sequences at each place, which still tells one place from another.
+// wrong: You average over the sequences at each place separately, so the mean still distinguishes places.
 // - const Tensor usual = mean(own, {0, 1});
 // + const Tensor usual = mean(own, {0});
-// wrong: You take one mean over the features as well. Each feature of a head's output has a usual size of its
-//   own.
+// wrong: You average over the features, too. Each feature of a head's output needs its own mean.
 // - const Tensor usual = mean(own, {0, 1});
 // + const Tensor usual = mean(own);
-// wrong: You put the mean in the place of all heads. Only one is to be taken out; what the others say stays.
+// wrong: You replaced the outputs of all heads. Replace only one head, and leave the others unchanged.
 // - return x + sum(said, {1}) - own + usual;
 // + return x + usual;
 
@@ -53,7 +54,7 @@ Tensor with_mean_of_head(const Tensor& x, const Tensor& said, Size head) {
 
 namespace {
 
-/// One number at a time.
+/// Computes the result in loops.
 Tensor number_by_number(const Tensor& x, const Tensor& said, Size head) {
   const Size batch = said.size(0), heads = said.size(1), time = said.size(2), width = said.size(3);
   std::vector<double> result;
@@ -84,12 +85,12 @@ void judge(Judge& judge) {
     const Tensor said = tensor(
         {{{{1, 10}, {3, 10}}, {{20, 30}, {40, 50}}}, {{{5, 30}, {7, 70}}, {{60, 70}, {80, 90}}}}, DType::f64);
     judge.example(
-        "two sequences of two places, d = 2; head 0 says (1, 10), (3, 10) in the first and (5, 30), "
+        "two sequences of two places, d = 2; the output of head 0 is (1, 10), (3, 10) in the first and (5, 30), "
         "(7, 70) in the second, so that its mean is (4, 30)");
     judge.same(with_mean_of_head(x, said, 0),
                tensor({{{124, 260}, {344, 480}}, {{564, 700}, {784, 920}}}, DType::f64), "the stream");
   });
-  judge.claim("does so for any head and any sizes", [&] {
+  judge.claim("replaces the right head for other sizes", [&] {
     judge.each_size(
         {{"sequences", 1, 3}, {"heads", 1, 4}, {"places", 1, 5}, {"d", 1, 3}}, [&](const Sizes& n) {
           const Tensor x = judge.normal({n[0], n[2], n[3]}), said = judge.normal({n[0], n[1], n[2], n[3]});

@@ -1,11 +1,13 @@
-// 21.3 reads_the_past: an induction head that says what was, not what comes
+// 21.3 reads_the_past: Find the mistake in an induction head
 // debug, 10 minutes
 //
-// Two heads are wired by hand as in lesson 21. The lower one notes at each place which symbol stands one place
-// before; the upper one looks, from the present symbol, for places that noted it, and reads the symbol that
-// stands there. In k d a f e k d a f e the answer at the second d should be a. There is one mistake: find it.
+// The function below wires two heads by hand, as in lesson 21. At each place, the lower head stores a note of
+// the previous symbol. The upper head uses the present symbol as its query, attends to the places whose note is
+// this symbol, and returns the symbols at these places. In k d a f e k d a f e, the result at the second d
+// should be a, but it is not. Find the one mistake.
 //
-// symbols (T, V) has a 1 for the symbol of each place; the result (T, V) is what the upper head reads.
+// symbols (T, V) is one-hot: each row has a 1 for the symbol at its place. Return the results of the upper
+// head, (T, V).
 #include "lessons/grader/answer.hpp"
 
 Tensor next_by_induction(const Tensor& symbols) {
@@ -26,28 +28,30 @@ Tensor next_by_induction(const Tensor& symbols) {
   //]
 }
 
-// hint: What is a row of `scores`, and what is a column? Say in words what the head looks for at the second d.
+// hint: What do the rows and columns of `scores` belong to? Say in words what the head looks for at the second
+//   d.
 // hint: The upper head's query is the present symbol. Its keys are ____.
-// hint: scores = 50 * matmul(____, transpose(____)) with a row for each query and a column for each key.
+// hint: scores = 50 * matmul(____, transpose(____)), with one row per query and one column per key.
 //
-// start: At each place the head reads the symbol of one place before, and not the one that comes next: what
-//   asks, and what is looked for?
-// wrong: The head looks for copies of the present symbol and reads that symbol again. The copy is found;
-//   what came next stands one place to the right of it.
+// start: At each place, the head returns a symbol from one place before, and not the next symbol. Which tensor
+//   contains the queries, and which one the keys?
+// wrong: Your head finds copies of the present symbol and returns this symbol again. The next symbol is one
+//   place to the right of the copy.
 // - const Tensor scores = 50 * matmul(symbols, transpose(notes));
 // + const Tensor scores = 50 * matmul(symbols, transpose(symbols));
-// wrong: The head looks for places with the same note and so finds copies of the present symbol where the
-//   symbols before agree too. Only the keys are notes.
+// wrong: Your head compares notes with notes, so it finds places with the same previous symbol. Only the keys
+//   are notes. The query is the present symbol.
 // - const Tensor scores = 50 * matmul(symbols, transpose(notes));
 // + const Tensor scores = 50 * matmul(notes, transpose(notes));
-// wrong: The right place is found, but its note is read, which is the present symbol. The value is the symbol
-//   that stands there.
+// wrong: Your head finds the right place, but it returns the note, which is the present symbol. The value must
+//   be the symbol at that place.
 // - return matmul(upper, symbols);
 // + return matmul(upper, notes);
-// wrong: The lower head notes the symbol that comes next. It cannot know that: it may only look back.
+// wrong: Your lower head stores the next symbol. It must not use later places.
 // - const Mask one_back = Mask::from(time, time, [](Size i, Size j) { return j == i - 1; });
 // + const Mask one_back = Mask::from(time, time, [](Size i, Size j) { return j == i + 1; });
-// wrong: The causal mask is gone: from the first round the head sees the second.
+// wrong: The causal mask is missing, so the head attends to later places: in the first round it finds notes in
+//   the second.
 // - const Tensor upper = masked_softmax(scores, Mask::causal(time, time));
 // + const Tensor upper = softmax(scores, -1);
 
@@ -63,7 +67,7 @@ Tensor one_hot_of(const std::vector<Size>& ids, Size symbols) {
   return tensor(numbers, {static_cast<Size>(ids.size()), symbols}, DType::f64);
 }
 
-/// Each key weighs e^50 where the symbol before it is the query's, and 1 elsewhere.
+/// Gives each key the weight e^50 if the symbol before it equals the query's symbol, and 1 otherwise.
 Tensor by_loops(const std::vector<Size>& ids, Size symbols) {
   std::vector<double> numbers;
   for (std::size_t t = 0; t < ids.size(); ++t) {
@@ -82,17 +86,17 @@ Tensor by_loops(const std::vector<Size>& ids, Size symbols) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("reads at the last d of d a f d e d what came after the two before", [&] {
+  judge.claim("returns at the last d of d a f d e d the symbols after the two earlier ones", [&] {
     const std::vector<Size> ids = {1, 0, 3, 1, 2, 1};
     judge.example("d a f d e d, with the columns a, d, e, f");
     const Tensor read = next_by_induction(one_hot_of(ids, 4));
-    judge.same(slice(read, 0, 5, 6), tensor({{0.5, 0, 0.5, 0}}, DType::f64), "what is read at the last d");
+    judge.same(slice(read, 0, 5, 6), tensor({{0.5, 0, 0.5, 0}}, DType::f64), "the result at the last d");
   });
-  judge.claim("does so for any sequence, and sees nothing ahead", [&] {
+  judge.claim("returns the right symbols for other sequences, and does not depend on later places", [&] {
     judge.each_size({{"places", 1, 12}, {"symbols", 1, 6}}, [&](const Sizes& n) {
       std::vector<Size> ids;
       for (Size t = 0; t < n[0]; ++t) ids.push_back(judge.random().below(n[1]));
-      judge.same(next_by_induction(one_hot_of(ids, n[1])), by_loops(ids, n[1]), "what is read");
+      judge.same(next_by_induction(one_hot_of(ids, n[1])), by_loops(ids, n[1]), "the result");
     });
   });
 }
