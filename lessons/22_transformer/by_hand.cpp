@@ -16,7 +16,7 @@ TransformerTranslator small(std::uint64_t seed) {
   return model;
 }
 
-/// Two texts; the second has three words and a place of padding.
+/// Two texts; the second has three words and one position of padding.
 Indices texts(std::int64_t last_of_first = 3) {
   return Indices{4, 5, 6, last_of_first, 7, 8, 3, 0}.reshape({2, 4});
 }
@@ -31,7 +31,7 @@ void check_block(const BlockByHand& block, std::uint64_t seed, kit::Report& repo
   const Tensor y = variable(random_normal({2, 3, 8}, seed, DType::f64), "y");
   const Tensor x = variable(random_normal({2, 4, 8}, seed + 1, DType::f64), "x");
   std::vector<Tensor> leaves = {y, x};
-  for (const Tensor& weight : nn.parameters())  // a bias of the keys does nothing (lesson 18)
+  for (const Tensor& weight : nn.parameters())  // a bias of the keys has no effect (lesson 18)
     if (weight.name().find("key.bias") == std::string::npos) leaves.push_back(weight);
   kit::check_by_hand(
       report, "a decoder's block",
@@ -48,9 +48,9 @@ void check_translator(const TranslatorByHand& translator, std::uint64_t seed, ki
   const auto by_hand = [&] { return translator(model, texts(), kLengths, written()); };
   const auto by_nn = [&] { return model(texts(), kLengths, written()); };
   const auto leaves = model.parameters();
-  report.check("the whole translator: the same logits as nn/, to 1e-12",
+  report.check("the whole translator: same logits as nn/'s, to 1e-12",
                kit::farthest({by_hand()}, {by_nn()}) < 1e-12);
-  report.check("and the same gradients, to 1e-11",
+  report.check("the whole translator: same gradients as nn/'s, to 1e-11",
                kit::farthest(kit::gradients(by_hand, leaves, 4), kit::gradients(by_nn, leaves, 4)) < 1e-11);
 }
 
@@ -71,8 +71,8 @@ Seen check_by_hand(const BlockByHand& block, const TranslatorByHand& translator,
   check_block(block, seed, report);
   check_translator(translator, seed, report);
   const Seen seen = seen_at_first(translator, seed);
-  report.figure("first logits move with the last word written, by", seen.last_written);
-  report.figure("and with the last word of the source, by", seen.last_read);
+  report.figure("change of the first logits with the decoder's last input word", seen.last_written);
+  report.figure("change of the first logits with the last source word", seen.last_read);
   return seen;
 }
 

@@ -1,4 +1,4 @@
-// The chapter's block and translator beside nn/'s, and what their masks let through.
+// Checks of the chapter's block and translator, compared with nn/'s, and of their masks.
 #pragma once
 
 #include <functional>
@@ -8,21 +8,21 @@
 
 namespace tapestry::lesson22 {
 
-/// The block of a decoder (or of an encoder, without memory) with the weights of nn/'s.
+/// Computes the block of a decoder (or of an encoder, without memory) with the weights of nn/'s block.
 using BlockByHand = std::function<Tensor(const TransformerBlock& nn, Tensor x, const Mask& own,
                                          const Tensor& memory, const Mask& of_memory)>;
-/// source (B, S), words (B, T) → logits (B, T, V), with the weights of nn/'s.
+/// source (B, S), words (B, T) → logits (B, T, V), with the weights of nn/'s translator.
 using TranslatorByHand = std::function<Tensor(const TransformerTranslator& nn, const Indices& source,
                                               const ValidLengths& lengths, const Indices& words)>;
 
-/// How far the logits for the first word move when another word is changed: the last one that goes into the
-/// decoder, or the last one of the source.
+/// Changes of the logits for the first output word when another word is changed: the last input word of the
+/// decoder, or the last word of the source.
 struct Seen {
   double last_written = 0, last_read = 0;
 };
 
-/// Gradcheck of a decoder's block, and the same from nn/; the whole translator's logits and gradients beside
-/// nn/'s. Prints what moves the first logits, too.
+/// Gradient-checks a decoder's block and compares it with nn/'s. Compares the logits and gradients of the whole
+/// translator with nn/'s. Prints the changes of the first logits.
 Seen check_by_hand(const BlockByHand& block, const TranslatorByHand& translator, std::uint64_t seed,
                    kit::Report& report);
 

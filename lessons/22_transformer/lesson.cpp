@@ -1,11 +1,13 @@
 // 22 transformer: two stacks joined by cross-attention
 //
-// 20 minutes to read, a minute to run. Needs lessons 11 (a decoder that looks back), 15 (the grammar), 17
-// (sinusoids), 18 (heads), 19 (blocks), 20 (causal masks, tied ends). Afterwards you can build the translator
-// of the paper (Vaswani et al. 2017), give each attention its mask, and say what only this decoder can do.
+// 20 minutes to read, a minute to run. Needs lessons 11 (a decoder with attention), 15 (the grammar), 17
+// (sinusoids), 18 (heads), 19 (blocks) and 20 (causal masks, tied embeddings). Afterwards you can build the
+// translator of the paper "Attention is all you need" (Vaswani et al. 2017) and choose the right mask for each
+// of its attentions. You also know a task at which its decoder is clearly better than a recurrent one.
 //
-// Lesson 11's decoder looks at all of the source, but what it wrote itself goes through one state from word
-// to word. Lesson 20's blocks look at all that was written, but there is no source. Can one model have both?
+// The decoder from lesson 11 attends to the whole source. But information about its own output passes from word
+// to word through a single state. The blocks from lesson 20 attend to all earlier output, but they have no
+// source. Can one model do both?
 
 #include <cmath>
 
@@ -22,15 +24,18 @@ using namespace tapestry::lesson22;
 
 namespace {
 
-// ---- 1. A word that asks another sentence -----------------------------------------------------------------
-// In *self-attention* queries, keys and values come from one sequence. In *cross-attention* the queries come
-// from one, keys and values from another: here the words that are written ask the words that were read. With
-// a pencil, one head and no matrices: the word y asks two states of the source, x₁ and x₂.
+// ---- 1. Cross-attention by hand ---------------------------------------------------------------------------
+// In *self-attention*, queries, keys and values come from the same sequence. In *cross-attention*, the queries
+// come from one sequence, and the keys and values from another. In a translator, the queries come from the
+// output words, and the keys and values from the source words.
+//
+// Here is an example with one head and without projections. An output word has the state y, and two source
+// words have the states x₁ and x₂:
 //
 //     y = (1, 0)     x₁ = (2, 0)     y · x₁ / √2 = 1.414     e^1.414 = 4.113     weight 4.113 / 5.113 = 0.804
 //                    x₂ = (0, 1)     y · x₂ / √2 = 0         e^0     = 1         weight 1 / 5.113     = 0.196
 //
-// It reads 0.804 x₁ + 0.196 x₂ = (1.609, 0.196), and the residual (lesson 19) adds that to y.
+// The result is 0.804 x₁ + 0.196 x₂ = (1.609, 0.196). The residual (lesson 19) adds this result to y.
 
 void one_word(kit::Report& report) {
   const Tensor y = tensor({{1, 0}}, DType::f64), x = tensor({{2, 0}, {0, 1}}, DType::f64);
@@ -38,19 +43,23 @@ void one_word(kit::Report& report) {
   const double score = scores.at({0, 0}), e = std::exp(score), w = weights.at({0, 0});
   const double one = matmul(weights, x).at({0, 0}), two = matmul(weights, x).at({0, 1});
   kit::check_worked_example(
-      report, "a word", {{score, 1.414}, {e, 4.113}, {e + 1, 5.113}, {w, 0.804}, {one, 1.609}, {two, 0.196}});
+      report, "cross-attention",
+      {{score, 1.414}, {e, 4.113}, {e + 1, 5.113}, {w, 0.804}, {one, 1.609}, {two, 0.196}});
 }
 
-// ---- 2. Both blocks from ops ------------------------------------------------------------------------------
-// Two stacks, then: the *encoder* reads the source x, the *decoder* writes y. attend(who asks, who answers)
-// is lesson 18's attention with many heads, and every part reads a normed input, as in lesson 19:
+// ---- 2. Encoder and decoder blocks from ops ---------------------------------------------------------------
+// A transformer for translation has two stacks of blocks. The *encoder* processes the source x, and the
+// *decoder* computes the output y. Let attend(a, b) be multi-head attention (lesson 18) with queries from a,
+// and keys and values from b. As in lesson 19, the input of every part is normed first, which the formulas
+// leave out:
 //
 //     encoder block    x ← x + attend(x, x)            decoder block    y ← y + attend(y, y)
 //                      x ← x + feed_forward(x)                          y ← y + attend(y, x)
 //                                                                       y ← y + feed_forward(y)
 //
-// The source has the shape (B, S, width), what is written (B, T, width). So the scores of attend(y, x) are
-// (B, heads, T, S): no square. nn/'s layers lend their weights; lesson 19 built norm and feed-forward.
+// The source states have the shape (B, S, width), and the output states have (B, T, width). So the scores of
+// attend(y, x) have the shape (B, heads, T, S), which is not square in general. The code uses the weights of
+// nn/'s layers, and nn/'s norm and feed-forward, which we built in lesson 19.
 
 Tensor attend(const MultiHeadAttention& nn, const Tensor& asks, const Tensor& answers, const Mask& mask) {
   const Size heads = nn.options().heads, width = nn.options().head_width;
@@ -67,13 +76,15 @@ Tensor attend(const MultiHeadAttention& nn, const Tensor& asks, const Tensor& an
 Tensor block(const TransformerBlock& nn, Tensor x, const Mask& own, const Tensor& memory, const Mask& valid) {
   const Tensor asking = (*nn.self_norm)(x);
   x = x + attend(nn.self, asking, asking, own);
-  if (nn.cross) x = x + attend(*nn.cross, (*nn.cross_norm)(x), memory, valid);  // a decoder's
+  if (nn.cross) x = x + attend(*nn.cross, (*nn.cross_norm)(x), memory, valid);  // decoder only
   return x + (*nn.feed_forward)((*nn.feed_forward_norm)(x));
 }
 
-// Words enter as √width times their vectors, with a sinusoid for their place, and the same vectors make the
-// logits. All words of a training sentence are computed at once, by teacher forcing: `words` is <start> y₁ …,
-// and the logits at a place are for the word that comes next.
+// The input of a stack is the embedding of each word, times √width, plus a sinusoid for its position. The
+// decoder uses the same embeddings again to compute the logits.
+//
+// In training, all words of an output sentence are computed at once, by teacher forcing: `words` is <start> y₁
+// …, and the logits at a position predict the next word.
 
 Tensor translator(const TransformerTranslator& nn, const Indices& source, const ValidLengths& lengths,
                   const Indices& words) {
@@ -83,7 +94,8 @@ Tensor translator(const TransformerTranslator& nn, const Indices& source, const 
            sinusoids(0, ids.shape()[1], width, vectors.dtype());
   };
   const Mask own = Mask::causal(words.shape()[1], words.shape()[1]);
-  const Mask valid = lengths.mask(source.shape()[1]).unsqueeze(1);  // (B, 1, 1, S): for every head and query
+  const Mask valid =
+      lengths.mask(source.shape()[1]).unsqueeze(1);  // (B, 1, 1, S): the same for all heads and queries
   Tensor x = enter(nn.encoder.input.words.weight, source), y = enter(nn.input.words.weight, words);
   for (const TransformerBlock& each : nn.encoder.stack.blocks) x = block(each, x, valid, {}, {});
   x = (*nn.encoder.stack.norm)(x);
@@ -92,81 +104,116 @@ Tensor translator(const TransformerTranslator& nn, const Indices& source, const 
 }
 
 void build(std::uint64_t seed, kit::Report& report) {
-  const auto last = report.ask("the last word of the source", "Exchange it. Do the logits at <start> move?",
-                               {"no: the decoder is causal", "only the last logits do", "yes"});
+  const auto last =
+      report.ask("the last word of the source",
+                 "We replace the last word of the source by another one. Which logits of the decoder "
+                 "can change?",
+                 {"none at <start>, because the decoder is causal", "only the logits at the last position",
+                  "all logits, also those at <start>"});
   const Seen seen = check_by_hand(block, translator, seed, report);
-  report.answer(last, 'c', seen.last_written == 0 && seen.last_read > 1e-6,
-                "The whole source is there before the first word is written, and any of its words may "
-                "be needed first. Causal is attend(y, y) alone: what comes later in y must not be seen.");
+  report.answer(
+      last, 'c', seen.last_written == 0 && seen.last_read > 1e-6,
+      "The encoder processes the whole source before the decoder writes its first word, and the first word "
+      "may depend on any source word. Only attend(y, y) is causal, because later output words must not be "
+      "used.");
 }
 
 // ---- 3. Label smoothing -----------------------------------------------------------------------------------
-// Cross-entropy wants the right word's probability to be 1, so its logit to grow for ever. *Smoothing*
-// (Szegedy et al. 2016) wants t: 1 − ε + ε/V for the right one of V words, and ε/V for each other. By lesson
-// 03 the gradient for the logits is p − t, so the loss is least where p = t: with ε = 0.1 and 100 words at
-// 0.901. Being surer than that costs again. It is an option of cross_entropy(), .smoothing.
+// With cross-entropy, the target probability of the right word is 1. A softmax reaches 1 only if the logit of
+// the right word grows without bound. *Label smoothing* (Szegedy et al. 2016) uses other target probabilities t
+// for V words: 1 − ε + ε/V for the right word, and ε/V for each other word.
+//
+// By lesson 03, the gradient with respect to the logits is p − t. So the loss is smallest at p = t. For ε = 0.1
+// and 100 words, the right word's probability is then 0.901, and a higher probability increases the loss again.
+// In cross_entropy(), this is the option .smoothing.
 
 // ---- 4. Warm-up -------------------------------------------------------------------------------------------
-// Adam (lesson 03) divides a mean of gradients by the root of a mean of squares. After one gradient g both
-// know g alone: the step is g / √g², a full learning rate, however small g is. Then let the second batch want
-// the opposite, −g. The mean is 0.9 · 0.1 g − 0.1 g = −0.01 g (0.9 is β₁), corrected by 1 − 0.9² = 0.19, so
-// the second step goes back by 0.053 rates only. What a single batch said stays for long.
+// Adam (lesson 03) divides a mean of gradients by the root of a mean of squared gradients. After a single
+// gradient g, both means contain only g. So the first step is g / √g², one full learning rate, however small g
+// is.
 //
-// With a *warm-up* the rate starts near 0 and rises, until the means know more. Two translators start from
-// the same weights, with norms after the residual's sum, as in the paper. One has the full rate from the
-// first of 150 steps on. For the other it rises over 50 steps; the rest is the same.
+// Suppose that the second batch gives the opposite gradient, −g. The mean is then 0.9 · 0.1 g − 0.1 g = −0.01 g
+// (0.9 is β₁). Adam corrects it by dividing by 1 − 0.9² = 0.19. So the second step goes back by only 0.053
+// learning rates, and the effect of the first batch remains for a long time.
+//
+// With a *warm-up*, the learning rate starts near 0 and rises while the means collect more gradients. We train
+// two translators from the same initial weights, with norms after the sums of the residuals, as in the paper.
+// One has the full learning rate from the first of 150 steps on. For the other, the learning rate rises over 50
+// steps. Everything else is the same.
 
 void warm_up(const kit::Options& options, kit::Report& report) {
   const std::vector<double> w = adam_places({1e-3, -1e-3}), large = adam_places({1e3});
   const double mean = 0.9 * 0.1 - 0.1, part = 1 - 0.9 * 0.9;
   kit::check_worked_example(report, "two steps of Adam that disagree",
                             {{w[0], -1}, {large[0], -1}, {mean, -0.01}, {part, 0.19}, {w[1] - w[0], 0.053}});
-  const auto rise = report.ask("the start", "After 150 steps, the loss with the full rate at once is …",
-                               {"far above the other's", "below: it moved further", "the same"});
-  report.answer(rise, 'a', race(options, report) >= 1,
-                "It knows how frequent each word is, and stays there, at a rate with which the other "
-                "goes on learning. Its first moves were the largest and the least informed.");
+  const auto rise =
+      report.ask("the start",
+                 "After 150 steps, how large is the loss with the full learning rate from the start, "
+                 "compared with the loss with warm-up?",
+                 {"much larger", "smaller, because the weights have moved further", "about the same"});
+  report.answer(
+      rise, 'a', race(options, report) >= 1,
+      "The translator without warm-up has learned how frequent each word is, and hardly more. With the "
+      "same learning rate, the other translator goes on learning. Without warm-up, the first steps were "
+      "large, and they depended on very few batches.");
 }
 
-// ---- 5. A translator, and another decoder -----------------------------------------------------------------
-// Now two translators learn the grammar of lesson 15, in which some pairs of adjective and noun never occur.
-// Their encoders are alike. One has the decoder above; the other has lesson 11's, whose state asks what this
-// encoder read: to an attention states are states. (With --data one learns real text: --help.)
+// ---- 5. Two decoders for one kind of encoder --------------------------------------------------------------
+// Now two translators learn the grammar from lesson 15. Some pairs of adjective and noun never occur in its
+// training sentences. Both translators have the same kind of encoder. One has the transformer decoder above.
+// The other has the recurrent decoder from lesson 11, whose state is the query for the encoder's states. Its
+// attention works with the states of any encoder. (With --data, the lesson trains on real text; see --help.)
 
 Outcome two_decoders(const kit::Options& options, const Settings& settings, kit::Report& report) {
-  const auto better = report.ask("the decoders", "Which one translates more new sentences exactly?",
-                                 {"the transformer's", "the recurrent one", "both do nearly all"});
+  const auto better =
+      report.ask("the decoders", "Which decoder translates more of the new sentences exactly?",
+                 {"the transformer decoder", "the recurrent decoder",
+                  "neither: both translate nearly all of them exactly"});
   Outcome outcome = train_and_test(options, settings, report);
-  report.answer(better, 'c', outcome.all_met,
-                "What these sentences need stands in the source, and both can look there. The recurrent "
-                "decoder even has fewer weights. What is the other one for?");
+  report.answer(
+      better, 'c', outcome.all_met,
+      "The source contains all the information that these sentences need, and both decoders can attend "
+      "to it. The recurrent decoder even has fewer weights. The next section shows a task at which the "
+      "transformer decoder is clearly better.");
   return outcome;
 }
 
-// ---- 6. Names that must be kept ---------------------------------------------------------------------------
-// Who translates a manual may call a part by one of several names, but must then stay with it. So here: a
-// source is 24 things of 12 kinds with 4 names each. At first any of them will do; from then on it has to be
-// the same, and which one does not stand in the source, but in what was written. Both decoders learn equally
-// long, and are tested with the right words before.
+// ---- 6. Names that must stay the same ---------------------------------------------------------------------
+// A translator of a manual may choose one of several names for a part, but must use this name from then on. Our
+// task is similar. A source consists of 24 things of 12 kinds, and each kind has 4 names. The first time that a
+// kind occurs, any of its names is right. From then on, the name must be the same. The source does not contain
+// this choice. Only the output written so far contains it.
+//
+// Both decoders are trained for the same number of steps. In the test, their inputs are the right earlier
+// words.
 
 void names(const kit::TransformerConfig& config, const kit::Options& options, kit::Report& report) {
-  const auto kept = report.ask("the names", "Who keeps to the names that were written?",
-                               {"neither", "the transformer, clearly better", "both, as before"});
-  report.answer(kept, 'b', keep_names(config, options, report),
-                "The recurrent decoder attends to the source alone. Twelve names must fit into its state: "
-                "lesson 10's bottleneck, on the other side. attend(y, y) goes to where the name stands.");
+  const auto kept =
+      report.ask("the names", "Which decoder keeps using the names that were chosen first?",
+                 {"neither decoder", "the transformer decoder, clearly more often than the recurrent one",
+                  "both decoders, nearly always"});
+  report.answer(
+      kept, 'b', keep_names(config, options, report),
+      "The recurrent decoder attends only to the source, so up to twelve chosen names must fit into its "
+      "state. This is the bottleneck from lesson 10, now in the decoder. In the transformer decoder, "
+      "attend(y, y) can attend to the place where the name was written.");
 }
 
-// The price: all that was written stays in memory (lesson 20's cache), where the other has one state. And in
-// training no word waits for the one before; whether that is faster, your machine says in the table above.
+// The transformer decoder has a price: it stores the keys and values of all output words (the cache from lesson
+// 20), while the recurrent decoder stores one state. In training, the transformer decoder computes all words at
+// once, and no word waits for the previous one. The table above shows whether that is faster on your machine.
 
-// ---- 7. Every head of every layer -------------------------------------------------------------------------
-// A recurrent decoder looks once a word, a transformer with every head of every layer. Do they agree?
+// ---- 7. The weights of every head -------------------------------------------------------------------------
+// A recurrent decoder computes one row of attention weights per word. A transformer decoder computes one row
+// per word in every head of every layer. Do the heads attend to the same source words?
 
-// What to remember. Cross-attention: who writes asks, who was read answers, without a causal mask. Warm up:
-// Adam's first moves are its largest. A decoder that attends to its own words need not remember them.
+// What to remember. In cross-attention, the queries come from the output, and the keys and values come from the
+// source, without a causal mask. Use a warm-up, because Adam's first steps are as large as the learning rate
+// allows but depend on few batches. A decoder that attends to its own output does not have to store that output
+// in one state.
 //
-// Exercises: lessons/practise 22 (cross-attention; smoothing; a decoder that sees the answer; a small model).
+// Exercises: lessons/practise 22 (cross-attention; the gradient of label smoothing; find the mistake in a
+// decoder's inputs; keep names with few weights).
 
 }  // namespace
 
@@ -179,22 +226,22 @@ int main(int argc, char** argv) {
     offer(program, settings);
     return program.run(argc, argv, [&](const kit::Options& in, kit::Report& report) {
       if (translates(program, in, settings)) return;
-      report.section("A word that asks another sentence");
+      report.section("Cross-attention by hand");
       one_word(report);
-      report.section("Both blocks from ops");
+      report.section("Encoder and decoder blocks from ops");
       build(in.seed, report);
       report.section("Label smoothing");
       report.check_quoted("probability where the smoothed loss is least", draw_smoothing(0.1, in), 0.901,
                           0.002);
       report.section("Warm-up");
       warm_up(in, report);
-      report.section("A translator, and another decoder");
+      report.section("Two decoders for one kind of encoder");
       const Outcome outcome = (in.data.empty() ? two_decoders : train_and_test)(in, settings, report);
       if (in.data.empty()) {
-        report.section("Names that must be kept");
+        report.section("Names that must stay the same");
         names(settings.config, in, report);
       }
-      report.section("Every head of every layer");
+      report.section("The weights of every head");
       show_heads(outcome, report);
     });
   });

@@ -43,7 +43,7 @@ std::unique_ptr<SequenceModel> keeper(const kit::TransformerConfig& config) {
   return kit::make_translator(config, kFirst + kKinds, kFirst + kKinds * kNamesOfKind);
 }
 
-/// One step of training, but for Adam's; in milliseconds.
+/// Returns the milliseconds of one training step without the optimiser.
 double time_of(const SequenceModel& model, Size words) {
   constexpr Size kSentences = 16;
   const Indices ids(kit::Ids(static_cast<std::size_t>(kSentences * words), kFirst), {kSentences, words});
@@ -55,8 +55,8 @@ double time_of(const SequenceModel& model, Size words) {
 
 struct NameKeeper {
   Size weights = 0;
-  double kept = 0;      // of the names that can be known, in per cent
-  kit::Series by_time;  // the same against how long ago it was written
+  double kept = 0;      // percentage of the names that were chosen before
+  kit::Series by_time;  // the same percentage by the number of words since the name was written
 };
 
 NameKeeper train_keeper(const kit::TransformerConfig& config, const kit::Options& options) {
@@ -114,16 +114,16 @@ void time_steps(kit::TransformerConfig config, const kit::Options& options) {
 
 bool keep_names(kit::TransformerConfig config, const kit::Options& options, kit::Report& report) {
   config.recurrent_decoder = false;
-  config.dropout = config.word_dropout = 0;  // every text is a new one: nothing can be learned by heart
+  config.dropout = config.word_dropout = 0;  // every text is new, so the model cannot memorise any
   const NameKeeper transformer = train_keeper(config, options);
   time_steps(config, options);
   config.recurrent_decoder = true;
   const NameKeeper recurrent = train_keeper(config, options);
-  kit::Chart chart{"Names kept, against how long ago they were written",
+  kit::Chart chart{"Names kept, by the number of words since they were written",
                    "words since the name was written",
-                   "kept in %",
+                   "names kept, %",
                    {transformer.by_time, recurrent.by_time},
-                   {{100.0 / kNamesOfKind, "guessing among the kind's names"}}};
+                   {{100.0 / kNamesOfKind, "a random name of the kind"}}};
   kit::show(chart, options.out / "names.svg");
   const bool keeps = report.at_least("names kept, transformer", transformer.kept, 95, "%");
   return report.at_most("names kept, recurrent decoder", recurrent.kept, 80, "%") && keeps;

@@ -12,20 +12,21 @@ namespace {
 using Recipe = TransformerRecipe;
 
 constexpr RecipeNumber<Recipe> kNumbers[] = {
-    {"--layers", &Recipe::layers, "blocks of encoder and decoder", 1, 24},
-    {"--width", &Recipe::width, "numbers for a word", 1, 16384},
-    {"--heads", &Recipe::heads, "heads, a divisor of the width", 1, 64},
-    {"--hidden", &Recipe::hidden, "units of the feed-forward", 1, 16384},
-    {"--dropout", &Recipe::dropout, "of what each part of a block adds, in training", 0, 0.9},
-    {"--word-dropout", &Recipe::word_dropout, "of words with their places", 0, 0.9},
-    {"--batch", &Recipe::batch, "sentences in a batch", 1, 16384},
-    {"--epochs", &Recipe::epochs, "with --data, unless --steps is given: passes over the text", 1, 1000},
+    {"--layers", &Recipe::layers, "blocks in the encoder and in the decoder", 1, 24},
+    {"--width", &Recipe::width, "width of the model", 1, 16384},
+    {"--heads", &Recipe::heads, "attention heads; the width must be a multiple", 1, 64},
+    {"--hidden", &Recipe::hidden, "hidden units of the feed-forward", 1, 16384},
+    {"--dropout", &Recipe::dropout, "dropout of residual branches", 0, 0.9},
+    {"--word-dropout", &Recipe::word_dropout, "dropout of embeddings with their positions", 0, 0.9},
+    {"--batch", &Recipe::batch, "batch size in sentences", 1, 16384},
+    {"--epochs", &Recipe::epochs, "passes over the text, with --data and without --steps", 1, 1000},
     {"--merges", &Recipe::merges,
-     "with --data: byte pairs to learn, which cut words into pieces; 0: whole words", 0, 1'000'000},
-    {"--rate", &Recipe::rate, "the learning rate at its highest", 1e-6, 1},
-    {"--rise", &Recipe::rise, "share of the steps in which the rate rises", 0, 0.9},
-    {"--smoothing", &Recipe::smoothing, "share of the target that the other words get", 0, 0.9},
-    {"--average", &Recipe::average, "decay of the average of weights; 0: none", 0, 0.9999},
+     "with --data: byte-pair merges to learn, which split words into pieces; 0 for whole words", 0,
+     1'000'000},
+    {"--rate", &Recipe::rate, "highest learning rate", 1e-6, 1},
+    {"--rise", &Recipe::rise, "fraction of the steps in which the learning rate rises", 0, 0.9},
+    {"--smoothing", &Recipe::smoothing, "label smoothing: target probability spread over all words", 0, 0.9},
+    {"--average", &Recipe::average, "decay of the average of weights; 0 for no average", 0, 0.9999},
 };
 
 }  // namespace
@@ -61,7 +62,8 @@ TranslatorTraining training_of(const Options& options, const TransformerSettings
   TranslatorTraining how = training_by(options, settings, recipe, pairs);
   how.out = folder_of(options.out, options.folder(task), config);
   how.rise = recipe.rise;
-  how.beta2 = 0.98;  // as Vaswani et al. 2017: a shorter memory of squares, for a rate that changes fast
+  how.beta2 =
+      0.98;  // as in Vaswani et al. 2017: a shorter mean of squares, for a learning rate that changes fast
   how.texts = texts_of(config);
   how.name = fmt::format("{}, {}, seed {}, {} steps, {}, words seen {} times", task, config.label(), how.seed,
                          how.steps, text_of(kNumbers, recipe), settings.at_least);

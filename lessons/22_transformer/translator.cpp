@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What is usual on the grammar, and what was best on Multi30k's validation sentences. Each field is an option
-// too: --help says what it does.
+// The default recipe for the grammar, and the best recipe for Multi30k's validation sentences. Each field is also
+// an option, which --help explains.
 const kit::TransformerRecipe kGrammar = {
     .layers = 2, .width = 64, .heads = 4, .hidden = 128, .dropout = 0.1, .rate = 3e-3};
-// Four narrow layers: in the same time they see the text more often than three wide ones. Real text has more
-// words than one can learn, so words are cut into pieces: a frequent word stays whole, a rare one is spelled.
+// Four narrow layers pass over the text more often than three wide ones in the same time. Real text has more words
+// than a model can learn, so words are split into pieces: a frequent word stays whole, a rare one is spelled.
 const kit::TransformerRecipe kMulti30k = {.layers = 4,
                                           .width = 128,
                                           .heads = 4,
@@ -44,8 +44,8 @@ const kit::TransformerRecipe kMulti30k = {.layers = 4,
                                           .average = 0.98,
                                           .length_power = 2.6};
 
-/// --preset long: the more often a text comes by, the more of it is learned by heart, and the more dropout it
-/// takes.
+/// The recipe of --preset long. With more passes over a text, the model memorises more of it, so the training needs
+/// more dropout.
 kit::TransformerRecipe lasting() {
   kit::TransformerRecipe recipe = kMulti30k;
   recipe.epochs = 90;
@@ -55,13 +55,13 @@ kit::TransformerRecipe lasting() {
   return recipe;
 }
 
-/// Each block's cross-attention (heads, words, source) while the words of a pair are written.
+/// Returns the cross-attention weights of each block, (heads, words, source), for the target of a pair.
 std::vector<Tensor> crossing_weights(const TransformerTranslator& model, const kit::Pair& pair) {
   const kit::Padded read = kit::pad({pair.source}), write = kit::pad({pair.target});
   std::deque<WeightRecorder> recorders;
   for (const TransformerBlock& block : model.stack.blocks) recorders.emplace_back(block.cross->attention);
   model(kit::indices(read), kit::valid_lengths(read),
-        kit::indices(write).columns(0, write.columns - 1));  // all but <end> go in
+        kit::indices(write).columns(0, write.columns - 1));  // all words but <end> are inputs
   std::vector<Tensor> weights;
   for (WeightRecorder& recorder : recorders) weights.push_back(select(recorder.weights().front(), 0, 0));
   return weights;
@@ -70,7 +70,7 @@ std::vector<Tensor> crossing_weights(const TransformerTranslator& model, const k
 void draw_heads(const TransformerTranslator& model, const kit::Lexicon& source, const kit::Lexicon& target,
                 const Translation& written, const fs::path& file) {
   kit::HeatmapGrid grid{
-      .title = "Where each head looked, layer.head: a row for each word written, a column for each read"};
+      .title = "Weights of each head, layer.head: a row per output word, a column per source word"};
   Words columns = source.labels(written.source), rows = target.labels(written.words);
   columns.emplace_back("<end>");
   rows.emplace_back("<end>");
@@ -87,7 +87,7 @@ void draw_heads(const TransformerTranslator& model, const kit::Lexicon& source, 
   kit::show(grid, file);
 }
 
-/// A sentence, its translation, and where each head (or the recurrent decoder) looked while it was written.
+/// Shows a sentence, its translation, and the weights of each head (or of the recurrent decoder).
 void show_translation(SequenceModel& model, const kit::Lexicon& source, const kit::Lexicon& target,
                       const Translation& written, const fs::path& file) {
   fmt::print("\n  {}\n  → {}\n", kit::printable(kit::join_words(written.source)),
@@ -96,10 +96,10 @@ void show_translation(SequenceModel& model, const kit::Lexicon& source, const ki
   if (const auto* transformer = dynamic_cast<TransformerTranslator*>(&model))
     draw_heads(*transformer, source, target, written, file);
   else
-    kit::show(kit::alignment_picture(written, "Where each word looked"), file);
+    kit::show(kit::alignment_picture(written, "Attention weights of each output word"), file);
 }
 
-/// --translate and --translate-file: the model of a checkpoint, on a sentence of yours, or on a file.
+/// Translates the user's sentence or file with the model of a checkpoint (--translate, --translate-file).
 void translate_yours(const fs::path& folder, const Settings& settings) {
   const kit::TranslateOptions how = {.beam = settings.beam, .length_power = settings.length_power};
   const fs::path checkpoint = kit::checkpoint_in(folder);
@@ -147,7 +147,7 @@ std::vector<Trained> train_all(const kit::Options& options, const Settings& sett
   return all;
 }
 
-/// Whether each target was met, and a sentence.
+/// Whether all targets were met, and a sentence to show.
 struct Tested {
   bool all_met = true;
   Translation shown;
@@ -159,7 +159,7 @@ Tested test_on_grammar(const std::vector<Trained>& all, const Corpus& corpus, co
   for (const Trained& each : all)
     for (const auto& [what, split, stream] :
          {std::tuple("new sentences", kit::GrammarSplit::fresh, 0),
-          std::tuple("pairs never seen together", kit::GrammarSplit::held_out, 1)}) {
+          std::tuple("held-out pairs of adjective and noun", kit::GrammarSplit::held_out, 1)}) {
       const kit::ParallelText text = kit::parallel(kit::grammar_sentences(
           options.seed, static_cast<std::uint64_t>(stream), split, options.smoke ? 20 : 500));
       const auto written = kit::translate(*each.model, corpus.source, corpus.target, text.source);
@@ -182,7 +182,7 @@ Tested test_on_real_text(const Trained& trained, const Corpus& corpus, const Set
   const kit::Bleu greedy = kit::corpus_bleu(kit::words_of(translate(1)), corpus.test.target),
                   searched = kit::corpus_bleu(kit::words_of(written), corpus.test.target);
   fmt::print("  greedy:    {}\n  beam of {}: {}\n", greedy.text(), settings.beam, searched.text());
-  if (settings.direction == "en-fr" && !settings.config.recurrent_decoder) {  // what the targets are for
+  if (settings.direction == "en-fr" && !settings.config.recurrent_decoder) {  // only this setting has targets
     report.at_least("BLEU, greedy", greedy.score, 57);
     report.at_least("BLEU with a beam", searched.score, settings.preset == "long" ? 61 : 59);
   } else {
@@ -193,7 +193,7 @@ Tested test_on_real_text(const Trained& trained, const Corpus& corpus, const Set
   return {true, written.front()};
 }
 
-/// In per cent of all pairs of a word's heads, over 200 sentences of the corpus's test text.
+/// Returns the percentage of pairs of heads with their largest weight on the same word, over 200 test sentences.
 double agreement(const TransformerTranslator& model, const Corpus& corpus) {
   double agree = 0, pairs = 0;
   std::vector<kit::Pair> all = kit::encode_pairs(corpus.test, corpus.source, corpus.target);
@@ -217,17 +217,17 @@ double agreement(const TransformerTranslator& model, const Corpus& corpus) {
 
 void offer(kit::Lesson& program, Settings& settings) {
   program.add("--preset", settings.preset,
-              "with --data: the recipe; usual takes 17 minutes on two cores, long 75 minutes, and then "
+              "with --data: the recipe; usual takes 17 minutes on two cores; long takes 75 minutes and then "
               "searches with a length power of 2",
               {"usual", "long"});
-  program.add("--decoder", settings.decoder, "with --data, --translate or --translate-file: which decoder",
+  program.add("--decoder", settings.decoder, "with --data, --translate or --translate-file: the decoder",
               {"transformer", "recurrent"});
   kit::offer(program, settings, kGrammar, kMulti30k);
 }
 
 bool translates(const kit::Lesson& program, const kit::Options& options, Settings& settings) {
   const bool real = !options.data.empty(), only_translates = kit::only_translates(program);
-  // It searches as on real text then, whatever it was trained on.
+  // Then the search uses the settings for real text, whatever the model was trained on.
   const kit::TransformerRecipe on_real_text = settings.preset == "long" ? lasting() : kMulti30k;
   kit::follow(program, real || only_translates ? on_real_text : kGrammar, settings);
   settings.config.recurrent_decoder = settings.decoder == "recurrent";
@@ -245,7 +245,7 @@ Outcome train_and_test(const kit::Options& options, const Settings& settings, ki
   const bool real = !options.data.empty();
   Outcome learned;
   learned.corpus = read_corpus(options, settings);
-  fmt::print("  {}{}\n", learned.corpus.text(), real ? "" : "; some adjective–noun pairs are never shown");
+  fmt::print("  {}{}\n", learned.corpus.text(), real ? "" : "; some adjective–noun pairs are held out");
   std::vector<Trained> all = train_all(options, settings, learned.corpus);
   Tested tested = real ? test_on_real_text(all.front(), learned.corpus, settings, report)
                        : test_on_grammar(all, learned.corpus, options, report);
@@ -262,7 +262,8 @@ void show_heads(const Outcome& learned, kit::Report& report) {
   const Evaluating evaluating(*learned.model);
   const auto* transformer = dynamic_cast<const TransformerTranslator*>(learned.model.get());
   if (transformer != nullptr && !learned.corpus.test.source.empty())
-    report.figure("two heads look most at the same word", agreement(*transformer, learned.corpus), "%");
+    report.figure("two heads have their largest weight on the same word",
+                  agreement(*transformer, learned.corpus), "%");
 }
 
 }  // namespace tapestry::lesson22

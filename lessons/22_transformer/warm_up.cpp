@@ -27,16 +27,16 @@ double loss_at(double probability, double smoothing) {
   return cross_entropy(tensor(logits, {1, kWords}, DType::f64), Indices{0}, {.smoothing = smoothing}).item();
 }
 
-/// How a translator learns in its first steps.
+/// The first steps of a translator's training.
 struct Start {
   kit::Series losses;  // means of ten steps
   double last = 0;     // mean loss of the last 20 steps
   double first_move =
-      0;  // how far the first step moves a weight, as a share of the rate (those that it moves)
-  double last_move = 0;  // the same for the last step
+      0;  // mean distance that the first step moves a weight, in learning rates, over the weights that move
+  double last_move = 0;  // the same mean for the last step
 };
 
-/// The mean distance of two states of the weights, of those that differ.
+/// Returns the mean distance between two states of the weights, over the weights that differ.
 double mean_move(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
   double sum = 0, count = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -68,7 +68,7 @@ Start start(bool warm_up, const kit::Corpus& corpus, const kit::Options& options
   kit::Batches batches(corpus.train, {.size = kRows, .seed = options.seed});
   const Schedule rate = warm_up ? tapestry::warm_up(kRise) : constant_rate();
   const Size steps = std::min(kSteps, options.steps);
-  Start result{{warm_up ? "warm-up" : "full rate at once", {}, {}}};
+  Start result{{warm_up ? "warm-up" : "full learning rate at once", {}, {}}};
   double of_ten = 0;
   kit::Progress progress(steps, {.unit = "words"});
   for (Size step = 1; step <= steps; ++step) {
@@ -97,12 +97,12 @@ Start start(bool warm_up, const kit::Corpus& corpus, const kit::Options& options
   return result;
 }
 
-/// The mean loss of one who knows how frequent each word is, and nothing else.
+/// Returns the mean loss of a prediction from the frequencies of the words alone.
 double loss_of_frequencies(const kit::Corpus& corpus) {
   std::map<std::int64_t, double> counts;
   double all = 0, loss = 0;
   for (const kit::Pair& pair : corpus.train)
-    for (std::size_t i = 1; i < pair.target.size(); ++i) {  // all but <start>
+    for (std::size_t i = 1; i < pair.target.size(); ++i) {  // all words but <start>
       ++counts[pair.target[i]];
       ++all;
     }
@@ -113,7 +113,7 @@ double loss_of_frequencies(const kit::Corpus& corpus) {
 }  // namespace
 
 double draw_smoothing(double smoothing, const kit::Options& options) {
-  kit::Chart chart{.title = "The loss of a word against its probability",
+  kit::Chart chart{.title = "The loss of a word by its probability",
                    .x_label = "probability of the right word",
                    .y_label = "loss"};
   for (const double share : {0.0, smoothing}) {
@@ -149,16 +149,17 @@ double race(const kit::Options& options, kit::Report& report) {
   const kit::Corpus corpus = kit::grammar_corpus(options.seed, {.sentences = options.smoke ? 500 : 4000});
   const Start hasty = start(false, corpus, options), warm = start(true, corpus, options);
   const double frequencies = loss_of_frequencies(corpus);
-  kit::Chart chart{"Two starts with the same peak rate",
+  kit::Chart chart{"Training with and without warm-up, same peak learning rate",
                    "step",
                    "loss (mean of ten steps)",
                    {hasty.losses, warm.losses},
-                   {{frequencies, "knows how frequent words are"}}};
+                   {{frequencies, "word frequencies alone"}}};
   kit::show(chart, options.out / "warm_up.svg");
-  report.check_quoted("the first step's mean move, in rates", hasty.first_move, 1, 0.05);
-  report.at_most("the last step's mean move, in rates", warm.last_move, 0.5);
-  report.at_least("loss with the full rate, above the other's", hasty.last - warm.last, 1);
-  report.at_most("and away from who knows frequencies alone", std::abs(hasty.last - frequencies), 0.4);
+  report.check_quoted("the first step's mean move, in learning rates", hasty.first_move, 1, 0.05);
+  report.at_most("the last step's mean move, in learning rates", warm.last_move, 0.5);
+  report.at_least("loss with the full learning rate − loss with warm-up", hasty.last - warm.last, 1);
+  report.at_most("distance of that loss from the loss of word frequencies",
+                 std::abs(hasty.last - frequencies), 0.4);
   return hasty.last - warm.last;
 }
 

@@ -1,4 +1,4 @@
-// Why the learning rate warms up: Adam's first steps, and translators that start at the full rate.
+// Why the learning rate warms up: Adam's first steps, and translators that start at the full learning rate.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,17 @@
 
 namespace tapestry::lesson22 {
 
-/// The loss of a word against its probability among 100 words, with and without smoothing; to smoothing.svg.
-/// Returns the probability at which the smoothed loss is least.
+/// Draws the loss of a word by its probability among 100 words, with and without smoothing, in smoothing.svg.
+/// Returns the probability with the smallest smoothed loss.
 double draw_smoothing(double smoothing, const kit::Options& options);
 
-/// Where Adam has put a weight after each of these gradients; it starts at 0, the rate is 1, and ε is 0.
+/// Returns the values of a weight after each of these gradients. It starts at 0, the learning rate is 1, and ε
+/// is 0.
 std::vector<double> adam_places(const std::vector<double>& gradients);
 
-/// A translator of 3 + 3 blocks with norms after the residual's sum learns the grammar twice, for at most 150
-/// steps with a high peak rate: from the first step on, or after a rise over 50. Both losses go to
-/// warm_up.svg; returns how far the first one ends above the second.
+/// Trains a translator of 3 + 3 blocks, with norms after the sums of the residuals, on the grammar. It is
+/// trained twice for at most 150 steps with a high peak learning rate: from the first step on, or after a rise
+/// over 50 steps. Draws both losses in warm_up.svg. Returns the first final loss minus the second.
 double race(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson22

@@ -1,14 +1,14 @@
-// 22.1 cross_attention: the words that are written ask the words that were read
+// 22.1 cross_attention: Cross-attention
 // implement, 10 minutes
 //
-// Write cross-attention with one head. y (B, T, d) is what was written so far, x (B, S, m) what the encoder
-// read, of which row b has lengths[b] words, and padding after them. The queries come from y, the keys and
-// values from x:
+// Write cross-attention with one head. y (B, T, d) contains the states of the output words so far. x (B, S, m)
+// contains the encoder's states of the source words: row b has lengths[b] words, followed by padding. The
+// queries come from y, and the keys and values from x:
 //
 //     q = y W_q,   k = x W_k,   v = x W_v,        weights = softmax(q kᵀ / √h),        result = weights · v
 //
-// w_q is (d, h), w_k (m, h), w_v (m, u); the result is (B, T, u). All words of the source may be seen, its
-// padding may not.
+// The matrices are w_q (d, h), w_k (m, h) and w_v (m, u). Return a tensor (B, T, u). Each output word may
+// attend to all words of its source, but not to the padding.
 #include "lessons/grader/answer.hpp"
 
 Tensor cross_attention(const Tensor& y, const Tensor& x, const ValidLengths& lengths, const Tensor& w_q,
@@ -16,43 +16,43 @@ Tensor cross_attention(const Tensor& y, const Tensor& x, const ValidLengths& len
   //[ three or four lines
   //: static_cast<void>(lengths);
   //: return not_written_yet();
-  const Tensor q = matmul(y, w_q), k = matmul(x, w_k), v = matmul(x, w_v);  // who asks; who answers, twice
+  const Tensor q = matmul(y, w_q), k = matmul(x, w_k), v = matmul(x, w_v);  // queries from y, others from x
   const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(2)));  // (B, T, S)
   const Tensor weights = masked_softmax(scores, lengths.mask(x.size(1)));  // (B, 1, S): for every query
   return matmul(weights, v);                                               // (B, T, u)
   //]
 }
 
-// hint: Which of y and x asks, which one answers? Then which of them is projected with W_q, and which with
-//   W_k and W_v?
-// hint: scores = matmul(q, transpose(__)) / √h is (B, T, S). lengths.mask(S) is (B, 1, S), true for words.
+// hint: Which of y and x has the queries, and which one has the keys and values? So which one is projected with
+//   W_q, and which one with W_k and W_v?
+// hint: scores = matmul(q, transpose(__)) / √h has the shape (B, T, S). lengths.mask(S) has the shape (B, 1, S)
+//   and is true for words.
 // hint: matmul(masked_softmax(scores, lengths.mask(x.size(1))), v)
 //
-// wrong: You made the attention causal. Word t of what is written would see the first t words of the source
-//   alone; but the source was there as a whole before the first word.
+// wrong: You made the attention causal, so output word t attends only to the first t source words. But the
+//   whole source is known before the first output word is written.
 // - const Tensor weights = masked_softmax(scores, lengths.mask(x.size(1)));
 // + const Mask earlier = Mask::from(y.size(1), x.size(1), [](Size t, Size s) { return s <= t; });
 // + const Tensor weights = masked_softmax(scores, lengths.mask(x.size(1)) & earlier);
-// wrong: The padding of the source gets weight: what stands after a short sentence takes part in its
+// wrong: You did not mask the padding of the source. So the padding after a short sentence gets weight in its
 //   average.
 // - const Tensor weights = masked_softmax(scores, lengths.mask(x.size(1)));
 // + const Tensor weights = softmax(scores, -1);
-// wrong: The softmax runs over the queries: the words that are written compete for each word of the source.
-//   Each query has to share out its own weight, along the last axis.
+// wrong: Your softmax runs over the queries, so the output words share the weight of each source word. Instead,
+//   the weights of each query must sum to 1, along the last axis.
 // - const Tensor weights = masked_softmax(scores, lengths.mask(x.size(1)));
 // + const Tensor weights = softmax(scores, -2);
-// wrong: Scaled is by the number of words, √S. The variance of a score grows with the number of products
-//   that are summed up in it, h (lesson 08).
+// wrong: You divide by √S, the root of the number of source words. The variance of a score grows with h, the
+//   number of products in its sum (lesson 08).
 // - const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(2)));
 // + const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(x.size(1)));
-// wrong: Scaled is by the width of what is written, √d. The products that a score sums up are those of q
-//   and k: there are h of them.
+// wrong: You divide by √d, the root of the width of y. A score is the sum of the h products of q and k.
 // - const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(2)));
 // + const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(y.size(2)));
-// wrong: The scale is missing: the scores are √h times too large.
+// wrong: The scale is missing, so the scores are √h times too large.
 // - const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(2)));
 // + const Tensor scores = matmul(q, transpose(k));
-// wrong: Every row has the mask of the first sentence. In a batch each source has its own length.
+// wrong: You use the mask of the first sentence for all rows. In a batch, each source has its own length.
 // - const Tensor weights = masked_softmax(scores, lengths.mask(x.size(1)));
 // + const Mask first = Mask::from(1, x.size(1), [&](Size, Size s) { return s < lengths[0]; });
 // + const Tensor weights = masked_softmax(scores, first);
@@ -62,7 +62,7 @@ Tensor cross_attention(const Tensor& y, const Tensor& x, const ValidLengths& len
 
 namespace {
 
-/// The formula, one number at a time.
+/// Computes the formula in loops.
 Tensor by_loops(const Tensor& y, const Tensor& x, const std::vector<Size>& lengths, const Tensor& w_q,
                 const Tensor& w_k, const Tensor& w_v) {
   const auto projected = [](const Tensor& in, Size b, Size t, const Tensor& w, Size column) {
@@ -100,17 +100,17 @@ void judge(Judge& judge) {
     const Tensor w_q = judge.normal({n[3], n[5]}), w_k = judge.normal({n[4], n[5]}),
                  w_v = judge.normal({n[4], n[6]});
     judge.same(cross_attention(y, x, ValidLengths(lengths), w_q, w_k, w_v),
-               by_loops(y, x, lengths, w_q, w_k, w_v), "what was read");
+               by_loops(y, x, lengths, w_q, w_k, w_v), "the result");
   };
-  judge.claim("lets two words read a source of three", [&] {
-    judge.example("one sentence, two words written, three read, d = 5, m = 2, h = 4, u = 2");
+  judge.claim("computes the result for two output words and a source of three words", [&] {
+    judge.example("one sentence, two output words, three source words, d = 5, m = 2, h = 4, u = 2");
     compare({1, 2, 3, 5, 2, 4, 2}, {3});
   });
-  judge.claim("gives each of two sentences its own length", [&] {
-    judge.example("two sentences, of 2 and 3 words, and one word written");
+  judge.claim("uses the length of each source in a batch", [&] {
+    judge.example("two sources of 2 and 3 words, one output word each");
     compare({2, 1, 3, 5, 2, 4, 2}, {2, 3});
   });
-  judge.claim("keeps padding out, for any sizes", [&] {
+  judge.claim("masks padding for other sizes", [&] {
     judge.each_size(
         {{"batch", 1, 3}, {"T", 1, 4}, {"S", 1, 5}, {"d", 1, 3}, {"m", 1, 4}, {"h", 1, 3}, {"u", 1, 3}},
         [&](const Sizes& n) {
@@ -119,7 +119,7 @@ void judge(Judge& judge) {
           compare(n, lengths);
         });
   });
-  judge.claim("lets gradients through to both sentences and all matrices", [&] {
+  judge.claim("passes gradcheck for both sequences and all matrices", [&] {
     const ValidLengths lengths = {4, 2};
     judge.gradients([&](const Tensor& y, const Tensor& x, const Tensor& w_q, const Tensor& w_k,
                         const Tensor& w_v) { return cross_attention(y, x, lengths, w_q, w_k, w_v); },

@@ -1,64 +1,65 @@
-// 22.2 smoothed_gradient: what label smoothing asks of the logits
+// 22.2 smoothed_gradient: The gradient of label smoothing
 // derive, 15 minutes
 //
-// The loss of a batch is the mean, over the places that count, of −Σ_c t_c log p_c, where p is the softmax of
-// the place's logits and t the smoothed target: each of the V words gets ε/V, and the right one 1 − ε more.
-// Places whose target is 0 are padding and do not count. Write the gradient of the loss for the logits,
-// without a tape. logits (N, V), targets (N); the result is (N, V).
+// The loss of a batch is the mean of −Σ_c t_c log p_c over the positions that count. p is the softmax of the
+// logits at a position, and t is the smoothed target: each of the V words gets ε/V, and the right word gets
+// 1 − ε in addition. Positions with the target 0 are padding and do not count.
+//
+// Write the gradient of the loss with respect to the logits, without a tape. The shapes are logits (N, V) and
+// targets (N). The result is (N, V).
 #include "lessons/grader/answer.hpp"
 
 Tensor smoothed_gradient(const Tensor& logits, const Indices& targets, double smoothing) {
   const Size places = logits.size(0), words = logits.size(1);
   const std::vector<std::int64_t> right = targets.to_vector();
   const Tensor p = softmax(logits, -1);
-  std::vector<double> g(static_cast<std::size_t>(places * words), 0.0);  // row after row
+  std::vector<double> g(static_cast<std::size_t>(places * words), 0.0);  // row by row
   const double counted = static_cast<double>(places - std::count(right.begin(), right.end(), 0));
   for (Size n = 0; n < places; ++n)
     for (Size c = 0; c < words; ++c) {
-      double& out = g[static_cast<std::size_t>(n * words + c)];  // the gradient for logit c of place n
+      double& out = g[static_cast<std::size_t>(n * words + c)];  // the gradient of logit c at position n
       const std::int64_t wanted = right[static_cast<std::size_t>(n)];
       //[ two or three lines; p.at({n, c}) is a probability
       //: static_cast<void>(out), static_cast<void>(wanted), static_cast<void>(counted);
       //: return not_written_yet();
-      const double spread = smoothing / static_cast<double>(words);  // every word's, the right one's too
+      const double spread = smoothing / static_cast<double>(words);  // for every word, the right one included
       const double t = (c == wanted ? 1 - smoothing : 0) + spread;   // sums to 1 over the words
-      if (wanted != 0) out = (p.at({n, c}) - t) / counted;           // lesson 03's p − t; the mean's share
+      if (wanted != 0) out = (p.at({n, c}) - t) / counted;           // p − t as in lesson 03, for a mean
       //]
     }
   return tensor(g, logits.shape(), logits.dtype());
 }
 
-// hint: What is the gradient of −Σ t_c log softmax(z)_c for z, if the t_c sum to 1? Lesson 03 has it for a
-//   t that is 1 at one word.
-// hint: out = (p.at({n, c}) − t) / ____, with t = ε/V, and at the right word ____ more.
-// hint: Places with wanted == 0 keep their zeros, and are not counted in the mean.
+// hint: If the t_c sum to 1, what is the gradient of −Σ t_c log softmax(z)_c with respect to z? Lesson 03
+//   derives it for a t that is 1 at one word.
+// hint: out = (p.at({n, c}) − t) / ____, where t is ε/V, plus ____ for the right word.
+// hint: Positions with wanted == 0 keep their zeros, and the mean does not count them.
 //
-// wrong: The right word gets 1 − ε and nothing of what is spread: its targets sum to 1 − ε/V. Here ε is
-//   spread over all V words.
+// wrong: You give the right word only 1 − ε, so your targets sum to 1 − ε/V. In this exercise ε is spread over
+//   all V words, the right one included.
 // - const double t = (c == wanted ? 1 - smoothing : 0) + spread;
 // + const double t = c == wanted ? 1 - smoothing : spread;
-// wrong: You spread ε over the V − 1 wrong words. That is another convention; here the right one has its
-//   share ε/V as well.
+// wrong: You spread ε over the V − 1 wrong words. This is another convention. In this exercise the right word
+//   also gets its ε/V.
 // - const double spread = smoothing / static_cast<double>(words);
 // - const double t = (c == wanted ? 1 - smoothing : 0) + spread;
 // + const double spread = smoothing / static_cast<double>(std::max<Size>(1, words - 1));
 // + const double t = c == wanted ? 1 - smoothing : spread;
-// wrong: That is the gradient without smoothing: the right word is still asked to have all of the
-//   probability.
+// wrong: You computed the gradient without smoothing, in which the right word has the target 1.
 // - const double t = (c == wanted ? 1 - smoothing : 0) + spread;
 // + const double t = (c == wanted ? 1 : 0) + 0 * spread;
-// wrong: The sign is turned round: t − p. Downhill, a logit has to rise where p is below t, so the gradient
-//   is negative there.
+// wrong: The sign is reversed. Gradient descent subtracts the gradient. A logit must grow where p is less than
+//   t, so its gradient p − t is negative there.
 // - if (wanted != 0) out = (p.at({n, c}) - t) / counted;
 // + if (wanted != 0) out = (t - p.at({n, c})) / counted;
-// wrong: The loss is a mean over the places that count, and your gradient is that of the sum.
+// wrong: You computed the gradient of the sum. The loss is the mean over the positions that count.
 // - if (wanted != 0) out = (p.at({n, c}) - t) / counted;
 // + if (wanted != 0) out = p.at({n, c}) - t;
-// wrong: You divide by all places, padding too. The more padding a batch has, the smaller its gradient
-//   gets.
+// wrong: You divide by the number of all positions, padding included. So the gradient of a batch shrinks when
+//   the batch has more padding.
 // - if (wanted != 0) out = (p.at({n, c}) - t) / counted;
 // + if (wanted != 0) out = (p.at({n, c}) - t) / static_cast<double>(places);
-// wrong: Padding has a gradient: the model would learn to write it.
+// wrong: Your gradient is not 0 at padding, so the model would learn to write padding.
 // - if (wanted != 0) out = (p.at({n, c}) - t) / counted;
 // + out = (p.at({n, c}) - t) / counted;
 
@@ -67,7 +68,7 @@ Tensor smoothed_gradient(const Tensor& logits, const Indices& targets, double sm
 
 namespace {
 
-/// The loss, from the logits' definition alone.
+/// Computes the loss from its definition.
 double loss_of(const std::vector<double>& z, const std::vector<std::int64_t>& right, Size words,
                double smoothing) {
   double loss = 0, counted = 0;
@@ -85,7 +86,7 @@ double loss_of(const std::vector<double>& z, const std::vector<std::int64_t>& ri
   return loss / counted;
 }
 
-/// Central differences.
+/// Returns the gradient by central differences.
 Tensor differences(const Tensor& logits, const std::vector<std::int64_t>& right, double smoothing) {
   constexpr double kStep = 1e-5;
   std::vector<double> z = logits.to_vector(), slopes;
@@ -107,11 +108,11 @@ void judge(Judge& judge) {
     judge.same(smoothed_gradient(logits, Indices(right, {logits.size(0)}), smoothing),
                differences(logits, right, smoothing), "the gradient", 1e-7);
   };
-  judge.claim("gives the slope for two places of four words", [&] {
+  judge.claim("computes the gradient for two positions and four words", [&] {
     judge.example("the right words are 1 and 3, ε = 0.2");
     compare(judge.normal({2, 4}), {1, 3}, 0.2);
   });
-  judge.claim("leaves padding out, of the gradient and of the mean", [&] {
+  judge.claim("excludes padding from the gradient and from the mean", [&] {
     judge.each_size({{"places", 2, 6}, {"words", 3, 6}}, [&](const Sizes& n) {
       std::vector<std::int64_t> right;
       for (Size i = 0; i < n[0]; ++i) right.push_back(i == 0 ? 1 : i == 1 ? 0 : judge.random().below(n[1]));

@@ -1,22 +1,23 @@
-// 22.4 small_keeper: a model that keeps to the names it gave, with few weights
+// 22.4 small_keeper: Keep names with few weights
 // design, 30 minutes, limit 60 s, fast
 //
-// This is part 6 of the lesson, smaller: a source is 14 things of 6 kinds, each kind has 4 names, and the
-// name that a kind got first, by chance, has to be kept. Build a model that keeps 95 % of the names that can
-// be known, with at most 50,000 weights. It is trained with 800 batches of 32 texts, by Adam with your
-// learning rate as its peak. Fewer weights are better: your best model is kept.
+// This is a smaller version of the task in section 6 of the lesson. A source consists of 14 things of 6 kinds,
+// and each kind has 4 names. The first name of a kind is random, and this name must be kept. Build a model that
+// keeps 95 % of the names that were chosen before, with at most 50,000 weights.
 //
-//     things (B, 14): 4 … 9       fed (B, 14): 1 for <start>, then the names but for the last, 4 … 27
+//     things (B, 14): 4 … 9       fed (B, 14): 1 for <start>, then all names except the last, 4 … 27
 //     logits (B, 14, 28) for the names
 //
-// Change whatever you like in the hole.
+// The model is trained on 800 batches of 32 texts with Adam. Your learning rate is the highest one of the
+// schedule. Fewer weights are better, and your model with the fewest weights is saved. You may change all the
+// code between the markers.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 #include "nn/transformer/transformer.hpp"
 
 constexpr Size kThingWords = 10, kNameWords = 28;
 
-//[ the model, and how fast it learns
+//[ the model and its learning rate
 //: constexpr Size kWidth = 32;
 //:
 //: TransformerOptions stack_of(Size words) {
@@ -50,32 +51,32 @@ TransformerOptions stack_of(Size words) {
 struct Keeper : Module {
   Tensor operator()(const Indices& things, const Indices& fed) const { return model(things, {}, fed); }
 
-  // Its decoder attends to all names that were written: none has to be carried along.
+  // The decoder attends to all names that were written, so no state has to hold them.
   TransformerTranslator model{{*this, "model"}, {stack_of(kThingWords), stack_of(kNameWords)}};
 };
 constexpr double kLearningRate = 0.006;
 //]
 
-// hint: Where does the name of a kind stand when the kind comes again? Which decoder can look there, and
-//   which one has to carry all names along in one state?
+// hint: When a kind occurs again, where has its name been written? Which decoder can attend to that place, and
+//   which one must hold all names in one state?
 // hint: TransformerTranslator model{{*this, "model"}, {stack_of(kThingWords), stack_of(____)}};
-// hint: Then make .hidden and kWidth smaller, one after the other (heads must divide the width), and look
-//   at the share of names that are kept.
+// hint: Then reduce .hidden and kWidth, one after the other (the number of heads must divide the width), and
+//   check the percentage of names that are kept.
 //
-// start: The recurrent decoder carries the names of six kinds in a state of 8 numbers, from word to word. A
-//   wider state helps for a while; a decoder that attends to what was written has them all before it.
+// start: The recurrent decoder must hold the names of six kinds in a state of 8 numbers. A wider state helps to
+//   some degree. A decoder that attends to its own output can find all earlier names there.
 //
-// wrong: The width of the lesson, 64, is more than this task needs: it breaks the budget.
+// wrong: The width of the lesson, 64, is more than this task needs, and the model has too many weights.
 // - constexpr Size kWidth = 32;
 // + constexpr Size kWidth = 64;
-// wrong: Without positions neither stack knows an order, so the decoder cannot tell which thing is next.
+// wrong: Without positions, the model does not know the order of the things, so the decoder cannot find out
+//   which thing is next.
 // - options.positions = sinusoidal();
 // + options.positions = {};
-// wrong: With a rate of 0.0001 the model has not finished learning after 800 steps.
+// wrong: With a learning rate of 0.0001 the model has not finished learning after 800 steps.
 // - constexpr double kLearningRate = 0.006;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 0.2 each step jumps far past where the gradient points to, and the model forgets
-//   more than it learns.
+// wrong: With a learning rate of 0.2 the steps are far too large, so the loss does not fall.
 // - constexpr double kLearningRate = 0.006;
 // + constexpr double kLearningRate = 0.2;
 
@@ -93,7 +94,7 @@ constexpr Size kThings = 14, kKinds = 6, kNames = 4, kRows = 32, kSteps = 800, k
 constexpr std::int64_t kFirst = 4;
 
 struct Texts {
-  Indices things, fed, names, known;  // known: −1 where a kind comes first
+  Indices things, fed, names, known;  // known: −1 where a kind occurs for the first time
 };
 
 Texts draw(kit::Random& random, Size rows) {
@@ -124,7 +125,8 @@ void train(Keeper& model, kit::Random& random) {
     Tape tape;
     tape.backward(cross_entropy(model(texts.things, texts.fed), texts.names));
     clip_gradients(model.parameters(), 1.0);
-    adam.step(std::min(20 * part, 0.02 + std::cos(std::numbers::pi / 2 * part)));  // warm-up, then it falls
+    adam.step(std::min(20 * part, 0.02 + std::cos(std::numbers::pi / 2 *
+                                                  part)));  // warm-up, then a decreasing learning rate
   }
 }
 
@@ -134,12 +136,13 @@ void judge(Judge& judge) {
   Keeper model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 50000, "the weights"); });
-  judge.claim("gives logits for each name", [&] {
+  judge.claim("has at most 50,000 weights",
+              [&] { judge.between(weights, 1, 50000, "the number of weights"); });
+  judge.claim("returns logits for each name", [&] {
     const Texts texts = draw(judge.random(), 3);
     judge.same(model(texts.things, texts.fed).shape(), {3, kThings, kNameWords}, "the logits");
   });
-  judge.claim("does not look at the names that come later", [&] {
+  judge.claim("computes logits that do not depend on later names", [&] {
     const Texts texts = draw(judge.random(), 2);
     std::vector<std::int64_t> other = texts.fed.to_vector();
     for (std::size_t row = 0; row < 2; ++row)
@@ -151,7 +154,7 @@ void judge(Judge& judge) {
     judge.same(early(Indices(other, {2, kThings})), early(texts.fed), "the first eight logits");
     model.train();
   });
-  judge.claim("keeps to the names that were given", [&] {
+  judge.claim("keeps at least 95 % of the names", [&] {
     train(model, judge.random());
     model.eval();
     const Texts texts = draw(judge.random(), kTests);
@@ -165,13 +168,13 @@ void judge(Judge& judge) {
     }
     kept *= 100 / all;
     const double loss = cross_entropy(logits, texts.names).item();
-    judge.that(
-        kept >= 95,
-        fmt::format("{} weights keep {:.1f} % of the names that can be known, of which 95 % are wanted; "
-                    "the loss of a name is {:.3f}",
-                    weights, kept, loss),
-        {kept, loss});
-    fmt::print("{} weights keep {:.1f} % of the names; the loss of a name is {:.3f}.\n", weights, kept, loss);
+    judge.that(kept >= 95,
+               fmt::format("with {} weights, {:.1f} % of the names are kept, but at least 95 % are required; "
+                           "the mean loss of a name is {:.3f}",
+                           weights, kept, loss),
+               {kept, loss});
+    fmt::print("With {} weights, {:.1f} % of the names are kept; the mean loss of a name is {:.3f}.\n",
+               weights, kept, loss);
     judge.score(weights, "weights");
   });
 }

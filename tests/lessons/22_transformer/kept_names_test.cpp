@@ -1,4 +1,4 @@
-// Names that must be kept: what can be known, is known from what was written.
+// Names that must stay the same: the answers depend only on the output so far.
 #include <map>
 
 #include "core/tensor/values.hpp"
