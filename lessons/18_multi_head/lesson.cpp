@@ -149,7 +149,7 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
 // The heads that were split by a reshape also learn a part of the task, and no error is raised. A loss that
 // falls does not prove that the split is right.
 
-// ---- 4. Which head did what -------------------------------------------------------------------------------
+// ---- 4. Remove a head to find its function ----------------------------------------------------------------
 // No label says which head belongs to which question. The weights of a head show which tokens it attended to,
 // but they do not show whether that mattered for the answer. To measure that, we remove the head.
 //
@@ -207,7 +207,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   split_and_merge(options.seed, report);
   report.section("Two questions at once");
   const Compared compared = two_questions(options, report);
-  report.section("Which head did what");
+  report.section("Remove a head to find its function");
   take_heads_out(compared, options, report);
   report.section("Sharing keys");
   sharing(compared, options, report);

@@ -1,4 +1,4 @@
-// Cards that point to other cards: the models of lesson 19, their training, and the effect of each part.
+// Cards that point to other cards: the models of lesson 19, their training, and the effect of each component.
 #include "lessons/19_block/experiment.hpp"
 
 #include <fmt/format.h>

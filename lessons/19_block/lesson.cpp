@@ -2,11 +2,11 @@
 //
 // 30 minutes to read, 70 seconds to run. Needs lessons 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
 // Afterwards you can write a layer norm with its backward rule, and a whole transformer block, and you can
-// explain what each part of the block is for.
+// explain what each of its components is for.
 //
 // One attention layer answers one question about a sequence. If a second question depends on the first answer,
 // it needs a second attention layer on top of the first. So why not stack eight of them? In a transformer's
-// *block* (Vaswani and others 2017), attention is combined with three more parts: a norm, a residual and a
+// *block* (Vaswani and others 2017), attention is combined with three more components: norms, residuals and a
 // feed-forward network. What goes wrong without one of them?
 
 #include <cmath>
@@ -40,7 +40,7 @@ namespace {
 // - It is part of its own x̂_i.
 // - It changes μ, with ∂μ/∂x_i = 1/d.
 // - It changes σ. We have σ² = 1/d Σ_k (x_k − μ)² + ε, and its derivative with respect to x_i is 2/d (x_i − μ).
-// A change of μ changes each square, too, but these changes sum to 0, because Σ_k (x_k − μ) = 0.
+//   A change of μ changes each square, too, but these changes sum to 0, because Σ_k (x_k − μ) = 0.
 //
 // Since ∂(σ²) = 2σ ∂σ, we get:
 //
@@ -148,15 +148,15 @@ void pointers(const kit::Options& options, kit::Report& report) {
       "after the first attention.");
 }
 
-// ---- 4. The effect of each part ---------------------------------------------------------------------------
+// ---- 4. The effect of each component ----------------------------------------------------------------------
 // Now we train two blocks, and then eight, which is more than the task needs. We start with attention alone,
-// add the other parts one at a time, and then remove or move one part of the whole block. All models are
+// add the other components one at a time, and then remove or move one component of the whole block. All models are
 // trained in the same way.
 
 void parts(const kit::Options& options, kit::Report& report) {
   const kit::Question eight = report.ask(
       "eight attentions",
-      "Two attention layers, without any other parts, can learn \"twice\". What do eight such layers learn?",
+      "Two attention layers, without any other components, can learn \"twice\". What do eight such layers learn?",
       {"less than two layers: not even \"once\"",
        "as much as two layers, because the other six pass their input on",
        "more than two layers: \"sum\" as well"});
@@ -167,15 +167,15 @@ void parts(const kit::Options& options, kit::Report& report) {
       "to learn that.");
 }
 
-// With two blocks of attention, residuals and norms, only the sum is missing, and the feed-forward adds it. To
-// add two digits, a model needs a table of ten by ten entries, and an average of values is not such a table.
-// (Many attention layers find a way to add without a feed-forward, because softmax is not linear.)
+// With two blocks of attention, residuals and norms, the model does not learn the sum. With the feed-forward, it
+// does. To add two digits, a model needs a table of ten by ten entries, and an average of values is not such a table.
+// (Models with many attention layers find a way to add without a feed-forward, because softmax is not linear.)
 //
 // With eight blocks, residuals and norms are both needed, and neither is enough alone. With its norms after the
 // sums, the whole block fails as well, at this learning rate.
 //
-// Compare the rows without residuals and without norms, at two blocks and at eight. A part may be useless or
-// even harmful until another part is added.
+// Compare the rows without residuals and without norms, at two blocks and at eight. A component may be
+// useless or even harmful until another one is added.
 
 // ---- 5. Residuals keep tokens different -------------------------------------------------------------------
 // Each attention layer averages, and averages of averages become more and more alike. Without residuals, all
@@ -222,7 +222,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   check_blocks(report, block_by_hand, options.seed);
   report.section("Follow a pointer twice");
   pointers(options, report);
-  report.section("The effect of each part");
+  report.section("The effect of each component");
   parts(options, report);
   report.section("Residuals keep tokens different");
   depth(options, report);

@@ -157,9 +157,9 @@ Shares choose_from(const Shares& shares, double temperature, Size top_k) {
 }
 
 // ---- 6. A real text ---------------------------------------------------------------------------------------
-// This text consists of sentences from an earlier version of this course, as single characters. A small GPT
-// with rotary positions (lesson 17) is trained on the first nine tenths. It has more weights than the text has
-// characters.
+// Our text consists of sentences from an earlier version of this course, and its tokens are single characters.
+// A small GPT with rotary positions (lesson 17) is trained on the first nine tenths of the text. It has more
+// weights than the text has characters.
 
 void real_text(const TextSettings& settings, const kit::Options& options, kit::Report& report) {
   const kit::Question heart = report.ask(

@@ -5,16 +5,16 @@
 // matrices (d, d). Each of the H heads has c = d / H columns. Counted from 0, head h has the columns h · c to
 // (h + 1) · c of Q, K and V:
 //
-//     Q = x W_q    K = x W_k    V = x W_v    head_h = softmax(Q_h K_hᵀ / √c + mask) V_h    y = [head_1 …
-//     head_H] W_o
+//     Q = x W_q    K = x W_k    V = x W_v    head_h = softmax(Q_h K_hᵀ / √c + mask) V_h
+//     y = [head_1 … head_H] W_o
 //
 // mask_ij is 0 for j ≤ i and −∞ for j > i, so that later tokens get the weight 0. Your matmul takes one or more
 // batch axes if both sides have the same ones or the right side has none. These functions are available,
 // written by you or by us:
 //
 //     reshape(x, {2, 3, 4})   permute(x, {0, 2, 1})   transpose(x), the last two axes   matmul(x, y)
-//     softmax(x), along the last axis   x + y and x * y, with broadcasting   x * 2.0   x.tape->leaf(array), a
-//     Value
+//     softmax(x), along the last axis   x + y and x * y, with broadcasting   x * 2.0
+//     x.tape->leaf(array), a Value
 #include "engine/embedding.hpp"
 #include "lessons/grader/answer.hpp"
 

@@ -13,9 +13,6 @@
 //
 //     self_attention(x, heads)   matmul(x, y)   relu(x)   x + y and x * y, with broadcasting   x * 2.0
 //     an Array's .shape and .data; each_row(array, f) calls f(begin, end) for each row along the last axis
-//
-//     self_attention(x, heads)   matmul(x, y)   relu(x)   x + y, x * y, which broadcast, x * 2.0
-//     an Array's .shape and .data; each_row(array, f) calls f(begin, end) for the numbers of each last row
 #include "engine/heads.hpp"
 #include "lessons/grader/answer.hpp"
 
