@@ -137,6 +137,10 @@ void one_against_two(Trained& trained, const kit::Options& options, kit::Report&
 // If we replaced the head's output by zeros, the later parts would get an input unlike any in training.
 // Therefore we replace it by its mean over all sequences and places. The mean is the usual contribution of
 // the head, but it contains no information about the present sequence or place.
+//
+// We remove the induction heads, then the other heads of the upper layer, and then the lower layer. We also
+// remove each head by itself. The lower head whose removal raises the loss most is called the *note-taker*
+// from here on.
 
 Size note_taker(const Trained& trained, const Looked& looked, const kit::Options& options,
                 kit::Report& report) {
@@ -185,9 +189,9 @@ void change_a_pattern(const Trained& trained, Size head, kit::Report& report) {
       "as before and returns the symbol at that place, f.");
 }
 
-// What to remember. A previous-token head stores a note of the previous symbol at each place. An induction head
-// in a higher layer finds the note and returns the symbol at its place. A map only suggests the function of a
-// head. A patch that causes the predicted mistake gives much stronger evidence.
+// What to remember. A previous-token head stores a note of the previous symbol at each place. An induction
+// head in a higher layer finds the note and returns the symbol at its place. A map only suggests the
+// function of a head. A patch that causes the predicted mistake proves it.
 //
 // Exercises: lessons/practise 21 (the induction score; replace a head by its mean; find the mistake in an
 // induction head; continue a repeated sequence with few weights).
