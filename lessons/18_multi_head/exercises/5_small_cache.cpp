@@ -108,7 +108,7 @@ constexpr double kLearningRate = 0.01;
 // wrong: With a learning rate of 0.0001 the layer has hardly begun to learn after 400 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a learning rate of 1 the steps are far too large, so the loss does not fall.
+// wrong: With a learning rate of 1 the steps are far too large, so the model does not learn the task.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 1;
 

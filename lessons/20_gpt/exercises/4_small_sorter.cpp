@@ -67,7 +67,7 @@ struct Sorter : Module {
 // wrong: With a learning rate of 0.0005 this small model has not finished learning after 300 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0005;
-// wrong: With a learning rate of 0.5 the steps are far too large, so the loss does not fall.
+// wrong: With a learning rate of 0.5 the steps are far too large, so the model does not learn the task.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.5;
 

@@ -57,7 +57,7 @@ Value loss_of(const Value& logits, const std::vector<int>& targets) {
   //]
 }
 
-/// Returns the logits (1, T, V) of one text. The function holds the model's weights.
+/// A function that returns the logits (1, T, V) of one text. It holds the weights of a model.
 using Predict = std::function<Array(const std::vector<int>& text)>;
 
 /// Returns the text with `count` more tokens.

@@ -76,7 +76,7 @@ constexpr double kLearningRate = 0.006;
 // wrong: With a learning rate of 0.0001 the model has not finished learning after 800 steps.
 // - constexpr double kLearningRate = 0.006;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a learning rate of 0.2 the steps are far too large, so the loss does not fall.
+// wrong: With a learning rate of 0.2 the steps are far too large, so the model does not learn the task.
 // - constexpr double kLearningRate = 0.006;
 // + constexpr double kLearningRate = 0.2;
 
