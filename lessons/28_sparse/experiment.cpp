@@ -1,5 +1,5 @@
-// Finding one's receipts in a pile with three normalisers: the model, its training, what is measured, and
-// pictures.
+// Trains and measures the model that finds a customer's receipts with three normalisers, and plots the
+// results.
 #include "lessons/28_sparse/experiment.hpp"
 
 #include <fmt/format.h>
@@ -16,9 +16,9 @@ namespace tapestry::lesson28 {
 namespace {
 
 constexpr Size kWidth = 16, kBatch = 64;
-constexpr std::uint64_t kTestStreams = 1'000'000, kProbeStream = 2'000'000;  // far from those of training
+constexpr std::uint64_t kTestStreams = 1'000'000, kProbeStream = 2'000'000;  // far from the training streams
 
-/// Adds what comes of one batch of piles.
+/// Adds the results of one batch of piles to `total`.
 void add(Measured& total, const Clerk& clerk, const Receipts& piles) {
   const AttentionOutput read = clerk(piles);
   const std::vector<double> weights = read.weights.to_vector(), said = read.context.to_vector(),
@@ -81,14 +81,14 @@ void report_runs(const std::vector<Run>& runs, kit::Report& report) {
       std::tie(runs[kSoftmax].at, runs[kEntmax].at, runs[kSparsemax].at, runs[kLonger].at);
   const auto odds = [](const Measured& one) { return (1 - one.mass) / one.mass; };
   report.at_least("sparsemax, 64: right with at most 3 weights", sparse[0].sparse, 99, "%");
-  report.at_least("the same at 256, 1,024, 4,096: the least",
+  report.at_least("sparsemax: the least of the same at 256, 1,024 and 4,096",
                   std::min({sparse[1].sparse, sparse[2].sparse, sparse[3].sparse}), 99, "%");
   report.at_least("entmax-1.5: right at 1,024", entmax[2].right, 99, "%");
   report.at_least("softmax: right at 64", soft[0].right, 99, "%");
   report.at_most("softmax: right at 1,024", soft[2].right, 50, "%");
-  report.check_quoted("softmax's odds of the others ÷ after 6 × the steps", odds(soft[0]) / odds(longer[0]),
-                      5, 0.3);
-  report.check_quoted("softmax's mass at 1,024 ÷ foretold by the odds",
+  report.check_quoted("odds of softmax's wrong mass ÷ the odds after 6 × the steps",
+                      odds(soft[0]) / odds(longer[0]), 5, 0.3);
+  report.check_quoted("softmax's mass at 1,024 ÷ mass predicted from the odds",
                       soft[2].mass / foretold(soft[0].mass, 1024), 1, 0.1);
 }
 
@@ -127,19 +127,19 @@ std::vector<Run> train_each(double deviation, const kit::Options& options, kit::
       run("entmax-1.5", entmax15_weights, deviation, options.steps, options),
       run("sparsemax", sparsemax_weights, deviation, options.steps, options),
       run("softmax, 6 × the steps", softmax_weights, deviation, 6 * options.steps, options)};
-  fmt::print("  {:<24}{:>10}{:>12}{:>12}{:>16}\n", "", "receipts", "right", "own mass", "not 0");
+  fmt::print("  {:<24}{:>10}{:>12}{:>12}{:>16}\n", "", "receipts", "right", "own mass", "non-zero");
   for (const Run& one : runs)
     for (std::size_t i = 0; i < one.at.size(); ++i)
       fmt::print("  {:<24}{:>10}{:>10.1f} %{:>12.3f}{:>16.1f}\n", i == 0 ? one.name : "", kTested[i],
                  one.at[i].right, one.at[i].mass, one.at[i].support);
   kit::Chart chart{
-      "Mass on one's own three receipts", "receipts in the pile", "mass", {}, {}, kit::Scale::log};
+      "Mass on the customer's three receipts", "receipts in the pile", "mass", {}, {}, kit::Scale::log};
   const std::vector<double> sizes(std::begin(kTested), std::end(kTested));
   for (const Run& one : runs) chart.series.push_back({one.name, sizes, masses(one)});
-  kit::Series formula{"softmax, foretold", sizes, {}, kit::Mark::points};
+  kit::Series formula{"softmax, predicted", sizes, {}, kit::Mark::points};
   for (const Size keys : kTested) formula.y.push_back(foretold(runs[kSoftmax].at[0].mass, keys));
   chart.series.push_back(formula);
-  chart.series[kSparsemax].dashes = 1;  // it lies on entmax's
+  chart.series[kSparsemax].dashes = 1;  // the curve coincides with entmax's
   kit::show(chart, options.out / "mass.svg");
   report_runs(runs, report);
   return runs;
@@ -153,30 +153,26 @@ std::vector<Run> start_larger(const std::vector<Run>& small, const kit::Options&
   };
   for (const double larger : {0.1, 0.3, 1.0}) from("sparsemax", sparsemax_weights, larger);
   from("softmax", softmax_weights, 1);
-  fmt::print("  {:<24}{:>14}{:>18}{:>16}\n", "", "not 0 at first", "own ones seen", "right at last");
+  fmt::print("  {:<24}{:>16}{:>18}{:>16}\n", "", "initial support", "own ones seen", "right at the end");
   const auto row = [](const std::string& name, const Run& one) {
-    fmt::print("  {:<24}{:>14.1f}{:>16.1f} %{:>14.1f} %\n", name, one.first.support, one.first.seen,
+    fmt::print("  {:<24}{:>16.1f}{:>16.1f} %{:>14.1f} %\n", name, one.first.support, one.first.seen,
                one.at[0].right);
   };
   row("sparsemax, as above", small[kSparsemax]);
   for (const Run& one : runs) row(one.name, one);
-  kit::Chart chart{"Weights that are not 0, of 64",
-                   "training steps",
-                   "weights that are not 0",
-                   {},
-                   {},
-                   kit::Scale::linear,
-                   kit::Scale::log};
+  kit::Chart chart{"Non-zero weights, of 64", "training steps", "non-zero weights", {}, {},
+                   kit::Scale::linear,        kit::Scale::log};
   for (const Which which : {kSoftmax, kEntmax, kSparsemax}) chart.series.push_back(small[which].support);
   chart.series.push_back(runs[2].support);
-  chart.levels.push_back({kYours, "one's own"});
+  chart.levels.push_back({kYours, "the customer's own"});
   kit::show(chart, options.out / "support.svg");
   report.at_most("sparsemax from 1: right", runs[2].at[0].right, 70, "%");
   return runs;
 }
 
 void draw_two_keys(const kit::Options& options) {
-  kit::Chart chart{"Two keys", "score of the first less that of the second", "weight of the first", {}, {}};
+  kit::Chart chart{
+      "Two keys", "score of the first key minus score of the second", "weight of the first", {}, {}};
   const Tensor first = arange(-3, 3.01, 0.1, DType::f64), second = zeros(first.shape(), DType::f64);
   const Tensor scores = stack({first, second}, -1);
   const auto curve = [&](const char* name, const Tensor& weights) {

@@ -1,4 +1,4 @@
-// The task of lesson 28: three receipts among many are yours; what did you pay on average?
+// The task of lesson 28: three receipts of a pile are yours. How much did you pay on average?
 #include "lessons/28_sparse/receipts.hpp"
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 namespace tapestry::lesson28 {
 
 Receipts draw_receipts(kit::Random random, Size batch, Size keys) {
-  if (keys < kYours) fail("[draw_receipts] {} receipts hold no {} of one customer", keys, kYours);
+  if (keys < kYours)
+    fail("[draw_receipts] keys must be at least {1}, the receipts of one customer, got {0}", keys, kYours);
   std::vector<std::int64_t> asking, names;
   std::vector<double> amounts, average;
   std::vector<bool> yours;

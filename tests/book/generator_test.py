@@ -388,7 +388,7 @@ class LiveLessons(unittest.TestCase):
         self.assertEqual(told["27"], [("temperature", "1", "0.01", "100", (), False), ("added", "30", "0.1", "10000", (), False)])
         self.assertEqual(told["30"], [("rows", "16", "1", "512", (), True)])
         says = {number: [k.says for k in live.knobs(self.of(number))] for number in ("28", "32")}
-        self.assertEqual(says, {"28": ["deviation of the first numbers of queries and keys"], "32": ["units of each layer"]})
+        self.assertEqual(says, {"28": ["standard deviation of the initial queries and keys"], "32": ["units of each layer"]})
         self.assertEqual(told["31"], [("hidden", "32", "1", "1024", (), True), ("start", "habit", "", "", ("habit", "undecided"), False)])
 
     def test_steps(self):

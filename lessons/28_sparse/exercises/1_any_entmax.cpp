@@ -1,14 +1,14 @@
-// 28.1 any_entmax: weights for any α
+// 28.1 any_entmax: Entmax for any α
 // implement, 20 minutes
 //
-// The chapter has α-entmax for α = 1.5 and 2, where τ can be computed. For other α > 1 it is found by
-// halving: with z = (α − 1) s,
+// The chapter computes the level τ of α-entmax for α = 1.5 and 2, where there is a formula for it. For any other α > 1,
+// bisection finds τ. Let z = (α − 1) s. The weights are
 //
 //     w_j = max(z_j − τ, 0)^(1 / (α − 1)),        Σ_j w_j = 1
 //
-// the sum falls as τ rises, it is at least 1 at τ = (largest z) − 1, and 0 at τ = (largest z). scores is (B,
-// n), of f64; the result too. Halve 60 times, with a τ for each row: max(z, {-1}, Keep::yes), less(a, b), a
-// mask, and where(mask, a, b) are useful.
+// Their sum falls as τ rises. It is at least 1 at τ = (largest z) − 1, and 0 at τ = (largest z). So halve this interval
+// 60 times, with a separate τ for each row. The scores are (B, n) in f64. Return the weights (B, n), also in f64. You
+// can use max(z, {-1}, Keep::yes), less(a, b), which returns a mask, and where(mask, a, b).
 #include "lessons/grader/answer.hpp"
 
 Tensor entmax_weights(const Tensor& scores, double alpha) {
@@ -28,45 +28,45 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
   //]
 }
 
-// hint: If the weights above a level sum to more than 1, must the level rise or fall?
-// hint: middle = (low + high) / 2; much = 1 < Σ of the weights at middle. Where there is too much, ____ becomes
-//   middle, elsewhere ____ does.
-// hint: The weights at a level tau are pow(relu(z - tau), 1 / (alpha - 1)), with z = (alpha - 1) * scores and
-//   tau (B, 1).
+// hint: If the weights for some level sum to more than 1, must the level rise or fall?
+// hint: middle = (low + high) / 2, and much = 1 < Σ of the weights at middle. In rows with too much weight, ____
+//   becomes middle; in the other rows, ____ does.
+// hint: The weights at a level tau are pow(relu(z - tau), 1 / (alpha - 1)), with z = (alpha - 1) * scores and tau (B,
+//   1).
 
-// wrong: Nothing multiplies the scores by α − 1. With α = 2 nobody sees it; with α = 1.5 all gaps are twice as
-//   large, and keys drown too soon.
+// wrong: The scores are not multiplied by α − 1. With α = 2 that makes no difference. With α = 1.5 all gaps are twice
+//   as large, and keys drown too soon.
 // - const Tensor z = (alpha - 1) * scores;
 // + const Tensor z = scores;
-// wrong: The exponent is turned over: it is 1 / (α − 1), so for α = 1.5 what stands above the level is squared.
-//   Again α = 2 does not show it.
+// wrong: The exponent is inverted. It must be 1 / (α − 1), so α = 1.5 squares the distance above the level. With α = 2
+//   both exponents are 1, and the mistake does not show.
 // - const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), 1 / (alpha - 1)); };
 // + const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), alpha - 1); };
-// wrong: What lies below the level is negative, and you squared it: a key far below would get much weight.
+// wrong: Below the level, z − τ is negative, and you squared it. So a key far below the level would get a large weight.
 // - const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), 1 / (alpha - 1)); };
 // + const auto above = [&](const Tensor& tau) { return pow(abs(z - tau), 1 / (alpha - 1)); };
-// wrong: The level moves the wrong way: where there is too much weight it must rise. As it is, it runs to one
-//   end, and the weights do not sum to 1.
+// wrong: The level moves in the wrong direction. Where there is too much weight, it must rise. Here it runs to one end
+//   of the interval, and the weights do not sum to 1.
 // - low = where(much, middle, low);  // too much weight stands above: the level must rise
 // - high = where(much, high, middle);
 // + low = where(much, low, middle);
 // + high = where(much, middle, high);
-// wrong: One level for all rows: you took the largest score of the whole batch. Each query has a level of its
-//   own.
+// wrong: You used one level for all rows, from the largest score of the whole batch. Each query needs a separate level.
 // - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
 // + Tensor high = reshape(max(z), {1, 1}) + zeros({z.size(0), 1}, z.dtype()), low = high - 1.0;
-// wrong: You divided by the sum in place of finding the level. What stands above some level, scaled to 1, is not
-//   nearest to anything: the level decides who is in the support.
+// wrong: You divided by the sum instead of finding the level. The level decides which keys are in the support.
+//   Rescaling the weights above another level does not give the nearest point.
 // - return above(low);
 // + const Tensor first = max(z, {-1}, Keep::yes) - 1.0;
 // + return above(first) / sum(above(first), {-1}, Keep::yes);
-// wrong: The last power is missing: the weights are what stands above the level, to the power of 1 / (α − 1).
+// wrong: The last power is missing. A weight is the distance above the level to the power of 1 / (α − 1).
 // - return above(low);
 // + return relu(z - low);
-// wrong: You compare the sum of the whole batch with 1. Each row's weights sum to 1: {-1}, Keep::yes.
+// wrong: You compare the sum of the whole batch with 1. The weights of each row sum to 1: use {-1}, Keep::yes.
 // - const Mask much = less(scalar(1, z.dtype()), sum(above(middle), {-1}, Keep::yes));
 // + const Mask much = less(scalar(1, z.dtype()), sum(above(middle)));
-// wrong: The level is sought around the largest score. It is a level of z: between its largest less 1 and its largest.
+// wrong: You search for the level around the largest score. The level belongs to z: it lies between max z − 1 and max
+//   z.
 // - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
 // + Tensor high = max(scores, {-1}, Keep::yes), low = high - 1.0;
 
@@ -75,7 +75,7 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
 
 namespace {
 
-/// The formula for one row; τ by small steps of Newton, from below, in long double.
+/// Computes one row from the formula. Newton's method finds τ from below, in long double.
 std::vector<double> row_of(const std::vector<double>& scores, double alpha) {
   const long double a = alpha - 1, p = 1 / a;
   long double tau = a * *std::max_element(scores.begin(), scores.end()) - 1;
@@ -107,14 +107,14 @@ void judge(Judge& judge) {
     const Tensor scores = tensor({{1, 0.8, 0.1, -0.5}}, DType::f64);
     judge.same(entmax_weights(scores, 1.5), by_loops(scores, 1.5), "the weights", 1e-7);
   });
-  judge.claim("finds one for each row", [&] {
+  judge.claim("finds a separate level for each row", [&] {
     judge.each_size({{"rows", 1, 4}, {"keys", 1, 9}}, [&](const Sizes& n) {
       const Tensor scores = 2 * judge.normal({n[0], n[1]});
       judge.same(entmax_weights(scores, 1.5), entmax15(scores), "the weights with α = 1.5", 1e-7);
       judge.same(entmax_weights(scores, 2), sparsemax(scores), "the weights with α = 2", 1e-7);
     });
   });
-  judge.claim("does so for any α", [&] {
+  judge.claim("works for any α", [&] {
     for (const double alpha : {1.1, 1.25, 1.7, 1.9}) {
       const Tensor scores = 2 * judge.normal({3, 7});
       judge.same(entmax_weights(scores, alpha), by_loops(scores, alpha), "the weights", 1e-7);

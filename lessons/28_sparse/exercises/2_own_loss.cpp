@@ -1,14 +1,16 @@
-// 28.2 own_loss: sparsemax's own loss
+// 28.2 own_loss: Sparsemax's loss
 // derive, 20 minutes
 //
-// Cross-entropy is −ln w_y, where w_y is the weight of the right answer y. Sparsemax makes w_y exactly 0, and
-// the loss infinite. So it has a loss of its own (Martins and Astudillo 2016, section 3):
+// Cross-entropy is −ln w_y, where w_y is the weight of the right answer y. Sparsemax can make w_y exactly 0, and then
+// the loss is infinite. So Martins and Astudillo (2016, section 3) define a loss for sparsemax:
 //
 //     L(s, y) = max over w of (Σ_j w_j s_j − ½ Σ_j w_j²)  −  (s_y − ½)          w ≥ 0, Σ w = 1
 //
-// The largest value is where w = sparsemax(scores), a function of the library's along the last axis: it is the nearest
-// point to s. Given scores (B, n) and answers (B), write L (B), and then, without the tape, the gradient of L's sum by
-// the scores (B, n).
+// The maximum is at w = sparsemax(s), because that is the point of the simplex nearest to s. The library has
+// sparsemax(scores), along the last axis.
+//
+// The inputs are scores (B, n) and answers (B). In loss_of(), return L for each row, (B). In gradient_of(), return the
+// gradient of the sum of L with respect to the scores, (B, n), without the tape.
 #include "lessons/grader/answer.hpp"
 
 Tensor loss_of(const Tensor& scores, const Indices& answers) {
@@ -25,45 +27,45 @@ Tensor gradient_of(const Tensor& scores, const Indices& answers) {
   //: static_cast<void>(scores.size(0)), static_cast<void>(answers.shape());
   //: return not_written_yet();
   const Tensor right = one_hot(answers, scores.size(1), scores.dtype());
-  return sparsemax(scores) - right;  // at a maximum a change of w changes nothing: let it stand still
+  return sparsemax(scores) - right;  // at a maximum, ∂/∂w is 0 along the simplex: treat w as constant
   //]
 }
 
-// hint: At its largest value, what does a small change of w alone do to Σ w s − ½ Σ w²? So what is left when s
-//   moves a little?
-// hint: ∂/∂s_j of max (Σ w s − ½ Σ w²) is ____, and of s_y it is 1 for j = y and else 0. one_hot(answers, n, dtype)
-//   has these numbers.
-// hint: Compare with softmax and cross-entropy: there the gradient is softmax(s) − one_hot(y). Here it is ____ −
+// hint: At the maximum, how much does a small change of w alone change Σ w s − ½ Σ w²? So which part of the derivative
+//   remains when s changes a little?
+// hint: ∂/∂s_j of max (Σ w s − ½ Σ w²) is ____. The derivative of s_y is 1 for j = y and 0 otherwise: one_hot(answers,
+//   n, dtype) has these numbers.
+// hint: Compare with softmax and cross-entropy: their gradient is softmax(s) − one_hot(y). Here it is ____ −
 //   one_hot(y).
 
-// wrong: The sign: a score that gets weight it should not have must be pulled down, so its gradient is positive.
+// wrong: The sign is wrong. A score with too much weight must fall, so its gradient is positive.
 // - return sparsemax(scores) - right;
 // + return right - sparsemax(scores);
-// wrong: That is the gradient of softmax's loss. This one has exact zeros: who has no weight is left alone.
+// wrong: That is the gradient of cross-entropy with softmax. Here the weights have exact zeros: a wrong key without
+//   weight gets no gradient.
 // - return sparsemax(scores) - right;
 // + return softmax(scores, -1) - right;
-// wrong: You held drowned keys still, as sparsemax's own rule does. But s_y stands in the loss itself: a right
-//   answer without weight is pulled up. That is what this loss is for.
+// wrong: You set the gradient of drowned keys to 0, as sparsemax's own rule does. But the loss contains s_y directly. A
+//   right answer without weight still gets a gradient, which is the purpose of this loss.
 // - return sparsemax(scores) - right;
 // + const Tensor w = sparsemax(scores), zero = scalar(0, w.dtype());
 // + return where(less(zero, w), w - right, zero);
-// wrong: The gradient has the term of s_y alone. The largest value moves with s as well, by w.
+// wrong: Your gradient has only the term of s_y. The maximum depends on s as well, and its derivative is w.
 // - return sparsemax(scores) - right;
 // + return 0.0 - right;
-// wrong: The ½ of s_y − ½ is missing, and a right answer that has all the weight still has a loss.
+// wrong: The ½ of s_y − ½ is missing. So even a right answer that has all the weight has a loss above its minimum, 0.
 // - return sum(w * scores - w * w / 2 - right * scores, {-1}) + 0.5;
 // + return sum(w * scores - w * w / 2 - right * scores, {-1});
-// wrong: The sign of the ½: −(s_y − ½) is −s_y + ½.
+// wrong: The ½ has the wrong sign: −(s_y − ½) is −s_y + ½.
 // - return sum(w * scores - w * w / 2 - right * scores, {-1}) + 0.5;
 // + return sum(w * scores - w * w / 2 - right * scores, {-1}) - 0.5;
-// wrong: The squares count half: −½ Σ w². Without the ½ the point that you took is not where the value is
-//   largest.
+// wrong: The sum of squares counts half: −½ Σ w². Without the ½, sparsemax(s) is not where the maximum is.
 // - return sum(w * scores - w * w / 2 - right * scores, {-1}) + 0.5;
 // + return sum(w * scores - w * w - right * scores, {-1}) + 0.5;
-// wrong: That is the gradient of the mean over rows. It is asked for by the sum of the losses.
+// wrong: That is the gradient of the mean over the rows. The task asks for the gradient of the sum.
 // - return sparsemax(scores) - right;
 // + return (sparsemax(scores) - right) / static_cast<double>(scores.size(0));
-// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// wrong: This opens a tape. Compute the gradient without one: deriving it is the exercise.
 // - return sparsemax(scores) - right;
 // + const Tensor s = variable(scores.detach());
 // + Tape tape;
@@ -75,7 +77,7 @@ Tensor gradient_of(const Tensor& scores, const Indices& answers) {
 
 namespace {
 
-/// By its definition: the largest value over the supports that sorting gives.
+/// Computes the loss from its definition: the largest value over the supports that sorting gives.
 double of_row(std::vector<double> s, std::size_t y) {
   const double right = s[y];
   std::sort(s.rbegin(), s.rend());
@@ -127,11 +129,11 @@ void compare(Judge& judge, const Tensor& scores, const Indices& answers) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("knows the loss of three keys, and where it pulls", [&] {
+  judge.claim("finds the loss of three keys and its gradient", [&] {
     judge.example("scores (1, 0.6, −2), the right answer is the last");
     compare(judge, tensor({{1, 0.6, -2}}, DType::f64), Indices{2});
   });
-  judge.claim("knows them for any sizes", [&] {
+  judge.claim("finds both for any sizes", [&] {
     judge.each_size({{"rows", 1, 4}, {"keys", 1, 7}}, [&](const Sizes& n) {
       std::vector<std::int64_t> answers;
       for (Size i = 0; i < n[0]; ++i) answers.push_back(judge.random().below(n[1]));

@@ -1,11 +1,14 @@
-// 28.4 few_reads: find yours among 1,024
+// 28.4 few_reads: Three receipts among 1,024
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a clerk that reads the average of three receipts of yours. It is trained with 600 batches of 32 piles
-// of 64 receipts, by Adam with your learning rate, and tested with piles of 1,024: 9 of 10 answers must be
-// right, so near that three times the average rounds to the sum. There it may read 40 receipts on average: one
-// is read where its weight is not 0. Fewer weights to learn are better: your best model is kept, and it may
-// have at most 320. The chapter's choice passes; the result to beat is 192.
+// Build a model that computes the average of your three receipts in a pile. It is trained on 600 batches of 32 piles
+// with 64 receipts each, by Adam with your learning rate. It is tested on piles of 1,024 receipts, with two targets:
+//
+// 1. 9 of 10 answers are right: three times the answer rounds to the sum of your amounts;
+// 2. on average, at most 40 receipts per pile have a weight that is not 0.
+//
+// Fewer parameters are better. You may use at most 320, your best model is kept, and the result to beat is 192. The
+// chapter's choice passes.
 //
 //     asking (B, 1) and names (B, n) are customers 0 … 15, amounts (B, n, 1) are 0 … 9; average (B, 1, 1)
 //
@@ -23,11 +26,11 @@ constexpr Size kCustomers = 16;
 const Normaliser kNormalise = sparsemax_weights;
 constexpr Size kWidth = 6;
 constexpr double kLearningRate = 0.02;
-constexpr double kDeviation = 0.05;  // weights nearly equal: every receipt is seen at first
+constexpr double kDeviation = 0.05;  // nearly equal weights: at first every receipt gets a gradient
 //]
 
 struct Clerk : Module {
-  /// The average that it reads (B, 1, 1), and the weights (B, 1, n).
+  /// Returns the predicted average (B, 1, 1) and the weights (B, 1, n).
   AttentionOutput operator()(const Indices& asking, const Indices& names, const Tensor& amounts) const {
     return attention(query(asking), key(names), amounts);
   }
@@ -37,19 +40,19 @@ struct Clerk : Module {
   Attention attention{{*this, "attention"}, dot(), {.normalise = kNormalise}};
 };
 
-// hint: Which of the three normalisers reads few receipts however many there are?
-// hint: With exact zeros the first scores decide: which receipts have weight before anything is learned? Look at
-//   kDeviation.
-// hint: sparsemax_weights with a deviation of 0.05. Then make kWidth smaller: how many vectors of few numbers
-//   can be told apart by q · k?
+// hint: Which of the three normalisers gives weight to few receipts, however many there are?
+// hint: With exact zeros, the initial scores matter: which receipts have weight before the model has learned anything?
+//   Look at kDeviation.
+// hint: Use sparsemax_weights with a deviation of 0.05. Then make kWidth smaller: how few numbers per vector still let
+//   q · k distinguish the customers?
 
-// start: Softmax gives all 1,024 receipts some weight, so it reads them all. Which normaliser has exact zeros?
+// start: Softmax gives all 1,024 receipts some weight. Which normaliser has exact zeros?
 
-// wrong: A deviation of 1 drowns most receipts before anything is learned, and a drowned one gets no gradient.
+// wrong: A deviation of 1 drowns most receipts before training, and a drowned receipt gets no gradient.
 // - constexpr double kDeviation = 0.05;
 // + constexpr double kDeviation = 1;
-// wrong: It began with few keys above the level: with a deviation of 1 most receipts have weight 0 from the start, and
-//   no gradient.
+// wrong: At the start, few keys are above the level: with a deviation of 1, most receipts have weight 0 and get no
+//   gradient.
 // - const Normaliser kNormalise = sparsemax_weights;
 // - constexpr Size kWidth = 6;
 // - constexpr double kLearningRate = 0.02;
@@ -58,8 +61,8 @@ struct Clerk : Module {
 // + constexpr Size kWidth = 8;
 // + constexpr double kLearningRate = 0.01;
 // + constexpr double kDeviation = 1;
-// wrong: entmax-1.5 has exact zeros, but three keys of equal score drown the others only from a gap of 1.155, and by
-//   sparsemax from a third. More receipts than those wanted stay above the level.
+// wrong: entmax-1.5 has exact zeros, but three keys of equal score drown the others only with a gap of at least 1.155.
+//   Sparsemax needs only a third. So receipts of other customers stay above the level.
 // - const Normaliser kNormalise = sparsemax_weights;
 // - constexpr Size kWidth = 6;
 // - constexpr double kLearningRate = 0.02;
@@ -69,10 +72,10 @@ struct Clerk : Module {
 // wrong: Sixteen customers do not need sixteen numbers each.
 // - constexpr Size kWidth = 6;
 // + constexpr Size kWidth = 16;
-// wrong: With a rate of 0.0001 the vectors have hardly moved after 600 steps, and all receipts are read.
+// wrong: With a learning rate of 0.0001, the vectors have hardly changed after 600 steps, and all receipts have weight.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: One number for a customer puts all of them on a line, where q · k is largest at an end for every query.
+// wrong: With one number per customer, all keys are on a line, and for every query q · k is largest at an end of it.
 // - constexpr Size kWidth = 6;
 // + constexpr Size kWidth = 1;
 
@@ -92,7 +95,7 @@ struct Piles {
   Tensor amounts, average;  // (B, n, 1), (B, 1, 1)
 };
 
-/// Yours are the first three: without positions that tells nothing.
+/// Your receipts are the first three. The model has no positions, so this gives nothing away.
 Piles draw(kit::Random& random, Size piles, Size receipts) {
   std::vector<std::int64_t> asking, names;
   std::vector<double> amounts, average;
@@ -117,7 +120,7 @@ void judge(Judge& judge) {
   Clerk clerk;
   clerk.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(clerk));
-  judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 320, "the weights"); });
+  judge.claim("stays within the budget of parameters", [&] { judge.between(weights, 1, 320, "parameters"); });
   grader::train(clerk.parameters(), kLearningRate, 600, [&] {
     const Piles piles = draw(judge.random(), 32, 64);
     const Tensor off = clerk(piles.asking, piles.names, piles.amounts).context - piles.average;
@@ -128,24 +131,26 @@ void judge(Judge& judge) {
   double reads = 0, right = 0;
   for (const double weight : read.weights.to_vector()) reads += weight > 0 ? 1.0 / 200 : 0;
   for (const double off : abs(read.context - test.average).to_vector()) right += kYours * off < 0.5 ? 0.5 : 0;
-  judge.claim("reads few receipts", [&] {
-    judge.that(
-        kNormalise(tensor({{0, 30}}, DType::f64), {}).at({0, 0}) == 0,
-        "all 1,024 receipts are read, where 40 may be: even a score 30 below the largest keeps a weight");
+  judge.claim("gives weight to few receipts", [&] {
+    judge.that(kNormalise(tensor({{0, 30}}, DType::f64), {}).at({0, 0}) == 0,
+               "all 1,024 receipts have weight, and at most 40 may: even a score 30 below the largest "
+               "keeps a weight");
     judge.that(
         reads <= 40,
-        fmt::format("{:.1f} of 1,024 receipts are read, where 40 may be; {:.1f} % of the answers are right",
+        fmt::format("{:.1f} of 1,024 receipts have weight, and at most 40 may; {:.1f} % of the answers are "
+                    "right",
                     reads, right),
         {reads, right});
   });
   judge.claim("answers among 1,024", [&] {
     judge.that(
         right >= 90,
-        fmt::format("{} weights and {:.1f} receipts a pile give {:.1f} % right answers, of which 90 % are "
-                    "wanted",
+        fmt::format("{} parameters and {:.1f} receipts per pile give {:.1f} % right answers; the target is "
+                    "90 %",
                     weights, reads, right),
         {reads, right});
-    fmt::print("{} weights and {:.1f} receipts a pile give {:.1f} % right answers.\n", weights, reads, right);
-    judge.score(weights, "weights");
+    fmt::print("{} parameters and {:.1f} receipts per pile give {:.1f} % right answers.\n", weights, reads,
+               right);
+    judge.score(weights, "parameters");
   });
 }

@@ -45,7 +45,7 @@ TEST_CASE("a pile of three is all yours, and two are refused", "[28]") {
   const auto yours = draw_receipts(kit::Random(1), 2, 3).yours.to_vector();
   CHECK(yours == std::vector<bool>(6, true));
   CHECK_THROWS_WITH(draw_receipts(kit::Random(1), 2, 2),
-                    "[draw_receipts] 2 receipts hold no 3 of one customer");
+                    "[draw_receipts] keys must be at least 3, the receipts of one customer, got 2");
 }
 
 }  // namespace tapestry::lesson28
