@@ -1,4 +1,5 @@
-// Copying texts in which words come again, with a reader that goes by the last word alone: does it go in circles?
+// Copies texts with repeated words, with a decoder whose query is the previous word alone. Does it go in
+// circles?
 #include "lessons/29_pointer/circles.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ using Ids = std::vector<std::int64_t>;
 constexpr Size kEmbedding = 24, kHidden = 32, kBatch = 64, kShortest = 6, kLongest = 12;
 constexpr std::uint64_t kTestStream = 1'000'000;
 
-/// Of each word in a place: the weights of all places where it stands, (B, n, words).
+/// For each step, the probability of each word: the sum of the weights of all its positions, (B, n, words).
 Tensor chances_of(const Tensor& weights, const Indices& source) {
   const Size batch = source.shape()[0], length = source.shape()[1], steps = weights.size(1);
   const Ids ids = source.to_vector();
@@ -81,7 +82,7 @@ kit::Heatmap map_of(const Copier::Read& read, const Indices& text, const char* t
   for (const std::int64_t id : text.to_vector()) map.columns.push_back(fmt::format("w{}", id));
   for (const std::int64_t id : read.words.to_vector()) map.rows.push_back(fmt::format("w{}", id));
   map.values = read.weights.to_vector();
-  map.column_axis = "read", map.row_axis = "written";
+  map.column_axis = "source word", map.row_axis = "output word";
   return map;
 }
 
@@ -111,7 +112,7 @@ void check_covering(Covering by_hand, std::uint64_t seed, kit::Report& report) {
 Indices draw_texts(kit::Random random, Size count, Size length) {
   Ids all(static_cast<std::size_t>(kCircleWords)), texts;
   std::iota(all.begin(), all.end(), std::int64_t{0});
-  const std::int64_t few = std::max<Size>(3, length * 3 / 4);  // so that some come again
+  const std::int64_t few = std::max<Size>(3, length * 3 / 4);  // so that some words are repeated
   for (Size row = 0; row < count; ++row) {
     random.shuffle(all);
     std::int64_t word = random.below(few);
@@ -152,21 +153,22 @@ Copier::Read Copier::operator()(const Indices& source, bool forced) const {
 
 Circles train_copiers(double lambda, const kit::Options& options) {
   Copier plain(Coverage::no), loss_only(Coverage::no), coverage(Coverage::yes), both(Coverage::yes);
-  const Circles all{
-      train(plain, "no coverage", 0, options), train(loss_only, "its loss alone", lambda, options),
-      train(coverage, "coverage", 0, options), train(both, "coverage and loss", lambda, options)};
-  fmt::print("  {:<24}{:>16}{:>16}{:>22}\n", "", "written again", "words right", "looked at again");
+  const Circles all{train(plain, "no coverage", 0, options),
+                    train(loss_only, "coverage loss alone", lambda, options),
+                    train(coverage, "coverage in the score", 0, options),
+                    train(both, "coverage and its loss", lambda, options)};
+  fmt::print("  {:<24}{:>16}{:>16}{:>22}\n", "", "repeated", "words right", "coverage loss");
   const auto row = [](const char* name, const Circled& one) {
     fmt::print("  {:<24}{:>14.1f} %{:>14.1f} %{:>22.3f}\n", name, one.again, one.right, one.twice);
   };
-  row("no coverage", all.plain), row("its loss alone", all.loss_only);
+  row("no coverage", all.plain), row("coverage loss alone", all.loss_only);
   row("coverage in the score", all.coverage), row("coverage and its loss", all.both);
   const Indices text = draw_texts(kit::Random(options.seed, kTestStream + 1), 1, kLongest);
   const Copier::Read round = plain(text, false), on = both(text, false);
-  fmt::print("  the text      {}\n  no coverage   {}\n  with coverage {}\n", letters(text),
+  fmt::print("  the text       {}\n  no coverage    {}\n  with coverage  {}\n", letters(text),
              letters(round.words), letters(on.words));
-  kit::show(map_of(round, text, "No coverage: where it looks for each word"), options.out / "circles.svg");
-  kit::show(map_of(on, text, "Coverage and its loss"), options.out / "covered.svg");
+  kit::show(map_of(round, text, "No coverage: attention weights"), options.out / "circles.svg");
+  kit::show(map_of(on, text, "Coverage and its loss: attention weights"), options.out / "covered.svg");
   return all;
 }
 

@@ -1,4 +1,5 @@
-// Copying texts in which words come again, with a reader that goes by the last word alone: does it go in circles?
+// Copies texts with repeated words, with a decoder whose query is the previous word alone. Does it go in
+// circles?
 #pragma once
 
 #include <string>
@@ -10,22 +11,23 @@
 
 namespace tapestry::lesson29 {
 
-/// Coverage by hand beside nn/'s layer and loss, weights (T, S) with the loss in
-/// one more column, of queries (T, d_q), keys (S, d_k) and W_q, W_k, v, w_c.
+/// Compares coverage by hand with nn/'s layer and loss. `by_hand` receives queries (T, d_q), keys (S, d_k)
+/// and W_q, W_k, v, w_c. It returns the weights (T, S) with the loss as one more column.
 using Covering = Tensor (*)(const Tensor& queries, const Tensor& keys, const std::vector<Tensor>& weights);
 void check_covering(Covering by_hand, std::uint64_t seed, kit::Report& report);
 
 inline constexpr Size kCircleWords = 30;
 
-/// Texts (B, n) of few different words each, none twice in a row.
+/// Draws texts (B, n). Each text has few different words, and no word follows itself.
 Indices draw_texts(kit::Random random, Size count, Size length);
 
-/// No state but what attention keeps: the query is the word before. A key knows its word, the word before it, and its
-/// place. The chance of a word is the weight of the places where it stands: copying, with p_gen = 0.
+/// A decoder without a recurrent state. The query is the previous word. A key is made of the word at a
+/// position, the word before it, and the position. The probability of a word is the sum of the weights of its
+/// positions: copying, with p_gen = 0.
 struct Copier : Module {
   explicit Copier(Coverage coverage);
-  /// A place for each word of `source` (B, n), in their order. Given is the word before, of the source if `forced`, else
-  /// what was written: weights (B, n, n), words (B, n).
+  /// Attends once for each word of `source` (B, n). The previous word is the source's if `forced`, else the
+  /// word that the decoder wrote. Returns weights (B, n, n) and words (B, n).
   struct Read {
     Tensor weights;
     Indices words;
@@ -36,17 +38,17 @@ struct Copier : Module {
   Attention attention;
 };
 
-/// Of texts of 12 words, the longest that were trained.
+/// Results for texts of 12 words, the longest texts in training.
 struct Circled {
-  double again = 0;  ///< words that were written oftener than they stand in the text, in % of all
-  double right = 0;  ///< words in their places, in %
-  double twice = 0;  ///< the mean of coverage's loss, Σ_j min(α_tj, c_tj)
+  double again = 0;  ///< words written more often than the text contains them, in % of all words
+  double right = 0;  ///< words written at the right positions, in %
+  double twice = 0;  ///< mean of the coverage loss, Σ_j min(α_tj, c_tj)
 };
 struct Circles {
   Circled plain, loss_only, coverage, both;
 };
-/// Trains the four, prints a table, writes one text with two of them, and draws circles.svg and covered.svg. `lambda` weighs coverage's
-/// loss.
+/// Trains the four copiers, prints a table and one text written by two of them, and draws circles.svg and
+/// covered.svg. `lambda` is the weight of the coverage loss.
 Circles train_copiers(double lambda, const kit::Options& options);
 
 }  // namespace tapestry::lesson29

@@ -1,4 +1,5 @@
-// A telegraph: letters come in with pauses, and each is written as its code of two symbols, while they come.
+// A telegraph: it receives letters with pauses and writes a code of two symbols for each letter as they come
+// in.
 #include "lessons/29_pointer/codes.hpp"
 
 #include <fmt/format.h>
@@ -58,14 +59,14 @@ void draw(const Telegraph& telegraph, const kit::Options& options) {
     for (const std::int64_t id : sent.symbols.to_vector())
       map.rows.push_back(std::string(1, static_cast<char>('a' + id)));
     map.values = sent.weights.to_vector();
-    map.column_axis = "letters and pauses", map.row_axis = "symbols";
+    map.column_axis = "letters and pauses received", map.row_axis = "symbols written";
     return map;
   };
-  kit::show(map_of(Reading::expected, "The chances of its stops"), options.out / "chances.svg");
-  kit::show(map_of(Reading::decided, "Where it stops"), options.out / "monotonic.svg");
+  kit::show(map_of(Reading::expected, "Expected weights"), options.out / "chances.svg");
+  kit::show(map_of(Reading::decided, "Hard decisions"), options.out / "monotonic.svg");
 }
 
-/// Takes letters only as they are needed.
+/// Runs the telegraph online: it takes the next letter only when it needs one.
 void read_online(const Telegraph& telegraph, Telegraphed& result, const kit::Options& options) {
   const Size count = options.smoke ? 2 : 100;
   const Signals test = test_signals(options);
@@ -165,7 +166,7 @@ Telegraph::Sent Telegraph::operator()(const Indices& source, Reading reading, co
 Ids Telegraph::online(const Indices& source, std::vector<Size>& came, Size& looked) const {
   const Size length = source.shape()[0];
   const Indices row = source.reshape({1, length});
-  Tensor keys;  // of the letters that were taken
+  Tensor keys;  // of the letters taken so far
   RecurrentState heard;
   const auto take = [&](Size j) {
     const RecurrentOutput next = heard.hidden.defined() ? encoder(letters(row.columns(j, j + 1)), {}, {heard})
@@ -176,7 +177,7 @@ Ids Telegraph::online(const Indices& source, std::vector<Size>& came, Size& look
   Ids sent;
   State state{zeros({1, kHidden}), {}};
   Indices symbol(Ids{kStart}, {1});
-  Size place = 0;  // where it stopped
+  Size place = 0;  // the position of the last stop
   take(0);
   for (Size t = 0; t < length; ++t) {
     const State before = state;
@@ -217,13 +218,13 @@ Telegraphed train_telegraphs(double noise, const kit::Options& options) {
   result.expected = right(monotonic, Reading::expected, options);
   result.decided = right(monotonic, Reading::decided, options);
   read_online(monotonic, result, options);
-  fmt::print("  {:<28}{:>18}{:>26}\n", "trained with", "read as trained", "by the first key above 0");
+  fmt::print("  {:<28}{:>18}{:>26}\n", "trained with", "used as trained", "with hard decisions");
   const auto row = [](const char* name, double as_trained, double decided) {
     fmt::print("  {:<28}{:>16.1f} %{:>24.1f} %\n", name, as_trained, decided);
   };
   row("softmax", result.softmax, result.softmax_decided);
-  row("monotonic chances, no noise", result.quiet, result.quiet_decided);
-  row("monotonic chances", result.expected, result.decided);
+  row("expected weights, no noise", result.quiet, result.quiet_decided);
+  row("expected weights", result.expected, result.decided);
   draw(monotonic, options);
   return result;
 }

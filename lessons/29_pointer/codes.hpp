@@ -1,4 +1,5 @@
-// A telegraph: letters come in with pauses, and each is written as its code of two symbols, while they come.
+// A telegraph: it receives letters with pauses and writes a code of two symbols for each letter as they come
+// in.
 #pragma once
 
 #include "lessons/kit/kit.hpp"
@@ -9,7 +10,8 @@
 
 namespace tapestry::lesson29 {
 
-/// The chances of stops by hand beside nn/'s, in f64: p (B, S) and α of the query before (B, S) → α (B, S).
+/// Compares expected monotonic weights by hand with nn/'s, in f64: p (B, S) and the previous query's α
+/// (B, S) → α (B, S).
 using Stops = Tensor (*)(const Tensor& p, const Tensor& before);
 void check_stops(Stops by_hand, std::uint64_t seed, kit::Report& report);
 
@@ -17,30 +19,30 @@ inline constexpr Size kLetters = 12, kPause = kLetters;
 
 struct Signals {
   Indices source;  ///< (B, 2k): k letters, 0 … 11, and pauses
-  Indices target;  ///< (B, 2k): two symbols for each letter, of a code that depends on the seed
-  Indices places;  ///< (B, 2k): where the letter of each symbol stands
+  Indices target;  ///< (B, 2k): two symbols for each letter, from a code that depends on the seed
+  Indices places;  ///< (B, 2k): the position of each symbol's letter
 };
 Signals draw_signals(std::uint64_t seed, kit::Random random, Size count, Size letters);
 
-/// How the writer reads.
+/// How the decoder attends.
 enum class Reading {
   softmax,   ///< lesson 11's attention
-  expected,  ///< monotonic, the chances worked out
-  decided    ///< monotonic, the first key above 0
+  expected,  ///< monotonic attention with expected weights
+  decided    ///< monotonic attention that stops at the first key with a score above 0
 };
 
-/// A GRU reads, from left to right only; a GRU that attends before each step writes.
+/// Encoder: a GRU that runs from left to right only. Decoder: a GRU that attends before each step.
 struct Telegraph : Module {
   explicit Telegraph(double noise = 1);
   struct Sent {
     Tensor logits;    ///< (B, T, 12)
     Tensor weights;   ///< (B, T, S)
-    Indices symbols;  ///< (B, T): the likeliest, what was fed back where nothing was given
+    Indices symbols;  ///< (B, T): the most likely symbols; without a target, these were fed back
   };
-  /// Given is the symbol before: of `target` if there is one, else what was written.
+  /// The input of each step is the previous symbol: from `target` if it is given, else the decoder's output.
   Sent operator()(const Indices& source, Reading reading, const Indices& target = {}) const;
-  /// One source (S), of which it takes a letter only when it must. `came` gets, for each symbol, how many letters had been
-  /// taken when it was written; `looked`, how many keys were scored.
+  /// Decodes one source (S) and takes a letter only when it must. For each symbol, `came` gets the number of
+  /// letters taken when the symbol was written. `looked` gets the number of scored keys.
   std::vector<std::int64_t> online(const Indices& source, std::vector<Size>& came, Size& looked) const;
 
   Embedding letters, symbols;
@@ -55,20 +57,20 @@ struct Telegraph : Module {
     Tensor hidden;
     ScoreState looked;
   };
-  /// The symbol before (B) → logits (B, 1, 12) and weights (B, 1, S).
+  /// The previous symbol (B) → logits (B, 1, 12) and weights (B, 1, S).
   AttentionOutput step(const Indices& symbol, const PreparedKV& memory, Reading reading, State& state) const;
 };
 
 struct Telegraphed {
-  double expected = 0, decided = 0;     ///< symbols right in %, of a reader trained with monotonic chances
-  double quiet = 0, quiet_decided = 0;  ///< of one trained without noise
+  double expected = 0, decided = 0;     ///< symbols right in %, for the model trained with expected weights
+  double quiet = 0, quiet_decided = 0;  ///< the same, trained without noise
   double softmax = 0,
-         softmax_decided = 0;  ///< of one trained with a softmax, as it was and by the same decision
-  double online_same = 0;      ///< texts that came out the same when letters were taken only as needed, in %
-  double ahead = 0;            ///< letters taken beyond the one that is being written, on average
-  double looked = 0;           ///< keys scored, in % of all pairs
+         softmax_decided = 0;  ///< the same, trained with softmax: used as trained, and with hard decisions
+  double online_same = 0;      ///< texts with the same symbols when letters are taken only as needed, in %
+  double ahead = 0;   ///< letters and pauses taken beyond the letter that is being written, on average
+  double looked = 0;  ///< scored keys, in % of all pairs
 };
-/// Trains the three, prints a table, and draws chances.svg and monotonic.svg.
+/// Trains the three models, prints a table, and draws chances.svg and monotonic.svg.
 Telegraphed train_telegraphs(double noise, const kit::Options& options);
 
 }  // namespace tapestry::lesson29

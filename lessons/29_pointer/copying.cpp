@@ -1,4 +1,4 @@
-// Translating sentences with names: a writer that can copy and one that cannot, their training, what they get right.
+// Translates sentences with names: trains a decoder that can copy and one that cannot, and measures both.
 #include "lessons/29_pointer/copying.hpp"
 
 #include <fmt/format.h>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr Size kEmbedding = 32, kHidden = 64, kBatch = 64, kShortest = 4, kLongest = 10,
                kStart = kUnknown + 1;
-constexpr std::uint64_t kTestStream = 1'000'000;  // far from those of training
+constexpr std::uint64_t kTestStream = 1'000'000;  // far from the training streams
 
-/// The loss of a writer that only writes: a name is word 40 to it.
+/// The loss of a decoder without a copy mechanism. Every name is word 40, <unk>.
 Tensor plain_loss(const CopyScores& scores, const Indices& target) {
   return cross_entropy(scores.logits, as_written(target));
 }
@@ -39,7 +39,7 @@ void train(Writer& writer, bool copies, const kit::Options& options) {
              });
 }
 
-/// Shares of what is true, in %.
+/// Returns part / whole in %.
 double percent(double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }
 
 Named measure(const Writer& writer, bool copies, const kit::Options& options) {
@@ -68,18 +68,18 @@ Named measure(const Writer& writer, bool copies, const kit::Options& options) {
           percent(replaced, names)};
 }
 
-/// One sentence: where it looked for each word, and the share that it wrote by itself.
+/// Draws the attention weights for one sentence, with p_gen after each output word.
 void draw(const Writer& writer, const kit::Options& options) {
   const Sentences one = draw_sentences(options.seed, kit::Random(options.seed, kTestStream + 1), 1, kLongest);
   const Written written = writer.write(one.source, true);
-  kit::Heatmap map{"Where it looked, and what share it wrote by itself (p_gen)"};
+  kit::Heatmap map{"Attention weights; p_gen in brackets"};
   for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(word_of(id));
   const std::vector<double> gates = sigmoid(written.scores.gate).to_vector();
   const std::vector<std::int64_t> ids = written.words.to_vector();
   for (std::size_t t = 0; t < ids.size(); ++t)
     map.rows.push_back(fmt::format("{} ({:.2f})", word_of(ids[t]), gates[t]));
   map.values = written.scores.weights.to_vector();
-  map.column_axis = "read", map.row_axis = "written";
+  map.column_axis = "source word", map.row_axis = "output word";
   kit::show(map, options.out / "copying.svg");
 }
 
@@ -91,7 +91,8 @@ void check_copying(Mixture by_hand, std::uint64_t seed, kit::Report& report) {
   };
   const Tensor logits = normal({2, 1, 4}, 0, "logits"), scores = normal({2, 1, 5}, 1, "scores"),
                gate = normal({2, 1}, 2, "gate");
-  // V is 4: 4 and 5 are unknown. The next words are one that can only be copied, and one that is known and stands there.
+  // V is 4, so 4 and 5 are unknown. One next word can only be copied. The other is known and also in the
+  // source.
   const Indices source = Indices{2, 4, 2, 5, 4, 4, 1, 0, 4, 1}.reshape({2, 5}),
                 next = Indices{4, 1}.reshape({2, 1});
   kit::check_by_hand(

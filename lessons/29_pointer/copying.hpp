@@ -1,4 +1,4 @@
-// Translating sentences with names: a writer that can copy and one that cannot, their training, what they get right.
+// Translates sentences with names: trains a decoder that can copy and one that cannot, and measures both.
 #pragma once
 
 #include "lessons/kit/kit.hpp"
@@ -10,24 +10,26 @@
 
 namespace tapestry::lesson29 {
 
-/// The mixture by hand beside nn/'s copy_loss, in f64: vocabulary (B, V), weights (B, S), p_gen (B, 1), the source's ids
-/// (B, S), `extra` of them unknown → (B, V + extra).
+/// Compares the mixture by hand with nn/'s copy_loss, in f64: vocabulary (B, V), weights (B, S), p_gen (B, 1)
+/// and the source's ids (B, S), of which `extra` are unknown → (B, V + extra).
 using Mixture = Tensor (*)(const Tensor& vocabulary, const Tensor& weights, const Tensor& p_gen,
                            const Indices& source, Size extra);
 void check_copying(Mixture by_hand, std::uint64_t seed, kit::Report& report);
 
-/// What a Writer is told, and what it says.
+/// The scores and the output words of a Writer.
 struct Written {
   CopyScores scores;
-  Indices words;  ///< (B, T), what it wrote, of the open vocabulary; none in training
+  Indices words;  ///< (B, T), the output words, in the open vocabulary; undefined in training
 };
 
-/// Lesson 11's: a bidirectional GRU reads, a GRU that attends before each step writes. New is the gate.
+/// Lesson 11's translator, with a gate. Encoder: a bidirectional GRU. Decoder: a GRU that attends before each
+/// step.
 struct Writer : Module {
   Writer();
-  /// Each step is given the word before, of `target` (B, T) in the open vocabulary.
+  /// The input of each step is the previous word of `target` (B, T), in the open vocabulary.
   CopyScores forced(const Indices& source, const Indices& target) const;
-  /// As many words as the source has, each fed back. Without `copies` it writes known words alone, 40 among them.
+  /// Writes one word for each source word and feeds each back. Without `copies` it writes only the ids 0 … 40
+  /// (<unk>).
   Written write(const Indices& source, bool copies) const;
 
   Embedding read, written;
@@ -44,19 +46,19 @@ struct Writer : Module {
     ScoreState looked;
   };
   State begin(const Indices& source) const;
-  /// The word before (B) → what output and gate read (B, …), and where it looked (B, 1, S).
+  /// The previous word (B) → the features for output and gate (B, …), and the attention weights (B, 1, S).
   Tensor step(const Indices& word, State& state, Tensor& weights) const;
 };
 
-/// In %, of sentences of the longest trained length.
+/// Results in %, for sentences of the longest length in training.
 struct Named {
-  double names = 0, words = 0, sentences = 0;  ///< right: names, known words, whole sentences
-  double replaced = 0;  ///< names, where 40 is replaced by the source's word with the largest weight
+  double names = 0, words = 0, sentences = 0;  ///< right names, right known words, right whole sentences
+  double replaced = 0;  ///< right names if each <unk> is replaced by the source word with the largest weight
 };
 struct Copied {
   Named plain, copies;
 };
-/// Trains both, prints a table, and draws copying.svg.
+/// Trains both decoders, prints a table, and draws copying.svg.
 Copied train_writers(const kit::Options& options);
 
 }  // namespace tapestry::lesson29

@@ -1,12 +1,16 @@
 // 29 pointer: copy, cover, move on
 //
-// 20 minutes to read, half a minute to run. Needs lessons 11 (attend, then step) and 09 (the GRU). Afterwards you can
-// let a writer copy words that it has never seen, tell it what it has read already, and train a reader that goes
-// through its source once and writes while it still comes in.
+// 20 minutes to read, half a minute to run. Needs lessons 11 (attend, then step) and 09 (the GRU). Afterwards
+// you can build a decoder that copies words which it has never seen, tell it which positions it has already
+// attended to, and train a decoder that goes through its source once and writes while the source is still
+// coming in.
 //
-// A translator's weights say where it looks. So far they were only a way to mix values. Three faults of
-// translators go away if we take them at their word: a name that is not in the vocabulary cannot be written; a
-// sentence is written twice, or goes round in circles; and nothing can be written before all has been read.
+// A translator's attention weights show where it looks. So far, we have only used them to average values. If
+// we interpret them as probabilities of positions, three faults of translators go away:
+//
+// - A decoder cannot write a name that is not in its vocabulary.
+// - A decoder can write the same part of a sentence twice, or go round in circles.
+// - A decoder cannot write anything before it has the whole source.
 
 #include "core/core.hpp"
 #include "lessons/29_pointer/circles.hpp"
@@ -23,31 +27,36 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Write or point ------------------------------------------------------------------------------------
-// A *pointer* (Vinyals, Fortunato and Jaitly 2015) answers with a place of its source, and its weights are the
-// chances of the places. See, Liu and Manning (2017) mix it with a vocabulary. A gate p_gen, a sigmoid of the
-// writer's state, is the share that it writes by itself. The rest it copies from where it looks:
+// A *pointer network* (Vinyals, Fortunato and Jaitly 2015) answers with a position of its source. Its
+// attention weights α_j are the probabilities of the positions. See, Liu and Manning (2017) mix such a
+// pointer with a vocabulary. A gate p_gen, a sigmoid of the decoder's state, is the probability that the
+// decoder writes the next word from its vocabulary. Otherwise it copies a word from the source:
 //
 //     P(w) = p_gen · P_vocabulary(w) + (1 − p_gen) · Σ_{j: x_j = w} α_j
 //
-// The sum is over all places j of the source where w stands. With a pencil: the vocabulary is (the, met, <unk>)
-// with the chances (0.5, 0.4, 0.1), where <unk> stands in for every unknown word; p_gen = 0.6. The source is
-// "Ada met Ada", its weights are (0.5, 0.3, 0.2):
+// x_j is the source word at position j, so the sum is over all positions at which the word w occurs.
 //
-//     P(met) = 0.6 · 0.4 + 0.4 · 0.3 = 0.36           from both sides: "met" is known, and stands in the source
-//     P(Ada) =             0.4 · (0.5 + 0.2) = 0.28   unknown, but it stands there, twice
+// Here is an example by hand. The vocabulary is (the, met, <unk>) with the probabilities (0.5, 0.4, 0.1). The
+// word <unk> replaces every unknown word. The gate is p_gen = 0.6. The source is "Ada met Ada", and its
+// weights are (0.5, 0.3, 0.2):
 //
-// In code the unknown words of a source get ids behind those of the vocabulary, V, V + 1, … That takes one op,
-// which adds numbers up where their ids are equal:
+//     P(met) = 0.6 · 0.4 + 0.4 · 0.3 = 0.36           both terms: "met" is known, and it is in the source
+//     P(Ada) =             0.4 · (0.5 + 0.2) = 0.28   unknown, but it is in the source, twice
+//
+// In the code, the unknown words of a source get the ids after the vocabulary: V, V + 1, … Then a single op,
+// scatter_add(), computes the sums. It adds up the numbers whose ids are equal.
 
-/// vocabulary (B, V), weights (B, S), p_gen (B, 1), and the source's ids (B, S), `extra` of them ≥ V → (B, V + extra).
+/// vocabulary (B, V), weights (B, S), p_gen (B, 1), and the source's ids (B, S), of which `extra`
+/// are ≥ V → (B, V + extra).
 Tensor mixture(const Tensor& vocabulary, const Tensor& weights, const Tensor& p_gen, const Indices& source,
                Size extra) {
   const Tensor written = pad(p_gen * vocabulary, -1, 0, extra);
   return scatter_add(written, -1, source, (1.0 - p_gen) * weights);
 }
 
-// The loss is −ln P(next word), as always. Its gradient pulls at the gate, at the vocabulary and at the weights,
-// each by its share of P: nobody has to say which word is to be copied. In nn/ it is copy_loss().
+// The loss is −ln P(next word), as always. Its gradient reaches the gate, the vocabulary's logits and the
+// attention scores, in proportion to their parts of P. So no label has to say which words are copied. In nn/,
+// the loss is copy_loss().
 
 void write_or_point(std::uint64_t seed, kit::Report& report) {
   const Indices source = Indices{3, 1, 3}.reshape({1, 3});  // Ada met Ada: Ada is 3 = V
@@ -57,37 +66,47 @@ void write_or_point(std::uint64_t seed, kit::Report& report) {
   check_copying(mixture, seed, report);
 }
 
-// ---- 2. Names that nobody has taught ----------------------------------------------------------------------
-// Sentences of 4 to 10 words are translated. Each of 40 words has one translation, and an adjective changes
-// places with the word behind it. One word in four is a name, and stays as it is. The encoder sees no names: all
-// are <unk> to it. Two translators as in lesson 11 are trained. One has a gate; the other writes <unk> for a name.
+// ---- 2. Unknown names -------------------------------------------------------------------------------------
+// The task is to translate sentences of 4 to 10 words. Each of 40 words has one translation, and an adjective
+// changes places with the word behind it. One word in four is a name, which stays as it is. The encoder
+// cannot tell names apart: it receives <unk> for each of them.
+//
+// We train two translators like the one from lesson 11. One has the gate and can copy. The other has only the
+// vocabulary, so it learns to write <unk> for a name.
 
 void names(const kit::Options& options, kit::Report& report) {
   const kit::Question replaced = report.ask(
       "<unk> replaced",
-      "In place of each <unk> put the word with the largest weight. How many names are right then?",
-      {"nearly all: attention knows where it looked", "some, but fewer than nine in ten", "none"});
+      "After training, we replace each <unk> of the translator without a gate by the source "
+      "word with the largest weight. How many of all names are right then?",
+      {"nearly all: the weights show which word was translated", "some, but fewer than nine in ten", "none"});
   const Copied right = train_writers(options);
   report.at_least("writes and copies: names right", right.copies.names, 95, "%");
   report.at_least("writes and copies: known words right", right.copies.words, 95, "%");
   report.at_most("writes only: names right", right.plain.names, 1, "%");
-  report.answer(
-      replaced, 'b', right.plain.replaced > 5 && right.plain.replaced < 90,
-      "Its weights only had to find out that a name comes next, and keys beside the name tell that as well. They "
-      "are a pointer when the loss makes them one.");
+  report.answer(replaced, 'b', right.plain.replaced > 5 && right.plain.replaced < 90,
+                "To write <unk>, the decoder only has to find out that a name comes next, and the states "
+                "of neighbouring words tell it that too. The weights become a pointer only when the loss "
+                "depends on the word they point to.");
 }
 
-// ---- 3. In circles ----------------------------------------------------------------------------------------
-// A text of up to 12 words, some of which come again, is to be copied. This reader has no state: the query is
-// the word before, and it looks for the place behind that word. Where that word stands twice, what is it to do?
-// *Coverage* (Tu and others 2016) is the weight that each place has got so far, and the score is told of it:
+// ---- 3. Coverage against repetition -----------------------------------------------------------------------
+// The task is to copy a text of up to 12 words, in which some words are repeated. This decoder has no state.
+// Its query is the previous word, and it looks for the position behind that word. But if the previous word
+// occurs twice in the text, which of the two positions should the decoder choose?
+//
+// *Coverage* (Tu and others 2016) is the sum of the weights that each position has received so far. It
+// becomes one more input of the score. With the query q_t, the key k_j, and learned W_q, W_k, w_c and v:
 //
 //     c_t = Σ_{i<t} α_i              s_tj = v · tanh(W_q q_t + W_k k_j + w_c c_tj)
 //
-// See, Liu and Manning also add a loss that asks for little to be looked at again, Σ_j min(α_tj, c_tj). With a
-// pencil: α₁ = (0.7, 0.2, 0.1) is c₂, and α₂ = (0.5, 0.4, 0.1); the smaller ones are 0.5 + 0.2 + 0.1 = 0.8.
+// See, Liu and Manning also add a loss that penalises weight on positions that are already covered: Σ_j
+// min(α_tj, c_tj).
+//
+// For example, α₁ = (0.7, 0.2, 0.1) is also c₂. With α₂ = (0.5, 0.4, 0.1), the smaller number at each
+// position is 0.5, 0.2 and 0.1, and the loss is 0.5 + 0.2 + 0.1 = 0.8.
 
-/// queries (T, d_q), keys (S, d_k) → weights (T, S), then the loss of each query (T, 1).
+/// queries (T, d_q), keys (S, d_k) → weights (T, S), and the loss of each query (T, 1) as one more column.
 Tensor covering(const Tensor& queries, const Tensor& keys,
                 const std::vector<Tensor>& w) {  // W_q, W_k, v, w_c
   const Tensor asked = matmul(queries, transpose(w[0])), offered = matmul(keys, transpose(w[1]));
@@ -104,38 +123,48 @@ Tensor covering(const Tensor& queries, const Tensor& keys,
 
 void circles(double lambda, const kit::Options& options, kit::Report& report) {
   const Tensor twice = coverage_loss(tensor({{0.7, 0.2, 0.1}, {0.5, 0.4, 0.1}}, f64));
-  kit::check_worked_example(report, "looked at again", {{twice.at({1}), 0.8}});
+  kit::check_worked_example(report, "the coverage loss", {{twice.at({1}), 0.8}});
   check_covering(covering, options.seed, report);
-  const kit::Question told = report.ask(
-      "its loss alone",
-      "A reader is trained with coverage's loss, but its score is not told of c. Does it go in circles?",
-      {"no: the loss forbids it", "yes", "at first, until the loss is small"});
+  const kit::Question told =
+      report.ask("its loss alone",
+                 "A decoder is trained with the coverage loss, but its score does not receive the "
+                 "coverage c. Does it go in circles?",
+                 {"no: the loss forbids it", "yes", "at first, until the loss is small"});
   const Circles all = train_copiers(lambda, options);
-  report.at_most("written again, of those without coverage", 100 * all.both.again / all.plain.again, 10, "%");
+  report.at_most("repeated words, of those without coverage", 100 * all.both.again / all.plain.again, 10,
+                 "%");
   report.at_least("with coverage: words right", all.both.right, 99, "%");
-  report.at_most("without: words right", all.plain.right, 60, "%");
-  report.answer(
-      told, 'b', all.loss_only.again > 5 * all.both.again && all.loss_only.again > 5,
-      "After the same word it sees the same query and the same keys, so it looks at the same place. A loss "
-      "can only ask for what the weights can know.");
+  report.at_most("without coverage: words right", all.plain.right, 60, "%");
+  report.answer(told, 'b', all.loss_only.again > 5 * all.both.again && all.loss_only.again > 5,
+                "After the same word, the decoder has the same query and the same keys, so it attends to "
+                "the same position. The loss cannot change that, because the weights do not depend on "
+                "the coverage.");
 }
 
-// In nn/ that score is additive(…, Coverage::yes), and the loss coverage_loss(). See and others report that the
-// score did little before they added the loss. Here it is enough by itself: where to look next depends on little else.
+// In nn/, this score is additive(…, Coverage::yes), and the loss is coverage_loss(). See and others report
+// that coverage in the score had little effect until they added the loss. Here, coverage in the score is
+// enough by itself, because where to look next depends on little else.
 
-// ---- 4. Never back ----------------------------------------------------------------------------------------
-// A telegraph hears letters and pauses, and writes two symbols for each letter, its code. A softmax must hear all
-// keys before it has one weight. *Monotonic* attention (Raffel, Luong and others 2017) decides key by key: from
-// where it stopped last, it stops at key j with the chance p_j = sigmoid(s_j), or goes on. No key behind the stop
-// is needed, if the encoder is a GRU that runs forward only. But a decision has no gradient. So training works out
-// the chance α of each stop. With q_tj, the chance that query t comes to key j, and α₀ = (1, 0, 0, …):
+// ---- 4. Monotonic attention -------------------------------------------------------------------------------
+// A telegraph receives letters and pauses. For each letter it writes two symbols, the letter's code. With
+// softmax, it could not write before it has all keys, because every weight depends on all scores.
+//
+// *Monotonic* attention (Raffel, Luong and others 2017) decides key by key. It starts at the key where it
+// stopped last. At key j it stops with the probability p_j = sigmoid(s_j), where s_j is the score, or else it
+// goes on to the next key. So it needs no key behind the stop, provided that the encoder is a GRU that runs
+// forward only.
+//
+// But a decision has no gradient. So training uses the *expected* weights instead: α_tj is the probability
+// that query t stops at key j. Let q_tj be the probability that query t reaches key j, and let
+// α₀ = (1, 0, 0, …):
 //
 //     q_tj = (1 − p_{t,j−1}) q_{t,j−1} + α_{t−1,j}              α_tj = p_tj q_tj
 //
-// With a pencil, all p = ½ and three keys: q₁ = (1, ½, ¼), so α₁ = (0.5, 0.25, 0.125). The rest, 0.125, has come
-// to the end. Then q₂ = (0.5, 0.25 + 0.25, 0.25 + 0.125), and α₂ = (0.25, 0.25, 0.1875).
+// For example, let all p = ½, with three keys. Then q₁ = (1, ½, ¼), so α₁ = (0.5, 0.25, 0.125). With the
+// remaining probability, 0.125, the query reaches the end without a stop. For the second query,
+// q₂ = (0.5, 0.25 + 0.25, 0.25 + 0.125), and α₂ = (0.25, 0.25, 0.1875).
 
-/// p (B, S) and α of the query before (B, S) → α (B, S).
+/// p (B, S) and the previous query's α (B, S) → α (B, S).
 Tensor stops(const Tensor& p, const Tensor& before) {
   Tensor come = slice(before, 1, 0, 1);
   std::vector<Tensor> all;
@@ -147,44 +176,52 @@ Tensor stops(const Tensor& p, const Tensor& before) {
   return concat(all, 1);
 }
 
-// In use it stops at the first key with p > ½, that is s > 0. For that the chances should be near 0 or 1, so in
-// training normal noise is added to the scores (--noise): only large ones stand up to it. nn/ has MonotonicAttention.
-// Two others are trained, with a softmax and without noise, and then decide in the same way. For a softmax s > 0
-// means nothing: a number added to all scores changes no weight.
+// After training, the telegraph makes hard decisions: it stops at the first key with p > ½, which means
+// s > 0. So the probabilities should be near 0 or 1. To push them there, training adds normal noise to the
+// scores (--noise), so that only scores far from 0 give reliable decisions. In nn/, this is
+// MonotonicAttention.
+//
+// For comparison, we train two more telegraphs, one with softmax and one without noise, and then let them
+// make hard decisions too. For softmax, s > 0 has no meaning: adding a number to all scores changes no
+// weight.
 
 void never_back(double noise, const kit::Options& options, kit::Report& report) {
   const Tensor half = full({1, 3}, 0.5, f64), first = stops(half, tensor({{1, 0, 0}}, f64));
   const std::vector<double> a = first.to_vector(), b = stops(half, first).to_vector();
   kit::check_worked_example(report, "α₁, α₂", {{a[1], 0.25}, {a[2], 0.125}, {b[1], 0.25}, {b[2], 0.1875}});
   check_stops(stops, options.seed, report);
-  const kit::Question quiet =
-      report.ask("without noise",
-                 "Trained without noise, its worked-out chances get nearly all right. And its decisions?",
-                 {"as many", "at least a fifth fewer", "a few fewer"});
+  const kit::Question quiet = report.ask(
+      "without noise",
+      "Trained without noise, the telegraph writes nearly all symbols correctly with its "
+      "expected weights. How many does it write correctly with hard decisions?",
+      {"as many as with the expected weights", "at least a fifth fewer than with the expected weights",
+       "a few fewer than with the expected weights"});
   const Telegraphed result = train_telegraphs(noise, options);
-  report.at_least("monotonic, decided: symbols right", result.decided, 95, "%");
-  report.at_least("the same texts, taking letters one by one", result.online_same, 99, "%");
-  report.figure("letters and pauses heard beyond the letter it writes", result.ahead);
-  report.at_most("keys scored, of all pairs", result.looked, 30, "%");
-  report.at_most("softmax, decided: symbols right", result.softmax_decided, 80, "%");
-  report.answer(
-      quiet, 'b', result.quiet > 95 && result.quiet_decided < result.decided - 20,
-      "Nothing drives its chances to 0 or 1. It mixes keys as a softmax does, and decided, the mixture is gone.");
+  report.at_least("monotonic, hard decisions: symbols right", result.decided, 95, "%");
+  report.at_least("texts with the same symbols when letters come one by one", result.online_same, 99, "%");
+  report.figure("letters and pauses received beyond the letter being written", result.ahead);
+  report.at_most("scored keys, of all pairs", result.looked, 30, "%");
+  report.at_most("softmax, hard decisions: symbols right", result.softmax_decided, 80, "%");
+  report.answer(quiet, 'b', result.quiet > 95 && result.quiet_decided < result.decided - 20,
+                "Without noise, nothing pushes the probabilities to 0 or 1. The model averages several "
+                "keys, as softmax does, and a hard decision keeps only one of them.");
 }
 
-// What to remember. Weights are chances of places. Mixed with a vocabulary they copy; added up they tell what has
-// been read; taken one key after another they decide, and need nothing that comes later.
+// What to remember. Attention weights can be probabilities of positions. Mixed with a vocabulary, they copy
+// words. Added up over the steps, they tell the decoder which positions it has covered. Decided one key after
+// another, they need no key that comes later.
 //
-// Exercises: lessons/practise 29 (chunks; who is pulled; what it does; a small copier).
+// Exercises: lessons/practise 29 (chunkwise attention; gradients of the copy loss; copy, coverage and
+// monotonic attention by hand; a small copier with coverage).
 
 void lesson(double lambda, double noise, const kit::Options& options, kit::Report& report) {
   report.section("Write or point");
   write_or_point(options.seed, report);
-  report.section("Names that nobody has taught");
+  report.section("Unknown names");
   names(options, report);
-  report.section("In circles");
+  report.section("Coverage against repetition");
   circles(lambda, options, report);
-  report.section("Never back");
+  report.section("Monotonic attention");
   never_back(noise, options, report);
 }
 
@@ -194,7 +231,7 @@ int main(int argc, char** argv) {
   kit::Lesson program("29_pointer", "copy, cover, move on");
   program.steps(1500, 4);
   double lambda = 1, noise = 1;
-  program.add("--lambda", lambda, "weight of coverage's loss", 0, 100);
-  program.add("--noise", noise, "deviation of what is added to monotonic scores in training", 0, 100);
+  program.add("--lambda", lambda, "weight of the coverage loss", 0, 100);
+  program.add("--noise", noise, "standard deviation of the noise on monotonic scores in training", 0, 100);
   return program.run(argc, argv, [&](const auto& in, auto& report) { lesson(lambda, noise, in, report); });
 }

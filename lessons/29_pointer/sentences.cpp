@@ -1,4 +1,4 @@
-// The task of parts 1 and 2 of lesson 29: sentences with names that nobody has taught.
+// The task of parts 1 and 2 of lesson 29: sentences with unknown names.
 #include "lessons/29_pointer/sentences.hpp"
 
 #include <fmt/format.h>
@@ -12,13 +12,13 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 constexpr std::int64_t kAdjectives = 10, kNames = 1000;
-constexpr std::uint64_t kDictionary = 3'000'000;  // a stream of its own
+constexpr std::uint64_t kDictionary = 3'000'000;  // a separate random stream
 
 bool is_adjective(std::int64_t word) { return word < kFirstRead + kAdjectives; }
 
 Ids draw_source(kit::Random& random, Size length) {
   Ids words;
-  const std::int64_t sure = random.below(length);  // a name stands here
+  const std::int64_t sure = random.below(length);  // the position of one certain name
   for (Size j = 0; j < length; ++j)
     words.push_back(j == sure || random.chance(0.25) ? kFirstName + random.below(kNames)
                                                      : kFirstRead + random.below(kKnown));
@@ -30,14 +30,14 @@ Ids translate(const Ids& source, const Ids& dictionary) {
   for (std::size_t j = 0; j + 1 < order.size(); ++j)
     if (is_adjective(order[j]) && !is_adjective(order[j + 1])) {
       std::swap(order[j], order[j + 1]);
-      ++j;  // what has moved moves no further
+      ++j;  // a word that was moved is not moved again
     }
   for (std::int64_t& word : order)
     if (word < kFirstName) word = dictionary[static_cast<std::size_t>(word - kFirstRead)];
   return order;
 }
 
-/// A copy, with f of each id.
+/// Returns a copy with f applied to each id.
 template <class F>
 Indices each(const Indices& words, F f) {
   Ids ids = words.to_vector();

@@ -1,13 +1,16 @@
-// 29.1 chunks: look around where you stopped
+// 29.1 chunks: Chunkwise attention
 // implement, 15 minutes
 //
-// A monotonic reader reads one key. In *chunkwise* attention (Chiu and Raffel 2018) it then looks at the chunk of w
-// keys that ends with the one it stopped at, by a softmax of second scores u among those w (fewer at the start of the
-// source). Of the chances of stops α (B, S) and u (B, S), return what weight each key gets on average (B, S):
+// Monotonic attention stops at one key. *Chunkwise* attention (Chiu and Raffel 2018) then attends to a chunk: the last
+// w keys up to the stop, including the key of the stop. (Near the start of the source there are fewer than w.) The
+// weights within the chunk are a softmax of second scores u.
+//
+// The inputs are alpha (B, S), the probability that the decoder stops at each key, and u (B, S). Return the expected
+// weight of each key, (B, S):
 //
 //     β_j = Σ_k α_k · softmax(u_{k−w+1}, …, u_k)_j          the sum over all stops k whose chunk has key j
 //
-// No key behind the stop may be needed. Gradients flow to α and to u.
+// No chunk may contain a key behind its stop. Gradients must flow to alpha and to u.
 #include "lessons/grader/answer.hpp"
 
 Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
@@ -26,13 +29,13 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
   //]
 }
 
-// hint: If it stopped at key k for certain, which keys would get weight, and how much?
-// hint: Add up over k: slice(alpha, 1, k, k + 1) times softmax(slice(u, 1, first, ____), 1), where first =
-//   max(0, ____).
-// hint: pad(x, 1, before, after) puts zeros before and after: first, and keys − k − 1.
+// hint: If the decoder stops at key k for certain, which keys get weight, and how much?
+// hint: Add up over k: slice(alpha, 1, k, k + 1) times softmax(slice(u, 1, first, ____), 1), where
+//   first = max(0, ____).
+// hint: pad(x, 1, before, after) puts zeros before and after x. Here that is first and keys − k − 1 zeros.
 
-// wrong: The chunk ends with the key that it stopped at. Yours begins there: the reader would have to wait for keys that
-//   have not come yet.
+// wrong: The chunk must end with the key of the stop. Your chunk begins there, so the decoder would have to wait for
+//   keys that have not come in yet.
 // - const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
 // - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
 // - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
@@ -40,21 +43,21 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 // + const Size last = std::min(keys, k + w);
 // + const Tensor chunk = softmax(slice(u, 1, k, last), 1);
 // + beta = beta + pad(slice(alpha, 1, k, k + 1) * chunk, 1, k, keys - last);
-// wrong: Your chunks have w + 1 keys. With k itself there is room for w − 1 before it.
+// wrong: Your chunks have w + 1 keys. Key k itself is one of the w keys, so only w − 1 come before it.
 // - const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
 // + const Size first = std::max<Size>(0, k - w);
-// wrong: The softmax is among the keys of the chunk. You took it over all keys and cut a piece out, which does not sum
-//   to 1.
+// wrong: You took the softmax over all keys and cut a piece out of it, which does not sum to 1. The softmax must be
+//   over the keys of the chunk.
 // - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
 // + const Tensor chunk = slice(softmax(u, 1), 1, first, k + 1);
-// wrong: You weighed each key of the chunk by its own α. What counts is the chance of the stop, α_k, for all keys of its
-//   chunk.
+// wrong: You weighted each key of the chunk with its own α. All keys of a chunk must be weighted with α_k, the
+//   probability of the stop.
 // - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
 // + const Tensor share = slice(alpha, 1, first, k + 1) * chunk;
-// wrong: The first w − 1 stops are left out. Their chunks are shorter, and begin with the first key.
+// wrong: You left out the first w − 1 stops. Their chunks are shorter and begin with the first key.
 // - for (Size k = 0; k < keys; ++k) {
 // + for (Size k = w - 1; k < keys; ++k) {
-// wrong: The chunk ends with the key that it stopped at, and yours ends before it: slice() leaves out its last number.
+// wrong: Your chunk ends before the key of the stop, because slice() excludes its end. The chunk must include that key.
 // - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
 // - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
 // - beta = beta + pad(share, 1, first, keys - k - 1);
@@ -62,11 +65,11 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 // + const Tensor chunk = softmax(slice(u, 1, first, k), 1);
 // + const Tensor share = slice(alpha, 1, k, k + 1) * chunk;
 // + beta = beta + pad(share, 1, first, keys - k);
-// wrong: The softmax is over the keys of a chunk, along axis 1. Along axis 0 it is over the rows of the batch.
+// wrong: You took the softmax along axis 0, over the rows of the batch. The keys of a chunk are along axis 1.
 // - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
 // + const Tensor chunk = softmax(slice(u, 1, first, k + 1), 0);
-// wrong: That is one softmax over all keys, times the stops. There are as many softmaxes as stops, each over the chunk
-//   that ends there, and all of its keys are weighed with the chance of that stop.
+// wrong: That is one softmax over all keys, times α. There must be one softmax for each stop, over the chunk that ends
+//   there. Its weights are multiplied by the probability of that stop.
 // - return beta;
 // + return alpha * softmax(u, 1);
 
@@ -75,7 +78,7 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 
 namespace {
 
-/// Stop by stop, number by number.
+/// Computes the weights stop by stop, number by number.
 Tensor by_loops(const Tensor& alpha, const Tensor& u, Size w) {
   const Size rows = alpha.size(0), keys = alpha.size(1);
   std::vector<double> all(static_cast<std::size_t>(rows * keys), 0.0);
@@ -96,15 +99,15 @@ void compare(Judge& judge, const Tensor& alpha, const Tensor& u, Size w) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("looks at the two keys that end with a sure stop", [&] {
-    judge.example("a sure stop at key 2 of 0 … 4, w = 2, u = (0.5, 1, −1, 0, 2)");
+  judge.claim("attends to the two keys that end with a certain stop", [&] {
+    judge.example("a certain stop at key 2 of 0 … 4, w = 2, u = (0.5, 1, −1, 0, 2)");
     compare(judge, tensor({{0, 0, 1, 0, 0}}, DType::f64), tensor({{0.5, 1, -1, 0, 2}}, DType::f64), 2);
   });
   judge.claim("adds up over stops", [&] {
-    judge.example("stops at keys 1 and 3, their chances 0.25 and 0.5, w = 3");
+    judge.example("stops at keys 1 and 3 with the probabilities 0.25 and 0.5, w = 3");
     compare(judge, tensor({{0, 0.25, 0, 0.5, 0}}, DType::f64), tensor({{0.5, 1, -1, 0, 2}}, DType::f64), 3);
   });
-  judge.claim("does so for any sizes", [&] {
+  judge.claim("works for any sizes", [&] {
     judge.each_size({{"rows", 1, 3}, {"keys", 1, 6}, {"w", 1, 8}}, [&](const Sizes& n) {
       compare(judge, judge.uniform({n[0], n[1]}, 0, 0.3), judge.normal({n[0], n[1]}), n[2]);
     });

@@ -1,14 +1,16 @@
-// 29.2 who_is_pulled: what a copied word teaches
+// 29.2 who_is_pulled: Gradients of the copy loss
 // derive, 20 minutes
 //
-// The next word w has P = p a + (1 − p) c, where p = sigmoid(gate), a is the vocabulary's chance of w and c the weight
-// of all places where w stands; the loss is −ln P. Without the tape, return its gradients by the gate (B, 1), by the
-// vocabulary's logits (B, V) and by the scores (B, S) behind the weights:
+// The probability of the next word w is P = p a + (1 − p) c, and the loss is −ln P. Here p = sigmoid(gate), a is the
+// vocabulary's probability of w, and c is the sum of the weights of all source positions with w:
 //
 //     a = Σ_v right_v · softmax(logits)_v          c = Σ_j here_j · softmax(scores)_j
 //
-// `right` (B, V) is 1 at w, and 0 everywhere if w is unknown; `here` (B, S) is 1 where w stands, 0 elsewhere. Of
-// −ln P for each row, summed over rows.
+// `right` (B, V) is 1 at w and 0 elsewhere. If w is unknown, it is 0 everywhere. `here` (B, S) is 1 at the positions of
+// w and 0 elsewhere.
+//
+// Return the gradients of the loss, summed over the rows, with respect to gate (B, 1), logits (B, V) and scores (B, S).
+// Do not use the tape.
 #include "lessons/grader/answer.hpp"
 
 struct Pulls {
@@ -30,40 +32,41 @@ Pulls pulls(const Tensor& gate, const Tensor& logits, const Tensor& scores, cons
   //]
 }
 
-// hint: ∂(−ln P) = −∂P / P. What is ∂p by the gate, and ∂P by p?
+// hint: ∂(−ln P) = −∂P / P. What is ∂p/∂gate, and what is ∂P/∂p?
 // hint: For the gate: −(a − c) p (1 − p) / P. For the logits: ∂a/∂logits_v = softmax_v (right_v − ____).
-// hint: With r = p a / P, the share of P that was written, the gradients are p − r, then r · softmax(logits) −
-//   p · right · softmax(logits) / P, and the same for the scores with 1 − r, 1 − p and here.
+// hint: Let r = p a / P, the written part of P. The gate's gradient is p − r. The logits' gradient is
+//   r · softmax(logits) − p · right · softmax(logits) / P. For the scores it is the same with 1 − r, 1 − p and here.
 
-// wrong: The sign: where all of P was written, the gate must rise, so its gradient is negative.
+// wrong: The sign is wrong. If all of P was written from the vocabulary, the gate must rise, so its gradient is
+//   negative.
 // - return {p - wrote / all,                                              // the share that it wrote is what p should be
 // + return {wrote / all - p,
-// wrong: The gate goes through a sigmoid: ∂p by the gate is p (1 − p).
+// wrong: The sigmoid's derivative is missing: ∂p/∂gate is p (1 − p).
 // - return {p - wrote / all,                                              // the share that it wrote is what p should be
 // + return {(copied / (1.0 - p) - wrote / p) / all,
-// wrong: That is the gradient of −P. The loss is −ln P, so all three are divided by P.
+// wrong: That is the gradient of −P. The loss is −ln P, so all three gradients are divided by P.
 // - return {p - wrote / all,  // the share that it wrote is what p should be
 // - wrote / all * vocabulary - p * right * vocabulary / all,     // cross-entropy's, by that share
 // - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
 // + return {p * all - wrote, wrote * vocabulary - p * right * vocabulary,
 // +         copied * weights - (1.0 - p) * here * weights};
-// wrong: You took the gate for one that should have written. How much of P was written is known only from both parts.
+// wrong: That would be right if all of P had been written. The written part of P depends on both terms of P.
 // - return {p - wrote / all,                                              // the share that it wrote is what p should be
 // + return {p - 1.0,
-// wrong: That is cross-entropy's gradient, as if all of P had been written. A word that was copied in part pulls the
-//   vocabulary by the rest alone.
+// wrong: That is the gradient of cross-entropy, as if all of P had been written. If a part was copied, the logits'
+//   gradient is smaller.
 // - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
 // + vocabulary - right,
-// wrong: The weights sum to 1: where one rises, the others fall. The term of all weights is missing.
+// wrong: The weights sum to 1: if one rises, the others fall. The term with all weights is missing.
 // - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
 // + 0.0 - (1.0 - p) * here * weights / all};
-// wrong: 1 / P is missing in the logits' gradient: what was written is a share of P, p a / P, and not p.
+// wrong: The division by P is missing in the logits' gradient. The written part of P is p a / P, not p.
 // - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
 // + p * (vocabulary - right),
-// wrong: The scores' gradient has p in it. What was copied is weighed by 1 − p.
+// wrong: The scores' gradient has p in it. The copied term is weighted with 1 − p.
 // - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
 // + copied / all * weights - p * here * weights / all};
-// wrong: This opens a tape. It is asked for without one: the tape's rules are what you are to derive.
+// wrong: This opens a tape. Compute the gradients without one: deriving them is the exercise.
 // - return {p - wrote / all,                                              // the share that it wrote is what p should be
 // - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
 // - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
@@ -79,7 +82,7 @@ Pulls pulls(const Tensor& gate, const Tensor& logits, const Tensor& scores, cons
 
 namespace {
 
-/// −ln P of all rows, with loops.
+/// Returns the sum of −ln P over all rows, computed with loops.
 double loss_of(const Tensor& gate, const Tensor& logits, const Tensor& scores, const Tensor& right,
                const Tensor& here) {
   const auto mean = [](const Tensor& s, const Tensor& of, Size b) {
@@ -127,17 +130,17 @@ void compare(Judge& judge, const Tensor& gate, const Tensor& logits, const Tenso
 
 void judge(Judge& judge) {
   const auto matrix = [](const NestedList& numbers) { return tensor(numbers, DType::f64); };
-  judge.claim("says how a word is pulled that is known and stands in the source", [&] {
+  judge.claim("finds the gradients for a word that is known and in the source", [&] {
     judge.example("p = ½, vocabulary (½, ½), weights (¼, ¾), the word is the first of both");
     compare(judge, matrix({{0}}), matrix({{0, 0}}), matrix({{0, std::log(3.0)}}), matrix({{1, 0}}),
             matrix({{1, 0}}));
   });
-  judge.claim("says so for words that can only be copied, and only be written", [&] {
-    judge.example("an unknown word that stands there twice; a known one that does not");
+  judge.claim("finds them for a word that can only be copied and one that can only be written", [&] {
+    judge.example("an unknown word that is in the source twice, and a known word that is not in the source");
     compare(judge, matrix({{1}, {-0.5}}), matrix({{0.2, 1}, {1, -1}}), matrix({{0, 1, 2}, {1, 0, 1}}),
             matrix({{0, 0}, {0, 1}}), matrix({{1, 0, 1}, {0, 0, 0}}));
   });
-  judge.claim("does so for any sizes", [&] {
+  judge.claim("works for any sizes", [&] {
     judge.each_size({{"rows", 1, 4}, {"words", 1, 5}, {"places", 1, 6}},
                     [&](const Sizes& n) {
                       std::vector<double> right, here;

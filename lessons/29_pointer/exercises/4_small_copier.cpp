@@ -1,10 +1,13 @@
-// 29.4 small_copier: copy without going in circles, with few weights
+// 29.4 small_copier: A small copier with coverage
 // design, 25 minutes, limit 60 s, fast
 //
-// Texts of 10 words, out of 20 different ones and with some that come again, are to be copied by a reader whose query is
-// the word before and nothing else. A key is made of its word, the word before it, and its place. It is trained with 500
-// batches of 32 texts, by Adam with your learning rate, and must have 95 of 100 words right in new texts, where it goes
-// on from its own words. Fewer weights are better: your best model is kept, and it may have at most 3,000.
+// Build a decoder that copies texts of 10 words. Each text is drawn from 20 different words, and some words are
+// repeated. The query is the previous word and nothing else. A key is made of the word at a position, the word before
+// it, and the position.
+//
+// The decoder is trained on 500 batches of 32 texts, by Adam with your learning rate. In new texts, where it continues
+// from its own words, 95 of 100 words must be right. Fewer parameters are better. You may use at most 3,000, and your
+// best model is kept.
 //
 // Change whatever you like in the hole.
 #include "lessons/grader/answer.hpp"
@@ -18,12 +21,13 @@ constexpr Size kWords = 20, kPlaces = 10;
 //: constexpr Coverage kCoverage = Coverage::no;
 //: constexpr double kCoverageLoss = 1, kLearningRate = 0.01;
 constexpr Size kWidth = 8, kHidden = 12;
-constexpr Coverage kCoverage = Coverage::yes;  // only c knows where it was
+constexpr Coverage kCoverage = Coverage::yes;  // only c says where the decoder has been
 constexpr double kCoverageLoss = 0, kLearningRate = 0.02;
 //]
 
 struct Copier : Module {
-  /// Weights (B, T, S) for queries, the words before (B, T), and keys of the source (B, S) and of the words before it.
+  /// Returns weights (B, T, S). The queries are the previous words (B, T). The keys are made of the source (B, S) and
+  /// the words before each position.
   AttentionOutput step(const Indices& before, const PreparedKV& memory, ScoreState& state) const {
     return attention(unsqueeze(words(before), 1), memory, state);
   }
@@ -38,28 +42,30 @@ struct Copier : Module {
   Attention attention{{*this, "attention"}, additive(kWidth, 2 * kWidth + 1, kHidden, kCoverage)};
 };
 
-// hint: Write down what the score sees at the second "the" of a text, and at the first. What differs?
-// hint: Coverage::yes tells the score what has been looked at. Then make kWidth and kHidden smaller, one after the other.
-// hint: A word has kWidth weights, and a hidden unit kWidth + (2 kWidth + 1) + 2. Which of the two sizes costs more?
+// hint: Write down the inputs of the score after the first "the" of a text, and after the second "the". What differs?
+// hint: Coverage::yes adds the weights so far to the score's inputs. Then make kWidth and kHidden smaller, one at a
+//   time.
+// hint: A word has kWidth parameters, and a hidden unit has kWidth + (2 kWidth + 1) + 2. Which of the two sizes costs
+//   more?
 
-// start: At a word that comes again, query and keys are what they were the first time, so the reader goes where it went.
-//   What could the score be told?
+// start: After a repeated word, the query and the keys are the same as the first time, so the decoder attends to the
+//   same position. Which further input does the score need?
 
-// wrong: Without coverage in the score the reader goes in circles, whatever the loss asks for.
+// wrong: Without coverage in the score, the decoder goes in circles, whatever the loss is.
 // - constexpr Coverage kCoverage = Coverage::yes;
 // + constexpr Coverage kCoverage = Coverage::no;
-// wrong: The loss asks the reader not to look twice at a place, louder now, but the score still cannot know where it was.
+// wrong: A larger coverage loss does not help, because the score still does not receive the coverage.
 // - constexpr Coverage kCoverage = Coverage::yes;
 // - constexpr double kCoverageLoss = 0, kLearningRate = 0.02;
 // + constexpr Coverage kCoverage = Coverage::no;
 // + constexpr double kCoverageLoss = 10, kLearningRate = 0.02;
-// wrong: These sizes are more than twenty words need.
+// wrong: These sizes are larger than twenty words need.
 // - constexpr Size kWidth = 8, kHidden = 12;
 // + constexpr Size kWidth = 32, kHidden = 48;
-// wrong: One hidden unit is too few: a word and a place have to be compared, and coverage heeded.
+// wrong: One hidden unit is too few. The score must compare the word and the position, and respond to the coverage.
 // - constexpr Size kWidth = 8, kHidden = 12;
 // + constexpr Size kWidth = 8, kHidden = 1;
-// wrong: With a rate of 0.0001 the reader has hardly learned anything after 500 steps.
+// wrong: With a learning rate of 0.0001, the decoder has hardly learned anything after 500 steps.
 // - constexpr double kCoverageLoss = 0, kLearningRate = 0.02;
 // + constexpr double kCoverageLoss = 0, kLearningRate = 0.0001;
 
@@ -76,7 +82,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// Texts (count, kPlaces) of seven different words each, none twice in a row.
+/// Draws texts (count, kPlaces). Each has up to seven different words, and no word follows itself.
 Indices draw(kit::Random& random, Size count) {
   Ids all(static_cast<std::size_t>(kWords)), texts;
   std::iota(all.begin(), all.end(), std::int64_t{0});
@@ -98,7 +104,7 @@ Indices shifted(const Indices& texts) {
   return Indices(before, texts.shape());
 }
 
-/// The chances of all words, (B, kWords).
+/// Returns the probabilities of all words, (B, kWords).
 Tensor chances(const Tensor& weights, const Indices& texts) {
   const Size batch = texts.shape()[0];
   return scatter_add(zeros({batch, kWords}), 1, texts, reshape(weights, {batch, kPlaces}));
@@ -110,7 +116,8 @@ void judge(Judge& judge) {
   Copier model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 3000, "the weights"); });
+  judge.claim("stays within the budget of parameters",
+              [&] { judge.between(weights, 1, 3000, "parameters"); });
   grader::train(model.parameters(), kLearningRate, 500, [&] {
     const Indices texts = draw(judge.random(), 32), before = shifted(texts);
     const PreparedKV memory = model.read(texts, before);
@@ -134,11 +141,11 @@ void judge(Judge& judge) {
     right += kit::percent_equal(word, texts.column(t)) / kPlaces;
   }
   judge.claim("copies without going in circles", [&] {
-    judge.that(
-        right >= 95,
-        fmt::format("{} weights write {:.1f} % of the words right, of which 95 % are wanted", weights, right),
-        {right});
-    fmt::print("{} weights write {:.1f} % of the words right.\n", weights, right);
-    judge.score(weights, "weights");
+    judge.that(right >= 95,
+               fmt::format("{} parameters write {:.1f} % of the words correctly; the target is 95 %", weights,
+                           right),
+               {right});
+    fmt::print("{} parameters write {:.1f} % of the words correctly.\n", weights, right);
+    judge.score(weights, "parameters");
   });
 }
