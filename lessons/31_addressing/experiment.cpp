@@ -17,12 +17,12 @@ namespace tapestry::lesson31 {
 namespace {
 
 constexpr Size kBatch = 32;
-constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the streams of training
+constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the training streams
 
 struct Task {
   const char* name;
   Strings (*draw)(kit::Random random, Size rows, Size length);
-  Size shortest, longest;  // of what is trained
+  Size shortest, longest;  // lengths in training
 };
 constexpr Task kCopy{"copy", draw_copy, 1, 10}, kGoOn{"go on", draw_go_on, kShortest, 10},
     kMarked{"marked", draw_marked, 40, 40};
@@ -57,8 +57,8 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
               .batch = kBatch,
               .seed = options.seed},
              [&](kit::Random random) {
-               // They grow over the first half of the steps: a rule is seen in short strings, before the
-               // controller has got used to guessing.
+               // Lengths grow over the first half of the steps. Short strings show the rule before the
+               // controller has learned to guess.
                const Size grown = task.shortest + 1 + 2 * task.longest * ++step / options.steps;
                const Size length = random.between(task.shortest, std::min(grown, task.longest));
                const Strings strings = task.draw(random, kBatch, length);
@@ -74,12 +74,13 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
 }
 
 void print_head(const Task& task) {
-  fmt::print("  {:<24}{:>9}{:>14}{:>12}{:>14}{:>12}\n", task.name, "weights",
+  fmt::print("  {:<24}{:>9}{:>14}{:>12}{:>14}{:>12}\n", task.name, "params",
              fmt::format("{}: letters", task.longest), "strings",
              fmt::format("{}: letters", 2 * task.longest), "strings");
 }
 
-/// Where a head of the machine stands while it reads one string: slots that are used, by step.
+/// Draws the weights of one of the machine's heads while the machine processes one string: the used slots, by
+/// step.
 void draw_head(const Reader& reader, const Task& task, Size length, Size head, const std::string& title,
                const std::string& file, const kit::Options& options) {
   const Strings strings = task.draw(kit::Random(options.seed, 7), 1, length);
@@ -97,8 +98,7 @@ void draw_head(const Reader& reader, const Task& task, Size length, Size head, c
     map.rows.push_back(fmt::format("{}", n));
     for (Size t = 0; t < heads.size(1); ++t) map.values.push_back(heads.at({0, t, head, n}));
   }
-  map.column_axis =
-      task.draw == draw_go_on ? "what comes in (a? go on after a, . say)" : "what comes in (| end, . say)";
+  map.column_axis = task.draw == draw_go_on ? "input (a? continue after a, . say)" : "input (| end, . say)";
   map.row_axis = "slot";
   kit::show(map, options.out / file);
 }
@@ -159,14 +159,15 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
     start.seed = seed;
     return train(plan_of(name, machine, HeadMoves::by_both), kCopy, start);
   };
-  Trained first = machine_at("machine", options.seed);  // one start in ten writes a mixture into every slot
+  Trained first = machine_at("machine", options.seed);  // one start in ten writes an average into every slot
   const bool again = first.right.strings < 99 && !options.smoke;
   const Trained both = again ? machine_at("machine, a second start", options.seed + 1000) : std::move(first);
   const Trained content =
                     train(plan_of("machine without shifts", machine, HeadMoves::by_content), kCopy, options),
                 lstm = train({"LSTM", {.kind = Kind::lstm}, 0.01}, kCopy, options),
-                lstmn = train({"LSTMN (part 5)", {.kind = Kind::lstmn}, 3e-3}, kCopy, options);
-  kit::Chart chart{"Copying: trained up to ten letters", "length of the string", "letters right in %"};
+                lstmn = train({"LSTMN (section 5)", {.kind = Kind::lstmn}, 3e-3}, kCopy, options);
+  kit::Chart chart{"Copying after training with up to ten letters", "length of the string",
+                   "letters right in %"};
   for (const auto& [name, trained] :
        {std::pair{"machine", &both}, {"without shifts", &content}, {"LSTM", &lstm}}) {
     kit::Series series{name};
@@ -177,14 +178,15 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
     chart.series.push_back(std::move(series));
   }
   kit::show(chart, options.out / "copy.svg");
-  draw_head(*both.reader, kCopy, 10, 1, "Copying ten letters: where the writing head stands", "writes.svg",
+  draw_head(*both.reader, kCopy, 10, 1, "Copying ten letters: weights of the write head", "writes.svg",
             options);
-  draw_head(*both.reader, kCopy, 10, 0, "The same: where the reading head stands", "reads.svg", options);
-  report.at_least("copy, 10 letters: strings by the machine", both.right.strings, 99, "%");
-  report.at_least("copy, 20 letters: strings by the machine", both.right.strings_twice, 95, "%");
-  report.at_most("copy, 20 letters: strings by the LSTM", lstm.right.strings_twice, 1, "%");
-  report.at_most("copy, 10 letters: strings without shifts", content.right.strings, 30, "%");
-  report.at_most("copy, 10 letters: strings by the LSTMN", lstmn.right.strings, 10, "%");
+  draw_head(*both.reader, kCopy, 10, 0, "Copying ten letters: weights of the read head", "reads.svg",
+            options);
+  report.at_least("copy, 10 letters: machine, strings right", both.right.strings, 99, "%");
+  report.at_least("copy, 20 letters: machine, strings right", both.right.strings_twice, 95, "%");
+  report.at_most("copy, 20 letters: LSTM, strings right", lstm.right.strings_twice, 1, "%");
+  report.at_most("copy, 10 letters: no shifts, strings right", content.right.strings, 30, "%");
+  report.at_most("copy, 10 letters: LSTMN, strings right", lstmn.right.strings, 10, "%");
   return {both.right, content.right, lstm.right, lstmn.right};
 }
 
@@ -195,11 +197,11 @@ GoneOn train_go_on(NeuralTuringMachineOptions machine, const kit::Options& optio
                 shift = train(plan_of("machine without keys", machine, HeadMoves::by_shift), kGoOn, options),
                 content =
                     train(plan_of("machine without shifts", machine, HeadMoves::by_content), kGoOn, options);
-  draw_head(*both.reader, kGoOn, 14, 0, "Go on: where the reading head stands", "go_on.svg", options);
-  report.at_least("go on, 10 letters: strings by the machine", both.right.strings, 97, "%");
-  report.at_least("go on, 20 letters: strings by the machine", both.right.strings_twice, 90, "%");
-  report.at_most("go on, 10 letters: letters without keys", shift.right.letters, 30, "%");
-  report.at_most("go on, 10 letters: letters without shifts", content.right.letters, 30, "%");
+  draw_head(*both.reader, kGoOn, 14, 0, "Find and continue: weights of the read head", "go_on.svg", options);
+  report.at_least("go on, 10 letters: machine, strings right", both.right.strings, 97, "%");
+  report.at_least("go on, 20 letters: machine, strings right", both.right.strings_twice, 90, "%");
+  report.at_most("go on, 10 letters: no keys, letters right", shift.right.letters, 30, "%");
+  report.at_most("go on, 10 letters: no shifts, letters right", content.right.letters, 30, "%");
   return {both.right.strings, shift.right.letters, content.right.letters};
 }
 
@@ -207,9 +209,9 @@ Marked train_marked(const kit::Options& options, kit::Report& report) {
   print_head(kMarked);
   const Trained lstmn = train({"LSTMN", {.kind = Kind::lstmn}, 3e-3}, kMarked, options),
                 lstm = train({"LSTM", {.kind = Kind::lstm}, 3e-3}, kMarked, options);
-  report.at_least("marked, 40 letters: right by the LSTMN", lstmn.right.strings, 99, "%");
-  report.at_least("marked, 80 letters: right by the LSTMN", lstmn.right.strings_twice, 95, "%");
-  report.at_most("marked, 40 letters: right by the LSTM", lstm.right.strings, 30, "%");
+  report.at_least("marked, 40 letters: LSTMN, right", lstmn.right.strings, 99, "%");
+  report.at_least("marked, 80 letters: LSTMN, right", lstmn.right.strings_twice, 95, "%");
+  report.at_most("marked, 40 letters: LSTM, right", lstm.right.strings, 30, "%");
   return {lstmn.right.strings, lstm.right.strings};
 }
 

@@ -1,11 +1,12 @@
 // 31 addressing: a memory you write to
 //
-// 20 minutes to read, 50 seconds to run. Needs lessons 06 (queries, keys, values), 09 (LSTM and GRU) and 30 (a
-// memory as a matrix). Afterwards you can build a memory whose slots have places, move about in it by content and
-// by shift, and say which of the two a task needs.
+// 20 minutes to read, 50 seconds to run. Needs lessons 06 (queries, keys, values), 09 (LSTM and GRU) and 30
+// (a memory as a matrix). Afterwards you can build a memory with slots, move around in it by content and by
+// shift, and say which of the two a task needs.
 //
-// Copy a string: read it to its end, then say it again. You would write the letters in a row, go back to the first,
-// and read: a rule that is as good for twenty letters as for ten. Can a network with a sheet of paper learn it?
+// Consider this task: read a string to its end, then repeat it. With a sheet of paper, you would write down
+// the letters in a row, go back to the first letter, and read them in order. This rule works for twenty
+// letters as well as for ten. Can a network with a memory learn it?
 
 #include <cmath>
 
@@ -17,18 +18,27 @@ using namespace tapestry::lesson31;
 
 namespace {
 
-// ---- 1. Four moves to a place -----------------------------------------------------------------------------
-// The sheet is a *memory* M (N, W): N *slots*, rows of W numbers. A *head* stands somewhere on it: w, N weights
-// that sum to 1. (A pointer to one slot would have no derivative.) In the *neural Turing machine* of Graves, Wayne
-// and Danihelka (2014) a head gets from where it was, w_{t−1}, to w_t in four moves:
+// ---- 1. Addressing in four steps --------------------------------------------------------------------------
+// The *memory* M (N, W) is a matrix with N *slots*. Each slot is a row of W numbers. A *head* selects slots.
+// Its position is a vector w of N weights that sum to 1. (An index of a single slot would have no
+// derivative.)
 //
-//     content    c_n = softmax over n of β cos(k, M_n)       key k, strength β > 0: look for what is like k
-//     gate       w' = g c + (1 − g) w_{t−1}                  g in [0, 1]: go there, or stay
-//     shift      w''_n = Σ_j s_j w'_{n−j}, j = −1, 0, 1      s sums to 1: a slot back, none, on; the ends are joined
-//     sharpen    w_n = (w''_n)^γ / Σ_m (w''_m)^γ             γ ≥ 1: take the blur away again
+// In the *neural Turing machine* of Graves, Wayne and Danihelka (2014), a head moves from its previous
+// weights w_{t−1} to its new weights w_t in four steps:
 //
-// A cosine is 1 at most: without β softmax could not choose. With a pencil: M = ((2, 0), (0, 3), (0, 1), (0, −1)),
-// the head was on slot 2. k = (1, 0), β = ln 3, g = 0.5, s = (0, 0.2, 0.8), γ = 2:
+//     content    c_n = softmax over n of β cos(k, M_n)       find the slots that are similar to the key k
+//     gate       w' = g c + (1 − g) w_{t−1}                  g = 1: go to those slots; g = 0: stay
+//     shift      w''_n = Σ_j s_j w'_{n−j}, j = −1, 0, 1      move by −1, 0 or 1 slots
+//     sharpen    w_n = (w''_n)^γ / Σ_m (w''_m)^γ             undo the blur of the shift
+//
+// The strength β is greater than 0. The gate g is between 0 and 1. The three shift weights s sum to 1, and
+// the memory is a ring: slot 0 follows slot N − 1. The sharpness γ is at least 1.
+//
+// Why do we need β? A cosine is at most 1. Without β, the softmax could not prefer one slot clearly.
+//
+// For an example by hand, let M = ((2, 0), (0, 3), (0, 1), (0, −1)), with the head on slot 2. The head
+// receives k = (1, 0), β = ln 3, g = 0.5, s = (0, 0.2, 0.8) and γ = 2:
+//
 //     slot           0        1        2        3
 //     cosine         1        0        0        0
 //     content       0.5      0.167    0.167    0.167
@@ -36,19 +46,19 @@ namespace {
 //     shift         0.117    0.217    0.183    0.483
 //     sharpen       0.042    0.143    0.103    0.713
 
-Tensor roll(const Tensor& heads, int by) {  // (H, N), one slot on, for `by` 1, or back, for −1
+Tensor roll(const Tensor& heads, int by) {  // (H, N): moves the weights by 1 or −1 slots
   const Size cut = by > 0 ? heads.size(1) - 1 : 1;
   return concat({slice(heads, 1, cut, heads.size(1)), slice(heads, 1, 0, cut)}, 1);
 }
 
-/// For H heads at once: memory (N, W), before (H, N), key (H, W), shift (H, 3), the others (H, 1).
+/// Moves H heads at once: memory (N, W), before (H, N), key (H, W), shift (H, 3), all others (H, 1).
 Tensor find_place(const Tensor& memory, const Tensor& before, const Addressing& how) {
   const auto unit = [](const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes) + 1e-8); };
   const Tensor content = softmax(how.strength * matmul(unit(how.key), transpose(unit(memory))), -1);
   const Tensor gated = how.gate * content + (1 - how.gate) * before;
   const auto s = [&](Size i) { return slice(how.shift, 1, i, i + 1); };
   const Tensor shifted = s(0) * roll(gated, -1) + s(1) * gated + s(2) * roll(gated, 1);
-  const Tensor powers = exp(how.sharpness * log(shifted + 1e-8));  // 0 has no logarithm
+  const Tensor powers = exp(how.sharpness * log(shifted + 1e-8));  // avoids the logarithm of 0
   return powers / sum(powers, {-1}, Keep::yes);
 }
 
@@ -61,27 +71,34 @@ void pencil(kit::Report& report) {
   check_row(report, "gate", place(0.5, {0, 1, 0}, 1), {0.25, 0.083, 0.583, 0.083});
   check_row(report, "shift", place(0.5, {0, 0.2, 0.8}, 1), {0.117, 0.217, 0.183, 0.483});
   check_row(report, "sharpen", place(0.5, {0, 0.2, 0.8}, 2), {0.042, 0.143, 0.103, 0.713});
-  const kit::Question blur = report.ask(
-      "twenty steps",
-      "From one of many slots, twenty times s = (0, 0.1, 0.9), g = 0, γ = 1. How much is on the right slot?",
-      {"0.9", "about a half", "about an eighth"});
-  report.check_quoted("on the right slot, γ = 1", walked(1), 0.12, 0.02);
-  report.check_quoted("on the right slot, γ = 2", walked(2), 0.98, 0.01);
+  const kit::Question blur =
+      report.ask("twenty steps",
+                 "A head starts on one of many slots and takes twenty steps with s = (0, 0.1, 0.9), g = 0 "
+                 "and γ = 1. How much of its weight is on the right slot, twenty slots on?",
+                 {"0.9", "about a half", "about an eighth"});
+  report.check_quoted("weight on the right slot, γ = 1", walked(1), 0.12, 0.02);
+  report.check_quoted("weight on the right slot, γ = 2", walked(2), 0.98, 0.01);
   report.answer(blur, 'c', std::abs(walked(1) - 0.125) < 0.01,
-                "0.9 to the power of 20. γ = 2 keeps 0.98: each step's blur goes before the next.");
+                "It is 0.9 to the power of 20. With γ = 2, the weight is still 0.98, because sharpening "
+                "removes most of each step's blur before the next step.");
 }
 
-// ---- 2. A machine around it -------------------------------------------------------------------------------
-// A *writing* head erases with e in [0, 1]^W and adds a; a *reading* head reads as attention does:
+// ---- 2. The neural Turing machine -------------------------------------------------------------------------
+// A *write head* first erases, with a vector e of numbers from 0 to 1, and then adds a vector a. A *read
+// head* returns a weighted average of the slots, as attention does. Both use the head's weights w_n:
+//
 //     M_n ← M_n ⊙ (1 − w_n e) + w_n a          r = Σ_n w_n M_n
 //
-// A *controller*, here a GRU, sees the input and what was last read. A linear layer, the *interface*, makes of its
-// state all that the heads are told. Every slot begins with the same numbers, which are learned (blank).
+// A *controller* drives the heads. Here it is a GRU whose input is the next input of the machine,
+// concatenated with the last vector r that was read. From the controller's state, a linear layer, the
+// *interface*, computes all the numbers that the heads receive: k, β, g, s, γ, e and a. At the start, all
+// slots contain the same learned vector (blank).
 
 Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, in); one head of each kind
   const Size slots = net.options().slots, width = net.options().width;
   Tensor memory = expand(net.blank, {slots, width}), read = zeros({1, width}, x.dtype()), h;
-  Tensor heads = pad(ones({2, 1}, x.dtype()), 1, 0, slots - 1);  // row 0 reads, 1 writes; both on slot 0
+  Tensor heads =
+      pad(ones({2, 1}, x.dtype()), 1, 0, slots - 1);  // row 0: read head, row 1: write head; on slot 0
   std::vector<Tensor> out;
   for (Size t = 0; t < x.size(0); ++t) {
     h = net.controller(concat({slice(x, 0, t, t + 1), read}, 1), h).hidden;
@@ -95,7 +112,7 @@ Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, 
                          1 + softplus(take(2, 1))};  // both heads: k, β, g, s, γ
     const Tensor erase = sigmoid(take(1, width)), add = take(1, width);
     heads = find_place(memory, heads, how);
-    const Tensor w = transpose(slice(heads, 0, 1, 2));  // (N, 1): the writing head
+    const Tensor w = transpose(slice(heads, 0, 1, 2));  // (N, 1): the write head
     memory = memory * (1 - matmul(w, erase)) + matmul(w, add);
     read = matmul(slice(heads, 0, 0, 1), memory);
     out.push_back(concat({h, read}, 1));
@@ -103,37 +120,54 @@ Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, 
   return concat(out, 0);
 }
 
-// ---- 3. Copy, longer than trained -------------------------------------------------------------------------
-// One to ten letters, "end", then as often "say"; at first strings are short. Nobody tells the heads what to do.
-// But biases give them a *habit*: the writer steps on, the reader stays, γ is large (--start undecided: none).
+// ---- 3. Copying strings longer than in training -----------------------------------------------------------
+// The input has one to ten letters, then the symbol "end", and then the symbol "say" once for each letter. At
+// each "say", the model must output the next letter of the string. At the start of the training run, the
+// strings are short.
+//
+// No label tells the heads where to go. But initial biases of the interface give each head a *habit*: the
+// write head moves on by one slot, the read head stays, and γ is large. With --start undecided, there is no
+// habit.
 
 Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
-  const kit::Question twice = report.ask(
-      "twenty letters", "All were trained with ten letters at most. Which copies strings of twenty?",
-      {"the machine", "the machine, and an LSTM with more weights", "none: nobody showed them any"});
+  const kit::Question twice =
+      report.ask("twenty letters",
+                 "All models were trained on strings of at most ten letters. Which models copy strings of "
+                 "twenty letters?",
+                 {"the machine", "the machine, and an LSTM with more parameters",
+                  "none of them: they have never seen such strings"});
   const Copied copied = train_copy(machine, options, report);
   report.answer(twice, 'a', copied.machine.strings_twice >= 95 && copied.lstm.strings_twice <= 1,
-                "Write, step on; then read, step on: nothing in it knows the length. Slots end it, at 32.");
+                "The machine writes a letter and moves on, then reads a letter and moves on. This rule "
+                "doesn't depend on the length, up to the 32 slots of the memory.");
   return copied.lstmn;
 }
 
-// ---- 4. Find the place, then go on ------------------------------------------------------------------------
-// Different letters, then one of them again: say the two that came after it. (The reader's habit here: step on.)
+// ---- 4. Find a letter, then continue ----------------------------------------------------------------------
+// The input has different letters, and then one of them again. The model must output the two letters that
+// came after it. In this task, the read head's habit is to move on.
 
 void go_on(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
-  const kit::Question without = report.ask(
-      "one kind of move", "Heads with keys but no shifts, or shifts but no keys: do they learn it?",
-      {"keys alone do", "shifts alone do", "neither"});
+  const kit::Question without =
+      report.ask("one kind of move",
+                 "We also train a machine whose heads have keys but no shifts, and one whose heads have "
+                 "shifts but no keys. Which of these two learns the task?",
+                 {"the one with keys alone", "the one with shifts alone", "neither"});
   const GoneOn gone = train_go_on(machine, options, report);
   report.answer(without, 'c', gone.shift <= 30 && gone.content <= 30 && gone.machine >= 97,
-                "A key finds what is like it, not what comes behind. A shift finds that, but not the place.");
+                "A key finds the slot that is similar to it, but not the slot that comes next. A shift "
+                "finds the next slot, but only from the right place.");
 }
 
 // ---- 5. An LSTM that keeps all its states -----------------------------------------------------------------
-// Never overwrite: the *LSTM network with a memory*, LSTMN (Cheng, Dong and Lapata 2016), goes on not from its last
-// state but from a blend of all (*intra-attention*), by lesson 11's additive score:
+// A different idea is never to overwrite anything. The LSTM network with a memory, *LSTMN* (Cheng,
+// Dong and Lapata 2016), keeps all its states. A normal LSTM computes its next state from the last one. The LSTMN computes it from a weighted average of all earlier states, h̃ and c̃. This is called
+// *intra-attention*, and its score is lesson 11's additive score:
+//
 //     a_i = v · tanh(W_h h_i + W_x x_t + W_b h̃_{t−1} + b), i < t        s = softmax(a)
 //     h̃_t = Σ_i s_i h_i,   c̃_t = Σ_i s_i c_i                            h_t, c_t = LSTM step(x_t, h̃_t, c̃_t)
+//
+// Note the symbols: here a_i is a score, and s_i is a weight.
 
 Tensor run_lstmn(const Tensor& x, const LSTMN& net) {  // x (T, in)
   RecurrentState blend;                                // h̃ and c̃
@@ -153,31 +187,38 @@ Tensor run_lstmn(const Tensor& x, const LSTMN& net) {  // x (T, in)
   return concat(h, 0);
 }
 
-// From the last step to any state is one step, whatever the distance. Lesson 09's LSTM, from its usual start, could
-// not remember over forty symbols. Here one of the first five of forty letters is marked, and asked at the end.
+// From the last step, every earlier state is a single step away, however long ago it was. In lesson 09, an
+// LSTM with its usual initial weights could not remember a symbol over forty steps. Here, one of the first
+// five of forty letters is marked, and the model must name the marked letter at the end.
 
 void far(const Right& copied, const kit::Options& options, kit::Report& report) {
-  const kit::Question which = report.ask(
-      "the LSTMN", "It keeps all its states. Does it remember the marked letter? And can it copy (part 3)?",
-      {"both", "it remembers, and cannot copy", "it copies, and does not remember"});
+  const kit::Question which =
+      report.ask("the LSTMN",
+                 "The LSTMN keeps all its states. Does it remember the marked letter, and does it learn "
+                 "to copy strings (section 3)?",
+                 {"it does both", "it remembers the letter, but does not copy",
+                  "it copies, but does not remember the letter"});
   const Marked marked = train_marked(options, report);
   report.answer(which, 'b', copied.strings <= 10 && marked.lstmn >= 99 && marked.lstm <= 30,
-                "It finds a state by what it is: marked. A copy asks for letters by their place.");
+                "The LSTMN finds the state by its content: the mark. To copy, it would have to find "
+                "letters by their position.");
 }
 
-// What to remember. Heads move in a memory by content and by shift, and both have derivatives. Reading along a row
-// is a rule for any length. A start that is nearly right makes it learnable.
+// What to remember. A head moves through a memory by content and by shift, and both moves have derivatives.
+// Reading slot after slot is a rule that works for any length, as far as the slots reach. Initial biases that
+// are nearly right make the rule learnable.
 //
-// Exercises: lessons/practise 31 (find the place; erase and add; where the heads are; a small rememberer).
+// Exercises: lessons/practise 31 (addressing by content and by shift; gradients of a write; head positions,
+// blur and slots; a small LSTMN).
 
 void lesson(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
-  report.section("Four moves to a place");
+  report.section("Addressing in four steps");
   pencil(report);
-  report.section("A machine around it");
+  report.section("The neural Turing machine");
   check_machine(run_machine, options.seed, report);
-  report.section("Copy, longer than trained");
+  report.section("Copying strings longer than in training");
   const Right lstmn = copy(machine, options, report);
-  report.section("Find the place, then go on");
+  report.section("Find a letter, then continue");
   go_on(machine, options, report);
   report.section("An LSTM that keeps all its states");
   check_lstmn(run_lstmn, options.seed, report);
@@ -191,8 +232,8 @@ int main(int argc, char** argv) {
   program.steps(800, 3);
   NeuralTuringMachineOptions machine{.hidden = 32, .slots = 32, .width = 32};
   std::string start = "habit";
-  program.add("--hidden", machine.hidden, "units of the controller", 1, 1024);
-  program.add("--start", start, "how heads start", {"habit", "undecided"});
+  program.add("--hidden", machine.hidden, "hidden units of the controller", 1, 1024);
+  program.add("--start", start, "initial biases of the heads", {"habit", "undecided"});
   return program.run(argc, argv, [&](const auto& options, auto& report) {
     if (start == "undecided") machine.readers_start = machine.writers_start = HeadStart::undecided;
     lesson(machine, options, report);

@@ -8,7 +8,7 @@ namespace tapestry::lesson31 {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-constexpr Size kWidth = 32, kHidden = 64;  // of words, and of both LSTMs
+constexpr Size kWidth = 32, kHidden = 64;  // width of the inputs; hidden units of both LSTMs
 
 /// Collects rows of equal length.
 struct Writer {
@@ -26,7 +26,7 @@ struct Writer {
   }
 };
 
-/// All letters, 1 and up, in any order.
+/// Returns all letters, 1 and up, in random order.
 Ids shuffled_letters(kit::Random& random) {
   Ids all(kLetters);
   std::iota(all.begin(), all.end(), 1);

@@ -1,4 +1,4 @@
-// Three tasks for a memory, and what reads them: a neural Turing machine, an LSTM, an LSTM with its past
+// Three tasks for a memory, and the models: a neural Turing machine, an LSTM, and an LSTM that keeps its past
 // states.
 #pragma once
 
@@ -14,21 +14,24 @@
 
 namespace tapestry::lesson31 {
 
-inline constexpr Size kLetters = 32, kFew = 8;  // letters; how many where they may come again
+inline constexpr Size kLetters = 32, kFew = 8;  // number of letters; number in tasks where letters may repeat
 inline constexpr Size kAnswered = 2,
-                      kShortest = kAnswered + 1;  // in draw_go_on(): letters to be said, and given
+                      kShortest =
+                          kAnswered + 1;  // in draw_go_on(): letters to output; fewest letters of a string
 
-/// Strings of words, each a letter (0: none) and a mark.
+/// Strings of inputs. Each input is a letter (0: no letter) and a mark.
 enum Mark : std::int64_t { kGiven, kEnd, kFrom, kSay, kMarks };
 struct Strings {
   Indices letters, marks;  // (B, T)
-  Indices answers;         // (B, A): to be said at the last A words
+  Indices answers;         // (B, A): the outputs for the last A inputs
 };
-/// `length` letters, "end", and as often "say": they are to be said again.
+/// `length` letters, "end", and "say" once for each letter. The outputs are the letters again.
 Strings draw_copy(kit::Random random, Size rows, Size length);
-/// `length` different letters, then one of them, "from", and "say": the next two are to be said.
+/// `length` different letters, then one of them marked "from", and "say". The outputs are the two letters
+/// after it.
 Strings draw_go_on(kit::Random random, Size rows, Size length);
-/// `length` letters, one of the first five of them marked "from", then "end": the marked one is to be said.
+/// `length` letters, one of the first five of them marked "from", then "end". The output is the marked
+/// letter.
 Strings draw_marked(kit::Random random, Size rows, Size length);
 
 enum class Kind { machine, lstm, lstmn };
@@ -37,16 +40,16 @@ struct ReaderOptions {
   NeuralTuringMachineOptions machine = {};
 };
 
-/// Reads strings, and says letters.
+/// Reads strings and outputs letters.
 struct Reader : Module {
   explicit Reader(const ReaderOptions& options);
-  /// Logits (B, A, kLetters).
+  /// Returns logits (B, A, kLetters).
   Tensor operator()(const Strings& strings) const;
-  /// Of letters and marks together, (B, T, 32).
+  /// Returns the sums of letter and mark embeddings, (B, T, 32).
   Tensor words(const Strings& strings) const;
 
   Embedding letters, marks;
-  std::optional<NeuralTuringMachine> machine;  // one of these
+  std::optional<NeuralTuringMachine> machine;  // exactly one of these three is used
   std::optional<Recurrent> lstm;
   std::optional<LSTMN> lstmn;
   Linear answer;

@@ -1,12 +1,15 @@
-// 31.4 small_rememberer: few weights that remember far
+// 31.4 small_rememberer: A small LSTMN
 // design, 20 minutes, limit 60 s, fast
 //
-// 24 letters of eight kinds come in, one of the first five is marked, then comes "end": name the marked letter. A model
-// around nn/'s LSTMN is asked at "end" alone, memory(words).states being (B, 25, kHidden), and is to learn it in 200
-// batches of 32, by Adam with your learning rate, so that 95 % are right. Fewer weights are better: at most 6,000, and
-// your best is kept. Change the constants.
+// The input has 24 letters of eight kinds, then "end". One of the first five letters is marked, and the model must name
+// the marked letter at "end". The model is built around nn/'s LSTMN: memory(words).states is (B, 25, kHidden), and the
+// answer is computed from the last state.
 //
-//     letters (B, 25), 0 … 7 and 8 for none; marks (B, 25), 1 for the marked one and 2 for "end", else 0; logits (B, 8)
+// The model is trained on 200 batches of 32 strings, by Adam with your learning rate. At least 95 % of the answers must
+// be right. Fewer parameters are better. You may use at most 6,000, and your best model is kept. Change the constants.
+//
+//     letters (B, 25), 0 … 7, and 8 for none; logits (B, 8)
+//     marks (B, 25), 1 for the marked letter, 2 for "end", else 0
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/recurrent/lstmn.hpp"
 #include "nn/embedding.hpp"
@@ -14,17 +17,17 @@
 //[ sizes, and how fast it learns
 //: constexpr Size kWidth = 32, kHidden = 64, kUnits = 64;
 //: constexpr double kLearningRate = 0.01;
-constexpr Size kWidth = 12;             // of a word
-constexpr Size kHidden = 16;            // of a state: one letter, and whether it is marked
-constexpr Size kUnits = 8;              // of the score
+constexpr Size kWidth = 12;             // width of an input
+constexpr Size kHidden = 16;            // width of a state: one letter, and whether it is marked
+constexpr Size kUnits = 8;              // hidden units of the score
 constexpr double kLearningRate = 0.01;  // per step
 //]
 
 struct Rememberer : Module {
   Tensor operator()(const Indices& of_letters, const Indices& of_marks) const {
     const Tensor words = letters(of_letters) + marks(of_marks);
-    const Tensor states = memory(words).states;  // (B, 25, kHidden): each looks back at those before it
-    return answer(select(states, 1, states.size(1) - 1));  // at "end": what is not remembered is lost
+    const Tensor states = memory(words).states;  // (B, 25, kHidden): each state attends to all earlier states
+    return answer(select(states, 1, states.size(1) - 1));  // the state at "end"
   }
 
   Embedding letters{{*this, "letters"}, 9, kWidth}, marks{{*this, "marks"}, 3, kWidth};
@@ -32,22 +35,22 @@ struct Rememberer : Module {
   Linear answer{{*this, "answer"}, kHidden, 8};
 };
 
-// hint: The first letters reach "end" through the states of the LSTMN. Which of the sizes is that of a state?
-// hint: Most weights are in the LSTM: 4 · kHidden · (kWidth + ______). How much must one state hold?
-// hint: Halve a size as long as it still learns: kHidden first, then kWidth; kUnits may be the smallest.
+// hint: The first letters reach "end" through the states of the LSTMN. Which constant is the width of a state?
+// hint: Most parameters are in the LSTM: 4 · kHidden · (kWidth + ______). How much must one state store?
+// hint: Halve a size for as long as the model still learns: kHidden first, then kWidth. kUnits may be the smallest.
 //
-// start: The sizes are those of a larger task. How many numbers does a state need that holds one letter of eight?
+// start: These sizes suit a larger task. How many numbers does a state need to store one letter of eight?
 //
-// wrong: A state of 64 numbers holds more than a letter, and its weights are over the budget.
+// wrong: A state of 64 numbers is larger than one letter needs, and its parameters exceed the budget.
 // - constexpr Size kHidden = 16;
 // + constexpr Size kHidden = 64;
-// wrong: A state of two numbers is too small for eight letters and for finding the marked one.
+// wrong: A state of two numbers is too small to store one of eight letters and to let the score find the mark.
 // - constexpr Size kHidden = 16;
 // + constexpr Size kHidden = 2;
-// wrong: With a rate of 0.0001 hardly anything is learned in 200 steps.
+// wrong: With a learning rate of 0.0001, the model has hardly learned anything after 200 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 0.5 each step leaps over what it looks for, and nothing is learned.
+// wrong: With a learning rate of 0.5, each step overshoots, and nothing is learned.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.5;
 
@@ -86,11 +89,12 @@ void judge(Judge& judge) {
   model.initialise(judge.random().next());
   double weights = 0;
   for (const Tensor& each : model.parameters()) weights += static_cast<double>(each.count());
-  judge.claim("names letters", [&] {
+  judge.claim("returns logits for the letters", [&] {
     const Texts two = draw(judge.random(), 2);
     judge.same(model(two.letters, two.marks).shape(), Dims{2, 8}, "the shape of the logits");
   });
-  judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 6'000, "the weights"); });
+  judge.claim("stays within the budget of parameters",
+              [&] { judge.between(weights, 1, 6'000, "parameters"); });
   judge.claim("remembers the marked letter", [&] {
     grader::train(model.parameters(), kLearningRate, kSteps, [&] {
       const Texts texts = draw(judge.random(), kRows);
@@ -106,12 +110,11 @@ void judge(Judge& judge) {
     const double loss = cross_entropy(logits, tests.answers).item();
     judge.that(
         right >= 95,
-        fmt::format(
-            "{:.0f} weights name {:.1f} % of the marked letters, of which 95 % are wanted; the loss of a "
-            "letter is {:.3f}{}",
-            weights, right, loss, kLearningRate < 0.1 ? "" : ". Your learning rate is very large"),
+        fmt::format("{:.0f} parameters name {:.1f} % of the marked letters correctly; the target is 95 %, "
+                    "and the loss is {:.3f}{}",
+                    weights, right, loss, kLearningRate < 0.1 ? "" : ". Your learning rate is very large"),
         {right, loss});
-    fmt::print("{:.0f} weights name {:.1f} % of the marked letters.\n", weights, right);
-    judge.score(weights, "weights");
+    fmt::print("{:.0f} parameters name {:.1f} % of the marked letters correctly.\n", weights, right);
+    judge.score(weights, "parameters");
   });
 }
