@@ -1,4 +1,4 @@
-// Attend, compare, aggregate, and the same with a part left out.
+// The model that attends, compares and aggregates, and three models that lack a part.
 #include "lessons/32_decomposable/entailer.hpp"
 
 #include <numeric>
@@ -11,7 +11,7 @@ namespace {
 
 Tensor equal_weights(const Tensor& scores, const Mask& mask) { return softmax_weights(0 * scores, mask); }
 
-/// Adds up the words of a sentence (B, n, d) → (B, d).
+/// Adds up the vectors of a sentence's words (B, n, d) → (B, d).
 Tensor sum_words(const Tensor& x, const ValidLengths& lengths) {
   return sum(zero_masked(lengths.mask(x.size(1)).reshape({x.size(0), x.size(1), 1}), x), {1});
 }
@@ -42,7 +42,7 @@ Entailer::Entailer(Way way_in, Sizes sizes, Sizes compared)
             dot(),
             {.normalise = way_in == Way::equal ? Normaliser(equal_weights) : softmax_weights}},
       way(way_in) {
-  if (way == Way::no_places) places.freeze();  // what is not used
+  if (way == Way::no_places) places.freeze();  // unused parameters
   if (way == Way::bag_of_words) f.freeze(), g.freeze();
 }
 

@@ -1,4 +1,5 @@
-// Attend, compare, aggregate (Parikh, Täckström, Das and Uszkoreit 2016), and the same with a part left out.
+// The model that attends, compares and aggregates (Parikh, Täckström, Das and Uszkoreit 2016), and three
+// models that lack a part.
 #pragma once
 
 #include "lessons/32_decomposable/sentences.hpp"
@@ -18,9 +19,9 @@ struct Layers : Module {
 
 enum class Way {
   whole,
-  no_places,    ///< words do not say where they stand
-  equal,        ///< every word is aligned with all of the other sentence, with equal weights
-  bag_of_words  ///< sums of words go into H: nothing is aligned or compared
+  no_places,    ///< words without position vectors
+  equal,        ///< each word is aligned with all words of the other sentence, with equal weights
+  bag_of_words  ///< H receives the sums of the words: no alignment and no comparison
 };
 
 struct Sizes {
@@ -30,20 +31,21 @@ struct Sizes {
 struct Entailer : Module {
   explicit Entailer(Way way, Sizes sizes = {});
 
-  /// Words and their places (B, n, width); after the end of a sentence stands anything.
+  /// Returns the word vectors with their positions (B, n, width). Rows after the end of a sentence are
+  /// unspecified.
   Tensor read(const Indices& sentence) const;
-  /// (B, 3): of entailed, neutral, contradicted.
+  /// Returns the logits (B, 3) for entailed, neutral and contradicted.
   Tensor operator()(const Batch& batch) const;
 
   Embedding words, places;
-  Layers f, g, h;  ///< the three feed-forward nets of the paper
+  Layers f, g, h;  ///< F, G and H, the three feed-forward networks of the paper
   Linear out;
   Attention align;
   Way way;
 
  private:
   Entailer(Way way, Sizes sizes,
-           Sizes compared);  // `compared`: of f and g, which a bag of words does not use
+           Sizes compared);  // `compared`: sizes of f and g, which the bag of words does not use
 };
 
 }  // namespace tapestry::lesson32

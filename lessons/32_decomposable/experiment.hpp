@@ -1,4 +1,4 @@
-// Training entailers, what they get right, and pictures of their alignment.
+// Trains the models, measures their answers, and plots the alignment.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace tapestry::lesson32 {
 
-/// Shares that are right, in %.
+/// Right answers, in %.
 struct Right {
-  double together = 0;  ///< pairs whose adjectives and nouns stood together in training too
-  double held_out = 0;  ///< pairs with an adjective and a noun that never did
-  double twins = 0;     ///< held-out pairs, entailed, and with their nouns exchanged, contradicted
+  double together = 0;  ///< pairs in which every adjective and noun were together in training too
+  double held_out = 0;  ///< pairs with an adjective and a noun that were never together in training
+  double twins = 0;  ///< held-out entailed pairs, and the same pairs with the nouns exchanged, contradicted
 };
 Right measure(const Entailer& entailer, const kit::Options& options);
 
-/// By Way: whole, no_places, equal, bag_of_words. Trains all four, prints a row for each, compares with the
-/// targets, and draws right.svg, and of the whole alignment.svg and exchanged.svg. `hidden`: units of a layer; the
-/// bag of words has four times as many.
+/// Trains the four models in the order of Way: whole, no_places, equal, bag_of_words. Prints a row for each,
+/// compares with the targets, and draws right.svg. For the full model it also draws alignment.svg and
+/// exchanged.svg. `hidden` is the number of units of a layer. The bag of words has four times as many.
 std::vector<Right> train_each(Size hidden, const kit::Options& options, kit::Report& report);
 
-/// How far apart the answers for a premise with any hypothesis and with its twin, nouns exchanged, are at most,
-/// for an untrained entailer in f64.
+/// Returns the largest difference between the logits for twins: for one premise, a hypothesis and the same
+/// hypothesis with its nouns exchanged. The model is untrained, in f64.
 double apart_from_twins(Way way, std::uint64_t seed);
 
 }  // namespace tapestry::lesson32

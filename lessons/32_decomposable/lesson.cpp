@@ -1,13 +1,15 @@
 // 32 decomposable: compare two sentences without recurrence
 //
-// 15 minutes to read, 30 seconds to run. Needs lesson 16 (sequences that ask each other), 17 (positions) and
-// 07 (masks). Afterwards you can align two sentences in both directions with one table of scores, build a
-// model of attend, compare and aggregate, and say what such a model cannot know.
+// 15 minutes to read, 30 seconds to run. Needs lesson 16 (self-attention), 17 (positions) and 07 (masks).
+// Afterwards you can align two sentences in both directions with one table of scores, build a model that
+// attends, compares and aggregates, and say what such a model cannot know.
 //
-// "A red dog pushes a car." Does "an animal touches a vehicle" follow? Then it is *entailed*. "A blue animal
-// touches a vehicle" may be so or not, it is *neutral*; "a cat pushes a car" is *contradicted*. Who answers
-// looks for each word's counterpart, compares word with word, and adds up what was found. No memory is needed
-// that reads from left to right. Is that all?
+// "A red dog pushes a car." Does "an animal touches a vehicle" follow? Yes: the second sentence is
+// *entailed*. "A blue animal touches a vehicle" may be true or not: it is *neutral*. "A cat pushes a car" is
+// *contradicted*.
+//
+// To answer, we look for the counterpart of each word, compare the two words, and add up the results. None of
+// these steps needs a recurrent state. Can a model without recurrence solve the whole task?
 
 #include <cmath>
 #include <vector>
@@ -25,28 +27,31 @@ using namespace tapestry::lesson32;
 namespace {
 constexpr DType f64 = DType::f64;
 
-// ---- 1. One table, read both ways -------------------------------------------------------------------------
-// The first sentence, the *premise*, has words a_1 … a_n, the second, the *hypothesis*, b_1 … b_m, all of them
-// vectors. Parikh, Täckström, Das and Uszkoreit (2016) *attend* in both directions with one table e:
+// ---- 1. One table of scores, two softmaxes ----------------------------------------------------------------
+// The first sentence, the *premise*, has the words a_1 … a_n. The second sentence, the *hypothesis*, has the
+// words b_1 … b_m. All of them are vectors. Parikh, Täckström, Das and Uszkoreit (2016) *attend* in both
+// directions with one table of scores e:
 //
-//     e_ij = F(a_i) · F(b_j)                  F: a small feed-forward net, the same for all words
-//     β_i = Σ_j softmax_j(e_ij) b_j           what the hypothesis has for a_i: a row's softmax
-//     α_j = Σ_i softmax_i(e_ij) a_i           what the premise has for b_j: a column's softmax
+//     e_ij = F(a_i) · F(b_j)                  F: a small feed-forward network, the same for all words
+//     β_i = Σ_j softmax_j(e_ij) b_j           the counterpart of a_i in the hypothesis: softmax of a row
+//     α_j = Σ_i softmax_i(e_ij) a_i           the counterpart of b_j in the premise: softmax of a column
 //
-// Take a pencil. Two words meet three, and the table is e = ((ln 3, 0, 0), (0, 0, ln 2)):
+// For an example by hand, the premise has two words and the hypothesis three, and the table is
+// e = ((ln 3, 0, 0), (0, 0, ln 2)). These are exp(e) and the two softmaxes:
 //
 //            exp(e)             by rows                     by columns
 //     a_1    3   1   1        0.6    0.2    0.2           0.75    0.5    0.333
 //     a_2    1   1   2        0.25   0.25   0.5           0.25    0.5    0.667
 //
-// b_2 has no counterpart: its scores are equal, so its column is undecided, and rows give it little. The
-// table need not be symmetric.
+// The word b_2 has no counterpart. Its two scores are equal, so its column has equal weights, and both words
+// of the premise give it only a small weight. The softmax by rows and the softmax by columns need not agree.
 
 struct Aligned {
   Tensor beta, alpha;  // (B, n, d), (B, m, d)
 };
 
-/// f_a (B, n, h) and f_b (B, m, h) are F's; is_a (B, 1, n) and is_b (B, 1, m) are true for words, not padding.
+/// f_a (B, n, h) and f_b (B, m, h) are the outputs of F. is_a (B, 1, n) and is_b (B, 1, m) are true for words
+/// and false for padding.
 Aligned attend(const Tensor& f_a, const Tensor& f_b, const Tensor& a, const Tensor& b, const Mask& is_a,
                const Mask& is_b) {
   const Tensor e = matmul(f_a, transpose(f_b));
@@ -59,7 +64,7 @@ void pencil(kit::Report& report) {
   const auto all = [](Size n) {
     return Mask::from(1, n, [](Size, Size) { return true; }).reshape({1, 1, n});
   };
-  // F(a) is the table, F(b) and all words are one-hot: so e is e, and β and α are the weights.
+  // F(a) is the table, and F(b) and all words are one-hot. So the scores are e, and β and α are the weights.
   const Aligned w = attend(e, unsqueeze(three, 0), unsqueeze(two, 0), unsqueeze(three, 0), all(2), all(3));
   kit::print_rows("by rows", select(w.beta, 0, 0), 3);
   kit::print_rows("by columns", transpose(select(w.alpha, 0, 0)), 3);
@@ -76,33 +81,36 @@ void pencil(kit::Report& report) {
 }
 
 // ---- 2. Attend, compare, aggregate ------------------------------------------------------------------------
-// Two more nets do the rest. G *compares* each word with its counterpart, H *aggregates*: it sees only the two
-// sums, and names one of three answers.
+// Two more networks do the rest. G *compares* each word with its counterpart. H *aggregates*: it computes
+// the logits of the three answers from the two sums alone.
 //
 //     v_i = G([a_i; β_i]),   u_j = G([b_j; α_j])             answer = H([Σ_i v_i; Σ_j u_j])
 //
-// Nowhere does a word wait for another one: each step is done for all words at once. And the table is a
-// product, which is why the model is called *decomposable*. (F would have to run for each pair if it read
-// both words together, as lesson 11's score does.) Padding must not be summed: G of nothing is something.
+// No word has to wait for another word: each step is computed for all words at once. The table e is a matrix
+// product, so F runs once for each word. That is why the model is called *decomposable*. (If F read both
+// words together, as lesson 11's score does, it would have to run once for each pair.)
+//
+// Padding must not be in the sums, because G of a row of zeros is not 0.
 
 Tensor add_up(const Tensor& x, const Mask& is_word) {
   const Mask rows = is_word.reshape({x.size(0), x.size(1), 1});
   return sum(where(rows, x, scalar(0, x.dtype())), {1});  // (B, h)
 }
 
-/// `net` lends its weights: f, g, h and a last linear layer, out.
+/// Uses the networks of `net`: f, g, h, and a last linear layer, out.
 Tensor answer(const Entailer& net, const Tensor& a, const Tensor& b, const Mask& is_a, const Mask& is_b) {
   const Aligned aligned = attend(net.f(a), net.f(b), a, b, is_a, is_b);
   const Tensor v = net.g(concat({a, aligned.beta}, -1)), u = net.g(concat({b, aligned.alpha}, -1));
   return net.out(net.h(concat({add_up(v, is_a), add_up(u, is_b)}, -1)));
 }
 
-// With nn/ it is Attention{dot()} called twice: F(a) asks F(b) for b, and F(b) asks F(a) for a (entailer.cpp).
+// With nn/, the first step is two calls of Attention{dot()}: once with F(a) as queries, F(b) as keys and b as
+// values, and once with F(b) as queries, F(a) as keys and a as values (entailer.cpp).
 
 void compare(std::uint64_t seed, kit::Report& report) {
   const kit::Question runs = report.ask(
-      "how often F runs", "A premise of 30 words, a hypothesis of 20. For how many vectors is F computed?",
-      {"50", "600", "1,200: in both directions"});
+      "how often F runs", "A premise has 30 words, and a hypothesis has 20. How many times does F run?",
+      {"50", "600", "1,200: once for each pair in both directions"});
   Entailer net(Way::whole, {.width = 3, .hidden = 16});
   net.initialise(seed, f64);
   const Batch batch = batch_of(draw_pairs(kit::Random(seed), 6, Words::seen_together, seed));
@@ -112,67 +120,84 @@ void compare(std::uint64_t seed, kit::Report& report) {
       [&] { return answer(net, net.read(batch.premise), net.read(batch.hypothesis), is_a, is_b); },
       [&] { return net(batch); }, net.parameters(), seed);
   const Tensor f_a = net.f(zeros({30, 3}, f64)), f_b = net.f(zeros({20, 3}, f64));
-  report.figure("numbers in the table", static_cast<double>(matmul(f_a, transpose(f_b)).count()));
+  report.figure("scores in the table", static_cast<double>(matmul(f_a, transpose(f_b)).count()));
   report.answer(runs, 'a', f_a.size(0) + f_b.size(0) == 50,
-                "Once for each word; the 600 numbers of the table are one matrix product.");
+                "F runs once for each word. The 600 scores of the table are one matrix product.");
 }
 
-// ---- 3. Does it follow? -----------------------------------------------------------------------------------
-// Sentences have the form of "red dog pushes car"; adjectives may be missing. Words come in groups: dog, cat,
-// horse and cow are animals, and so for nouns, verbs and adjectives. To say less (a general word, no
-// adjective) is entailed. To say more is neutral. A dog is no cat and no car: contradicted. One in five
-// pairs of adjective and noun never stand together in training; in the column held out all sentences' pairs have
-// one; part 4 explains twins. Beside the whole model stand three that lack a part: one that does not know the
-// places of words, which the whole is told (part 4); one whose weights are all equal; and one that adds up words
-// and leaves all else to H, here with 256 units a layer.
+// ---- 3. Entailment in a small grammar ---------------------------------------------------------------------
+// All sentences have the form "red dog pushes blue car", where the adjectives may be missing. The words come
+// in groups: dog, cat, horse and cow are animals. The other nouns, the verbs and the adjectives have groups
+// like this, too. These are the rules:
+//
+// - A hypothesis that says less is entailed: a general word in place of a special one, or no adjective.
+// - A hypothesis that says more is neutral.
+// - A dog is not a cat and not a car, so these are contradicted.
+//
+// One in five combinations of adjective and noun never occurs in training. In the column "held out", every
+// pair of sentences has at least one of these combinations. Section 4 explains the column "twins".
+//
+// For comparison, we train three models that lack a part. The first has no positions (section 4). The second
+// gives equal weights to all words of the other sentence. The third, a bag of words, adds up the words of
+// each sentence and leaves everything else to H, here with 256 units in each layer.
 
 std::vector<Right> follow(Size hidden, const kit::Options& options, kit::Report& report) {
   const kit::Question bag =
       report.ask("a bag of words",
-                 "The bag of words has more than twice the weights. How many of its answers are right?",
-                 {"nearly all: no word is lost in a sum", "about four of five", "about half"});
+                 "The bag of words has more than twice as many parameters as the full model. How many "
+                 "held-out pairs does it answer correctly?",
+                 {"nearly all: a sum contains every word", "about four of five", "about half"});
   const std::vector<Right> all = train_each(hidden, options, report);
   report.answer(bag, 'b', all[3].held_out > 70 && all[3].held_out < 90,
-                "H gets one vector for a sentence, and must find out which word stands to which. There are "
-                "thousands of sums. Pairs of words, which G sees, are few.");
+                "H receives one vector for each sentence and must find out which words belong together. "
+                "There are thousands of different sums, but only few pairs of words, and G sees pairs of "
+                "words.");
   return all;
 }
 
-// In both pictures "red" has no counterpart, and yet it points sharply, to the first noun: only equal scores
-// spread, and learned ones need not be equal.
+// In both pictures, "red" has no counterpart, and yet its weight is concentrated on the first noun. Only equal
+// scores give equal weights, and learned scores need not be equal.
 
-// ---- 4. Who pushes whom -----------------------------------------------------------------------------------
-// "Dog pushes cat", "cat pushes dog": the same words, another story. Nothing in F, G, sums and softmax knows
-// of order, so the paper's plain model cannot tell them apart. Here a learned vector for each place is added
-// to each word (lesson 17). Twins are two such pairs, one entailed, one contradicted.
+// ---- 4. Word order ----------------------------------------------------------------------------------------
+// "Dog pushes cat" and "cat pushes dog" have the same words but different meanings. F, G, the sums and the
+// softmaxes do not depend on the order of the words. So the plain model from the paper cannot distinguish the
+// two sentences.
+//
+// Our full model can, because it adds a learned vector for the position to each word (lesson 17). To test
+// this, we use *twins*: an entailed pair of sentences, and the same pair with the nouns of the hypothesis
+// exchanged, which is contradicted.
 
 void whom(const std::vector<Right>& all, std::uint64_t seed, kit::Report& report) {
   const kit::Question exchanged =
       report.ask("without places",
-                 "\"Dog pushes cat\". What does the model without places answer to \"cat pushes dog\"?",
-                 {"contradicted, if it was trained on such pairs", "the same as to \"dog pushes cat\"",
-                  "neutral, most often"});
+                 "The premise is \"dog pushes cat\". What does the model without positions answer for the "
+                 "hypothesis \"cat pushes dog\"?",
+                 {"contradicted, if it was trained on such pairs",
+                  "the same as for the hypothesis \"dog pushes cat\"", "neutral, most often"});
   const double without = apart_from_twins(Way::no_places, seed), whole = apart_from_twins(Way::whole, seed);
-  report.figure("answers to twins apart, without places", without);
-  report.figure("answers to twins apart, the whole", whole);
-  report.at_most("without places: twins", all[1].twins, 51, "%");
+  report.figure("largest difference of twins' logits, without positions", without);
+  report.figure("largest difference of twins' logits, full model", whole);
+  report.at_most("without positions: twins right", all[1].twins, 51, "%");
   report.answer(exchanged, 'b', without < 1e-12 && whole > 1e-6,
-                "Not one number of its answer changes. One of two twins is wrong, whatever it learns.");
+                "All logits of the two hypotheses are equal. So the model is wrong for one of two twins, "
+                "whatever it learns.");
 }
 
-// What to remember. One table of scores aligns two sentences in both directions. Compare word with word, add
-// up, decide: all words at once, and with few weights. A sum knows no order: places must be told.
+// What to remember. One table of scores aligns two sentences in both directions. The model compares word with
+// word, adds up, and decides: all words at once, and with few parameters. A sum does not depend on the order
+// of its terms, so the words need position vectors.
 //
-// Exercises: lessons/practise 32 (align; what padding adds; what cannot be told; a small entailer).
+// Exercises: lessons/practise 32 (one table, two softmaxes; padding in a sum; counting vectors, scores and
+// weights; a small entailment model).
 
 void lesson(Size hidden, const kit::Options& options, kit::Report& report) {
-  report.section("One table, read both ways");
+  report.section("One table of scores, two softmaxes");
   pencil(report);
   report.section("Attend, compare, aggregate");
   compare(options.seed, report);
-  report.section("Does it follow?");
+  report.section("Entailment in a small grammar");
   const std::vector<Right> all = follow(hidden, options, report);
-  report.section("Who pushes whom");
+  report.section("Word order");
   whom(all, options.seed, report);
 }
 

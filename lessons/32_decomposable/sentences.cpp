@@ -1,4 +1,4 @@
-// Pairs of sentences in a small grammar, and whether the second follows from the first.
+// Pairs of sentences from a small grammar: is the second entailed, neutral or contradicted?
 #include "lessons/32_decomposable/sentences.hpp"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace tapestry::lesson32 {
 namespace {
 
-constexpr std::int64_t kGroup = 5;  // words
+constexpr std::int64_t kGroup = 5;  // number of words in a group
 struct Kind {
-  std::int64_t first, groups;  // of its words; how many groups
+  std::int64_t first, groups;  // id of the first word; number of groups
   std::int64_t last() const { return first + groups * kGroup; }
 };
 constexpr Kind kNouns{1, 6}, kVerbs{31, 3}, kAdjectives{46, 2};
@@ -30,7 +30,7 @@ std::int64_t any_of(kit::Random& random, const Kind& kind) {
 
 constexpr Role kRoles[] = {kAdjective1, kNoun1, kVerb, kAdjective2, kNoun2};
 
-/// A word to which `word` stands in that relation; `word` itself if there is none.
+/// Returns a word that has the relation `wanted` to `word`, or `word` itself if there is none.
 std::int64_t word_with(kit::Random& random, Role role, std::int64_t word, Answer wanted) {
   const bool same_group = word != 0 && random.below(3) > 0;
   if (is_adjective(role) && wanted == kEntailed && random.chance(0.5)) return 0;
@@ -73,7 +73,7 @@ const std::vector<std::string>& vocabulary() {
 
 std::int64_t id_of(const std::string& word) {
   const auto found = std::find(vocabulary().begin(), vocabulary().end(), word);
-  if (found == vocabulary().end()) fail("[id_of] no word is \"{}\"", word);
+  if (found == vocabulary().end()) fail("[id_of] word must be in the vocabulary, got \"{}\"", word);
   return found - vocabulary().begin();
 }
 

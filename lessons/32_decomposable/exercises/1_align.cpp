@@ -1,12 +1,12 @@
-// 32.1 align: one table, both directions
+// 32.1 align: One table, two softmaxes
 // implement, 15 minutes
 //
-// The table e (B, n, m) holds the score of each word of the premise a (B, n, d) with each of the hypothesis b
-// (B, m, d). Give each word its counterpart in the other sentence:
+// The table e (B, n, m) has the scores of each word of the premise a (B, n, d) with each word of the hypothesis b
+// (B, m, d). For each word, return its counterpart in the other sentence:
 //
 //     β_i = Σ_j softmax_j(e_ij) b_j        (B, n, d)              α_j = Σ_i softmax_i(e_ij) a_i        (B, m, d)
 //
-// is_a (B, 1, n) and is_b (B, 1, m) are true for words, false for padding, which must get no weight.
+// is_a (B, 1, n) and is_b (B, 1, m) are true for words and false for padding. Padding must get no weight.
 #include "lessons/grader/answer.hpp"
 
 struct Aligned {
@@ -24,40 +24,39 @@ Aligned align(const Tensor& e, const Tensor& a, const Tensor& b, const Mask& is_
   //]
 }
 
-// hint: Which axis of e runs over the words of the hypothesis, and over which does β's softmax run?
-// hint: masked_softmax takes the last axis. What has to be done with e before a softmax over the words of the
-//   premise?
-// hint: β is matmul(masked_softmax(e, ____), b), α is matmul(masked_softmax(transpose(e), ____), a).
+// hint: Which axis of e belongs to the words of the hypothesis, and over which axis is β's softmax?
+// hint: masked_softmax is over the last axis. What must you do with e before a softmax over the words of the premise?
+// hint: β is matmul(masked_softmax(e, ____), b), and α is matmul(masked_softmax(transpose(e), ____), a).
 //
-// wrong: α has the weights of β, transposed: they sum to 1 over the hypothesis, not over the premise. The table is
-//   the same in both directions, the softmax is not.
+// wrong: α has the weights of β, transposed. They sum to 1 over the hypothesis, not over the premise. Both directions
+//   use the same table, but different softmaxes.
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
 // + const Tensor columns = transpose(rows);
-// wrong: The two directions are exchanged: β must be made of words of the hypothesis.
+// wrong: You exchanged the two directions. β is a weighted average of the words of the hypothesis.
 // - return {matmul(rows, b), matmul(columns, a)};
 // + return {matmul(columns, a), matmul(rows, b)};
-// wrong: The masks are exchanged: β's softmax runs over the hypothesis, whose words is_b marks.
+// wrong: You exchanged the masks. β's softmax is over the hypothesis, whose words is_b marks.
 // - const Tensor rows = masked_softmax(e, is_b);
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
 // + const Tensor rows = masked_softmax(e, is_a);
 // + const Tensor columns = masked_softmax(transpose(e), is_b);
-// wrong: Padding gets weight: the masks are not used.
+// wrong: Padding gets weight, because you don't use the masks.
 // - const Tensor rows = masked_softmax(e, is_b);
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
 // + static_cast<void>(is_a.shape()), static_cast<void>(is_b.shape());
 // + const Tensor rows = softmax(e, -1);
 // + const Tensor columns = softmax(transpose(e), -1);
-// wrong: Padding of the premise gets weight in α: only β's softmax has its mask.
+// wrong: Padding of the premise gets weight in α, because only β's softmax has a mask.
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
 // + static_cast<void>(is_a.shape());
 // + const Tensor columns = softmax(transpose(e), -1);
-// wrong: The mask came after the softmax: padding has had its share of the sum already.
+// wrong: You applied the mask after the softmax. The softmax has already given a part of the sum to padding.
 // - const Tensor rows = masked_softmax(e, is_b);
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
 // + const Tensor zero = scalar(0, e.dtype());
 // + const Tensor rows = where(is_b, softmax(e, -1), zero);
 // + const Tensor columns = where(is_a, softmax(transpose(e), -1), zero);
-// wrong: A score of −100 is no mask: where words score lower still, padding gets the weight.
+// wrong: A score of −100 does not mask padding. If the scores of the words are lower still, padding gets the weight.
 // - const Tensor rows = masked_softmax(e, is_b);
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
 // + const Tensor low = scalar(-100, e.dtype());
@@ -69,7 +68,8 @@ Aligned align(const Tensor& e, const Tensor& a, const Tensor& b, const Mask& is_
 
 namespace {
 
-/// Σ over the other sentence's words; `score` gives e of word i of this one and word j of the other.
+/// Computes the sums over the other sentence's words. `score` returns e for word i of this sentence and word j of the
+/// other sentence.
 template <class Score>
 Tensor by_loops(const Score& score, Size batch, Size words, const Tensor& other, const Mask& is_other) {
   const std::vector<bool> counts = is_other.to_vector();
@@ -104,20 +104,21 @@ void compare(Judge& judge, const Tensor& e, const Tensor& a, const Tensor& b, co
 
 void judge(Judge& judge) {
   judge.claim("aligns two words with three", [&] {
-    judge.example("one pair, and nothing is padding");
+    judge.example("one pair without padding");
     compare(judge, judge.normal({1, 2, 3}), judge.normal({1, 2, 4}), judge.normal({1, 3, 4}), {2}, {3});
   });
   judge.claim("gives padding no weight", [&] {
     judge.example(
-        "two pairs of 4 and 5 places, of which 2 and 4 are words in the premises, 3 and 5 in the others");
+        "two pairs with 4 and 5 positions; the premises have 2 and 4 words, and the hypotheses "
+        "have 3 and 5");
     compare(judge, judge.normal({2, 4, 5}), judge.normal({2, 4, 3}), judge.normal({2, 5, 3}), {2, 4}, {3, 5});
   });
-  judge.claim("gives it none where all scores are low, either", [&] {
-    judge.example("scores near −300, one pair of 3 and 3 places, of which 2 are words");
+  judge.claim("gives padding no weight if all scores are low", [&] {
+    judge.example("scores near −300, one pair with 3 and 3 positions, of which 2 and 2 are words");
     compare(judge, judge.normal({1, 3, 3}) - 300.0, judge.normal({1, 3, 2}), judge.normal({1, 3, 2}), {2},
             {2});
   });
-  judge.claim("does so for any sizes", [&] {
+  judge.claim("works for any sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"premise", 1, 4}, {"hypothesis", 1, 5}}, [&](const Sizes& n) {
       std::vector<Size> of_a, of_b;
       for (Size row = 0; row < n[0]; ++row)

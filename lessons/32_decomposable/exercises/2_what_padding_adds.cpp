@@ -1,13 +1,15 @@
-// 32.2 what_padding_adds: an answer that depends on the neighbours
+// 32.2 what_padding_adds: Padding in a sum
 // debug, 15 minutes
 //
-// This compares each word with its counterpart, and adds up what was found:
+// This function compares each word with its counterpart, and adds up the results over the words of the sentence,
+// (B, h):
 //
-//     v_i = G([a_i; β_i])                   sum over the words of the sentence, (B, h)
+//     v_i = G([a_i; β_i])                   result: Σ_i v_i
 //
-// It runs, and a batch whose sentences are equally long is right. But the answer for a pair changes when a
-// longer pair comes into its batch. Find what is wrong. a and β are (B, n, d), is_a (B, 1, n) is true for words;
-// a Net takes (B, n, 2d) to (B, n, h).
+// It runs, and its results are right if all sentences of the batch have the same length. But the result for a sentence
+// changes when its batch contains a longer sentence. Find the bug.
+//
+// a and beta are (B, n, d). is_a (B, 1, n) is true for words. A Net maps (B, n, 2d) to (B, n, h).
 #include "lessons/grader/answer.hpp"
 
 using Net = std::function<Tensor(const Tensor&)>;
@@ -20,40 +22,41 @@ Tensor compare(const Tensor& a, const Tensor& beta, const Mask& is_a, const Net&
   //: const Tensor v = g(concat({words, others}, -1));
   //: return sum(v, {1});
   const Tensor v = g(concat({a, beta}, -1));
-  return sum(where(rows, v, zero), {1});  // after G: G of zeros is not zero, it has biases
+  return sum(where(rows, v, zero), {1});  // mask after G: G of zeros is not zero, because G has biases
   //]
 }
 
-// hint: What does G give for a row of zeros?
-// hint: A sum over words may only have rows of words in it. Which tensor is summed, and what stands in its rows of
-//   padding?
+// hint: What does G return for a row of zeros?
+// hint: Only rows of words may be in the sum. Which tensor is summed, and what does it contain in the rows of padding?
 // hint: where(rows, ____, zero), in the sum.
 //
-// start: Beside a longer sentence the shorter one gets another sum than alone. What is the difference between the
-//   two rows, and how often does it stand in the sum?
+// start: In a batch with a longer sentence, the shorter sentence gets a different sum. What is the difference between
+//   the two sums, and how does it depend on the number of padding rows?
 //
-// wrong: Without a mask what G makes of padding is added, too: only rows of words belong in the sum.
+// wrong: Without a mask, G's outputs for padding are added too. Only rows of words belong in the sum.
 // - return sum(where(rows, v, zero), {1});
 // + return sum(v, {1});
-// wrong: A mean over all places: padding now makes the answer smaller, by how much depends on the neighbours.
+// wrong: You divided by the number of positions, which includes padding. So the result depends on the length of the
+//   batch.
 // - return sum(where(rows, v, zero), {1});
 // + return mean(where(rows, v, zero), {1});
-// wrong: The mask is the wrong way round: that is the sum over the padding.
+// wrong: The mask is the wrong way round: you added up the rows of padding.
 // - return sum(where(rows, v, zero), {1});
 // + return sum(where(rows, zero, v), {1});
-// wrong: What G makes of zeros is still there, and a mean makes it depend on the neighbours: mask after G, and add up.
+// wrong: G's outputs for zeros are still in the result, and the mean depends on the length of the batch. Mask after G,
+//   and use a sum.
 // - const Tensor v = g(concat({a, beta}, -1));
 // - return sum(where(rows, v, zero), {1});
 // + const Tensor words = where(rows, a, zero), others = where(rows, beta, zero);
 // + return mean(g(concat({words, others}, -1)), {1});
-// wrong: A mean over the words is not what stands in the formula: how many words were found to differ is lost.
+// wrong: The formula has a sum, not a mean over the words. A mean loses the number of words that differ.
 // - return sum(where(rows, v, zero), {1});
 // + const Tensor one = scalar(1, a.dtype());
 // + return sum(where(rows, v, zero), {1}) / sum(where(rows, one, zero), {1});
-// wrong: What G gives for padding was subtracted where there is none: it is the rows of padding that have to go.
+// wrong: You subtracted G's output for zeros from every row, words included. Only the rows of padding must be removed.
 // - return sum(where(rows, v, zero), {1});
 // + return sum(v - g(zeros({a.size(0), a.size(1), 2 * a.size(2)}, a.dtype())), {1});
-// wrong: The largest in place of the sum. The padding is gone, but two words that contradict count as one.
+// wrong: You took the maximum instead of the sum. The padding is gone, but two contradicting words count as one.
 // - return sum(where(rows, v, zero), {1});
 // + return max(where(rows, v, scalar(-1e30, a.dtype())), {1});
 
@@ -62,7 +65,7 @@ Tensor compare(const Tensor& a, const Tensor& beta, const Mask& is_a, const Net&
 
 namespace {
 
-/// Sentence by sentence, word by word.
+/// Computes the sums sentence by sentence, word by word.
 Tensor by_loops(const Tensor& a, const Tensor& beta, const std::vector<Size>& lengths, const Net& g) {
   std::vector<double> all;
   for (Size row = 0; row < a.size(0); ++row) {
@@ -91,17 +94,17 @@ void try_lengths(Judge& judge, Size words, Size width, const std::vector<Size>& 
 
 void judge(Judge& judge) {
   judge.claim("adds up two sentences, one of them shorter", [&] {
-    judge.example("2 and 4 words in a batch with four places");
+    judge.example("2 and 4 words in a batch with four positions");
     try_lengths(judge, 4, 2, {2, 4});
   });
-  judge.claim("does so for any lengths", [&] {
-    judge.each_size({{"batch", 1, 3}, {"places", 1, 5}, {"d", 1, 3}}, [&](const Sizes& n) {
+  judge.claim("works for any lengths", [&] {
+    judge.each_size({{"batch", 1, 3}, {"positions", 1, 5}, {"d", 1, 3}}, [&](const Sizes& n) {
       std::vector<Size> lengths;
       for (Size row = 0; row < n[0]; ++row) lengths.push_back(judge.random().between(1, n[1]));
       try_lengths(judge, n[1], n[2], lengths);
     });
   });
-  judge.claim("lets gradients through to words and counterparts", [&] {
+  judge.claim("passes gradients to words and counterparts", [&] {
     const Tensor w = judge.normal({3, 4});
     const Net g = [&](const Tensor& x) { return tanh(linear(x, w, Tensor())); };
     const Mask is_a = ValidLengths{1, 3}.mask(3);

@@ -1,11 +1,14 @@
-// 32.3 what_cannot_be_told: counts, and what a sum forgets
+// 32.3 what_cannot_be_told: Counting vectors, scores and weights
 // predict, 10 minutes
 //
-// A model as in the chapter, without places. Predict: how many vectors does it take F of for a premise of 12
-// and a hypothesis of 8 words; how many scores has its table then; what weight a word of the premise gives to
-// each of 8 words of the hypothesis if its scores with all 8 are equal; by what factor Σ_i v_i
-// grows if the hypothesis stays and every word of the premise stands there twice; and by what factor Σ_i v_i
-// grows if the premise stays and every word of the hypothesis stands there twice.
+// The model is the one from the chapter, without positions. The premise has 12 words, and the hypothesis has 8. Predict
+// five numbers:
+//
+// 1. the number of vectors for which F is computed;
+// 2. the number of scores in the table;
+// 3. the weight that a word of the premise gives to each of the 8 words of the hypothesis if its 8 scores are equal;
+// 4. the factor by which Σ_i v_i grows if every word of the premise is repeated and the hypothesis stays the same;
+// 5. the factor by which Σ_i v_i grows if every word of the hypothesis is repeated and the premise stays the same.
 #include "lessons/grader/answer.hpp"
 
 double vectors() {
@@ -25,61 +28,61 @@ double scores() {
 double weight_of_each() {
   //[ of 8 words with equal scores
   //: return not_written_yet();
-  return 0.125;  // a softmax cannot point to nothing: it spreads
+  return 0.125;  // the weights of a softmax sum to 1, so equal scores give 1/8 each
   //]
 }
 
 double twice_the_premise() {
   //[ factor of Σ v
   //: return not_written_yet();
-  return 2;  // each v_i depends on its own word and on the hypothesis, and now there are two of each
+  return 2;  // each v_i depends on its word and on the hypothesis, and now there are two of each
   //]
 }
 
 double twice_the_hypothesis() {
   //[ factor of Σ v
   //: return not_written_yet();
-  return 1;  // two equal words share the weight of one: every β_i, and so every v_i, is as before
+  return 1;  // two equal words share the weight of one: every β_i and every v_i stays the same
   //]
 }
 
-// hint: F reads one word at a time. What is made of pairs?
-// hint: v_i = G([a_i; β_i]). What of it changes if a word of the premise is repeated? And if one of the
-//   hypothesis is?
-// hint: A row's softmax over b_1, b_1, b_2, b_2 gives each of the two equal words ____ of the weight that it had.
+// hint: F has a single word as its input. What is computed for pairs of words?
+// hint: v_i = G([a_i; β_i]). What changes in it if a word of the premise is repeated? And if a word of the hypothesis
+//   is repeated?
+// hint: A softmax over b_1, b_1, b_2, b_2 gives each of two equal words ____ of the weight that the word had before.
 //
-// wrong: F does not read pairs: the score is a product of F of one word and F of the other.
+// wrong: F does not run for pairs. A score is the product of F of one word and F of the other.
 // - return 20;  // once for each word
 // + return 96;
-// wrong: Each of the two sentences has words: F runs for both.
+// wrong: You counted one sentence. F runs for the words of both.
 // - return 20;  // once for each word
 // + return 12;
-// wrong: Both directions read one table, and F's 20 vectors are all it takes.
+// wrong: Both directions use the same table, so F's 20 vectors are computed once.
 // - return 20;  // once for each word
 // + return 40;
-// wrong: The table is needed once: the other direction reads the same numbers by columns.
+// wrong: One table is enough. The other direction uses the columns of the same table.
 // - return 96;  // one for each pair
 // + return 192;
-// wrong: A score stands for a pair of words, one of each sentence: 12 times 8.
+// wrong: There is a score for each pair of words, one from each sentence: 12 times 8.
 // - return 96;  // one for each pair
 // + return 20;
-// wrong: A softmax's weights sum to 1, whatever the scores: it cannot give 0 to all. (If you
-//   wrote 1/8: of integers that is 0 in C++; write 1.0 / 8.)
+// wrong: The weights of a softmax sum to 1, whatever the scores are, so they cannot all be 0. (If you wrote 1/8: in
+//   C++, 1/8 of integers is 0. Write 1.0 / 8.)
 // - return 0.125;  // a softmax cannot point to nothing: it spreads
 // + return 0;
-// wrong: The softmax of β runs over the hypothesis, which has 8 words.
+// wrong: β's softmax is over the hypothesis, which has 8 words.
 // - return 0.125;  // a softmax cannot point to nothing: it spreads
 // + return 1.0 / 12;
-// wrong: The premise is what Σ v runs over: twice as many terms, each as before.
+// wrong: Σ_i v_i is a sum over the premise. It has twice as many terms, and each is the same as before.
 // - return 2;  // each v_i depends on its own word and on the hypothesis, and now there are two of each
 // + return 1;
-// wrong: Each v_i stays as it was, so the sum has twice as many equal terms, not four times.
+// wrong: Each v_i stays the same. So the sum has twice as many terms, not four times as many.
 // - return 2;  // each v_i depends on its own word and on the hypothesis, and now there are two of each
 // + return 4;
-// wrong: The softmax divides by what was doubled too: a mean of b_1, b_1, b_2, b_2 is the mean of b_1, b_2.
+// wrong: The denominator of the softmax doubles too. An average of b_1, b_1, b_2, b_2 equals the average of b_1, b_2.
 // - return 1;  // two equal words share the weight of one: every β_i, and so every v_i, is as before
 // + return 2;
-// wrong: β is not halved: there are two words with half of the weight each.
+// wrong: β is not halved: each word is there twice, with half of its weight each time.
 // - return 1;  // two equal words share the weight of one: every β_i, and so every v_i, is as before
 // + return 0.5;
 
@@ -97,19 +100,19 @@ void judge(Judge& judge) {
   const auto factor = [&](const Tensor& more_a, const Tensor& more_b) {
     return sum(sum_v(more_a, more_b) * sum_v(a, b)).item() / sum(sum_v(a, b) * sum_v(a, b)).item();
   };
-  judge.claim("foretells how often F runs", [&] {
+  judge.claim("predicts how often F runs", [&] {
     judge.predicted(vectors(), static_cast<double>(f(a).size(0) + f(b).size(0)), "the vectors");
   });
-  judge.claim("foretells the table", [&] {
+  judge.claim("predicts the size of the table", [&] {
     judge.predicted(scores(), static_cast<double>(matmul(f(a), transpose(f(b))).count()), "the scores");
   });
-  judge.claim("foretells the weight of each", [&] {
+  judge.claim("predicts equal weights", [&] {
     judge.predicted(weight_of_each(), softmax(zeros({1, 8}, DType::f64), -1).at({0, 0}), "the weight");
   });
-  judge.claim("foretells a premise that says all twice", [&] {
+  judge.claim("predicts the effect of a repeated premise", [&] {
     judge.predicted(twice_the_premise(), factor(concat({a, a}, 0), b), "the factor");
   });
-  judge.claim("foretells a hypothesis that says all twice", [&] {
+  judge.claim("predicts the effect of a repeated hypothesis", [&] {
     judge.predicted(twice_the_hypothesis(), factor(a, concat({b, b}, 0)), "the factor");
   });
 }

@@ -1,11 +1,13 @@
-// 32.4 small_entailer: who pushes whom, with few weights
+// 32.4 small_entailer: A small entailment model
 // design, 30 minutes, limit 60 s, fast
 //
-// Sentences have three words, noun, verb, noun, of 12 nouns and 8 verbs in groups of four, whose first word
-// means any of the group. Build a model that says whether the hypothesis is entailed, neutral or contradicted;
-// some contradictions are the premise with its nouns exchanged. It is trained with 1,500 batches of 32 pairs, by
-// Adam with your learning rate, and must answer 9 of 10 new pairs right, with nouns that were never together.
-// Fewer weights are better: your best model is kept, and it may have at most 3,500.
+// The sentences have three words: noun, verb, noun. There are 12 nouns and 8 verbs in groups of four, and the first
+// word of each group is the general word for the group. Build a model that says whether the hypothesis is entailed,
+// neutral or contradicted. In some contradictions, the hypothesis is the premise with its nouns exchanged.
+//
+// The model is trained on 1,500 batches of 32 pairs, by Adam with your learning rate. It must answer 9 of 10 new pairs
+// correctly. These have combinations of nouns that never occur in training. Fewer parameters are better. You may use at
+// most 3,500, and your best model is kept.
 //
 //     premise, hypothesis (B, 3), words 0 … 19; logits (B, 3)
 //
@@ -20,7 +22,7 @@ constexpr Size kWords = 20, kPlaces = 3, kAnswers = 3;
 //: constexpr bool kTellPlaces = false;
 //: constexpr double kLearningRate = 0.005;
 constexpr Size kWidth = 12, kHidden = 20;
-constexpr bool kTellPlaces = true;  // a sum knows no order: each word says where it stands
+constexpr bool kTellPlaces = true;  // a sum does not depend on word order, so each word needs its position
 constexpr double kLearningRate = 0.01;
 //]
 
@@ -53,26 +55,28 @@ struct Entailer : Module {
   Attention align{{*this, "align"}, dot()};
 };
 
-// hint: Which pairs does the model as it is given get wrong, whatever it learns?
-// hint: Two sentences with the same words are one to it. What would a word have to know, and which constant says so?
-// hint: Then make kWidth and kHidden smaller, one after the other. A layer from n to m has (n + 1) m weights: which
-//   of the nets has the most?
+// hint: Which pairs does the given model get wrong, whatever it learns?
+// hint: The given model cannot distinguish two sentences with the same words. What must the vector of a word contain,
+//   and which constant adds it?
+// hint: Then make kWidth and kHidden smaller, one at a time. A layer from n to m has (n + 1) m parameters. Which
+//   network has the most?
 //
-// start: It is too large, and there is more: which two sentences are the same to it, whatever its weights are?
+// start: The model is too large. And for which two sentences does it compute the same sums, whatever its parameters
+//   are?
 //
-// wrong: The sizes would do. Without places the model cannot tell who pushes whom.
+// wrong: The sizes are small enough. But without positions the model cannot know who pushes whom.
 // - constexpr bool kTellPlaces = true;
 // + constexpr bool kTellPlaces = false;
-// wrong: The sizes of lesson 32 are more than twenty words need.
+// wrong: The sizes from lesson 32 are larger than twenty words need.
 // - constexpr Size kWidth = 12, kHidden = 20;
 // + constexpr Size kWidth = 48, kHidden = 64;
-// wrong: Two numbers for a word are too few for twenty words in five groups, each with a general one.
+// wrong: Two numbers per word are too few for twenty words in five groups with a general word each.
 // - constexpr Size kWidth = 12, kHidden = 20;
 // + constexpr Size kWidth = 2, kHidden = 4;
-// wrong: With a rate of 0.0001 the model has hardly learned anything after 1,500 steps.
+// wrong: With a learning rate of 0.0001, the model has hardly learned anything after 1,500 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 0.5 each step leaps over what it looks for, and nothing is learned.
+// wrong: With a learning rate of 0.5, each step overshoots, and nothing is learned.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.5;
 
@@ -88,7 +92,7 @@ namespace {
 using Sentence = std::array<std::int64_t, 3>;
 constexpr std::int64_t kGroup = 4, kNouns = 12, kVerbs = 8;
 
-/// 0 entailed, 1 neutral, 2 contradicted.
+/// Returns 0 for entailed, 1 for neutral, 2 for contradicted.
 std::int64_t of_words(std::int64_t p, std::int64_t h) {
   if (p == h) return 0;
   if (p / kGroup != h / kGroup) return h < kNouns ? 2 : 1;
@@ -99,7 +103,7 @@ std::int64_t of_sentences(const Sentence& p, const Sentence& h) {
   return std::max({of_words(p[0], h[0]), of_words(p[1], h[1]), of_words(p[2], h[2])});
 }
 
-/// One in five pairs of nouns, in any order, is kept for the test.
+/// Returns true for the pairs of nouns, in either order, that are kept for the test: one in five.
 bool kept(const Sentence& s) { return (s[0] * 7 + s[2] * 7 + s[0] * s[2]) % 5 == 0; }
 
 struct Pairs {
@@ -134,7 +138,8 @@ void judge(Judge& judge) {
   Entailer model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 3500, "the weights"); });
+  judge.claim("stays within the budget of parameters",
+              [&] { judge.between(weights, 1, 3500, "parameters"); });
   grader::train(model.parameters(), kLearningRate, 1500, [&] {
     const Pairs pairs = draw(judge.random(), 32, false);
     return cross_entropy(model(pairs.premise, pairs.hypothesis), pairs.answers);
@@ -143,14 +148,14 @@ void judge(Judge& judge) {
   const Tensor logits = model(test.premise, test.hypothesis);
   const double right = kit::percent_equal(argmax(logits), test.answers),
                loss = cross_entropy(logits, test.answers).item();
-  judge.claim("says what follows from what", [&] {
+  judge.claim("answers new pairs", [&] {
     judge.that(
         right >= 90,
-        fmt::format("{} weights answer {:.1f} % of the pairs right, of which 90 % are wanted; the loss is "
-                    "{:.3f}{}",
+        fmt::format("{} parameters answer {:.1f} % of the pairs correctly; the target is 90 %, and the loss "
+                    "is {:.3f}{}",
                     weights, right, loss, kLearningRate < 0.1 ? "" : ". Your learning rate is very large"),
         {right, loss});
-    fmt::print("{} weights answer {:.1f} % of the pairs right.\n", weights, right);
-    judge.score(weights, "weights");
+    fmt::print("{} parameters answer {:.1f} % of the pairs correctly.\n", weights, right);
+    judge.score(weights, "parameters");
   });
 }

@@ -44,7 +44,7 @@ TEST_CASE("what follows from \"red dog pushes car\"", "[32]") {
   CHECK(says(sentence("round", "cat", "sees", "", "car")) == kContradicted);  // the strongest counts
   const Sentence general = sentence("coloured", "animal", "touches", "", "vehicle");
   CHECK(relation(general, kPremise) == kNeutral);
-  CHECK_THROWS_WITH(id_of("unicorn"), "[id_of] no word is \"unicorn\"");
+  CHECK_THROWS_WITH(id_of("unicorn"), "[id_of] word must be in the vocabulary, got \"unicorn\"");
 }
 
 TEST_CASE("words come in groups of five: 6 of nouns, 3 of verbs, 2 of adjectives", "[32]") {
