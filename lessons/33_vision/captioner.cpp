@@ -1,4 +1,4 @@
-// A captioner: patches, a gate for each channel, and a decoder that looks at the places (Xu and others 2015).
+// A captioner: patches, a gate for each channel, and a decoder that attends to places (Xu and others 2015).
 #include "lessons/33_vision/captioner.hpp"
 
 #include "core/ops/ops.hpp"
@@ -30,7 +30,7 @@ Captioner::Captioner(Attends attends_in, Widths widths)
               EncodedWidths{widths.features, widths.features},
               decoder_options(attends_in, widths)},
       attends(attends_in) {
-  if (!attends.channels) channels.freeze();  // what is not used
+  if (!attends.channels) channels.freeze();  // unused parameters
 }
 
 Encoded Captioner::read(const Tensor& pictures) const {
@@ -49,8 +49,8 @@ Tensor Captioner::look(const Tensor& pictures, const Tensor& s) const {
 std::vector<Decoded> Captioner::write(const Tensor& pictures) const { return write_from(read(pictures)); }
 
 std::vector<Decoded> Captioner::write(const Tensor& pictures, const std::vector<Size>& covered) const {
-  // Places may come in any order, as each says where it stands. So the covered ones go last, and count as
-  // padding.
+  // Each place has its position vector, so the places may come in any order. So the covered places go last
+  // and count as padding.
   Encoded source = read(pictures);
   std::vector<Size> rows;
   for (std::size_t row = 0; row < covered.size(); ++row)

@@ -1,4 +1,4 @@
-// A captioner: patches, a gate for each channel, and a decoder that looks at the places (Xu and others 2015).
+// A captioner: patches, a gate for each channel, and a decoder that attends to places (Xu and others 2015).
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace tapestry::lesson33 {
 
-/// What a captioner attends to.
+/// The kinds of attention that a captioner has.
 struct Attends {
-  bool places = true;    ///< each word chooses among places; else all weights are equal
-  bool channels = true;  ///< the picture chooses among channels; else they stay as they are
-  bool mean = false;     ///< the first state is made from the mean of all places; else of nothing
+  bool places = true;    ///< each word attends to places; else all places have equal weights
+  bool channels = true;  ///< a gate scales the channels; else they stay as they are
+  bool mean = false;     ///< the initial state is computed from the mean of all places; else from zeros
 };
 
 struct Widths {
@@ -24,18 +24,19 @@ struct Widths {
 struct Captioner : Module {
   explicit Captioner(Attends attends, Widths widths = {});
 
-  /// (B, side, side, 3) → the features of the places, (B, places, features). The decoder's first state is
-  /// made of zeros: it knows nothing of a picture but what it looks at.
+  /// Pictures (B, side, side, 3) → the features of the places, (B, places, features). By default the
+  /// decoder's initial state is computed from zeros, so the decoder knows only those parts of a picture that
+  /// it attends to.
   Encoded read(const Tensor& pictures) const;
-  /// Logits (B, longest, words) for the words that follow batch.words.
+  /// Returns the logits (B, longest, words) for the words that follow batch.words.
   Tensor operator()(const Batch& batch) const { return decoder(batch.words, read(batch.pictures)); }
-  /// What a decoder in state s (B, hidden) reads of the pictures, (B, features).
+  /// Returns the context of a decoder in state s (B, hidden), (B, features).
   Tensor look(const Tensor& pictures, const Tensor& s) const;
 
-  /// The likeliest word at each step, and where the decoder looked for each.
+  /// Returns the most likely word at each step, with the decoder's attention weights.
   std::vector<Decoded> write(const Tensor& pictures) const;
-  /// The same where it may not look at one place of each picture; the gates have seen it. Its weights are in
-  /// another order.
+  /// Does the same, but the decoder may not attend to one covered place of each picture. The gate still uses
+  /// that place. The weights are in a different order.
   std::vector<Decoded> write(const Tensor& pictures, const std::vector<Size>& covered) const;
 
   const AdditiveScore& score() const;
@@ -43,7 +44,7 @@ struct Captioner : Module {
   std::vector<Tensor> looking() const;
 
   Linear patch;
-  Parameter places;  ///< (places, features): a vector for each place
+  Parameter places;  ///< (places, features): a position vector for each place
   ChannelAttention channels;
   BahdanauDecoder decoder;
   Attends attends;

@@ -1,4 +1,4 @@
-// Training captioners, how many captions are right, and where the captioner looked.
+// Trains captioners, measures their captions, and records where they look.
 #include "lessons/33_vision/experiment.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace tapestry::lesson33 {
 namespace {
 
 constexpr Size kBatch = 32;
-constexpr std::uint64_t kTestStream = 1'000'000;  // far from those of training
+constexpr std::uint64_t kTestStream = 1'000'000;  // far from the training streams
 
 Batch test_pictures(double darkest, const kit::Options& options) {
   return draw_batch(kit::Random(options.seed, kTestStream), options.smoke ? 20 : 1000, darkest);
@@ -24,7 +24,7 @@ Batch test_pictures(double darkest, const kit::Options& options) {
 
 bool is_right(const Decoded& written, const Scene& scene) {
   std::vector<std::int64_t> caption = caption_of(scene);
-  caption.pop_back();  // Decoded has no end
+  caption.pop_back();  // Decoded does not include the end
   return written.ended && written.ids == caption;
 }
 
@@ -47,7 +47,7 @@ void train(Captioner& captioner, const char* name, double darkest, const kit::Op
 }
 
 void draw(const Decoded& written, const Scene& scene, const kit::Options& options) {
-  Looks looks{"Where the captioner looked for each word", scene, {}, written.alignment};
+  Looks looks{"Attention weights of the captioner for each word", scene, {}, written.alignment};
   for (const std::int64_t word : written.ids)
     looks.words.push_back(vocabulary().at(static_cast<std::size_t>(word)));
   kit::show(looks, options.out / "looked.svg");
@@ -63,7 +63,7 @@ Captioners::Captioners(double darkest, const kit::Options& options) : darkest_(d
        {"places, mean first", {.places = true, .channels = false, .mean = true}},
        {"both", {.places = true, .channels = true}}}};
   const Batch test = test_pictures(darkest, options);
-  kit::Bars bars{"Captions that are right to the last word", "%", {}, kit::Level{95, "target"}};
+  kit::Bars bars{"Captions with every word right", "%", {}, kit::Level{95, "target"}};
   fmt::print("  {:<20}{:>16}\n", "attends to", "captions right");
   for (std::size_t i = 0; i < kWays; ++i) {
     all_[i] = std::make_unique<Captioner>(kPlan[i].second);
@@ -72,7 +72,7 @@ Captioners::Captioners(double darkest, const kit::Options& options) : darkest_(d
     fmt::print("  {:<20}{:>14.1f} %\n", kPlan[i].first, right_[i]);
     bars.bars.push_back({kPlan[i].first, right_[i]});
   }
-  fmt::print("  (mean first: the first state is made from the mean of all places)\n");
+  fmt::print("  (mean first: the initial state is computed from the mean of all places)\n");
   kit::show(bars, options.out / "right.svg");
 }
 
@@ -96,7 +96,7 @@ Captioners::Watched Captioners::watch(Way way) const {
     const auto weight = [&](std::size_t word, Size place) {
       return 100 * looked[word][static_cast<std::size_t>(place)];
     };
-    const std::size_t second = looked.size() - 2;  // the second thing's colour, then its shape
+    const std::size_t second = looked.size() - 2;  // the second thing's colour; its shape follows
     for (const std::size_t word : {std::size_t{0}, std::size_t{1}}) {
       sum.named += weight(word, scene.first.place) / 4;
       sum.named += weight(second + word, scene.second.place) / 4;

@@ -1,4 +1,4 @@
-// Training captioners, how many captions are right, and where the captioner looked.
+// Trains captioners, measures their captions, and records where they look.
 #pragma once
 
 #include <array>
@@ -9,28 +9,28 @@
 
 namespace tapestry::lesson33 {
 
-/// What the five captioners attend to. With kPlacesAndMean the first state is made from the mean of all
-/// places.
+/// The five captioners, by what they attend to. kPlacesAndMean computes its initial state from the mean of
+/// all places.
 enum Way { kNeither, kChannelsAlone, kPlacesAlone, kPlacesAndMean, kBoth, kWays };
 
-/// Trains all on the same pictures, in light of which each part is at least `darkest`.
+/// Trains all captioners on the same pictures. Each part of the light is at least `darkest`.
 class Captioners {
  public:
-  /// Prints a line for each, and draws right.svg.
+  /// Trains them, prints a line for each, and draws right.svg.
   Captioners(double darkest, const kit::Options& options);
 
-  /// Captions of new pictures that come out right to the last word, in %.
+  /// Returns the captions of new pictures in which every word is right, in %.
   double right(Way way) const { return right_[way]; }
-  /// The same where the decoder may not look at the white frame.
+  /// Returns the same if the decoder may not attend to the white frame.
   double right_without_frame(Way way) const;
 
-  /// Means over captions that came out right, in % of the weight.
+  /// Means over the captions that are right, in % of the attention weight.
   struct Watched {
-    double named = 0;  ///< for colours and shapes: on the thing that they name
-    double frame = 0;  ///< for colours: on the white frame
-    double first = 0;  ///< for "left" and "above": on the first thing
+    double named = 0;  ///< at colours and shapes: weight on the thing that they name
+    double frame = 0;  ///< at colours: weight on the white frame
+    double first = 0;  ///< at "left" and "above": weight on the first thing
   };
-  /// Where one of them looks; of the one that attends to both draws looked.svg.
+  /// Measures where a captioner looks. For kBoth it also draws looked.svg.
   Watched watch(Way way) const;
 
  private:

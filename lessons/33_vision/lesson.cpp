@@ -1,12 +1,14 @@
 // 33 vision: attend to places and channels
 //
 // 20 minutes to read, 40 seconds to run. Needs lesson 11 (attend, then step), 17 (positions) and 07 (masks).
-// Afterwards you can hand a picture to any attention of this course, gate its channels, build a captioner,
-// and find out by covering things what it really uses.
+// Afterwards you can use a picture as the input of any attention in this course, gate its channels, build a
+// captioner, and find out which parts of a picture it really needs by covering them.
 //
-// All attention so far looked at words. What are the words of a picture? A captioner that writes "red square
-// left of blue circle" should look at the square while it says "square". And there is a second question: in
-// red light a picture is red everywhere. Who tells each place what light it is in?
+// So far, all attention was over the tokens of a sequence. What are the tokens of a picture? When a captioner
+// writes "red square left of blue circle", it should look at the square while it writes "square".
+//
+// There is a second question. In red light, the whole picture is reddish. To name a colour, the captioner
+// must know the light. How does this information get to every part of the picture?
 
 #include <cmath>
 #include <vector>
@@ -23,10 +25,13 @@ using namespace tapestry::lesson33;
 namespace {
 constexpr DType f64 = DType::f64;
 
-// ---- 1. The words of a picture ----------------------------------------------------------------------------
-// A picture is (H, W, C): rows, columns, and C numbers for each pixel, say red, green and blue. Cut it into
-// *patches* of p × p pixels, and write each as one row of p · p · C numbers: these are its words (Dosovitskiy
-// and others 2021). Take a pencil: 4 × 4 pixels with one number each, p = 2.
+// ---- 1. Patches as tokens ---------------------------------------------------------------------------------
+// A picture is a tensor (H, W, C): rows, columns, and C numbers for each pixel, for example red, green and
+// blue. We cut it into *patches* of p × p pixels, and write each patch as one row of p · p · C numbers. These
+// rows are the tokens of the picture (Dosovitskiy and others 2021). We call the position of a patch in the
+// picture a *place*.
+//
+// For example, take 4 × 4 pixels with one number each, and p = 2:
 //
 //      0   1 |  2   3
 //      4   5 |  6   7         patches    (0, 1, 4, 5)    (2, 3, 6, 7)
@@ -34,8 +39,9 @@ constexpr DType f64 = DType::f64;
 //      8   9 | 10  11
 //     12  13 | 14  15
 //
-// A pixel's row is split in two, row of the patch and row in the patch, and so is its column. Then the two
-// numbers of the patch go in front. Both are views; only the last reshape has to copy:
+// How does the code do this? First, reshape() splits the axis of rows in two: the row of patches, and the row
+// within a patch. It splits the columns in the same way. Then permute() moves the two axes of the patches to
+// the front. These two steps are views. Only the last reshape() must copy numbers:
 //
 //     (H, W, C)  →  (H/p, p, W/p, p, C)  →  (H/p, W/p, p, p, C)  →  (H/p · W/p, p · p · C)
 
@@ -46,34 +52,40 @@ Tensor cut(const Tensor& x, Size p) {
   return reshape(permute(split, {0, 1, 3, 2, 4, 5}), {x.size(0), rows * columns, p * p * x.size(3)});
 }
 
-// A linear layer makes a vector of each patch, and a learned vector says where it stood. A linear layer of
-// windows that overlap is a *convolution*, and computing it so is called im2col (nn/vision/windows.hpp).
+// A linear layer maps each patch to a vector, and a learned vector for the place is added. A linear layer
+// over windows that overlap is a *convolution*. The step that cuts out the windows is called im2col
+// (nn/vision/windows.hpp).
 
 void words(kit::Report& report) {
   const kit::Question strips =
-      report.ask("without permute", "Leave out permute: reshape(x, {4, 4}). What are the four words then?",
-                 {"the same four", "the picture's rows", "the picture's columns"});
+      report.ask("without permute",
+                 "Suppose we leave out permute(), so that the code is reshape(x, {4, 4}). What is each of "
+                 "its four rows?",
+                 {"one of the four patches, as before", "a row of the picture", "a column of the picture"});
   const Tensor x = reshape(arange(0, 16, 1, f64), {1, 4, 4, 1}), plain = reshape(x, {4, 4});
   const std::vector<double> came = cut(x, 2).to_vector();
   kit::check_worked_example(report, "patches", {{came[2], 4}, {came[4], 2}, {came[11], 13}, {came[15], 15}});
   report.answer(strips, 'b', plain.at({0, 2}) == 2 && plain.at({1, 0}) == 4,
-                "The shape is right, and there is no error, but each word is a strip one pixel high.");
+                "The shape is right, and there is no error. But each token is a strip that is one pixel "
+                "high.");
 }
 
-// ---- 2. Which channels ------------------------------------------------------------------------------------
-// A place has then C features, its *channels*: one may react to red edges, another to blue ones. *Channel
-// attention* (squeeze and excite: Hu, Shen and Sun 2018) asks the whole picture which of them count, and
-// multiplies each by a gate between 0 and 1, the same at all places. It is no softmax: several may be open.
+// ---- 2. Channel attention ---------------------------------------------------------------------------------
+// After the linear layer, each place has C features, its *channels*. One channel may respond to red edges,
+// and another to blue edges. *Channel attention* (squeeze and excite: Hu, Shen and Sun 2018) decides from the
+// whole picture which channels count. It multiplies each channel by a gate between 0 and 1, which is the same
+// at all places. The gates are sigmoids, not a softmax, so several can be open.
 //
 //     z = mean of x over the places          g = sigmoid(W₂ relu(W₁ z + b₁) + b₂)          y = g ⊙ x
 //
-// With a pencil: two places, a red and a blue channel, one hidden unit, no biases, W₁ = (1, −1), and W₂ is
-// (−ln 3, ln 3). There is more red than blue, so the red channel is turned down, everywhere:
+// For an example by hand, take two places, a red and a blue channel, one hidden unit and no biases. W₁ is
+// (1, −1), and W₂ is (−ln 3, ln 3). There is more red than blue, so the gate makes the red channel weaker, at
+// both places:
 //
 //     x = (3, 1), (1, 1)     z = (2, 1)     relu(2 − 1) = 1     g = sigmoid(∓ ln 3) = (0.25, 0.75)
 //     y = (0.75, 0.75), (0.25, 0.75)
 
-/// x (B, places, C)
+/// x (B, places, C) → y (B, places, C)
 Tensor gated(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2) {
   const Tensor z = mean(x, {1}, Keep::yes);  // (B, 1, C)
   return x * sigmoid(linear(relu(linear(z, w1, b1)), w2, b2));
@@ -87,15 +99,17 @@ void channels(kit::Report& report) {
                             {{y[0], 0.75}, {y[1], 0.75}, {y[2], 0.25}, {y[3], 0.75}});
 }
 
-// *Spatial attention* makes a gate for each place likewise, from the mean and the largest of the channels
-// there and around it; first one and then the other is CBAM (Woo and others 2018; nn/vision/gates.hpp has all
-// three). But that is one look for a whole picture, and a caption needs another one for each word.
+// *Spatial attention* computes a gate for each place in a similar way, from the mean and the maximum of the
+// channels at the place and around it. CBAM (Woo and others 2018) applies first the channel gates and then
+// the spatial gates. nn/vision/gates.hpp has all three. But these gates are computed once for a whole
+// picture, and a caption needs different places for different words.
 
-// ---- 3. Which place, for this word ------------------------------------------------------------------------
-// That is lesson 11: the decoder's state s asks, places are keys and values (Xu and others 2015). The first
-// state is the same for all pictures, so the decoder knows nothing of one but what it has looked at.
+// ---- 3. Attention over places, for each word --------------------------------------------------------------
+// For different words we use the attention from lesson 11: the decoder's state s is the query, and the places
+// are the keys and values (Xu and others 2015). The decoder's initial state is the same for all pictures. So
+// the decoder knows only those parts of a picture that it has attended to.
 //
-//     h = gated(relu(W patch + b)), and where it stood added          α = softmax of v · tanh(W_q s + W_k h_j)
+//     h = gated(relu(W patch + b)) + a vector for the place          α = softmax of v · tanh(W_q s + W_k h_j)
 
 Tensor look(const Tensor& pictures, const Tensor& s, const Captioner& net) {
   const Linear &patch = net.patch, &first = net.channels.first, &second = net.channels.second;
@@ -110,83 +124,100 @@ Tensor look(const Tensor& pictures, const Tensor& s, const Captioner& net) {
 void captioner(std::uint64_t seed, kit::Report& report) {
   Captioner net({}, {.features = 5, .gate = 3, .hidden = 4});
   net.initialise(seed, f64);
-  assign(net.channels.first.bias, full({3}, 2, f64));  // so that no hidden unit of the gate is shut
+  assign(net.channels.first.bias, full({3}, 2, f64));  // so that every hidden unit of the gate is above 0
   const Tensor pictures = 0.3 * random_normal({2, kSide, kSide, kParts}, seed + 1, f64);
   const Tensor s = variable(random_normal({2, 4}, seed, f64), "s");
   std::vector<Tensor> leaves = net.looking();
   leaves.push_back(s);
   kit::check_by_hand(
-      report, "patches, gate, look", [&] { return look(pictures, s, net); },
+      report, "patches, gate, attention", [&] { return look(pictures, s, net); },
       [&] { return net.look(pictures, s); }, leaves, seed);
 }
 
-// ---- 4. Red square left of blue circle --------------------------------------------------------------------
-// A picture has 4 × 4 places of 8 × 8 pixels. Two things in six colours stand in one row or column; the one
-// further left, or above, comes first in the caption. Light multiplies red, green and blue by numbers between
-// a fifth and 1: one pixel may be white, or yellow in blue light. What light it is shows at one place only, at
-// an empty frame that is known to be white. Of the captioners two give all places equal weights, and three
-// have no gate. A caption counts that is right to the last word.
+// ---- 4. Captions in coloured light ------------------------------------------------------------------------
+// A picture has 4 × 4 places of 8 × 8 pixels. It shows two things in one row or one column. Each thing has
+// one of six colours. The caption names first the thing that is further left, or further up.
+//
+// Light multiplies red, green and blue by numbers between a fifth and 1. So the same pixel can belong to a
+// white thing, or to a yellow thing in blue light. The light can be seen at one place only: an empty frame
+// that is known to be white.
+//
+// We train five captioners. Two of them give all places equal weights, and three have no gate. A caption
+// counts as right if every word is right.
 
 Captioners train(double darkest, const kit::Options& options, kit::Report& report) {
   const kit::Question gate_alone =
-      report.ask("the gate alone", "A gate, and equal weights for all places. How many captions are right?",
-                 {"nearly all", "about half", "no more than with neither"});
+      report.ask("the gate alone",
+                 "One captioner has a gate, but gives equal weights to all places. How many of its "
+                 "captions are right?",
+                 {"nearly all", "about half", "hardly more than without the gate"});
   Captioners all(darkest, options);
   const double both = all.right(kBoth), places = all.right(kPlacesAlone), neither = all.right(kNeither);
   const double told = all.right(kPlacesAndMean), channels = all.right(kChannelsAlone);
   report.at_least("both: captions right", both, 95, "%");
-  report.at_least("both, more than channels alone, in points", both - channels, 50);
-  report.at_most("channels alone, more than neither, in points", channels - neither, 10);
-  report.at_least("places, and a first state made from the mean: captions right", told, 95, "%");
+  report.at_least("both: points more than channels alone", both - channels, 50);
+  report.at_most("channels alone: points more than neither", channels - neither, 10);
+  report.at_least("places, initial state from the mean: captions right", told, 95, "%");
   report.figure("places alone, which depends on the seed: captions right", places, "%");
   report.answer(gate_alone, 'c', channels - neither <= 10 && channels <= 40,
-                "A mean of all places has every colour in it, but not which shape each belongs to.");
+                "The mean of all places contains both colours and both shapes, but not which colour "
+                "belongs to which shape.");
   return all;
 }
 
-// Places alone get a third of the captions right at one seed, and nearly all at another. They could look at the
-// frame and keep the light in mind, but have to learn both at once: a look there helps only a state that can use
-// it. A gate gets the light with the mean in every picture, and so does the paper's first state, made from it.
+// The captioner with places alone gets a third of the captions right with one seed, and nearly all with
+// another. It could look at the frame and remember the light. But it has to learn both at once: a look at the
+// frame helps only if the state can use the information. With a gate, the mean brings information about the
+// light to every place of every picture. In the paper, the initial state is computed from the mean, which
+// brings the information to the decoder.
 
-// ---- 5. Where it looked, and what it used -----------------------------------------------------------------
-// A map of weights for each word says what was read, not what was needed (lesson 11). To find out what is
-// needed, cover it: the frame's place is masked for the decoder. The gate has seen it before.
+// ---- 5. Where the captioner looks, and what it needs ------------------------------------------------------
+// The attention weights at a word show which places the decoder used, but not whether it needed them
+// (lesson 11). To find out whether the decoder needs a place, we cover the place. Here we mask the place of
+// the frame for the decoder. The gate has still used it.
 
 void watch(const Captioners& all, kit::Report& report) {
   const kit::Question covered =
-      report.ask("the frame covered", "The frame is covered. How many captions are still right, with both?",
-                 {"as many as before", "as many as without a gate", "hardly any"});
-  const kit::Question above = report.ask(
-      "left, above",
-      "Two places decide about \"left\" or \"above\". How much weight is on the first thing at that word?",
-      {"about half", "nearly all", "little or none"});
+      report.ask("the frame covered",
+                 "We cover the frame for the captioner with both kinds of attention. How many of its "
+                 "captions are still right?",
+                 {"as many as with the frame", "as many as without a gate", "hardly any"});
+  const kit::Question above =
+      report.ask("left, above",
+                 "The words \"left\" and \"above\" depend on the places of both things. How much weight "
+                 "is on the first thing when the captioner writes one of these words?",
+                 {"about half", "nearly all", "little or none"});
   const Captioners::Watched both = all.watch(kBoth);
-  report.at_least("colours and shapes: weight on the thing", both.named, 90, "%");
-  report.figure("colours: weight on the frame", both.frame, "%");
+  report.at_least("at colours and shapes: weight on the thing", both.named, 90, "%");
+  report.figure("at colours: weight on the frame", both.frame, "%");
   const double lost = all.right(kBoth) - all.right_without_frame(kBoth);
   report.at_most("points lost with the frame covered", lost, 2);
   report.answer(covered, 'a', lost <= 2,
-                "The light has come to every place by the gate, and the decoder with it.");
-  report.figure("\"left\" and \"above\": weight on the first thing", both.first, "%");
+                "The gate brings information about the light to every place, so the decoder doesn't need "
+                "the frame.");
+  report.figure("at \"left\" and \"above\": weight on the first thing", both.first, "%");
   report.answer(above, 'c', both.first <= 20,
-                "The state remembers where it looked before: a place's features say where it stands.");
+                "The state remembers where the decoder looked before, because the features of a place "
+                "include the place itself.");
 }
 
-// What to remember. Patches are words to any attention. A gate over channels brings the whole picture to every
-// place; attention over places finds what a word needs. To know what is used, cover it.
+// What to remember. Patches are the tokens of a picture, for any attention. A gate over channels brings
+// information about the whole picture to every place. Attention over places finds the part that a word needs.
+// To find out whether a model needs a part, cover it.
 //
-// Exercises: lessons/practise 33 (im2col; the pull of a gate; counts; a small captioner).
+// Exercises: lessons/practise 33 (im2col: sliding windows; the gradient of a channel gate; counting patches,
+// scores and parameters; a small captioner).
 
 void lesson(double darkest, const kit::Options& options, kit::Report& report) {
-  report.section("The words of a picture");
+  report.section("Patches as tokens");
   words(report);
-  report.section("Which channels");
+  report.section("Channel attention");
   channels(report);
-  report.section("Which place, for this word");
+  report.section("Attention over places, for each word");
   captioner(options.seed, report);
-  report.section("Red square left of blue circle");
+  report.section("Captions in coloured light");
   const Captioners all = train(darkest, options, report);
-  report.section("Where it looked, and what it used");
+  report.section("Where the captioner looks, and what it needs");
   watch(all, report);
 }
 
@@ -196,6 +227,7 @@ int main(int argc, char** argv) {
   kit::Lesson program("33_vision", "attend to places and channels");
   program.steps(4000, 4);
   double darkest = 0.2;
-  program.add("--light", darkest, "the least that light leaves of red, green and blue; 1: white", 0.01, 1);
+  program.add("--light", darkest, "smallest factor of the light for red, green and blue; 1: white light",
+              0.01, 1);
   return program.run(argc, argv, [&](const auto& in, auto& report) { lesson(darkest, in, report); });
 }

@@ -1,4 +1,4 @@
-// A picture of where a captioner looked, word by word.
+// Draws the attention weights of a captioner, word by word.
 #include "lessons/33_vision/looks.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::string colour(const double* rgb, double share) {
   return fmt::format("#{:02x}{:02x}{:02x}", part(rgb[0]), part(rgb[1]), part(rgb[2]));
 }
 
-/// The scene with each place dimmed; no weights: as it is.
+/// Draws the scene with each place dimmed by its weight. Without weights, draws the scene as it is.
 void draw(kit::Svg& out, double left, double top, const std::vector<double>& pixels,
           const std::vector<double>& weights) {
   out.rect(left, top, kWide, kWide, "#000000");
@@ -33,7 +33,7 @@ void draw(kit::Svg& out, double left, double top, const std::vector<double>& pix
       out.rect(left + static_cast<double>(x) * kPixel, top + static_cast<double>(y) * kPixel, kPixel, kPixel,
                colour(rgb, share));
     }
-  for (std::size_t place = 0; place < weights.size(); ++place) {  // empty places have weights, too
+  for (std::size_t place = 0; place < weights.size(); ++place) {  // empty places can have weight too
     const double x = left + static_cast<double>(place % kGrid * kPatch) * kPixel,
                  y = top + static_cast<double>(place / kGrid * kPatch) * kPixel;
     if (weights[place] >= 0.01)
@@ -57,7 +57,7 @@ std::string svg(const Looks& looks) {
   kit::Svg out(24 + kAcross * (kWide + kGap), 76 + static_cast<double>(lines) * (kWide + 2 * kGap),
                looks.title);
   out.text(24, 32, looks.title, {17, kit::kInk, kit::Anchor::start, true});
-  out.text(24, 52, "A place of weight 1 is as bright as in the picture, one of weight 0 a sixth of that.",
+  out.text(24, 52, "A place with weight 1 is as bright as in the picture; with weight 0, a sixth as bright.",
            {12});
   for (std::size_t i = 0; i < panels; ++i) {
     const double left = 24 + static_cast<double>(i % kAcross) * (kWide + kGap),

@@ -1,4 +1,4 @@
-// A picture of where a captioner looked, word by word.
+// Draws the attention weights of a captioner, word by word.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tapestry::lesson33 {
 
-/// The scene, and for each word that was written a weight for each place.
+/// A scene, and for each output word the weights of the places.
 struct Looks {
   std::string title;
   Scene scene;
@@ -17,9 +17,9 @@ struct Looks {
   std::vector<std::vector<double>> weights;
 };
 
-/// The scene, and again for each word, each place as bright as its weight: whole at 1, a sixth at 0.
+/// Draws the scene, and the scene again for each word, with brightness by weight: full at 1, a sixth at 0.
 std::string svg(const Looks& looks);
-/// What stands where, then a map of weights for each word.
+/// Prints the things by place, then a map of weights for each word.
 std::string text(const Looks& looks, const kit::Terminal& terminal);
 
 }  // namespace tapestry::lesson33

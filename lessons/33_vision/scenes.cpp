@@ -1,4 +1,4 @@
-// Pictures of two things and a white frame in coloured light, and the captions that say what is there.
+// Pictures of two things and a white frame in coloured light, and their captions.
 #include "lessons/33_vision/scenes.hpp"
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<Rgb, kColours> kPaint{
     {{1, 0.4, 0.4}, {0.4, 1, 0.4}, {0.4, 0.4, 1}, {1, 1, 0.4}, {1, 0.4, 1}, {1, 1, 1}}};
 
-constexpr Size kStencil = 6;  // pixels, in the middle of a place of 8
+constexpr Size kStencil = 6;  // pixels, in the middle of a place of 8 × 8
 constexpr std::array<std::array<const char*, kStencil>, kShapes> kStencils{{
     {"######", "######", "######", "######", "######", "######"},
     {"..##..", ".####.", "######", "######", ".####.", "..##.."},

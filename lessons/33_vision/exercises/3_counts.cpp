@@ -1,11 +1,15 @@
-// 33.3 counts: places, numbers and weights
+// 33.3 counts: Counting patches, scores and parameters
 // predict, 10 minutes
 //
-// Predict, for a picture of 224 × 224 pixels with three numbers each: how many patches of 16 × 16 there are, and
-// how many numbers stand in one; how many scores self-attention among these patches has, and by what factor that
-// number grows with patches of 8 × 8; in how many windows of 3 × 3 (stride 1) a pixel far from the border lies. And how
-// many weights, biases included, channel attention has for 64 channels with 4 hidden units; and what it multiplies
-// each channel with if all its weights are 0.
+// A picture has 224 × 224 pixels with three numbers each. Predict seven numbers:
+//
+// 1. the number of patches of 16 × 16 pixels;
+// 2. the number of numbers in one patch;
+// 3. the number of scores if these patches attend to each other (self-attention);
+// 4. the factor by which the number of scores grows with patches of 8 × 8;
+// 5. the number of windows of 3 × 3 (stride 1) that contain a given pixel, far from the border;
+// 6. the number of parameters, biases included, of channel attention for 64 channels with 4 hidden units;
+// 7. the factor by which this channel attention multiplies each channel if all its parameters are 0.
 #include "lessons/grader/answer.hpp"
 
 double patches_of_16() {
@@ -25,7 +29,7 @@ double numbers_of_one() {
 double scores() {
   //[ among these patches
   //: return not_written_yet();
-  return 38416;  // 196²: each patch asks each
+  return 38416;  // 196²: each patch has a score with each patch
   //]
 }
 
@@ -39,7 +43,7 @@ double growth() {
 double windows_of_a_pixel() {
   //[ of 3 × 3, stride 1
   //: return not_written_yet();
-  return 9;  // it may stand in any of a window's nine places
+  return 9;  // the pixel can be at any of a window's nine positions
   //]
 }
 
@@ -57,48 +61,48 @@ double gate_of_zeros() {
   //]
 }
 
-// hint: How often does 16 go into 224? Patches lie in rows and in columns.
-// hint: Patches of half the side: how many fit where one was? A score belongs to a pair.
-// hint: Two linear layers, 64 → 4 → 64, each with one bias for each number that comes out.
+// hint: How often does 16 go into 224? The patches are in rows and columns.
+// hint: How many patches with half the side fit into one patch? And there is a score for each pair of patches.
+// hint: There are two linear layers, 64 → 4 → 64. Each has one bias for each of its outputs.
 //
-// wrong: That is one row of patches: there are as many rows.
+// wrong: That is one row of patches. There are 14 rows.
 // - return 196;  // 14 in a row, 14 rows
 // + return 14;
-// wrong: Patches lie side by side, so they do not overlap: 14 in a row. What you counted are windows with stride 1.
+// wrong: You counted windows with stride 1. Patches do not overlap, so there are 14 in a row.
 // - return 196;  // 14 in a row, 14 rows
 // + return 43681;
-// wrong: A pixel has three numbers.
+// wrong: You counted the pixels. Each pixel has three numbers.
 // - return 768;  // 256 pixels of 3 numbers
 // + return 256;
-// wrong: A score belongs to a pair of patches: 196 times 196.
+// wrong: There is a score for each pair of patches: 196 times 196.
 // - return 38416;  // 196²: each patch asks each
 // + return 196;
-// wrong: That is how the number of patches grows. A score belongs to a pair of them.
+// wrong: That is the factor for the number of patches. There is a score for each pair of them.
 // - return 16;  // four times as many patches, and the square of that
 // + return 4;
-// wrong: Half the side gives four times as many patches, as it is halved in both directions, and pairs of patches
-//   grow with the square of that.
+// wrong: Half the side gives four times as many patches, because both directions are halved. The number of pairs grows
+//   with the square of that.
 // - return 16;  // four times as many patches, and the square of that
 // + return 2;
-// wrong: A window with the pixel in its middle is one of them. It may also be the corner of one, or an edge.
+// wrong: You counted the window with the pixel in its middle. The pixel can also be at a corner or an edge of a window.
 // - return 9;  // it may stand in any of a window's nine places
 // + return 1;
-// wrong: The biases are missing: 4 of the first layer, 64 of the second.
+// wrong: The biases are missing: 4 in the first layer, 64 in the second.
 // - return 580;  // 64 · 4 + 4, and 4 · 64 + 64
 // + return 512;
-// wrong: That is one of the two layers: from 4 numbers it goes back to 64 gates.
+// wrong: You counted one of the two layers. The second layer maps 4 numbers to 64 gates.
 // - return 580;  // 64 · 4 + 4, and 4 · 64 + 64
 // + return 260;
-// wrong: The second layer has biases, too: one for each of the 64 numbers that come out.
+// wrong: The biases of the second layer are missing: one for each of its 64 outputs.
 // - return 580;  // 64 · 4 + 4, and 4 · 64 + 64
 // + return 516;
-// wrong: The first layer has biases, too: one for each of the 4 hidden units.
+// wrong: The biases of the first layer are missing: one for each of its 4 hidden units.
 // - return 580;  // 64 · 4 + 4, and 4 · 64 + 64
 // + return 576;
-// wrong: sigmoid(0) is not 0: it lies in the middle between shut and open.
+// wrong: sigmoid(0) is not 0. It is halfway between closed and open.
 // - return 0.5;  // sigmoid(0)
 // + return 0;
-// wrong: The gate begins half open, not open: all features are halved at first.
+// wrong: sigmoid(0) is not 1. With parameters of 0, the gate halves all features.
 // - return 0.5;  // sigmoid(0)
 // + return 1;
 
@@ -110,17 +114,17 @@ double gate_of_zeros() {
 void judge(Judge& judge) {
   const Tensor picture = zeros({224, 224, 3}), coarse = patches(picture, 16), fine = patches(picture, 8);
   const auto count = [](const Tensor& cut) { return static_cast<double>(cut.size(0) * cut.size(1)); };
-  judge.claim("foretells the patches",
+  judge.claim("predicts the number of patches",
               [&] { judge.predicted(patches_of_16(), count(coarse), "the patches", 1e-9); });
-  judge.claim("foretells a patch's numbers", [&] {
+  judge.claim("predicts the numbers of a patch", [&] {
     judge.predicted(numbers_of_one(), static_cast<double>(coarse.size(2)), "the numbers", 1e-9);
   });
-  judge.claim("foretells the scores",
+  judge.claim("predicts the number of scores",
               [&] { judge.predicted(scores(), count(coarse) * count(coarse), "the scores", 1e-9); });
-  judge.claim("foretells how scores grow", [&] {
+  judge.claim("predicts the growth of the scores", [&] {
     judge.predicted(growth(), count(fine) * count(fine) / (count(coarse) * count(coarse)), "the factor");
   });
-  judge.claim("foretells in how many windows a pixel lies", [&] {
+  judge.claim("predicts the number of windows with a pixel", [&] {
     const Tensor x = variable(zeros({7, 7, 1}, DType::f64));
     Tape tape;
     tape.backward(sum(windows(x, 3)));
@@ -128,10 +132,10 @@ void judge(Judge& judge) {
   });
   ChannelAttention gate(64, 4);
   gate.initialise(1);
-  judge.claim("foretells the weights of a gate", [&] {
-    judge.predicted(weights_of_gate(), static_cast<double>(kit::weights_of(gate)), "the weights", 1e-9);
+  judge.claim("predicts the parameters of a gate", [&] {
+    judge.predicted(weights_of_gate(), static_cast<double>(kit::weights_of(gate)), "the parameters", 1e-9);
   });
-  judge.claim("foretells a gate without weights", [&] {
+  judge.claim("predicts a gate whose parameters are 0", [&] {
     State none;
     for (const auto& [name, weight] : gate.state()) none.emplace(name, zeros(weight.shape()));
     gate.load_state(none);

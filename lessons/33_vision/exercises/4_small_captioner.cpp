@@ -1,13 +1,15 @@
-// 33.4 small_captioner: say what stands where, with few weights
+// 33.4 small_captioner: A small captioner
 // design, 30 minutes, limit 60 s, fast
 //
-// Pictures are grey, 12 × 12 pixels, 3 × 3 places. Two of them show a shape out of four, in one row or one column,
-// and the captions are "ring left of bar" or "dot above cross": three words ("left of" is one), and the end. The
-// captioner is trained with 1,000 batches of 32 pictures, by Adam with your learning rate, and 9 of 10 captions of new
-// pictures must be right to the last word. Fewer weights are better: your best model is kept, and it may have at most
-// 7,000.
+// The pictures are grey, with 12 × 12 pixels in 3 × 3 places. Two places in one row or one column show a shape out of
+// four. The captions are, for example, "ring left of bar" or "dot above cross": three words ("left of" is one word),
+// and the end.
 //
-//     pictures (B, 12, 12, 1) → features of the places (B, 9, kFeatures), which the decoder looks at
+// The captioner is trained on 1,000 batches of 32 pictures, by Adam with your learning rate. For 9 of 10 new pictures,
+// every word of the caption must be right. Fewer parameters are better. You may use at most 7,000, and your best model
+// is kept.
+//
+//     pictures (B, 12, 12, 1) → features of the places (B, 9, kFeatures), which the decoder attends to
 //
 // Change the constants.
 #include "lessons/grader/answer.hpp"
@@ -21,7 +23,7 @@ constexpr Size kSide = 12, kPatch = 4, kPlaces = 9, kWords = 8;
 //: constexpr bool kTellPlaces = false;
 //: constexpr double kLearningRate = 0.01;
 constexpr Size kFeatures = 16, kHidden = 24, kEmbedding = 6;
-constexpr bool kTellPlaces = true;  // attention does not know which key stands where
+constexpr bool kTellPlaces = true;  // attention does not depend on the order of the keys
 constexpr double kLearningRate = 0.02;
 //]
 
@@ -47,27 +49,27 @@ struct Captioner : Module {
                            .padding = {}}};
 };
 
-// hint: Which of the caption's words can the captioner not find out, whatever it learns, as it is given?
-// hint: "left" and "above" depend on where things stand, and a softmax over places does not know which place is which.
-//   Which constant tells it?
-// hint: Then make the sizes smaller. A GRU has 3 kHidden (kEmbedding + kFeatures + kHidden + 2) weights: which size
+// hint: Which word of a caption can the given captioner not find out, whatever it learns?
+// hint: "left" and "above" depend on the places of the shapes, but softmax attention does not depend on the order of
+//   its keys. Which constant adds the places to the features?
+// hint: Then make the sizes smaller. A GRU has 3 kHidden (kEmbedding + kFeatures + kHidden + 2) parameters. Which size
 //   counts most?
 //
-// start: It is too large, and there is more: which two pictures are the same to it, whatever its weights are?
+// start: The captioner is too large. And which two pictures are the same for it, whatever its parameters are?
 //
-// wrong: The sizes would do. Without places the captioner cannot know what is left of what.
+// wrong: The sizes are small enough. But without places the captioner cannot know which shape is left of which.
 // - constexpr bool kTellPlaces = true;
 // + constexpr bool kTellPlaces = false;
-// wrong: The sizes of lesson 33 are more than four shapes need.
+// wrong: The sizes from lesson 33 are larger than four shapes need.
 // - constexpr Size kFeatures = 16, kHidden = 24, kEmbedding = 6;
 // + constexpr Size kFeatures = 48, kHidden = 64, kEmbedding = 16;
-// wrong: With two features and four hidden units the captioner cannot tell four shapes and nine places apart.
+// wrong: With two features and four hidden units, the captioner cannot distinguish four shapes and nine places.
 // - constexpr Size kFeatures = 16, kHidden = 24, kEmbedding = 6;
 // + constexpr Size kFeatures = 2, kHidden = 4, kEmbedding = 2;
-// wrong: With a rate of 0.0001 the captioner has hardly begun to learn after 1,000 steps.
+// wrong: With a learning rate of 0.0001, the captioner has hardly learned anything after 1,000 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 0.5 each step leaps over what it looks for, and nothing is learned.
+// wrong: With a learning rate of 0.5, each step overshoots, and nothing is learned.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.5;
 
@@ -122,7 +124,8 @@ void judge(Judge& judge) {
   Captioner model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 7000, "the weights"); });
+  judge.claim("stays within the budget of parameters",
+              [&] { judge.between(weights, 1, 7000, "parameters"); });
   grader::train(model.parameters(), kLearningRate, 1000, [&] {
     const Pictures batch = draw(judge.random(), 32);
     return cross_entropy(model.decoder(batch.words, model.read(batch.pixels)), batch.next);
@@ -140,14 +143,14 @@ void judge(Judge& judge) {
     const auto begin = wanted.begin() + 3 * row;
     right += written[i].ids == std::vector<std::int64_t>(begin, begin + 3) && written[i].ended ? 0.25 : 0;
   }
-  judge.claim("says what stands where", [&] {
+  judge.claim("writes captions of new pictures", [&] {
     judge.that(
         right >= 90,
-        fmt::format(
-            "{} weights write {:.1f} % of the captions right, of which 90 % are wanted; the loss is {:.3f}{}",
-            weights, right, loss, kLearningRate < 0.1 ? "" : ". Your learning rate is very large"),
+        fmt::format("{} parameters write {:.1f} % of the captions correctly; the target is 90 %, and the "
+                    "loss is {:.3f}{}",
+                    weights, right, loss, kLearningRate < 0.1 ? "" : ". Your learning rate is very large"),
         {right, loss});
-    fmt::print("{} weights write {:.1f} % of the captions right.\n", weights, right);
-    judge.score(weights, "weights");
+    fmt::print("{} parameters write {:.1f} % of the captions correctly.\n", weights, right);
+    judge.score(weights, "parameters");
   });
 }
