@@ -1,9 +1,10 @@
 // 34 many_machines: the same step on many machines
 //
-// 25 minutes to read, a minute to run. Needs lesson 20 (the model that sorts) and 03 (optimisers). Afterwards you can
-// train a model on any number of machines, say what it will cost before you rent them, and go on after one was lost.
+// 25 minutes to read, a minute to run. Needs lesson 20 (the model that sorts) and 03 (optimisers). Afterwards
+// you can train a model on any number of machines, estimate the speed-up before you rent them, and resume a
+// training run after a machine was lost.
 //
-// Machines can be had by the hundred. What must they tell each other to train one model together?
+// You can rent machines by the hundred. What must they send to each other to train one model together?
 
 #include <vector>
 
@@ -21,25 +22,29 @@ using namespace tapestry::lesson34;
 
 namespace {
 
-// ---- 1. A ring --------------------------------------------------------------------------------------------
-// Machines that work together are called *ranks*, 0 … R − 1. Each has a row of n numbers, and all want the sum of
-// all rows: an *all-reduce*. If everybody sends to rank 0, it reads R − 1 rows while the others wait. So cut each
-// row in R chunks, and send them round a ring (Patarasuk and Yuan 2009). Three ranks, three numbers, a pencil:
+// ---- 1. All-reduce in a ring ------------------------------------------------------------------------------
+// Processes that work together are called *ranks*, and they have the numbers 0 … R − 1. Each rank has a row
+// of n numbers, and every rank needs the sum of all rows. This operation is called an *all-reduce*.
+//
+// If all ranks send their rows to rank 0, then rank 0 receives R − 1 rows while the others wait. A ring
+// avoids this (Patarasuk and Yuan 2009). Each rank cuts its row into R chunks and sends one chunk at a time
+// to the next rank. Here is an example with three ranks and three numbers, so a chunk is one number:
 //
 //     rank 0     1    2    3             1    2  303              1  222  303           111  222  333
 //     rank 1    10   20   30     →      11   20   30      →      11   20  333     →     111  222  333
 //     rank 2   100  200  300           100  220  300            111  220  300           111  222  333
 //
-// In step s, rank r sends its chunk r − s (mod R) to the right, and adds what comes to its chunk r − s − 1. After
-// R − 1 steps it has the sum of chunk r + 1. The sums then go round once more, and nothing is added.
+// In step s, rank r sends its chunk r − s (mod R) to the right. It adds the chunk that it receives from the
+// left to its own chunk r − s − 1. After R − 1 steps, rank r has the sum of chunk r + 1. Then the sums go
+// round the ring once more, and each rank copies them without adding.
 
 void ring(Communicator& ranks, std::span<double> x) {
   const auto size = static_cast<std::size_t>(ranks.size()), me = static_cast<std::size_t>(ranks.rank());
   const int right = static_cast<int>((me + 1) % size), left = static_cast<int>((me + size - 1) % size);
-  const std::size_t n = x.size() / size;  // numbers of a chunk
+  const std::size_t n = x.size() / size;  // numbers in a chunk
   const auto chunk = [&](std::size_t c) { return x.subspan(c % size * n, n); };
   std::vector<double> came(n);
-  for (std::size_t s = 0; s + 1 < size; ++s) {  // + size: so that nothing gets below 0
+  for (std::size_t s = 0; s + 1 < size; ++s) {  // + size below: indices are unsigned and must not be negative
     ranks.exchange<double>(right, chunk(me + size - s), left, came);
     for (std::size_t i = 0; i < n; ++i) chunk(me + 2 * size - s - 1)[i] += came[i];
   }
@@ -48,28 +53,35 @@ void ring(Communicator& ranks, std::span<double> x) {
 }
 
 void around(const kit::Options& options, kit::Report& report) {
-  const kit::Question thousand = report.ask(
-      "a thousand ranks", "Of two ranks each sends as many numbers as it has. And among a thousand?",
-      {"about 500 times as many", "about twice as many", "fewer: each is only one of a thousand"});
+  const kit::Question thousand =
+      report.ask("a thousand ranks",
+                 "With two ranks, each rank sends as many numbers as its row has. How many numbers does "
+                 "each rank send with a thousand ranks?",
+                 {"about 500 times as many as with two ranks", "about twice as many as with two ranks",
+                  "fewer than with two ranks, because there are more ranks"});
   const std::vector<double> sums = sums_of(ring, {{1, 2, 3}, {10, 20, 30}, {100, 200, 300}});
   kit::check_worked_example(report, "the ring's sums", {{sums[0], 111}, {sums[1], 222}, {sums[2], 333}});
-  report.check("1 to 8 ranks: sums of loops, bits of optim/'s ring", same_ring(ring, options.seed));
+  report.check("1 to 8 ranks: the sums are right, with the same bits as optim/'s ring",
+               same_ring(ring, options.seed));
   const double two = bytes_sent(ring, 2, 6400), many = bytes_sent(ring, 64, 6400);
   report.answer(thousand, 'b', two == 1 && many > 1.9 && many < 2,
-                "2 (R − 1) chunks of n/R numbers are never more than 2 n numbers.");
+                "Each rank sends 2 (R − 1) chunks of n/R numbers. That is less than 2 n numbers, for any "
+                "number of ranks.");
 }
 
-// Ranks are threads of this program here. Between machines one uses MPI: on Debian, with libopenmpi-dev and
-// openmpi-bin there before the build, mpirun -q -n 2 lessons/run 34 (not as root) runs and times the same code.
+// In this program, the ranks are threads. Between machines, we use MPI. On Debian, install libopenmpi-dev and
+// openmpi-bin before the build. Then mpirun -q -n 2 lessons/run 34 (not as root) runs and times the same
+// code.
 
-// ---- 2. The step ------------------------------------------------------------------------------------------
-// Every rank has all weights and a share of the batch (*data parallelism*): the mean loss L_r of its c_r answers.
-// The gradient of the mean over all answers is wanted:
+// ---- 2. One training step on several ranks ----------------------------------------------------------------
+// With *data parallelism*, every rank has all the weights and a part of the batch. Rank r computes L_r, the
+// mean loss over the c_r answers of its part. But we need the gradient of the mean over all answers:
 //
 //     L = Σ_r c_r L_r / Σ_r c_r          so     ∇L = Σ_r c_r ∇L_r / Σ_r c_r
 //
-// Both sums in one ring: the gradients, and c_r behind them. (The mean of the ranks' means is another loss.) All
-// ranks get the same bits, make the same step, and stay the same.
+// A single all-reduce computes both sums: the row has the weighted gradients, followed by c_r. (The mean of
+// the ranks' means would be a different loss if the counts differ.) All ranks get the same bits and take the
+// same step, so their weights stay the same.
 
 void step(Communicator& ranks, Tape& tape, const std::vector<Tensor>& weights, const Tensor& mean,
           double count, double rate) {
@@ -92,86 +104,111 @@ void step(Communicator& ranks, Tape& tape, const std::vector<Tensor>& weights, c
 }
 
 void steps(const kit::Options& options, kit::Report& report) {
-  const kit::Question bits = report.ask(
-      "two ranks and three", "One run with two ranks, one with three, all else equal. Their weights are",
-      {"the same, bit for bit", "the same but for rounding", "different: other batches, other gradients"});
+  const kit::Question bits =
+      report.ask("two ranks and three",
+                 "One run has two ranks, and another has three. Everything else is equal. How do their "
+                 "weights compare after some steps?",
+                 {"they are the same, bit for bit", "they are the same except for rounding",
+                  "they are different: other batches, other gradients"});
   const std::vector<Tensor> one = after_steps_alone(options.seed), two = after_steps(2, options.seed),
                             three = after_steps(3, options.seed);
   const double by_hand = kit::farthest(after_steps_by_hand(step, 3, options.seed), one);
-  report.check("by hand on 3 ranks: the weights of one process to 1e-12", by_hand <= 1e-12);
-  report.at_most("optim/'s on 2 ranks, farthest from that", kit::farthest(two, one), 1e-12);
-  report.check("2 ranks once more: the same bits", kit::farthest(after_steps(2, options.seed), two) == 0);
+  report.check("by hand on 3 ranks: the same weights as one process, to 1e-12", by_hand <= 1e-12);
+  report.at_most("optim/'s on 2 ranks: largest difference from one process", kit::farthest(two, one), 1e-12);
+  report.check("2 ranks again: the same bits", kit::farthest(after_steps(2, options.seed), two) == 0);
   report.answer(bits, 'b', kit::farthest(two, three) > 0 && kit::farthest(three, one) <= 1e-12,
-                "a + (b + c) is not quite (a + b) + c. The ring's order is fixed, for one number of ranks.");
+                "In floating point, a + (b + c) is not exactly (a + b) + c. The ring adds in a fixed "
+                "order, but the order depends on the number of ranks.");
 }
 
-// optim/parallel cuts the row in *buckets*, the last layer's weights first: backward comes to that layer first, so
-// its bucket is on the way while backward goes on (Li and others 2020).
+// optim/parallel cuts the row into *buckets*, and the first bucket has the weights of the last layer.
+// Backward computes this layer's gradients first. So its bucket is already on the wire while backward
+// computes the other layers (Li and others 2020).
 
-// ---- 3. Every step, or once at the end --------------------------------------------------------------------
-// Why talk at every step? Four ranks could train alone, each on its quarter of every batch, and average their
-// weights at the end: one ring in all. Lesson 20's sorting shows what comes of it.
+// ---- 3. Shared gradients, or averaged weights -------------------------------------------------------------
+// Why must the ranks communicate at every step? Four ranks could also train alone, each on its quarter of
+// every batch, and average their weights at the end. That would take only one all-reduce. We try both with
+// the sorting task from lesson 20.
 
 void once(const kit::Options& options, kit::Report& report) {
   const kit::Question average = report.ask(
-      "averaged at the end", "Four ranks, each with first weights of its own, train alone. The average sorts",
-      {"as many strings as with shared gradients", "about half of them", "next to none"});
+      "averaged at the end",
+      "Four ranks start with different initial weights and train alone. Then we average their "
+      "weights. How many strings does the averaged model sort correctly?",
+      {"as many as with shared gradients", "about half as many as with shared gradients", "next to none"});
   const auto sorted = [&](const Training& how) { return percent_sorted(*train(how, options), options); };
   report.at_least("gradients shared at every step: strings sorted", sorted({.ranks = 4}), 95, "%");
-  report.at_most("one start, averaged at the end", sorted({.ranks = 4, .apart = true}), 85, "%");
+  report.at_most("same initial weights, averaged at the end", sorted({.ranks = 4, .apart = true}), 85, "%");
   const double own = sorted({.ranks = 4, .apart = true, .own_start = true});
-  report.at_most("own starts, averaged at the end", own, 10, "%");
+  report.at_most("different initial weights, averaged at the end", own, 10, "%");
   report.answer(average, 'c', own <= 10,
-                "Halfway between two good models there need not be one: their units do not fit each other.");
+                "The average of two good models need not be a good model. The same unit has learned "
+                "different things in different models.");
 }
 
-// ---- 4. What the wire costs -------------------------------------------------------------------------------
-// A message takes α seconds, however short, and β for each byte. A ring has 2 (R − 1) steps with 1/R of the bytes:
+// ---- 4. The cost of communication -------------------------------------------------------------------------
+// A message takes a latency of α seconds, however short it is, and β more seconds for each byte. A ring
+// all-reduce has 2 (R − 1) steps, each with 1/R of the bytes:
 //
 //     t(R) = 2 (R − 1) α + 2 (R − 1)/R · bytes · β
 //
-// A pencil: 4 MB, α = 10 µs, β = 1 ns (1 GB/s): 6.06 ms with 4 ranks, 28.452 ms with 1,024. Of these bytes take 8 ms,
-// and hardly more with more ranks; the messages' part grows. In the table ranks have a batch each, or share one.
+// For example, take 4 MB, α = 10 µs and β = 1 ns (1 GB/s). A ring takes 6.06 ms with 4 ranks, and 28.452 ms
+// with 1,024 ranks. About 8 ms of the latter are for the bytes, and this part hardly grows with more ranks.
+// The part of the latency, 2 (R − 1) α, keeps growing.
+//
+// The program prints a table of speed-ups for two cases: each rank has a batch of the full size, or all ranks
+// share one batch.
 
 double seconds_of_ring(const Wire& wire, int ranks, double bytes) {
   return 2.0 * (ranks - 1) * (wire.latency + bytes / ranks * wire.per_byte);
 }
 
 void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
-  const kit::Question first = report.ask(
-      "1,024 ranks", "This small model on 1,024 ranks: what breaks first?",
-      {"bytes: there are too many", "α: too many messages", "nothing, if talk overlaps with backward"});
-  kit::check_worked_example(report, "milliseconds of a ring",
+  const kit::Question first =
+      report.ask("1,024 ranks", "We train this small model on 1,024 ranks. What limits the speed-up first?",
+                 {"the bytes: there are too many", "the latency α: there are too many messages",
+                  "nothing, if communication overlaps with backward"});
+  kit::check_worked_example(report, "a ring, in milliseconds",
                             {{1e3 * seconds_of_ring({1e-5, 1e-9}, 4, 4e6), 6.06},
                              {1e3 * seconds_of_ring({1e-5, 1e-9}, 1024, 4e6), 28.452}});
   const Wire used = measured_or(given, seconds_of_ring, options);
-  report.figure("α, a message", 1e6 * used.latency, "µs");
+  report.figure("α, the latency of a message", 1e6 * used.latency, "µs");
   report.figure("1/β", 1e-9 / used.per_byte, "GB/s");
   const Speeds speeds = speeds_on_threads(2, options);
   draw_speeds(used, speeds, seconds_of_ring, options);
   const bool as_measured = given.latency + given.per_byte == 0,
              messages = 1024 * used.latency > speeds.bytes * used.per_byte;
   report.answer(first, 'b', messages || !as_measured,
-                "2,046 messages wait for each other. Trees need 2 log R; larger batches need fewer rings.");
+                "A ring of 1,024 ranks has 2,046 messages, one after the other. A tree needs only about "
+                "2 log R of them. With larger batches, there are fewer all-reduces for the same number "
+                "of strings.");
   const double after = waited_share(false, options), during = waited_share(true, options);
-  report.at_least("talk after backward: waited for", 100 * after, 90, "%");
-  report.at_most("buckets sent during backward: waited for", 100 * during, 90, "%");
+  report.at_least("sent after backward: part of it that ranks wait for", 100 * after, 90, "%");
+  report.at_most("buckets sent during backward: part that ranks wait for", 100 * during, 90, "%");
 }
 
-// ---- 5. A rank dies ---------------------------------------------------------------------------------------
-// All wait for all, so one that is lost stops all: each wait has an end, and then the run. Rank 0 keeps a
-// *checkpoint*, weights, optimiser and step, and what is drawn depends on seed and step alone. So a new run on as
-// many ranks goes on as if nothing had been; on others, but for rounding.
+// ---- 5. Recovering from a lost rank -----------------------------------------------------------------------
+// In every step, each rank waits for all others. So if one rank is lost, all ranks stop. That is why each
+// wait has a timeout. After the timeout, the training run ends with an error.
+//
+// Rank 0 saves *checkpoints*: the weights, the optimiser's state and the number of the step. The random
+// numbers of a batch depend on the seed and the step alone. So a new run with the same number of ranks
+// resumes at the checkpoint and computes the same bits as a run without a loss. With a different number of
+// ranks, the results are the same except for rounding.
 
 void lost(const kit::Options& options, kit::Report& report) {
-  const Loss loss = lose_a_rank(options);  // in step 25 of 30; the last checkpoint is of step 20
-  report.check(loss.told + "; from the checkpoint on: the bits of a run without a loss", loss.same_bits);
+  const Loss loss = lose_a_rank(options);  // in step 25 of 30; the last checkpoint is from step 20
+  report.check(loss.told + "; resumed from the checkpoint: the same bits as a run without a loss",
+               loss.same_bits);
 }
 
-// What to remember. A ring adds up what all have, and nobody sends more than twice its share. Weigh means by their
-// counts. Talk at every step, while backward runs; messages break first. A checkpoint makes a loss cheap.
+// What to remember. A ring computes the sum of all rows, and no rank sends more than twice its row. Weight
+// the means with their counts. Share gradients at every step, while backward runs. With many ranks, the
+// number of messages limits the speed-up first. With a checkpoint, a lost rank costs only the steps since
+// then.
 //
-// Exercises: lessons/practise 34 (a ring's chunks; means of means; what a step costs; buckets).
+// Exercises: lessons/practise 34 (chunks in a ring; the gradient of a global mean; predicting the speed-up;
+// buckets that overlap with backward).
 
 }  // namespace
 
@@ -181,19 +218,20 @@ int main(int argc, char** argv) {
     program.runs_on(ranks);
     program.steps(600, 4);
     double latency = 0, bandwidth = 0;
-    program.add("--latency", latency, "of your network, in µs, for the figure; 0: as measured here", 0, 1e6);
-    program.add("--bandwidth", bandwidth, "of it, in GB/s; 0: as measured here", 0, 1e6);
+    program.add("--latency", latency, "latency of your network in µs, for the figure; 0: as measured here", 0,
+                1e6);
+    program.add("--bandwidth", bandwidth, "bandwidth of your network in GB/s; 0: as measured here", 0, 1e6);
     return program.run(argc, argv, [&](const auto& in, auto& report) {
       if (rank_under_mpi() >= 0) return over_mpi(ranks, ring, seconds_of_ring, in, report);
-      report.section("A ring");
+      report.section("All-reduce in a ring");
       around(in, report);
-      report.section("The step");
+      report.section("One training step on several ranks");
       steps(in, report);
-      report.section("Every step, or once at the end");
+      report.section("Shared gradients, or averaged weights");
       once(in, report);
-      report.section("What the wire costs");
+      report.section("The cost of communication");
       wire({1e-6 * latency, bandwidth > 0 ? 1e-9 / bandwidth : 0}, in, report);
-      report.section("A rank dies");
+      report.section("Recovering from a lost rank");
       lost(in, report);
     });
   });

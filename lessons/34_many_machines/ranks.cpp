@@ -1,4 +1,4 @@
-// Lesson 20's model, sorting digits, trained by several ranks.
+// Trains lesson 20's model, which sorts digits, on several ranks.
 #include "lessons/34_many_machines/ranks.hpp"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ namespace {
 
 using kit::kFewestDigits, kit::kMostDigits;
 constexpr std::uint64_t kFewSteps = 4;
-constexpr double kRate = 0.1;     // of plain gradient descent
-constexpr Size kSmallWidth = 16;  // where only numbers are compared
+constexpr double kRate = 0.1;     // learning rate of plain gradient descent
+constexpr Size kSmallWidth = 16;  // width of models whose weights are compared
 
 double counted(const Indices& targets) {
   double count = 0;
@@ -37,14 +37,15 @@ double counted(const Indices& targets) {
   return count;
 }
 
-/// Runs `step(ranks, model, number)` on so many ranks, and returns rank 0's weights.
+/// Runs `step(ranks, model)` on `count` ranks and returns rank 0's weights.
 template <class F>
 std::vector<Tensor> few_steps(int count, std::uint64_t seed, const F& step) {
   std::vector<Tensor> weights;
   run_on_threads({.ranks = count}, [&](Communicator& ranks) {
     const std::unique_ptr<LanguageModel> model = sorter(seed, DType::f64, kSmallWidth);
     step(ranks, *model);
-    if (!same_on_all_ranks(ranks, model->state())) fail("ranks have different weights");
+    if (!same_on_all_ranks(ranks, model->state()))
+      fail("all ranks must have the same weights, but they differ");
     if (ranks.rank() == 0)
       for (const Tensor& weight : model->parameters()) weights.push_back(weight.detach());
   });
@@ -59,7 +60,7 @@ void average_weights(Communicator& ranks, const LanguageModel& model) {
   }
 }
 
-/// Trains the model on this rank; every rank calls it.
+/// Trains the model on this rank. Every rank must call it.
 void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, const kit::Options& options,
                 bool tell) {
   const std::string run = fmt::format("seed {}, {} steps", options.seed, options.steps);
@@ -83,8 +84,8 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
   std::optional<kit::Progress> progress;
   if (tell) {
     progress.emplace(options.steps, kit::Progress::Settings{static_cast<std::int64_t>(step), "strings"});
-    progress->note(how.apart ? how.own_start ? "each rank alone, from a start of its own; rank 0's loss:"
-                                             : "each rank alone, from one start; rank 0's loss:"
+    progress->note(how.apart ? how.own_start ? "each rank alone, different initial weights; loss of rank 0:"
+                                             : "each rank alone, same initial weights; loss of rank 0:"
                              : "gradients shared at every step:");
   }
   while (++step <= steps) {
@@ -131,7 +132,8 @@ double percent_sorted(LanguageModel& model, const kit::Options& options) {
   for (Size digits = kFewestDigits; digits <= kMostDigits; ++digits) {
     const kit::NextTokens test = kit::draw_sorting(kit::Random(options.seed, 2'000'000),
                                                    options.smoke ? 10 : 400, digits, digits, true);
-    // All right with the right digits before them: then all right when it writes on its own, too.
+    // The argmax after correct digits is right everywhere exactly if the digits are also right in free
+    // decoding.
     const Indices written = argmax(model(test.inputs));
     right += kit::percent_rows_equal(written.columns(digits, 2 * digits),
                                      test.targets.columns(digits, 2 * digits));
@@ -224,7 +226,8 @@ std::unique_ptr<LanguageModel> train(const Training& how, const kit::Options& op
     const auto own = how.own_start ? static_cast<std::uint64_t>(ranks.rank()) : 0;
     std::unique_ptr<LanguageModel> model = sorter(options.seed + 1000 * own, DType::f32);
     train_rank(ranks, *model, how, options, ranks.rank() == 0 && how.tell);
-    if (!how.own_start && !same_on_all_ranks(ranks, model->state())) fail("ranks have different weights");
+    if (!how.own_start && !same_on_all_ranks(ranks, model->state()))
+      fail("all ranks must have the same weights, but they differ");
     if (ranks.rank() == 0) first = std::move(model);
   });
   return first;

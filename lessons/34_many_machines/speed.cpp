@@ -1,4 +1,4 @@
-// How fast several ranks train: measured, and beside it what the cost of a ring says, drawn for more ranks.
+// Measures how fast several ranks train, compares that with the predicted cost of a ring, and plots both.
 #include "lessons/34_many_machines/speed.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace tapestry::lesson34 {
 namespace {
 
-/// The first `size` of some ranks, which talk among themselves.
+/// The first `size` ranks of a communicator.
 class FirstRanks : public Communicator {
  public:
   FirstRanks(Communicator& all, int size) : Communicator(all.rank(), size), all_(all) {}
@@ -29,7 +29,7 @@ class FirstRanks : public Communicator {
   Communicator& all_;
 };
 
-/// One thread for the work of a rank, so that a rank more is a thread more.
+/// Limits each rank to one thread, so that one more rank is one more thread.
 class OneThread {
  public:
   OneThread() : before_(simd::thread_count()) { simd::set_thread_count(1); }
@@ -42,7 +42,7 @@ class OneThread {
 };
 
 struct Trained {
-  double seconds = 0;  // of a step
+  double seconds = 0;  // per step
   double answers = 0;  // of all ranks in the last step
   bool same_bits = false;
   std::vector<Tensor> weights;
@@ -68,7 +68,7 @@ Trained train_some(Communicator& ranks, bool shared, const kit::Options& options
       adam.step();
     }
   };
-  train(1);  // the first is slow
+  train(1);  // the first step is slow
   const int steps = options.smoke ? 1 : 5;
   for (int round = 0; round < (options.smoke ? 1 : 8); ++round) {
     barrier(ranks);
@@ -90,7 +90,7 @@ Speeds measure_speeds(Communicator& ranks, const kit::Options& options) {
     if (ranks.rank() < count) {
       FirstRanks some(ranks, count);
       const Trained one = train_some(some, true, options);
-      const Trained each = count > 1 ? train_some(some, false, options) : one;  // for one rank it is the same
+      const Trained each = count > 1 ? train_some(some, false, options) : one;  // the same for one rank
       if (count == 1) alone = one.weights;
       if (ranks.rank() == 0)
         speeds.measured.push_back({count, kBatch / one.seconds, count * kBatch / each.seconds, one.answers,
@@ -116,7 +116,7 @@ Speeds speeds_on_threads(int count, const kit::Options& options) {
 
 TimesAsFast times_as_fast(const Wire& wire, int ranks, double step, double bytes, Cost cost) {
   const double talk = cost(wire, ranks, bytes), all = ranks;
-  // A third of a step is the way forward: nothing is to be sent then.
+  // Forward is a third of a step. Nothing can be sent during forward.
   const auto overlapped = [&](double own) { return std::max(own, own / 3 + talk); };
   return {all * step / overlapped(step), all * step / (step + talk), step / overlapped(step / all)};
 }
@@ -124,11 +124,11 @@ TimesAsFast times_as_fast(const Wire& wire, int ranks, double step, double bytes
 void draw_speeds(const Wire& wire, const Speeds& speeds, Cost cost, const kit::Options& options) {
   const Speed& alone = speeds.measured.front();
   const double step = kBatch / alone.one_batch;
-  kit::Chart chart{"How many times as fast", "ranks", "times one rank", {}, {}};
+  kit::Chart chart{"Speed-up over one rank", "ranks", "speed-up", {}, {}};
   chart.x_scale = chart.y_scale = kit::Scale::log;
-  chart.series = {{"if talk cost nothing"},
+  chart.series = {{"if communication were free"},
                   {"a batch for each rank, overlapped"},
-                  {"the same, talk after backward"},
+                  {"a batch for each rank, sent after backward"},
                   {"one batch for all, overlapped"},
                   {"measured: a batch for each rank", {}, {}, kit::Mark::points},
                   {"measured: one batch for all", {}, {}, kit::Mark::points}};
@@ -136,7 +136,7 @@ void draw_speeds(const Wire& wire, const Speeds& speeds, Cost cost, const kit::O
     chart.series[series].x.push_back(x);
     chart.series[series].y.push_back(y);
   };
-  fmt::print("  ranks    ring, ms    times as fast: a batch for each   one batch for all\n");
+  fmt::print("  ranks    ring, ms   speed-up: one batch for each rank   one batch for all\n");
   for (int ranks = 1; ranks <= 1024; ranks *= 2) {
     const TimesAsFast times = times_as_fast(wire, ranks, step, speeds.bytes, cost);
     add(0, ranks, ranks);
@@ -147,7 +147,9 @@ void draw_speeds(const Wire& wire, const Speeds& speeds, Cost cost, const kit::O
       fmt::print("  {:>5}  {:>10.3f}  {:>34.1f}  {:>18.1f}\n", ranks, 1000 * cost(wire, ranks, speeds.bytes),
                  times.each_batch, times.one_batch);
   }
-  fmt::print("\n  ranks    strings a second: a batch for each, predicted    one batch for all, predicted\n");
+  fmt::print(
+      "\n  ranks strings per second: a batch for each rank,  predicted   one batch for all,  "
+      "predicted\n");
   for (const Speed& speed : speeds.measured) {
     const TimesAsFast times = times_as_fast(wire, speed.ranks, step, speeds.bytes, cost);
     add(4, speed.ranks, speed.each_batch / alone.each_batch);

@@ -1,4 +1,4 @@
-// What a ring costs: measured, fitted by two numbers, and drawn for more ranks than there are.
+// Measures the cost of a ring, fits α and β, and plots both.
 #include "lessons/34_many_machines/wire.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace tapestry::lesson34 {
 namespace {
 
-/// The fastest of some rings, on rank 0.
+/// Returns the time of the fastest of several rings, from rank 0.
 double time_ring(Communicator& ranks, std::size_t numbers, int runs, bool native) {
   std::vector<float> x(numbers, 0.0F);
   double best = 1e9;
@@ -28,14 +28,15 @@ double time_ring(Communicator& ranks, std::size_t numbers, int runs, bool native
                       if (!native)
                         ring_all_reduce(ranks, std::span(x));
                       else if (!ranks.native_all_reduce(x))
-                        fail("there is no other all-reduce than the ring");
+                        fail("this communicator must have a native all-reduce, but has none");
                     }));
   }
   broadcast(ranks, std::as_writable_bytes(std::span(&best, 1)));
   return best;
 }
 
-/// Least squares of relative errors: both columns of the cost divided by the time are to give 1.
+/// Least squares of relative errors: α and β times the two columns, divided by the measured time, should sum
+/// to 1.
 Wire fit(const Measured& measured, Cost cost, int ranks) {
   double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
   for (std::size_t i = 0; i < measured.numbers.size(); ++i) {
@@ -75,7 +76,7 @@ Wire measured_or(Wire given, Cost cost, const kit::Options& options) {
 void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& options) {
   kit::Chart chart{fmt::format("A ring of {} ranks", ranks), "numbers", "seconds", {}, {}};
   chart.x_scale = chart.y_scale = kit::Scale::log;
-  kit::Series model{"two numbers' account", {}, {}};
+  kit::Series model{"fitted α and β", {}, {}};
   for (const double numbers : measured.numbers) {
     model.x.push_back(numbers);
     model.y.push_back(cost(measured.wire, ranks, 4 * numbers));
@@ -100,7 +101,7 @@ double waited_share(bool overlap, const kit::Options& options) {
                         [&](const Part&) { return loss_of(*model, options.seed, number, {}); });
         });
         for (const Tensor& weight : model->parameters()) weight.clear_grad();
-        if (ranks.rank() != 0 || i == 0) continue;  // the first is slow
+        if (ranks.rank() != 0 || i == 0) continue;  // the first step is slow
         seconds += took / (steps - 1);
         talked += all.sum()->talked();
         waited += all.sum()->waited();
@@ -121,7 +122,7 @@ void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& 
   std::vector<double> y = x;
   by_hand(ranks, x);
   ring_all_reduce(ranks, std::span(y));
-  report.check("over MPI: the ring by hand gives the bits of optim/'s", x == y);
+  report.check("over MPI: the ring by hand gives the bits of optim/'s ring", x == y);
   std::vector<float> ours(10'000), theirs;
   for (std::size_t i = 0; i < ours.size(); ++i)
     ours[i] = static_cast<float>(std::sin(static_cast<double>(i) * (ranks.rank() + 1.0)));
@@ -131,15 +132,15 @@ void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& 
     double apart = 0;
     for (std::size_t i = 0; i < ours.size(); ++i)
       apart = std::max(apart, std::abs(double{ours[i]} - theirs[i]));
-    report.at_most("the ring's sums and MPI's differ by", apart, 1e-5);
+    report.at_most("largest difference of the ring's sums and MPI's", apart, 1e-5);
     const Measured ring = measure(ranks, cost, options.smoke),
                    native = measure(ranks, cost, options.smoke, true);
     fmt::print("  {:>9} numbers    {:>9}    {:>9}\n", "", "ring, µs", "MPI's, µs");
     for (std::size_t i = 0; i < ring.numbers.size(); ++i)
       fmt::print("  {:>9.0f} numbers    {:>9.1f}    {:>9.1f}\n", ring.numbers[i], 1e6 * ring.seconds[i],
                  1e6 * native.seconds[i]);
-    report.figure("a message takes", 1e6 * ring.wire.latency, "µs");
-    report.figure("bytes", 1e-9 / ring.wire.per_byte, "GB/s");
+    report.figure("latency of a message", 1e6 * ring.wire.latency, "µs");
+    report.figure("bandwidth", 1e-9 / ring.wire.per_byte, "GB/s");
     const Speeds speeds = measure_speeds(ranks, options);
     if (ranks.rank() == 0) {
       draw(ring, cost, ranks.size(), options);
@@ -150,8 +151,8 @@ void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& 
         same = same && speed.same_bits;
         farthest = std::max(farthest, speed.farthest);
       }
-      report.check("measured on each number of ranks: all have the same weights", same);
-      report.at_most("and differ from one rank's by", farthest, kRounding);
+      report.check("for each number of ranks, all ranks have the same weights", same);
+      report.at_most("largest difference from one rank's weights", farthest, kRounding);
     }
   }
   const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);

@@ -1,4 +1,4 @@
-// What a ring costs: measured, fitted by two numbers, and drawn for more ranks than there are.
+// Measures the cost of a ring, fits α and β, and plots both.
 #pragma once
 
 #include <vector>
@@ -7,29 +7,30 @@
 
 namespace tapestry::lesson34 {
 
-/// Seconds a message, and seconds a byte.
+/// α, the seconds per message, and β, the seconds per byte.
 struct Wire {
   double latency = 0, per_byte = 0;
 };
-/// Seconds of a ring over so many ranks, as the chapter says it.
+/// Returns the seconds that a ring takes on `ranks` ranks, as the chapter defines it.
 using Cost = double (*)(const Wire& wire, int ranks, double bytes);
 
 struct Measured {
-  std::vector<double> numbers, seconds;  ///< of rings of so many numbers (f32)
-  Wire wire;                             ///< as it fits them best
+  std::vector<double> numbers, seconds;  ///< sizes of the rings in f32 numbers, and their times
+  Wire wire;                             ///< the best fit to these times
 };
-/// Rings over these ranks; every rank calls it, and gets rank 0's times. `native`: the system's own all-reduce.
+/// Times rings over these ranks. Every rank must call it and gets rank 0's times. `native`: the system's
+/// all-reduce.
 Measured measure(Communicator& ranks, Cost cost, bool smoke, bool native = false);
-/// The same between two threads, drawn; what is given (above 0) replaces what was measured.
+/// Measures and draws the same between two threads. Values of `given` above 0 replace the measured ones.
 Wire measured_or(Wire given, Cost cost, const kit::Options& options);
-/// Draws times and what the two numbers say to ring.svg.
+/// Draws ring.svg: the measured times and the fit.
 void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& options);
 
-/// How much of the talk two ranks have to wait for, 1: all of it, on a wire so slow that talk takes half as long as a
-/// step.
+/// Returns the part of the communication time for which two ranks wait (1: all of it), on a wire so slow that
+/// communication takes half as long as a step.
 double waited_share(bool overlap, const kit::Options& options);
 
-/// The lesson as mpirun runs it: the ring beside MPI's, and training over it.
+/// Runs the lesson under mpirun: compares the ring with MPI's all-reduce, and trains over the ring.
 void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson34

@@ -106,7 +106,7 @@ def knobs(program):
         start = re.search(rf"\b{variable.split('.')[-1]} = \"?([\w.]+)", program)
         if not start:
             continue
-        says = f"{name} {says}" if says.startswith("of ") else says  # --deviation: "of the first numbers …"
+        says = f"{name} {says}" if says.startswith("of ") else says  # a help text that starts with "of" needs the name
         words = re.findall(r'"(\w+)"', rest)
         limits = [limit.replace("'", "") for limit in re.split(r",\s*", rest) if limit]
         if words:

@@ -1,59 +1,63 @@
-// 34.1 chunks: who sends what in a ring
+// 34.1 chunks: Chunks in a ring
 // implement, 15 minutes
 //
-// R ranks stand in a ring; each has R chunks of numbers, and sends one chunk a step to its right neighbour. In the
-// first R − 1 steps what comes is added, in the next R − 1 it replaces: then all ranks have the sums. In the lesson
-// rank r begins with chunk r, and is the first to have all of chunk r + 1. Turn it: rank r is to begin so that it has
-// all of its own chunk r after R − 1 steps. Return which chunk a rank sends in `step`, 0 … 2R − 3, and which it
-// receives.
+// R ranks form a ring. Each rank has R chunks of numbers and sends one chunk per step to its right neighbour. In the
+// first R − 1 steps, a rank adds the chunk that it receives. In the next R − 1 steps, the received chunk replaces its
+// own. Then all ranks have all sums.
+//
+// In the lesson, rank r starts by sending chunk r, and after R − 1 steps it has the sum of chunk r + 1. Change the
+// order so that after R − 1 steps rank r has the sum of chunk r. For a step from 0 to 2R − 3, return the chunk that a
+// rank sends, the chunk that it receives, and whether it adds.
 #include "lessons/grader/answer.hpp"
 
 struct Move {
   int send = 0, receive = 0;  // chunks, 0 … ranks − 1
-  bool add = false;           // what comes is added
+  bool add = false;           // the received chunk is added
 };
 
 Move move_of(int rank, int ranks, int step) {
   //[ the chunk to send, the chunk that comes, and whether it is added
   //: static_cast<void>(rank), static_cast<void>(ranks), static_cast<void>(step);
   //: return not_written_yet();
-  const auto wrap = [&](int chunk) { return (chunk % ranks + ranks) % ranks; };  // % alone keeps a minus
+  const auto wrap = [&](int chunk) { return (chunk % ranks + ranks) % ranks; };  // % can be negative in C++
   const int first = rank - 1 - step;  // one lower than in the lesson, in both rounds
   return {wrap(first), wrap(first - 1), step < ranks - 1};
   //]
 }
 
-// hint: Which chunk comes to rank r in step R − 2, the last in which sums grow? It is to be r.
-// hint: In each step you receive the chunk below the one that you send. In the lesson's first round rank r sends
-//   r − step. By how much is everything moved?
-// hint: The second round goes on where the first ends: in step R − 1 rank r sends r. Is rank − 1 − step the same
-//   chunk, mod R? In C++ −1 % 3 is −1.
+// hint: Which chunk does rank r receive in step R − 2, the last step that adds? It must be chunk r.
+// hint: In each step, a rank receives the chunk below the one that it sends. In the lesson's first round, rank r sends
+//   chunk r − step. By how much must everything move?
+// hint: The second round continues where the first ends: in step R − 1, rank r sends chunk r. Is rank − 1 − step the
+//   same chunk, mod R? In C++, −1 % 3 is −1.
 //
-// wrong: That is the lesson's ring: rank r ends with chunk r + 1.
+// wrong: That is the lesson's ring, in which rank r ends with the sum of chunk r + 1.
 // - const int first = rank - 1 - step;
 // + const int first = rank - step;
-// wrong: −1 % 3 is −1 in C++, and there is no such chunk.
+// wrong: In C++, −1 % 3 is −1, and there is no chunk −1.
 // - const auto wrap = [&](int chunk) { return (chunk % ranks + ranks) % ranks; };
 // + const auto wrap = [&](int chunk) { return chunk % ranks; };
-// wrong: Sums still grow in step R − 1: one chunk too many is added.
+// wrong: You also add in step R − 1. That is one step too many.
 // - return {wrap(first), wrap(first - 1), step < ranks - 1};
 // + return {wrap(first), wrap(first - 1), step <= ranks - 1};
-// wrong: What comes from the left is what the left neighbour sends: one chunk lower than yours, not higher.
+// wrong: A rank receives the chunk that its left neighbour sends. That is one chunk lower than its own, not higher.
 // - return {wrap(first), wrap(first - 1), step < ranks - 1};
 // + return {wrap(first), wrap(first + 1), step < ranks - 1};
-// wrong: The chunks go round the wrong way: the rank that gets a chunk has to send it on in the next step.
+// wrong: The chunks move in the wrong direction. A rank that receives a chunk must send it in the next step.
 // - const int first = rank - 1 - step;
 // + const int first = rank - 1 + step;
-// wrong: The first round is turned, the second is the lesson's: it has to begin with chunk r, which you have whole.
+// wrong: You changed the first round, but the second is still the lesson's. The second round must start with chunk r,
+//   whose sum is complete.
 // - const int first = rank - 1 - step;
 // + const int first = rank - (step < ranks - 1 ? 1 : 0) - step;
-// wrong: That is a ring the other way. You send to the right: what comes from the left is one chunk lower than yours,
-//   and you send it on in the next step.
+// wrong: That ring runs in the opposite direction. A rank sends to the right, so it receives the chunk below its own
+//   from the left, and sends that chunk in the next step.
 // - const int first = rank - 1 - step;
 // - return {wrap(first), wrap(first - 1), step < ranks - 1};
 // + const int first = rank + 1 + step;
 // + return {wrap(first), wrap(first + 1), step < ranks - 1};
-// wrong: R added once is too little: in the second round chunks fall below −R. Take % first, add R, and take % again.
+// wrong: Adding R once is not enough: in the second round, the numbers fall below −R. Take % first, add R, and take %
+//   again.
 // - const auto wrap = [&](int chunk) { return (chunk % ranks + ranks) % ranks; };
 // + const auto wrap = [&](int chunk) { return (chunk + ranks) % ranks; };
 
@@ -64,7 +68,7 @@ Move move_of(int rank, int ranks, int step) {
 
 namespace {
 
-/// All ranks at once, one number a chunk. Looks at chunks and partners, then at what the ranks have after each round.
+/// Simulates all ranks with one number per chunk. Checks chunks and partners, then the numbers after each round.
 void play(Judge& judge, int ranks) {
   const auto size = static_cast<std::size_t>(ranks);
   std::vector<std::vector<double>> have(size, std::vector<double>(size));
@@ -79,8 +83,8 @@ void play(Judge& judge, int ranks) {
       const Move& one = moves.back();
       for (const int chunk : {one.send, one.receive})
         judge.that(chunk >= 0 && chunk < ranks,
-                   fmt::format("of {} ranks, rank {} moves chunk {} in step {}: there is none", ranks, rank,
-                               chunk, step),
+                   fmt::format("with {} ranks, rank {} moves chunk {} in step {}, but there is no such chunk",
+                               ranks, rank, chunk, step),
                    {static_cast<double>(chunk)});
     }
     const auto before = have;
@@ -88,7 +92,7 @@ void play(Judge& judge, int ranks) {
       const Move &mine = moves[r], &left = moves[(r + size - 1) % size];
       judge.that(
           mine.receive == left.send,
-          fmt::format("of {} ranks in step {}, rank {} sends chunk {} to rank {}, which expects chunk {}",
+          fmt::format("with {} ranks in step {}, rank {} sends chunk {} to rank {}, which expects chunk {}",
                       ranks, step, (r + size - 1) % size, left.send, r, mine.receive),
           {static_cast<double>(left.send), static_cast<double>(mine.receive)});
       const auto c = static_cast<std::size_t>(mine.receive);
@@ -98,7 +102,7 @@ void play(Judge& judge, int ranks) {
     if (step == ranks - 2)
       for (std::size_t r = 0; r < size; ++r)
         judge.same(have[r][r], sums[r],
-                   fmt::format("after {} steps of {} ranks, chunk {} on rank {}", step + 1, ranks, r, r));
+                   fmt::format("after {} steps with {} ranks, chunk {} on rank {}", step + 1, ranks, r, r));
   }
   for (std::size_t r = 0; r < size; ++r) judge.same(have[r], sums, fmt::format("all sums on rank {}", r));
 }

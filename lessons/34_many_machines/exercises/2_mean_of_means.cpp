@@ -1,11 +1,14 @@
-// 34.2 mean_of_means: two ranks, and a loss that is not the batch's
+// 34.2 mean_of_means: The gradient of a global mean
 // debug, 15 minutes
 //
-// Each rank has the mean loss of its rows, over `count` answers, and its gradient g, a row (P). `sum` adds a row of
-// numbers over all ranks, as an all-reduce does; each rank calls it once, and waits for the others. The program is to
-// give each rank the gradient of the mean over all answers of the batch. With equal counts it does; ranks whose texts
-// are longer or shorter pull too little or too much, and a rank without any answer (count 0, g has no meaning then, it
-// may be NaN or ∞) spoils all. Mend it. A NaN on a rank that has answers must still reach all.
+// Each rank has the mean loss of its rows, over `count` answers, and the gradient g of this mean, a row (P). `sum` adds
+// a row of numbers over all ranks, as an all-reduce does. Each rank must call it once, and it waits for all ranks.
+//
+// The function must return, on each rank, the gradient of the mean over all answers of the batch. It does so if all
+// counts are equal. But with different counts, the ranks get the wrong weights. And a rank without answers (count 0)
+// makes the whole result invalid: its g has no meaning and may be NaN or ∞.
+//
+// Fix both bugs. A NaN on a rank that does have answers must still reach all ranks.
 #include "lessons/grader/answer.hpp"
 
 using Sum = std::function<std::vector<double>(const std::vector<double>&)>;
@@ -22,7 +25,7 @@ std::vector<double> global_gradient(const std::vector<double>& g, double count, 
   //: return all;
   std::vector<double> row;
   for (const double one : g) row.push_back(count > 0 ? count * one : 0);  // 0 · NaN is NaN
-  row.push_back(count);                                                   // behind the gradient: its share
+  row.push_back(count);                                                   // behind the gradient: its weight
   std::vector<double> all = sum(row);
   const double answers = all.back();
   all.pop_back();
@@ -31,34 +34,35 @@ std::vector<double> global_gradient(const std::vector<double>& g, double count, 
   //]
 }
 
-// start: Each rank counts the same, whatever it has: a mean of means.
+// start: Each rank has the same weight, whatever its count is: that is a mean of means.
 //
-// hint: Rank 0 has 1 answer with gradient 4, rank 1 has 3 answers with gradient 0. What is the mean over four answers?
-// hint: ∇L = Σ c_r ∇L_r / Σ c_r: which two sums are needed, and what goes into the row?
-// hint: 0 · NaN is NaN, and NaN plus anything, too. A rank with count 0 has to put ____ into the row.
+// hint: Rank 0 has 1 answer with the gradient 4, and rank 1 has 3 answers with the gradient 0. What is the mean over
+//   all four answers?
+// hint: ∇L = Σ c_r ∇L_r / Σ c_r. Which two sums do you need, and what must the row contain?
+// hint: 0 · NaN is NaN, and NaN plus any number is NaN. A rank with count 0 must put ____ into the row.
 //
-// wrong: The gradients are weighed by their counts, and then divided by the number of ranks.
+// wrong: You weighted the gradients with their counts, but then you divided by the number of ranks.
 // - row.push_back(count);
 // + row.push_back(1);
-// wrong: Only the divisor is right: each gradient is to be multiplied by its own count before the sum.
+// wrong: Only the divisor is right. Each gradient must be multiplied by its rank's count before the sum.
 // - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
 // + for (const double one : g) row.push_back(one);
-// wrong: 0 · NaN is NaN: a rank without answers has to hand over zeros.
+// wrong: 0 · NaN is NaN, so a rank without answers must put zeros into the row.
 // - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
 // + for (const double one : g) row.push_back(count * one);
-// wrong: A rank without answers may have ∞ as well, and 0 · ∞ is NaN: ask for the count, not for NaN.
+// wrong: A rank without answers may have ∞ as well, and 0 · ∞ is NaN. Test the count, not for NaN.
 // - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
 // + for (const double one : g) row.push_back(std::isnan(one) ? 0 : count * one);
-// wrong: A NaN on a rank that has answers is hidden: training is broken, and nobody is told. Ask for the count.
+// wrong: This hides a NaN on a rank that has answers, so a broken training run goes unnoticed. Test the count.
 // - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
 // + for (const double one : g) row.push_back(std::isfinite(one) ? count * one : 0);
-// wrong: A rank without answers has to call sum, too: the others would wait for it for ever.
+// wrong: A rank without answers must call sum too. Otherwise the other ranks wait for it forever.
 // - std::vector<double> row;
 // + if (count == 0) return g;
 // + std::vector<double> row;
-// wrong: The sum of the counts still stands behind the gradient: take it off.
+// wrong: The sum of the counts is still in the result, behind the gradient. Remove it.
 // - all.pop_back();
-// wrong: What is divided by is this rank's own count, not that of all.
+// wrong: You divided by this rank's count. Divide by the sum of all counts.
 // - const double answers = all.back();
 // + const double answers = count;
 
@@ -72,8 +76,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
                  kInfinity = std::numeric_limits<double>::infinity();
 
-/// Plays the ranks one after the other: first what each hands over, then what each makes of the sum. A rank without
-/// answers has `nothing` for its gradient; `broken`: the first rank's begins with NaN.
+/// Simulates the ranks one after the other: first the row of each rank, then each rank's result from the sum. A rank
+/// without answers has `nothing` as its gradient. With `broken`, the first rank's gradient starts with NaN.
 void play(Judge& judge, const std::vector<double>& counts, Size numbers, double nothing = kNaN,
           bool broken = false) {
   const auto size = static_cast<std::size_t>(numbers);
@@ -98,7 +102,7 @@ void play(Judge& judge, const std::vector<double>& counts, Size numbers, double 
         rows[r] = row;
         throw Handed{};
       });
-      judge.that(false, "a rank never asks for the sum, and the others wait for it for ever", {});
+      judge.that(false, "a rank never calls sum, and the other ranks wait for it forever", {});
     } catch (const Handed&) {
       sums.resize(rows[r].size());
       for (std::size_t i = 0; i < rows[r].size(); ++i) sums[i] += rows[r][i];
@@ -111,7 +115,7 @@ void play(Judge& judge, const std::vector<double>& counts, Size numbers, double 
   }
 }
 
-/// One rank alone: each sum is what it hands over.
+/// Simulates one rank alone: each sum is the rank's row.
 void count_calls(Judge& judge, double count) {
   int calls = 0;
   global_gradient(judge.normal({2}).to_vector(), count, [&](const std::vector<double>& row) {
@@ -120,13 +124,12 @@ void count_calls(Judge& judge, double count) {
   });
   judge.that(
       calls != 0,
-      fmt::format("a rank with {:g} answers never calls sum, and the others wait for it for ever", count),
+      fmt::format("a rank with {:g} answers never calls sum, and the other ranks wait for it forever", count),
       {count});
-  judge.that(calls == 1,
-             fmt::format("call sum once on each rank, with all that is to be added in one row: it is called "
-                         "{} times",
-                         calls),
-             {static_cast<double>(calls)});
+  judge.that(
+      calls == 1,
+      fmt::format("each rank must call sum once, with all numbers in one row; it called sum {} times", calls),
+      {static_cast<double>(calls)});
 }
 
 }  // namespace
@@ -136,10 +139,12 @@ void judge(Judge& judge) {
     for (const double count : {1.0, 0.0}) count_calls(judge, count);
   });
   judge.claim("is right with equal counts", [&] { play(judge, {1, 1}, 2); });
-  judge.claim("weighs ranks by their answers", [&] { play(judge, {1, 3}, 1); });
-  judge.claim("takes a rank without answers", [&] { play(judge, {2, 0}, 1); });
-  judge.claim("takes one whose gradient is ∞, too", [&] { play(judge, {2, 0}, 1, kInfinity); });
-  judge.claim("hides no NaN of a rank that has answers", [&] { play(judge, {2, 1}, 2, kNaN, true); });
+  judge.claim("weights ranks by their answers", [&] { play(judge, {1, 3}, 1); });
+  judge.claim("handles a rank without answers", [&] { play(judge, {2, 0}, 1); });
+  judge.claim("handles a rank without answers whose gradient is ∞", [&] {
+    play(judge, {2, 0}, 1, kInfinity);
+  });
+  judge.claim("does not hide a NaN on a rank that has answers", [&] { play(judge, {2, 1}, 2, kNaN, true); });
   judge.claim("is right for any counts", [&] {
     judge.each_size({{"ranks", 1, 5}, {"numbers", 1, 4}}, [&](const Sizes& n) {
       std::vector<double> counts{static_cast<double>(judge.random().between(1, 9))};

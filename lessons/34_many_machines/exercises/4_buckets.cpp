@@ -1,12 +1,16 @@
-// 34.4 buckets: cut the gradients so that the wire is never idle, nor busy with trifles
+// 34.4 buckets: Buckets that overlap with backward
 // design, 25 minutes
 //
-// A model has 48 layers. Backward comes to layer 47 first, and each layer takes its time; then its gradients are
-// complete. A bucket is sent when all of its layers are complete and the bucket before it has gone. It takes 2 (R − 1)
-// (α + bytes/R · β). Given layers (bytes, and ms of backward, layer 0 first), R, α and β in ms, return how many layers
-// each bucket has, from the last layer down; they add up to 48. The step ends when all is sent. Over four models and
-// networks, the same each time, ends are compared with those of a ring for each layer: the mean must be at most
-// 0.58 of it. Less is better: your best is kept.
+// A model has 48 layers. Backward starts with layer 47. Each layer takes some time, and then its gradients are
+// complete. Consecutive layers are put into one bucket. A bucket is sent when all its layers are complete and the
+// previous bucket has been sent. It takes 2 (R − 1) (α + bytes/R · β).
+//
+// You are given the layers (bytes, and ms of backward; layer 0 first), R, and α and β in ms. Return the number of
+// layers in each bucket, from the last layer down. The numbers must add up to 48.
+//
+// The step ends when everything is sent. We compare this time with the time for one bucket per layer, on four models
+// and networks that are the same in every run. The mean ratio must be at most 0.58. Smaller ratios are better, and your
+// best ratio is kept.
 #include "lessons/grader/answer.hpp"
 
 struct Layer {
@@ -14,15 +18,15 @@ struct Layer {
 };
 struct Network {
   int ranks;
-  double alpha, beta;  // ms a message, ms a byte
+  double alpha, beta;  // ms per message, ms per byte
 };
 
 std::vector<int> buckets(const std::vector<Layer>& layers, const Network& net) {
   //[ how many layers each bucket has, from the last layer down
   //: static_cast<void>(net.ranks);
   //: return std::vector<int>(layers.size(), 1);
-  // The first i layers of backward end soonest when those before their last bucket do: each i tries all places
-  // for the cut before that bucket.
+  // Dynamic programming: the first i layers of backward end soonest if the layers before their last bucket end soonest.
+  // So for each i, try all positions j for the cut before the last bucket.
   std::vector<double> complete{0}, bytes{0}, end{0};
   std::vector<std::size_t> from{0};
   for (std::size_t i = 1; i <= layers.size(); ++i) {
@@ -39,27 +43,30 @@ std::vector<int> buckets(const std::vector<Layer>& layers, const Network& net) {
   }
   std::vector<int> cut;
   for (std::size_t i = layers.size(); i > 0; i = from[i]) cut.push_back(static_cast<int>(i - from[i]));
-  std::reverse(cut.begin(), cut.end());  // they were found from the last one that is sent
+  std::reverse(cut.begin(), cut.end());  // the loop above starts with the last bucket
   return cut;
   //]
 }
 
-// start: A bucket for each layer pays α 48 times: the wire is busy with messages long after backward has ended.
+// start: With one bucket per layer, the latency α counts 48 times. Messages are still being sent long after backward
+//   has ended.
 //
-// hint: One bucket a layer pays 2 (R − 1) α each time. One bucket in all begins only after backward. What is between?
-// hint: You know all times before you cut: play the step for buckets of 1, 2, 3, … layers, and take the best.
-// hint: What ends the step is the last bucket: what is sent after backward has ended. It should be small, those before
-//   large enough. Dynamic programming finds the best cut of all: the earliest end of the first i layers' buckets.
+// hint: One bucket per layer costs 2 (R − 1) α for each layer. A single bucket can start only after backward. What is
+//   between these two extremes?
+// hint: You know all times before you choose. Simulate the step for buckets of 1, 2, 3, … layers, and take the best.
+// hint: The step ends with the last bucket, which is sent after backward has ended. It should be small, and the buckets
+//   before it large enough. Dynamic programming finds the best choice: the earliest end for the first i layers.
 //
-// wrong: One bucket is sent only after all of backward: nothing overlaps.
+// wrong: A single bucket is sent after the whole of backward, so nothing overlaps.
 // - return cut;
 // + return {static_cast<int>(layers.size())};
-// wrong: Pairs halve the messages, but each network has its own best: play the step with its figures.
+// wrong: Pairs halve the number of messages, but the best size depends on the network. Simulate the step with its α and
+//   β.
 // - return cut;
 // + return std::vector<int>(layers.size() / 2, 2);
-// wrong: The sizes are the wrong way round: the first bucket has the last layers, where backward begins.
+// wrong: Your buckets are in reverse order. The first bucket must have the last layers, where backward starts.
 // - std::reverse(cut.begin(), cut.end());
-// wrong: The last bucket is left out: the layers that backward comes to last are never sent.
+// wrong: You left out the last bucket, so the layers that backward computes last are never sent.
 // - return cut;
 // + cut.pop_back();
 // + return cut;
@@ -93,8 +100,8 @@ double end_of_step(const std::vector<Layer>& layers, const Network& net, const s
 void judge(Judge& judge) {
   double mean = 0;
   judge.claim("sends every layer once", [&] {
-    kit::Random random(34);  // the same models for all, so that results can be compared
-    // From a wire on which bytes count to one on which messages do.
+    kit::Random random(34);  // the same models in every run, so that results can be compared
+    // From a network that is limited by bytes to one that is limited by messages.
     const std::array<Network, 4> nets{
         {{8, 0.01, 3e-7}, {64, 0.01, 3.5e-7}, {256, 0.01, 3e-7}, {64, 0.1, 2e-7}}};
     for (const Network& net : nets) {
@@ -106,24 +113,25 @@ void judge(Judge& judge) {
       const std::vector<int> cut = buckets(layers, net);
       int all = 0;
       for (const int count : cut) {
-        judge.that(count > 0, fmt::format("a bucket has {} layers: each has one at least", count),
+        judge.that(count > 0, fmt::format("each bucket must have at least one layer, got {}", count),
                    {static_cast<double>(count)});
-        judge.that(count <= 48 - all,
-                   fmt::format("the buckets have more than the model's 48 layers together: after {} comes a "
-                               "bucket of {}",
-                               all, count),
-                   {static_cast<double>(all), static_cast<double>(count)});
+        judge.that(
+            count <= 48 - all,
+            fmt::format("the buckets must have 48 layers in all, but after {} layers there is a bucket of {}",
+                        all, count),
+            {static_cast<double>(all), static_cast<double>(count)});
         all += count;
       }
       judge.that(all == 48,
-                 fmt::format("the buckets have {} layers together: {} of 48 are never sent", all, 48 - all),
+                 fmt::format("the buckets have {} layers in all, so {} of the 48 layers are never sent", all,
+                             48 - all),
                  {static_cast<double>(all)});
       mean += end_of_step(layers, net, cut) / end_of_step(layers, net, std::vector<int>(48, 1)) / 4;
     }
   });
-  judge.claim("ends soon", [&] {
+  judge.claim("ends early enough", [&] {
     judge.that(mean <= kLimit,
-               fmt::format("your buckets end after {:.3f} of the time of single layers, and {} is wanted",
+               fmt::format("your buckets take {:.3f} of the time of single layers; the target is at most {}",
                            mean, kLimit),
                {mean});
     judge.score(mean, "of the time of single layers");
