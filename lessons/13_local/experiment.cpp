@@ -1,9 +1,9 @@
-// Adding neighbours, and undoing a doubling, with windows of several kinds: the model, its training, what it
-// gets right, and pictures of its windows.
+// Trains models with several windows on two tasks, adding neighbours and undoing a doubling. Measures how many
+// answers are right, and draws the windows.
 //
-// The source of the first task is a row of digits, and answer t is the sum of digits t − 1, t and t + 1,
-// modulo 10 (at the two ends there are only two). In the second each letter stands there twice, and answer t
-// is letter t. Rows have 6 to 16 answers.
+// In the first task, the source is a row of digits. Answer t is the sum of the digits t − 1, t and t + 1,
+// modulo 10. (At both ends of the row there are only two digits to add.) In the second task, the source
+// contains every letter twice, and answer t is letter t. A row has 6 to 16 answers.
 #include "lessons/13_local/experiment.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +78,8 @@ struct Reader : Module {
             .attend = std::move(attend),
             .input_feeding = false};
   }
-  /// Keys and values are embeddings. In place of a last state the decoder is told how long the source is.
+  /// Returns the logits. Keys and values are embeddings. The decoder's initial state is computed from the
+  /// length of the source.
   Tensor operator()(const Rows& rows) const {
     const Size batch = rows.source.shape()[0], length = rows.source.shape()[1];
     const Tensor told = full({batch, kEmbedding}, static_cast<double>(length) / (2.0 * kLongest));
@@ -87,14 +88,14 @@ struct Reader : Module {
   }
 
   std::shared_ptr<Tensor> scores =
-      std::make_shared<Tensor>();  ///< of the last batch, where there is a window
+      std::make_shared<Tensor>();  ///< scores of the last batch, if there is a window
   Embedding letters;
   LuongDecoder decoder;
 };
 
 using Draw = Rows (*)(kit::Random random, Size count, Size length);
 
-/// At its highest the rate is `rate`.
+/// Trains with a learning rate whose maximum is `rate`.
 void train(Reader& model, const char* name, Draw draw, Size steps, double rate, std::uint64_t seed) {
   constexpr Size kBatch = 64;
   model.initialise(seed);
@@ -122,7 +123,7 @@ Counted count(const Reader& model, Draw draw, const kit::Options& options) {
 
 constexpr Size kShown = 8;
 
-/// A text of kShown answers, read by a model with a window; symbols count from the character `first`.
+/// Runs a model with a window on one sequence of kShown answers. `first` is the character of the first symbol.
 SeenText read_text(const Reader& model, const Local& local, Draw draw, std::uint64_t seed, char first,
                    std::string name) {
   const Rows rows = draw(kit::Random(seed, 2'000'000), 1, kShown);
@@ -131,7 +132,8 @@ SeenText read_text(const Reader& model, const Local& local, Draw draw, std::uint
     for (const std::int64_t id : ids) all.push_back(std::string(1, static_cast<char>(first + (id - kFirst))));
     return all;
   };
-  const WeightRecorder recorder(model.decoder.attention);  // keeps weights and positions while it lives
+  const WeightRecorder recorder(
+      model.decoder.attention);  // records weights and positions during its lifetime
   const Ids written = argmax(model(rows)).to_vector();
   return {std::move(name),
           local.reach,
@@ -143,8 +145,8 @@ SeenText read_text(const Reader& model, const Local& local, Draw draw, std::uint
           recorder.weights().front().to_vector()};
 }
 
-/// A window: answers down, the source across, and nothing drawn where it does not reach. The rows also say
-/// where p_t is.
+/// Returns a heatmap with a row for each answer and a column for each symbol of the source. Cells outside the
+/// window stay empty. The label of a row contains its p_t.
 kit::Heatmap window_picture(const SeenText& text, const char* title) {
   kit::Heatmap map;
   map.title = title;
@@ -152,7 +154,7 @@ kit::Heatmap window_picture(const SeenText& text, const char* title) {
   for (std::size_t t = 0; t < text.answers.size(); ++t)
     map.rows.push_back(fmt::format("{} (p_t = {:.1f})", text.answers[t], text.p[t]));
   map.most = 0.5;
-  map.column_axis = "source", map.row_axis = "answers";
+  map.column_axis = "symbols of the source", map.row_axis = "answers";
   map.values = text.weights;
   for (double& weight : map.values)
     if (weight == 0) weight = std::numeric_limits<double>::quiet_NaN();  // outside the window
@@ -169,7 +171,7 @@ Rows draw_doubled(kit::Random random, Size count, Size length) {
   return {Indices(source, {count, 2 * length}), Indices(answers, {count, length})};
 }
 
-/// p_t at every step of one text.
+/// Returns p_t at every step of one sequence.
 std::vector<double> positions_of(const Reader& model, Size length, std::uint64_t seed) {
   const WeightRecorder recorder(model.decoder.attention);
   model(draw_doubled(kit::Random(seed, 2'000'000), 1, length));
@@ -194,19 +196,20 @@ std::vector<Counted> add_neighbours(const kit::Options& options) {
     const char* name;
     std::optional<Local> local;
   };
-  kit::Bars bars{"The sum of three neighbours, by window", "digits right in %", {}, {}};
+  kit::Bars bars{"Sums of three neighbours with four windows", "correct digits in %", {}, {}};
   std::vector<Counted> counted;
   std::optional<SeenText> text;
   fmt::print("  window       digits right   whole rows right\n");
   for (const Setting& setting : {Setting{"D = 0", local_m(0)}, Setting{"D = 1", local_m(1)},
                                  Setting{"D = 2", local_m(2)}, Setting{"no window", {}}}) {
-    // One start in eight stays at the loss of guessing. D = 1, which can do it, then gets a second one.
+    // One training run in eight never gets beyond guessing. D = 1 can solve the task, so it then gets a
+    // second run.
     Reader model(setting.local), second(setting.local);
     train(model, setting.name, draw_sums, options.steps, 1e-2, options.seed);
     counted.push_back(count(model, draw_sums, options));
     const bool again = counted.size() == 2 && counted.back().symbols < 99 && !options.smoke;
     if (again) {
-      train(second, "D = 1, a second start", draw_sums, options.steps, 1e-2, options.seed + 1000);
+      train(second, "D = 1, second run", draw_sums, options.steps, 1e-2, options.seed + 1000);
       counted.back() = count(second, draw_sums, options);
     }
     fmt::print("  {:<11}  {:>10.1f} %   {:>14.1f} %\n", setting.name, counted.back().symbols,
@@ -229,8 +232,8 @@ Doubled undo_doubling(const kit::Options& options) {
   const auto run = [&](Reader& model, const char* name) {
     train(model, name, draw_doubled, steps, 1.5e-3, options.seed);
     const Counted result = count(model, draw_doubled, options);
-    fmt::print("  {:<8}  {:>6.1f} % of letters, {:>6.1f} % of whole texts\n", name, result.symbols,
-               result.rows);
+    fmt::print("  {:<8}  {:>6.1f} % of letters right, {:>6.1f} % of whole sequences right\n", name,
+               result.symbols, result.rows);
     return result;
   };
   const Local predicts = local_p(kReach, kHidden, kHidden);
@@ -246,7 +249,7 @@ Doubled undo_doubling(const kit::Options& options) {
     doubled.furthest = std::max(doubled.furthest, std::abs(p[t] - wanted.y.back()));
   }
   kit::Chart chart{
-      "Where the window stands: p_t against t", "t, letters written", "p_t, place in the source", {}, {}};
+      "The position p_t at each step t", "t, step of the decoder", "p_t, place in the source", {}, {}};
   chart.series = {wanted, m, learned};
   kit::show(chart, options.out / "positions.svg");
   const SeenText text =

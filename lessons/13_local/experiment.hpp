@@ -1,5 +1,5 @@
-// Adding neighbours, and undoing a doubling, with windows of several kinds: the model, its training, what it
-// gets right, and pictures of its windows.
+// Trains models with several windows on two tasks, adding neighbours and undoing a doubling. Measures how many
+// answers are right, and draws the windows.
 #pragma once
 
 #include <functional>
@@ -10,24 +10,25 @@
 
 namespace tapestry::lesson13 {
 
-/// States (2, 4, 5), f64 and leaves, whose positions are all a tenth of a place or more from the next
-/// window's edge; for a whole D the edges are at whole p.
+/// Draws states (2, 4, 5), as f64 leaves. Every position computed from them is at least a tenth of a place from
+/// the nearest p at which a key enters or leaves the window. For a whole number D, these p are the whole
+/// numbers.
 Tensor states_off_the_edges(const std::function<Tensor(const Tensor& states)>& positions, std::uint64_t seed);
 
 struct Counted {
-  double symbols = 0, rows = 0;  ///< per cent right, over all lengths alike
+  double symbols = 0, rows = 0;  ///< correct ones in per cent; every length counts equally
 };
 
-/// The sum of three neighbours, with local-m: D = 0, 1, 2, and no window. Prints a row for each, and draws
-/// neighbours.svg, and for D = 1 local_m.svg and window_local_m.json.
+/// Trains models to add three neighbours, with local-m for D = 0, 1 and 2, and without a window. Prints a row
+/// for each model and draws neighbours.svg. For D = 1, also writes local_m.svg and window_local_m.json.
 std::vector<Counted> add_neighbours(const kit::Options& options);
 
-/// A doubled text, D = 2.
+/// Results of undoing a doubling with D = 2.
 struct Doubled {
   Counted monotonic, predictive;
-  double furthest = 0;  ///< of all p_t of local-p from 2t + ½, in a text of 16 letters
+  double furthest = 0;  ///< largest distance of a p_t in local-p from 2t + ½, in a sequence of 16 letters
 };
-/// Trains with local-m and with local-p, and draws positions.svg, local_p.svg and window_local_p.json.
+/// Trains with local-m and with local-p. Writes positions.svg, local_p.svg and window_local_p.json.
 Doubled undo_doubling(const kit::Options& options);
 
 }  // namespace tapestry::lesson13

@@ -1,12 +1,13 @@
-// 13 local: look only near p_t
+// 13 local: attend only to the keys near a position p_t
 //
 // 15 minutes to read, 40 seconds to run. Needs lesson 12 (Luong's decoder, the general score) and lesson 07
-// (masks). Afterwards you can put a window over any attention, let a model learn where it stands, and say
-// where such a model has no derivative.
+// (masks). Afterwards you can put a window on any attention, let a model learn where to place the window, and
+// say where such a model has no derivative.
 //
-// The attention of lessons 11 and 12 weighs the whole source for every word. That costs time with a long
-// source, and it is not how one copies a text: the place to look at moves along. Luong, Pham and Manning
-// (2015) therefore look only at the keys within D places of a position p_t. Who says where p_t is?
+// In lessons 11 and 12, the decoder gave weights to all keys of the source at every step. For a long source,
+// that takes time. It is also not how a person copies a text: the place to look at moves along with the
+// writing. Luong, Pham and Manning (2015) therefore attend only to the keys within D places of a position p_t.
+// How does the decoder choose p_t?
 
 #include <cmath>
 
@@ -23,37 +24,47 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. A window by hand ----------------------------------------------------------------------------------
-// Places count from 0: keys j = 0 … S − 1, queries t = 0, 1, … In *local-m* (monotonic) p_t = t. In *local-p*
-// (predictive) the decoder's state h_t says where to look, as a share of the source's length S:
+// Keys are numbered j = 0 … S − 1, where S is the length of the source. Decoder steps are numbered t = 0, 1, …
+// Only the keys with |j − p_t| ≤ D are in the *window*. There are two ways to choose p_t.
+//
+// *Local-m* (monotonic) sets p_t = t: the window moves one place at every step.
+//
+// *Local-p* (predictive) computes p_t from the decoder's state h_t, which has d_h numbers. A small network with
+// U hidden units computes a fraction between 0 and 1, and p_t is this fraction of the source's length:
 //
 //     p_t = S · sigmoid(v_p · tanh(W_p h_t))          W_p (U, d_h), v_p (U)
 //
-// The sigmoid keeps p_t inside the source. But the window, |j − p_t| ≤ D, is a mask, true or false, and no
-// gradient comes through it. So in local-p the weights also fade with the distance from p_t, by a Gaussian
-// whose deviation is σ = D/2:
+// W_p and v_p are learned. The sigmoid keeps p_t inside the source.
+//
+// But the window is a mask. Its elements are true or false, so no gradient passes through it to p_t. In
+// local-p, each weight is therefore also multiplied by a Gaussian of the distance from p_t, with the standard
+// deviation σ = D/2:
 //
 //     α_tj = softmax of the scores inside the window · exp(−(j − p_t)² / 2σ²)
 //
-// Take a pencil: five keys, all scores 0, D = 2, so σ = 1, and p = 1.5. Key 4 is out of sight, and the
-// softmax gives the others ¼ each.
+// In the table below, this Gaussian is called the *fade*.
+//
+// Here is an example by hand: five keys with all scores 0, D = 2 and so σ = 1, and p = 1.5. Key 4 is 2.5 places
+// away, outside the window. The softmax gives the four other keys the weight ¼ each.
 //
 //     j              0       1       2       3       4
 //     (j − p)²      2.25    0.25    0.25    2.25
 //     fade          0.325   0.882   0.882   0.325
 //     weight        0.081   0.221   0.221   0.081    0       sum 0.604
 //
-// The sum is less than 1, and stays so: the weights are *not* normalised again. Else a single key in the
-// window would have weight 1 wherever it is, and p_t would learn nothing from it. As it is, "I would rather
-// have had more of the key on my right" becomes "move right".
+// The sum is less than 1, and we leave it so: the weights are *not* normalised again. If they were, a single
+// key in the window would have the weight 1 wherever it is, and p_t could learn nothing from that weight.
+// Without the second normalisation, a key to the right of p_t gets a larger weight when p_t moves to the right.
+// So if the loss asks for more of that key, p_t moves to the right.
 
-/// h (B, T, d_h), all sources of length S → p (B, T).
+/// Computes p (B, T) from the states h (B, T, d_h). All sources have the length S.
 Tensor predict_positions(const Tensor& h, Size length, const Tensor& w_p, const Tensor& v_p) {
   return static_cast<double>(length) * sigmoid(sum(tanh(matmul(h, transpose(w_p))) * v_p, {-1}));
 }
 
 enum class Fade { no, yes };
 
-/// scores (B, T, S), p (B, T) → weights (B, T, S).
+/// Computes weights (B, T, S) from scores (B, T, S) and p (B, T). `reach` is D.
 Tensor weights_near(const Tensor& scores, const Tensor& p, Size reach, Fade fade) {
   const auto d = static_cast<double>(reach), sigma = d / 2;
   const Tensor away = arange(0, static_cast<double>(scores.size(-1)), 1, p.dtype()) - unsqueeze(p, -1);
@@ -71,8 +82,9 @@ void by_hand(kit::Report& report) {
                              {sum(weights).item(), 0.604}});
 }
 
-// In nn/ a window is an option of any attention, `.local = local_m(D)` or local_p(D, d_h, U), and a decoder
-// hands its `.attend = {.local = …}` on. The score below is lesson 12's general one; any other would do.
+// In nn/, a window is an option of every attention: `.local = local_m(D)` or `.local = local_p(D, d_h, U)`. A
+// decoder passes its option `.attend = {.local = …}` on to its attention. The score below is the general score
+// from lesson 12, and any other score can be used in its place.
 
 void compare(const char* name, const Local& local, std::uint64_t seed, kit::Report& report) {
   constexpr Size kKeys = 7;
@@ -104,80 +116,97 @@ void compare(const char* name, const Local& local, std::uint64_t seed, kit::Repo
 }
 
 // ---- 2. Where there is no derivative ----------------------------------------------------------------------
-// When p_t moves to the right, keys enter the window at the right and leave it at the left.
+// When p_t moves to the right, keys enter the window on the right and leave it on the left. What happens to the
+// weight of a key at that moment?
 
 void the_edge(std::uint64_t seed, kit::Report& report) {
   const kit::Question enters = report.ask(
-      "a key enters", "Local-p, D = 2. p moves over 3, and key 5 enters. What becomes of its weight?",
-      {"it rises from 0 without a jump: far from p the Gaussian is 0",
-       "it jumps from 0 to a part of its softmax", "it jumps from 0 to its softmax"});
+      "a key enters",
+      "In local-p with D = 2, p moves past 3, and key 5 enters the window. How does the weight of key 5 change?",
+      {"it rises from 0 without a jump, because the Gaussian is 0 at the edge",
+       "it jumps from 0 to a fraction of its softmax", "it jumps from 0 to its full softmax"});
   const Tensor scores = random_normal({1, 1, 7}, seed, f64);
   const auto weights = [&](const Tensor& p) { return weights_near(scores, p, 2, Fade::yes); };
   const auto at = [](double p) { return tensor({{p}}, f64); };
   const double before = weights(at(3 - 1e-9)).at({0, 0, 5}), after = weights(at(3 + 1e-9)).at({0, 0, 5});
   const double softmax = weights_near(scores, at(3 + 1e-9), 2, Fade::no).at({0, 0, 5});
-  report.check_quoted("the jump, as a share of its softmax", (after - before) / softmax, 0.135, 0.01);
+  report.check_quoted("the jump, as a fraction of the key's softmax", (after - before) / softmax, 0.135,
+                      0.01);
   report.answer(enters, 'b', before == 0 && after > 0 && after < 0.2 * softmax,
-                "At the edge the Gaussian is exp(−D² / 2σ²) = e⁻², whatever D is. The softmax takes what the "
-                "key gets from the others, at one blow.");
+                "At the edge, the Gaussian is exp(−D² / 2σ²) = e⁻², for every D. So the weight of the new "
+                "key jumps to e⁻² of its softmax. The softmax of every other key in the window drops at the "
+                "same moment.");
   const GradcheckResult on = gradcheck(weights, {at(3)}), off = gradcheck(weights, {at(3.3)});
-  report.check("gradcheck with p on the edge finds no derivative", !on.ok() || !on.kinks.empty());
-  report.check("and passes at 0.3 from it", off.ok() && off.kinks.empty());
+  report.check("gradcheck finds no derivative with p on the edge", !on.ok() || !on.kinks.empty());
+  report.check("gradcheck passes with p at 0.3 from the edge", off.ok() && off.kinks.empty());
 }
 
-// At a jump of 0.135 there is no derivative. Everywhere else the tape is right, so part 1 compared where each
-// p is a tenth of a place from the next edge. Training hardly ever meets a p_t that stands exactly on one.
+// At the edge of a window, the weight jumps to 0.135 of its softmax, and there is no derivative. At all other
+// positions, the tape computes the right gradient. That is why part 1 compared our code with nn/ at positions p
+// that are at least a tenth of a place from the nearest edge. In training, p_t is hardly ever exactly on an
+// edge.
 
-// ---- 3. Neighbours ----------------------------------------------------------------------------------------
-// What is a window good for? The source is a row of digits, and answer t is the sum of digits t − 1, t and
-// t + 1, modulo 10. Keys and values are the digits' embeddings alone; no encoder mixes neighbours in. The
-// decoder is lesson 12's. It hears the same "tick" at every step, so all it can do is count. One start in eight
-// never gets beyond guessing; where D = 1 does not, it is started once more.
+// ---- 3. Adding neighbours ---------------------------------------------------------------------------------
+// What is a window good for? In this task, the source is a row of digits. Answer t is the sum of the digits
+// t − 1, t and t + 1, modulo 10.
+//
+// Keys and values are the embeddings of the digits alone. No encoder mixes neighbouring digits into them. The
+// decoder is the one from lesson 12. Its input is the same token at every step, so all it can do on its own is
+// count the steps.
+//
+// One training run in eight never gets beyond guessing. If this happens with D = 1, we train that model once
+// more from other initial weights.
 
 void neighbours(const kit::Options& options, kit::Report& report) {
-  const kit::Question wider = report.ask(
-      "D = 2",
-      "With D = 1 the window holds just the digits that count, with D = 2 two more. How many are right then?",
-      {"nearly all: what is needed is there, and the score picks it", "about half", "less than a third"});
+  const kit::Question wider =
+      report.ask("D = 2",
+                 "With D = 1, the window holds exactly the digits that are added. With D = 2, it holds two "
+                 "more. What part of the answers is right with D = 2?",
+                 {"nearly all: the digits are in the window, and the score picks them", "about half",
+                  "less than a third"});
   const std::vector<Counted> right = add_neighbours(options);  // D = 0, 1, 2, no window
   report.at_least("local-m, D = 1: digits right", right[1].symbols, 99, "%");
   report.at_most("local-m, D = 0: digits right", right[0].symbols, 20, "%");
   report.at_most("local-m, D = 2: digits right", right[2].symbols, 30, "%");
   report.at_most("no window: digits right", right[3].symbols, 20, "%");
   report.answer(wider, 'c', right[2].symbols <= 30 && right[1].symbols >= 99,
-                "An embedding does not say where it stands: inside the window all keys look alike. Here the "
-                "window is all that is known about order.");
+                "The embedding of a digit says nothing about its place. So the score cannot tell the three "
+                "middle keys from the two outer ones. In this model, only the window carries information "
+                "about order.");
 }
 
-// ---- 4. A text in which every letter is doubled -----------------------------------------------------------
-// Now the source is "kkeeyyss", and the answer is "keys". Letter t stands at the places 2t and 2t + 1. All
-// that the decoder is told of the source, at its start, is how long it is.
+// ---- 4. Undoing a doubling --------------------------------------------------------------------------------
+// In the second task, the source is "kkeeyyss" and the answer is "keys". Letter t of the answer is at the
+// places 2t and 2t + 1 of the source. The decoder's initial state contains the length of the source. Everything
+// else about the source reaches the decoder through the window.
 
 void doubled(const kit::Options& options, kit::Report& report) {
-  const kit::Question monotonic =
-      report.ask("local-m on a doubled text", "Local-m with D = 2: how many letters come out right?",
-                 {"less than half", "nearly all: both copies of a letter are in the window", "none"});
-  const kit::Question predictive =
-      report.ask("local-p on a doubled text",
-                 "In local-p all that p_t hears is the loss on the letters. Where does it go?",
-                 {"to S/2, the middle of the source, at every t", "to t, as in local-m",
-                  "to 2t + ½, between the two copies"});
+  const kit::Question monotonic = report.ask(
+      "local-m on a doubled text", "Local-m has D = 2. What part of the letters does it write correctly?",
+      {"less than half", "nearly all: both copies of a letter are in the window", "none"});
+  const kit::Question predictive = report.ask(
+      "local-p on a doubled text",
+      "In local-p with D = 2, only the loss on the letters trains p_t. Which p_t does the model learn?",
+      {"S/2, the middle of the source, at every t", "t, as in local-m",
+       "2t + ½, between the two copies of letter t"});
   const Doubled result = undo_doubling(options);
-  report.at_least("local-p, D = 2: whole texts right", result.predictive.rows, 99, "%");
+  report.at_least("local-p, D = 2: whole sequences right", result.predictive.rows, 99, "%");
   report.at_most("local-m, D = 2: letters right", result.monotonic.symbols, 50, "%");
-  report.answer(
-      monotonic, 'a', result.monotonic.symbols <= 50 && result.monotonic.symbols > 0,
-      "At step t the window ends at t + 2, and letter t begins at 2t. From t = 3 on it is out of sight.");
+  report.answer(monotonic, 'a', result.monotonic.symbols <= 50 && result.monotonic.symbols > 0,
+                "At step t, the window ends at place t + 2, but the first copy of letter t is at place 2t. "
+                "For t ≥ 3, both copies are outside the window.");
   report.at_most("furthest p_t from 2t + ½, in places", result.furthest, 1);
   report.answer(predictive, 'c', result.furthest <= 1 && result.predictive.rows >= 99,
-                "The slope of the Gaussian carries the loss to p_t. To know p_t / S the state has to count, "
-                "and to remember S.");
+                "The Gaussian has a slope, so the gradient of the loss reaches p_t. To compute the fraction "
+                "p_t / S, the decoder's state has to count the steps and remember S.");
 }
 
-// What to remember. A window is a mask around p_t. Local-m counts, local-p predicts, and only the fade lets
-// it learn. At the window's edge a weight jumps. A window also tells what no embedding tells: order.
+// What to remember. A window is a mask around a position p_t. In local-m, p_t is the number of the step. In
+// local-p, the model predicts p_t, and only the fade lets p_t learn. A weight jumps when its key enters or
+// leaves the window. A window also carries information that an embedding lacks: where a key is.
 //
-// Exercises: lessons/practise 13 (weights near p; the pull on p; what is in sight; few key reads).
+// Exercises: lessons/practise 13 (a window around p with a fade; the gradient of a position; the keys in a
+// window; undoing a doubling with few key reads).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A window by hand");
@@ -186,16 +215,16 @@ void lesson(const kit::Options& options, kit::Report& report) {
   compare("local-p", local_p(2, 5, 4), options.seed, report);  // D, d_h, U
   report.section("Where there is no derivative");
   the_edge(options.seed, report);
-  report.section("Neighbours");
+  report.section("Adding neighbours");
   neighbours(options, report);
-  report.section("A text in which every letter is doubled");
+  report.section("Undoing a doubling");
   doubled(options, report);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("13_local", "look only near p_t");
+  kit::Lesson program("13_local", "attend only to the keys near a position p_t");
   program.steps(3000, 10);
   return program.run(argc, argv, lesson);
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A list of rows.
+/// Returns the values as a list of rows, rounded to four decimals.
 Json table(const std::vector<double>& values, std::size_t width) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,4 +1,5 @@
-// What a trained window looked at, in numbers: for a page of the book, where its reader moves the window.
+// The weights of a trained window, as a file. A page of the book loads the file and lets its reader move the
+// window.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +10,14 @@
 
 namespace tapestry::lesson13 {
 
-/// One text that a model read.
+/// One sequence, the model's answers, and the weights of its window.
 struct SeenText {
   std::string name;  ///< "local-p, undoing a doubling"
   Size reach = 0;
   bool fades = false;
   std::vector<std::string> source, answers;
-  std::vector<double> p;                ///< one for each answer
-  std::vector<double> scores, weights;  ///< answers × source, row after row
+  std::vector<double> p;                ///< one position for each answer
+  std::vector<double> scores, weights;  ///< (answers, source), row by row
 };
 
 void save(const SeenText& text, const std::filesystem::path& file);

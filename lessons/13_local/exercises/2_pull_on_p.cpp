@@ -1,14 +1,17 @@
-// 13.2 pull_on_p: how a position learns
+// 13.2 pull_on_p: The gradient of a position
 // derive, 15 minutes
 //
-// In local-p a weight is α_tj = c_tj · exp(−(j − p_t)² / 2σ²), where c_tj is the softmax inside the window
-// and σ = D/2. Off the window's edges c does not change with p. Given the weights α (B, Tq, S), p (B, Tq), D,
-// and the loss's gradient G with respect to the weights (B, Tq, S), write the loss's gradient with respect to
-// p, (B, Tq), without the tape:
+// In local-p, the weight of key j at step t is α_tj = c_tj · exp(−(j − p_t)² / 2σ²). Here c_tj is the softmax
+// inside the window, and σ = D/2. As long as no key enters or leaves the window, c does not change with p.
+//
+// You are given the weights α (B, Tq, S), the positions p (B, Tq), D as `reach`, and G (B, Tq, S), the gradient
+// of the loss with respect to the weights. Compute the gradient of the loss with respect to p, (B, Tq), without
+// the tape:
 //
 //     ∂L/∂p_t = Σ_j G_tj · ∂α_tj/∂p_t
 //
-// A loss that would fall with more weight to the right of p_t must get a p_t that moves to the right.
+// If the loss falls when a key to the right of p_t gets more weight, gradient descent must move p_t to the
+// right.
 #include "lessons/grader/answer.hpp"
 
 Tensor pull_on_p(const Tensor& weights, const Tensor& p, Size reach, const Tensor& g) {
@@ -20,29 +23,31 @@ Tensor pull_on_p(const Tensor& weights, const Tensor& p, Size reach, const Tenso
   //]
 }
 
-// hint: What is the derivative of exp(f(p)) with respect to p? And of f(p) = −(j − p)² / 2σ²?
-// hint: d/dp of −(j − p)² / 2σ² is + (j − p) / ____, and exp(…) times c is α again.
-// hint: sum(g * weights * away / (…), {-1}), with away = j − p_t as (B, Tq, S).
+// hint: What is the derivative of exp(f(p)) with respect to p? And what is the derivative of f(p) = −(j − p)² /
+//   2σ²?
+// hint: The derivative of −(j − p)² / 2σ² with respect to p is + (j − p) / ____. And c · exp(…) is α again.
+// hint: Return sum(g * weights * away / (…), {-1}), where away = j − p_t has the shape (B, Tq, S).
 //
-// wrong: The sign is turned round: a loss that wants more of the key on the right gets a p that moves to the
-//   left. (j − p)² has the inner derivative −1 with respect to p.
+// wrong: The sign is wrong. If the loss asks for more of a key on the right, your p moves to the left. The
+//   inner derivative of (j − p)² with respect to p brings a factor −1.
 // - return sum(g * weights * away / (sigma * sigma), {-1});
 // + return sum(g * weights * away / (-sigma * sigma), {-1});
-// wrong: You divide by 2σ². The 2 cancels with the one that the derivative of the square brings.
+// wrong: You divide by 2σ². The derivative of the square brings a factor 2, which cancels the 2 in the
+//   denominator.
 // - return sum(g * weights * away / (sigma * sigma), {-1});
 // + return sum(g * weights * away / (2 * sigma * sigma), {-1});
-// wrong: You divide by σ and not by σ². With D = 2, where σ is 1, nobody sees it.
+// wrong: You divide by σ, not by σ². With D = 2, where σ is 1, you would not notice the difference.
 // - return sum(g * weights * away / (sigma * sigma), {-1});
 // + return sum(g * weights * away / sigma, {-1});
-// wrong: σ is D/2, and you took D.
+// wrong: You use σ = D. It should be σ = D/2.
 // - const double sigma = static_cast<double>(reach) / 2;
 // + const double sigma = static_cast<double>(reach);
-// wrong: The weights are missing: exp(…) stays in its own derivative. As it is, a key outside the window
-//   pulls hardest, since it is farthest away.
+// wrong: The weights are missing. The derivative of exp(f) contains exp(f) itself. In your formula, a key
+//   outside the window has the largest effect on p, because it is farthest away.
 // - return sum(g * weights * away / (sigma * sigma), {-1});
 // + return sum(g * away / (sigma * sigma), {-1});
-// wrong: You took softmax's rule and subtracted the mean of G. These weights are not normalised after the
-//   fade: more for one key takes nothing from the others.
+// wrong: You use the rule of softmax and subtract the weighted sum of G. But the weights are not normalised
+//   after the fade, so a larger fade for one key takes nothing from the other keys.
 // - return sum(g * weights * away / (sigma * sigma), {-1});
 // + return sum((g - sum(g * weights, {-1}, Keep::yes)) * weights * away / (sigma * sigma), {-1});
 
@@ -51,7 +56,7 @@ Tensor pull_on_p(const Tensor& weights, const Tensor& p, Size reach, const Tenso
 
 namespace {
 
-/// The weights of one query at one p, by the formula.
+/// Computes the weights of one query at one p by the formula.
 std::vector<double> weights_at(const std::vector<double>& scores, double p, double d) {
   std::vector<double> weights;
   double sum = 0;
@@ -65,7 +70,7 @@ std::vector<double> weights_at(const std::vector<double>& scores, double p, doub
   return weights;
 }
 
-/// Compares with central differences. p is anywhere in the source, 0.1 or more from a whole number.
+/// Compares with central differences. Each p is anywhere in the source, at least 0.1 from a whole number.
 void compare(Judge& judge, Size batch, Size queries, Size keys, Size reach) {
   const Tensor scores = judge.normal({batch, queries, keys}), g = judge.normal({batch, queries, keys});
   const auto d = static_cast<double>(reach);
@@ -93,11 +98,11 @@ void compare(Judge& judge, Size batch, Size queries, Size keys, Size reach) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("gives the derivative for one query", [&] {
+  judge.claim("computes the gradient for one query", [&] {
     judge.example("one query, six keys, D = 3");
     compare(judge, 1, 1, 6, 3);
   });
-  judge.claim("gives the derivatives that differences give, for any sizes", [&] {
+  judge.claim("agrees with central differences for other sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"queries", 1, 3}, {"keys", 1, 7}, {"D", 1, 4}},
                     [&](const Sizes& n) { compare(judge, n[0], n[1], n[2], n[3]); }, {.f32 = false});
   });

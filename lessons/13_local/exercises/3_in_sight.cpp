@@ -1,10 +1,16 @@
-// 13.3 in_sight: what a window shows
+// 13.3 in_sight: The keys in a window
 // predict, 10 minutes
 //
-// A window with D = 2 over a source of ten keys, 0 … 9. Predict how many keys it shows if p = 5, if p = 5.4,
-// and in local-m at t = 0; the weight that local-p gives to key 7 if p = 5 and a mask hides the keys 3 to 6;
-// and, in local-m with D = 5, how many letters of a text of 16, each doubled as in "kkeeyyss", are in sight
-// at the step that has to write them.
+// Local attention has a window with D = 2. The source has ten keys, numbered 0 … 9. Predict five numbers:
+//
+//     p = 5                                                       keys in the window
+//     p = 5.4                                                     keys in the window
+//     local-m at step t = 0                                       keys in the window
+//     local-p with p = 5, where a mask hides the keys 3 to 6      the weight of key 7
+//     local-m with D = 5 on 16 doubled letters, "kkeeyyss…"       letters that the window reaches
+//
+// The window reaches a letter if at least one of the letter's two copies is in the window at the step that has
+// to write this letter.
 #include "lessons/grader/answer.hpp"
 
 double keys_at_a_place() {
@@ -42,59 +48,62 @@ double letters_in_sight() {
   //]
 }
 
-// hint: Key j is in the window if |j − p| ≤ 2. Write down which j those are.
-// hint: A softmax over one key is ____. Then comes the fade, exp(−(7 − 5)² / 2σ²) with σ = D/2.
-// hint: Letter t (from 0) stands at the places 2t and 2t + 1. At step t the window ends at t + D. When is 2t
-//   in it?
+// hint: Key j is in the window if |j − p| ≤ 2. Write down these j.
+// hint: A softmax over one key is ____. Multiply it by the fade, exp(−(7 − 5)² / 2σ²) with σ = D/2.
+// hint: Letter t (counted from 0) is at the places 2t and 2t + 1. At step t, the window ends at t + D. For
+//   which t is the place 2t inside?
 //
-// wrong: That is one side of the window. It reaches D to the left and D to the right.
+// wrong: You counted one side of the window. The window reaches D places to the left and D places to the right.
 // - return 5;  // 3, 4, 5, 6, 7: D on either side, and p's own
 // + return 2;
-// wrong: Two on the left, two on the right, and the one in the middle.
+// wrong: You left out key 5 itself. There are two keys on the left, two on the right, and one in the middle.
 // - return 5;  // 3, 4, 5, 6, 7: D on either side, and p's own
 // + return 4;
-// wrong: The keys at exactly the distance D count: |j − p| ≤ D.
+// wrong: You left out the keys at exactly the distance D. They count, because |j − p| ≤ D.
 // - return 5;  // 3, 4, 5, 6, 7: D on either side, and p's own
 // + return 3;
-// wrong: That many come in sight if p is a whole number. From 5.4 key 3 is 2.4 away, and key 8 is 2.6.
+// wrong: Five keys are in the window if p is a whole number. From 5.4, key 3 is 2.4 places away and key 8 is
+//   2.6 places away.
 // - return 4;  // 4, 5, 6, 7: key 3 is 2.4 away, key 8 2.6
 // + return 5;
-// wrong: You counted only one side's end. From 5.4 the keys within 2 lie between 3.4 and 7.4.
+// wrong: One key is missing. The keys within 2 places of 5.4 are those between 3.4 and 7.4.
 // - return 4;  // 4, 5, 6, 7: key 3 is 2.4 away, key 8 2.6
 // + return 3;
-// wrong: A window of five would reach to −1 and −2, and there is nothing.
+// wrong: Five keys would include −1 and −2, which do not exist.
 // - return 3;  // 0, 1, 2: nothing stands to the left of key 0
 // + return 5;
-// wrong: Key 0 itself is at distance 0, so it is in sight too.
+// wrong: Key 0 is at the distance 0, so it is in the window too.
 // - return 3;  // 0, 1, 2: nothing stands to the left of key 0
 // + return 2;
-// wrong: That is its softmax: the only key has all of it. But the fade comes after the softmax, and nothing
-//   is normalised after the fade.
+// wrong: 1 is the softmax of key 7, the only key left. But the fade is applied after the softmax, and the
+//   weights are not normalised again.
 // - return std::exp(-2.0);
 // + return 1;
-// wrong: That is the fade with σ = D. Here σ = D/2, so that a key enters with a small weight.
+// wrong: You computed the fade with σ = D. It should be σ = D/2, so that a key enters the window with a small
+//   weight.
 // - return std::exp(-2.0);
 // + return std::exp(-0.5);
-// wrong: The fade does not reach 0 at the edge: a key enters at one blow, and this is why there is no
-//   derivative there.
+// wrong: The fade is not 0 at the edge of the window. The weight of a key jumps when the key enters, and so
+//   there is no derivative there.
 // - return std::exp(-2.0);
 // + return 0;
 // wrong: You left out the 2 in exp(−(j − p)² / 2σ²).
 // - return std::exp(-2.0);
 // + return std::exp(-4.0);
-// wrong: You gave the hidden keys their share. The mask comes before the softmax, so key 7 is the only one in
-//   the window that takes part.
+// wrong: You counted the hidden keys in the softmax. The mask is applied before the softmax, so key 7 is the
+//   only key in the softmax.
 // - return std::exp(-2.0);
 // + return std::exp(-2.0) / 5;
-// wrong: You asked for both places of a letter, 2t + 1 ≤ t + D. One of them is enough to read it.
+// wrong: You required both copies of a letter in the window, 2t + 1 ≤ t + D. One copy is enough to find the
+//   letter.
 // - return 6;  // letter t stands at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
 // + return 5;
-// wrong: That many keys are in the window at one step. But the window moves by one place a letter, and the
-//   letters by two: it falls behind.
+// wrong: 11 is the number of keys in the window at one step. But the window moves by one place per step, and
+//   the letters by two places, so the window falls behind.
 // - return 6;  // letter t stands at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
 // + return 11;
-// wrong: The window does not keep up: it moves by one place a letter, and the letters by two. From some step
-//   on letter t lies to the right of t + D.
+// wrong: The window falls behind: it moves by one place per step, and the letters by two places. After some
+//   step, letter t is to the right of t + D.
 // - return 6;  // letter t stands at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
 // + return 16;
 
@@ -103,7 +112,8 @@ double letters_in_sight() {
 
 namespace {
 
-/// The weights of one query over ten keys, D = 2, at share · 10, as the library's layer gives them.
+/// Returns the weights that the library's layer computes for one query and ten keys, with D = 2 and p = share ·
+/// 10.
 Tensor weights_at(double share, const Mask& mask) {
   Attention attention({}, dot(), {.local = local_p(2, 1, 1)});
   attention.initialise(1, DType::f64);
@@ -114,7 +124,7 @@ Tensor weights_at(double share, const Mask& mask) {
   return reshape(attention(query, keys, keys, mask).weights, {10});
 }
 
-/// The weights of local-m, (queries, keys).
+/// Returns the weights of local-m, (queries, keys).
 Tensor monotonic(Size reach, Size queries, Size keys) {
   const Attention attention({}, dot(), {.local = local_m(reach)});
   const Tensor states = ones({1, keys, 1}, DType::f64);
@@ -131,23 +141,24 @@ double shown(const Tensor& weights) {
 
 void judge(Judge& judge) {
   const Mask all = Mask::from(1, 10, [](Size, Size) { return true; }).reshape({1, 1, 10});
-  judge.claim("foretells the keys around a place",
-              [&] { judge.predicted(keys_at_a_place(), shown(weights_at(0.5, all)), "the keys in sight"); });
-  judge.claim("foretells the keys between two places", [&] {
-    judge.predicted(keys_between_places(), shown(weights_at(0.54, all)), "the keys in sight");
+  judge.claim("predicts the keys around p = 5", [&] {
+    judge.predicted(keys_at_a_place(), shown(weights_at(0.5, all)), "the keys in the window");
   });
-  judge.claim("foretells the keys at the source's start", [&] {
-    judge.predicted(keys_at_the_start(), shown(select(monotonic(2, 10, 10), 0, 0)), "the keys in sight");
+  judge.claim("predicts the keys around p = 5.4", [&] {
+    judge.predicted(keys_between_places(), shown(weights_at(0.54, all)), "the keys in the window");
   });
-  judge.claim("foretells the weight of the only key left", [&] {
+  judge.claim("predicts the keys at step 0", [&] {
+    judge.predicted(keys_at_the_start(), shown(select(monotonic(2, 10, 10), 0, 0)), "the keys in the window");
+  });
+  judge.claim("predicts the weight of the only key left", [&] {
     const Mask mask = Mask::from(1, 10, [](Size, Size j) { return j < 3 || j > 6; }).reshape({1, 1, 10});
-    judge.predicted(weight_of_the_only_key(), weights_at(0.5, mask).at({7}), "its weight");
+    judge.predicted(weight_of_the_only_key(), weights_at(0.5, mask).at({7}), "the weight of key 7");
   });
-  judge.claim("foretells how far a window keeps up", [&] {
+  judge.claim("predicts the letters that the window reaches", [&] {
     const Tensor weights = monotonic(5, 16, 32);
     double letters = 0;
     for (Size t = 0; t < 16; ++t)
       letters += weights.at({t, 2 * t}) > 0 || weights.at({t, 2 * t + 1}) > 0 ? 1 : 0;
-    judge.predicted(letters_in_sight(), letters, "the letters in sight");
+    judge.predicted(letters_in_sight(), letters, "the letters in the window");
   });
 }

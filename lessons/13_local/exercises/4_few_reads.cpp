@@ -1,15 +1,18 @@
-// 13.4 few_reads: undo a doubling with few key reads
+// 13.4 few_reads: Undoing a doubling with few key reads
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model that reads "kkeeyyss" and writes "keys". It is trained with 1,500 batches of 32 texts of 4 to
-// 8 letters, by Adam with your learning rate, and must then write 9 of 10 texts of 8 letters right. For each
-// letter it may read 5 of the 16 keys on average: a key is read where its weight is not 0. Fewer weights are
-// better: your best model is kept, and it may have at most 5,000.
+// Build a model that is given "kkeeyyss" and writes "keys". It is trained for 1,500 steps on batches of 32
+// sequences of 4 to 8 letters, by Adam with your learning rate. After that, it must write at least 90 % of the
+// sequences of 8 letters correctly.
 //
-//     source (B, 2 n) holds letters, each twice; the decoder hears <start> n times; logits (B, n, 9)
+// The model has two budgets. For each letter, it may read at most 5 of the 16 keys on average; a key is read if
+// its weight is not 0. And it may have at most 5,000 weights. Fewer weights are better: the grader keeps your
+// best model.
 //
-// Symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. As in the chapter keys and values are
-// embeddings alone, and the decoder is told how long the source is. Change whatever you like in the hole.
+//     source (B, 2 n) holds n letters, each twice; the decoder's input is <start> n times; logits (B, n, 9)
+//
+// The symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. As in the chapter, keys and values are
+// embeddings alone, and the decoder is told the length of the source. You may change everything in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/weight_recorder.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
@@ -45,28 +48,30 @@ struct Undoubler : Module {
                         .input_feeding = false}};
 };
 
-// hint: The window of local-m moves by one place a letter. By how many do the letters move?
-// hint: local_p(D, kHidden, U) predicts where it stands: W_p is (U, kHidden). How many keys does it show with
-//   D = 2, if p is not a whole number?
-// hint: local_p(2, kHidden, 8) learns it. Then make kEmbedding, kHidden and U smaller, one after the other,
-//   and look at the share of right texts. A GRU with in inputs and H units has 3 H (in + H + 2) weights.
+// hint: The window of local-m moves by one place per letter. By how many places do the letters move?
+// hint: local_p(D, kHidden, U) predicts the position of the window. Its W_p has the shape (U, kHidden). How
+//   many keys are in the window if D = 2 and p is not a whole number?
+// hint: local_p(2, kHidden, 8) learns the task. Then make kEmbedding, kHidden and U smaller, one at a time, and
+//   watch the fraction of correct sequences. A GRU with `in` inputs and H units has 3 H (in + H + 2) weights.
 //
-// start: The window of local-m moves by one place a letter, and the letters by two: from the fourth letter on
-//   what has to be written is out of sight. Who can say where the window stands, if not the number t?
+// start: The window of local-m moves by one place per letter, but the letters move by two places. For the
+//   fourth letter and all later ones, the letter to write is outside the window. How could the window's
+//   position depend on something other than t?
 //
-// wrong: A window that holds the whole source keeps every letter in sight, but it reads nearly all the keys.
+// wrong: The window holds the whole source. Every letter is in the window, but the model reads nearly all keys.
 // - const Local kWindow = local_p(2, kHidden, 8);
 // + const Local kWindow = local_p(16, kHidden, 8);
-// wrong: With D = 4 about eight keys are in the window, and five may be read.
+// wrong: With D = 4, about eight keys are in the window, and the model may read only five.
 // - const Local kWindow = local_p(2, kHidden, 8);
 // + const Local kWindow = local_p(4, kHidden, 8);
-// wrong: The sizes of lesson 13 are more than six letters need.
+// wrong: The sizes from lesson 13 are larger than six letters need.
 // - constexpr Size kEmbedding = 8, kHidden = 16;
 // + constexpr Size kEmbedding = 32, kHidden = 32;
-// wrong: With a rate of 0.0001 the window has hardly begun to move after 1,500 steps.
+// wrong: With a learning rate of 0.0001, the window has hardly begun to move after 1,500 steps.
 // - constexpr double kLearningRate = 0.005;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a rate of 0.5 p runs to an end of the source, where the sigmoid is flat and holds it.
+// wrong: With a learning rate of 0.5, p moves to an end of the source. The sigmoid is flat there, so p hardly
+//   changes any more.
 // - constexpr double kLearningRate = 0.005;
 // + constexpr double kLearningRate = 0.5;
 
@@ -102,7 +107,7 @@ void train(Undoubler& model, kit::Random& random) {
   });
 }
 
-/// Rows that are right as a whole, in per cent.
+/// Returns the fraction of sequences in which every letter is right, in per cent.
 double right_texts(const Tensor& logits, const Texts& texts) {
   const std::vector<std::int64_t> said = argmax(logits).to_vector(), wanted = texts.answers.to_vector();
   double right = 0;
@@ -112,7 +117,7 @@ double right_texts(const Tensor& logits, const Texts& texts) {
   return 100 * right / kTests;
 }
 
-/// Keys whose weight is not 0, for each query.
+/// Returns the mean number of keys per query whose weight is not 0.
 double reads(const std::vector<Tensor>& weights) {
   double read = 0, queries = 0;
   for (const Tensor& one : weights) {
@@ -128,7 +133,8 @@ void judge(Judge& judge) {
   Undoubler model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget of weights", [&] { judge.between(weights, 1, 5000, "the weights"); });
+  judge.claim("stays within the budget of weights",
+              [&] { judge.between(weights, 1, 5000, "the number of weights"); });
   const Texts texts = draw(judge.random(), kTests, kLongest);
   train(model, judge.random());
   model.eval();
@@ -136,15 +142,18 @@ void judge(Judge& judge) {
   const Tensor logits = model(texts.source);
   const double right = right_texts(logits, texts), loss = cross_entropy(logits, texts.answers).item(),
                read = reads(recorder.weights());
-  judge.claim("reads few keys", [&] { judge.between(read, 0, 5, "keys read for a letter"); });
-  judge.claim("writes texts of 8 letters", [&] {
-    judge.that(right >= 90,
-               fmt::format("{} weights and {:.1f} keys for a letter write {:.1f} % of the texts right, of "
-                           "which 90 % are wanted; the loss of a letter is {:.3f}",
-                           weights, read, right, loss),
-               {right, loss});
-    fmt::print("{} weights and {:.1f} keys for a letter write {:.1f} % of the texts right.\n", weights, read,
-               right);
+  judge.claim("reads few keys", [&] { judge.between(read, 0, 5, "keys read per letter"); });
+  judge.claim("writes sequences of 8 letters", [&] {
+    judge.that(
+        right >= 90,
+        fmt::format(
+            "the model with {} weights reads {:.1f} keys per letter and writes {:.1f} % of the sequences "
+            "correctly, but at least 90 % must be correct; the loss per letter is {:.3f}",
+            weights, read, right, loss),
+        {right, loss});
+    fmt::print(
+        "The model with {} weights reads {:.1f} keys per letter and writes {:.1f} % of the sequences correctly.\n",
+        weights, read, right);
     judge.score(weights, "weights");
   });
 }
