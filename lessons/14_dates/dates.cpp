@@ -1,4 +1,4 @@
-// The data of lesson 14: dates in many forms, and the same dates in one.
+// Generates dates in ten forms, each with the same date in the form 2026-11-21.
 #include "lessons/14_dates/dates.hpp"
 
 #include <fmt/format.h>
@@ -31,9 +31,9 @@ const char* ordinal(unsigned day) {
   return day % 10 == 1 ? "st" : day % 10 == 2 ? "nd" : day % 10 == 3 ? "rd" : "th";
 }
 
-// Ten ways to write a date. Capitals stand for its parts: D the day (E with two digits), O its ending, M the
-// month, A its first three letters, K its number (N with two digits), Y the year, S its last two digits, W
-// the weekday, V its first three letters.
+// Ten ways to write a date. Each capital is a placeholder: D for the day (E with two digits), O for its ordinal
+// ending, M for the month, A for the month's first three letters, K for the month's number (N with two digits),
+// Y for the year, S for the year's last two digits, W for the weekday, V for the weekday's first three letters.
 constexpr const char* kForms[] = {"DO of M Y", "D A Y", "M D, Y", "A DO Y",         "W, M D, Y",
                                   "V D M Y",   "D/K/S", "E.N.Y",  "the DO of M 'S", "Y, D A"};
 constexpr Size kFormCount = std::size(kForms), kDays = 36'525;

@@ -1,4 +1,4 @@
-// The data of lesson 14: dates in many forms, and the same dates in one.
+// Generates dates in ten forms, each with the same date in the form 2026-11-21.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,35 @@
 
 namespace tapestry::kit {
 
-/// What a character of the source belongs to.
+/// The part of a date that a character of the source belongs to.
 enum class DatePart { stray, between, day, month, year };
 inline constexpr const char* kDatePartNames[] = {"stray", "between", "day", "month", "year"};
 
 struct DateText {
-  Words source, target;         ///< characters, '_' for a space; the target is 2026-11-21
-  std::vector<DatePart> parts;  ///< of each character of the source
+  Words source, target;         ///< characters, with '_' for a space; the target looks like 2026-11-21
+  std::vector<DatePart> parts;  ///< one for each character of the source
 
-  /// To the source.
+  /// Appends `text` to the source.
   void add(std::string_view text, DatePart part);
 };
 
-/// The characters of sources and of targets.
+/// The vocabularies of the sources' characters and of the targets' characters.
 Vocabulary date_characters();
 Vocabulary date_digits();
 
-/// 2026-11-21, as a number of days since 1970-01-01.
+/// 2026-11-21 as a number of days since 1970-01-01.
 inline constexpr Size kTitleDay = 20'778;
 
-/// Day number `day` since 1970-01-01, in one of ten forms, 0 ("21st of november 2026") to 9, after `stray`
-/// stray characters: letters and signs, no digits.
+/// Writes the day with number `day` since 1970-01-01 in form number `form`, from 0 ("21st of november 2026") to
+/// 9. `stray` stray characters precede the date: letters and signs, but no digits.
 DateText write_date(Size day, Size form, Size stray, Random& random);
 
-/// One day in ten, by its number and the seed; and kTitleDay.
+/// Returns whether a day is kept out of training: one day in ten, chosen by its number and the seed, and
+/// kTitleDay.
 bool is_unseen(Size day, std::uint64_t seed);
 
-/// Dates of the hundred years from 1970, in any form, after 0 to 20 stray characters: of unseen days only, or
-/// of all others only.
+/// Draws dates of the hundred years from 1970, in any form, after 0 to 20 stray characters. If `unseen`, all of
+/// them are unseen days; otherwise none is.
 std::vector<DateText> draw_dates(Random random, Size count, bool unseen, std::uint64_t seed);
 
 }  // namespace tapestry::kit

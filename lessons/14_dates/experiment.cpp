@@ -1,5 +1,5 @@
-// What lesson 14 trains, measures and draws: translators of dates that were fed in three ways, what a slip
-// does to them, and where they look.
+// Trains translators of dates with three forcing ratios. Measures the effect of one wrong digit, and draws the
+// alignments.
 #include "lessons/14_dates/experiment.hpp"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ Batch encode(const Dates& dates) {
   return {kit::pad(sources), kit::teacher_forcing(kit::pad(targets))};
 }
 
-/// What a model writes in free decoding.
+/// Returns the outputs of a model in free decoding.
 std::vector<Translation> write_alone(Translator& model, const Dates& dates) {
   std::vector<Words> sources;
   for (const DateText& date : dates) sources.push_back(date.source);
@@ -65,18 +65,18 @@ double exact_match(Translator& model, const Dates& dates) {
   return 100 * right / static_cast<double>(dates.size());
 }
 
-/// One date's alignment, to alignment.svg.
+/// Draws the alignment of one date to alignment.svg.
 void draw_alignment(Translator& model, const kit::Options& options) {
   kit::Random random(options.seed, 5'000'000);
   const DateText title = kit::write_date(kit::kTitleDay, 0, 12, random);
-  kit::Heatmap map =
-      kit::alignment_picture(write_alone(model, {title}).front(), "Where each character looked");
-  map.column_axis = "characters read", map.row_axis = "characters written";
+  kit::Heatmap map = kit::alignment_picture(write_alone(model, {title}).front(), "Alignment of one date");
+  map.column_axis = "characters of the source", map.row_axis = "characters written";
   kit::show(map, options.out / "alignment.svg");
 }
 
-/// What is written, in ids, when right characters are fed up to `place`, there the next digit in the order
-/// 0 … 9, 0, and from then on what the decoder wrote itself. A row for each step.
+/// Returns the decoder's output, one row of ids for each step. Its inputs are target characters up to `place`.
+/// There the input is the next digit in the order 0 … 9, 0. From then on, the inputs are the decoder's own
+/// outputs.
 std::vector<Ids> written_after_a_slip(const Translator& model, const Batch& batch, Size place) {
   const Encoded source = model.encoder(kit::indices(batch.sources), kit::valid_lengths(batch.sources));
   const PreparedKV memory = model.decoder.prepare(source);
@@ -182,7 +182,7 @@ Slips slip(const Trained& trained, const Dates& dates) {
       for (Size t = place + 1; t < wanted.columns; ++t)
         rest = rest && written[static_cast<std::size_t>(t)][at] == wanted.at(row, t);
       right += rest;
-      const Size digit = wanted.at(row, 6) - kit::kEnd - 1;  // the month's second
+      const Size digit = wanted.at(row, 6) - kit::kEnd - 1;  // the month's second digit
       if (place != kSlipDigits[kFirstOfMonth] || dates[at].target[5] != "0" || digit < 3) continue;
       early += 1;
       const Size second = written[6][at] - kit::kEnd - 1;
@@ -197,14 +197,14 @@ Slips slip(const Trained& trained, const Dates& dates) {
 }
 
 void draw_curves(const std::vector<Trained>& all, const kit::Options& options) {
-  kit::Chart chart{"What the decoder is fed in training",
-                   "steps",
-                   "exact match of free decoding, in %",
+  kit::Chart chart{"Exact match at three forcing ratios",
+                   "training steps",
+                   "exact match in free decoding, in %",
                    {},
                    {{99, "target"}}};
   for (const Trained& trained : all) chart.series.push_back(trained.curve);
   kit::show(chart, options.out / "ratios.svg");
-  fmt::print("   ratio   steps to 50 %   ms a step\n");
+  fmt::print("   ratio   steps to 50 %    ms/step\n");
   for (const Trained& trained : all) {
     const double half = trained.steps_to_half();
     fmt::print("   {:5}   {:>13}   {:9.1f}\n", trained.ratio,
@@ -214,8 +214,8 @@ void draw_curves(const std::vector<Trained>& all, const kit::Options& options) {
 
 void draw_slips(const std::vector<Trained>& all, const std::vector<Slips>& slips,
                 const kit::Options& options) {
-  kit::Heatmap map{"Share of dates whose rest is right after one wrong digit", {}, {}, {}, 0, 1, true};
-  map.column_axis = "the wrong digit, of year, month or day", map.row_axis = "trained with";
+  kit::Heatmap map{"Fraction of dates whose rest is right after one wrong digit", {}, {}, {}, 0, 1, true};
+  map.column_axis = "the wrong digit of the year, month or day", map.row_axis = "forcing ratio in training";
   for (const char* digit : kDigitNames) map.columns.emplace_back(digit);
   for (const Trained& trained : all) map.rows.push_back(trained.curve.name);
   for (const Slips& each : slips)
@@ -225,7 +225,8 @@ void draw_slips(const std::vector<Trained>& all, const std::vector<Slips>& slips
 
 Looked look(const Trained& trained, const Dates& dates, const kit::Options& options) {
   const std::vector<Translation> written = write_alone(*trained.model, dates);
-  kit::Heatmap map{"Where the digits looked", {}, {"year", "month", "day"}, {}, 0, 1, true};
+  kit::Heatmap map{
+      "Mean weights of digits on parts of the source", {}, {"year", "month", "day"}, {}, 0, 1, true};
   map.column_axis = "parts of the source", map.row_axis = "digits written";
   for (const char* part : kit::kDatePartNames) map.columns.emplace_back(part);
   map.columns.emplace_back("<end>");
@@ -239,7 +240,7 @@ Looked look(const Trained& trained, const Dates& dates, const kit::Options& opti
       const std::size_t row = t < 4 ? 0 : t < 7 ? 1 : 2;
       const std::vector<double>& weights = written[i].alignment[t];
       digits[row] += 1;
-      std::vector<double> letters;  // weights of the month's
+      std::vector<double> letters;  // weights of the month's letters
       for (std::size_t j = 0; j < weights.size(); ++j) {
         const std::size_t part = j < dates[i].parts.size() ? static_cast<std::size_t>(dates[i].parts[j]) : 5;
         map.values[row * columns + part] += weights[j];

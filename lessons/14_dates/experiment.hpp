@@ -1,5 +1,5 @@
-// What lesson 14 trains, measures and draws: translators of dates that were fed in three ways, what a slip
-// does to them, and where they look.
+// Trains translators of dates with three forcing ratios. Measures the effect of one wrong digit, and draws the
+// alignments.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace tapestry::lesson14 {
 
-/// Two short sentences and their targets for a model of a few weights, in f64: to check write() with.
+/// A model with few weights in f64, two short sequences and their targets, to check write().
 struct Small {
   explicit Small(std::uint64_t seed);
   Encoded read() const;
@@ -23,7 +23,7 @@ struct Small {
   Indices right;  ///< (2, 6): <start> y_1 …
 };
 
-/// What `f` gives when its coins start anew.
+/// Returns a function that calls `f` with the coins reset to their start.
 template <class F>
 auto same_coins(std::uint64_t seed, F f) {
   return [=] {
@@ -32,58 +32,60 @@ auto same_coins(std::uint64_t seed, F f) {
   };
 }
 
-/// How far the gradient of the output layer's bias is from 1, at the farthest, when the last step's logits of
-/// the first row are summed up.
+/// Sums the logits of the first row's last step. Returns the largest difference between 1 and an element of the
+/// gradient with respect to the output layer's bias.
 double bias_gradient_beyond_one(const Small& small, const std::function<Tensor()>& logits);
 
 using Dates = std::vector<kit::DateText>;
 
-/// Dates of unseen days. Prints a few others, and what is to be made of them.
+/// Draws dates of unseen days. Prints a few other examples with their targets.
 Dates test_dates(const kit::Options& options);
 
-/// A translator that was fed right characters with this probability.
+/// A translator trained with the forcing ratio `ratio`.
 struct Trained {
   double ratio = 1;
   std::unique_ptr<Translator> model;
-  kit::Series curve;  ///< exact match on unseen dates in free decoding against steps, in per cent
+  kit::Series
+      curve;  ///< exact match on unseen dates in free decoding, in per cent, after each number of steps
   double seconds_a_step = 0;
 
-  /// The step at which the curve reaches half of the dates, interpolated; NaN if it never does.
+  /// Returns the interpolated step at which the curve reaches 50 %, or NaN if it never does.
   double steps_to_half() const;
 };
 
-/// lesson 11's translator, 32 units in each direction and 64 to write with. The first weights and the dates
-/// are the same at every ratio.
+/// Trains the translator from lesson 11, with 32 units in each direction of the encoder and 64 in the decoder.
+/// The initial weights and the dates are the same at every ratio.
 Trained train_with(double ratio, const kit::Options& options);
 
-/// Free decoding: in per cent, with all ten characters right, and <end> behind them.
+/// Returns the percentage of dates with ten right characters followed by <end>, in free decoding.
 double exact_match(const Trained& trained, const Dates& dates);
 
-/// One wrong digit is put into the input in place of the right one, and the decoder goes on alone.
+/// Results of replacing one digit of the input with a wrong one and letting the decoder continue alone.
 struct Slips {
-  std::vector<double> rest_right;  ///< the share of dates whose rest is right, for each of kSlipDigits
-  double mean = 0, month = 0;      ///< at any of the places, and at the month's first digit; per cent
-  /// Fed a 1 as the first digit of 03 … 09: how often the second is 0, 1 or 2, in per cent.
+  std::vector<double> rest_right;  ///< fraction of dates whose rest is right, for each of kSlipDigits
+  double mean = 0, month = 0;      ///< mean over these digits, and the month's first digit; per cent
+  /// Percentage of months 03 … 09 whose second digit is written as 0, 1 or 2 after the wrong input 1.
   double taken_for_autumn = 0;
 };
-inline constexpr Size kSlipDigits[] = {0, 1, 2, 3, 5, 6, 8};  // of 2026-11-21; behind the last is nothing
+inline constexpr Size kSlipDigits[] = {0, 1, 2, 3, 5, 6, 8};  // in 2026-11-21; no digit follows the last one
 Slips slip(const Trained& trained, const Dates& dates);
 
-/// Exact match against steps to ratios.svg; what comes right after a slip to slips.svg.
+/// Draw the exact match over the training steps to ratios.svg, and the effect of wrong digits to slips.svg.
 void draw_curves(const std::vector<Trained>& all, const kit::Options& options);
 void draw_slips(const std::vector<Trained>& all, const std::vector<Slips>& slips,
                 const kit::Options& options);
 
-/// Mean weights of the digits of dates that were written right, in per cent.
+/// Mean weights of the digits in correctly written dates, in per cent.
 struct Looked {
-  double month_on_month = 0;  ///< of the month's two digits on the month
-  double most_on_stray = 0;   ///< of year, month or day, whichever put most there, on the stray characters
-  /// Where the month is a name of seven letters or more: the share of its weight that lies on three letters.
+  double month_on_month = 0;  ///< weight of the month's two digits on the month
+  double most_on_stray = 0;   ///< weight on the stray characters: the largest of year, month and day
+  /// For months written with at least seven letters: the part of the weight on the name that is on three
+  /// letters.
   double on_three_letters = 0;
 };
 
-/// Draws the parts of the source that each part of the date looked at, to parts.svg, and one
-/// date's alignment to alignment.svg.
+/// Draws the weights of each part of the date on each part of the source to parts.svg, and the alignment of one
+/// date to alignment.svg.
 Looked look(const Trained& trained, const Dates& dates, const kit::Options& options);
 
 }  // namespace tapestry::lesson14

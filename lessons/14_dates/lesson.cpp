@@ -1,12 +1,16 @@
-// 14 dates: what the decoder is fed: forcing and its cost
+// 14 dates: choose what the decoder is fed in training: forcing and its cost
 //
-// 15 minutes to read, 30 seconds to run. Needs lesson 10 (teacher forcing, free decoding, exact match) and 11
-// (the translator that looks back). Afterwards you can feed a decoder right words and its own in any mixture,
-// say what gradient that leaves, and measure what a single mistake does to it.
+// 15 minutes to read, 30 seconds to run. Needs lesson 10 (teacher forcing, free decoding, exact match) and
+// lesson 11 (the translator with attention). Afterwards you can feed a decoder any mixture of target tokens and
+// its own tokens, say which gradients this mixture leaves, and measure what a single mistake does to the
+// decoder.
 //
-// In training a decoder is fed the right word before. Later it is fed what it wrote itself, mistakes too, and
-// has never seen one: the *exposure bias*. Should it not practise on its own words? Bengio, Vinyals, Jaitly
-// and Shazeer (2015) tossed coins for it (*scheduled sampling*).
+// With teacher forcing, the decoder's input in training is always the previous *target token*, which is
+// correct. In free decoding, the input is the token that the decoder wrote itself, and this token may be a
+// mistake. The decoder has never seen a mistake in training. This difference is called *exposure bias*.
+//
+// Should the decoder train on its own tokens, then? Bengio, Vinyals, Jaitly and Shazeer (2015) proposed to toss
+// a coin for every token. They called this *scheduled sampling*.
 
 #include <fmt/format.h>
 
@@ -22,24 +26,27 @@ using namespace tapestry::lesson14;
 
 namespace {
 
-// ---- 1. A coin for every word -----------------------------------------------------------------------------
-// A poor decoder, for a pencil: fed a digit it writes the next one, and after <start> a 3. It is to write
-// 2 0 2 6. A coin is a random number from 0 to 1. Where it falls below the *forcing ratio*, the right word
-// goes in; elsewhere the one that was written:
+// ---- 1. A coin for every token ----------------------------------------------------------------------------
+// Here is a poor decoder for an example by hand. Its tokens are digits. After <start> it writes 3, and after
+// any digit it writes the next larger digit. Its target is 2 0 2 6.
 //
-//     wanted             2        0      2      6
+// A coin is a random number from 0 to 1. If the coin is below the *forcing ratio*, the decoder's next input is
+// the target token. Otherwise it is the decoder's own token from the step before. The table shows the input and
+// the output at three ratios, with the same coins:
+//
+//     target             2        0      2      6
 //     coin                      0.31   0.84   0.07
-//     fed, ratio 1    <start>     2      0      2       all right words: teacher forcing
-//     writes             3        3      1      3
-//     fed, ratio 0.5  <start>     2      3      2       right, own (0.84 is not below 0.5), right
-//     writes             3        3      4      3
-//     fed, ratio 0    <start>     3      4      5       all its own: free decoding
-//     writes             3        4      5      6
+//     input, ratio 1   <start>    2      0      2       target tokens only: teacher forcing
+//     output             3        3      1      3
+//     input, ratio 0.5 <start>    2      3      2       target, own (0.84 is not below 0.5), target
+//     output             3        3      4      3
+//     input, ratio 0   <start>    3      4      5       own tokens only: free decoding
+//     output             3        4      5      6
 //
-// Each row of a batch tosses a coin of its own at each step. What is *wanted* at a step is the right word,
-// whatever was fed before it.
+// In a batch, each row tosses a separate coin at each step. The input does not change the target: at every
+// step, the loss compares the output with the target token.
 
-using Ids = std::vector<std::int64_t>;  // the words of a batch, a number each
+using Ids = std::vector<std::int64_t>;  // one token for each row of a batch
 
 Ids mix(const Ids& right, const Ids& written, double ratio, const std::function<double(std::size_t)>& coin) {
   Ids fed = right;
@@ -60,15 +67,18 @@ void with_a_pencil(kit::Report& report) {
   kit::check_worked_example(report, "three rows", {{writes(1), 313}, {writes(0.5), 343}, {writes(0), 456}});
 }
 
-// A real decoder's coins come from next_stream(): numbers that nobody else draws, and equal at equal seeds.
-// right (B, T) is <start> y_1 …; the logits (B, T, V) are for y_1 y_2 …; decoder.step() is lesson 11's step.
+// The coins of a real decoder come from next_stream(). This function returns a new stream of random numbers,
+// which is not shared with any other part of the program. The same seed gives the same numbers.
+//
+// `right` (B, T) holds the tokens <start> y_1 y_2 …, and the logits (B, T, V) are those for y_1 y_2 y_3 …. The
+// function decoder.step() is the step from lesson 11.
 Tensor write(const BahdanauDecoder& decoder, const Encoded& source, const Indices& right, double ratio) {
-  const PreparedKV memory = decoder.prepare(source);  // the keys, once for the whole string
+  const PreparedKV memory = decoder.prepare(source);  // computes the keys once for all steps
   DecoderState state = decoder.start(source);
   std::vector<Tensor> logits;
   for (Size t = 0; t < right.shape()[1]; ++t) {
     Ids words = right.column(t).to_vector();
-    if (t > 0) {  // <start> is always given
+    if (t > 0) {  // the first input is always <start>
       const Stream coins = next_stream();
       words = mix(words, argmax(logits.back()).to_vector(), ratio,
                   [&](std::size_t row) { return coins.uniform(row); });
@@ -78,17 +88,21 @@ Tensor write(const BahdanauDecoder& decoder, const Encoded& source, const Indice
   return stack(logits, 1);
 }
 
-// The written word is an argmax of logits. Does a gradient go from the loss at step t to the logits of t − 1,
-// through the word that was chosen there? One figure says it. The output layer's bias is added to the logits
-// of *every* step. Take the sum of the last logits alone: each number of the bias is in it once, which makes
-// a gradient of 1. What differs from 1 came through the choices before.
+// The decoder's own token is the argmax of its logits. Does a gradient flow from the loss at step t, through
+// the token chosen at step t − 1, to the logits of step t − 1?
+//
+// One number answers this. The bias of the output layer is added to the logits of *every* step. Take the sum of
+// the last step's logits alone. Each element of the bias is added to this sum once, directly, which gives a
+// gradient of 1. Any difference from 1 must have come through the tokens chosen before.
 
 void check_writing(std::uint64_t seed, kit::Report& report) {
-  const kit::Question choice = report.ask(
-      "through a choice",
-      "At ratio 0 each word is the argmax of the logits before. What gradient do they get of it?",
-      {"that of a softmax: a likelier word counts more", "none: only the chosen word's embedding gets one",
-       "1 for the chosen word, 0 for all others"});
+  const kit::Question choice =
+      report.ask("through a choice",
+                 "At ratio 0, each input token is the argmax of the previous step's logits. Which gradient "
+                 "reaches these logits through the chosen token?",
+                 {"the gradient of a softmax, larger for more probable tokens",
+                  "none: only the embedding of the chosen token gets a gradient",
+                  "1 for the chosen token and 0 for all others"});
   const Small small(seed);
   const BahdanauDecoder& decoder = small.model.decoder;
   for (const double ratio : {1.0, 0.5, 0.0}) {
@@ -99,25 +113,32 @@ void check_writing(std::uint64_t seed, kit::Report& report) {
   }
   const double through_choices =
       bias_gradient_beyond_one(small, [&] { return write(decoder, small.read(), small.right, 0); });
-  report.at_most("gradient through the choices", through_choices, 0);
+  report.at_most("gradient through the chosen tokens", through_choices, 0);
   report.answer(
       choice, 'b', through_choices == 0,
-      "Move the logits a little, and the argmax stays: its derivative is 0. Gradcheck sees the same "
-      "and passes. A choice has an effect, but no derivative sees it.");
+      "If the logits change a little, the argmax stays the same, so its derivative is 0. Gradcheck "
+      "finds 0 too, and passes. A different choice would change the loss, but no gradient shows it.");
 }
 
-// ---- 2. Three ratios --------------------------------------------------------------------------------------
-// The task: "21st of november 2026" → 2026-11-21, in any of ten forms (the day before the month where both
-// are numbers) and the hundred years from 1970, after up to twenty stray letters and signs: no part of a date
-// has a fixed place. One day in ten is kept out of training: whoever learns days by heart fails on those.
+// ---- 2. Three forcing ratios ------------------------------------------------------------------------------
+// The task: translate "21st of november 2026" into 2026-11-21. A date of the hundred years from 1970 is written
+// in one of ten forms. (If day and month are both numbers, the day comes first.) Up to twenty stray letters and
+// signs precede the date, so no part of a date has a fixed place.
 //
-// Lesson 11's model, with the same first weights and the same dates, is fed at the ratios 1, 0.5 and 0. Now
-// and then it writes unseen dates alone. (Losses cannot be compared: with right words the task is easier.)
+// One day in ten is never used in training. A model that memorises days fails on these unseen days.
+//
+// We train the model from lesson 11 at the ratios 1, 0.5 and 0, from the same initial weights and on the same
+// dates. During training, we measure how many unseen dates each model writes correctly in free decoding. We do
+// not compare the losses: the task is easier with target tokens as input, so a lower loss would not mean a
+// better model.
 
 std::vector<Trained> three_ratios(const Dates& test, const kit::Options& options, kit::Report& report) {
-  const kit::Question sooner = report.ask(
-      "sooner", "Ratio 0 trains as it is tested. Does it write half of the dates right sooner than ratio 1?",
-      {"yes, after fewer steps", "after as many", "no, it takes more steps"});
+  const kit::Question sooner =
+      report.ask("sooner",
+                 "With ratio 0, the model is trained exactly as it is tested. How many steps does it need to "
+                 "write half of the unseen dates correctly, compared with ratio 1?",
+                 {"fewer steps than with ratio 1", "about the same number of steps as with ratio 1",
+                  "more steps than with ratio 1"});
   std::vector<Trained> all;
   for (const double ratio : {1.0, 0.5, 0.0}) {
     all.push_back(train_with(ratio, options));
@@ -126,75 +147,92 @@ std::vector<Trained> three_ratios(const Dates& test, const kit::Options& options
   }
   draw_curves(all, options);
   const double more = all[2].steps_to_half() - all[0].steps_to_half();
-  report.at_least("steps that ratio 0 needs more than 1, to 50 %", more, 10);
-  report.answer(sooner, 'c', more >= 10,
-                "At first a decoder writes nonsense, and ratio 0 feeds it nothing but that.");
+  report.at_least("additional steps to 50 %, ratio 0 over ratio 1", more, 10);
+  report.answer(
+      sooner, 'c', more >= 10,
+      "At first, a decoder writes nonsense. With ratio 0, this nonsense is its only input after <start>.");
   return all;
 }
 
-// ---- 3. One wrong digit -----------------------------------------------------------------------------------
-// In the end all three make hardly a mistake, and so are hardly fed one. What did the coins buy? Put one
-// wrong digit into the input, let the decoder go on alone, and count the dates whose rest is right.
+// ---- 3. The effect of one wrong digit ---------------------------------------------------------------------
+// At the end of training, all three models make hardly any mistakes, so their input in free decoding hardly
+// ever contains one. What did the coins achieve? To find out, we put one wrong digit into the input, let the
+// decoder continue alone, and count the dates whose remaining digits are all right.
 
 void wrong_digits(const std::vector<Trained>& all, const Dates& test, const kit::Options& options,
                   kit::Report& report) {
   const kit::Question rest = report.ask(
-      "one wrong digit", "It is fed a wrong first digit of the month. Who writes the rest right more often?",
-      {"ratio 0.5: it has been fed wrong digits", "both as often: the source says what is right",
-       "ratio 1: it has learned from right digits only"});
+      "one wrong digit",
+      "The decoder is fed a wrong first digit of the month. Which model more often writes the rest "
+      "of the date correctly?",
+      {"the model trained with ratio 0.5, because it has been fed wrong digits",
+       "neither: both models can find the right digits in the source",
+       "the model trained with ratio 1, because it has learned from right digits only"});
   std::vector<Slips> slips;
   for (const Trained& each : all) slips.push_back(slip(each, test));
   draw_slips(all, slips, options);
   for (std::size_t i = 0; i < all.size(); ++i)
-    report.figure(fmt::format("ratio {}: rest right, any place", all[i].ratio), slips[i].mean, "%");
+    report.figure(fmt::format("ratio {}: rest right, mean over places", all[i].ratio), slips[i].mean, "%");
   const double gain = slips[1].month - slips[0].month;
-  report.at_least("ratio 0.5 over ratio 1, first digit of month", gain, 10, "points");
+  report.at_least("gain of ratio 0.5 over ratio 1, month's first digit", gain, 10, "points");
   report.answer(rest, 'a', gain >= 10,
-                "Who was only ever fed right digits has no reason to doubt what is fed.");
-  report.figure("ratio 1, fed 1 in 03 … 09: writes 10, 11, 12", slips[0].taken_for_autumn, "%");
+                "In training, the model with ratio 1 was fed right digits only. It has never had a reason to "
+                "doubt its input.");
+  report.figure("ratio 1, fed 1 for the 0 of 03 … 09: writes 10 … 12", slips[0].taken_for_autumn, "%");
 }
 
-// The last figure: after a 1, the second digit of a month was always 0, 1 or 2. Ratio 0 is no sure cure: once
-// a model writes without mistakes it is fed none. The paper begins with ratio 1 and lowers it slowly. (A step
-// at ratio 1 is cheaper, too: what needs no recurrence is one product for the whole sequence.)
+// The last figure shows how the model with ratio 1 goes wrong. In its training input, the second digit of a
+// month that begins with 1 was always 0, 1 or 2. So it often completes a wrong 1 to 10, 11 or 12.
+//
+// Ratio 0 is no sure cure. Once a model writes without mistakes, its own tokens contain no mistakes to learn
+// from. The paper begins with ratio 1 and lowers the ratio slowly.
+//
+// A training step at ratio 1 is also cheaper. All inputs are known in advance, so every layer without
+// recurrence computes the whole sequence in one matrix product.
 
-// ---- 4. Where it looked -----------------------------------------------------------------------------------
-// Nobody told the model which characters are the year, and nowhere does "november" say 11.
+// ---- 4. The alignment of digits and letters ---------------------------------------------------------------
+// Nobody told the model which characters are the year, and the letters of "november" do not contain 11. From
+// which characters does the decoder get the month?
 
 void where_it_looked(const Trained& trained, const Dates& test, const kit::Options& options,
                      kit::Report& report) {
-  const kit::Question letters = report.ask(
-      "the letters of november", "Where do the two digits of the month look in a name like november?",
-      {"at all its letters alike", "at a few of its letters", "at its first letter"});
+  const kit::Question letters =
+      report.ask("the letters of november",
+                 "The decoder writes the two digits of a month whose name is long, such as november. Which "
+                 "letters of the name have most of the weight?",
+                 {"all letters, with about equal weights", "a few letters", "the first letter"});
   const Looked looked = look(trained, test, options);
   report.at_least("weight of the month's digits on the month", looked.month_on_month, 50, "%");
-  report.at_most("weight on stray characters, at most", looked.most_on_stray, 5, "%");
-  report.at_least("of the name, on three letters", looked.on_three_letters, 75, "%");
+  report.at_most("largest weight on the stray characters", looked.most_on_stray, 5, "%");
+  report.at_least("three letters' part of the weight on a name", looked.on_three_letters, 75, "%");
   report.answer(letters, 'b', looked.on_three_letters >= 75,
-                "A few letters tell twelve months apart, and their states have read their neighbours too.");
+                "A few letters are enough to tell the twelve months apart. The encoder state at each of "
+                "these letters also depends on the letters next to it.");
 }
 
-// What to remember. The forcing ratio is the share of right words that go in. No gradient passes through a
-// chosen word. Own words cost steps at first, and buy a decoder that trusts less in what it is fed.
+// What to remember. The forcing ratio is the probability that the decoder's input is the target token, not the
+// decoder's own token. No gradient passes through a chosen token. Training on its own tokens makes a decoder
+// learn more slowly at first. In exchange, the decoder depends less on its input being right.
 //
-// Exercises: lessons/practise 14 (the coins; what coins and choices do; after a slip; soon right).
+// Exercises: lessons/practise 14 (scheduled sampling; coins, choices and their gradients; the effect of one
+// wrong token; right dates after few steps).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("A coin for every word");
+  report.section("A coin for every token");
   with_a_pencil(report);
   check_writing(options.seed, report);
-  report.section("Three ratios");
+  report.section("Three forcing ratios");
   const Dates test = test_dates(options);
   const std::vector<Trained> all = three_ratios(test, options, report);
-  report.section("One wrong digit");
+  report.section("The effect of one wrong digit");
   wrong_digits(all, test, options, report);
-  report.section("Where it looked");
+  report.section("The alignment of digits and letters");
   where_it_looked(all.front(), test, options, report);
 }
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("14_dates", "what the decoder is fed: forcing and its cost");
+  kit::Lesson program("14_dates", "choose what the decoder is fed in training: forcing and its cost");
   program.steps(400, 4);
   return program.run(argc, argv, lesson);
 }

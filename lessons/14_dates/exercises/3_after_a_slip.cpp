@@ -1,12 +1,17 @@
-// 14.3 after_a_slip: which wrong digit hurts most
+// 14.3 after_a_slip: The effect of one wrong token
 // measure, 15 minutes
 //
-// Write the experiment of the chapter's third part. A decoder is a function: step(word, state) takes the word
-// that goes in and its state, changes the state, and returns the word that it writes. `right` holds <start>
-// and then the right words; at step t right[t] goes in and right[t + 1] is wanted. For each place p from 1 to
-// right.size() − 2: start from Memory{}, feed right words up to step p − 1, at step p feed wrong(right[p]),
-// and from then on what the decoder wrote itself. The rest is right if every word that it writes at steps p,
-// p + 1, … right.size() − 2 is the wanted one. Return the places where it is not, in order.
+// Write the experiment from part 3 of the chapter. It finds the places at which one wrong input token makes the
+// decoder write a wrong token.
+//
+// The decoder is a function: step(word, state) takes the input token and the state, changes the state, and
+// returns the output token. `right` holds <start> and then the target tokens. At step t, the right input is
+// right[t], and the target is right[t + 1].
+//
+// Do one experiment for each place p from 1 to right.size() − 2. Start from Memory{}. Feed right[t] at all
+// steps t < p, and wrong(right[p]) at step p. From then on, feed the decoder's own outputs. The rest is right
+// if the outputs at the steps p, p + 1, …, right.size() − 2 are all equal to their targets. Return the places p
+// whose rest is *not* right, in increasing order.
 #include "lessons/grader/answer.hpp"
 
 using Memory = std::vector<int>;
@@ -16,16 +21,16 @@ std::vector<double> places_that_hurt(const Step& step, const std::vector<int>& r
                                      const std::function<int(int)>& wrong) {
   std::vector<double> places;
   for (std::size_t p = 1; p + 1 < right.size(); ++p) {
-    //[ one experiment, some eight lines
+    //[ one experiment, about eight lines
     //: static_cast<void>(step), static_cast<void>(wrong);
     //: return not_written_yet();
-    Memory state;  // each experiment starts anew
+    Memory state;  // each experiment starts from an empty state
     bool rest = true;
     int written = 0;
     for (std::size_t t = 0; t + 1 < right.size(); ++t) {
-      const int fed = t < p ? right[t] : t == p ? wrong(right[p]) : written;  // right, the slip, then alone
+      const int fed = t < p ? right[t] : t == p ? wrong(right[p]) : written;  // right, wrong, then its own
       written = step(fed, state);
-      if (t >= p && written != right[t + 1]) rest = false;  // what was written before the slip does not count
+      if (t >= p && written != right[t + 1]) rest = false;  // outputs before the slip do not count
     }
     if (!rest) places.push_back(static_cast<double>(p));
     //]
@@ -33,32 +38,32 @@ std::vector<double> places_that_hurt(const Step& step, const std::vector<int>& r
   return places;
 }
 
-// hint: What goes in at a step before p, at step p, and at a step behind it? Which of the three does the
-//   chapter call free decoding?
+// hint: What is the input at a step before p, at step p, and at a step after p? In which of these three cases
+//   is the decoder in free decoding?
 // hint: const int fed = t < p ? right[t] : t == p ? wrong(right[p]) : ____;
 // hint: written = step(fed, state); if (t >= p && written != right[____]) rest = false;
 //
-// wrong: Behind the slip you feed right words again. Alone, the decoder is fed what it wrote, and a second
-//   mistake can follow from the first.
+// wrong: After the wrong token, you feed right tokens again. The decoder must continue alone, on its own
+//   outputs, so that a second mistake can follow from the first.
 // - const int fed = t < p ? right[t] : t == p ? wrong(right[p]) : written;
 // + const int fed = t == p ? wrong(right[p]) : right[t];
-// wrong: You judge only what is written at the slip itself. The mistake may come later.
+// wrong: You check only the output at step p itself. The decoder's mistake may come at a later step.
 // - if (t >= p && written != right[t + 1]) rest = false;
 // + if (t == p && written != right[t + 1]) rest = false;
-// wrong: You judge what was written before the slip as well. A decoder that goes wrong by itself at an early
-//   place is not hurt by a later slip.
+// wrong: You also check the outputs before step p. A mistake there has another cause, because the wrong token
+//   is fed later.
 // - if (t >= p && written != right[t + 1]) rest = false;
 // + if (written != right[t + 1]) rest = false;
-// wrong: The state of one experiment goes on into the next: it remembers slips that were not made. Each place
-//   starts from Memory{}.
+// wrong: You keep the state from one experiment to the next, so it depends on earlier wrong tokens. Start each
+//   experiment from Memory{}.
 // - Memory state;
 // + static Memory state;
 // + if (p == 1) state.clear();
-// wrong: From the first step on the decoder is fed its own words. Up to the slip right ones go in, so that
-//   there is one mistake and no other.
+// wrong: You feed the decoder its own outputs from the first step on. Before step p, feed right tokens, so that
+//   the input contains only one mistake.
 // - const int fed = t < p ? right[t] : t == p ? wrong(right[p]) : written;
 // + const int fed = t == 0 ? right[0] : t == p ? wrong(right[p]) : written;
-// wrong: A wrong word goes in again at every step behind the slip. It is one slip.
+// wrong: You feed a wrong token at every step from p on. Feed only one wrong token.
 // - const int fed = t < p ? right[t] : t == p ? wrong(right[p]) : written;
 // + const int fed = t < p ? right[t] : wrong(right[t]);
 
@@ -67,8 +72,8 @@ std::vector<double> places_that_hurt(const Step& step, const std::vector<int>& r
 
 namespace {
 
-/// What the decoder of a test believes at each step: 0 the source, 1 the word that is fed, 2 the sum of words
-/// fed so far. At a step of the first kind it is right whatever was fed.
+/// A decoder for tests. `believes` says what the output of each step depends on: 0 the source alone, 1 the
+/// input token, 2 the sum of all input tokens so far. At a step of kind 0, the output is right for every input.
 struct Model {
   std::vector<int> right, believes;
 
@@ -88,10 +93,10 @@ void judge(Judge& judge) {
   const auto compare = [&](const Model& model, const std::vector<double>& wanted) {
     const auto wrong = [](int word) { return (word + 1) % 10; };
     const Step step = [&](int word, Memory& state) { return model(word, state); };
-    judge.same(places_that_hurt(step, model.right, wrong), wanted, "the places that hurt");
+    judge.same(places_that_hurt(step, model.right, wrong), wanted, "the places found");
   };
-  // A slip at p spoils step p if that step believes what is fed, or sums up. Otherwise the words go on right,
-  // and only a later sum still knows of the slip.
+  // A wrong token at p changes the output of step p if that step is of kind 1 or 2. Otherwise the outputs stay
+  // right, and only a later step of kind 2 still depends on the wrong token.
   const auto by_reasoning = [](const Model& model) {
     std::vector<double> places;
     for (std::size_t p = 1; p < model.believes.size(); ++p) {
@@ -101,28 +106,27 @@ void judge(Judge& judge) {
     }
     return places;
   };
-  judge.claim("finds the place whose word is believed", [&] {
-    judge.example("2 0 2 6: only at the third step the decoder looks at what is fed");
+  judge.claim("finds the place whose input token matters", [&] {
+    judge.example("2 0 2 6: only the output of the third step depends on the input token");
     compare({{5, 2, 0, 2, 6}, {0, 0, 1, 0}}, {2});
   });
-  judge.claim("finds mistakes that come late", [&] {
-    judge.example("2 0 2 6: the last step sums up all words that were fed");
+  judge.claim("finds mistakes at later steps", [&] {
+    judge.example("2 0 2 6: the output of the last step depends on the sum of all input tokens");
     compare({{5, 2, 0, 2, 6}, {0, 0, 0, 2}}, {1, 2, 3});
   });
-  judge.claim("does not count what goes wrong before", [&] {
-    judge.example("the first step is wrong whatever is fed, the third believes what is fed");
+  judge.claim("does not count mistakes before the wrong token", [&] {
+    judge.example("the first output is wrong for every input, and the third depends on the input token");
     const Model model{{5, 2, 0, 2, 6}, {0, 0, 1, 0}};
     const Step step = [&](int word, Memory& state) {
       const int said = model(word, state);
       return state.size() == 1 ? (said + 3) % 10 : said;
     };
     judge.same(places_that_hurt(step, model.right, [](int word) { return (word + 1) % 10; }), {2},
-               "the places that hurt");
+               "the places found");
   });
-  judge.claim("feeds the decoder its own words behind the slip", [&] {
-    judge.example("the third step is wrong whatever is fed, and the fourth believes what is fed");
-    // Fed its own wrong word, it writes another wrong one; fed right words, it would be wrong at one step
-    // only.
+  judge.claim("feeds the decoder its own outputs after the wrong token", [&] {
+    judge.example("the third output is 9 and all others are 1; the wrong token is 4");
+    // Records the inputs of all experiments. After a wrong output, the next input must be this output.
     std::vector<int> fed;
     const Step step = [&](int word, Memory& state) {
       state.push_back(word);
@@ -131,9 +135,10 @@ void judge(Judge& judge) {
     };
     places_that_hurt(step, {5, 1, 1, 1, 1, 1}, [](int) { return 4; });
     std::vector<double> came(fed.begin(), fed.end());
-    judge.same(came, {5, 4, 1, 9, 1, 5, 1, 4, 9, 1, 5, 1, 1, 4, 1, 5, 1, 1, 1, 4}, "the words that were fed");
+    judge.same(came, {5, 4, 1, 9, 1, 5, 1, 4, 9, 1, 5, 1, 1, 4, 1, 5, 1, 1, 1, 4},
+               "the tokens that were fed");
   });
-  judge.claim("does so for any decoder", [&] {
+  judge.claim("finds the places for other decoders", [&] {
     judge.each_size({{"words", 2, 8}}, [&](const Sizes& n) {
       for (int trial = 0; trial < 5; ++trial) {
         Model model{{5}, {}};

@@ -1,22 +1,27 @@
-// 14.4 soon_right: dates after few steps
+// 14.4 soon_right: Right dates after few steps
 // design, 25 minutes, limit 60 s, fast
 //
-// A small translator turns "xkqnov21" (up to five stray letters, the month's first three, the day) into the
-// digits 1121. Choose the model's widths, its learning rate, what its decoder is fed in training, and for how
-// many steps of 32 dates it trains: at most 12,000 weights and 400 steps. Then it must write 95 of 100 dates
-// right, alone. Fewer steps are better: your best is kept.
+// A small translator turns "xkqnov21" into the digits 1121. Its source has up to five stray letters, the first
+// three letters of the month, and the day. Choose the model's widths, its learning rate, the decoder's input in
+// training, and the number of training steps.
 //
-//     fed(right, written, random): the right digits and those written before, one for each date → what goes in
+// The model may have at most 12,000 weights and train for at most 400 steps on batches of 32 dates. After that,
+// it must write at least 95 % of the dates correctly in free decoding. Fewer steps are better: the grader keeps
+// your best result.
 //
-// Digits are 0 … 9; random.chance(0.3) is true with probability 0.3. The rate falls to 0 in the second half.
+//     fed(right, written, random)      returns the decoder's input at a step, one digit for each date
+//     right, written                   the target digits and the decoder's own digits from the step before
+//
+// Digits are 0 … 9. random.chance(0.3) is true with probability 0.3. In the second half of the steps, the
+// learning rate falls to 0.
 #include "lessons/grader/answer.hpp"
 #include "lessons/kit/random.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
 using Digits = std::vector<std::int64_t>;
-constexpr Size kRead = 38, kWritten = 12;  // symbols of the source, and of what is written
+constexpr Size kRead = 38, kWritten = 12;  // vocabulary sizes of the source and of the output
 
-//[ widths, rate, steps, and what goes in
+//[ widths, learning rate, steps, and the decoder's input
 //: TranslatorOptions widths() {
 //:   return {{.vocabulary = kRead, .embedding = 8, .hidden = 8},
 //:           {.vocabulary = kWritten, .embedding = 8, .hidden = 16, .attention = 8, .readout = 16}};
@@ -32,37 +37,38 @@ TranslatorOptions widths() {
   return {{.vocabulary = kRead, .embedding = 16, .hidden = 16},
           {.vocabulary = kWritten, .embedding = 8, .hidden = 24, .attention = 16, .readout = 24}};
 }
-constexpr double kLearningRate = 0.02;  // so few steps have to be large ones
+constexpr double kLearningRate = 0.02;  // few steps must be large steps
 constexpr Size kSteps = 250;
 
 Digits fed(const Digits& right, const Digits& written, kit::Random& random) {
   static_cast<void>(written), static_cast<void>(random);
-  return right;  // forcing: each digit is learned behind the right ones, from the first step on
+  return right;  // teacher forcing: from the first step on, each digit is learned after right digits
 }
 //]
 
-// hint: With which forcing ratio did the lesson's training come soonest to its goal? And how far does one step
-//   with this rate go?
-// hint: Return right, not written. Then raise the rate: Adam moves a weight by about the rate at each step, so
-//   200 steps of 0.001 move it by ____ at most. Is that far enough?
-// hint: constexpr double kLearningRate = 0.02; then wider embeddings and states as far as 12,000 weights allow,
-//   and fewer steps as long as 95 of 100 stay right.
+// hint: With which forcing ratio did the training in the chapter reach its target after the fewest steps? And
+//   how far does one step move a weight at this learning rate?
+// hint: Return right, not written. Then raise the learning rate: Adam moves a weight by about the learning rate
+//   at each step, so 200 steps of 0.001 move it by at most about ____. Is that far enough?
+// hint: constexpr double kLearningRate = 0.02; then widen the embeddings and states as far as 12,000 weights
+//   allow. Reduce the steps as long as 95 % of the dates stay right.
 //
-// start: The steps are so small that the decoder still writes what is most frequent. And what it is fed is its
-//   own guesses.
+// start: The steps are so small that the decoder still writes the most frequent digits. And in training, its
+//   input is its own guesses.
 //
 // wrong: More than 400 steps are not allowed.
 // - constexpr Size kSteps = 250;
 // + constexpr Size kSteps = 2000;
-// wrong: These are the sizes of a translator of sentences. Thirty-eight symbols need no 64 numbers each.
+// wrong: These are the sizes of a translator for sentences. A vocabulary of 38 symbols does not need embeddings
+//   of 64 numbers.
 // - return {{.vocabulary = kRead, .embedding = 16, .hidden = 16},
 // - {.vocabulary = kWritten, .embedding = 8, .hidden = 24, .attention = 16, .readout = 24}};
 // + return {{.vocabulary = kRead, .embedding = 64, .hidden = 64},
 // + {.vocabulary = kWritten, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
-// wrong: 25 steps are too few to see each month and day often enough, whatever the rate.
+// wrong: In 25 steps, the model does not see each month and day often enough, at any learning rate.
 // - constexpr Size kSteps = 250;
 // + constexpr Size kSteps = 25;
-// wrong: With a rate of 0.5 each step jumps past where the gradient points, and the gates stay shut or open.
+// wrong: With a learning rate of 0.5, each step is far too long. The gates saturate: they stay shut or open.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.5;
 
@@ -82,8 +88,8 @@ constexpr const char* kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
                                    "jul", "aug", "sep", "oct", "nov", "dec"};
 
 struct Dates {
-  Indices source;              // (B, 10), the stray letters first: padded on the left
-  std::vector<Digits> digits;  // the month's two and the day's two, for all dates
+  Indices source;              // (B, 10), padded on the left
+  std::vector<Digits> digits;  // two digits of the month and two of the day, each for all dates
 };
 
 Dates draw(kit::Random& random, Size rows) {
@@ -100,7 +106,7 @@ Dates draw(kit::Random& random, Size rows) {
   return {Indices(source, {rows, 10}), digits};
 }
 
-/// The logits of each step, and what they say; `input` says what goes in before step t > 0.
+/// Returns the logits of each step. `input` chooses the decoder's input at each step t > 0.
 using Input = std::function<Digits(Size t, const Digits& written)>;
 std::vector<Tensor> run(const Translator& model, const Dates& dates, const Input& input) {
   const Encoded source = model.encoder(dates.source);
@@ -121,7 +127,7 @@ std::vector<Tensor> run(const Translator& model, const Dates& dates, const Input
   return logits;
 }
 
-/// Dates of which all digits are right, in per cent.
+/// Returns the percentage of dates in which all digits are right.
 double all_right(const std::vector<Tensor>& logits, const Dates& dates) {
   std::vector<bool> right(dates.digits[0].size(), true);
   for (std::size_t t = 0; t < logits.size(); ++t) {
@@ -139,11 +145,11 @@ void judge(Judge& judge) {
   Translator model(widths());
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget", [&] {
-    judge.between(static_cast<double>(kSteps), 1, 400, "the steps");
-    judge.between(weights, 1, 12'000, "the weights");
+  judge.claim("stays within the budgets", [&] {
+    judge.between(static_cast<double>(kSteps), 1, 400, "the number of steps");
+    judge.between(weights, 1, 12'000, "the number of weights");
   });
-  judge.claim("writes dates alone", [&] {
+  judge.claim("writes dates in free decoding", [&] {
     grader::train(model.parameters(), kLearningRate, kSteps, [&] {
       const Dates dates = draw(judge.random(), kRows);
       Digits wanted;
@@ -158,11 +164,14 @@ void judge(Judge& judge) {
     const Dates dates = draw(judge.random(), kTests);
     const double alone =
         all_right(run(model, dates, [](Size, const Digits& written) { return written; }), dates);
-    judge.that(alone >= 95,
-               fmt::format("after {} steps it writes {:.0f} % of the dates right, of which 95 % are wanted",
-                           kSteps, alone),
-               {alone});
-    fmt::print("{} weights, {} steps: {:.0f} % of the dates right.\n", weights, kSteps, alone);
+    judge.that(
+        alone >= 95,
+        fmt::format(
+            "after {} steps, the model writes {:.0f} % of the dates correctly, but at least 95 % must be "
+            "correct",
+            kSteps, alone),
+        {alone});
+    fmt::print("{} weights, {} steps: {:.0f} % of the dates are right.\n", weights, kSteps, alone);
     judge.score(static_cast<double>(kSteps), "steps");
   });
 }
