@@ -1,4 +1,4 @@
-// Lesson 15 on the grammar, and what belongs to grammar and real text alike.
+// Trains and tests translators on the grammar, and holds the code that grammar and real text share.
 #include "lessons/15_translate/experiment.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ namespace {
 
 using kit::GrammarSplit, kit::Translation, kit::TranslatorConfig;
 
-/// The table as a model that nn/ can search. It keeps nothing but the number of rows: the last word says it
-/// all.
+/// The chapter's table as a model that nn/ can search. It stores only the number of rows, because the
+/// probabilities depend on the last word alone.
 class Table final : public AutoregressiveModel {
  public:
   Size rows() const override { return rows_; }
@@ -49,7 +49,7 @@ void check_copying(kit::Report& report) {
   const Translation written = {{"tom", "sees", "marie"},
                                {"<unk>", "voit", "<unk>"},
                                {{.7, .2, .1, 0}, {.2, .8, 0, 0}, {0, .1, .4, .5}}};
-  report.check("each <unk> became the word that it looked at",
+  report.check("each <unk> is replaced by the word with the largest weight",
                copy_unknown({written}).front().words == Words{"tom", "voit", "marie"});
 }
 
@@ -66,8 +66,8 @@ std::vector<Translation> Work::translate(const std::vector<kit::GrammarSentence>
 void Work::show(const Translation& translation, const std::string& file) const {
   fmt::print("\n  {}\n  → {}\n", kit::printable(kit::join_words(translation.source)),
              kit::printable(kit::join_words(translation.words)));
-  kit::Heatmap map = kit::alignment_picture(translation, "Where each word looked");
-  map.column_axis = "words read", map.row_axis = "words written";
+  kit::Heatmap map = kit::alignment_picture(translation, "Alignment of the source and the translation");
+  map.column_axis = "words of the source", map.row_axis = "words written";
   kit::show(map, kit::folder_of(options.out, folder, chosen().config) / file);
 }
 
@@ -77,14 +77,15 @@ std::pair<double, double> output_against_cells() {
   };
   const double rnn = weights(RNNCell(300, 500)), gru = weights(GRUCell(300, 500)),
                output = static_cast<double>(Linear(500, 10'000).weight.count());
-  fmt::print("  RNN {:.0f}, GRU {:.0f}, output {:.0f} weights (biases not counted)\n", rnn, gru, output);
+  fmt::print("  weights without biases: RNN cell {:.0f}, GRU cell {:.0f}, output layer {:.0f}\n", rnn, gru,
+             output);
   return {output / rnn, output / gru};
 }
 
 void train(Work& work) {
   if (work.real()) return train_on_real_text(work);
   work.corpus = kit::grammar_corpus(work.options.seed, {.names = 0.1, .joined = work.settings.recipe.joined});
-  fmt::print("  {}; some adjective–noun pairs are never shown\n", work.corpus.text());
+  fmt::print("  {}; some adjective–noun pairs do not occur in it\n", work.corpus.text());
   const auto how = [&](const TranslatorConfig& config) {
     return kit::training_of(work.options, work.settings, "grammar with names", work.folder, config);
   };
@@ -96,14 +97,15 @@ Asked ask_before_training(const Work& work) {
   if (work.real() || !work.settings.config.attends()) return asked;
   asked.never_seen = work.report.ask(
       "never seen together",
-      "Each of two words was trained, but never with the other. How many sentences with such a pair of "
-      "adjective and noun come out right?",
-      {"hardly any", "nearly all, as of other new sentences", "about half"});
+      "An adjective and a noun both occur in the training text, but never together. How many new "
+      "sentences with such a pair are translated correctly?",
+      {"hardly any", "nearly all, as with other new sentences", "about half"});
   if (work.settings.config.score == "additive")
-    asked.longest =
-        work.report.ask("the longest sentences",
-                        "Sentences of more than 35 words: what BLEU without attention, against with?",
-                        {"about as much", "a fifth less", "less than a third"});
+    asked.longest = work.report.ask(
+        "the longest sentences",
+        "Consider sentences of more than 35 words. How high is BLEU without attention, compared with "
+        "BLEU with attention?",
+        {"about equally high", "about a fifth lower", "less than a third as high"});
   return asked;
 }
 
@@ -116,24 +118,25 @@ void test(Work& work, const Asked& asked) {
   const auto fresh = sentences(GrammarSplit::fresh, 0), held_out = sentences(GrammarSplit::held_out, 1);
   const kit::GrammarScore on_fresh = kit::score_grammar(fresh, work.translate(fresh)),
                           on_held_out = kit::score_grammar(held_out, work.translate(held_out));
-  if (!work.chosen()
-           .config.attends()) {  // no target: it cannot cross, and long sentences are too much for it
+  if (!work.chosen().config.attends()) {  // without attention there are no targets: words cannot cross
     report.part_of_lesson();
     report.figure("exact, new sentences", on_fresh.exact, "%");
-    report.figure("exact, with pairs never seen together", on_held_out.exact, "%");
+    report.figure("exact, with pairs not in the training text", on_held_out.exact, "%");
     return;
   }
   report.at_least("exact, new sentences", on_fresh.exact, 98, "%");
-  report.at_least("exact, with pairs never seen together", on_held_out.exact, 98, "%");
+  report.at_least("exact, with pairs not in the training text", on_held_out.exact, 98, "%");
   report.at_least("noun and adjective cross", on_fresh.crossed, 95, "%");
-  report.at_least("the same for pairs never seen", on_held_out.crossed, 95, "%");
+  report.at_least("cross, for pairs not in the training text", on_held_out.crossed, 95, "%");
   if (asked.never_seen)
-    report.answer(*asked.never_seen, 'b', on_held_out.exact >= 98,
-                  "It has learned the words, and that an adjective moves; a pair is two words to look at.");
+    report.answer(
+        *asked.never_seen, 'b', on_held_out.exact >= 98,
+        "The model has learned each word, and that adjectives move. A new pair is two words that it "
+        "attends to one after the other.");
 
   const auto named = sentences(GrammarSplit::fresh, 2, 0.3);
   const auto written = work.translate(named), copied = copy_unknown(written);
-  report.figure("exact with names, as written", kit::score_grammar(named, written).exact, "%");
+  report.figure("exact with names, before copying", kit::score_grammar(named, written).exact, "%");
   report.at_least("exact with names, unknown words copied", kit::score_grammar(named, copied).exact, 95, "%");
   for (std::size_t i = 0; i < 2; ++i)
     fmt::print("  {}\n  → {}\n  → {}\n", kit::printable(kit::join_words(written[i].source)),
@@ -162,13 +165,16 @@ void test_lengths(const Work& work, const Asked& asked) {
   }
   fmt::print("{}\n{}", kit::table_of(work.all, {bleu, exact}), curves.table());
   kit::show(curves.chart(), work.options.out / "grammar-lengths.svg");
-  if (work.settings.config.score != "additive") return;  // else the first attends, the last does not
+  if (work.settings.config.score != "additive")
+    return;  // the first curve is with attention, the last without
   const double with = curves.chart().series.front().y.back(), without = curves.chart().series.back().y.back();
-  work.report.at_least("BLEU of the longest, with attention", with, 70);
-  work.report.at_most("BLEU of the longest, without", without, 20);
+  work.report.at_least("BLEU of the longest sentences, with attention", with, 70);
+  work.report.at_most("BLEU of the longest sentences, without attention", without, 20);
   if (asked.longest)
-    work.report.answer(*asked.longest, 'c', 3 * without < with,
-                       "Lesson 10 again: the more one vector has to hold, the more of it is lost.");
+    work.report.answer(
+        *asked.longest, 'c', 3 * without < with,
+        "Without attention, one vector must hold the whole sentence. This is the bottleneck from "
+        "lesson 10: the longer the sentence, the more of it is lost.");
 }
 
 void show_looks(const Work& work) {

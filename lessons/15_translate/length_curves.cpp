@@ -1,4 +1,4 @@
-// BLEU by length of the source, up to lengths that a text lacks.
+// BLEU by the length of the source, including lengths that do not occur in the text itself.
 #include "lessons/15_translate/length_curves.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// BLEU by length of the source, up to lengths that a text lacks.
+// BLEU by the length of the source, including lengths that do not occur in the text itself.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace tapestry::kit {
 
-/// A text with its sentences alone, joined in twos and joined in threes, and a curve for each who translated
-/// it.
+/// The sentences of a text: alone, joined in twos, and joined in threes. Holds one curve for each translator of
+/// these sentences.
 class LengthCurves {
  public:
-  /// `ends` are the longest lengths of the buckets, as for bleu_by_length.
+  /// `ends` are the largest lengths of the buckets, as in bleu_by_length.
   LengthCurves(const ParallelText& sentences, const Joint& joint, std::vector<Size> ends);
 
   const ParallelText& text() const { return text_; }
-  /// Words in the longest of text().target.
+  /// Returns the number of words in the longest sentence of text().target.
   Size longest() const;
-  /// Takes what somebody wrote for text().source, and returns the curve: BLEU (y) against the mean length of
-  /// the bucket's sources (x).
+  /// Adds the translations of text().source, and returns their curve: BLEU (y) over the mean length of each
+  /// bucket's sources (x).
   const Series& add(const std::string& name, const std::vector<Words>& written);
-  /// Lengths across, a row for each curve.
+  /// Returns a table with a column for each range of lengths and a row for each curve.
   std::string table() const;
-  /// All curves.
+  /// Returns a chart of all curves.
   const Chart& chart() const { return chart_; }
 
  private:

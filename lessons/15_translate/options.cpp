@@ -1,5 +1,4 @@
-// The command line of a lesson that trains recurrent translators: what can be chosen, and what is usual
-// where.
+// The command line of a lesson that trains recurrent translators: its options and their defaults.
 #include "lessons/15_translate/options.hpp"
 
 #include <fmt/format.h>
@@ -13,16 +12,19 @@ namespace {
 using Recipe = TranslatorRecipe;
 
 constexpr RecipeNumber<Recipe> kNumbers[] = {
-    {"--embedding", &Recipe::embedding, "numbers for a word", 1, 4096},
-    {"--hidden", &Recipe::hidden, "hidden units of the decoder, and of the encoder each way", 1, 4096},
+    {"--embedding", &Recipe::embedding, "numbers in the embedding of a word", 1, 4096},
+    {"--hidden", &Recipe::hidden, "hidden units of the decoder, and of each direction of the encoder", 1,
+     4096},
     {"--batch", &Recipe::batch, "sentences in a batch", 1, 4096},
-    {"--epochs", &Recipe::epochs, "with --data, unless --steps is given: passes over the text", 1, 1000},
-    {"--rate", &Recipe::rate, "the learning rate at its highest", 1e-6, 1},
-    {"--dropout", &Recipe::dropout, "of embeddings and readout", 0, 0.9},
-    {"--smoothing", &Recipe::smoothing, "share of the target that the other words get", 0, 0.9},
-    {"--hold", &Recipe::hold, "share of the steps at the highest rate, before it falls", 0, 0.95},
-    {"--average", &Recipe::average, "decay of the average of weights; 0: none", 0, 0.9999},
-    {"--joined", &Recipe::joined, "so many sentences more, as a share, joined in twos and threes", 0, 2},
+    {"--epochs", &Recipe::epochs, "passes over the text, with --data and without --steps", 1, 1000},
+    {"--rate", &Recipe::rate, "highest learning rate", 1e-6, 1},
+    {"--dropout", &Recipe::dropout, "dropout of the embeddings and the readout", 0, 0.9},
+    {"--smoothing", &Recipe::smoothing,
+     "label smoothing: the part of the target's probability that the other words get", 0, 0.9},
+    {"--hold", &Recipe::hold, "fraction of the steps at the highest learning rate, before it falls", 0, 0.95},
+    {"--average", &Recipe::average, "decay of the moving average of the weights; 0: no average", 0, 0.9999},
+    {"--joined", &Recipe::joined,
+     "additional training sentences, joined in twos and threes, as a fraction of the text", 0, 2},
 };
 
 }  // namespace
@@ -31,21 +33,22 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
   TranslatorConfig& config = settings.config;
   offer(program, static_cast<TranslationSettings&>(settings));
   program.add("--score", config.score,
-              "the attention's score; scaled_dot halves the encoder's width each way, since query and key "
-              "must be equally wide; none is a decoder without attention",
+              "score of the attention; scaled_dot halves the width of each encoder direction, because "
+              "query and key must have the same width; none is a decoder without attention",
               kTranslatorScores);
-  program.add("--encoder", config.encoder, "the encoder's recurrent cell", kTranslatorEncoders);
-  program.add_flag("--compare", settings.compare, "train with every score, one after another; then a table");
+  program.add("--encoder", config.encoder, "recurrent cell of the encoder", kTranslatorEncoders);
+  program.add_flag("--compare", settings.compare,
+                   "train a translator with each score, and print a table of the results");
   program.add("--embeddings", settings.embeddings,
-              "with --data: start the source words from the vectors in this file (text, as GloVe's and "
-              "word2vec's); --embedding is then their width");
-  program.add("--readout", config.readout, "width of the layer before the dictionary; 0: the embedding's", 0,
-              4096);
+              "with --data: file of word vectors that the source embeddings start from (in the text format "
+              "of GloVe and word2vec); --embedding is then the width of these vectors");
+  program.add("--readout", config.readout,
+              "width of the layer before the output layer; 0: the width of the embedding", 0, 4096);
   offer(program, kNumbers, settings.recipe, toy, real, "with --data");
-  program.add_flag("--tied,!--untied", settings.recipe.tied,
-                   fmt::format("one matrix for target words that go in and those that come out; "
-                               "{}, and {} with --data",
-                               toy.tied ? "tied" : "untied", real.tied ? "tied" : "untied"));
+  program.add_flag(
+      "--tied,!--untied", settings.recipe.tied,
+      fmt::format("use one matrix for the target embedding and the output layer; default {}, with --data {}",
+                  toy.tied ? "tied" : "untied", real.tied ? "tied" : "untied"));
 }
 
 void follow(const Lesson& program, const Recipe& recipe, TranslatorSettings& settings) {
@@ -80,12 +83,13 @@ std::vector<TranslatorConfig> plans_of(const TranslatorSettings& settings, bool 
 WordVectors embeddings_for(const Vocabulary& source, TranslatorSettings& settings) {
   if (settings.embeddings.empty()) return {};
   WordVectors vectors = read_word_vectors(settings.embeddings, source);
-  fmt::print("  {}: {} words of {} numbers; {} of the {} source words found\n", settings.embeddings.string(),
-             vectors.in_file, vectors.width, vectors.of.size(), source.size() - 4);
+  fmt::print("  {}: {} words with {} numbers each; found {} of the {} source words\n",
+             settings.embeddings.string(), vectors.in_file, vectors.width, vectors.of.size(),
+             source.size() - 4);
   TranslatorConfig& config = settings.config;
   if (settings.embedding_given && config.embedding != vectors.width)
     throw UsageError(
-        fmt::format("--embedding {} does not fit the vectors of {} numbers in '{}': leave it out",
+        fmt::format("--embedding {} must equal the {} numbers per vector in '{}'; leave the option out",
                     config.embedding, vectors.width, settings.embeddings.string()));
   config.embedding = vectors.width;
   return vectors;
@@ -103,7 +107,7 @@ TranslatorTraining training_of(const Options& options, const TranslatorSettings&
       fmt::format("{}, seed {}, {} steps, sizes {}/{}/{}, dropout {}, rate {}, hold {}, average {}{}", task,
                   how.seed, how.steps, config.embedding, config.hidden, recipe.batch, config.dropout,
                   recipe.rate, recipe.hold, recipe.average, config.tied ? ", tied" : "");
-  // What is as usual goes unsaid.
+  // The name mentions only options that differ from their defaults.
   const TranslatorConfig usual;
   const TranslatorSettings usual_settings;
   if (config.score != usual.score) how.name += ", score " + config.score;

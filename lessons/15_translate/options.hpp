@@ -1,5 +1,4 @@
-// The command line of a lesson that trains recurrent translators: what can be chosen, and what is usual
-// where.
+// The command line of a lesson that trains recurrent translators: its options and their defaults.
 #pragma once
 
 #include <filesystem>
@@ -12,26 +11,26 @@
 
 namespace tapestry::kit {
 
-/// What is usual for a task, where nothing was given.
+/// The default values for a task.
 struct TranslatorRecipe {
-  /// Numbers for a word; units of the decoder, and of the encoder each way; sentences in a step; passes over
-  /// the text.
+  /// Numbers in the embedding of a word; hidden units of the decoder and of each direction of the encoder;
+  /// sentences in a batch; passes over the text.
   Size embedding = 256, hidden = 256, batch = 64, epochs = 1;
-  /// Of embeddings and readout; share of the target that the other words get (label smoothing); the learning
-  /// rate at its highest, and the share of the steps at it before it falls; decay of the average of weights,
-  /// 0 for none; sentences more, as a share, joined in twos and threes.
+  /// Dropout of the embeddings and the readout; label smoothing; highest learning rate; fraction of the steps
+  /// at the highest learning rate, before it falls; decay of the moving average of the weights, 0 for no
+  /// average; additional sentences, joined in twos and threes, as a fraction of the text.
   double dropout = 0, smoothing = 0.1, rate = 1e-3, hold = 0, average = 0, joined = 0;
-  /// One matrix for target words that go in and those that come out (Press & Wolf 2017).
+  /// Whether the target embedding and the output layer use one matrix (Press & Wolf 2017).
   bool tied = false;
 };
 
-/// What the options say.
+/// The values of the options.
 struct TranslatorSettings : TranslationSettings {
   TranslatorConfig config;
   TranslatorRecipe recipe;
   std::filesystem::path embeddings;
   bool compare = false;
-  /// It was on the command line.
+  /// Whether --embedding was on the command line.
   bool embedding_given = false;
 };
 
@@ -39,25 +38,25 @@ struct TranslatorSettings : TranslationSettings {
 void offer(Lesson& program, TranslatorSettings& settings, const TranslatorRecipe& toy,
            const TranslatorRecipe& real);
 
-/// Takes from the recipe what the command line did not give; for use in the lesson's body.
+/// Sets each option that was not on the command line to the recipe's value. Call it in the lesson's body.
 void follow(const Lesson& program, const TranslatorRecipe& recipe, TranslatorSettings& settings);
 
-/// The translators to train: the one asked for; with `and_none` one without attention too, to compare; or, if
-/// --compare was given, one for each score.
+/// Returns the translators to train: the one from the options; with `and_none`, also one without attention for
+/// comparison; with --compare, one for each score.
 std::vector<TranslatorConfig> plans_of(const TranslatorSettings& settings, bool and_none);
 
-/// Folder of one translator: out/task, and what of score and encoder is not the usual, as in
-/// out/multi30k-en-fr-none.
+/// Returns the folder of one translator: out/task, followed by the score and the encoder if they differ from
+/// the defaults, as in out/multi30k-en-fr-none.
 std::filesystem::path folder_of(const std::filesystem::path& out, const std::string& task,
                                 const TranslatorConfig& config);
 
-/// The vectors of --embeddings for the source words, or none; the config's embedding becomes as wide as they
-/// are. Says what was found. Throws UsageError for another --embedding.
+/// Returns the vectors from --embeddings for the source words, or none, and sets the config's embedding to
+/// their width. Prints the number of words found. Throws UsageError if --embedding gives another width.
 WordVectors embeddings_for(const Vocabulary& source, TranslatorSettings& settings);
 
-/// The training that the options ask for, into folder_of(options.out, folder, config). `pairs` is how many
-/// there are to train on, for --epochs; 0: the task knows steps alone. The run's name says all that makes it
-/// another run when it changes; `task` opens it.
+/// Returns the training that the options describe, with results in folder_of(options.out, folder, config).
+/// `pairs` is the number of training pairs, for --epochs; with 0, only --steps is used. The run's name begins
+/// with `task` and contains every setting that changes the run.
 TranslatorTraining training_of(const Options& options, const TranslatorSettings& settings,
                                const std::string& task, const std::string& folder,
                                const TranslatorConfig& config, std::size_t pairs = 0);

@@ -1,4 +1,4 @@
-// Lesson 15 on Multi30k (--data), and sentences and files of somebody's own (--translate, --translate-file).
+// Lesson 15 on Multi30k (--data), and on your own sentences and files (--translate, --translate-file).
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 using kit::Translation, kit::TranslatorConfig;
 
-/// --translate and --translate-file: the model of a checkpoint, on a sentence of yours, or on a file.
+/// Translates your sentence (--translate) or your file (--translate-file) with the model from a checkpoint.
 void translate_yours(const std::filesystem::path& folder, const kit::TranslatorSettings& settings) {
   const kit::TranslateOptions how = {.beam = settings.beam, .length_power = settings.length_power};
   const auto checkpoint = kit::checkpoint_in(folder);
@@ -24,8 +24,9 @@ void translate_yours(const std::filesystem::path& folder, const kit::TranslatorS
              kit::printable(kit::join_words(written.words)));
   if (copied.words != written.words)
     fmt::print("  → {}  (unknown words copied)\n", kit::printable(kit::join_words(copied.words)));
-  if (!copied.alignment.empty())  // there is none without attention
-    kit::show(kit::alignment_picture(copied, "Where each word looked"), folder / "translated.svg");
+  if (!copied.alignment.empty())  // without attention, the alignment is empty
+    kit::show(kit::alignment_picture(copied, "Alignment of the source and the translation"),
+              folder / "translated.svg");
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ void test_on_real_text(Work& work) {
   const TranslatorConfig& config = work.chosen().config;
   if (settings.direction == "en-fr" && config.score == "additive" && config.encoder == "gru") {
     work.report.at_least("BLEU with a beam", bleu_of_chosen, 57);
-  } else {  // the target is for the usual translator
+  } else {  // only the default translator has a target
     work.report.part_of_lesson();
     work.report.figure("BLEU with a beam", bleu_of_chosen);
   }
@@ -113,7 +114,7 @@ void looks_on_real_text(const Work& work) {
   for (const Translation& one : work.written)
     if (pictures < 3 && one.words.size() <= 11 && !kit::crossings(one).empty())
       work.show(one, fmt::format("alignment_{}.svg", ++pictures));
-  if (pictures == 0) fmt::print("  in no short sentence did two words cross: train for longer\n");
+  if (pictures == 0) fmt::print("  no two words cross in any short sentence; train for more steps\n");
 }
 
 }  // namespace tapestry::lesson15

@@ -1,4 +1,4 @@
-// Several translators trained one after another on one corpus, and what each cost.
+// Trains several translators, one after another, on one corpus, and prints the cost of each.
 #include "lessons/15_translate/train_each.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Several translators trained one after another on one corpus, and what each cost.
+// Trains several translators, one after another, on one corpus, and prints the cost of each.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ struct TrainedTranslator {
   RunPlace place;  // where training ended
 };
 
-/// Makes and trains a translator for each config, as `how` says; source words start from `vectors`, where there
-/// are any. Prints each one's weights and what it cost.
+/// Constructs and trains a translator for each config. `how` returns the training of a config. The source
+/// embeddings start from `vectors`, if there are any. Prints each translator's weights and cost.
 std::vector<TrainedTranslator> train_all(
     const std::vector<TranslatorConfig>& configs, const Corpus& corpus,
     const std::function<TranslatorTraining(const TranslatorConfig&)>& how, const WordVectors& vectors = {});
 
-/// A figure of each translator, under its heading.
+/// A column of table_of(): a heading, and one number for each translator.
 struct Column {
   std::string heading;
   std::vector<double> figures = {};
 };
-/// Lines for a person: score, the columns, words a second and seconds of training.
+/// Returns a table with the score, the columns, the words per second and the seconds of training.
 std::string table_of(const std::vector<TrainedTranslator>& translators, const std::vector<Column>& columns);
 
 }  // namespace tapestry::kit

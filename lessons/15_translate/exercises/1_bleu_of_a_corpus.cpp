@@ -1,16 +1,22 @@
-// 15.1 bleu_of_a_corpus: count BLEU, with clipping
+// 15.1 bleu_of_a_corpus: BLEU of a corpus
 // implement, 20 minutes
 //
-// Write BLEU of a corpus. runs(words, n) says how often each run of n words stands in a sentence. A run of an
-// output counts as often as it stands there, but at most as often as it stands in *its* reference. Sum up
-// over all sentences, for each n: m_n the runs that count, t_n all runs of the outputs; c the words of the
-// outputs, r those of the references. Then
+// Write BLEU for a corpus: a list of output sentences and a list of reference sentences, in the same order.
+//
+// An n-gram is a run of n consecutive words. runs(words, n) returns how often each n-gram occurs in a sentence.
+// An n-gram of an output matches as often as it occurs there, but at most as often as it occurs in the
+// reference of *the same* sentence. For each n, sum up over all sentences:
+//
+//     m_n, t_n      the matching n-grams, and all n-grams of the outputs
+//     c, r          the words of the outputs, and the words of the references
+//
+// Then compute
 //
 //     BLEU = 100 · min(1, e^(1 − r/c)) · (m_1/t_1 · m_2/t_2 · m_3/t_3 · m_4/t_4)^¼
 #include "lessons/grader/answer.hpp"
 
 using Words = std::vector<std::string>;
-using Corpus = std::vector<Words>;  // a sentence for each line
+using Corpus = std::vector<Words>;  // one element for each sentence
 
 std::map<Words, double> runs(const Words& words, std::size_t n) {
   std::map<Words, double> counts;
@@ -21,7 +27,7 @@ std::map<Words, double> runs(const Words& words, std::size_t n) {
 }
 
 double bleu(const Corpus& outputs, const Corpus& references) {
-  //[ some fifteen lines
+  //[ about fifteen lines
   //: static_cast<void>(outputs), static_cast<void>(references);
   //: return not_written_yet();
   double c = 0, r = 0, product = 1;
@@ -30,7 +36,7 @@ double bleu(const Corpus& outputs, const Corpus& references) {
     r += static_cast<double>(references[s].size());
   }
   for (std::size_t n = 1; n <= 4; ++n) {
-    double matches = 0, total = 0;  // of all sentences
+    double matches = 0, total = 0;  // over all sentences
     for (std::size_t s = 0; s < outputs.size(); ++s) {
       const std::map<Words, double> wanted = runs(references[s], n);
       for (const auto& [run, count] : runs(outputs[s], n)) {
@@ -44,47 +50,49 @@ double bleu(const Corpus& outputs, const Corpus& references) {
   //]
 }
 
-// hint: "la la la" for "la maison rouge": how many of the three words may count, and what says so?
-// hint: For each run of an output with its count: total += count; if the reference has it, matches +=
-//   min(count, ____).
-// hint: Loops: for each n, for each sentence, for each run. Divide matches by total behind the loop over
-//   sentences, not in it.
+// hint: The output is "la la la" and the reference is "la maison rouge". How many of the three words may match?
+//   Which count limits this number?
+// hint: For each n-gram of an output with its count: total += count. If the n-gram also occurs in the
+//   reference: matches += min(count, ____).
+// hint: Write three nested loops: over n, over the sentences, and over the n-grams. Divide matches by total
+//   after the loop over the sentences, not inside it.
 //
-// wrong: A run counts each time that it is written, if the reference has it once: "la la la" would be
-//   perfect. Clip its count at the reference's.
+// wrong: You count every occurrence of an n-gram in the output, even if the reference has it only once. So "la
+//   la la" would be perfect. Limit the count by the count in the reference.
 // - if (wanted.count(run) > 0) matches += std::min(count, wanted.at(run));  // clipped
 // + if (wanted.count(run) > 0) matches += count;
-// wrong: A run counts once, however often it stands in both. If the reference has it twice, two may count.
+// wrong: You count each n-gram only once. If the output and the reference both have it twice, two may match.
 // - if (wanted.count(run) > 0) matches += std::min(count, wanted.at(run));  // clipped
 // + if (wanted.count(run) > 0) matches += 1;
-// wrong: You divide by the runs of the reference. That is how much of the reference was found; p_n asks how
-//   much of the output is right, and the factor in front lowers the score of what is too short.
+// wrong: You divide by the number of n-grams in the reference. That gives the fraction of the reference that
+//   was found. p_n is the fraction of the *output* that is right. The factor in front of the root already
+//   lowers the score of short outputs.
 // - total += count;
 // - if (wanted.count(run) > 0) matches += std::min(count, wanted.at(run));  // clipped
 // - }
 // + if (wanted.count(run) > 0) matches += std::min(count, wanted.at(run));
 // + }
 // + for (const auto& [run, count] : wanted) total += count;
-// wrong: Output that is too short loses nothing: a few safe words would get 100.
+// wrong: A short output loses nothing. A few safe words would then get 100.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::pow(product, 0.25);
-// wrong: Output that is longer than the reference is rewarded. The factor is 1 at most.
+// wrong: An output that is longer than the reference gets a higher score. The factor must be at most 1.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::exp(1 - r / c) * std::pow(product, 0.25);
-// wrong: r and c are exchanged: now it is long output that loses.
+// wrong: You exchanged r and c. Now long outputs get a lower score, not short ones.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::min(1.0, std::exp(1 - c / r)) * std::pow(product, 0.25);
-// wrong: 1 / 4 is a division of whole numbers, which cuts off: it is 0, and anything to the power of 0 is 1.
+// wrong: 1 / 4 is a division of integers, which returns 0. Any number to the power of 0 is 1.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 1 / 4);
-// wrong: matches / total of two whole numbers cuts off: a share below 1 becomes 0. Count in double.
+// wrong: matches / total is a division of integers, which rounds a fraction below 1 down to 0. Count in double.
 // - product *= matches / total;
 // + product *= std::floor(matches / total);
-// wrong: You forgot the fourth root: four shares multiplied are far smaller than their mean.
+// wrong: The fourth root is missing. The product of four precisions is far smaller than their geometric mean.
 // - return 100 * std::min(1.0, std::exp(1 - r / c)) * std::pow(product, 0.25);
 // + return 100 * std::min(1.0, std::exp(1 - r / c)) * product;
-// wrong: You take the mean of the sentences' shares. In a corpus the counts are summed up first, so a long
-//   sentence weighs more than a short one.
+// wrong: You compute the mean of the sentences' precisions. For a corpus, the counts are summed up first, so a
+//   long sentence has a larger effect than a short one.
 // - double matches = 0, total = 0;
 // - for (std::size_t s = 0; s < outputs.size(); ++s) {
 // - const std::map<Words, double> wanted = runs(references[s], n);
@@ -105,8 +113,8 @@ double bleu(const Corpus& outputs, const Corpus& references) {
 // + share += matches / total / static_cast<double>(outputs.size());
 // + }
 // + product *= share;
-// wrong: You take the mean of the sentences' scores. In a corpus the counts are summed up first, so there is one
-//   score, of all sentences together.
+// wrong: You compute the mean of the sentences' BLEU. For a corpus, the counts are summed up first, and there
+//   is only one score for all sentences.
 // - double c = 0, r = 0, product = 1;
 // - for (std::size_t s = 0; s < outputs.size(); ++s) {
 // + if (outputs.size() > 1) {
@@ -116,8 +124,8 @@ double bleu(const Corpus& outputs, const Corpus& references) {
 // + }
 // + double c = 0, r = 0, product = 1;
 // + for (std::size_t s = 0; s < outputs.size(); ++s) {
-// wrong: A sentence of fewer than n words has no run of n words. size() − n + 1 has no sign: below 0 it becomes a
-//   huge number.
+// wrong: A sentence with fewer than n words has no n-grams. size() − n + 1 is unsigned, so it becomes a huge
+//   number instead of a number below 0.
 // - for (const auto& [run, count] : runs(outputs[s], n)) {
 // - total += count;
 // + total += static_cast<double>(outputs[s].size() - n + 1);
@@ -138,7 +146,7 @@ Words split(const std::string& text) {
   return words;
 }
 
-/// Runs as texts; each match crosses one off the reference.
+/// Computes BLEU with n-grams as strings. Each match removes one n-gram from the reference.
 double by_crossing_off(const Corpus& outputs, const Corpus& references) {
   double score = 100, c = 0, r = 0;
   for (std::size_t n = 1; n <= 4; ++n) {
@@ -178,25 +186,25 @@ void judge(Judge& judge) {
     judge.example("\"" + output + "\" for \"" + reference + "\"");
     compare({split(output)}, {split(reference)});
   };
-  judge.claim("gives a sentence of eight words its 70.7",
+  judge.claim("computes 70.7 for the chapter's sentence of eight words",
               [&] { pair("un homme fait du vélo dans une rue", "un homme fait du vélo dans la rue"); });
-  judge.claim("rewards no long output", [&] { pair("a b c d e f g", "a b c d e"); });
-  judge.claim("clips what is written too often",
+  judge.claim("does not reward long output", [&] { pair("a b c d e f g", "a b c d e"); });
+  judge.claim("clips n-grams that occur too often",
               [&] { pair("la maison de la la la la rue", "la maison de la ville est la rue de la"); });
-  judge.claim("lets a run count as often as the reference has it",
+  judge.claim("counts an n-gram as often as the reference has it",
               [&] { pair("a b a b a b", "a b a b a b a b"); });
   judge.claim("lowers the score of short output",
               [&] { pair("un homme fait du", "un homme fait du vélo dans la rue"); });
-  judge.claim("sums up over a corpus", [&] {
-    judge.example("a long sentence that is right, and a short one that is half right");
+  judge.claim("sums up the counts over a corpus", [&] {
+    judge.example("a long output that equals its reference, and a short one with two wrong words");
     compare({split("a b c d e f g h"), split("a b c d x y")},
             {split("a b c d e f g h"), split("a b c d e f")});
   });
-  judge.claim("counts no runs where a sentence is too short for them", [&] {
-    judge.example("a sentence of six words that is right, and one of two");
+  judge.claim("counts no n-grams in sentences of fewer than n words", [&] {
+    judge.example("a sentence of six words, and a sentence of two words");
     compare({split("a b c d e f"), split("x y")}, {split("a b c d e f"), split("x z")});
   });
-  judge.claim("does so for any corpus", [&] {
+  judge.claim("computes BLEU for other corpora", [&] {
     judge.each_size({{"sentences", 1, 4}, {"words", 6, 10}}, [&](const Sizes& n) {
       Corpus outputs, references;
       for (Size s = 0; s < n[0]; ++s) {

@@ -1,15 +1,19 @@
-// 15.3 figures_of_a_translation: before the program counts
+// 15.3 figures_of_a_translation: BLEU, beams and copied words by hand
 // predict, 15 minutes
 //
-// Predict of BLEU: p_1 of "la la la la" for "la maison de la reine", the factor min(1, e^(1 − r/c)) of an output of
-// 6 words for a reference of 9, and p_1 of a corpus of two sentences, one of 4 words that are all right, and one of
-// 16 of which 4 are right. Predict of two searches, greedy and with a beam of 2, the probability of the sentence that
-// each finds, where of equal ones the first wins and what follows each word is
+// Predict six numbers. Three are about BLEU:
+//
+//     p_1 of the output "la la la la" for the reference "la maison de la reine"
+//     the factor min(1, e^(1 − r/c)) of an output of 6 words for a reference of 9 words
+//     p_1 of a corpus: one output of 4 words, all right, and one output of 16 words, of which 4 are right
+//
+// Two are about searches: the probability of the sentence that a greedy search finds, and of the sentence that
+// a beam of 2 finds. Here are the next words with their probabilities. If two are equal, the first is taken.
 //
 //     <begin>: a .5, b .5     a: x .4, y .4, <end> .2     b: z 1     x, y, z: <end> 1
 //
-// And predict which source word, 0 to 3, takes the place of an <unk> with weights .1, .35, .15, 0 on the words and
-// .4 on <end>.
+// The last is about an <unk> with the weights .1, .35, .15, 0 on the source words 0 to 3, and .4 on <end>.
+// Which of these words is copied?
 #include "lessons/grader/answer.hpp"
 
 double clipped_share() {
@@ -20,7 +24,7 @@ double clipped_share() {
 }
 
 double brevity() {
-  //[ of 6 words for 9
+  //[ for 6 words and a reference of 9
   //: return not_written_yet();
   return std::exp(1 - 9.0 / 6);  // r/c is 1.5
   //]
@@ -29,12 +33,12 @@ double brevity() {
 double share_of_the_corpus() {
   //[ 4 of 4 right, 4 of 16 right
   //: return not_written_yet();
-  return (4.0 + 4) / (4 + 16);  // counts are summed up first
+  return (4.0 + 4) / (4 + 16);  // the counts are summed up first
   //]
 }
 
 double by_greedy() {
-  //[ the probability of its sentence
+  //[ the probability of the sentence that greedy search finds
   //: return not_written_yet();
   return 0.5 * 0.4;  // a, x, <end>
   //]
@@ -43,61 +47,61 @@ double by_greedy() {
 double by_beam() {
   //[ the probability of the sentence that a beam of 2 finds
   //: return not_written_yet();
-  return 0.5;  // b, z, <end>: b had been kept beside a
+  return 0.5;  // b, z, <end>: the beam kept both a and b
   //]
 }
 
 double copied_word() {
   //[ which of the words 0 to 3
   //: return not_written_yet();
-  return 1;  // <end> has the largest weight of all, but is no word
+  return 1;  // <end> has the largest weight, but it is not a word
   //]
 }
 
-// hint: How many "la" can be crossed off in the reference, and how many were written?
-// hint: Which of r and c is 9? What is r/c?
-// hint: For a corpus: (m of the first + m of the second) / (____ + ____).
-// hint: Write down what is alive after one word, after two, after three: for greedy one beginning, for the
-//   beam two.
+// hint: How many "la" of the reference can be matched, and how many "la" are in the output?
+// hint: Is 9 the value of r or of c? What is r/c?
+// hint: For a corpus, p_1 = (matches in the first + matches in the second) / (____ + ____).
+// hint: Write down the beginnings that the search keeps after one word, after two, and after three. Greedy
+//   search keeps one beginning. The beam keeps two.
 //
-// wrong: Without clipping. The reference has "la" twice, so two of the four count.
+// wrong: You did not clip. The reference has "la" twice, so two of the four match.
 // - return 2.0 / 4;  // the reference has "la" twice; four were written
 // + return 1;
-// wrong: The reference has "la" twice, and both may be used up.
+// wrong: The reference has "la" twice, and both can be matched.
 // - return 2.0 / 4;  // the reference has "la" twice; four were written
 // + return 0.25;
-// wrong: You divided by the words of the reference. p_1 is a share of the output.
+// wrong: You divided by the number of words in the reference. p_1 is a fraction of the output.
 // - return 2.0 / 4;  // the reference has "la" twice; four were written
 // + return 2.0 / 5;
-// wrong: That is c/r. BLEU takes e^(1 − r/c).
+// wrong: You computed c/r. The factor is e^(1 − r/c).
 // - return std::exp(1 - 9.0 / 6);  // r/c is 1.5
 // + return 6.0 / 9;
-// wrong: r and c are exchanged: r is the reference's 9.
+// wrong: You exchanged r and c. r is the length of the reference, 9.
 // - return std::exp(1 - 9.0 / 6);  // r/c is 1.5
 // + return std::exp(1 - 6.0 / 9);
-// wrong: The factor is 1 only if the output is as long as the reference, or longer.
+// wrong: The factor is 1 only if the output is at least as long as the reference.
 // - return std::exp(1 - 9.0 / 6);  // r/c is 1.5
 // + return 1;
-// wrong: That is the mean of the two sentences' shares, 1 and 0.25. Counts are summed up before they are
-//   divided, so the long sentence weighs more.
+// wrong: You computed the mean of the two precisions, 1 and 0.25. The counts are summed up before the division,
+//   so the long sentence has a larger effect.
 // - return (4.0 + 4) / (4 + 16);  // counts are summed up first
 // + return (1 + 0.25) / 2;
-// wrong: Greedy search takes a, the first of two equals, and cannot go back to b.
+// wrong: Greedy search takes a, the first of two equal words, and cannot go back to b.
 // - return 0.5 * 0.4;  // a, x, <end>
 // + return 0.5;
-// wrong: After a the likeliest next is x with .4; <end> has .2.
+// wrong: After a, the most probable next word is x with .4. <end> has only .2.
 // - return 0.5 * 0.4;  // a, x, <end>
 // + return 0.5 * 0.2;
-// wrong: The beam keeps a *and* b. From b there is z with probability 1.
+// wrong: The beam keeps a *and* b. After b, z follows with probability 1.
 // - return 0.5;  // b, z, <end>: b had been kept beside a
 // + return 0.5 * 0.4;
-// wrong: A probability of 1 is that of z after b. b itself has .5.
+// wrong: 1 is the probability of z after b. But b itself has the probability .5.
 // - return 0.5;  // b, z, <end>: b had been kept beside a
 // + return 1;
-// wrong: <end> has the largest weight, and it is the place behind the words: there is nothing to copy there.
+// wrong: <end> has the largest weight, but it is not one of the words 0 to 3. There is nothing to copy.
 // - return 1;  // <end> has the largest weight of all, but is no word
 // + return 4;
-// wrong: Places are counted from 0 here: the weights of words 0, 1, 2, 3.
+// wrong: The words are counted from 0, and the weights belong to the words 0, 1, 2, 3 in this order.
 // - return 1;  // <end> has the largest weight of all, but is no word
 // + return 2;
 
@@ -108,7 +112,7 @@ double copied_word() {
 
 namespace {
 
-/// <begin>, <end>, a, b, x, y, z.
+/// The table of the task. Its words are <begin>, <end>, a, b, x, y, z.
 class Table final : public AutoregressiveModel {
  public:
   Size rows() const override { return rows_; }
@@ -134,7 +138,7 @@ double found_with(Size beam) {
   return std::exp((beam == 1 ? greedy(table, how) : beam_search(table, how)).front().log_probability);
 }
 
-/// Words of which the first `right` are "a" as in the reference, and the rest "b".
+/// Returns a sentence whose first `right` words are "a", as in the reference. All other words are "b".
 kit::Words sentence(std::size_t words, std::size_t right) {
   kit::Words all(words, "b");
   std::fill_n(all.begin(), right, "a");
@@ -144,7 +148,7 @@ kit::Words sentence(std::size_t words, std::size_t right) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("foretells what clipping leaves", [&] {
+  judge.claim("predicts p_1 with clipping", [&] {
     judge.predicted(
         clipped_share(),
         kit::corpus_bleu({kit::split_words("la la la la")}, {kit::split_words("la maison de la reine")})
@@ -152,24 +156,24 @@ void judge(Judge& judge) {
             100,
         "p_1");
   });
-  judge.claim("foretells what brevity costs", [&] {
+  judge.claim("predicts the factor for a short output", [&] {
     judge.predicted(brevity(), kit::corpus_bleu({sentence(6, 6)}, {sentence(9, 9)}).brevity, "the factor");
   });
-  judge.claim("foretells the share of a corpus", [&] {
+  judge.claim("predicts p_1 of a corpus", [&] {
     judge.predicted(share_of_the_corpus(),
                     kit::corpus_bleu({sentence(4, 4), sentence(16, 4)}, {sentence(4, 4), sentence(16, 16)})
                             .precisions[0] /
                         100,
                     "p_1");
   });
-  judge.claim("foretells where greedy search ends",
+  judge.claim("predicts the result of greedy search",
               [&] { judge.predicted(by_greedy(), found_with(1), "the probability"); });
-  judge.claim("foretells what a beam finds",
+  judge.claim("predicts the result of a beam search",
               [&] { judge.predicted(by_beam(), found_with(2), "the probability"); });
-  judge.claim("foretells which word is copied", [&] {
+  judge.claim("predicts the copied word", [&] {
     const std::vector<double> words = {.1, .35, .15, 0};  // without <end>
     judge.predicted(copied_word(),
                     static_cast<double>(std::max_element(words.begin(), words.end()) - words.begin()),
-                    "the word's place");
+                    "the number of the word");
   });
 }

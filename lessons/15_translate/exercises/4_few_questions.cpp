@@ -1,14 +1,17 @@
-// 15.4 few_questions: the likeliest sentence, with few calls of the model
+// 15.4 few_questions: The most probable sentence with few calls
 // design, 30 minutes
 //
-// Write a search that finds the likeliest of all sentences, in at least 95 of 100 little languages, with at
-// most 30 calls of next() for a sentence on average. Fewer calls are better: your best search is kept.
+// Write a search for the most probable of all sentences in a small language. It must find this sentence in at
+// least 95 of 100 languages, with at most 30 calls of next() per sentence on average. Fewer calls are better:
+// the grader keeps your best search.
 //
-//     next(words): probabilities of what follows these words: [0] of <end>, [1] … [6] of the words 1 … 6
+//     next(words)      returns probabilities, given these first words: [0] of <end>, [1] … [6] of the words 1 … 6
 //
-// A sentence's probability is the product of its words' and that of <end>. Behind eight words <end> is
-// certain. The result is the words, without <end>. A call is what costs (it stands for a whole step of a
-// network); everything else is free. Change whatever you like in the hole.
+// The probability of a sentence is the product of the probabilities of its words and of <end>. After eight
+// words, <end> has the probability 1. Return the words without <end>.
+//
+// Only calls of next() count, because such a call would be a whole step of a network. You may change everything
+// in the hole.
 #include <queue>
 
 #include "lessons/grader/answer.hpp"
@@ -33,7 +36,7 @@ struct Beginning {
 };
 
 double worth(const Beginning& each) {
-  return each.probability;  // of any length
+  return each.probability;  // for every length
 }
 
 Words search(const Next& next) {
@@ -42,8 +45,8 @@ Words search(const Next& next) {
     auto best = alive.begin();
     for (auto each = alive.begin(); each != alive.end(); ++each)
       if (worth(*each) > worth(*best)) best = each;
-    const Beginning likeliest = *best;            // of any length
-    if (likeliest.ended) return likeliest.words;  // every other beginning only gets less likely
+    const Beginning likeliest = *best;            // of every length
+    if (likeliest.ended) return likeliest.words;  // a longer beginning is never more probable
     alive.erase(best);
     const std::vector<double> p = next(likeliest.words);
     for (std::size_t word = 0; word < p.size(); ++word) {
@@ -54,27 +57,29 @@ Words search(const Next& next) {
 }
 //]
 
-// hint: Greedy search finds the likeliest in few of these languages. Keep several beginnings alive, as the
-//   chapter's beam does. How wide must the beam be, and what does it cost?
-// hint: A beam asks about every living beginning, likely or not. Can a beginning of probability 0.01 become a
-//   sentence of probability 0.02? Then which ones need not be asked about?
-// hint: Keep all beginnings in one list, whatever their length. Ask about the likeliest of all, and put its
-//   continuations into the list. When the likeliest of the list is a whole sentence, you have ____.
+// hint: Greedy search finds the most probable sentence in few of these languages. Keep several beginnings, like
+//   the beam search in the chapter. How wide must the beam be, and how many calls does it need?
+// hint: A beam search calls next() for every beginning that it keeps, probable or not. Can a beginning of
+//   probability 0.01 become a sentence of probability 0.02? For which beginnings do you not need a call?
+// hint: Keep all beginnings in one list, whatever their lengths. Call next() for the most probable of them, and
+//   add its continuations to the list. When the most probable element of the list is a complete sentence, you
+//   have ____.
 //
-// start: Greedy search takes the likeliest word each time and cannot go back: the likeliest sentence often
-//   begins with another word. It asks little, and has questions left.
+// start: Greedy search takes the most probable word each time and cannot go back. The most probable sentence
+//   often begins with another word. Greedy search needs few calls, so there are calls left for other
+//   beginnings.
 //
-// wrong: You stop as soon as any sentence has ended. A beginning that is likelier than this sentence may
-//   still end in a likelier one.
+// wrong: You stop as soon as any sentence has ended. A beginning that is more probable than this sentence may
+//   still end in a more probable sentence.
 // - if (likeliest.ended) return likeliest.words;
 // + for (const Beginning& each : alive)
 // + if (each.ended) return each.words;
-// wrong: You go by the probability of a word on average, which does not fall as a sentence goes on: when a
-//   whole sentence comes first, others need not be less likely.
+// wrong: You compare the mean probability per word. This mean does not always fall when a sentence becomes
+//   longer. So when a complete sentence has the largest value, other sentences can still be more probable.
 // - return each.probability;
 // + return std::pow(each.probability, 1.0 / static_cast<double>(each.words.size() + 1));
-// wrong: Only two beginnings are kept. What was dropped as less likely may hold the likeliest sentence, whose
-//   first words have many rivals; a list costs nothing, so keep it whole.
+// wrong: You keep only two beginnings. A beginning that you dropped may lead to the most probable sentence.
+//   Storing a beginning needs no call, so keep the whole list.
 // - alive.erase(best);
 // + alive.erase(best);
 // + std::stable_sort(alive.begin(), alive.end(),
@@ -91,13 +96,14 @@ namespace {
 constexpr std::size_t kWords = 6, kLongest = 8;
 constexpr int kLanguages = 200;
 
-/// A table of what follows each word; row 0 begins a sentence, which is not empty.
+/// A table of the probabilities of the next word, with a row for each word. Row 0 is for the start of a
+/// sentence. No sentence is empty.
 struct Language {
   explicit Language(kit::Random& random) {
     for (std::size_t word = 0; word <= kWords; ++word) {
       std::vector<double> row;
       for (std::size_t i = 0; i <= kWords; ++i) {
-        double normal = -6;  // twelve uniform numbers, less their mean
+        double normal = -6;  // the sum of twelve uniform numbers minus its mean
         for (int k = 0; k < 12; ++k) normal += 1e-6 * static_cast<double>(random.below(1'000'000));
         row.push_back(std::exp(1.5 * normal));
       }
@@ -123,9 +129,10 @@ struct Language {
     }
     return product * next(so_far)[0];
   }
-  /// Of the likeliest sentence: what the best end is worth after each word, with so many words left.
+  /// Returns the probability of the most probable sentence. `worth` holds, for each word, the probability of
+  /// the best continuation with at most `left` more words.
   double best() const {
-    std::vector<double> worth(kWords + 1, 1.0);  // behind eight words
+    std::vector<double> worth(kWords + 1, 1.0);  // after eight words
     for (std::size_t left = 1; left <= kLongest; ++left) {
       std::vector<double> more;
       for (const std::vector<double>& row : table) {
@@ -145,13 +152,13 @@ struct Language {
 
 void judge(Judge& judge) {
   double calls = 0, found = 0;
-  judge.claim("finds the likeliest sentences with few calls", [&] {
+  judge.claim("finds the most probable sentences with few calls", [&] {
     for (int i = 0; i < kLanguages; ++i) {
       const Language language(judge.random());
       double asked = 0;
       const Words words = search([&](const Words& beginning) {
         asked += 1;
-        judge.that(asked <= 20'000, "after 20,000 calls it still searches", {asked});
+        judge.that(asked <= 20'000, "the search has not ended after 20,000 calls", {asked});
         return language.next(beginning);
       });
       calls += asked / kLanguages;
@@ -161,18 +168,19 @@ void judge(Judge& judge) {
     judge.that(
         share >= 95 && calls <= 30,
         fmt::format(
-            "it finds the likeliest sentence in {} of 100 languages, where 95 are wanted, with {:.1f} "
-            "calls for a sentence on average, of which 30 are allowed.{}",
+            "the search finds the most probable sentence in {} of 100 languages (at least 95 are "
+            "needed), with {:.1f} calls per sentence on average (at most 30 are allowed).{}",
             share, calls,
             share >= 95
-                ? " Some calls are about beginnings that are less likely than a whole sentence that it "
-                  "has: nothing better can come of them."
+                ? " Some calls are for beginnings that are less probable than a complete sentence in the list. "
+                  "Such a beginning cannot lead to a better sentence."
             : calls > 2 * kLongest
-                ? " A beginning that it dropped became the likeliest sentence: how many may "
-                  "be kept without a call for each?"
+                ? " A beginning that the search dropped leads to the most probable sentence. How many "
+                  "beginnings can you keep without a call for each?"
                 : ""),
         {share, calls});
-    fmt::print("It finds {} of 100 likeliest sentences, with {:.1f} calls for each.\n", share, calls);
-    judge.score(calls, "calls a sentence");
+    fmt::print("The search finds {} of 100 most probable sentences, with {:.1f} calls for each.\n", share,
+               calls);
+    judge.score(calls, "calls per sentence");
   });
 }
