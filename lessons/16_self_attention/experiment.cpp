@@ -1,4 +1,5 @@
-// Self-attention at work: nn/'s layer, tokens that occur twice, and what it all costs.
+// Checks self-attention against nn/'s layer, marks tokens that occur twice, and measures the time of the
+// layers.
 #include "lessons/16_self_attention/experiment.hpp"
 
 #include <fmt/format.h>
@@ -19,15 +20,15 @@ namespace tapestry::lesson16 {
 namespace {
 
 constexpr Size kWidth = 64, kReadout = 128;
-constexpr DType kDType = DType::f64;  // of checks
+constexpr DType kDType = DType::f64;  // for checks
 using Maps = std::vector<std::vector<double>>;
 
-/// The rows of a (1, n, d) in another order.
+/// Returns a (1, n, d) with its rows in another order.
 Tensor shuffled(const Tensor& a, const Indices& order) {
   return unsqueeze(embedding(select(a, 0, 0), order), 0);
 }
 
-/// The four steps for word `i` of a (n, d), one word after another: b_i (d).
+/// Computes b_i (d) for token `i` of a (n, d), by the four steps, one token after another.
 Tensor four_steps(const Tensor& a, Size i, const SelfAttention& layer) {
   const auto role = [&](const Linear& w, Size j) { return sum(w.weight * select(a, 0, j), {-1}); };
   const Tensor q = role(*layer.query, i);
@@ -40,7 +41,8 @@ Tensor four_steps(const Tensor& a, Size i, const SelfAttention& layer) {
   return b;
 }
 
-/// A small network compares what a token is with what was read for it. All four have the same one.
+/// Computes b by self-attention or by a recurrent layer. A small network, equal in all models, computes the
+/// answer from the token a and its b.
 struct Marker : Module {
   explicit Marker(Projected projected) { self.emplace(Parent{*this, "self"}, kWidth, projected); }
   Marker(CellKind cell, Size units) {
@@ -48,7 +50,7 @@ struct Marker : Module {
                       RecurrentOptions{.both_directions = true});
     widen.emplace(Parent{*this, "widen"}, 2 * units, kWidth);
   }
-  /// Tokens (B, n) → logits of "no" and "yes" (B, n, 2).
+  /// Computes the logits of "no" and "yes" (B, n, 2) from tokens (B, n).
   Tensor operator()(const Indices& ids) const {
     const Tensor a = kinds(ids);
     const Tensor b = self ? (*self)(a).context : (*widen)((*recurrent)(a).states);
@@ -62,7 +64,8 @@ struct Marker : Module {
   Linear compare{{*this, "compare"}, 2 * kWidth, kReadout}, answer{{*this, "answer"}, kReadout, 2};
 };
 
-/// `after_step` runs after each step, and before the first, as step 0.
+/// Trains a model, prints its row of the table, and returns the percentage of correct answers. `after_step` is
+/// called after each step, and once before the first step with the number 0.
 double train_and_test(Marker& model, const char* name, const kit::MarkedTokens& test,
                       const kit::Options& options, const std::function<void(Size step)>& after_step = {}) {
   constexpr Size kBatch = 64;
@@ -85,7 +88,8 @@ double train_and_test(Marker& model, const char* name, const kit::MarkedTokens& 
   return right;
 }
 
-/// What a token gives to its kind, together and each, by how often the kind occurs; to like.svg.
+/// Measures the weight of a token on all tokens of its kind and on each of them, depending on how often the
+/// kind occurs. Draws it to like.svg.
 void measure_weights(const Marker& model, const Indices& tokens, Marked& marked,
                      const kit::Options& options) {
   const Tensor kinds = one_hot(tokens, kit::kTokenKinds),
@@ -103,16 +107,19 @@ void measure_weights(const Marker& model, const Indices& tokens, Marked& marked,
     for (kit::Series* series : {&together, &each}) series->x.push_back(times);
     together.y.push_back(100 * total / found);
     each.y.push_back(together.y.back() / times);
-    fmt::print("  a kind that occurs {} ×: {:.1f} % of the weight on it, {:.1f} % on each\n", times,
+    fmt::print("  kind that occurs {} ×: {:.1f} % of the weight on all its tokens, {:.1f} % on each\n", times,
                together.y.back(), each.y.back());
   }
   marked.grows = together.y[0] < together.y[1] && together.y[1] < together.y[2];
   marked.each_falls = each.y[0] > each.y[1] && each.y[1] > each.y[2];
-  kit::show(kit::Chart{"The weight on one's own kind", "how often it occurs", "%", {together, each}},
-            options.out / "like.svg");
+  kit::show(
+      kit::Chart{
+          "Weight of a token on its own kind", "occurrences of the kind", "weight in %", {together, each}},
+      options.out / "like.svg");
 }
 
-/// Since order does not matter to self-attention, tokens of a kind stand side by side here.
+/// One sequence for the heat map. Tokens of a kind are next to each other, because self-attention ignores
+/// order.
 const std::string kLetters = "aaaabbbccddefghijklmnopq";
 
 std::vector<std::string> names_of_letters() {
@@ -128,16 +135,16 @@ std::vector<double> weights_of_letters(const Marker& model) {
 }
 
 kit::TrainingRecorder film_of_letters(const kit::Options& options) {
-  return {{.title = "Weights of 24 tokens, as they learn: four a, three b, two c, two d",
+  return {{.title = "Weights of 24 tokens during training: four a, three b, two c, two d",
            .columns = names_of_letters(),
            .rows = names_of_letters(),
-           .column_axis = "the token that is looked at",
-           .row_axis = "the token that asks"},
+           .column_axis = "token of the key",
+           .row_axis = "token of the query"},
           options.steps,
           {0, 0.05, 0.1, 0.2, 0.5, 1}};
 }
 
-/// Who looks at whom: the last map, and those of the film.
+/// Draws the last map of attention weights, and saves the maps recorded during training.
 void draw_maps(const kit::TrainingRecorder& film, const kit::Options& options) {
   kit::MapSeries series = film.series();
   kit::Heatmap map{"Weights of 24 tokens: four a, three b, two c, two d", series.columns, series.rows,
@@ -171,7 +178,7 @@ void check_layers(const std::function<Tensor(const Tensor&, const SelfAttention&
   const Tensor four = random_normal({4, 6}, seed, kDType);
   std::vector<Tensor> one_by_one;
   for (Size i = 0; i < 4; ++i) one_by_one.push_back(four_steps(four, i, layer));
-  report.check("four words one by one = all at once, to 1e-12",
+  report.check("four tokens one by one = all at once, to 1e-12",
                kit::largest(stack(one_by_one, 0) - projected(four, layer)) < 1e-12);
   const Tensor a = variable(random_normal({2, 4, 6}, seed + 1, kDType), "a");
   std::vector<Tensor> leaves = layer.parameters();
@@ -195,14 +202,14 @@ void check_order(std::uint64_t seed, kit::Report& report) {
   const double ours = kit::largest(layer(shuffled(a, order)).context - shuffled(layer(a).context, order));
   const double theirs =
       kit::largest(recurrent(shuffled(a, order)).states - shuffled(recurrent(a).states, order));
-  fmt::print("  shuffled in = shuffled out: self-attention differs by {:.0e}, a GRU by {:.2f}\n", ours,
-             theirs);
-  report.check("self-attention: equal up to rounding (1e-14)", ours < 1e-14);
-  report.check("a GRU: not", theirs > 0.01);
+  fmt::print("  shuffling before / after the layer: difference {:.0e} for self-attention, {:.2f} for a GRU\n",
+             ours, theirs);
+  report.check("self-attention is equivariant, to 1e-14", ours < 1e-14);
+  report.check("a GRU is not equivariant", theirs > 0.01);
 }
 
 Marked mark_the_twice(const kit::Options& options) {
-  // A stream far from those of training.
+  // The stream number is far from the numbers used in training.
   const kit::MarkedTokens test =
       kit::draw_marked(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 1000);
   const std::vector<std::int64_t> answers = test.answers.to_vector();
@@ -210,7 +217,7 @@ Marked mark_the_twice(const kit::Options& options) {
   marked.always_no = 100 * static_cast<double>(std::count(answers.begin(), answers.end(), 0)) /
                      static_cast<double>(answers.size());
   fmt::print("  {:<34}{:>10}{:>12}\n  {:<34}{:>20.2f} %\n", "", "parameters", "right",
-             "always no: the base rate", marked.always_no);
+             "base rate: always \"no\"", marked.always_no);
   Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20),
       wide(CellKind::gru, 64);
   marked.fair = std::min(kit::weights_of(rnn), kit::weights_of(gru)) >= kit::weights_of(self);
@@ -241,7 +248,7 @@ void draw_costs(const kit::Options& options) {
            });
   };
   kit::Series self{"self-attention"}, gru{"GRU"};
-  fmt::print("  words   self-attention        GRU   (milliseconds, forward and backward)\n");
+  fmt::print(" tokens   self-attention        GRU   (milliseconds, forward and backward)\n");
   for (Size n = 16; n <= (options.smoke ? 32 : 2048); n *= 2) {
     const Tensor x = variable(random_normal({1, n, kWidth}, options.seed));
     for (kit::Series* series : {&self, &gru}) series->x.push_back(static_cast<double>(n));
@@ -249,7 +256,8 @@ void draw_costs(const kit::Options& options) {
     gru.y.push_back(milliseconds([&] { return recurrent(x).states; }));
     fmt::print("  {:>5}   {:>14.3f}   {:>8.3f}\n", n, self.y.back(), gru.y.back());
   }
-  kit::Chart chart{"One sequence of width 64, forward and backward", "words", "milliseconds", {self, gru}};
+  kit::Chart chart{
+      "Time for one sequence of width 64, forward and backward", "tokens", "milliseconds", {self, gru}};
   chart.x_scale = chart.y_scale = kit::Scale::log;
   kit::show(chart, options.out / "time.svg");
 }

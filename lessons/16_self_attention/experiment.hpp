@@ -1,4 +1,4 @@
-// Self-attention at work: nn/'s layer, a gap in a sentence, tokens that occur twice, and what it all costs.
+// Self-attention from nn/, and what lesson 16 does with it: filling a gap, marking tokens, measuring times.
 #pragma once
 
 #include <functional>
@@ -13,58 +13,60 @@
 namespace tapestry::lesson16 {
 
 enum class Projected { no, yes };
-
-/// The chapter's layer in terms of nn/: three linear layers, and Attention with the score scaled_dot().
+/// The chapter's layer built from nn/: three linear layers, and Attention with the score scaled_dot(). Without
+/// projections, the tokens are passed to Attention directly.
 /// Without projections the words go straight into Attention.
 struct SelfAttention : Module {
   SelfAttention(Parent parent, Size width, Projected projected);
   SelfAttention(Size width, Projected projected) : SelfAttention(Parent{}, width, projected) {}
 
-  /// a (B, n, d) → context (B, n, d), weights (B, n, n)
+  /// Computes the context (B, n, d) and the weights (B, n, n) from a (B, n, d).
   AttentionOutput operator()(const Tensor& a) const;
 
   std::optional<Linear> query, key, value;
   Attention attention{{*this, "attention"}, scaled_dot()};
 };
 
-/// Judges what the chapter wrote, with projections and without: the same as the four steps one word at a
-/// time; right derivatives; and the same as this layer.
+/// Checks the chapter's functions with projections and without. They must agree with the four steps token by
+/// token, have right derivatives, and agree with this layer.
 void check_layers(const std::function<Tensor(const Tensor& a, const SelfAttention& layer)>& projected,
                   const std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>& mix,
                   std::uint64_t seed, kit::Report& report);
 
-/// How a model filled the gap of sentences that it had not seen.
+/// Results of a model on sentences that are not in its training set.
 struct Filled {
-  double right = 0, on_noun = 0;  ///< in per cent: right words; the gap's mean weight on the noun
-  Tensor weights;                 ///< (4, 4), of "see _ girl run"
+  double right = 0, on_noun = 0;  ///< correct words, and the gap's mean weight on the noun, in per cent
+  Tensor weights;                 ///< weights for "see _ girl run", (4, 4)
 };
 
-/// Who looks at whom in "see _ girl run", at several steps of a training; for two models, with projections and
-/// without.
+/// Returns a recorder of the attention weights in "see _ girl run" at several steps of training. It is for two
+/// models, one with projections and one without.
 kit::TrainingRecorder film_of_agreement(const kit::Options& options);
 Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& film,
                        const kit::Options& options);
-/// Who looks at whom in "see _ girl run"; to agreement.svg, and the film to agreement_over_training.json.
+/// Draws the attention weights in "see _ girl run" to agreement.svg, and saves the recorded maps to
+/// agreement_over_training.json.
 void draw_agreement(const Filled& filled, const kit::TrainingRecorder& film, const kit::Options& options);
 
-/// Judges "shuffled in, shuffled out" on twelve random words: true of self-attention, false of a GRU.
+/// Checks on twelve random tokens that self-attention is equivariant to permutations, and that a GRU is not.
 void check_order(std::uint64_t seed, kit::Report& report);
 
-/// Tokens that are marked rightly, in per cent.
+/// Percentages of correctly marked tokens, and properties of the models.
 struct Marked {
   double always_no = 0, self = 0, rnn = 0, gru = 0, wide = 0;
-  bool fair = false;  ///< neither of the two recurrent models has fewer weights than self-attention
-  /// Of the trained self-attention, as a kind occurs once, twice, three times: the weight that a token gives
-  /// to its kind grows; what each token of the kind gets of it falls.
+  bool fair = false;  ///< RNN and GRU each have at least the number of weights of self-attention
+  /// In the trained self-attention, from one occurrence of a kind to two and three: the weight on the whole
+  /// kind grows, and the weight on each of its tokens falls.
   bool grows = false, each_falls = false;
 };
 
 /// Trains self-attention with projections and without, an RNN, a GRU, and a wide GRU with three times the
-/// units, for options.steps each. Who looks at whom goes to like.svg, map.svg and
+/// units, for options.steps each. Writes the attention weights to like.svg, map.svg and
 /// like_over_training.json.
 Marked mark_the_twice(const kit::Options& options);
 
-/// Milliseconds forward and backward for one sequence of width 64: self-attention, and a GRU; to time.svg.
+/// Measures self-attention and a GRU on one sequence of width 64, forward and backward. Draws the times to
+/// time.svg.
 void draw_costs(const kit::Options& options);
 
 }  // namespace tapestry::lesson16

@@ -1,4 +1,4 @@
-// Self-attention fills a gap in a sentence: lesson 16, part 2.
+// Trains self-attention to fill a gap in a sentence: part 2 of lesson 16.
 #include <string>
 #include <vector>
 
@@ -13,11 +13,11 @@ namespace tapestry::lesson16 {
 namespace {
 
 using Maps = std::vector<std::vector<double>>;
-const std::vector<std::string> kSentence = {"see", "_", "girl", "run"};  // the first of the test
+const std::vector<std::string> kSentence = {"see", "_", "girl", "run"};  // the first test sentence
 
 Size steps_of_agreement(const kit::Options& options) { return options.smoke ? 10 : 200; }
 
-/// The answer is a linear layer of what the gap has read.
+/// Computes the answer from the output at the gap, by a linear layer.
 struct Filler : Module {
   explicit Filler(Projected projected) : layer{{*this, "layer"}, 16, projected} {}
   Tensor operator()(const Indices& ids) const { return out(select(layer(words(ids)).context, 1, kit::kGap)); }
@@ -30,11 +30,11 @@ struct Filler : Module {
 }  // namespace
 
 kit::TrainingRecorder film_of_agreement(const kit::Options& options) {
-  return {{.title = "Where each word looks, as it learns",
+  return {{.title = "Attention weights of each word during training",
            .columns = kSentence,
            .rows = kSentence,
-           .column_axis = "the word that is looked at",
-           .row_axis = "the word that asks",
+           .column_axis = "word of the key",
+           .row_axis = "word of the query",
            .choices = {{"projections", {"with", "without"}}}},
           steps_of_agreement(options),
           {0, 0.05, 0.1, 0.2, 0.5, 1}};
@@ -65,9 +65,9 @@ Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecor
 }
 
 void draw_agreement(const Filled& filled, const kit::TrainingRecorder& film, const kit::Options& options) {
-  kit::Heatmap map{"Where each word looks", kSentence, kSentence, filled.weights.to_vector()};
+  kit::Heatmap map{"Attention weights of each word", kSentence, kSentence, filled.weights.to_vector()};
   map.numbers = true;
-  map.row_axis = "the word that asks", map.column_axis = "the word that is looked at";
+  map.row_axis = "word of the query", map.column_axis = "word of the key";
   kit::show(map, options.out / "agreement.svg");
   kit::save(film.series(), options.out / "agreement_over_training.json");
 }

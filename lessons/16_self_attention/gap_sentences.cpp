@@ -1,4 +1,4 @@
-// A task of lesson 16: sentences of four words whose second one is covered, and follows from the third.
+// Sentences of four words with a gap in second place; the third word decides what fills the gap. For lesson 16.
 #include "lessons/16_self_attention/gap_sentences.hpp"
 
 namespace tapestry::kit {
@@ -11,14 +11,15 @@ const std::vector<std::string>& gap_vocabulary() {
 }
 
 GapSentences gap_sentences(bool held_out) {
-  constexpr std::int64_t kCovered = 0, kVerb = 1, kNounWord = 5, kLastVerb = 13;  // where they begin
+  constexpr std::int64_t kCovered = 0, kVerb = 1, kNounWord = 5,
+                         kLastVerb = 13;  // the first id of each group
   std::vector<std::int64_t> words, answers;
   for (std::int64_t first = 0; first < 4; ++first)
     for (std::int64_t noun = 0; noun < 8; ++noun)
       for (std::int64_t last = 0; last < 4; ++last) {
         if (((first + noun + last) % 4 == 0) != held_out) continue;
         words.insert(words.end(), {kVerb + first, kCovered, kNounWord + noun, kLastVerb + last});
-        answers.push_back(noun < 4 ? 0 : 1);  // four of one, then four of many
+        answers.push_back(noun < 4 ? 0 : 1);  // four nouns in the singular, then four in the plural
       }
   const auto rows = static_cast<Size>(answers.size());
   return {Indices(words, {rows, 4}), Indices(answers, {rows})};

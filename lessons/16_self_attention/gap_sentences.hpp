@@ -1,4 +1,4 @@
-// A task of lesson 16: sentences of four words whose second one is covered, and follows from the third.
+// Sentences of four words with a gap in second place; the third word decides what fills the gap. For lesson 16.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace tapestry::kit {
 
-/// "see _ girl run" is to be filled with "that", "see _ girls run" with "those".
+/// "that" fills the gap in "see _ girl run", and "those" in "see _ girls run".
 struct GapSentences {
   Indices words;    ///< (B, 4): a verb, the gap, a noun, a verb
   Indices answers;  ///< (B): 0 for "that", 1 for "those"
 };
 
-/// The gap's and the noun's place.
+/// The places of the gap and of the noun.
 inline constexpr Size kGap = 1, kNoun = 2;
-/// By their ids.
+/// Returns the words in the order of their ids.
 const std::vector<std::string>& gap_vocabulary();
-/// All 128 sentences of four verbs, eight nouns and four more verbs; or rather three quarters of them, or the
-/// quarter that is held out. The first of these is "see _ girl run".
+/// There are 128 sentences, from four verbs, eight nouns and four more verbs. Returns the quarter that is held
+/// out for the test, or the other three quarters. The first of the held-out sentences is "see _ girl run".
 GapSentences gap_sentences(bool held_out);
 
 }  // namespace tapestry::kit

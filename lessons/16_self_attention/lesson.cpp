@@ -1,11 +1,13 @@
-// 16 self_attention: a sequence that asks itself
+// 16 self_attention: let the tokens of one sequence attend to each other
 //
-// 20 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 08 (√d) and 09 (the GRU).
-// Afterwards you can write self-attention for whole sentences, say what it knows of the order of words, and
-// compare it with a recurrent layer.
+// 20 minutes to read, 40 seconds to run. Needs lesson 06 (queries, keys, values), lesson 08 (the scale √d) and
+// lesson 09 (the GRU). Afterwards you can write self-attention for whole sequences, say what it knows about the
+// order of tokens, and compare it with a recurrent layer.
 //
-// Until now one sequence asked another: the decoder had a question, the source answered. But what "run" means
-// in "see that girl run" depends on the words beside it. Can the words of one sentence ask each other?
+// In lessons 11 to 15, attention connected two sequences: the queries came from the decoder, and the keys and
+// values came from the source. But the meaning of "run" in "see that girl run" depends on the other words of
+// the same sentence. Can the queries, keys and values all come from one sequence? Then every token of the
+// sequence, here every word, can attend to all others.
 
 #include <cmath>
 
@@ -23,31 +25,37 @@ using kit::largest;  // the largest absolute value of a tensor
 namespace {
 constexpr DType f64 = DType::f64;
 
-// ---- 1. Two words, four steps -----------------------------------------------------------------------------
-// Each word is a vector a_i of d numbers. What comes out for it, b_i, takes four steps:
+// ---- 1. Self-attention in four steps ----------------------------------------------------------------------
+// A sequence has n tokens. Token i is a vector a_i of d numbers. Four steps compute its output b_i:
 //
-//     1  roles       q_i = W_Q a_i,  k_j = W_K a_j,  v_j = W_V a_j      for all words j, word i included
+//     1  roles       q_i = W_Q a_i,  k_j = W_K a_j,  v_j = W_V a_j      for all tokens j, including i
 //     2  scores      s_ij = q_i · k_j / √d_k                            d_k numbers in a query and in a key
 //     3  weights     α_i1 … α_in = softmax of s_i1 … s_in
-//     4  mixture     b_i = Σ_j α_ij v_j
+//     4  output      b_i = Σ_j α_ij v_j
 //
-// These are lesson 06's roles and lesson 08's scale. The news is that one sentence plays all three roles.
-// Take a pencil: "girls run" has two words. W_Q exchanges a word's two numbers and doubles them, so that a
-// noun asks for verbs and a verb for nouns. W_K changes nothing, and W_V multiplies by ten:
+// The roles are those from lesson 06, and the scale is from lesson 08. Only one thing is new: a single sequence
+// has all three roles.
+//
+// Here is an example by hand: the two tokens of "girls run". W_Q exchanges the two numbers of a token and
+// doubles them, so a noun's query matches the keys of verbs, and a verb's query matches the keys of nouns. W_K
+// changes nothing, and W_V multiplies by ten:
 //
 //     a₁ = (1, 0) girls     q₁ = (0, 2)    k₁ = (1, 0)    v₁ = (10, 0)
 //     a₂ = (0, 1) run       q₂ = (2, 0)    k₂ = (0, 1)    v₂ = (0, 10)
 //
 //     scores of q₁:  0 and 2 / √2 = 1.414      weights 0.196 and 0.804      b₁ = (1.96, 8.04)
 //
-// b₂ = (8.04, 1.96) in the same way. Nobody waits for anybody: b₂ needs all of a, and not b₁. So all words at
-// once are three matrix products for the roles, and two for the rest. Words are rows, as in lesson 06.
+// In the same way, b₂ = (8.04, 1.96).
+//
+// The output b₂ depends on all of a, but not on b₁. So we can compute all outputs at the same time, with five
+// matrix products: three for the roles, one for the scores and one for the outputs. Tokens are rows, as in
+// lesson 06.
 
 struct Roles {
   Tensor w_q, w_k, w_v;  // (d_k, d), (d_k, d), (d_v, d)
 };
 
-Tensor scores_of(const Tensor& q, const Tensor& k) {  // (…, n, n): row i has what word i asks
+Tensor scores_of(const Tensor& q, const Tensor& k) {  // (…, n, n): row i has the scores of query i
   return matmul(q, transpose(k)) / std::sqrt(static_cast<double>(k.size(-1)));
 }
 
@@ -60,8 +68,9 @@ Tensor self_attention(const Tensor& a, const Roles& roles) {
              matmul(a, transpose(roles.w_v)));
 }
 
-// W_Q, W_K and W_V *project* a word into its roles; they are called projections. The simplest self-attention
-// does without: a word's vector is query, key and value at once, mix(a, a, a), and there is nothing to learn.
+// W_Q, W_K and W_V *project* a token into its three roles, so they are called *projections*. The simplest
+// self-attention has no projections: the vector of a token is its query, key and value at the same time. In
+// code this is mix(a, a, a), and the layer has no weights to learn.
 
 Roles by_pencil() { return {tensor({{0, 2}, {2, 0}}, f64), eye(2, f64), 10 * eye(2, f64)}; }
 
@@ -78,24 +87,29 @@ void two_words(std::uint64_t seed, kit::Report& report) {
       [](const Tensor& a, const SelfAttention& layer) {
         return self_attention(a, {layer.query->weight, layer.key->weight, layer.value->weight});
       },
-      mix, seed, report);  // against the four steps one word at a time, differences (lesson 02), and nn/
+      mix, seed, report);  // compares with the four steps token by token, with differences, and with nn/
 }
 
-// ---- 2. Agreement -----------------------------------------------------------------------------------------
-// Now the layer learns something. The second word is covered: "see _ girl run" is to be filled with "that",
-// "see _ girls run" with "those". There are 128 such sentences of four verbs, eight nouns and four verbs, and
-// a quarter of them is kept for the test. The answer is a linear layer of b₂. What stands at the gap is
-// always the same, so b₂ has to fetch the answer from elsewhere, and nobody says which word decides. (What
-// the other three words look at is not learned: only b₂ enters the loss.)
+// ---- 2. Filling a gap in a sentence -----------------------------------------------------------------------
+// Now the layer learns something. The second word of a sentence is replaced by a gap, the token "_". The model
+// must fill "see _ girl run" with "that" and "see _ girls run" with "those".
+//
+// There are 128 such sentences, from four verbs, eight nouns and four more verbs. A quarter of them is kept for
+// the test.
+//
+// The answer is a linear layer of b₂. The token at the gap is always the same, so b₂ must get the answer from
+// the other words. Nobody tells the model which word decides. (The loss depends only on b₂. So nothing trains
+// the model to compute useful weights for the other three words.)
 
 void agreement(const kit::Options& options, kit::Report& report) {
   const kit::Question bare = report.ask(
       "without projections",
-      "Without projections scores are symmetric, s_ij = a_i · a_j / √d = s_ji. Is the gap filled rightly?",
-      {"no: a gap that is always the same word cannot ask for a noun",
-       "yes, and it looks at the noun as much as with projections",
-       "yes, but it looks less at the noun than with projections"});
-  kit::TrainingRecorder film = film_of_agreement(options);  // keeps who looks at whom meanwhile
+      "Without projections, the scores are symmetric: s_ij = a_i · a_j / √d = s_ji. Does the model "
+      "still learn to fill the gap?",
+      {"no: the query at the gap is always the same, so it cannot match the noun",
+       "yes, with the same weight on the noun as with projections",
+       "yes, but with a smaller weight on the noun than with projections"});
+  kit::TrainingRecorder film = film_of_agreement(options);  // records the attention weights during training
   const Filled with = learn_agreement("with projections", Projected::yes, film, options);
   const Filled without = learn_agreement("without projections", Projected::no, film, options);
   report.at_least("with projections: right on new sentences", with.right, 99, "%");
@@ -105,97 +119,127 @@ void agreement(const kit::Options& options, kit::Report& report) {
   const Tensor a = random_normal({4, 6}, options.seed, f64), scores = scores_of(a, a);
   report.check("without projections: the scores are symmetric", largest(scores - transpose(scores)) < 1e-14);
   report.answer(bare, 'c', without.right >= 99 && without.on_noun < with.on_noun,
-                "What a word is, asks, offers and gives is then one vector, and the embeddings alone must do "
-                "what three matrices can. Here the smaller weight on the noun is enough.");
+                "Without projections, one vector is the token's query, key and value. So the embeddings "
+                "alone must do the work of three matrices. In this task, the smaller weight on the noun is "
+                "enough.");
   draw_agreement(with, film, options);
 }
 
-// ---- 3. No order ------------------------------------------------------------------------------------------
+// ---- 3. Permutation equivariance --------------------------------------------------------------------------
+// Does the output of self-attention depend on the order of the tokens? To find out, we exchange two words.
 
 void no_order(std::uint64_t seed, kit::Report& report) {
-  const kit::Question swapped = report.ask(
-      "words exchanged", "\"girls run\" becomes \"run girls\", with the matrices of part 1. What comes out?",
-      {"the same two vectors, in the other order", "the same two vectors, in the same order",
-       "two new vectors: each word has its neighbour on the other side"});
+  const kit::Question swapped =
+      report.ask("words exchanged",
+                 "We change \"girls run\" to \"run girls\", with the matrices from part 1. What are the "
+                 "outputs?",
+                 {"the same two vectors, in the other order", "the same two vectors, in the same order",
+                  "two new vectors, because each word has its neighbour on the other side"});
   const Tensor before = self_attention(eye(2, f64), by_pencil());
   const Tensor after = self_attention(tensor({{0, 1}, {1, 0}}, f64), by_pencil());
   kit::print_rows("b of \"run girls\"", after, 2);
   report.answer(swapped, 'a', largest(after - embedding(before, {1, 0})) < 1e-12,
-                "b_i is a sum over all words j, and a sum does not care which comes first. Where a word "
-                "stands is in none of the four steps.");
+                "b_i is a sum over all tokens j, and the order of its terms does not matter. None of the "
+                "four steps uses the position of a token.");
   check_order(seed, report);
 }
 
-// Shuffle the words, and the same vectors come out, shuffled alike: the layer is *equivariant* to
-// permutations. "dog bites man" is "man bites dog" to it, until lesson 17 tells places. A GRU is not.
+// If the tokens are shuffled, the outputs are the same vectors, shuffled in the same way. We say that the layer
+// is *equivariant* to permutations. To such a layer, "dog bites man" and "man bites dog" contain the same three
+// tokens, and nothing distinguishes the two orders. Lesson 17 adds positions. A GRU is not equivariant.
 
-// ---- 4. Tokens that find their like -----------------------------------------------------------------------
-// Twenty-four tokens of 32 kinds, drawn at random: mark those whose kind occurs *exactly twice*. Each token
-// must look for its like anywhere, and count. Always saying "no" is right for about 64 % of them. A small
-// network reads [a; b], what a token is and what it has read. For comparison, a plain RNN and a GRU, each in
-// both directions, put their states in the place of b, with no fewer weights, the same strings and as many
-// steps.
+// ---- 4. Marking tokens that occur twice -------------------------------------------------------------------
+// In this task, a sequence has 24 tokens. Each token is of one of 32 kinds, drawn at random. The model must
+// mark the tokens whose kind occurs *exactly twice* in the sequence. So every token must find the others of its
+// kind, anywhere in the sequence, and count them. A model that always answers "no" is right for about 64 % of
+// the tokens. This number is the *base rate*.
+//
+// The input of the answer is [a; b], the token's vector concatenated with the output of self-attention. A small
+// network computes the answer from it.
+//
+// For comparison, we replace b by the states of a plain RNN or of a GRU, each in both directions. These two
+// models have at least the number of weights of the self-attention model. They are trained on the same
+// sequences for the same number of steps.
 
 void find_the_like(const kit::Options& options, kit::Report& report) {
-  const kit::Question counting = report.ask(
-      "counting", "Weights add up to 1. If my kind occurs three times and not once, what do I give to it?",
-      {"as much, a third to each", "more, but less to each", "three times as much"});
+  const kit::Question counting =
+      report.ask("counting",
+                 "The weights of a token add up to 1. How does the token's weight on its own kind (itself "
+                 "included) change if the kind occurs three times, compared with once?",
+                 {"it stays the same, a third for each token of the kind",
+                  "it is larger, but each token of the kind gets less", "it is three times as large"});
   const kit::Question recurrent = report.ask(
       "a GRU of equal weights",
-      "Its states have seen all tokens, from both sides. How many are marked rightly?",
-      {"as many as by self-attention", "fewer, but 75 % or more", "hardly more than by always saying no"});
+      "The states of a GRU in both directions depend on all tokens. What part of the tokens does it mark correctly?",
+      {"the same part as self-attention", "less than self-attention, but at least 75 %",
+       "hardly more than the base rate"});
   const Marked marked = mark_the_twice(options);
   report.check_quoted("the base rate", marked.always_no, 64, 0.02, "%");
   report.at_least("self-attention: right", marked.self, 98, "%");
   report.at_most("RNN: points above the base rate", marked.rnn - marked.always_no, 5);
   report.at_most("GRU: points above the base rate", marked.gru - marked.always_no, 5);
-  report.check("neither has fewer weights than self-attention", marked.fair);
+  report.check("RNN and GRU have at least self-attention's weights", marked.fair);
   const auto share = [](double c) { return c * 17 / (c * 17 + 24 - c); };
   kit::check_worked_example(report, "e^β = 17",
                             {{share(1), 0.425}, {share(3), 0.708}, {share(3) / 3, 0.236}});
   report.answer(counting, 'b', marked.grows && marked.each_falls,
-                "What goes to my kind grows with the count, and that is what the small network reads. What "
-                "goes to each of them falls, so the map is paler where a kind occurs more often.");
+                "The weight on the whole kind grows with the count, so the small network can compute the "
+                "count from b. The weight on each token of the kind falls, so the heat map is paler where a "
+                "kind occurs more often.");
   report.answer(recurrent, 'c', marked.gru - marked.always_no <= 5 && marked.wide > marked.gru,
-                "The counts of 32 kinds must pass through each state. It is hard to learn, not impossible: "
-                "with three times the units (the last row) it comes further in as many steps.");
+                "Each state must carry the counts of 32 kinds. That is hard to learn, but not impossible: a "
+                "GRU with three times the units (last row of the table) marks more tokens correctly after "
+                "the same number of steps.");
 }
 
-// How can a softmax count? Let the score be β for two tokens of one kind and 0 otherwise. Then the c of 24
-// that are of my kind get c e^β / (c e^β + 24 − c) of my weight. With e^β = 17 that is 0.425 for c = 1 and
-// 0.708 for c = 3, of which each gets 0.236; see the run's figures. Were β large, both would be near 1. Without
-// projections (the table's second row) β is |a|² / √d, so only longer vectors raise it: in as many steps the loss
-// has just begun to fall, and hardly more is right than the base rate.
-
-// ---- 5. What it costs -------------------------------------------------------------------------------------
-// n words of width d make n² scores and n² parts of mixtures, each of d products, and 3 n d² for the roles:
-// 2 n² d + 3 n d². A GRU makes 6 n d², six products with d × d at each step. They are equal where 2 n = 3 d,
-// for d = 64 at 96 words. The clock crosses elsewhere, see the figure: a GRU's steps wait for each other, and
-// self-attention's work is a few large products (lesson 04). And a gradient from the last word to the first
-// passes through all steps of a GRU (lesson 09). In self-attention any two words are one step apart.
-
-// What to remember. Each word asks, offers and gives; b_i = Σ_j α_ij v_j for all words at once. Shuffled in
-// is shuffled out: it knows no order. Any two words are one step apart, and the work grows as n².
+// How can a softmax count? Suppose that the score is β for two tokens of the same kind, and 0 otherwise. If c
+// of the 24 tokens are of a token's kind, their weights add up to c e^β / (c e^β + 24 − c).
 //
-// Exercises: lessons/practise 16 (the four steps; what my kind gets; a test for order; a small marker).
+// With e^β = 17, this sum is 0.425 for c = 1. For c = 3 it is 0.708, and each of the three tokens gets 0.236.
+// Compare these numbers with those that the program prints. If β were very large, both sums would be close to
+// 1, and the layer could not count.
+//
+// Without projections (second row of the table), β is |a|² / √d, so it can only grow if the embeddings become
+// longer. After the same number of steps, the loss has only begun to fall, and the accuracy is hardly above the
+// base rate.
+
+// ---- 5. Cost compared with a GRU --------------------------------------------------------------------------
+// How many multiplications does a sequence of n tokens of width d need? Self-attention computes n² scores, with
+// d multiplications each. The outputs need n² d more, and the roles 3 n d². Together that is 2 n² d + 3 n d².
+//
+// At each step, a GRU multiplies vectors by six d × d matrices, which is 6 n d² in all. Both layers need the
+// same number of multiplications if 2 n = 3 d. With d = 64, that is a sequence of 96 tokens.
+//
+// The measured times are equal at another length, as the figure shows. A step of a GRU must wait for the step
+// before, but self-attention consists of a few large products (lesson 04).
+//
+// There is a second difference. In a GRU, a gradient from the last token to the first passes through all steps
+// (lesson 09). In self-attention, any two tokens are one step apart.
+
+// What to remember. In self-attention, each token of a sequence has a query, a key and a value. The outputs
+// b_i = Σ_j α_ij v_j are computed for all tokens at once. Shuffling the tokens shuffles the outputs in the same
+// way: the layer knows no order. Any two tokens are one step apart. The work grows as n².
+//
+// Exercises: lessons/practise 16 (self-attention from plain ops; the weight on a token's own kind; measuring
+// permutation equivariance; marking tokens that occur twice, with few weights).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("Two words, four steps");
+  report.section("Self-attention in four steps");
   two_words(options.seed, report);
-  report.section("Agreement");
+  report.section("Filling a gap in a sentence");
   agreement(options, report);
-  report.section("No order");
+  report.section("Permutation equivariance");
   no_order(options.seed, report);
-  report.section("Tokens that find their like");
+  report.section("Marking tokens that occur twice");
   find_the_like(options, report);
-  report.section("What it costs");
+  report.section("Cost compared with a GRU");
   draw_costs(options);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("16_self_attention", "a sequence that asks itself");
+  kit::Lesson program("16_self_attention", "let the tokens of one sequence attend to each other");
   program.steps(1500, 10);
   return program.run(argc, argv, lesson);
 }

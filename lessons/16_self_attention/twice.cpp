@@ -1,4 +1,4 @@
-// A task of lesson 16: mark the tokens whose kind occurs exactly twice.
+// Random tokens, with a mark on those whose kind occurs exactly twice. For lesson 16.
 #include "lessons/16_self_attention/twice.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// A task of lesson 16: mark the tokens whose kind occurs exactly twice.
+// Random tokens, with a mark on those whose kind occurs exactly twice. For lesson 16.
 #pragma once
 
 #include "core/tensor/values.hpp"
@@ -13,7 +13,7 @@ struct MarkedTokens {
   Indices answers;  ///< (B, 24): 1 where the token's kind occurs exactly twice in its row, else 0
 };
 
-/// Each token is of a random kind.
+/// Draws `rows` sequences. Each token is of a random kind.
 MarkedTokens draw_marked(Random random, Size rows);
 
 }  // namespace tapestry::kit

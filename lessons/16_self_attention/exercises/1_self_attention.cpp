@@ -1,13 +1,14 @@
-// 16.1 self_attention: words of a sentence that ask each other
+// 16.1 self_attention: Self-attention from plain ops
 // implement, 10 minutes
 //
-// Each word a_i makes a query, a key and a value, and reads what all words of its sentence have to give:
+// In self-attention, each token a_i of a sequence gets a query, a key and a value. Its output b_i is the
+// weighted average of all tokens' values:
 //
 //     q_i = W_Q a_i,   k_j = W_K a_j,   v_j = W_V a_j
 //     α_i = softmax over j of q_i · k_j / √d_k,         b_i = Σ_j α_ij v_j
 //
-// Write it for a batch from plain ops: a (B, n, d), w_q and w_k (d_k, d), w_v (d_v, d); the result is (B, n,
-// d_v). Words are rows here, so "W a" is matmul(a, transpose(w)).
+// Write it for a batch, from plain ops. The shapes are a (B, n, d), w_q and w_k (d_k, d), w_v (d_v, d), and the
+// result is (B, n, d_v). Tokens are rows here, so "W a" is matmul(a, transpose(w)).
 #include "lessons/grader/answer.hpp"
 
 Tensor words_in_context(const Tensor& a, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v) {
@@ -16,45 +17,45 @@ Tensor words_in_context(const Tensor& a, const Tensor& w_q, const Tensor& w_k, c
   const Tensor q = matmul(a, transpose(w_q));                      // (B, n, d_k)
   const Tensor k = matmul(a, transpose(w_k));                      // (B, n, d_k)
   const Tensor v = matmul(a, transpose(w_v));                      // (B, n, d_v)
-  const double root = std::sqrt(static_cast<double>(k.size(-1)));  // of d_k: a score sums d_k products
-  const Tensor scores = matmul(q, transpose(k)) / root;            // (B, n, n): row i asks, column j answers
+  const double root = std::sqrt(static_cast<double>(k.size(-1)));  // √d_k: a score is a sum of d_k products
+  const Tensor scores = matmul(q, transpose(k)) / root;            // (B, n, n): row for q_i, column for k_j
   return matmul(softmax(scores, -1), v);                           // (B, n, d_v)
   //]
 }
 
-// hint: One sentence plays all three roles. Which products give all queries, all keys and all values at once?
-// hint: scores = matmul(q, ____) / √d_k is (B, n, n); its row i is word i's question to all words.
-// hint: The weights of a word add up to 1 along its row: softmax(scores, -1). The result is matmul(weights,
+// hint: One sequence has all three roles. Which three products compute all queries, all keys and all values at
+//   once?
+// hint: scores = matmul(q, ____) / √d_k has the shape (B, n, n). Its row i holds the scores of query i for all
+//   keys.
+// hint: The weights of a token add up to 1 along its row: softmax(scores, -1). The result is matmul(weights,
 //   v).
 //
-// wrong: Softmax runs over axis −2, the words that ask: each column of weights adds up to 1. So a word gives
-//   itself away in parts, and what it reads is no average. Print sum(weights, {-1}): it should be 1 for every
-//   word.
+// wrong: Your softmax is over axis −2, the queries, so each column of weights adds up to 1. Then b_i is not a
+//   weighted average. Print sum(weights, {-1}): it should be 1 for every token.
 // - return matmul(softmax(scores, -1), v);
 // + return matmul(softmax(scores, -2), v);
-// wrong: Asker and answerer are exchanged: row i holds k_i · q_j, so word i chooses by what others ask of it.
-//   Row i should hold q_i with all keys.
+// wrong: You exchanged queries and keys: row i holds k_i · q_j. It should hold the scores of q_i with all keys.
 // - const Tensor scores = matmul(q, transpose(k)) / root;
 // + const Tensor scores = matmul(k, transpose(q)) / root;
-// wrong: The mixture is of the words themselves. What a word gives is its value, W_V a, and not the word.
+// wrong: You average the tokens themselves. Average their values, W_V a.
 // - return matmul(softmax(scores, -1), v);
 // + return matmul(softmax(scores, -1), a);
-// wrong: The projections lack a transpose: matmul(a, w) is Wᵀ a for a word that is a row. It even runs as
-//   long as W is square; with d_k other than d the shapes would not fit.
+// wrong: The projections lack a transpose. For tokens that are rows, matmul(a, w) computes Wᵀ a. It runs only
+//   if W is square; for other d_k the shapes do not fit.
 // - const Tensor q = matmul(a, transpose(w_q));
 // - const Tensor k = matmul(a, transpose(w_k));
 // - const Tensor v = matmul(a, transpose(w_v));
 // + const Tensor q = matmul(a, w_q);
 // + const Tensor k = matmul(a, w_k);
 // + const Tensor v = matmul(a, w_v);
-// wrong: You divide by √d, the width of a word. A score sums the d_k products of a query with a key, so the
-//   scale comes from their width. The two are equal only where W_Q is square.
+// wrong: You divide by √d, where d is the width of a token. A score is a sum of d_k products, so the scale must
+//   be √d_k. The two are equal only if W_Q is square.
 // - const double root = std::sqrt(static_cast<double>(k.size(-1)));
 // + const double root = std::sqrt(static_cast<double>(a.size(-1)));
-// wrong: You divide by d_k, and not by its root.
+// wrong: You divide by d_k, not by √d_k.
 // - const double root = std::sqrt(static_cast<double>(k.size(-1)));
 // + const double root = static_cast<double>(k.size(-1));
-// wrong: The scale is missing: the scores are q · k, not q · k / √d_k.
+// wrong: The scale is missing: your scores are q · k, not q · k / √d_k.
 // - const Tensor scores = matmul(q, transpose(k)) / root;
 // + const Tensor scores = matmul(q, transpose(k));
 
@@ -65,7 +66,7 @@ namespace {
 
 double at(const std::vector<double>& x, Size i) { return x[static_cast<std::size_t>(i)]; }
 
-/// The four steps, one word after another.
+/// Computes the four steps, one token after another.
 Tensor by_steps(const Tensor& a, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v) {
   const Size batch = a.size(0), words = a.size(1), width = a.size(2);
   const std::vector<double> all = a.to_vector();
@@ -101,13 +102,13 @@ Tensor by_steps(const Tensor& a, const Tensor& w_q, const Tensor& w_k, const Ten
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("lets two words of width 2 ask each other", [&] {
+  judge.claim("computes self-attention for two tokens of width 2", [&] {
     const Tensor a = judge.normal({1, 2, 2});
     const Tensor w_q = judge.normal({2, 2}), w_k = judge.normal({2, 2}), w_v = judge.normal({2, 2});
-    judge.example("one sentence of two words, all widths 2");
+    judge.example("one sequence of two tokens, all widths are 2");
     judge.same(words_in_context(a, w_q, w_k, w_v), by_steps(a, w_q, w_k, w_v), "b");
   });
-  judge.claim("does so for any batch, number of words and widths", [&] {
+  judge.claim("computes self-attention for other sizes", [&] {
     judge.each_size({{"batch", 1, 3}, {"words", 1, 4}, {"d", 1, 4}, {"d_k", 1, 5}, {"d_v", 1, 3}},
                     [&](const Sizes& n) {
                       const Tensor a = judge.normal({n[0], n[1], n[2]});
@@ -116,7 +117,7 @@ void judge(Judge& judge) {
                       judge.same(words_in_context(a, w_q, w_k, w_v), by_steps(a, w_q, w_k, w_v), "b");
                     });
   });
-  judge.claim("lets gradients through to the words and all three matrices", [&] {
+  judge.claim("passes gradients to the tokens and to all three matrices", [&] {
     judge.gradients(words_in_context, {judge.normal({2, 3, 3}), judge.normal({2, 3}), judge.normal({2, 3}),
                                        judge.normal({4, 3})});
   });

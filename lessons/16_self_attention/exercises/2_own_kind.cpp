@@ -1,62 +1,63 @@
-// 16.2 own_kind: how much weight goes to one's own kind
+// 16.2 own_kind: The weight on a token's own kind
 // predict, 10 minutes
 //
-// Four tokens of the kinds a, a, b, c enter a self-attention without projections: query, key and value are
-// the token's vector. The vectors have d = 4 numbers: kind a is (2, 0, 0, 0), b is (0, 2, 0, 0) and
-// c is (0, 0, 2, 0).
+// Four tokens of the kinds a, a, b, c are the input of self-attention without projections. So the query, the
+// key and the value of a token are all equal to its vector. The vectors have d = 4 numbers: (2, 0, 0, 0) for
+// kind a, (0, 2, 0, 0) for kind b and (0, 0, 2, 0) for kind c.
 //
-// Predict how much of its weight, from 0 to 1, a token gives to all tokens of its kind, itself included. A
-// formula with std::exp is as good as a number. The judge runs the library's Attention with the score
-// scaled_dot().
+// Predict the sum of a token's weights on all tokens of its kind, itself included. It is a number from 0 to 1.
+// You may write it as a formula with std::exp. The grader computes it with the library's Attention and the
+// score scaled_dot().
 #include "lessons/grader/answer.hpp"
 
 double share_of_first_a() {
-  //[ what the first token gives to both a
+  //[ the first token's weight on both a
   //: return not_written_yet();
   return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
   //]
 }
 
 double share_of_b() {
-  //[ what b gives to the only b
+  //[ the weight of b on itself, the only b
   //: return not_written_yet();
-  return std::exp(2.0) / (std::exp(2.0) + 3);  // one of its kind, three others
+  return std::exp(2.0) / (std::exp(2.0) + 3);  // one token of its kind, three others
   //]
 }
 
 double share_after_shuffle() {
-  //[ what the first token gives to both a, if the order is a, c, b, a
+  //[ the first token's weight on both a, if the order is a, c, b, a
   //: return not_written_yet();
-  return 1 - 2 / (2 * std::exp(2.0) + 2);  // the same: where a token stands is not in the formula
+  return 1 - 2 / (2 * std::exp(2.0) + 2);  // unchanged: the formula has no positions
   //]
 }
 
-// hint: What is the score of two tokens of one kind, q · k / √d? And of two of different kinds?
-// hint: A score s counts as e^s in the softmax. For the first a: (2 · e^__) / (2 · e^__ + __ · e^0).
-// hint: Does the formula know where a token stands?
+// hint: What is the score q · k / √d of two tokens of the same kind? And of two tokens of different kinds?
+// hint: In the softmax, a score s counts as e^s. For the first a, the weight is
+//   (2 · e^__) / (2 · e^__ + __ · e^0).
+// hint: Does the formula contain the position of a token?
 //
-// wrong: You took 2 · 2 = 4 for the score of two equal tokens. It is divided by √d = 2 before the softmax.
+// wrong: You used the score 2 · 2 = 4 for two equal tokens. Divide it by √d = 2 before the softmax.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return 2 * std::exp(4.0) / (2 * std::exp(4.0) + 2);
 // wrong: You divided by d = 4. The scale is √d, so the score of two equal tokens is 4 / 2.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return 2 * std::exp(1.0) / (2 * std::exp(1.0) + 2);
-// wrong: That is the weight of one a. Two tokens are of this kind, and each gets as much.
+// wrong: This is the weight on one a. There are two tokens of kind a, and each has this weight.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return std::exp(2.0) / (2 * std::exp(2.0) + 2);
-// wrong: You gave b and c nothing because their scores are 0. In a softmax a score of 0 counts as e⁰ = 1:
-//   only a mask takes a key out.
+// wrong: You gave b and c the weight 0, because their scores are 0. But in a softmax, a score of 0 counts as
+//   e⁰ = 1. Only a mask sets a weight to 0.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return 1;
 // wrong: You gave all four tokens the same weight. b has the score 2 with itself and 0 with the others.
 // - return std::exp(2.0) / (std::exp(2.0) + 3);
 // + return 0.25;
-// wrong: You gave b the same share as an a. b stands there once: with fewer of its kind the share is smaller,
-//   and that is how a softmax can count.
+// wrong: You gave b the same weight on its kind as an a. But b occurs only once. The weight on a kind is
+//   smaller if the kind occurs less often: this is how a softmax can count.
 // - return std::exp(2.0) / (std::exp(2.0) + 3);
 // + return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);
-// wrong: You let the other a count less because it stands farther away. Self-attention knows no order: the
-//   scores are products of two tokens' vectors, wherever these stand.
+// wrong: You gave the other a less weight because it is farther away. Self-attention knows no order. A score is
+//   the product of two tokens' vectors, at any distance.
 // - return 1 - 2 / (2 * std::exp(2.0) + 2);
 // + return std::exp(2.0) / (std::exp(2.0) + 3);
 
@@ -65,7 +66,7 @@ double share_after_shuffle() {
 
 namespace {
 
-/// What token `asks` gives to the tokens of its kind, as the library's layer does it.
+/// Returns the weight of token `asks` on all tokens of its kind, computed by the library's layer.
 double share(const Indices& kinds, Size asks) {
   const Tensor a = unsqueeze(one_hot(kinds, 4, DType::f64) * 2, 0);  // (1, n, 4)
   const Attention attention{{}, scaled_dot()};
@@ -80,13 +81,13 @@ double share(const Indices& kinds, Size asks) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("foretells what a kind that stands there twice gets", [&] {
-    judge.predicted(share_of_first_a(), share({0, 0, 1, 2}, 0), "the share of the first a");
+  judge.claim("predicts the weight on a kind that occurs twice", [&] {
+    judge.predicted(share_of_first_a(), share({0, 0, 1, 2}, 0), "the weight of the first a");
   });
-  judge.claim("foretells what a kind that stands there once gets", [&] {
-    judge.predicted(share_of_b(), share({0, 0, 1, 2}, 2), "the share of b");
+  judge.claim("predicts the weight on a kind that occurs once", [&] {
+    judge.predicted(share_of_b(), share({0, 0, 1, 2}, 2), "the weight of b");
   });
-  judge.claim("foretells what another order changes", [&] {
-    judge.predicted(share_after_shuffle(), share({0, 2, 1, 0}, 0), "the share of the first a in a, c, b, a");
+  judge.claim("predicts the weight after a change of order", [&] {
+    judge.predicted(share_after_shuffle(), share({0, 2, 1, 0}, 0), "the weight of the first a in a, c, b, a");
   });
 }

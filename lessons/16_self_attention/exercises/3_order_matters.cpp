@@ -1,13 +1,14 @@
-// 16.3 order_matters: measure whether a layer knows the order of words
+// 16.3 order_matters: Measuring permutation equivariance
 // measure, 10 minutes
 //
-// A layer is equivariant to permutations if shuffled words give the same results, shuffled alike. Measure how
-// far it is from that: the largest magnitude of
+// A layer is equivariant to permutations if shuffling its input tokens shuffles its outputs in the same way,
+// and changes nothing else. Measure how far a layer is from that: the largest absolute value of
 //
 //     layer(shuffled a) − shuffled layer(a)
 //
-// a is (n, d), and the shuffled a has as its row i the row order[i] of a, as embedding(a, order) gives it. 0
-// means that the layer knows no order. max(x), abs(x) and x.item() are useful.
+// a has the shape (n, d). Row i of the shuffled a is row order[i] of a; embedding(a, order) computes it. If the
+// result is 0 for every input and order, the layer knows no order. The functions max(x), abs(x) and x.item()
+// are useful.
 #include "lessons/grader/answer.hpp"
 
 using Layer = std::function<Tensor(const Tensor&)>;  // (n, d) → (n, d_out)
@@ -15,36 +16,37 @@ using Layer = std::function<Tensor(const Tensor&)>;  // (n, d) → (n, d_out)
 double order_matters(const Layer& layer, const Tensor& a, const Indices& order) {
   //[ three lines
   //: return not_written_yet();
-  const Tensor first = layer(embedding(a, order));   // shuffle, then the layer
-  const Tensor second = embedding(layer(a), order);  // the layer, then the same shuffle
+  const Tensor first = layer(embedding(a, order));   // shuffle, then apply the layer
+  const Tensor second = embedding(layer(a), order);  // apply the layer, then shuffle
   return max(abs(first - second)).item();
   //]
 }
 
-// hint: Two ways lead from a to a result: shuffle and then the layer, or the layer and then ____.
-// hint: embedding(x, order) shuffles the rows of any x (n, …), the words as well as what the layer made of
-//   them.
-// hint: The largest magnitude of a tensor x is max(abs(x)).item().
+// hint: There are two ways to combine the layer and the shuffle: first shuffle and then apply the layer, or
+//   first apply the layer and then ____.
+// hint: embedding(x, order) shuffles the rows of any x (n, …). So it can shuffle the input tokens and also the
+//   outputs of the layer.
+// hint: The largest absolute value of a tensor x is max(abs(x)).item().
 //
-// wrong: You compare with layer(a), unshuffled. Of course its rows stand elsewhere: that the results move
-//   with their words is what is asked for, and to be compared they have to be shuffled as well.
+// wrong: You compare with layer(a) without shuffling it. An equivariant layer moves each output together with
+//   its token. So layer(a) must be shuffled too before the comparison.
 // - const Tensor second = embedding(layer(a), order);
 // + const Tensor second = layer(a);
-// wrong: To shuffle twice is not to undo a shuffle: that would take the inverse of order. Shuffle what layer(a) gave
-//   instead.
+// wrong: You shuffle twice. That does not undo the first shuffle; only the inverse of order would undo it.
+//   Shuffle layer(a) instead.
 // - const Tensor first = layer(embedding(a, order));
 // - const Tensor second = embedding(layer(a), order);
 // + const Tensor first = layer(a);
 // + const Tensor second = embedding(layer(embedding(a, order)), order);
-// wrong: The magnitude is missing: a difference of −5 beside one of 0.1 counts as 0.1.
+// wrong: The absolute value is missing. If the differences are −5 and 0.1, your result is 0.1.
 // - return max(abs(first - second)).item();
 // + return max(first - second).item();
-// wrong: That is the mean of the differences. Positive and negative ones cancel, and one word that is far off
-//   hardly shows among many.
+// wrong: You compute the mean of the differences. Positive and negative differences cancel, and one large
+//   difference hardly shows among many small ones.
 // - return max(abs(first - second)).item();
 // + return mean(first - second).item();
-// wrong: Those are all differences added up: it grows with the number of words, so two layers can be compared
-//   only on equally long sentences. The largest magnitude is asked for.
+// wrong: You add up all differences. This sum grows with the number of tokens, so it cannot compare layers on
+//   sequences of different lengths. Compute the largest absolute value.
 // - return max(abs(first - second)).item();
 // + return sum(abs(first - second)).item();
 
@@ -54,12 +56,12 @@ double order_matters(const Layer& layer, const Tensor& a, const Indices& order) 
 namespace {
 
 Tensor attends(const Tensor& a) { return matmul(softmax(matmul(a, transpose(a)), -1), a); }
-/// Row t is the sum of the rows up to t: what a recurrent layer could do.
+/// Computes running sums: row t is the sum of the rows up to t, as a recurrent layer could compute it.
 Tensor adds_up(const Tensor& a) { return cumsum(a, 0); }
-/// Each row with a tenth of the row before it.
+/// Adds to each row a tenth of the row before.
 Tensor looks_back(const Tensor& a) { return a + 0.1 * pad(slice(a, 0, 0, a.size(0) - 1), 0, 1, 0); }
 
-/// The definition for a layer of which the results are known, in loops.
+/// Computes the definition with loops.
 double by_loops(const Layer& layer, const Tensor& a, const std::vector<std::int64_t>& order) {
   const Size n = a.size(0), d = a.size(1);
   std::vector<double> moved;
@@ -84,22 +86,22 @@ Indices drawn(Judge& judge, Size n) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("says 0 of self-attention, which knows no order", [&] {
+  judge.claim("returns 0 for self-attention", [&] {
     const Tensor a = judge.normal({4, 2});
-    judge.example("four words in the order 1, 2, 3, 0, and a self-attention without projections");
+    judge.example("four tokens in the order 1, 2, 3, 0, and self-attention without projections");
     judge.same(order_matters(attends, a, {1, 2, 3, 0}), 0, "how far it is from equivariant");
   });
-  judge.claim("sees one word that differs, and how much", [&] {
+  judge.claim("finds the largest difference", [&] {
     const Tensor a = tensor({{1}, {2}, {8}}, DType::f64);
     judge.example(
-        "the words 1, 2, 8 in the order 1, 2, 0, and a layer that adds up: 2, 10, 11 against 3, 11, 1");
+        "the tokens 1, 2, 8 in the order 1, 2, 0, and a layer of running sums: 2, 10, 11 and 3, 11, 1");
     judge.same(order_matters(adds_up, a, {1, 2, 0}), 10, "how far it is from equivariant");
     judge.example(
-        "the words 8, 2, 1 in the order 1, 2, 0, and a layer that adds up: 2, 3, 11 against 10, 11, 8");
+        "the tokens 8, 2, 1 in the order 1, 2, 0, and a layer of running sums: 2, 3, 11 and 10, 11, 8");
     judge.same(order_matters(adds_up, tensor({{8}, {2}, {1}}, DType::f64), {1, 2, 0}), 8,
                "how far it is from equivariant");
   });
-  judge.claim("measures any layer, any words and any order", [&] {
+  judge.claim("measures other layers, tokens and orders", [&] {
     judge.each_size({{"words", 1, 6}, {"width", 1, 4}}, [&](const Sizes& n) {
       const Tensor a = judge.normal({n[0], n[1]});
       const Indices order = drawn(judge, n[0]);

@@ -1,21 +1,24 @@
-// 16.4 count_alike: mark what occurs twice, with few weights
+// 16.4 count_alike: Marking tokens that occur twice, with few weights
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model that marks the tokens whose kind occurs exactly twice in their row: 16 tokens of 12 kinds,
-// drawn at random. It is trained on 700 batches of 32 rows by Adam with your learning rate, and must then be
-// right on 97 of 100 tokens, with at most 1,000 weights. Fewer weights are better: your best model is kept.
+// Build a model that marks the tokens whose kind occurs exactly twice in their row. A row has 16 tokens of 12
+// kinds, drawn at random. The model is trained for 700 steps on batches of 32 rows, by Adam with your learning
+// rate. After that, it must be right for at least 97 % of the tokens, with at most 1,000 weights. Fewer weights
+// are better: the grader keeps your best model.
 //
 //     tokens (B, n)  →  logits (B, n, 2) of "no" and "yes"
 //
-// What the kinds are has to be learned as well: while all weights are one number, what kind a token is may make no
-// difference, and a fixed table such as eye(12) does not count. The one that is given reads [a; b] as in the lesson,
-// where b is a self-attention without projections. Change whatever you like in the hole.
+// The model must also learn to distinguish the kinds. The grader checks this: if all weights are set to the
+// same number, the kind of a token must not change the logits. So a fixed table such as eye(12) is not allowed.
+//
+// The given model computes its answer from [a; b] as in the chapter, where b is the output of self-attention
+// without projections. You may change everything in the hole.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
 
 constexpr Size kKinds = 12;
 
-//[ the model, and how fast it learns
+//[ the model and its learning rate
 //: struct Marker : Module {
 //:   Tensor operator()(const Indices& tokens) const {
 //:     const Tensor a = kinds(tokens);  // (B, n, 8)
@@ -31,8 +34,8 @@ constexpr Size kKinds = 12;
 struct Marker : Module {
   Tensor operator()(const Indices& tokens) const {
     const Tensor a = kinds(tokens);                   // (B, n, 14)
-    const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
-    const Tensor b = matmul(sigmoid(scores - 3), a);  // each pair by itself, so b is a sum that counts
+    const Tensor scores = matmul(a, transpose(a));    // large for two tokens of the same kind
+    const Tensor b = matmul(sigmoid(scores - 3), a);  // a weight for each pair, so the sum b counts
     return answer(relu(compare(concat({a, b}, -1))));
   }
 
@@ -42,19 +45,21 @@ struct Marker : Module {
 constexpr double kLearningRate = 0.02;
 //]
 
-// hint: The lesson's softmax counts: my kind gets c e^β / (c e^β + 16 − c) of my weight. How much does that change
-//   from c = 2 to c = 3? With few weights that is hard to read. Need weights add up to 1 at all?
-// hint: b = Σ_j w_ij a_j need not be an average. With a weight for each pair that is near 1 for one kind and
-//   near 0 for two, whatever the other pairs do, b would be about __ times a. Which function makes such a
-//   weight of a score?
-// hint: Put sigmoid(scores − ____) for softmax(scores, -1), with scores that are not divided, so that it is
-//   clearly open or shut. Make the widths larger until it is safe, and then smaller again.
+// hint: The softmax of the chapter counts: the weight on a token's own kind is c e^β / (c e^β + 16 − c). How
+//   much does this weight change from c = 2 to c = 3? Such a small change is hard to use with few weights. Must
+//   the weights add up to 1 at all?
+// hint: b = Σ_j w_ij a_j does not have to be an average. Suppose that w_ij depends only on tokens i and j, and
+//   is near 1 for the same kind and near 0 for different kinds. Then b is about __ times a. Which function
+//   computes such a weight from a score?
+// hint: Use sigmoid(scores − ____) in place of softmax(scores, -1). Do not divide the scores by √d, so that
+//   each weight is clearly near 0 or near 1. Make the widths larger until the accuracy is safe, and then
+//   smaller again.
 //
-// start: A softmax's weights add up to 1. With four tokens of a kind or two, b is nearly the same, and a
-//   small network can hardly tell them apart. Let the weights of a row add up to more where more are alike.
+// start: The weights of a softmax add up to 1. So b is nearly the same for two tokens of a kind and for four,
+//   and a small network can hardly distinguish the two cases. Let the weights in a row add up to more if more
+//   tokens are of the same kind.
 //
-// wrong: A GRU has to carry the counts of all kinds from token to token, and hardly learns it in so few
-//   steps.
+// wrong: A GRU must carry the counts of all kinds from token to token. In 700 steps, it hardly learns this.
 // - const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
 // - const Tensor b = matmul(sigmoid(scores - 3), a);  // each pair by itself, so b is a sum that counts
 // - return answer(relu(compare(concat({a, b}, -1))));
@@ -62,24 +67,25 @@ constexpr double kLearningRate = 0.02;
 // + return answer(relu(compare(concat({a, states(a).states}, -1))));
 // + }
 // + GRU states{{*this, "states"}, 14, 7, {.both_directions = true}};
-// wrong: Each token sees those before it alone, so the first of two is told nothing of the second. Both are
-//   to be marked.
+// wrong: Each token attends only to the tokens before it. So the first of two equal tokens knows nothing about
+//   the second. Both must be marked.
 // - const Tensor b = matmul(sigmoid(scores - 3), a);
 // + const Size n = a.size(1);
 // + const Tensor seen = where(Mask::causal(n, n), sigmoid(scores - 3), zeros({n, n}));
 // + const Tensor b = matmul(seen, a);
-// wrong: The widths of lesson 16 are more than twelve kinds need, and break the budget.
+// wrong: The widths from lesson 16 are larger than twelve kinds need, and they exceed the budget.
 // - Embedding kinds{{*this, "kinds"}, kKinds, 14};
 // - Linear compare{{*this, "compare"}, 28, 20}, answer{{*this, "answer"}, 20, 2};
 // + Embedding kinds{{*this, "kinds"}, kKinds, 64};
 // + Linear compare{{*this, "compare"}, 128, 128}, answer{{*this, "answer"}, 128, 2};
-// wrong: The logits are of a alone: what was read of the others is in b, and never arrives.
+// wrong: The logits depend on a alone. The information about the other tokens is in b, which is not used.
 // - return answer(relu(compare(concat({a, b}, -1))));
 // + return answer(relu(compare(concat({a, a}, -1))));
-// wrong: A fixed table tells the kinds apart before anything is learned: then the model only has to compare counts.
+// wrong: A fixed table distinguishes the kinds before anything is learned. Then the model only has to compare
+//   counts.
 // - const Tensor a = kinds(tokens);                   // (B, n, 14)
 // + const Tensor a = one_hot(tokens, 14);
-// wrong: With a rate of 0.0001 this small model has hardly begun to learn after 700 steps.
+// wrong: With a learning rate of 0.0001, this small model has hardly begun to learn after 700 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
 
@@ -123,13 +129,13 @@ void judge(Judge& judge) {
   Marker model;
   model.initialise(judge.random().next());
   const auto weights = static_cast<double>(kit::weights_of(model));
-  judge.claim("keeps to the budget", [&] { judge.between(weights, 1, 1000, "the weights"); });
-  judge.claim("gives logits for each token", [&] {
+  judge.claim("stays within the budget", [&] { judge.between(weights, 1, 1000, "the number of weights"); });
+  judge.claim("returns logits for each token", [&] {
     const Marked some = draw(judge.random(), 3, 5);
     judge.same(model(some.tokens).shape(), {3, 5, 2}, "the logits");
   });
-  judge.claim("has to learn what the kinds are", [&] {
-    judge.example("all weights 0.5");
+  judge.claim("learns to distinguish the kinds", [&] {
+    judge.example("all weights are 0.5");
     Marker equal;
     equal.initialise(1);
     equal.eval();
@@ -137,9 +143,9 @@ void judge(Judge& judge) {
     const Tensor change =
         equal(draw(judge.random(), 2, kTokens).tokens) - equal(draw(judge.random(), 2, kTokens).tokens);
     judge.that(max(abs(change)).item() < 1e-5,
-               "other tokens get other logits, though no weight tells them apart");
+               "different tokens have different logits, although all weights are equal");
   });
-  judge.claim("marks what occurs exactly twice", [&] {
+  judge.claim("marks tokens whose kind occurs exactly twice", [&] {
     train(model, judge.random());
     model.eval();
     const Marked test = draw(judge.random(), kTests, kTokens);
@@ -151,17 +157,20 @@ void judge(Judge& judge) {
     const double loss = cross_entropy(logits, test.answers).item();
     const double no = 100.0 * static_cast<double>(std::count(wanted.begin(), wanted.end(), 0)) /
                       static_cast<double>(wanted.size());
-    judge.that(right >= 97,
-               fmt::format("{} weights mark {:.1f} % of the tokens rightly, of which 97 % are wanted (always "
-                           "\"no\": {:.1f} %); the loss of a token is {:.3f}{}",
-                           weights, right, no, loss,
-                           right < no + 2
-                               ? ". It has learned nothing yet: is the rate too large or too small, "
-                                 "and does what was read reach the logits?"
-                               : ". Does b tell two of a kind from one and from three? A pair of two kinds "
-                                 "should weigh nearly nothing, or the many others drown the few."),
-               {right, loss});
-    fmt::print("{} weights mark {:.1f} % of the tokens rightly; the loss is {:.3f}.\n", weights, right, loss);
+    judge.that(
+        right >= 97,
+        fmt::format(
+            "the model with {} weights is right for {:.1f} % of the tokens, but 97 % are needed (always "
+            "\"no\": {:.1f} %); the loss per token is {:.3f}{}",
+            weights, right, no, loss,
+            right < no + 2
+                ? ". The model has learned nothing yet. Is the learning rate too large or too small? Do the "
+                  "logits depend on the other tokens?"
+                : ". Does b distinguish two tokens of a kind from one and from three? A pair of different "
+                  "kinds should have a weight near 0, because there are many such pairs."),
+        {right, loss});
+    fmt::print("The model with {} weights is right for {:.1f} % of the tokens; the loss is {:.3f}.\n",
+               weights, right, loss);
     judge.score(weights, "weights");
   });
 }
