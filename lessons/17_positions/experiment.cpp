@@ -1,7 +1,7 @@
-// Eight models that differ in how they are told of order, trained on two tasks at length 16 and tested at 32.
+// Trains eight models with different position schemes on two tasks at length 16, and tests them at length 32.
 //
-// Each is nn/'s TransformerEncoder: two layers of self-attention with four heads, each layer with a small
-// network behind it (lessons 18 and 19 take that apart). Nothing differs but the scheme.
+// Each model is nn/'s TransformerEncoder: two layers of self-attention with four heads, each followed by a
+// small network (see lessons 18 and 19). The models differ only in the scheme.
 #include "lessons/17_positions/experiment.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ struct Scheme {
   PositionScheme scheme;
   /// Targets for reverse and shift at the trained length, in per cent.
   std::array<double, 2> least = {0, 0}, most = {100, 100};
-  bool tells_places = false;  // of a string of one symbol
+  bool tells_places = false;  // distinguishes the positions of a string of one symbol
 };
 
 std::vector<Scheme> schemes() {
@@ -52,21 +52,21 @@ struct Namer : Module {
     options.positions = scheme;
     return options;
   }
-  /// Symbols (B, n) → logits (B, n, symbols).
+  /// Computes logits (B, n, symbols) from symbols (B, n).
   Tensor operator()(const Indices& ids) const { return output(encoder(ids)); }
 
   TransformerEncoder encoder;
   Linear output{{*this, "output"}, kWidth, kit::kMoveSymbols};
 };
 
-/// Row::map, a mean over some strings.
+/// Computes Row::map as a mean over several strings.
 std::vector<double> best_map(const Namer& model, const kit::Options& options) {
   const kit::MovedSymbols strings =
       kit::draw_moves(kit::Random(options.seed, 3'000'000), Move::shift, options.smoke ? 2 : 32, kLonger);
   Tensor best;
   double most = -1;
   for (const TransformerBlock& block : model.encoder.stack.blocks) {
-    const WeightRecorder recorder(block.self.attention);  // while it lives, it keeps the weights
+    const WeightRecorder recorder(block.self.attention);  // records the weights during its lifetime
     model.encoder(strings.symbols);
     const Tensor maps = mean(recorder.weights().front(), {0});  // (heads, n, n)
     for (Size head = 0; head < maps.size(0); ++head) {
@@ -79,13 +79,15 @@ std::vector<double> best_map(const Namer& model, const kit::Options& options) {
   return best.to_vector();
 }
 
-/// The largest difference between the states of two places of a string of one symbol.
+/// Returns the largest difference between the states at position 0 and at any position of a string of one
+/// symbol.
 double places_apart(const Namer& model) {
   const Tensor states = model.encoder(Indices(std::vector<std::int64_t>(kTrained, 7), {1, kTrained}));
   return kit::largest(states - slice(states, 1, 0, 1));
 }
 
-/// Per cent right at each place of fresh strings, from streams far from those of training.
+/// Returns the percentage of right answers at each position of new strings. Their streams are far from the
+/// streams used in training.
 std::vector<double> test(const Namer& model, Move move, Size length, const kit::Options& options) {
   const kit::Random random(options.seed, static_cast<std::uint64_t>(1'000'000 + length));
   const kit::MovedSymbols strings = kit::draw_moves(random, move, options.smoke ? 4 : 300, length);
@@ -130,8 +132,7 @@ const Row& Table::operator[](const std::string& name) const {
 }
 
 Table train_all(const kit::Options& options, kit::Report& report) {
-  fmt::print("  {:<16}{:>12}{:>12}{:>30}\n", "% right", "reverse 16", "shift 16",
-             "places of aaaa… differ by");
+  fmt::print("  {:<16}{:>12}{:>12}{:>30}\n", "% right", "reverse 16", "shift 16", "difference within aaaa…");
   Table table;
   for (const Scheme& scheme : schemes()) {
     const Row row = train_both(scheme, options);
@@ -148,8 +149,8 @@ Table train_all(const kit::Options& options, kit::Report& report) {
       if (scheme.least[task] > 0) report.at_least(what, right, scheme.least[task], "%");
       if (scheme.most[task] < 100) report.at_most(what, right, scheme.most[task], "%");
     }
-    report.check(fmt::format("{}: the places of a string of one symbol {}", scheme.name,
-                             scheme.tells_places ? "differ" : "are the same"),
+    report.check(fmt::format("{}: states in a string of one symbol are {}", scheme.name,
+                             scheme.tells_places ? "different" : "equal"),
                  scheme.tells_places ? row.apart > 0.01 : row.apart < 1e-4);
   }
   return table;
@@ -157,10 +158,16 @@ Table train_all(const kit::Options& options, kit::Report& report) {
 
 void draw_longer(const Table& table, const kit::Options& options) {
   fmt::print("  {:<16}{:>12}{:>12}\n", "% right", "reverse 32", "shift 32");
-  kit::Heatmap shares{
-      "Share right, trained at 16", {"reverse 16", "reverse 32", "shift 16", "shift 32"}, {}, {}};
-  kit::Heatmap places{"Shift at n = 32: % right, place by place", counted(kLonger), {}, {}};
-  kit::HeatmapGrid all{"Shift at n = 32: queries down, keys across (deepest colour: weight 0.6)", {}, 4};
+  kit::Heatmap shares{"Fraction of right answers, trained at length 16",
+                      {"reverse 16", "reverse 32", "shift 16", "shift 32"},
+                      {},
+                      {}};
+  kit::Heatmap places{"Shift at n = 32: right answers at each position, in %", counted(kLonger), {}, {}};
+  kit::HeatmapGrid all{
+      "Shift at n = 32: weights, with a row for each query and a column for each key (darkest "
+      "colour: 0.6)",
+      {},
+      4};
   for (const Row& row : table.rows) {
     fmt::print("  {:<16}{:>12.1f}{:>12.1f}\n", row.name, kit::mean_right(row.reverse_32),
                kit::mean_right(row.shift_32));
@@ -174,7 +181,7 @@ void draw_longer(const Table& table, const kit::Options& options) {
   }
   shares.numbers = true;
   places.most = 100;
-  places.column_axis = "place";
+  places.column_axis = "position";
   kit::show(shares, options.out / "table.svg");
   kit::show(places, options.out / "places.svg");
   kit::save_svg(kit::svg(all), options.out / "maps.svg");
@@ -185,18 +192,18 @@ void draw_longer(const Table& table, const kit::Options& options) {
 void judge_longer(const Table& table, kit::Report& report) {
   for (const char* name : {"sinusoidal", "learned"}) {
     const std::vector<double>& right = table[name].shift_32;
-    report.at_least(fmt::format("{}: shift at 32, below 16", name), kit::mean_right(right, 0, kTrained), 90,
-                    "%");
-    report.at_most(fmt::format("{}: shift at 32, from 16 on", name), kit::mean_right(right, kTrained), 20,
-                   "%");
+    report.at_least(fmt::format("{}: shift at 32, positions 0 to 15", name),
+                    kit::mean_right(right, 0, kTrained), 90, "%");
+    report.at_most(fmt::format("{}: shift at 32, positions 16 to 31", name), kit::mean_right(right, kTrained),
+                   20, "%");
   }
   report.at_least("Shaw: shift at 32", kit::mean_right(table["Shaw"].shift_32), 99, "%");
   report.at_least("T5, 16 to 16: shift at 32", kit::mean_right(table["T5, 16 to 16"].shift_32), 95, "%");
   report.at_most("T5, 32 to 128: shift at 32", kit::mean_right(table["T5, 32 to 128"].shift_32), 95, "%");
   const std::vector<double>& turned = table["rotary"].shift_32;
-  report.at_least("rotary: shift at 32, places 16 to 21", kit::mean_right(turned, 16, 22), 95, "%");
-  report.at_most("rotary: shift at 32, below 16", kit::mean_right(turned, 0, 16), 95, "%");
-  report.at_most("rotary: shift at 32, from 22 on", kit::mean_right(turned, 22), 95, "%");
+  report.at_least("rotary: shift at 32, positions 16 to 21", kit::mean_right(turned, 16, 22), 95, "%");
+  report.at_most("rotary: shift at 32, positions 0 to 15", kit::mean_right(turned, 0, 16), 95, "%");
+  report.at_most("rotary: shift at 32, positions 22 to 31", kit::mean_right(turned, 22), 95, "%");
 }
 
 double without_order(const kit::Options& options) {

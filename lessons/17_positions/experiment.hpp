@@ -1,4 +1,4 @@
-// Eight models that differ in how they are told of order, trained on two tasks at length 16 and tested at 32.
+// Trains eight models with different position schemes on two tasks at length 16, and tests them at length 32.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace tapestry::lesson17 {
 
 inline constexpr Size kTrained = 16, kLonger = 32;
 
-/// A scheme's two models, one trained on each task.
+/// Results of one scheme's two models, one trained on each task.
 struct Row {
   std::string name;
-  double apart = 0;  ///< before training: how far states of a string of one symbol differ from place to place
-  /// Per cent right, place by place.
+  double apart = 0;  ///< largest difference of states in a string of one symbol, before training
+  /// Percentage of right answers at each position.
   std::vector<double> reverse_16, reverse_32, shift_16, shift_32;
-  /// Weights (32, 32) of the shift at the longer length: of all heads the one that looks most at three back.
+  /// Weights (32, 32) for the shift at length 32, from the head with the largest weights three positions back.
   std::vector<double> map;
 };
 
@@ -26,16 +26,18 @@ struct Table {
   const Row& operator[](const std::string& name) const;
 };
 
-/// Trains for options.steps each, and prints how much is right at length 16. Judges the targets: what each
-/// scheme must and cannot reach, and whether it tells the places of a string of one symbol apart.
+/// Trains each model for options.steps, and prints its accuracy at length 16. Checks the targets: the accuracy
+/// that each scheme must reach or cannot reach, and whether it distinguishes the positions of a string of one
+/// symbol.
 Table train_all(const kit::Options& options, kit::Report& report);
 
-/// Prints how much is right at length 32. Pictures: table.svg, places.svg and maps.svg.
+/// Prints the accuracy at length 32. Draws table.svg, places.svg and maps.svg.
 void draw_longer(const Table& table, const kit::Options& options);
-/// Judges the shift at length 32, for all schemes of which the chapter says something.
+/// Checks the shift at length 32 for all schemes about which the chapter makes a claim.
 void judge_longer(const Table& table, kit::Report& report);
 
-/// Who does not know where to look names the commonest of the other symbols: per cent right.
+/// Returns the highest accuracy without order, in per cent: that of always naming the most frequent symbol at
+/// the other positions.
 double without_order(const kit::Options& options);
 
 }  // namespace tapestry::lesson17

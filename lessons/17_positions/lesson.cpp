@@ -1,10 +1,13 @@
-// 17 positions: order is an input
+// 17 positions: tell attention the order of its tokens
 //
-// 40 minutes to read, 40 seconds to run. Needs lessons 16 (self-attention knows no order) and 08 (√d).
-// Afterwards you can tell attention of places or distances in six ways, and say which of them can do a task.
+// 40 minutes to read, 40 seconds to run. Needs lesson 16 (self-attention knows no order) and lesson 08 (the
+// scale √d). Afterwards you can add positions or distances to attention in six ways, and say which of these
+// schemes can do a given task.
 //
-// Self-attention takes "dog bites man" for "man bites dog". So order has to be told: to each word, "you are
-// the fifth", or to each query and key, "this key stands three places before you". Does it matter which?
+// Self-attention cannot distinguish "dog bites man" from "man bites dog". So the model needs information about
+// order. There are two kinds of *position schemes*. One kind tells each token its position: "you are the
+// fifth". The other kind tells each pair of a query and a key their distance: "this key is three positions
+// before you". Does it matter which kind we use?
 
 #include <cmath>
 
@@ -21,26 +24,35 @@ using kit::mean_right;
 namespace {
 constexpr DType f64 = DType::f64;
 
-// ---- 1. A place as a vector -------------------------------------------------------------------------------
-// The simplest way to say "fifth" is a vector for it, *added* to the word. It can be learned, a row of a
-// table for each place. Or it can be a formula (Vaswani et al. 2017): d / 2 hands of a clock. Hand i turns by
-// ω_i from place to place, and is told by its sine and its cosine:
+// ---- 1. A vector for each position ------------------------------------------------------------------------
+// The simplest scheme has a vector for each position, which is *added* to the token at this position. The
+// vectors can be learned: the model then has a table with a row for each position.
+//
+// Or a formula computes the vectors (Vaswani et al. 2017). Imagine d/2 hands of a clock, numbered i = 0 …
+// d/2 − 1. From one position to the next, hand i turns by the angle ω_i. So at position p its angle is p ω_i.
+// The vector PE[p] contains the sine and the cosine of each hand's angle:
 //
 //     PE[p, 2i] = sin(p ω_i),  PE[p, 2i + 1] = cos(p ω_i)        ω_i = 10000^{−2i/d},  i = 0 … d/2 − 1
 //
-// Fast hands tell neighbours apart, slow ones the beginning from the end. With a pencil, one hand (d = 2):
+// The fast hands distinguish positions that are close together. The slow hands distinguish the beginning of a
+// sequence from its end. Here is an example by hand with a single clock hand, d = 2:
 //
 //     PE[1] = (0.841, 0.540)    PE[1] · PE[2] = 0.841 · 0.909 − 0.540 · 0.416 = 0.540
 //     PE[2] = (0.909, −0.416)   PE[2] · PE[3] = 0.909 · 0.141 + 0.416 · 0.990 = 0.540
 //     PE[3] = (0.141, −0.990)
 //
-// Neighbours have the same product wherever they stand: sin a sin b + cos a cos b = cos(a − b), here cos 1.
-// And to go k places on is to turn each hand by k ω_i, from every place alike. A point (a, b) turned by φ is
+// The product is the same for any two neighbouring positions. It depends only on the difference of the angles:
+//
+//     sin a sin b + cos a cos b = cos(a − b)        for neighbours, cos 1 = 0.540
+//
+// To move on by k positions, each hand turns by the angle k ω_i, and this angle is the same from every
+// position. A point (a, b) turned by an angle φ is
 //
 //     (a cos φ − b sin φ, a sin φ + b cos φ)        so (cos x, sin x) becomes (cos(x + φ), sin(x + φ))
 //
-// W_K, a matrix, can learn such a turn: "three places back". (The table has the sine first, which changes the
-// order of numbers alone. A hand is the point (cos, sin), and in part 2 points turn the same way.)
+// A matrix such as W_K can learn such a rotation. Then a query matches the key that is, for example, three
+// positions before it. (PE stores the sine first, but a clock hand is the point (cos, sin). Only the order of
+// the two numbers differs. In part 2, points turn in the same way.)
 
 Tensor angles(Size places, Size width) {  // p ω_i (places, width / 2)
   const Tensor hand = arange(0, static_cast<double>(width / 2), 1, f64);
@@ -53,7 +65,7 @@ Tensor sinusoids_by_hand(Size places, Size width) {
   return reshape(stack({sin(angle), cos(angle)}, 2), {places, width});
 }
 
-/// Points (a, b) turned by their angles: all a are the first half of x's numbers, all b the second.
+/// Turns points (a, b) by their angles. The first half of x's numbers holds all a, and the second half all b.
 Tensor turned(const Tensor& x, const Tensor& angle) {
   const Size half = x.size(-1) / 2;
   const Tensor a = slice(x, -1, 0, half), b = slice(x, -1, half, 2 * half);
@@ -70,22 +82,31 @@ void as_a_vector(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 2. A distance for each pair --------------------------------------------------------------------------
-// Often it matters how far away a word stands, not where. So tell query i and key j their distance j − i:
+// Often the distance of two tokens matters more than their positions. So these schemes tell query i and key j
+// their distance j − i:
 //
 //     Shaw      s_ij = q_i · (k_j + a^K_{j−i}) / √d,   c_i = Σ_j α_ij (v_j + a^V_{j−i})
-//               learned vectors for the distances −r … r; farther ones count as ±r (Shaw et al. 2018)
-//     T5        s_ij = q_i · k_j / √d + b_{j−i}        a learned number for each *bucket* of distances: near
-//               ones have buckets of their own, far ones share, more and more of them (Raffel et al. 2020)
-//     ALiBi     s_ij = q_i · k_j / √d − m |i − j|      nothing to learn: m = 2^{−8h/H} for head h = 1 … H, so
-//               that some heads see near and some far (Press et al. 2022)
-//     rotary    s_ij = (R_i q_i) · (R_j k_j) / √d      R_p turns by p ω_i as above, so that only the distance
-//               is left: (R_i q) · (R_j k) = q · (R_{j−i} k) (Su et al. 2021)
+//               a^K, a^V: learned vectors for the distances −r … r; all farther distances
+//               count as −r or r (Shaw et al. 2018)
+//     T5        s_ij = q_i · k_j / √d + b_{j−i}
+//               b: a learned number for each *bucket* of distances; each near distance has its own
+//               bucket, and far distances share buckets, which grow wider (Raffel et al. 2020)
+//     ALiBi     s_ij = q_i · k_j / √d − m |i − j|
+//               nothing to learn: m = 2^{−8h/H} for head h = 1 … H, so some heads attend to near
+//               keys and some also to far ones (Press et al. 2022)
+//     rotary    s_ij = (R_i q_i) · (R_j k_j) / √d
+//               R_p turns a vector by the angles p ω_i from above; only the distance matters,
+//               because (R_i q) · (R_j k) = q · (R_{j−i} k) (Su et al. 2021)
 //
-// Raffel's T5 has no √d; its W_Q begins smaller by as much (one of lesson 08's ways). Here and in nn/ its
-// numbers join scores with √d. For rotary a point (a, b) is made of the numbers i and i + d/2, as in nn/; the
-// sinusoids' stood side by side. Either will do: W_Q and W_K can learn any order.
+// Two details depend on the implementation. The original T5 does not divide by √d. Its initial W_Q is smaller
+// by this factor instead (one of the ways in lesson 08). Here and in nn/, the numbers b are added to scores
+// that are divided by √d.
+//
+// For rotary, the numbers i and i + d/2 of a vector form a point (a, b), as in nn/. In the sinusoids, the two
+// numbers of a hand are next to each other. Both orders work, because W_Q and W_K can learn any order.
 
-/// For each pair the row of `table` that `row` names for its distance: (n, n, columns of the table).
+/// Returns, for each pair, the row of `table` that `row` chooses for its distance: (n, n, columns of the
+/// table).
 template <class Row>
 Tensor by_distance(const Tensor& table, Size n, const Row& row) {
   std::vector<std::int64_t> rows;
@@ -110,88 +131,111 @@ Tensor attend_by_hand(const Tensor& x, const Head& head) {  // (B, n, d), one he
   return matmul(c, transpose(head.w_o));
 }
 
-// ---- 3. Two tasks, eight models ---------------------------------------------------------------------------
-// Sixteen random symbols of 64 kinds come in, and at each place one of them is to be named:
+// ---- 3. Two tasks and eight models ------------------------------------------------------------------------
+// The input is a string of sixteen random symbols, from 64 kinds. At each position t, the model must name one
+// symbol of the string:
 //
-//     reverse    at place t the symbol of place n − 1 − t        absolute: where you stand says where to look
-//     shift      at place t the symbol of place t − 3            relative: the same step from everywhere
+//     reverse    the symbol at position n − 1 − t      absolute: the position t decides which key is right
+//     shift      the symbol at position t − 3          relative: the distance is the same everywhere
 //
-// Each model has two layers of attention with four heads each (lesson 18). They differ in nothing but the
-// scheme. T5 comes twice: 32 buckets up to the distance 128, as published, and 16 up to 16. Without order a
-// model can at best name the symbol that stands most often at the places beside its own: right at 13 %.
+// Each model has two layers of attention with four heads each (lesson 18). The models differ only in their
+// position scheme. T5 occurs twice: with 32 buckets up to the distance 128, as published, and with 16 buckets
+// up to the distance 16.
+//
+// What is the best accuracy without any information about order? The best such a model can do is to name the
+// symbol that is most frequent at the other positions. Its answer is right at 13 % of the positions.
 
 Table two_tasks(const kit::Options& options, kit::Report& report) {
-  const kit::Question shift = report.ask(
-      "ALiBi and the shift",
-      "The shift asks for a distance, and ALiBi tells distances. Does it learn the shift?",
-      {"yes, like Shaw's", "half: it cannot tell left from right", "hardly better than without order"});
+  const kit::Question shift =
+      report.ask("ALiBi and the shift",
+                 "The shift needs the distance, and ALiBi's scores depend on the distance. How well does the "
+                 "model with ALiBi learn the shift?",
+                 {"as well as the model with Shaw's scheme",
+                  "half of the answers are right, because it cannot distinguish left from right",
+                  "hardly better than a model without order"});
   const kit::Question reverse = report.ask(
-      "who can reverse", "Reverse asks where one stands. Shaw, T5 and rotary tell distances. Who learns it?",
-      {"Shaw alone", "all three: at the edges a distance says where one stands", "none of them"});
+      "who can reverse",
+      "Reversing needs positions. Shaw, T5 and rotary only have distances. Which of the three "
+      "learn to reverse?",
+      {"Shaw only", "all three, because near the edges the distances show the position", "none of them"});
   const Table table = train_all(options, report);
-  report.check_quoted("the ceiling without order", without_order(options), 13, 0.05, "%");
-  report.answer(
-      shift, 'c', mean_right(table["ALiBi"].shift_16) <= 20,
-      "Its score falls with |i − j|: three to the left is three to the right, and what is nearer always "
-      "gets more. (In a causal model nothing stands to the right. There ALiBi is at home.)");
+  report.check_quoted("highest accuracy without order", without_order(options), 13, 0.05, "%");
+  report.answer(shift, 'c', mean_right(table["ALiBi"].shift_16) <= 20,
+                "ALiBi subtracts m |i − j| from the score. That is the same for the keys three positions to "
+                "the left and three to the right, and less for every nearer key. (ALiBi was designed for "
+                "causal models, which have no keys to the right.)");
   const auto reversed = [&](const char* name) { return mean_right(table[name].reverse_16); };
-  report.answer(
-      reverse, 'a', reversed("Shaw") >= 90 && reversed("T5, 32 to 128") <= 40 && reversed("rotary") <= 40,
-      "In aaaa… all values are equal, and any weights give that value back. T5, ALiBi and rotary change "
-      "weights alone, so there all places read the same (last column, before training). Shaw's a^V are "
-      "values: Σ α a^V says how much of the string lies to the left and to the right. (A random string gives "
-      "the others a clue or two, such as a neighbour that is missing at the edge.)");
+  report.answer(reverse, 'a',
+                reversed("Shaw") >= 90 && reversed("T5, 32 to 128") <= 40 && reversed("rotary") <= 40,
+                "Consider the string aaaa… All its values are equal, so their weighted average is the same "
+                "for any weights. T5, ALiBi and rotary change only the weights, so the output is equal at "
+                "all positions (last column of the table, before training). Shaw's a^V are part of the "
+                "values: Σ α a^V depends on how much of the string is to the left and to the right. (In a "
+                "random string, the other schemes have a few clues, such as a neighbour that is missing at "
+                "the edge.)");
   return table;
 }
 
-// ---- 4. Twice as long -------------------------------------------------------------------------------------
+// ---- 4. Twice the trained length --------------------------------------------------------------------------
+// The models were trained on strings of 16 symbols. We now test the same models on strings of 32 symbols.
 
 void twice_as_long(const Table& table, const kit::Options& options, kit::Report& report) {
-  const kit::Question learned = report.ask(
-      "learned places", "The same models get strings of 32. Learned places: is the shift right from 16 on?",
-      {"yes: three places back is three places back", "hardly ever", "half of the time"});
-  const kit::Question farther = report.ask(
-      "farther than ever", "Whose shift holds at 32: T5's with buckets up to 128, or Shaw's, that reaches 8?",
-      {"Shaw's", "T5's", "both", "neither"});
+  const kit::Question learned =
+      report.ask("learned places",
+                 "Consider the model with learned positions, on strings of 32. How often is the shift right "
+                 "at the positions 16 to 31?",
+                 {"nearly always, because three positions back is the same step everywhere", "hardly ever",
+                  "half of the time"});
+  const kit::Question farther =
+      report.ask("farther than ever",
+                 "T5 has buckets up to the distance 128. Shaw's vectors reach only to the distance 8. Which "
+                 "of these two models still solves the shift at length 32?",
+                 {"the model with Shaw's scheme", "the model with T5's scheme", "both", "neither"});
   draw_longer(table, options);
   judge_longer(table, report);
   const auto shifted = [&](const char* name) { return mean_right(table[name].shift_32); };
-  report.answer(
-      learned, 'b', mean_right(table["learned"].shift_32, kTrained) <= 20,
-      "A vector that was never trained is still random. And sinusoids turn to where they never were.");
-  report.answer(
-      farther, 'a', shifted("Shaw") >= 99 && shifted("T5, 32 to 128") <= 95,
-      "For Shaw all beyond 8 is one, and trained. T5 has buckets beyond 16 that were never trained; "
-      "\"16 to 16\" has none.");
+  report.answer(learned, 'b', mean_right(table["learned"].shift_32, kTrained) <= 20,
+                "The vectors for the positions 16 to 31 were never trained, so they still have their random "
+                "initial values. Sinusoids fail too: at these positions, the hands have angles that never "
+                "occurred in training.");
+  report.answer(farther, 'a', shifted("Shaw") >= 99 && shifted("T5, 32 to 128") <= 95,
+                "In Shaw's scheme, all distances beyond 8 to one side share one vector, which was trained. "
+                "T5 up to 128 has buckets for distances beyond 16 that were never trained. T5 \"16 to 16\" "
+                "has no such buckets.");
   const Tensor turns = angles(20, 16) / (2 * std::acos(-1));
-  kit::check_worked_example(report, "19 places", {{turns.at({19, 0}), 3.02}, {turns.at({19, 1}), 0.96}});
+  kit::check_worked_example(report, "19 positions", {{turns.at({19, 0}), 3.02}, {turns.at({19, 1}), 0.96}});
 }
 
-// And rotary? Its clock comes round: after 19 places the fastest of a head's hands has made 3.02 turns, and
-// the next one 0.96 of a turn. To a head that watches these two, 22 to the left and 16 to the right look like
-// 3 to the left. At n = 16 there are no such pairs. At 32 its map has two lines too many, and only the places
-// 16 to 21, from where neither key exists, are safe. So no scheme wins everywhere.
-
-// What to remember. Order is told to words (places) or to pairs (distances). Who changes weights alone cannot
-// say where one stands. What was never seen in training, a place, a bucket or an angle, means nothing.
+// What about rotary? Its clock repeats. After 19 positions, the fastest hand of a head has made 3.02 turns, and
+// the next hand 0.96 of a turn. For a head that uses these two hands, a key 22 positions to the left or 16
+// positions to the right looks like a key 3 positions to the left.
 //
-// Exercises: lessons/practise 17 (rotary; T5's buckets; what aaaa says; a scheme of your own).
+// In strings of 16, there are no such pairs. In strings of 32, the map of rotary's weights has two additional
+// lines. Only the positions 16 to 21 are safe, because neither of the two wrong keys exists for them. So no
+// scheme is best everywhere.
+
+// What to remember. A scheme adds the order either to tokens, as positions, or to pairs of tokens, as
+// distances. A scheme that changes only the weights cannot distinguish the positions in a string of equal
+// symbols. A position, a bucket or an angle that never occurred in training has no useful meaning.
+//
+// Exercises: lessons/practise 17 (rotary positions; T5's buckets of distances; the outputs for a string of one
+// symbol; a position scheme that holds at four times the length).
 
 void lesson(const kit::Options& options, kit::Report& report) {
-  report.section("A place as a vector");
+  report.section("A vector for each position");
   as_a_vector(options, report);
   report.section("A distance for each pair");
   check_schemes(attend_by_hand, angles, turned, options.seed, report);
-  report.section("Two tasks, eight models");
+  report.section("Two tasks and eight models");
   const Table table = two_tasks(options, report);
-  report.section("Twice as long");
+  report.section("Twice the trained length");
   twice_as_long(table, options, report);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("17_positions", "order is an input");
+  kit::Lesson program("17_positions", "tell attention the order of its tokens");
   program.steps(500, 2);
   return program.run(argc, argv, lesson);
 }

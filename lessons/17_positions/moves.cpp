@@ -1,4 +1,4 @@
-// The tasks of lesson 17: at each place of a string, name the symbol of another place.
+// The tasks of lesson 17: at each position of a string, name the symbol at another position.
 #include "lessons/17_positions/moves.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The tasks of lesson 17: at each place of a string, name the symbol of another place.
+// The tasks of lesson 17: at each position of a string, name the symbol at another position.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace tapestry::kit {
 
-/// reverse: the symbol of place n − 1 − t. shift: that of place t − 3.
+/// reverse: the answer is the symbol at position n − 1 − t. shift: the symbol at position t − 3.
 enum class Move { reverse, shift };
 
 inline constexpr Size kMoveSymbols = 64, kShift = 3;
-/// The answer where there is no such place: the first three of a shift.
+/// The answer at the first three positions of a shift, which have no symbol three positions back.
 inline constexpr std::int64_t kNoAnswer = -1;
 
 struct MovedSymbols {
@@ -20,16 +20,17 @@ struct MovedSymbols {
   Indices answers;  ///< (B, n)
 };
 
-/// Strings of random symbols.
+/// Draws strings of random symbols with their answers.
 MovedSymbols draw_moves(Random random, Move move, Size rows, Size length);
 
-/// Per cent right at each place (B, n); NaN where nothing was asked.
+/// Returns the percentage of right answers at each position, for answers (B, n). NaN for positions without an
+/// answer.
 std::vector<double> right_by_place(const Indices& said, const Indices& answers);
-/// Their mean over the places `first` … `last` − 1, as far as they exist and something was asked.
+/// Returns the mean over the positions `first` … `last` − 1, for those positions that exist and have an answer.
 double mean_right(const std::vector<double>& right, Size first = 0, Size last = 1'000'000);
 
-/// Strings (B, n): the per cent of right answers when the first place asks for the symbol of another one,
-/// does not know which, and so names the commonest of all others.
+/// Returns the accuracy, in per cent, of a model without order on strings (B, n). At position 0, it always
+/// names the most frequent symbol of the other positions.
 double commonest_elsewhere(const Indices& symbols);
 
 }  // namespace tapestry::kit

@@ -1,4 +1,4 @@
-// Position schemes of one head, laid open for the chapter, and the checks of what it writes.
+// The position schemes of a single head, and checks of the chapter's functions against nn/.
 #include "lessons/17_positions/schemes.hpp"
 
 #include <fmt/format.h>
@@ -49,7 +49,8 @@ void check_scheme(const char* name, const PositionScheme& scheme, const Attend& 
 
 void check_buckets(kit::Report& report) {
   for (const auto& [buckets, farthest] : {std::pair<Size, Size>{32, 128}, std::pair<Size, Size>{16, 16}}) {
-    fmt::print("  buckets of 0 … 31 to the left, {} to {}:\n   ", buckets, farthest);
+    fmt::print("  buckets of the distances 0 … 31 to the left, with {} buckets up to {}:\n   ", buckets,
+               farthest);
     const BucketPositions library({}, {}, buckets, farthest);
     bool same = true;
     for (Size far = 0; far < 32; ++far) {
@@ -58,7 +59,7 @@ void check_buckets(kit::Report& report) {
               bucket_of(far, buckets, farthest) == library.bucket(far);
     }
     fmt::print("\n");
-    report.check("nn/'s buckets are the same, left and right", same);
+    report.check("nn/'s buckets are equal, left and right", same);
   }
 }
 
@@ -80,21 +81,21 @@ void check_sinusoids(const std::function<Tensor(Size, Size)>& table_of, const An
                      const Turned& turned, const kit::Options& options, kit::Report& report) {
   constexpr Size kPlaces = 32, kWide = 32;
   const Tensor table = table_of(kPlaces, kWide);
-  report.check("nn/'s sinusoids are the same to 1e-12",
+  report.check("nn/'s sinusoids are equal, to 1e-12",
                kit::largest(table - sinusoids(0, kPlaces, kWide, f64)) < 1e-12);
   const Tensor pairs = reshape(table, {kPlaces, kWide / 2, 2});
   const Tensor hands = concat({select(pairs, 2, 1), select(pairs, 2, 0)}, 1);  // all cosines, then all sines
   const Tensor on = turned(slice(hands, 0, 0, kPlaces - 3), select(angles(4, kWide), 0, 3));
-  report.check("three places on: one rotation for all places",
+  report.check("three positions on: one rotation for all positions",
                kit::largest(on - slice(hands, 0, 3, kPlaces)) < 1e-12);
   const Tensor meet = matmul(table, transpose(table));
-  report.check("PE[p] · PE[q] depends on p − q alone",
+  report.check("PE[p] · PE[q] depends only on p − q",
                kit::largest(slice(slice(meet, 0, 3, kPlaces), 1, 3, kPlaces) -
                             slice(slice(meet, 0, 0, kPlaces - 3), 1, 0, kPlaces - 3)) < 1e-12);
-  kit::Heatmap map{"Sines of 16 hands at 32 places", counted(kWide / 2), counted(kPlaces),
+  kit::Heatmap map{"Sines of 16 hands at 32 positions", counted(kWide / 2), counted(kPlaces),
                    select(pairs, 2, 0).to_vector()};
   map.least = -1;
-  map.row_axis = "place", map.column_axis = "hand, fast to slow";
+  map.row_axis = "position", map.column_axis = "hand, from fast to slow";
   kit::show(map, options.out / "sinusoids.svg");
 }
 
@@ -105,12 +106,12 @@ void check_schemes(const Attend& attend, const Angles& angles, const Turned& tur
   check_scheme("T5", t5_buckets(kBuckets, kFarthest), attend, seed, report);
   check_scheme("ALiBi", alibi(), attend, seed, report);
   check_scheme("rotary", rotary(), attend, seed, report);
-  // One query and one key at all places: the scores of a pair depend on its distance alone.
+  // With the same query and the same key at all positions, a score depends only on the distance of the pair.
   const auto everywhere = [&](std::uint64_t stream) {
     return turned(expand(random_normal({1, 6}, stream, f64), {12, 6}), angles(12, 6));
   };
   const Tensor scores = matmul(everywhere(seed), transpose(everywhere(seed + 1)));
-  report.check("rotary: both seven places on, the same score",
+  report.check("rotary: equal scores after moving both by seven",
                kit::largest(slice(slice(scores, 0, 7, 12), 1, 7, 12) -
                             slice(slice(scores, 0, 0, 5), 1, 0, 5)) < 1e-12);
   check_buckets(report);

@@ -1,87 +1,100 @@
-// 17.3 all_alike: what a place reads in a string of one symbol
+// 17.3 all_alike: The outputs for a string of one symbol
 // predict, 10 minutes
 //
-// The string aaaa: four places, all products q_i · k_j are equal, and every value v_j is the one number 3.
-// Predict what each scheme of positions makes of it, with T5's numbers for the distances −3 … 3 (key − query)
-// 0.5, −1, 2, 0, 1, 4, −2, and with Shaw's reach 1 and a^V_{−1} = −1, a^V_0 = 0, a^V_1 = 1 (its a^K are 0).
-// Formulas are welcome.
+// Consider the string aaaa, with the four positions 0 to 3. All products q_i · k_j are equal, and every value
+// v_j is the single number 3. The output at a position is the weighted average of the values. Predict four
+// numbers; formulas are welcome.
+//
+// The first three are outputs:
+//
+//     position 0 with T5        the numbers for the distances −3 … 3 (key − query) are 0.5, −1, 2, 0, 1, 4, −2
+//     position 0 with Shaw      r = 1, a^V_{−1} = −1, a^V_0 = 0, a^V_1 = 1, and all a^K are 0
+//     position 3 with Shaw      with the same vectors
+//
+// The last one is for ALiBi, in head h = 2 of H = 4: the weight of the key three positions to the left, divided
+// by the weight of the query's own position.
 #include "lessons/grader/answer.hpp"
 
 double t5_reads_at_first() {
-  //[ the number that place 0 reads with T5's biases
+  //[ the output at position 0 with T5's numbers
   //: return not_written_yet();
-  return 3;  // weights add up to 1, and all values are 3
+  return 3;  // the weights add up to 1, and all values are 3
   //]
 }
 
 double shaw_reads_at_first() {
-  //[ the number that place 0 reads with Shaw's vectors
+  //[ the output at position 0 with Shaw's vectors
   //: return not_written_yet();
   return 3 + (0 + 1 + 1 + 1) / 4.0;  // four equal weights; the distances 2 and 3 count as 1
   //]
 }
 
 double shaw_reads_at_last() {
-  //[ the number that place 3 reads with Shaw's vectors
+  //[ the output at position 3 with Shaw's vectors
   //: return not_written_yet();
-  return 3 - (1 + 1 + 1 + 0) / 4.0;  // all others stand to the left: a^V of −1
+  return 3 - (1 + 1 + 1 + 0) / 4.0;  // all other positions are to the left: a^V_{−1}
   //]
 }
 
 double alibi_weight_three_left() {
-  //[ ALiBi, head h = 2 of H = 4: the weight of the key three to the left, as a share of the own place's
+  //[ ALiBi, head h = 2 of H = 4: weight three to the left, divided by the weight of the query's own position
   //: return not_written_yet();
-  return std::exp(-3.0 / 16);  // m = 2^{−8 · 2 / 4} = 1/16; the difference of scores is an exponent
+  return std::exp(-3.0 / 16);  // m = 2^{−8 · 2 / 4} = 1/16; the exponent is the difference of the two scores
   //]
 }
 
-// hint: T5, ALiBi and rotary change the weights only. What is an average of four equal numbers?
-// hint: Shaw adds Σ_j α_ij a^V_{j−i}. All scores are equal, so each α is __; which distances does place 0
-//   see?
-// hint: Two weights of one softmax have the ratio e^{s − s'}. For ALiBi s − s' is −m · __, and m = 2^{−8h/H}.
+// hint: T5, ALiBi and rotary change only the weights. What is a weighted average of four equal numbers?
+// hint: Shaw's scheme adds Σ_j α_ij a^V_{j−i} to the output. All scores are equal, so each α is __. Which
+//   distances occur for position 0?
+// hint: Two weights of one softmax have the ratio e^{s − s'}. For ALiBi, s − s' is −m · __, and m = 2^{−8h/H}.
 //
-// wrong: You added T5's numbers to what is read. They are added to the scores, so they move weights, and the
-//   weights still add up to 1.
+// wrong: You added T5's numbers to the output. They are added to the scores. So they change the weights, which
+//   still add up to 1.
 // - return 3;  // weights add up to 1, and all values are 3
 // + return 3 + (0 + 1 + 4 - 2) / 4.0;
-// wrong: That is the mean of T5's numbers. They are no values: they move weights, and what is read are the v_j.
+// wrong: You computed the mean of T5's numbers. They are not values; they change the weights. The values are
+//   the v_j.
 // - return 3;  // weights add up to 1, and all values are 3
 // + return (0 + 1 + 4 - 2) / 4.0;
-// wrong: You summed the values: four times 3. The weights of a place add up to 1, so it reads an average.
+// wrong: You summed the values: four times 3. The weights of a position add up to 1, so the output is an
+//   average.
 // - return 3;  // weights add up to 1, and all values are 3
 // + return 12;
-// wrong: That is 3 and nothing of a^V. If you wrote / 4: between whole numbers a division cuts off, so write / 4.0.
+// wrong: You left out a^V. Or if you wrote / 4: a division of integers rounds down, so write / 4.0.
 // - return 3 + (0 + 1 + 1 + 1) / 4.0;
 // + return 3;
-// wrong: You gave the distances 2 and 3 no vector. Farther distances count as the reach, here 1: nothing is
-//   left out.
+// wrong: You gave the distances 2 and 3 no vector. Distances farther than r count as r, which is 1 here.
 // - return 3 + (0 + 1 + 1 + 1) / 4.0;
 // + return 3 + (0 + 1 + 0 + 0) / 4.0;
-// wrong: You let a^V grow with the distance, 1, 2, 3. There is one vector for each distance up to the reach,
-//   and the farther ones use the last.
+// wrong: You let a^V grow with the distance, as 1, 2, 3. There is one vector for each distance up to r, and all
+//   farther distances use the last vector.
 // - return 3 + (0 + 1 + 1 + 1) / 4.0;
 // + return 3 + (0 + 1 + 2 + 3) / 4.0;
-// wrong: You turned the sign of the distance: it is j − i, key minus query, so at the first place all others
-//   are at positive distances.
+// wrong: You used the wrong sign for the distance. It is j − i, key minus query, so from position 0 all other
+//   keys have positive distances.
 // - return 3 + (0 + 1 + 1 + 1) / 4.0;
 // + return 3 - (0 + 1 + 1 + 1) / 4.0;
-// wrong: You said that place 3 reads the same as place 0. With Shaw's values it does not, and this is how a
-//   place can tell from aaaa where it stands: all its neighbours are on the left.
+// wrong: You predicted the same output at positions 3 and 0. With Shaw's values, the outputs differ: at
+//   position 3, all other keys are on the left. That is how Shaw's scheme can distinguish the positions of
+//   aaaa.
 // - return 3 - (1 + 1 + 1 + 0) / 4.0;
 // + return 3 + (1 + 1 + 1 + 0) / 4.0;
-// wrong: You took 1 − m · 3. The slope is subtracted from the score, and a score is an exponent.
+// wrong: You computed 1 − m · 3. ALiBi subtracts m · 3 from the score, and the softmax takes e to the power of
+//   the score.
 // - return std::exp(-3.0 / 16);
 // + return 1 - 3.0 / 16;
-// wrong: That is the difference of the two scores. A softmax takes e to the power of it.
+// wrong: You computed the difference of the two scores. The ratio of the weights is e to the power of this
+//   difference.
 // - return std::exp(-3.0 / 16);
 // + return -3.0 / 16;
-// wrong: With 1 nothing fades. If you wrote 3 / 16: between whole numbers a division cuts off, so write 3.0 / 16.
+// wrong: A ratio of 1 means equal weights, but ALiBi makes the farther key's weight smaller. If you wrote
+//   3 / 16: a division of integers rounds down, so write 3.0 / 16.
 // - return std::exp(-3.0 / 16);
 // + return 1;
 // wrong: You counted heads from 0. Head h = 2 of 4 has m = 2^{−8 · 2 / 4} = 1/16, not 1/4.
 // - return std::exp(-3.0 / 16);
 // + return std::exp(-3.0 / 4);
-// wrong: That is m, the slope, and not yet the ratio of two weights.
+// wrong: This is the slope m, not the ratio of two weights.
 // - return std::exp(-3.0 / 16);
 // + return 1 / 16.0;
 
@@ -90,7 +103,7 @@ double alibi_weight_three_left() {
 
 namespace {
 
-/// What place `i` reads of the values 3, with a bias and an added value for each distance.
+/// Returns the output at position `i` for values 3, with a bias and an added value for each distance.
 double read_at(Size i, const std::function<double(Size)>& bias, const std::function<double(Size)>& added) {
   std::vector<double> scores, values;
   for (Size j = 0; j < 4; ++j) {
@@ -106,24 +119,26 @@ double shaw_value(Size distance) { return static_cast<double>(std::clamp<Size>(d
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("foretells what T5's biases change", [&] {
+  judge.claim("predicts the output at position 0 with T5's numbers", [&] {
     const std::vector<double> biases = {0.5, -1, 2, 0, 1, 4, -2};
     judge.predicted(t5_reads_at_first(),
                     read_at(
                         0, [&](Size d) { return biases[static_cast<std::size_t>(d + 3)]; }, nothing),
-                    "what place 0 reads with T5");
+                    "the output at position 0 with T5");
   });
-  judge.claim("foretells what Shaw's values change at the first place", [&] {
-    judge.predicted(shaw_reads_at_first(), read_at(0, nothing, shaw_value), "what place 0 reads with Shaw");
+  judge.claim("predicts the output at position 0 with Shaw's vectors", [&] {
+    judge.predicted(shaw_reads_at_first(), read_at(0, nothing, shaw_value),
+                    "the output at position 0 with Shaw");
   });
-  judge.claim("foretells what Shaw's values change at the last place", [&] {
-    judge.predicted(shaw_reads_at_last(), read_at(3, nothing, shaw_value), "what place 3 reads with Shaw");
+  judge.claim("predicts the output at position 3 with Shaw's vectors", [&] {
+    judge.predicted(shaw_reads_at_last(), read_at(3, nothing, shaw_value),
+                    "the output at position 3 with Shaw");
   });
-  judge.claim("foretells how ALiBi fades", [&] {
+  judge.claim("predicts the ratio of two weights with ALiBi", [&] {
     const Tensor slopes = exp(-std::log(2.0) * 8 * arange(1, 5, 1, DType::f64) / 4);  // heads 1 … 4
     const double slope = slopes.at({1});
     const Tensor weights = softmax(tensor({0.7 - 3 * slope, 0.7}, DType::f64), -1);
     judge.predicted(alibi_weight_three_left(), weights.at({0}) / weights.at({1}),
-                    "the weight three to the left, as a share of the own place's");
+                    "the ratio of the two weights");
   });
 }

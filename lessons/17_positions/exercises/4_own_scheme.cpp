@@ -1,17 +1,20 @@
-// 17.4 own_scheme: a scheme that holds at four times the length
+// 17.4 own_scheme: A position scheme that holds at four times the length
 // design, 20 minutes
 //
-// Write what is added to the scores of n queries and n keys, Order(n) → (n, n), row i for the query at place
-// i. Nothing else tells keys apart: the weights are softmax(Order(n), -1), and at each place t the symbol of
-// place t − s is to be named from the mixture of all symbols. The step s is 3, then 4, 5 and 6, a new scheme each
-// time. It is not told which, but learns it from strings of 12, in 300 steps of Adam with your learning rate.
-// Then it must be right on 99 of 100 symbols in strings of 48, with at most 40 learned numbers. Fewer are
-// better: your best scheme is kept.
+// Write a position scheme. Order(n) returns the scores of n queries and n keys, (n, n), with row i for the
+// query at position i. The scores are the only information about order. The weights are softmax(Order(n), -1).
 //
-// Given is ALiBi with a slope that is learned. Change whatever you like in the hole.
+// The task is a shift: at each position t, the model must name the symbol at position t − s. Its answer is
+// computed from the weighted mixture of all symbols. The step s is 3, then 4, 5 and 6, with a new scheme each
+// time. The scheme must learn s from strings of 12 symbols, in 300 steps of Adam with your learning rate.
+//
+// After that, at least 99 % of the symbols must be right in strings of 48. The scheme may have at most 40
+// learned numbers. Fewer are better: the grader keeps your best scheme.
+//
+// The given scheme is ALiBi with a learned slope. You may change everything in the hole.
 #include "lessons/grader/answer.hpp"
 
-//[ the scheme, and how fast it learns
+//[ the scheme and its learning rate
 //: struct Order : Module {
 //:   Tensor operator()(Size n) const {  // (n, n)
 //:     const Tensor place = arange(0, static_cast<double>(n));
@@ -36,37 +39,39 @@ struct Order : Module {
 constexpr double kLearningRate = 0.1;
 //]
 
-// hint: Which keys get the largest score from ALiBi, whatever its slope is? Which key is wanted? And which of
-//   the lesson's schemes can raise the score of one distance alone?
-// hint: A table with one number for each distance −r … r, of which farther ones take the last: the row for
-//   query i and key j is clamp(j − i, __, __) + __.
-// hint: embedding(numbers, Indices(rows, {n, n})) is (n, n, 1) for a Parameter numbers{*this, "numbers", {2 *
-//   kReach + 1, 1}, zeros}. Then ask which distances need a number of their own: keys to the right never do.
+// hint: Which keys get the largest score from ALiBi, for any slope? Which key should get it? And which scheme
+//   from the chapter can raise the score of a single distance?
+// hint: Use a table with one number for each distance −r … r, where farther distances use the last number. For
+//   query i and key j, the row is clamp(j − i, __, __) + __.
+// hint: With a Parameter numbers{*this, "numbers", {2 * kReach + 1, 1}, zeros}, embedding(numbers,
+//   Indices(rows, {n, n})) is (n, n, 1). Then think about the distances that need a number: keys to the right
+//   are never the answer.
 //
-// start: ALiBi's score falls, or rises, with |j − i|: either the place itself has the largest weight or the
-//   farthest key, but never the key s places back. And left is the same as right.
+// start: ALiBi's score falls or rises with |j − i|. So the largest weight is either on the query's own position
+//   or on the farthest key, but never on the key s positions back. Also, ALiBi cannot distinguish left from
+//   right.
 //
-// wrong: Left and right share their numbers: s places back is the same as s places on, so half of the weight
-//   goes to the wrong side.
+// wrong: Left and right share their numbers. So s positions back gets the same score as s positions on, and
+//   half of the weight is on the wrong side.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back(std::min(std::abs(j - i), kReach));
-// wrong: Distances come round after 12, like a hand of rotary. In strings of 12 that does no harm, but in 48
-//   every twelfth key looks like the right one.
+// wrong: Your distances repeat after 12, like a hand of rotary. That has no effect in strings of 12. But in
+//   strings of 48, every twelfth key gets the score of the right one.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back((j - i + 120) % 12);
-// wrong: With a reach of 2 all steps from 3 on share one number: the table is too short to tell the wanted
-//   key from those behind it.
+// wrong: With a reach of 2, all steps from 3 on share one number. So the table cannot distinguish the right key
+//   from the keys behind it.
 // - static constexpr Size kReach = 8;  // farther than any step, and farther distances count as this one
 // + static constexpr Size kReach = 2;
-// wrong: A number for each key's place is the same for all queries. It can prefer a place, but not a
-//   distance.
+// wrong: You have a number for each position of a key, which is the same for all queries. It can prefer a
+//   position, but not a distance.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back(std::min(j, 2 * kReach));
-// wrong: A number for each distance to ±47 is more than the budget, and training at 12 never sees those
-//   beyond 11.
+// wrong: A number for each distance up to ±47 exceeds the budget. And strings of 12 never contain distances
+//   beyond 11, so these numbers are never trained.
 // - static constexpr Size kReach = 8;  // farther than any step, and farther distances count as this one
 // + static constexpr Size kReach = 47;
-// wrong: With a rate of 0.001 the numbers have hardly moved after 300 steps.
+// wrong: With a learning rate of 0.001, the numbers have hardly changed after 300 steps.
 // - constexpr double kLearningRate = 0.1;
 // + constexpr double kLearningRate = 0.001;
 
@@ -81,7 +86,7 @@ using Ids = std::vector<std::int64_t>;
 constexpr Size kSymbols = 32, kRows = 8, kTrained = 12, kTested = 48, kSteps = 300, kTests = 50;
 
 struct Strings {
-  Indices symbols, answers;  // (B, n); no answer: −1
+  Indices symbols, answers;  // (B, n); −1 where there is no answer
 };
 
 Strings draw(kit::Random& random, Size rows, Size n, Size step) {
@@ -95,7 +100,7 @@ Strings draw(kit::Random& random, Size rows, Size n, Size step) {
   return {Indices(symbols, {rows, n}), Indices(answers, {rows, n})};
 }
 
-/// The logarithm of the mixture: (B, n, symbols).
+/// Returns the logarithm of the mixture, (B, n, symbols).
 Tensor logits(const Order& order, const Strings& strings) {
   const Tensor mixture =
       matmul(softmax(order(strings.symbols.shape()[1]), -1), one_hot(strings.symbols, kSymbols));
@@ -119,11 +124,12 @@ void judge(Judge& judge) {
   order.initialise(judge.random().next());
   double numbers = 0;
   for (const Tensor& weight : order.parameters()) numbers += static_cast<double>(weight.shape().count());
-  judge.claim("keeps to the budget", [&] { judge.between(numbers, 1, 40, "the learned numbers"); });
-  judge.claim("has a number for each pair", [&] {
+  judge.claim("stays within the budget",
+              [&] { judge.between(numbers, 1, 40, "the number of learned numbers"); });
+  judge.claim("returns a score for each pair", [&] {
     for (const Size n : {1, 5, 48}) judge.same(order(n).shape(), {n, n}, "Order(n)");
   });
-  judge.claim("finds the key s places back, in strings of 12 and of 48", [&] {
+  judge.claim("finds the key s positions back, in strings of 48", [&] {
     for (Size step = 3; step <= 6; ++step) {
       judge.example("s = " + std::to_string(step));
       Order scheme;
@@ -145,12 +151,15 @@ void judge(Judge& judge) {
       }
       judge.that(
           right[1] >= 99,
-          fmt::format("{} numbers are right on {:.1f} % of the symbols in strings of 12 and on {:.1f} % in "
-                      "strings of 48, of which 99 % are wanted; the loss of a symbol there is {:.3f}",
-                      numbers, right[0], right[1], losses[1]),
+          fmt::format(
+              "the scheme with {} numbers is right for {:.1f} % of the symbols in strings of 12 and for "
+              "{:.1f} % in strings of 48, where 99 % are needed; the loss per symbol in strings of 48 is "
+              "{:.3f}",
+              numbers, right[0], right[1], losses[1]),
           {right[0], right[1], losses[0], losses[1]});
       fmt::print(
-          "{} numbers are right on {:.1f} % of the symbols {} places back in strings of 48; the loss is {:.3f}.\n",
+          "The scheme with {} numbers is right for {:.1f} % of the symbols {} positions back in "
+          "strings of 48; the loss is {:.3f}.\n",
           numbers, right[1], step, losses[1]);
     }
     judge.score(numbers, "learned numbers");
