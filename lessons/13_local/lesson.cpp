@@ -44,8 +44,8 @@ constexpr DType f64 = DType::f64;
 //
 // In the table below, this Gaussian is called the *fade*.
 //
-// Here is an example by hand: five keys with all scores 0, D = 2 and so σ = 1, and p = 1.5. Key 4 is 2.5 places
-// away, outside the window. The softmax gives the four other keys the weight ¼ each.
+// Here is an example by hand: five keys with all scores 0, D = 2 and so σ = 1, and p = 1.5. Key 4 is more
+// than 2 places away, outside the window. The softmax gives the four other keys the weight ¼ each.
 //
 //     j              0       1       2       3       4
 //     (j − p)²      2.25    0.25    0.25    2.25

@@ -49,7 +49,7 @@ struct Trained {
       curve;  ///< exact match on unseen dates in free decoding, in per cent, after each number of steps
   double seconds_a_step = 0;
 
-  /// Returns the interpolated step at which the curve reaches 50 %, or NaN if it never does.
+  /// Returns the interpolated step at which half of the dates are right, or NaN if that never happens.
   double steps_to_half() const;
 };
 
