@@ -40,11 +40,11 @@ PLAYS = {
            "Pick a score, and make the lists longer. The scores that depend on the keys give most weight to the pair that is asked for. "
            "The scores that compute positions give nearly the same weights in every row, and their accuracy falls as the list grows."),
     "13": ("local_p", "window", "Move the window",
-           "The scores are those that a trained model gave. Move p_t slowly over a whole number: a key enters on one side, "
-           "another leaves, and all weights jump. In local-p the Gaussian makes them add up to less than 1."),
+           "The scores come from a trained model. Move p_t slowly past a whole number: one key enters the window, another key "
+           "leaves it, and all weights jump. In local-p, the Gaussian makes the weights add up to less than 1."),
     "17": ("1", "rotary_clocks", "Places as hands of a clock",
-           "Move the place: all hands turn, the fast ones far, the slow ones hardly. Its bars move along and keep their "
-           "shape, since the product of two places depends on how far apart they are, and on nothing else."),
+           "Move the place: all hands turn, the fast hands far and the slow hands hardly. The bars move along and keep their "
+           "shape, because the product of two places depends only on how far apart they are."),
     "19": ("gradients", "block_recipes", "Take a part out",
            "Take out one part after another. With two blocks all recipes but one follow both pointers; with eight only those do "
            "that have a residual, and a norm before each part. The gradients show why: without residuals they fade, without "
