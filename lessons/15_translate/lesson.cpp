@@ -177,18 +177,18 @@ Translations copy_unknown(Translations translations) {
 // For comparison, we train a second translator without attention. At each step, its decoder gets the last state
 // of each direction of the encoder. This is the single vector from lesson 11.
 //
-// In a large translator, most weights are in the output layer. Suppose that a word's embedding has 300 numbers,
-// a state has 500, and the dictionary has 10,000 words. A plain RNN's cell has 300 + 500 weights for each of
-// 500 units. The output layer has 500 weights for each of 10,000 words. That is 12.5 times the number in the
-// RNN's cell, and 4.2 times the number in a GRU's cell.
+// In a large translator, the output layer has more weights than a recurrent cell. Suppose that a word's
+// embedding has 300 numbers, a state has 500, and the dictionary has 10,000 words. A plain RNN's cell has
+// 300 + 500 weights for each of 500 units. The output layer has 500 weights for each of 10,000 words. That is
+// 12.5 times the number in the RNN's cell, and 4.2 times the number in a GRU's cell.
 
 // ---- 5. New sentences -------------------------------------------------------------------------------------
 // Each sentence of the grammar has exactly one right translation, so we can use exact match here.
 //
 // In French, many adjectives of the grammar follow their noun. We say that an adjective and its noun *cross* if
-// French swaps their order and each of the two French words has its largest weight on its own English word. The
-// picture below shows an example: "the zone of international control" → "la zone de contrôle international".
-// Nobody told the model about adjectives.
+// French swaps their order, the translation is exact, and each of the two French words has its largest weight
+// on the English word that it translates. The picture below shows an example: "the zone of international
+// control" → "la zone de contrôle international". Nobody told the model about adjectives.
 
 // ---- 6. BLEU by sentence length ---------------------------------------------------------------------------
 // Here is BLEU for different lengths of the source sentence, as in figure 2 of Bahdanau, Cho and Bengio (2015).
