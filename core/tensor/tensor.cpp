@@ -120,8 +120,8 @@ void Tensor::capture() const {
 void Tensor::refuse_access(DType wanted) const {
   const detail::TensorImpl& self = impl();
   if (!self.buffer) fail("{} has no values yet: initialise the model, or load its weights", describe(*this));
-  fail("the values of {} are {}, not {}; convert them with .to()", describe(*this), name_of(self.dtype),
-       name_of(wanted));
+  fail("the values of {} must be read as {}, got {}; convert them with .to()", describe(*this),
+       name_of(self.dtype), name_of(wanted));
 }
 
 Size Tensor::size(int axis) const { return shape()[axis_of(*this, axis, "size")]; }

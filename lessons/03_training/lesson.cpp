@@ -191,7 +191,7 @@ void by_hand(std::uint64_t seed, kit::Report& report) {
 
 void training(const Points& points, const kit::Options& options, kit::Report& report) {
   const kit::Question slow = report.ask(
-      "SGD beside momentum",
+      "SGD and momentum",
       "Momentum has a smaller learning rate than SGD: 0.03 instead of 0.1. When does SGD reach 99 % accuracy "
       "for good?",
       {"sooner than momentum", "at about the same step as momentum",

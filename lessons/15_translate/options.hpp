@@ -20,7 +20,7 @@ struct TranslatorRecipe {
   /// at the highest learning rate, before it falls; decay of the moving average of the weights, 0 for no
   /// average; additional sentences, joined in twos and threes, as a fraction of the text.
   double dropout = 0, smoothing = 0.1, rate = 1e-3, hold = 0, average = 0, joined = 0;
-  /// Whether the target embedding and the output layer use one matrix (Press & Wolf 2017).
+  /// True if the target embedding and the output layer use one matrix (Press & Wolf 2017).
   bool tied = false;
 };
 
@@ -30,7 +30,7 @@ struct TranslatorSettings : TranslationSettings {
   TranslatorRecipe recipe;
   std::filesystem::path embeddings;
   bool compare = false;
-  /// Whether --embedding was on the command line.
+  /// True if --embedding was on the command line.
   bool embedding_given = false;
 };
 

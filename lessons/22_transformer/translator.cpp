@@ -147,7 +147,7 @@ std::vector<Trained> train_all(const kit::Options& options, const Settings& sett
   return all;
 }
 
-/// Whether all targets were met, and a sentence to show.
+/// Returns true if all targets were met, and a sentence to show.
 struct Tested {
   bool all_met = true;
   Translation shown;

@@ -35,7 +35,7 @@ TransformerOptions make_of(const Sizes& sizes);
 
 // reader.cpp
 
-/// How to read a file: a function that maps our names to the file's, and one that makes options from sizes.
+/// The way to read a file: a function that maps our names to the file's, and one that makes options from sizes.
 struct Reading {
   std::function<std::string(std::string)> name = their_name;
   std::function<TransformerOptions(const Sizes&)> make = make_of;

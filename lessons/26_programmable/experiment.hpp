@@ -19,7 +19,7 @@ namespace kit = tapestry::kit;
 /// times.
 void compare_levels(const std::array<Mechanism, 3>& levels, const kit::Options& options, kit::Report& report);
 
-/// How a model gets the order of the words: from positions, or from a change of its scores.
+/// The source of word order in a model: positions, or a change of its scores.
 struct Order {
   tapestry::PositionScheme positions = tapestry::no_positions();
   tapestry::LearnedScoreMod score_mod = {};

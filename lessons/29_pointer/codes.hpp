@@ -24,7 +24,7 @@ struct Signals {
 };
 Signals draw_signals(std::uint64_t seed, kit::Random random, Size count, Size letters);
 
-/// How the decoder attends.
+/// The decoder's kind of attention.
 enum class Reading {
   softmax,   ///< lesson 11's attention
   expected,  ///< monotonic attention with expected weights

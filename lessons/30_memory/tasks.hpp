@@ -16,7 +16,7 @@ inline constexpr Size kNames = 64, kSymbols = 16;  // the keys and the values
 inline constexpr std::int64_t kForget = kNames, kAsked = kSymbols, kNothing = kSymbols;
 
 /// A batch of texts. Each word is a name and a symbol. There are three kinds of words: "name = symbol"; "forget", which
-/// is written as a name of its own; and, at the end of a text, the question "name = ?".
+/// is written as a separate name; and, at the end of a text, the question "name = ?".
 struct Texts {
   Indices names, symbols;  // (B, T)
   Size questions = 0;      // number of questions, the last words of each text

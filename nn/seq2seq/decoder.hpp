@@ -91,7 +91,7 @@ class Decoder : public Module {
   RecurrentState first_state(const Tensor& x) const;
   /// Returns W_e e + b (…, gates · H) for embedded words (…, E); the cell's input weights are [W_e | W_c].
   Tensor word_gates(const Tensor& embedded) const;
-  /// Returns W_c (gates · H, beside).
+  /// Returns W_c (gates · H, `beside`).
   Tensor beside_weight() const;
 };
 

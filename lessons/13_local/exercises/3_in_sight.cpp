@@ -44,7 +44,7 @@ double weight_of_the_only_key() {
 double letters_in_sight() {
   //[ of 16, local-m, D = 5
   //: return not_written_yet();
-  return 6;  // letter t stands at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
+  return 6;  // letter t is at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
   //]
 }
 
@@ -96,15 +96,15 @@ double letters_in_sight() {
 // + return std::exp(-2.0) / 5;
 // wrong: You required both copies of a letter in the window, 2t + 1 ≤ t + D. One copy is enough to find the
 //   letter.
-// - return 6;  // letter t stands at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
+// - return 6;  // letter t is at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
 // + return 5;
 // wrong: 11 is the number of keys in the window at one step. But the window moves by one place per step, and
 //   the letters by two places, so the window falls behind.
-// - return 6;  // letter t stands at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
+// - return 6;  // letter t is at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
 // + return 11;
 // wrong: The window falls behind: it moves by one place per step, and the letters by two places. After some
 //   step, letter t is to the right of t + D.
-// - return 6;  // letter t stands at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
+// - return 6;  // letter t is at 2t and 2t + 1, the window ends at t + 5: 2t ≤ t + 5 for t = 0 … 5
 // + return 16;
 
 //= judge

@@ -93,10 +93,10 @@ double copied_word() {
 // - return 0.5 * 0.4;  // a, x, <end>
 // + return 0.5 * 0.2;
 // wrong: The beam keeps a *and* b. After b, z follows with probability 1.
-// - return 0.5;  // b, z, <end>: b had been kept beside a
+// - return 0.5;  // b, z, <end>: b was kept next to a
 // + return 0.5 * 0.4;
 // wrong: 1 is the probability of z after b. But b itself has the probability .5.
-// - return 0.5;  // b, z, <end>: b had been kept beside a
+// - return 0.5;  // b, z, <end>: b was kept next to a
 // + return 1;
 // wrong: <end> has the largest weight, but it is not one of the words 0 to 3. There is nothing to copy.
 // - return 1;  // <end> has the largest weight of all, but is no word

@@ -17,11 +17,11 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
   //: return not_written_yet();
   const Tensor z = (alpha - 1) * scores;
   const auto above = [&](const Tensor& tau) { return pow(relu(z - tau), 1 / (alpha - 1)); };
-  Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
+  Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has its own level
   for (int step = 0; step < 60; ++step) {
     const Tensor middle = (low + high) / 2;
     const Mask much = less(scalar(1, z.dtype()), sum(above(middle), {-1}, Keep::yes));
-    low = where(much, middle, low);  // too much weight stands above: the level must rise
+    low = where(much, middle, low);  // too much weight is above it: the level must rise
     high = where(much, high, middle);
   }
   return above(low);
@@ -47,12 +47,12 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
 // + const auto above = [&](const Tensor& tau) { return pow(abs(z - tau), 1 / (alpha - 1)); };
 // wrong: The level moves in the wrong direction. Where there is too much weight, it must rise. Here it runs to one end
 //   of the interval, and the weights do not sum to 1.
-// - low = where(much, middle, low);  // too much weight stands above: the level must rise
+// - low = where(much, middle, low);  // too much weight is above it: the level must rise
 // - high = where(much, high, middle);
 // + low = where(much, low, middle);
 // + high = where(much, middle, high);
 // wrong: You used one level for all rows, from the largest score of the whole batch. Each query needs a separate level.
-// - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
+// - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has its own level
 // + Tensor high = reshape(max(z), {1, 1}) + zeros({z.size(0), 1}, z.dtype()), low = high - 1.0;
 // wrong: You divided by the sum instead of finding the level. The level decides which keys are in the support.
 //   Rescaling the weights above another level does not give the nearest point.
@@ -67,7 +67,7 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
 // + const Mask much = less(scalar(1, z.dtype()), sum(above(middle)));
 // wrong: You search for the level around the largest score. The level belongs to z: it lies between max z − 1 and max
 //   z.
-// - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has a level of its own
+// - Tensor high = max(z, {-1}, Keep::yes), low = high - 1.0;  // (B, 1): each row has its own level
 // + Tensor high = max(scores, {-1}, Keep::yes), low = high - 1.0;
 
 //= judge

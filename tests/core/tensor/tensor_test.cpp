@@ -181,7 +181,7 @@ TEST_CASE("reading is checked") {
   CHECK_THAT(message_of([&] { static_cast<void>(m.item()); }),
              ContainsSubstring("item() needs a tensor with one element, got shape (2,2)"));
   CHECK_THAT(message_of([&] { static_cast<void>(m.data<double>()); }),
-             ContainsSubstring("the values of (2,2) are f32, not f64; convert them with .to()"));
+             ContainsSubstring("the values of (2,2) must be read as f32, got f64; convert them with .to()"));
   CHECK_THAT(message_of([] { static_cast<void>(Tensor().shape()); }),
              ContainsSubstring("got an empty Tensor handle"));
 }
