@@ -35,8 +35,8 @@ double time_ring(Communicator& ranks, std::size_t numbers, int runs, bool native
   return best;
 }
 
-/// Least squares of relative errors: α and β times the two columns, divided by the measured time, should sum
-/// to 1.
+}  // namespace
+
 Wire fit(const Measured& measured, Cost cost, int ranks) {
   double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
   for (std::size_t i = 0; i < measured.numbers.size(); ++i) {
@@ -48,8 +48,6 @@ Wire fit(const Measured& measured, Cost cost, int ranks) {
   const double det = aa * bb - ab * ab;
   return {std::max(1e-9, (a1 * bb - b1 * ab) / det), std::max(1e-13, (b1 * aa - a1 * ab) / det)};
 }
-
-}  // namespace
 
 Measured measure(Communicator& ranks, Cost cost, bool smoke, bool native) {
   Measured measured;

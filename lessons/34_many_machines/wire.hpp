@@ -18,6 +18,8 @@ struct Measured {
   std::vector<double> numbers, seconds;  ///< sizes of the rings in f32 numbers, and their times
   Wire wire;                             ///< the best fit to these times
 };
+/// Returns the latency and the time per byte that fit the times best: least squares of relative errors.
+Wire fit(const Measured& measured, Cost cost, int ranks);
 /// Times rings over these ranks. Every rank must call it and gets rank 0's times. `native`: the system's
 /// all-reduce.
 Measured measure(Communicator& ranks, Cost cost, bool smoke, bool native = false);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/simd/runtime/threads.hpp"
+#include "lessons/34_many_machines/wire.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary.hpp"
 
@@ -39,6 +40,21 @@ TEST_CASE("how many times as fast ranks are: exercise 34.3's machines, by hand",
   CHECK(alone.each_batch == 1);
   CHECK(alone.after == 1);
   CHECK(alone.one_batch == 1);
+}
+
+TEST_CASE("the fit of a wire gives back the latency and the time per byte that made the times",
+          "[lesson34]") {
+  for (const Wire wire : {Wire{2e-5, 1e-10}, Wire{1e-6, 3e-9}})
+    for (const int ranks : {2, 7}) {
+      Measured measured;
+      for (double numbers = 64; numbers < 1e6; numbers *= 4) {
+        measured.numbers.push_back(numbers);
+        measured.seconds.push_back(cost_of(wire, ranks, 4 * numbers));  // an f32 has four bytes
+      }
+      const Wire fitted = fit(measured, cost_of, ranks);
+      CHECK_THAT(fitted.latency, WithinRel(wire.latency, 1e-6));
+      CHECK_THAT(fitted.per_byte, WithinRel(wire.per_byte, 1e-6));
+    }
 }
 
 TEST_CASE("speeds are measured on 1, 2, 4, … ranks and on all, and drawn", "[lesson34][threads]") {
