@@ -1,10 +1,10 @@
-# Sourced by lessons/run, tests/run and .ci/run, which set `program` first: packages, configuration, build. What
-# lessons/run needs of it and of the system is there from bash 3.2 on, without GNU's own options: macOS.
+# Functions for packages, configuration and build. Scripts such as lessons/run set `program` and then source this file.
+# lessons/run must work on macOS, so its functions need only bash 3.2, and no options that only GNU tools have.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
 export LC_ALL=C.UTF-8
-[ "$(uname)" != Darwin ] || export LC_ALL=en_US.UTF-8 # which has no such C
-{ : <&0; } 2>/dev/null || exec </dev/null # whoever closed stdin gets an empty one
+[ "$(uname)" != Darwin ] || export LC_ALL=en_US.UTF-8 # macOS has no C.UTF-8
+{ : <&0; } 2>/dev/null || exec </dev/null # replace a closed stdin by an empty one
 
 packages_build="g++ cmake ninja-build libfmt-dev libxsimd-dev libcli11-dev nlohmann-json3-dev libutf8proc-dev"
 packages_tests="catch2 libopenmpi-dev openmpi-bin"
@@ -25,7 +25,7 @@ die() {
   exit 2
 }
 
-# asks_for_help argument…: true if any argument is -h or --help. Help never installs or builds anything.
+# asks_for_help argument…: succeeds if any argument is -h or --help. Help never installs or builds anything.
 asks_for_help() {
   local argument
   for argument; do
@@ -33,7 +33,7 @@ asks_for_help() {
   done
   return 1
 }
-# offer_help usage argument…: prints `usage` and ends if any argument asks for help.
+# offer_help usage argument…: prints `usage` and exits if any argument asks for help.
 offer_help() {
   local usage=$1
   shift
@@ -41,8 +41,8 @@ offer_help() {
   printf '%s\n' "$usage"
   exit 0
 }
-# shown argument: quotes an argument for a message: control characters, bytes that are no text and marks that turn the
-# direction of text become "?", and long text is cut.
+# shown argument: quotes an argument for a message. Control characters, invalid bytes and marks that change the
+# direction of text become "?"; a long argument is truncated.
 shown() {
   local text=${1//[![:print:]]/?} mark
   for mark in $'\342\200\216' $'\342\200\217' $'\342\200\252' $'\342\200\253' $'\342\200\254' $'\342\200\255' \
@@ -52,20 +52,20 @@ shown() {
   [ ${#text} -le 60 ] || text=${text:0:60}…
   printf '"%s"' "$text"
 }
-# refuse_more command argument…: stops if an argument follows `command`, which takes none.
+# refuse_more command argument…: stops with an error if an argument follows `command`, which takes none.
 refuse_more() {
   [ $# -eq 1 ] || die "$1 takes no argument, got $(shown "$2") (--help lists the options)"
 }
 
-# look_at_width: sets wide to the columns of the terminal at standard output; to nothing where there is none, or
-# where it does not say.
+# look_at_width: sets `wide` to the number of columns of the terminal at standard output, or to nothing if there is no
+# terminal or its width is unknown.
 look_at_width() {
   wide=""
   [ ! -t 1 ] || { wide=$(stty size <&3 2>/dev/null); } 3>&1
   wide=${wide#* }
   [ "$wide" != 0 ] || wide=""
 }
-# fit: passes lines on; those that a terminal is too narrow for are broken at blanks.
+# fit: copies stdin to stdout, and wraps lines that are wider than the terminal.
 fit() {
   local line row word wide
   look_at_width
@@ -87,21 +87,21 @@ fit() {
   done
 }
 
-# as_seen_from_here: the project's folder, short, for messages; in full where realpath is not GNU's.
+# as_seen_from_here: prints the project's folder for messages, relative to the current folder if realpath supports that.
 as_seen_from_here() { realpath --relative-to=. "$root" 2>/dev/null || printf %s "$root"; }
 
-# lock [seconds]: one at a time: a second run waits until the first has built, and says so after so long. (Where there
-# is no flock, ninja alone looks after that.)
+# lock [seconds]: lets one run at a time install and build. Another run waits until the first has built, and says so
+# after this many seconds (default 0). Without flock, runs do not wait for each other.
 lock() {
   # The first redirection fails without bash's own message.
   { mkdir -p build && : >>build/.lock; } 2>/dev/null && exec 9>build/.lock || die "cannot write to $root/build"
   command -v flock >/dev/null || return 0
-  flock -n 9 || flock -w "${1:-0}" 9 || { say "another run is building; waiting for it" && flock 9; }
+  flock -n 9 || flock -w "${1:-0}" 9 || { say "another run is building; waiting until it has finished" && flock 9; }
 }
 unlock() { exec 9>&-; }
 
-# how_to_install: how other systems than Debian and its like get what it takes to build; prints nothing where that is
-# not known.
+# how_to_install: prints the command that installs the build's packages on a system without apt-get, or nothing if the
+# system is unknown.
 how_to_install() {
   if command -v dnf >/dev/null; then
     echo "dnf install gcc-c++ cmake ninja-build fmt-devel xsimd-devel cli11-devel json-devel utf8proc-devel catch-devel"
@@ -118,7 +118,7 @@ how_to_install() {
   fi
 }
 
-# need package…: installs those that are missing, if this is a system with apt-get.
+# need package…: installs the missing packages with apt-get. On other systems, checks that the tools exist.
 need() {
   local missing as_root="" how
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
@@ -134,10 +134,10 @@ need() {
     if command -v sudo >/dev/null; then
       as_root=sudo
     elif have_tools; then
-      say "not from apt-get: ${missing% }; trying with what is here"
+      say "apt-get has not installed ${missing% }; trying without"
       return 0
     else
-      die "packages are missing and there is neither root nor sudo: run \"apt-get install ${missing% }\" as root"
+      die "packages are missing, and installing them needs root or sudo: run \"apt-get install ${missing% }\" as root"
     fi
   fi
   say "installing with apt-get: ${missing% }"
@@ -146,11 +146,11 @@ need() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing; } \
     >build/install.log 2>&1 9>&- || {
     tail -n 5 build/install.log >&2
-    die "apt-get could not install ${missing% } (all of it: build/install.log)"
+    die "apt-get could not install ${missing% } (log: build/install.log)"
   }
 }
-# python_packages folder list: a virtual environment with what the list names, made anew when the list has changed.
-# Fails, and says why, where there is no Python with venv, or no way to its packages.
+# python_packages folder list: creates a virtual environment with the packages in the list, and creates it again when
+# the list has changed. Fails with a message if Python has no venv, or if the packages cannot be downloaded.
 python_packages() {
   local folder=$1 list=$2 log=build/book/install.log lists
   lists=$(cat "$(dirname "$list")"/requirements*.txt)
@@ -161,19 +161,19 @@ python_packages() {
   if ! { python3 -m venv "$folder" && "$folder/bin/pip" install -q --disable-pip-version-check -r "$list"; } \
     >$log 2>&1 9>&-; then
     tail -n 5 $log >&2
-    printf '%s\n' "$program: Python's packages could not be installed (all of it: $log)" >&2
+    printf '%s\n' "$program: the Python packages could not be installed (log: $log)" >&2
     return 1
   fi
   printf '%s\n' "$lists" >"$folder/installed.txt"
 }
 have_tools() { command -v cmake >/dev/null && command -v ninja >/dev/null && command -v c++ >/dev/null; }
 
-# configure preset folder option…: runs CMake unless the folder is configured with these options already.
+# configure preset folder option…: runs CMake, unless the folder is already configured with these options.
 configure() {
   local preset=$1 folder=$2 option cache=$2/CMakeCache.txt todo=""
   shift 2
   if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then
-    say "$folder was configured for another place; starting afresh"
+    say "$folder was configured for another project folder; deleting it and starting again"
     rm -rf "$folder"
   fi
   [ -f "$folder/build.ninja" ] || todo=yes
@@ -188,12 +188,12 @@ configure() {
     rm -f "$folder/build.ninja"
     sed -n '/CMake Error/,$p' "$folder/configure.log" >&2
     command -v apt-get >/dev/null || [ -z "$(how_to_install)" ] || say "on this system: $(how_to_install)" >&2
-    die "CMake could not configure $folder (all of it: $folder/configure.log)"
+    die "CMake could not configure $folder (log: $folder/configure.log)"
   fi
   sed -n 's/^-- Tapestry: /  /p' "$folder/configure.log"
 }
 
-# show_steps: passes ninja's lines on, each at once (awk may hold them back); on a terminal the steps share one.
+# show_steps: prints ninja's lines as they arrive (awk might buffer them). On a terminal, all steps share one line.
 show_steps() {
   local line open="" wide
   look_at_width
@@ -218,7 +218,7 @@ show_steps() {
   [ -z "$open" ] || printf '\r\033[K'
 }
 
-# build folder target…: silent when there is nothing to do.
+# build folder target…: builds the targets, and prints nothing if they are up to date.
 build() {
   local folder=$1
   shift
@@ -226,7 +226,7 @@ build() {
   return "${PIPESTATUS[0]}"
 }
 
-# ready folder target…: packages, configuration and build of a Release build, as the lessons and tests need it.
+# ready folder target…: configures a Release build for the lessons and tests, and builds the targets.
 ready() {
   local folder=$1 options=()
   shift

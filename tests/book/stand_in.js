@@ -48,7 +48,7 @@ self.lesson = async (module) => {
   function translate(sentence, beam) {
     if (!given.get('/out/grammar/checkpoint.safetensors')) throw new Error('no weights came');
     const backwards = sentence.split(' ').reverse().join(' ');
-    print(`stand-in: a title\n  "marie" is not in the dictionary: it is read as <unk>\n  ${sentence}\n  → ${backwards}\n  → ${beam} ${backwards}  (unknown words copied)`);
+    print(`stand-in: a title\n  "marie" is not in the vocabulary; the model gets <unk> instead\n  ${sentence}\n  → ${backwards}\n  → ${beam} ${backwards}  (unknown words copied)`);
     const names = sentence.split(' ');
     const map = {title: 'Where', rows: [...names].reverse(), columns: names, row_axis: 'written', column_axis: 'read', least: 0, most: 1,
                  signed: false, numbers: false, values: names.map((_, r) => names.map((_, c) => (r + c === names.length - 1 ? 0.9 : 0.05)))};

@@ -47,7 +47,7 @@ class Trained(Tester):
         self.trial.same("it translates", self.end(page), "answered")
         says = place.locator(".answer .written").all_text_contents()
         self.trial.same("what it wrote, and with words copied", says, ["cat red the", "7 cat red the  (unknown words copied)"])
-        self.trial.same("unknown words are told", place.locator(".answer .note").inner_text(), "\"marie\" is not in the dictionary: it is read as <unk>.")
+        self.trial.same("unknown words are told", place.locator(".answer .note").inner_text(), "\"marie\" is not in the vocabulary; the model gets <unk> instead.")
         self.trial.same("its map has a row for each word that was written", place.locator(".answer tbody th").all_inner_texts(), ["cat", "red", "the"])
         place.locator(".answer tbody th").first.focus()
         page.keyboard.press("End")

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from terminal import Terminal  # noqa: E402
 
 LESSON = None
-PROMPT = "or Enter to go on: "
+PROMPT = "or Enter to skip: "
 
 
 class Questions(unittest.TestCase):
@@ -39,7 +39,7 @@ class Questions(unittest.TestCase):
         lesson.press("c\n")  # before the question is there: nobody meant that
         lesson.wait_for(PROMPT)
         lesson.press("x\n")
-        lesson.wait_for("none of the answers")
+        lesson.wait_for("not one of the choices")
         lesson.wait_for(PROMPT)
         lesson.press("b\n")
         self.assertIn("b, as you said, the table is transposed", lesson.wait_for("Asking and"))
@@ -61,7 +61,7 @@ class Questions(unittest.TestCase):
         for words in ("--no-questions", "--smoke"):
             with self.subTest(words):
                 lesson = self.lesson(words)
-                self.assertNotIn(PROMPT, lesson.wait_for("Missed: |All checks hold"))
+                self.assertNotIn(PROMPT, lesson.wait_for("Missed: |All checks passed"))
                 lesson.ended()
         with self.subTest("a pipe in"):
             lesson = Terminal(self, ["/bin/sh", "-c", f"exec '{LESSON}' --steps 1 --out out < /dev/null"], self.folder)

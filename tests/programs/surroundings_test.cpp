@@ -179,7 +179,7 @@ TEST_CASE("a folder belongs to one run, until that ends or is killed", "[unsanit
   CHECK(second.code == 2);
   CHECK(lines(second.err) == 1);
   CHECK_THAT(second.err,
-             ContainsSubstring("another run is at work in the folder '" + learning.folder().string() + "'"));
+             ContainsSubstring("another run is using the folder '" + learning.folder().string() + "'"));
   first.kill();
   CHECK(run(learning.words()).code == 0);
 }

@@ -290,7 +290,7 @@ class Arguments(unittest.TestCase):
                 ('there is no lesson "' + "a" * 60 + '…"', "lessons/run", "a" * 100_000),
                 ('--check takes no argument, got "x"', "lessons/book", "--check", "x"),
                 ('there is no lesson "99"', "lessons/book", "--record", "99"),
-                ('unknown: "--nonsense"', "lessons/book", "--nonsense"),
+                ('unknown option "--nonsense"', "lessons/book", "--nonsense"),
                 ("must be followed by a folder", "lessons/book", "--check", "--out"),
                 ("NAME must not be empty", "tests/run", ""), ('one NAME at most, got also "x"', "tests/run", "core", "x"),
                 ('--list takes no argument, got "x"', "tests/run", "--list", "x"),

@@ -19,7 +19,7 @@ bool check_by_hand(Report& report, const std::string& name, const std::function<
       std::max(farthest({by_hand()}, {by_nn()}),
                farthest(gradients(by_hand, leaves, seed + 1), gradients(by_nn, leaves, seed + 1)));
   return report.check(
-      fmt::format("{}: gradcheck, {} derivatives; nn/ the same to 1e-12", name, check.compared),
+      fmt::format("{}: gradcheck of {} derivatives; nn/ agrees to 1e-12", name, check.compared),
       check.ok() && apart < 1e-12);
 }
 

@@ -13,7 +13,7 @@ namespace tapestry::kit {
 
 /// Checks `by_hand` in two steps, both in f64. First gradcheck compares its gradients of all leaves with finite
 /// differences. Then its value, and the gradients of all leaves for one random cotangent, must agree with `by_nn` to
-/// 1e-12. Prints one line, "name: gradcheck, 156 derivatives; nn/ the same to 1e-12 ok", and gradcheck's own report
+/// 1e-12. Prints one line, "name: gradcheck of 156 derivatives; nn/ agrees to 1e-12 ok", and gradcheck's own report
 /// if that fails. Returns true if both checks pass.
 bool check_by_hand(Report& report, const std::string& name, const std::function<Tensor()>& by_hand,
                    const std::function<Tensor()>& by_nn, const std::vector<Tensor>& leaves,

@@ -24,8 +24,9 @@ bool check_worked_example(Report& report, const std::string& name, const std::ve
   std::string apart;
   for (const auto& [computed, written] : figures)
     if (!(std::abs(computed - written) <= 0.6 * std::pow(10, -decimals(written))))  // true for NaN
-      apart += fmt::format("{} {} is {:.6g}", apart.empty() ? ":" : ",", written, computed);
-  return report.check(fmt::format("{}: {} figures as with a pencil{}", name, figures.size(), apart),
+      apart += fmt::format("{} {} should be {:.6g}", apart.empty() ? ":" : ",", written, computed);
+  return report.check(fmt::format("{}: {} {} the worked example{}", name, figures.size(),
+                                  figures.size() == 1 ? "figure matches" : "figures match", apart),
                       apart.empty());
 }
 

@@ -44,7 +44,7 @@ void make_writable_folder(const fs::path& path) {
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path, error)) {
     throw UsageError(fmt::format("cannot create the folder '{}': {}", path.string(),
-                                 error ? error.message() : "a file of that name exists"));
+                                 error ? error.message() : "a file with that name exists"));
   }
   // All processes use the same name, so a killed process leaves at most one file, which the next one removes.
   const fs::path trial = path / ".trial";
@@ -82,8 +82,7 @@ FolderLock::FolderLock(const fs::path& folder)
   if (result == 0 || errno != EWOULDBLOCK) return;
   ::close(descriptor_);
   throw UsageError(fmt::format(
-      "another run is at work in the folder '{}': wait until it has ended, or choose another --out",
-      folder.string()));
+      "another run is using the folder '{}'; wait until it ends, or choose another --out", folder.string()));
 }
 
 FolderLock::~FolderLock() {

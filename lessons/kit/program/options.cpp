@@ -127,14 +127,14 @@ Lesson::Lesson(std::string slug, std::string idea)
   CLI::App& app = parser_->app;
   app.name(slug_);
   app.description("Lesson " + slug_ + ": " + idea_ + ".");
-  app.set_help_flag("-h,--help", "Show the options and stop");
+  app.set_help_flag("-h,--help", "Show the options and exit");
   app.option_defaults()->always_capture_default();
-  add_number(app, "--seed", options_.seed, "Seed of everything random", std::uint64_t{0}, ~std::uint64_t{0});
-  add_number(app, "--steps", options_.steps, "Training steps (otherwise the lesson's own number)",
+  add_number(app, "--seed", options_.seed, "Seed of all random numbers", std::uint64_t{0}, ~std::uint64_t{0});
+  add_number(app, "--steps", options_.steps, "Number of training steps; default: the lesson's own number",
              std::int64_t{1}, kMostSteps)
       ->default_str("");
   add("--out", options_.out, "Folder for pictures, logs and checkpoints");
-  add_flag("--smoke", options_.smoke, "Run for seconds only; targets are printed but not judged");
+  add_flag("--smoke", options_.smoke, "Run for a few seconds only; targets are printed but not judged");
   add_flag("--no-questions", options_.no_questions, "Show the questions and their answers without waiting");
 }
 
@@ -260,7 +260,8 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
     body(options_, report);
     report.finish();
     if (const auto lost = output.lost())
-      return complain_of_loss(*lost, fmt::format("; what the run made is in '{}'", options_.out.string()));
+      return complain_of_loss(
+          *lost, fmt::format("; the files that the run wrote are in '{}'", options_.out.string()));
     const std::string mark = from_environment("TAPESTRY_PASSED");
     if (report.passed() && !mark.empty()) write_atomically(mark, "");
     return report.exit_code();

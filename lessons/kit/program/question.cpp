@@ -63,8 +63,7 @@ char Reader::letter(std::size_t choices) {
   if (out_ == nullptr) return 0;
   ::tcflush(descriptor_, TCIFLUSH);
   for (;;) {
-    *out_ << "    " << bold(terminal_, fmt::format("{}, or Enter to go on: ", letters(choices)))
-          << std::flush;
+    *out_ << "    " << bold(terminal_, fmt::format("{}, or Enter to skip: ", letters(choices))) << std::flush;
     const std::optional<std::string> line = read_line(descriptor_);
     if (!line) {
       *out_ << '\n' << std::flush;
@@ -74,7 +73,7 @@ char Reader::letter(std::size_t choices) {
     if (line->find_first_not_of(" \t\r") == std::string::npos) return 0;
     const char said = only_letter(*line);
     if (said >= 'a' && static_cast<std::size_t>(said - 'a') < choices) return said;
-    *out_ << "    That is none of the answers.\n";
+    *out_ << "    That is not one of the choices.\n";
   }
 }
 
@@ -84,7 +83,7 @@ void Reader::keep(const Question& question, char right) {
     append(kept_, fmt::format("{} {}\t{}\t{}\n", lesson_, question.name, question.said,
                               question.said == right ? "right" : "wrong"));
   } catch (const UsageError& error) {
-    *out_ << "  (your answer could not be kept: " << error.what() << ")\n";
+    *out_ << "  (your answer could not be saved: " << error.what() << ")\n";
   }
 }
 

@@ -151,11 +151,11 @@ bool Report::answer(const Question& question, char right, bool holds, std::strin
   if (question.said == right)
     out_ << fmt::format("{}, as you said, {}.", right, truth);
   else if (question.said != 0)
-    out_ << fmt::format("you said {}; it is {}, {}.", question.said, right, truth);
+    out_ << fmt::format("you said {}; the answer is {}, {}.", question.said, right, truth);
   else
     out_ << fmt::format("{}, {}.", right, truth);
   out_ << ' ' << why;
-  if (!holds) out_ << "  " << paint(terminal_, kRed, "MISSED: this run does not show it");
+  if (!holds) out_ << "  " << paint(terminal_, kRed, "MISSED: this run does not confirm the answer");
   out_ << "\n" << std::flush;
   reader_.keep(question, right);
   return holds;
@@ -168,8 +168,8 @@ void Report::finish() {
   if (all_met()) {
     out_ << '\n'
          << paint(terminal_, kGreen,
-                  part_ ? "All checks hold. This was a part; the whole lesson has its own targets."
-                  : judge_ == Judge::no ? "All checks hold; a smoke run is too short for the targets."
+                  part_ ? "All checks passed. This was only a part of the lesson and its targets."
+                  : judge_ == Judge::no ? "All checks passed. A smoke run is too short to reach the targets."
                   : judged_ == 1        ? "The target is met."
                                         : "All targets are met.")
          << '\n';

@@ -40,7 +40,7 @@ double train(Module& model, const Training& how, const std::function<Tensor(Rand
     if (how.after_step) how.after_step(step);
   }
   progress.finish();
-  fmt::print(stderr, "  {}: {} steps in {:.1f} s, {:.1f} ms each\n", how.name, how.steps, seconds,
+  fmt::print(stderr, "  {}: {} steps in {:.1f} s, {:.1f} ms per step\n", how.name, how.steps, seconds,
              1000 * seconds / static_cast<double>(how.steps));
   return seconds;
 }

@@ -13,7 +13,7 @@
 namespace tapestry::kit {
 
 std::string Corpus::text() const {
-  std::string text = fmt::format("{} pairs to train on, dictionaries of {} and {}", train.size(),
+  std::string text = fmt::format("{} sentence pairs for training; vocabularies of {} and {}", train.size(),
                                  source.text(), target.text());
   for (const std::string& note : notes) text += "\n  " + note;
   return text;
@@ -82,7 +82,7 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
     return too_long(target ? corpus.target : corpus.source, sentence);
   });
   if (train.source.empty())
-    throw UsageError(left_out.text("there is nothing left to train on; are these sentences, one a line?"));
+    throw UsageError(left_out.text("no pair is left for training; each line must be one sentence"));
   corpus.train = encode_pairs(with_joined(train, options.joined), corpus.source, corpus.target);
   // Joined sentences may exceed the limit again.
   corpus.train.erase(std::remove_if(corpus.train.begin(), corpus.train.end(),
@@ -91,7 +91,7 @@ Corpus read_multi30k(const std::filesystem::path& folder, const std::string& fro
                                              static_cast<std::size_t>(kMostPieces) + 2;
                                     }),
                      corpus.train.end());
-  note(corpus.notes, left_out.text("left out, with the translation"));
+  note(corpus.notes, left_out.text("left out of the training set, with the translation"));
   for (const auto& [text, part] : {std::pair(&corpus.valid, kParts[1]), {&corpus.test, kParts[2]}}) {
     *text = read_parallel(folder, part, from, to);
     text->source.resize(std::min(text->source.size(), options.most_tests));

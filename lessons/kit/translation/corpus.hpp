@@ -22,7 +22,7 @@ struct Corpus {
   /// Notes about sentences that exceed kMostPieces, one per file and consequence.
   std::vector<std::string> notes = {};
 
-  /// Returns "29000 pairs to train on, dictionaries of 5917 words and 6478 words", then one line per note.
+  /// Returns "29000 sentence pairs for training; vocabularies of 5917 words and 6478 words", then one line per note.
   std::string text() const;
 };
 

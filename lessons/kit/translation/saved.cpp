@@ -76,7 +76,8 @@ TranslatedSentence translate_sentence(const std::filesystem::path& checkpoint, c
   if (words.empty()) throw nothing;
   for (const std::string& word : words)
     if (!saved.source.contains(word))
-      fmt::print("  \"{}\" is not in the dictionary: it is read as <unk>\n", cut_to(printable(word), 60));
+      fmt::print("  \"{}\" is not in the vocabulary; the model gets <unk> instead\n",
+                 cut_to(printable(word), 60));
   result.written = translate(*saved.model, saved.source, saved.target, {words}, how).front();
   return result;
 }

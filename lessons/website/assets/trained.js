@@ -87,7 +87,7 @@
         if (message.type !== "text" || message.stream !== "out") return;
         const [, written] = /^  → (.*)$/.exec(message.line) || [];
         if (written !== undefined) html(answer, "p", { class: said++ ? "written copied" : "written", lang: "fr" }, written);
-        else if (/ is not in the dictionary/.test(message.line)) html(answer, "p", { class: "note" }, message.line.trim() + ".");
+        else if (/ is not in the vocabulary/.test(message.line)) html(answer, "p", { class: "note" }, message.line.trim() + ".");
       });
     }
     for (const example of form.querySelectorAll("[data-put]"))

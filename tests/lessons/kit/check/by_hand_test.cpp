@@ -15,7 +15,7 @@ TEST_CASE("by hand is compared in value and gradient", "[kit]") {
   const auto square = [&] { return x * x; };
   CHECK(check_by_hand(
       report, "square", square, [&] { return pow(x, 2.0); }, {x}, 1));
-  CHECK(out.str().find("square: gradcheck, 6 derivatives; nn/ the same to 1e-12") != std::string::npos);
+  CHECK(out.str().find("square: gradcheck of 6 derivatives; nn/ agrees to 1e-12") != std::string::npos);
   CHECK(report.all_met());
   CHECK(!check_by_hand(
       report, "other value", square, [&] { return x * x + 1e-9; }, {x}, 1));

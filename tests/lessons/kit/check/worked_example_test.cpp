@@ -38,9 +38,10 @@ TEST_CASE("figures on paper are one line, with those that differ", "[kit]") {
   std::ostringstream out;
   Report report(out);
   CHECK(check_worked_example(report, "the weights", {{0.8044, 0.804}, {0.1956, 0.196}}));
-  CHECK(out.str().find("the weights: 2 figures as with a pencil") != std::string::npos);
+  CHECK(out.str().find("the weights: 2 figures match the worked example") != std::string::npos);
   CHECK_FALSE(check_worked_example(report, "two", {{0.5, 0.5}, {0.75, 0.25}, {3, 4}}));
-  CHECK(out.str().find("two: 3 figures as with a pencil: 0.25 is 0.75, 4 is 3") != std::string::npos);
+  CHECK(out.str().find("two: 3 figures match the worked example: 0.25 should be 0.75, 4 should be 3") !=
+        std::string::npos);
   CHECK_FALSE(report.all_met());
 }
 

@@ -109,7 +109,7 @@ TEST_CASE("a part of a lesson that holds does not claim the lesson's targets", "
   report.part_of_lesson();
   report.check("gradients agree", true);
   report.finish();
-  CHECK(out.str().find("All checks hold.") != std::string::npos);
+  CHECK(out.str().find("All checks passed.") != std::string::npos);
   CHECK(out.str().find("arget is met") == std::string::npos);
   CHECK(report.exit_code() == 0);
   CHECK_FALSE(report.passed());
@@ -194,12 +194,12 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST_CASE("a question is put with its choices, and its answer says what the reader said", "[kit]") {
   const Asked right("b\n");
   CHECK(has(right.asked,
-            "? Which?\n    a  first\n    b  second\n    c  third\n    a, b or c, or Enter to go on: "));
+            "? Which?\n    a  first\n    b  second\n    c  third\n    a, b or c, or Enter to skip: "));
   CHECK(right.answered == "\n  ? the table: b, as you said, second. Because.\n");
   CHECK(right.kept == "06 the table\tb\tright\n");
   CHECK(right.passed);
   const Asked wrong(" (C).\r\n");
-  CHECK(wrong.answered == "\n  ? the table: you said c; it is b, second. Because.\n");
+  CHECK(wrong.answered == "\n  ? the table: you said c; the answer is b, second. Because.\n");
   CHECK(wrong.kept == "06 the table\tc\twrong\n");
   CHECK(wrong.passed);  // a wrong guess costs nothing
 }
@@ -220,7 +220,7 @@ TEST_CASE("a question goes on with Enter, asks again after nonsense, and stands 
 
 TEST_CASE("an answer is a target: it is not told against the figures", "[kit]") {
   const Asked against("b\n", false);
-  CHECK(has(against.answered, "MISSED: this run does not show it"));
+  CHECK(has(against.answered, "MISSED: this run does not confirm the answer"));
   CHECK_FALSE(against.met);
   CHECK_FALSE(against.passed);
   const Asked smoke("b\n", false, Report::Judge::no);
@@ -251,7 +251,7 @@ TEST_CASE("an answer that cannot be kept is told, and stops nothing", "[kit]") {
                 Reader(input.ends[0], out, {}, folder.path("no") / "file", "06"));
   const Question question = report.ask("one", "Which?", {"first", "second"});
   CHECK(report.answer(question, 'b', true, "Because."));
-  CHECK(has(out.str(), "your answer could not be kept: "));
+  CHECK(has(out.str(), "your answer could not be saved: "));
 }
 
 }  // namespace tapestry::kit

@@ -205,7 +205,8 @@ TEST_CASE("a translator of pieces is judged by words, resumed, and loaded again"
   CHECK(words.source == whole());
   CHECK(corpus.source == cut(5));
   CHECK(corpus.target.byte_pairs());
-  CHECK_THAT(corpus.text(), ContainsSubstring("4 pairs") && ContainsSubstring("pieces of words and"));
+  CHECK_THAT(corpus.text(),
+             ContainsSubstring("4 sentence pairs") && ContainsSubstring("pieces of words and"));
   CHECK(corpus.valid.target == words.valid.target);  // words, whatever the model reads
   for (std::size_t i = 0; i < corpus.train.size(); ++i) {
     const Ids& ids = corpus.train[i].target;

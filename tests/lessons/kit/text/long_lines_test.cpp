@@ -60,7 +60,7 @@ TEST_CASE("pairs that are too long are left out of training, and named", "[kit]"
     CHECK_THAT(corpus.notes[0],
                ContainsSubstring((scratch.path("train.en").string() +
                                   (merges == 0 ? ":4 and 1 more line have" : ":4 and 2 more lines have"))) &&
-                   ContainsSubstring("left out"));
+                   ContainsSubstring("left out of the training set"));
     CHECK_THAT(corpus.notes[1],
                ContainsSubstring(scratch.path("val.en").string() + ":2 and 1 more line have") &&
                    ContainsSubstring("only the beginning"));
@@ -79,7 +79,7 @@ TEST_CASE("pairs that are too long are left out of training, and named", "[kit]"
 
   write_corpus(scratch, {words(501)}, {"a cat"});
   CHECK_THAT(usage_error([&] { read_multi30k(scratch.folder(), "en", "fr"); }),
-             ContainsSubstring("train.en:1 has more than 500 words") && ContainsSubstring("nothing left"));
+             ContainsSubstring("train.en:1 has more than 500 words") && ContainsSubstring("no pair is left"));
 }
 
 TEST_CASE("ordinary text has no notes", "[kit]") {

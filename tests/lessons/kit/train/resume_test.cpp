@@ -83,8 +83,8 @@ TEST_CASE("a folder has one run at a time") {
   {
     const kit::FolderLock first(scratch.folder());
     CHECK(kit::usage_error([&] { run(scratch.folder() / "checkpoint", 1); }) ==
-          "another run is at work in the folder '" + scratch.folder().string() +
-              "': wait until it has ended, or choose another --out");
+          "another run is using the folder '" + scratch.folder().string() +
+              "'; wait until it ends, or choose another --out");
     CHECK(scratch.files() == 0);
   }
   run(scratch.folder() / "checkpoint", 1);
