@@ -52,8 +52,8 @@ void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step)
 
 template <class T>
 double sum_of_squares(const T* x, Size n) {
-  // Eight running sums, in the order of the elements, so that the compiler may use vectors without changing a
-  // bit.
+  // Within full groups of eight, element i is added to sums[i % 8]. This fixes the order of the additions, so the
+  // compiler can use vectors without changing a bit of the result.
   std::array<double, 8> sums{};
   Size i = 0;
   for (; i + 8 <= n; i += 8)

@@ -179,7 +179,7 @@ void Tape::backward(const Tensor& y, const Tensor& dy, BackwardOptions options) 
     detail::BackwardPass(graph, options.keep).run(y, dy.detach());
   const detail::RecordingGuard off(false);
   const auto grad_of = [&](std::size_t i) -> Tensor& { return graph.leaves[i].impl().leaf->grad; };
-  try {  // anything that can throw does so before any .grad() changes
+  try {  // anything that can throw does so before any gradient's values change
     for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i)
       if (Tensor& sum = grad_of(i); graph.leaf_slots[i].defined() && sum.defined() && !detail::is_alone(sum))
         sum = dense_copy(sum);

@@ -50,7 +50,8 @@ class BackwardPass {
 
   Graph& graph_;
   const bool keep_;
-  bool create_graph_ = false;  // if true, rules are recorded, and each sum of gradients is a new tensor
+  /// If true, rules are recorded and run in apply_recorded() (higher_order.cpp), not apply(); each sum is a new tensor.
+  bool create_graph_ = false;
 
  private:
   void release(Node& node);

@@ -42,7 +42,7 @@ struct Edge {
 
   BackwardFn rule;                   // for a joint rule, stored in its first edge only
   std::uint32_t accumulate = kNone;  // index in `accumulators`, if the rule has one
-  std::uint16_t span;                // number of the rule's edges from here on; 0: not its first
+  std::uint16_t span;                // number of edges of this rule, in its first edge; 0 in its other edges
   bool needed = false;               // true if the argument needs a gradient
   DType dtype;
   Target target = Target::none();

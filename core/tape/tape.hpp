@@ -47,7 +47,7 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y must have one element. Deletes the recorded nodes,
-  /// unless options.keep is set, and the tape can record again. If anything throws, no leaf's gradient has changed.
+  /// unless options.keep is set, and the tape can record again. If anything throws, no gradient's values have changed.
   void backward(const Tensor& y, BackwardOptions options = {});
   /// Same, for a y of any shape: adds the gradient of Σ dy ⊙ y. dy must have y's shape and type.
   void backward(const Tensor& y, const Tensor& dy, BackwardOptions options = {});

@@ -126,7 +126,7 @@ class Tensor {
   /// Returns a tensor that shares the values but is on no tape, so no gradient flows through it.
   Tensor detach() const;
 
-  /// Returns true for a leaf that is not frozen.
+  /// Returns true for a leaf that is not frozen; false for computed tensors.
   bool requires_grad() const;
   /// Returns true if the leaf has a gradient.
   bool has_grad() const;

@@ -73,7 +73,7 @@ Mixed attend(const Tensor& asking, const Tensor& offering, const Tensor& giving,
 }
 
 void two_words(kit::Report& report) {
-  const Tensor same = eye(2, f64);  // as a matrix of each role, it changes nothing
+  const Tensor same = eye(2, f64);  // the identity, so q, k and v equal their inputs
   const Mixed mixed =
       attend(tensor({{2, 0}}, f64), eye(2, f64), tensor({{10, 0}, {0, 10}}, f64), {same, same, same});
   kit::print_rows("weights", mixed.weights, 3);
@@ -90,8 +90,8 @@ void two_words(kit::Report& report) {
 
 // Now four words attend to one another. Each of them has a query, a key and a value, so there is a 4 × 4 table of
 // scores. Row i contains the scores of word i's query with the keys of all words, including word i itself. All
-// numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. The expected context
-// comes from another program.
+// numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. The context `expected` was
+// computed independently by another program and is stored in experiment.cpp.
 
 void four_words(kit::Report& report) {
   const auto [x, w_q, w_k, w_v, expected] = known_words();
@@ -114,8 +114,8 @@ void four_words(kit::Report& report) {
   const Mixed other = attend(x, x, x, {w_k, w_q, w_v});
   report.answer(
       exchanged, 'b', largest(other.scores - transpose(mixed.scores)) < 1e-12,
-      "The new score of word 1's query with word 2's key is the old score of word 2's query with word 1's key. "
-      "Queries and keys have different roles.");
+      "The new score of query 1 and key 2 is (W_K x₁) · (W_Q x₂) / √3, the old score of query 2 and key 1. "
+      "The old table was not symmetric, so exchanging the roles matters. Queries and keys have different roles.");
 }
 
 // ---- 2. A soft dictionary ---------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ void four_words(kit::Report& report) {
 //     t'     .11    .01   .88
 //     aime   .03    .95   .02
 //
-// Which queries have these weights? Let us leave out √d and use one-hot keys, so that q·k_j is element j of q. If
+// Which queries produce these weights? Let us leave out √d and use one-hot keys, so that q·k_j is element j of q. If
 // the elements of q are log α_j, then the softmax is e^{log α_j} / Σ_l e^{log α_l} = α_j / Σ_l α_l = α_j. So a
 // query with the elements log α_j gets exactly the weights α_j.
 //
@@ -141,7 +141,7 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
   const Tensor weights = softmax(matmul(log(rows), eye(3, f64)), -1);  // the keys: I, love, you
   kit::print_rows("scores", log(rows), 2);
   kit::print_rows("weights", weights, 2);
-  report.check("the queries log α have the weights α", largest(weights - rows) < 1e-12);
+  report.check("the queries log α produce the weights α", largest(weights - rows) < 1e-12);
   draw_je_t_aime(weights, options);
 }
 
@@ -170,7 +170,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "We train three models. The first learns W_V alone, the second W_Q and W_V, and the third all three "
       "matrices. In the first model, queries and keys are compared unchanged, and they seldom match. How often "
       "does the first model name the right one of the ten symbols?",
-      {"once in sixteen times", "once in ten times", "clearly more often than once in ten times"});
+      {"one time in sixteen", "one time in ten", "clearly more often than one time in ten"});
   const kit::Question one = report.ask(
       "W_K left out",
       "The second model has no W_K. Does it name the right symbol clearly less often than the third?",
@@ -180,11 +180,10 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   report.answer(
       without, 'c', alone.answers > 12 && alone.answers < 30 && alone.keys < 20,
       "The first model mixes all sixteen values, and the mixture shows which symbol is the most frequent among "
-      "them. The most frequent symbol is also the right one more often than the others.");
+      "them. The query's key is drawn at random, so the symbol that most keys share is the likeliest answer.");
   report.answer(
       one, 'b', queries.answers >= 99,
-      "Attention layers have a W_K all the same, because two matrices can bring queries and keys of different widths "
-      "to a common width.");
+      "Attention layers still have W_K: two matrices can project queries and keys of different widths to one width.");
 
   // A score depends on the two matrices only through their product: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. If the
   // product is R, the score of key j for the query q = R k is (R k) · (R k_j), which equals k · k_j. Since all keys

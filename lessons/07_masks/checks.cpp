@@ -1,7 +1,8 @@
-// The checks of lesson 07: seven tests without training. Each was written for one patient of the clinic.
+// The checks of lesson 07: seven tests without training. Each is designed to catch one of the seven broken attentions
+// in patients.hpp.
 //
-// They use random q, k and v in f64, three strings of six columns with 6, 4 and 0 pairs, and two heads. Each check
-// takes milliseconds.
+// All but the target check use random f64 q, k and v: three sequences of length 6 with 6, 4 and 0 valid positions, and
+// two heads. (One of them, averages(), sets v to 1.) Each check takes milliseconds.
 #include "lessons/07_masks/checks.hpp"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ struct Sample {
   explicit Sample(std::uint64_t seed) {
     for (std::uint64_t i = 0; i < 3; ++i) qkv.push_back(random_normal({3, 6, 8}, seed + 20 + i, DType::f64));
   }
-  /// Returns the patient's attention, followed by the function `taken` of its output.
+  /// Returns a function that computes p's attention and applies `taken` to the output.
   Three part(const Patient& p, const std::function<Tensor(const Tensor&)>& taken) const {
     return [&p, taken, valid = valid](const Tensor& q, const Tensor& k, const Tensor& v) {
       return taken(p.attend(q, k, v, valid));
@@ -110,7 +111,7 @@ bool alone_as_in_batch(const Patient& p, std::uint64_t seed) {
   return true;
 }
 
-/// The reference gives the same result when it is called for one head after the other, on that head's columns.
+/// Calling the reference on each head's columns and concatenating gives p's output.
 bool head_by_head(const Patient& p, const Reference& reference, std::uint64_t seed) {
   const Sample s(seed);
   const Mask mask = s.valid.unsqueeze(1) & Mask::causal(6, 6);
@@ -148,7 +149,8 @@ void compare_with_nn(const std::string& name, const Reference& by_hand, std::uin
     return variable(random_normal({2, t, d}, seed + i, DType::f64));
   };
   const Tensor q = some(3, 4, 0), k = some(5, 4, 1), v = some(5, 3, 2);
-  const Mask mask = ValidLengths{{5, 2, 0}, {3, 1, 4}}.mask(5);  // the third query has an empty row
+  const Mask mask =
+      ValidLengths{{5, 2, 0}, {3, 1, 4}}.mask(5);  // the third query of the first sequence has no keys
   const Attention library{scaled_dot()};
   kit::check_by_hand(
       report, name, [&] { return by_hand(q, k, v, mask); }, [&] { return library(q, k, v, mask).context; },
@@ -181,7 +183,7 @@ Poisoned poison(const Reference& attention, std::uint64_t seed) {
 }
 
 void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options) {
-  kit::Heatmap picture{"Attentions that fail a check (filled: fails)", caught.checks};
+  kit::Heatmap picture{"Checks failed by each attention (filled = failed)", caught.checks};
   picture.column_axis = "checks", picture.row_axis = "attentions";
   for (std::size_t i = 0; i < patients.size(); ++i) {
     picture.rows.push_back(patients[i].name);

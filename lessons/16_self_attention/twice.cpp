@@ -1,4 +1,4 @@
-// Random tokens, with a mark on those whose kind occurs exactly twice. For lesson 16.
+// Draws random token sequences. A token's label is 1 if its id occurs exactly twice in its sequence, else 0.
 #include "lessons/16_self_attention/twice.hpp"
 
 #include <array>

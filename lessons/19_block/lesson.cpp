@@ -53,7 +53,7 @@ namespace {
 //     (1 − 0.333 − 0.5, −0.333, −0.333 + 0.5) / 0.816 = (0.204, −0.408, 0.204)
 //
 // The gradient sums to 0, because adding 1 to every x_i does not change x̂. Doubling x hardly changes x̂ either
-// (only through ε), so the product of the gradient with x̂ is nearly 0 as well.
+// (only through ε), so the dot product of the gradient and x̂ is nearly 0 as well.
 
 Normed normalise(const Tensor& x) {
   const Tensor centred = x - mean(x, {-1}, Keep::yes);  // Keep::yes: (…, 1), not (…)
@@ -85,22 +85,22 @@ void pencil(std::uint64_t seed, kit::Report& report) {
   report.figure("gradient of 10 x ÷ gradient of x", ratio);
   report.answer(
       tenfold, 'c', std::abs(ratio - 0.1) < 1e-4,
-      "σ is ten times as large, and the gradient is divided by σ. So large inputs of a norm get small "
-      "gradients.");
+      "σ is ten times as large, and the gradient is divided by σ. So the larger the input of a layer "
+      "norm, the smaller the input's gradient.");
 }
 
-// ---- 2. A block, part by part -----------------------------------------------------------------------------
-// A block has two parts. The first is the attention from lesson 18, in which the tokens exchange information.
+// ---- 2. A block, component by component -------------------------------------------------------------------
+// A block has two *sublayers*. The first is the attention from lesson 18, in which the tokens exchange information.
 // The second is the *feed-forward* network, which processes each token separately. It consists of two linear
 // layers with a relu between them (here from 32 numbers to 64 and back to 32).
 //
-// A *residual* connection adds the result of a part to the input of this part. So the part only has to compute
-// the change. The norm can be applied in two places: after the sum (*post*, 2017), or before the part (*pre*,
-// common today). With pre, one more norm follows the last block:
+// A *residual* connection adds a sublayer's input to its output, so the sublayer only has to compute the change.
+// The norm can be applied in two places: after the sum (*post-norm*, 2017), or before the sublayer (*pre-norm*,
+// common today). With pre-norm, one more norm follows the last block:
 //
-//     feed(x) = W₂ relu(W₁ x + b₁) + b₂      post   x ← norm(x + part(x))      pre   x ← x + part(norm(x))
+//     feed(x) = W₂ relu(W₁ x + b₁) + b₂      post   x ← norm(x + sublayer(x))      pre   x ← x + sublayer(norm(x))
 //
-// With pre, x passes only through sums from the first block to the last.
+// With pre-norm, x passes only through sums from the first block to the last.
 
 Tensor norm_by_hand(const Tensor& x, const Norm& norm) {
   return norm.parameters().front() * normalise(x).x_hat + norm.parameters().back();  // γ, β
@@ -110,7 +110,7 @@ Tensor feed_by_hand(const Tensor& x, const FeedForward& layer) {
   return linear(relu(linear(x, layer.in.weight, layer.in.bias)), layer.out.weight, layer.out.bias);
 }
 
-/// Uses the weights of nn/'s block. `parts` selects the parts: {.residual, .norm, .feed_forward}.
+/// Uses the weights of nn/'s block. `parts` selects the components: {.residual, .norm, .feed_forward}.
 Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts& parts) {
   const auto with = [&](const Tensor& in, const std::optional<Norm>& norm, const auto& part) {
     const Tensor added = part(parts.norm == NormPlace::pre ? norm_by_hand(in, *norm) : in);
@@ -131,7 +131,8 @@ Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts
 //     twice    Which digit is on the card that *that* card points to?
 //     sum      What is the last digit of the sum of these two digits?
 //
-// A model that always answers with the most frequent digit of the row is right in 28 % of "once" and "twice".
+// A model that always answers with the most frequent digit of the row answers 28 % of the "once" and "twice" questions
+// correctly.
 
 void pointers(const kit::Options& options, kit::Report& report) {
   const kit::Question twice = report.ask(
@@ -163,24 +164,25 @@ void parts(const kit::Options& options, kit::Report& report) {
   const Ledger ledger = each_part(options, report);
   report.answer(
       eight, 'a', ledger.eight[kAlone].right[kOnce] <= 40,
-      "An attention layer returns averages. To pass a token on unchanged, each layer would first have "
-      "to learn that.");
+      "An attention layer averages. Without a residual, each layer must learn to pass a token on unchanged.");
 }
 
 // With two blocks of attention, residuals and norms, the model does not learn the sum. With the feed-forward, it
-// does. To add two digits, a model needs a table of ten by ten entries, and an average of values is not such a table.
-// (Models with many attention layers find a way to add without a feed-forward, because softmax is not linear.)
+// does. The last digit of a sum is a nonlinear function of the two digits, a lookup in a 10 × 10 table. One averaging
+// step does not compute it. (Models with many attention layers find a way to add without a feed-forward, because
+// softmax is not linear.)
 //
-// With eight blocks, residuals and norms are both needed, and neither is enough alone. With its norms after the
-// sums, the whole block fails as well, at this learning rate.
+// With eight blocks, residuals and norms are both needed, and neither is enough alone. Post-norm also fails with
+// eight blocks at this learning rate.
 //
-// Compare the rows without residuals and without norms, at two blocks and at eight. A component may be
-// useless or even harmful until another one is added.
+// Compare the rows without residuals and without norms, at two blocks and at eight. Without norms, two blocks learn
+// "sum", but eight do not even learn "once". So a component's effect depends on depth and on the other components. A
+// component may be useless or even harmful until another one is added.
 
 // ---- 5. Residuals keep tokens different -------------------------------------------------------------------
 // Each attention layer averages, and averages of averages become more and more alike. Without residuals, all
 // ten cards become the same vector (Dong, Cordonnier and Loukas 2021). From then on, it does not matter where a
-// token attends, so the weights of queries and keys get no gradient.
+// token attends, so W^Q and W^K get almost no gradient.
 //
 // We measure this before training, in f64. The first quantity is the *spread* of the ten tokens after each
 // block, |x − mean of the tokens| / |x|. The second is the norm of the gradient of each block's W^Q and W^K.
@@ -195,8 +197,8 @@ void depth(const kit::Options& options, kit::Report& report) {
   const double ratio = look_into_depth(options, report);
   report.answer(
       first, 'b', ratio >= 1000,
-      "Each block adds to the sum of the blocks below it. So the tokens grow, and the scores grow with "
-      "the square of the tokens.");
+      "Each block adds its output to x, so x grows from block to block. Scores are products of two such vectors, "
+      "so they grow with the squared norm of x, and the gradient of W^Q and W^K grows with them.");
 }
 
 // ---- 6. Norms allow larger learning rates -----------------------------------------------------------------
@@ -205,10 +207,10 @@ void depth(const kit::Options& options, kit::Report& report) {
 //
 // So far, kit::train has raised the learning rate slowly (warm-up) and limited the norm of the gradient
 // (clipping). Both help. Now we use Adam without either, and look for the largest learning rate with which the
-// model still learns. Without norms, we also try a small rate with more steps. (With post, the gradient passes
+// model still learns. Without norms, we also try a small rate with more steps. (With post-norm, the gradient passes
 // through every norm on its way back: Xiong and others 2020.)
 
-// What to remember. A norm gives each part tokens of the same size. Its gradient rule removes the components
+// What to remember. A norm gives each sublayer tokens of the same size. Its gradient rule removes the directions
 // that would only shift or scale a token. A residual keeps the token and lets gradients through. The
 // feed-forward network computes with the information that attention has added to a token.
 //
@@ -218,7 +220,7 @@ void depth(const kit::Options& options, kit::Report& report) {
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A layer norm by hand");
   pencil(options.seed, report);
-  report.section("A block, part by part");
+  report.section("A block, component by component");
   check_blocks(report, block_by_hand, options.seed);
   report.section("Follow a pointer twice");
   pointers(options, report);

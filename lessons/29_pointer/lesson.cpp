@@ -1,4 +1,4 @@
-// 29 pointer: copy, cover, move on
+// 29 pointer: pointers: copying, coverage and monotonic attention
 //
 // 20 minutes to read, half a minute to run. Needs lessons 11 (attend, then step) and 09 (the GRU). Afterwards
 // you can build a decoder that copies words which it has never seen, tell it which positions it has already
@@ -46,8 +46,8 @@ constexpr DType f64 = DType::f64;
 // In the code, the unknown words of a source get the ids after the vocabulary: V, V + 1, … Then a single op,
 // scatter_add(), computes the sums. It adds up the numbers whose ids are equal.
 
-/// vocabulary (B, V), weights (B, S), p_gen (B, 1), and the source's ids (B, S), of which `extra`
-/// are ≥ V → (B, V + extra).
+/// vocabulary (B, V), weights (B, S), p_gen (B, 1), and the source's ids (B, S). `extra` is the number of ids added
+/// after the vocabulary, so source ids are < V + extra. Returns (B, V + extra).
 Tensor mixture(const Tensor& vocabulary, const Tensor& weights, const Tensor& p_gen, const Indices& source,
                Size extra) {
   const Tensor written = pad(p_gen * vocabulary, -1, 0, extra);
@@ -68,7 +68,7 @@ void write_or_point(std::uint64_t seed, kit::Report& report) {
 
 // ---- 2. Unknown names -------------------------------------------------------------------------------------
 // The task is to translate sentences of 4 to 10 words. Each of 40 words has one translation, and an adjective
-// changes places with the word behind it. One word in four is a name, which stays as it is. The encoder
+// changes places with the word after it. One word in four is a name, which stays as it is. The encoder
 // cannot tell names apart: it receives <unk> for each of them.
 //
 // We train two translators like the one from lesson 11. One has the gate and can copy. The other has only the
@@ -77,8 +77,8 @@ void write_or_point(std::uint64_t seed, kit::Report& report) {
 void names(const kit::Options& options, kit::Report& report) {
   const kit::Question replaced = report.ask(
       "<unk> replaced",
-      "After training, we replace each <unk> of the translator without a gate by the source "
-      "word with the largest weight. How many of all names are right then?",
+      "After training, we replace each <unk> that the gateless translator writes with the source word "
+      "of largest attention weight. How many of all names are right then?",
       {"nearly all: the weights show which word was translated", "some, but fewer than nine in ten", "none"});
   const Copied right = train_writers(options);
   report.at_least("writes and copies: names right", right.copies.names, 95, "%");
@@ -92,7 +92,7 @@ void names(const kit::Options& options, kit::Report& report) {
 
 // ---- 3. Coverage against repetition -----------------------------------------------------------------------
 // The task is to copy a text of up to 12 words, in which some words are repeated. This decoder has no state.
-// Its query is the previous word, and it looks for the position behind that word. But if the previous word
+// Its query is the previous word, and it looks for the position after that word. But if the previous word
 // occurs twice in the text, which of the two positions should the decoder choose?
 //
 // *Coverage* (Tu and others 2016) is the sum of the weights that each position has received so far. It
@@ -131,8 +131,8 @@ void circles(double lambda, const kit::Options& options, kit::Report& report) {
                  "coverage c. Does it go in circles?",
                  {"no: the loss forbids it", "yes", "at first, until the loss is small"});
   const Circles all = train_copiers(lambda, options);
-  report.at_most("repeated words, of those without coverage", 100 * all.both.again / all.plain.again, 10,
-                 "%");
+  report.at_most("repeated words, coverage and its loss ÷ neither", 100 * all.both.again / all.plain.again,
+                 10, "%");
   report.at_least("with coverage: words right", all.both.right, 99, "%");
   report.at_most("without coverage: words right", all.plain.right, 60, "%");
   report.answer(told, 'b', all.loss_only.again > 5 * all.both.again && all.loss_only.again > 5,
@@ -141,9 +141,10 @@ void circles(double lambda, const kit::Options& options, kit::Report& report) {
                 "the coverage.");
 }
 
-// In nn/, this score is additive(…, Coverage::yes), and the loss is coverage_loss(). See and others report
-// that coverage in the score had little effect until they added the loss. Here, coverage in the score is
-// enough by itself, because where to look next depends on little else.
+// In nn/, this score is additive(…, Coverage::yes), and the loss is coverage_loss(). Abigail See and
+// her co-authors report that coverage in the score had little effect until they added the loss. Here, coverage in
+// the score is enough by itself, because the next position depends only on the previous word and on what is already
+// covered.
 
 // ---- 4. Monotonic attention -------------------------------------------------------------------------------
 // A telegraph receives letters and pauses. For each letter it writes two symbols, the letter's code. With
@@ -151,8 +152,8 @@ void circles(double lambda, const kit::Options& options, kit::Report& report) {
 //
 // *Monotonic* attention (Raffel, Luong and others 2017) decides key by key. It starts at the key where it
 // stopped last. At key j it stops with the probability p_j = sigmoid(s_j), where s_j is the score, or else it
-// goes on to the next key. So it needs no key behind the stop, provided that the encoder is a GRU that runs
-// forward only.
+// goes on to the next key. So it never needs the keys after the stop. The encoder must then read left to right only,
+// as a forward GRU does.
 //
 // But a decision has no gradient. So training uses the *expected* weights instead: α_tj is the probability
 // that query t stops at key j. Let q_tj be the probability that query t reaches key j, and let
@@ -190,26 +191,26 @@ void never_back(double noise, const kit::Options& options, kit::Report& report) 
   const std::vector<double> a = first.to_vector(), b = stops(half, first).to_vector();
   kit::check_worked_example(report, "α₁, α₂", {{a[1], 0.25}, {a[2], 0.125}, {b[1], 0.25}, {b[2], 0.1875}});
   check_stops(stops, options.seed, report);
-  const kit::Question quiet = report.ask(
-      "without noise",
-      "Trained without noise, the telegraph writes nearly all symbols correctly with its "
-      "expected weights. How many does it write correctly with hard decisions?",
-      {"as many as with the expected weights", "at least a fifth fewer than with the expected weights",
-       "a few fewer than with the expected weights"});
+  const kit::Question quiet =
+      report.ask("without noise",
+                 "Trained without noise, the telegraph writes nearly all symbols correctly with its "
+                 "expected weights. How many does it write correctly with hard decisions?",
+                 {"as many as with the expected weights", "clearly fewer than with the expected weights",
+                  "a few fewer than with the expected weights"});
   const Telegraphed result = train_telegraphs(noise, options);
   report.at_least("monotonic, hard decisions: symbols right", result.decided, 95, "%");
   report.at_least("texts with the same symbols when letters come one by one", result.online_same, 99, "%");
-  report.figure("letters and pauses received beyond the letter being written", result.ahead);
-  report.at_most("scored keys, of all pairs", result.looked, 30, "%");
+  report.figure("mean lookahead in letters and pauses", result.ahead);
+  report.at_most("query–key pairs that were scored", result.looked, 30, "%");
   report.at_most("softmax, hard decisions: symbols right", result.softmax_decided, 80, "%");
   report.answer(quiet, 'b', result.quiet > 95 && result.quiet_decided < result.decided - 20,
                 "Without noise, nothing pushes the probabilities to 0 or 1. The model averages several "
                 "keys, as softmax does, and a hard decision keeps only one of them.");
 }
 
-// What to remember. Attention weights can be probabilities of positions. Mixed with a vocabulary, they copy
-// words. Added up over the steps, they tell the decoder which positions it has covered. Decided one key after
-// another, they need no key that comes later.
+// What to remember. Attention weights can be probabilities of positions. A mixture with the vocabulary lets
+// the decoder copy words. The running sum of the weights tells the decoder which positions it has covered. Monotonic
+// attention decides one key at a time and needs no later key.
 //
 // Exercises: lessons/practise 29 (chunkwise attention; gradients of the copy loss; copy, coverage and
 // monotonic attention by hand; a small copier with coverage).
@@ -228,7 +229,7 @@ void lesson(double lambda, double noise, const kit::Options& options, kit::Repor
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("29_pointer", "copy, cover, move on");
+  kit::Lesson program("29_pointer", "pointers: copying, coverage and monotonic attention");
   program.steps(1500, 4);
   double lambda = 1, noise = 1;
   program.add("--lambda", lambda, "weight of the coverage loss", 0, 100);

@@ -24,7 +24,7 @@ struct Task {
   Strings (*draw)(kit::Random random, Size rows, Size length);
   Size shortest, longest;  // lengths in training
 };
-constexpr Task kCopy{"copy", draw_copy, 1, 10}, kGoOn{"go on", draw_go_on, kShortest, 10},
+constexpr Task kCopy{"copy", draw_copy, 1, 10}, kGoOn{"continue", draw_go_on, kShortest, 10},
     kMarked{"marked", draw_marked, 40, 40};
 
 struct Plan {
@@ -57,8 +57,8 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
               .batch = kBatch,
               .seed = options.seed},
              [&](kit::Random random) {
-               // Lengths grow over the first half of the steps. Short strings show the rule before the
-               // controller has learned to guess.
+               // The maximum length grows within the first half of training, so the model meets the rule on
+               // short strings first. (No effect on kMarked, whose length is fixed.)
                const Size grown = task.shortest + 1 + 2 * task.longest * ++step / options.steps;
                const Size length = random.between(task.shortest, std::min(grown, task.longest));
                const Strings strings = task.draw(random, kBatch, length);
@@ -75,12 +75,12 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
 
 void print_head(const Task& task) {
   fmt::print("  {:<24}{:>9}{:>14}{:>12}{:>14}{:>12}\n", task.name, "params",
-             fmt::format("{}: letters", task.longest), "strings",
-             fmt::format("{}: letters", 2 * task.longest), "strings");
+             fmt::format("letters @{}", task.longest), "strings",
+             fmt::format("letters @{}", 2 * task.longest), "strings");
 }
 
-/// Draws the weights of one of the machine's heads while the machine processes one string: the used slots, by
-/// step.
+/// Draws a heatmap of one head's weights on one string: a column per step, a row for each of the first length + 3
+/// slots. Head 0 reads, head 1 writes.
 void draw_head(const Reader& reader, const Task& task, Size length, Size head, const std::string& title,
                const std::string& file, const kit::Options& options) {
   const Strings strings = task.draw(kit::Random(options.seed, 7), 1, length);
@@ -98,7 +98,8 @@ void draw_head(const Reader& reader, const Task& task, Size length, Size head, c
     map.rows.push_back(fmt::format("{}", n));
     for (Size t = 0; t < heads.size(1); ++t) map.values.push_back(heads.at({0, t, head, n}));
   }
-  map.column_axis = task.draw == draw_go_on ? "input (a? continue after a, . say)" : "input (| end, . say)";
+  map.column_axis = task.draw == draw_go_on ? "input (\"a?\": continue after a; \".\": output a letter)"
+                                            : "input (\"|\": end; \".\": output a letter)";
   map.row_axis = "slot";
   kit::show(map, options.out / file);
 }
@@ -159,17 +160,19 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
     start.seed = seed;
     return train(plan_of(name, machine, HeadMoves::by_both), kCopy, start);
   };
-  Trained first = machine_at("machine", options.seed);  // one start in ten writes an average into every slot
+  // About one initialisation in ten fails: the machine writes an average into every slot. If the first run fails, we
+  // train again with another seed.
+  Trained first = machine_at("machine", options.seed);
   const bool again = first.right.strings < 99 && !options.smoke;
-  const Trained both = again ? machine_at("machine, a second start", options.seed + 1000) : std::move(first);
-  const Trained content =
-                    train(plan_of("machine without shifts", machine, HeadMoves::by_content), kCopy, options),
+  const Trained both = again ? machine_at("machine, another seed", options.seed + 1000) : std::move(first);
+  const Trained content = train(plan_of("machine, by content only", machine, HeadMoves::by_content), kCopy,
+                                options),
                 lstm = train({"LSTM", {.kind = Kind::lstm}, 0.01}, kCopy, options),
                 lstmn = train({"LSTMN (section 5)", {.kind = Kind::lstmn}, 3e-3}, kCopy, options);
   kit::Chart chart{"Copying after training with up to ten letters", "length of the string",
                    "letters right in %"};
   for (const auto& [name, trained] :
-       {std::pair{"machine", &both}, {"without shifts", &content}, {"LSTM", &lstm}}) {
+       {std::pair{"machine", &both}, {"machine, by content only", &content}, {"LSTM", &lstm}}) {
     kit::Series series{name};
     for (const Size length : {1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28}) {
       series.x.push_back(static_cast<double>(length));
@@ -182,11 +185,11 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
             options);
   draw_head(*both.reader, kCopy, 10, 0, "Copying ten letters: weights of the read head", "reads.svg",
             options);
-  report.at_least("copy, 10 letters: machine, strings right", both.right.strings, 99, "%");
-  report.at_least("copy, 20 letters: machine, strings right", both.right.strings_twice, 95, "%");
-  report.at_most("copy, 20 letters: LSTM, strings right", lstm.right.strings_twice, 1, "%");
-  report.at_most("copy, 10 letters: no shifts, strings right", content.right.strings, 30, "%");
-  report.at_most("copy, 10 letters: LSTMN, strings right", lstmn.right.strings, 10, "%");
+  report.at_least("copy, 10 letters: machine, string accuracy", both.right.strings, 99, "%");
+  report.at_least("copy, 20 letters: machine, string accuracy", both.right.strings_twice, 95, "%");
+  report.at_most("copy, 20 letters: LSTM, string accuracy", lstm.right.strings_twice, 1, "%");
+  report.at_most("copy, 10 letters: moves by content only, string accuracy", content.right.strings, 30, "%");
+  report.at_most("copy, 10 letters: LSTMN, string accuracy", lstmn.right.strings, 10, "%");
   return {both.right, content.right, lstm.right, lstmn.right};
 }
 
@@ -194,14 +197,16 @@ GoneOn train_go_on(NeuralTuringMachineOptions machine, const kit::Options& optio
   if (machine.readers_start == HeadStart::stay) machine.readers_start = HeadStart::step_on;
   print_head(kGoOn);
   const Trained both = train(plan_of("machine", machine, HeadMoves::by_both), kGoOn, options),
-                shift = train(plan_of("machine without keys", machine, HeadMoves::by_shift), kGoOn, options),
-                content =
-                    train(plan_of("machine without shifts", machine, HeadMoves::by_content), kGoOn, options);
+                shift =
+                    train(plan_of("machine, by shift only", machine, HeadMoves::by_shift), kGoOn, options),
+                content = train(plan_of("machine, by content only", machine, HeadMoves::by_content), kGoOn,
+                                options);
   draw_head(*both.reader, kGoOn, 14, 0, "Find and continue: weights of the read head", "go_on.svg", options);
-  report.at_least("go on, 10 letters: machine, strings right", both.right.strings, 97, "%");
-  report.at_least("go on, 20 letters: machine, strings right", both.right.strings_twice, 90, "%");
-  report.at_most("go on, 10 letters: no keys, letters right", shift.right.letters, 30, "%");
-  report.at_most("go on, 10 letters: no shifts, letters right", content.right.letters, 30, "%");
+  report.at_least("continue, 10 letters: machine, string accuracy", both.right.strings, 97, "%");
+  report.at_least("continue, 20 letters: machine, string accuracy", both.right.strings_twice, 90, "%");
+  report.at_most("continue, 10 letters: moves by shift only, letter accuracy", shift.right.letters, 30, "%");
+  report.at_most("continue, 10 letters: moves by content only, letter accuracy", content.right.letters, 30,
+                 "%");
   return {both.right.strings, shift.right.letters, content.right.letters};
 }
 
@@ -209,9 +214,9 @@ Marked train_marked(const kit::Options& options, kit::Report& report) {
   print_head(kMarked);
   const Trained lstmn = train({"LSTMN", {.kind = Kind::lstmn}, 3e-3}, kMarked, options),
                 lstm = train({"LSTM", {.kind = Kind::lstm}, 3e-3}, kMarked, options);
-  report.at_least("marked, 40 letters: LSTMN, right", lstmn.right.strings, 99, "%");
-  report.at_least("marked, 80 letters: LSTMN, right", lstmn.right.strings_twice, 95, "%");
-  report.at_most("marked, 40 letters: LSTM, right", lstm.right.strings, 30, "%");
+  report.at_least("marked, 40 letters: LSTMN, accuracy", lstmn.right.strings, 99, "%");
+  report.at_least("marked, 80 letters: LSTMN, accuracy", lstmn.right.strings_twice, 95, "%");
+  report.at_most("marked, 40 letters: LSTM, accuracy", lstm.right.strings, 30, "%");
   return {lstmn.right.strings, lstm.right.strings};
 }
 

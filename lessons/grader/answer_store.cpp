@@ -128,7 +128,7 @@ void AnswerStore::begin(const Exercise& exercise) const {
   kit::create_atomically(answer, exercise.given());  // an editor may have written one meanwhile
 }
 
-/// Renames a file, given relative to the project, so that its name has the time, and returns the new path.
+/// Renames a file, given relative to the project, by adding a timestamp to its name, and returns the new path.
 fs::path AnswerStore::set_aside(const fs::path& file) const {
   const std::string day = fmt::format("{:%Y-%m-%d_%H.%M.%S}", fmt::localtime(std::time(nullptr)));
   const std::string stem = file.stem().string(), extension = file.extension().string();

@@ -17,7 +17,7 @@ struct Record {
   int tries = 0, hints = 0;         // verdicts so far; hints shown
   std::string solved = {};          // date of the first solution, or ""
   bool solution_shown = false;      // the solution was shown before the exercise was solved
-  std::optional<double> best = {};  // best score, for exercises with one: less is better
+  std::optional<double> best = {};  // best score so far (lower is better), if the exercise is scored
 };
 
 /// Storage of answers and progress.
@@ -28,20 +28,21 @@ class AnswerStore {
 
   /// Returns the path of the answer relative to the project, such as practise/11_bahdanau/1_additive_score.cpp.
   std::filesystem::path answer_of(const Exercise& exercise) const;
-  /// Creates the answer with the starting text if there is none. Throws kit::UsageError if it cannot be written.
+  /// Creates the answer file from the exercise's starting text if the file does not exist. Throws kit::UsageError if it
+  /// cannot be written.
   void begin(const Exercise& exercise) const;
-  /// Renames the old answer so that its name has the time, and creates a new one. Returns the old file's new path, or
-  /// an empty path if there was no file.
+  /// Renames the old answer by adding a timestamp to its name, and creates a new one. Returns the old file's new path,
+  /// or an empty path if there was no file.
   std::filesystem::path reset(const Exercise& exercise);
-  /// Returns a line by line difference between the old and the new starting text, if the exercise has changed since the
-  /// learner was last told.
+  /// Returns a line-by-line diff from the starting text that the learner last saw to the current one, or nothing if
+  /// they are equal or no earlier text was saved.
   std::optional<std::string> changed(const Exercise& exercise) const;
   /// Records that the learner has been told of the change.
   void accept_change(const Exercise& exercise) const;
 
-  /// Copies an answer that passed into the learner's engine, practise/engine/tape.hpp, and returns that path. Also
-  /// updates practise/engine.hpp, which includes all existing pieces. A file that was edited by hand is first renamed
-  /// so that its name has the time.
+  /// Copies a passing answer to its header in the learner's engine, such as practise/engine/tape.hpp, and returns that
+  /// path. Also updates practise/engine.hpp, which includes every engine header written so far. A file that was edited
+  /// by hand is first renamed by adding a timestamp to its name.
   std::filesystem::path keep_piece(const Exercise& exercise, const std::string& answer,
                                    const std::vector<Exercise>& all) const;
   bool has_piece(const std::string& piece) const;

@@ -38,7 +38,8 @@ struct BlockOptions {
   ScoreFactory score = scaled_dot();
   /// Applied to each score of the self-attention; every block has its own parameters.
   LearnedScoreMod score_mod = {};
-  Normaliser normalise = softmax_weights;  // turns scores into weights
+  /// Turns scores into weights, in self-attention and cross-attention.
+  Normaliser normalise = softmax_weights;
   /// Set to false to leave a part out and see its effect.
   bool feed_forward = true, residual = true;
 };

@@ -1,12 +1,14 @@
 // Cross-entropy with label smoothing and ignored targets over rows of logits, with its gradient. See
 // rows.hpp.
 //
-//     logits ── top ── e = exp(x − top), Σ e ──── loss = top + ln Σ e − x[target]
-//                      └ stays in the cache ───── dx   = e / Σ e − target distribution
+//     logits ── top ── e = exp(x − top), Σ e ──── loss = top + ln Σ e − Σ q · x
+//                      └ stays in the cache ───── dx   = scale · (e / Σ e − q)
 //
-// The gradient needs only values that forward has computed, so it is written in the same pass: memory is read once and
-// written once, and each exp is computed once. Short rows go through each step together, about kBlock elements at a
-// time, since a single row would wait for the latency at the end of each step.
+// q is the target distribution: smoothing / n for each class, plus 1 − smoothing at the target.
+//
+// The gradient needs only values that forward has computed, so the same call writes it while the row is still in the
+// cache. Each row is loaded from and stored to main memory once, and each exp is computed once. Up to 16 short rows,
+// about kBlock elements, take each step together. This hides the latency of each row's final reduction.
 #include <cmath>
 
 #include "core/simd/horizontal.hpp"

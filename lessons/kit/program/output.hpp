@@ -1,4 +1,5 @@
-// Standard output and standard error that keep a lesson running when a write fails, and report the loss at the end.
+// Keeps a lesson running when a write to standard output or standard error fails (with glibc and libstdc++). lost()
+// reports lost standard output.
 #pragma once
 
 #include <memory>
@@ -7,12 +8,16 @@
 
 namespace tapestry::kit {
 
-/// Scope in which printing (through stdout, stderr, std::cout, std::cerr) never fails. After the first error on
-/// descriptor 1 or 2, the rest of that stream is dropped. On a terminal, lines are wrapped at its width (Wrap);
-/// elsewhere the bytes are unchanged. A closed descriptor is not reused by files that are opened later. A closed pipe
-/// (SIGPIPE) and a file size limit (SIGXFSZ) are errors instead of fatal signals, for files too.
+/// Scope for a lesson's output. A write to a closed pipe raises SIGPIPE, and a write beyond a file size limit raises
+/// SIGXFSZ. Both signals are ignored in this scope, so such writes, to any file, return an error instead of ending the
+/// process.
 ///
-/// Streams that have already been redirected are left alone.
+/// With glibc and libstdc++, these rules hold as well:
+///  - Printing (through stdout, stderr, std::cout, std::cerr) never fails. After the first error on descriptor 1 or 2,
+///    the rest of that stream is dropped.
+///  - Lines are wrapped at a terminal's width (Wrap). Output to files and pipes is not changed.
+///  - Descriptors 0 to 2 that are closed are opened on /dev/null, so that a file opened later cannot take their number.
+///  - If std::cout or std::cerr already has another buffer, it keeps that buffer.
 class Output {
  public:
   Output();
