@@ -1,4 +1,4 @@
-// 29 pointer: pointers: copying, coverage and monotonic attention
+// 29 pointer: copy words, track coverage, attend monotonically
 //
 // 20 minutes to read, half a minute to run. Needs lessons 11 (attend, then step) and 09 (the GRU). Afterwards
 // you can build a decoder that copies words which it has never seen, tell it which positions it has already
@@ -229,7 +229,7 @@ void lesson(double lambda, double noise, const kit::Options& options, kit::Repor
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("29_pointer", "pointers: copying, coverage and monotonic attention");
+  kit::Lesson program("29_pointer", "copy words, track coverage, attend monotonically");
   program.steps(1500, 4);
   double lambda = 1, noise = 1;
   program.add("--lambda", lambda, "weight of the coverage loss", 0, 100);
