@@ -15,7 +15,7 @@ const std::vector<GalleryEntry>& gallery() {
       {prefix(), "element", "all queries see the whole prompt", "Raffel et al. 2020", 7},
       {documents(), "element", "several texts in one row", "Krell et al. 2021", 9},
       {block_diagonal(), "element", "blocks of six", "Qiu et al. 2020", 7},
-      {global_and_window(), "element", "neighbours and two global tokens", "Beltagy et al. 2020", 8},
+      {global_and_window(), "element", "neighbours; global tokens: two", "Beltagy et al. 2020", 8},
       {tree(), "element", "each node sees its ancestors", "Cai et al. 2024", 9},
       {alibi_bias(), "element", "far keys count less", "Press et al. 2022", 12},
       {relative_bias(), "element", "a learned bias per distance", "Liu et al. 2021", 11},

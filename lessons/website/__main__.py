@@ -1,4 +1,4 @@
-"""lessons/book's command line."""
+"""The command line of lessons/book."""
 import os
 import shutil
 import sys
@@ -8,11 +8,11 @@ from website.book import Book
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out/book"  # or --out FOLDER
-MODULES = ROOT / "build/wasm/lessons"  # or --modules FOLDER; made by "lessons/book --live"
+MODULES = ROOT / "build/wasm/lessons"  # or --modules FOLDER; built by "lessons/book --live"
 
 
 def folder(arguments, option, usual):
-    """What `option` names, and is then no longer among the arguments."""
+    """Returns the folder that `option` names, and removes both from the arguments."""
     if option not in arguments:
         return usual
     at = arguments.index(option)
@@ -42,7 +42,7 @@ def main(arguments):
     index = book.make()
     print(f"The book: {os.path.relpath(index)}{book.live.summary(len(book.pages))}", flush=True)
     if not book.reference:
-        print("It has no reference of the library: there is no Doxygen here", flush=True)
+        print("The book has no library reference, because Doxygen is not installed", flush=True)
     if command == "--check":
         from website import check
         return max(check.check(out), check.comments(book.reference))

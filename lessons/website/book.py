@@ -1,4 +1,4 @@
-"""The whole book: reads the sources, writes out/book."""
+"""Generates the whole book: reads the sources and writes out/book."""
 import json
 import re
 import shutil
@@ -29,7 +29,7 @@ class Book:
         self.reference = reference.of(root)
         if self.reference:
             self.names |= self.reference.names(self.names)
-        self.sources = set()  # files that are shown because something links to them
+        self.sources = set()  # files with a page, because another page links to them
         self.code = Code(self.names)
         self.prose = Prose(self.names, self.link_file, self.link_lesson)
         self.figures = Figures(self.prose)
@@ -50,7 +50,7 @@ class Book:
         return f"../lessons/{folder.name}.html" if folder else None
 
     def link_file(self, file, base):
-        """The page of a source file or of the guide, named from the top of the project or from a folder; else None."""
+        """Returns the page of a source file or of the guide, named from the project's root or from a folder; else None."""
         for candidate in (file, f"{base}/{file}" if base else file):
             path = self.root / candidate
             if candidate in guide.PAGE_OF and path.is_file():
@@ -141,7 +141,7 @@ class Book:
             self.entry(href, guide.anchor(heading.replace("`", "")), title, heading, body)
 
     def source_pages(self, all_):
-        """Those that something links to, and what these link to in turn: all, or those that are not there yet."""
+        """Writes the pages of linked source files, and of the files that these link to: all, or only missing pages."""
         done = set()
         linked = set()
         for path in self.out.rglob("*.html"):
@@ -160,7 +160,7 @@ class Book:
                 self.sources |= {files[href] for href in re.findall(r'href="\.\./(source/[^"#]+)', html) if href in files}
                 self.page(names.page_of(file), "source.html", title=file, file=file, html=html)
 
-    # ---- what all pages share
+    # ---- shared by all pages
 
     def entry(self, href, anchor, page, heading, text):
         place = href + (f"#{anchor}" if anchor else "")
@@ -189,7 +189,7 @@ class Book:
         (target / "book.css").write_text(faces + "\n" + css + indents() + shades())
 
     def characters(self):
-        """What the pages say, apart: in prose and in code."""
+        """Returns the characters of all pages in prose, and those in code."""
         prose, code = set(), set()
         for path in self.out.rglob("*.html"):
             text = path.read_text()
@@ -199,7 +199,7 @@ class Book:
 
 
 def shades():
-    """Classes h0 … h20 and s0 … s20: a heatmap's colours, on paper and in the dark, and what is read on them."""
+    """Returns the CSS classes h0 … h20 and s0 … s20: colours of heatmaps and of text on them, in both colour schemes."""
     light, dark = [], []
     for letter, bright, night in (("h", svg.HEAT, DARK_HEAT), ("s", svg.SIGNED, DARK_SIGNED)):
         for i in range(SHADES + 1):
@@ -212,7 +212,7 @@ def shades():
 
 
 def readable(cell):
-    """White or ink, whichever stands out more."""
+    """Returns white or black, whichever has more contrast."""
     parts = [int(cell[i:i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,9 +1,9 @@
-"""What a recorded chart shows, read back in the units of its axes."""
+"""Data of a recorded chart, converted back to the units of its axes."""
 import re
 
 
 def units(svg):
-    """((x, y) in pixels → in the axes' units, [least x, most x], [least y, most y])."""
+    """Returns (function from pixels to the axes' units, [smallest x, largest x], [smallest y, largest y])."""
     ticks = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*text-anchor="(middle|end)">(−?[\d.]+)</text>', svg)
     value = lambda text: float(text.replace("−", "-"))
     across = [(float(x), value(t)) for x, y, anchor, t in ticks if anchor == "middle"]
@@ -15,7 +15,7 @@ def units(svg):
 
 
 def points(svg):
-    """The dots of the series that has most of them."""
+    """Returns the dots of the series with the most dots."""
     place, (a, b), (c, _) = units(svg)
     dots = re.findall(r'<path d="((?:M[\d.]+ [\d.]+h0)+)" stroke="#(?!ffffff)', svg)
     placed = [place(x, y) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", max(dots, key=len))]
@@ -23,7 +23,7 @@ def points(svg):
 
 
 def curves(svg):
-    """[[name in the legend, [[x, y], …]]] of the series that have a dot at each of their points, to half a pixel."""
+    """Returns [[name in the legend, [[x, y], …]]] of the series that draw a dot at each point, accurate to half a pixel."""
     place, _, _ = units(svg)
     legend = re.findall(r'stroke="(#\w+)" stroke-width="2.6"[^>]*/>\s*<text [^>]*>([^<]+)</text>', svg)
     dots = {colour: path for path, colour in re.findall(r'<path d="((?:M[\d.]+ [\d.]+h0)+)" stroke="(#\w+)"', svg)}

@@ -1,12 +1,12 @@
-"""C++ as HTML: highlighted, names of the library linked, long pieces folded behind their first line."""
+"""C++ as HTML: highlighted, with links from names of the library, and long pieces folded behind their first line."""
 import re
 from html import escape
 
 from pygments.lexers import CppLexer
 from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, Punctuation, String, Token
 
-LONG = 24  # lines; a piece that is longer is folded
-DEEP, DEEPEST = 10, 60  # blanks before a line: from where on a phone halves them, and how many are told apart
+LONG = 24  # lines; a longer piece is folded
+DEEP, DEEPEST = 10, 60  # spaces of indentation: the number from which a phone halves them, and the largest class
 CLASSES = [(Comment, "c"), (Keyword.Type, "t"), (Keyword, "k"), (String, "s"), (Number, "n"), (Literal, "n"),
            (Name.Class, "t"), (Comment.Preproc, "p")]
 LEXER = CppLexer(stripnl=False, stripall=False, ensurenl=False)
@@ -23,7 +23,7 @@ class Code:
         self.names = names
 
     def lines(self, text, local=(), up="../", once=False):
-        """Each line's HTML, without its indentation; `once`: a name is linked where it stands first."""
+        """Returns the HTML of each line; with `once`, only the first occurrence of a name is a link."""
         rows, row, before, done = [], [], "", set()
         tokens = list(LEXER.get_tokens(text))
         for kind, value in tokens:
@@ -50,14 +50,14 @@ class Code:
         return f'<span class="{name}">{text}</span>' if name and not value.isspace() else text
 
     def block(self, text, local=(), up="../", number=None):
-        """<pre>: each line in a box of its own, so that a long one can hang over."""
+        """Returns a <pre> with a box per line, so that long lines can wrap with an indent."""
         out = []
         for i, (source, line) in enumerate(zip(text.split("\n"), self.lines(text, local, up, once=number is None))):
             out.append(hanging(source, line, f' id="L{number + i}"' if number is not None else ""))
         return f'<pre class="code" tabindex="0"><code>{"".join(out)}</code></pre>'
 
     def pieces(self, text, line, local=()):
-        """The code between two paragraphs: its functions and types, of which those that put questions are folded."""
+        """Returns the code between two paragraphs: functions and types. Functions that ask questions are folded."""
         return "".join(self.piece(piece, local) for piece in split(text))
 
     def piece(self, text, local):
@@ -68,22 +68,22 @@ class Code:
 
 
 def signature_of(rows):
-    """The first declaration, whole, without its body and comments."""
+    """Returns the first declaration without its body and comments."""
     bare = [row.split("//")[0].strip() for row in rows if not row.lstrip().startswith("//")]
     said = " ".join(filter(None, bare))
     return re.split(r" ?\{| ?= ?\{|;", said, maxsplit=1)[0]
 
 
 def hanging(source, html, anchor=""):
-    """A line in a box of its own: what does not fit goes on to the right of where the line began."""
+    """Returns a line in its own box, which wraps with an indent."""
     indent = len(source) - len(source.lstrip())
-    if indent > DEEP and html.startswith(" " * indent):  # such a line is aligned with another's middle
+    if indent > DEEP and html.startswith(" " * indent):  # the line is aligned with the middle of another line
         html = f'<span class="deep">{" " * indent}</span>{html[indent:]}'
     return f'<span class="l i{min(indent, DEEPEST)}"{anchor}>{html or " "}\n</span>'
 
 
 def indents():
-    """The classes i1, i2, …: how far a line is indented, in characters."""
+    """Returns the CSS classes i1, i2, … for indentation in characters."""
     return "\n" + "".join(f".i{i}{{--i:{i}}}" for i in range(1, DEEPEST + 1)) + "\n"
 
 
@@ -93,7 +93,7 @@ def fold(first, count, inside):
 
 
 def split(text):
-    """Pieces at blank lines that stand outside of brackets; short neighbours stay together."""
+    """Splits code at blank lines outside brackets; short neighbours stay together."""
     pieces, rows, depth = [], [], 0
     for row in text.split("\n"):
         if not row.strip() and depth == 0:
@@ -118,12 +118,12 @@ def split(text):
 
 
 def reports(text):
-    """A function that puts questions: its text would tell the answers."""
+    """Returns whether a function asks questions: its text contains the answers."""
     return bool(re.search(r"\breport\.(ask|answer)\(", text))
 
 
 def declared_here(text):
-    """Names that a lesson declares itself."""
+    """Returns the names that a lesson declares itself."""
     return set(re.findall(r"^(?:[\w:<>,&* ]+ |\[\[.*\]\] )[*&]?(\w+)\(", text, re.M)) | \
         set(re.findall(r"^(?:struct|class|using) (\w+)", text, re.M)) | \
         set(re.findall(r"^ +(?:const )?(?:auto|bool|double|float|int|Size|std::size_t|Tensor)&? (\w+)(?: =|;|\{)", text, re.M))

@@ -1,11 +1,11 @@
-"""Declarations as a reader looks them up: those that share a comment or a name stand together."""
+"""Entries of the reference: declarations that share a comment or a name are grouped."""
 import re
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Block:
-    """A comment, and the declarations that it is for."""
+    """A comment, and the declarations that it documents."""
     comment: list
     declarations: list
 
@@ -30,8 +30,8 @@ def says(comment):
 
 
 def shares(block, one, before):
-    """Whether a declaration goes on under the comment of those before it: it follows at once, without a blank line, and
-    is of the same name, or the comment names it (an operator by its sign)."""
+    """Returns whether a declaration shares the comment of the block before it: it follows without a blank line, and has the
+    same name, or the comment names it (an operator by its symbol)."""
     if one.comment or one.aside or one.line != before.end + 1 or one.scope != before.scope or one.kind in ("type", "enum"):
         return False
     same = any(name in other.names for other in block.declarations for name in one.names)
@@ -58,7 +58,7 @@ def blocks_of(declarations):
 
 
 def of_file(declarations):
-    """The entries of a header: types with their members in them."""
+    """Returns the entries of a header; types contain their members."""
     top, by_name, inside = [], {}, {}
     for block in blocks_of(sorted(declarations, key=lambda one: (one.scope, one.line))):
         scope = block.declarations[0].scope

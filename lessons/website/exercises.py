@@ -1,4 +1,4 @@
-"""An exercise as its reader gets it: the task and what stands in the hole at first; never the solution."""
+"""An exercise as its reader gets it: the task and the initial code of each hole, without the solution."""
 import re
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ def read(path, root):
 
 
 def starter(lines):
-    """The code with its holes: `//:` lines in place of the solution, without hints, wrong answers and judge."""
+    """Returns the code with its holes: `//:` lines in place of the solution, without hints, wrong answers and judge."""
     out, hole = [], False
     for line in lines:
         text = line.strip()

@@ -1,13 +1,13 @@
-"""Pictures of recorded runs as HTML: heatmaps as tables whose rows answer, other pictures as SVG."""
+"""Pictures of recorded runs as HTML: heatmaps as tables with interactive rows, other pictures as SVG."""
 import re
 from html import escape
 
 from website import svg
 
 SHADES = 20
-PHRASE = ' class="phrase"'  # words that go on below
+PHRASE = ' class="phrase"'  # text that may wrap
 LETTER_INDEX = re.compile(r"\b([A-Za-z])_([a-z])\b")  # p_t
-TALL = 1200  # cells; a larger heatmap has no numbers to read and no words to point at
+TALL = 1200  # cells; a larger heatmap shows no numbers and has no sentence
 
 
 class Figures:
@@ -65,7 +65,7 @@ class Figures:
 
 
 def shaded(svg_text):
-    """Cells of maps get the classes of the book's colours, which are others in the dark."""
+    """Gives the cells of maps the classes of the book's colours, which differ in the dark scheme."""
     def classed(match):
         for letter, shares in (("h", svg.HEAT_SHARES), ("s", svg.SIGNED_SHARES)):
             if match.group(1) in shares:
@@ -75,7 +75,7 @@ def shaded(svg_text):
 
 
 def indexed(svg_text):
-    """A letter's index in a picture's words, p_t, stands lower."""
+    """Sets the index of a letter in a picture's text as a subscript, such as p_t."""
     def lowered(match):
         return LETTER_INDEX.sub(r'\1<tspan dy="3" font-size="75%">\2</tspan><tspan dy="-3">&#8203;</tspan>', match.group())
     return re.sub(r"(?<=>)[^<>]+(?=</text>)", lowered, svg_text)

@@ -1,4 +1,4 @@
-"""The gallery of lesson 26 as a page: its mechanisms from the source, their maps from what the lesson recorded."""
+"""The page of lesson 26's gallery: the mechanisms come from the source, and the maps from the recorded run."""
 import json
 import re
 from html import escape
@@ -14,7 +14,7 @@ HREF = "gallery/index.html"
 
 
 def functions(text):
-    """{name of the mechanism: (comment above its function, function)}."""
+    """Returns {name of a mechanism: (comment above its function, function)}."""
     found, comment, rows = {}, [], []
     for line in text.split("\n"):
         if rows or re.match(r"Mechanism \w+\(.*\) \{", line):
@@ -35,7 +35,7 @@ def anchor(name):
 
 
 def following(does, knobs):
-    """What a mechanism does, in HTML: a number in it that is a slider's becomes one that the page keeps right."""
+    """Returns a mechanism's description as HTML. The page updates each number in it that a slider sets."""
     turned = {}
     for k, knob in enumerate(knobs):
         least, most, step, usual = (float(knob[key]) for key in ("least", "most", "step", "usual"))
@@ -47,17 +47,17 @@ def following(does, knobs):
 
 
 class Gallery:
-    """None of it is there where no run of the lesson is kept."""
+    """The page exists only if a run of the lesson is recorded."""
 
     def __init__(self, book):
         self.book, self.folder = book, book.root / "lessons" / LESSON
         self.number = LESSON[:2]
-        self.part = "4"  # of the lesson, which leads here
+        self.part = "4"  # the lesson's part that links to the gallery
         kept = book.runs_folder / LESSON / "data/gallery.json"
         self.data = json.loads(kept.read_text()) if kept.exists() else None
 
     def mechanisms(self):
-        """[what the page shows of each], in the lesson's order."""
+        """Returns the values that the template needs for each mechanism, in the lesson's order."""
         code = {}
         for file in FILES:
             for name, found in functions((self.folder / file).read_text()).items():
@@ -77,14 +77,14 @@ class Gallery:
                        else f"<p>{self.book.prose.inline(block.text, f'lessons/{LESSON}')}</p>" for block in blocks)
 
     def page_data(self):
-        """What the script computes with: all but the maps, and what the page says in words."""
+        """Returns the data for the script: everything except the maps and the descriptions."""
         entries = [{key: entry[key] for key in ("name", "heads", "knobs", "learned")} for entry in self.data["entries"]]
         return json.dumps(self.data | {"entries": entries}, ensure_ascii=False, separators=(",", ":"))
 
     def write(self):
         shown = self.mechanisms()
-        self.book.page(HREF, "gallery.html", title="The gallery of attentions", mechanisms=shown, data=self.page_data(),
+        self.book.page(HREF, "gallery.html", title="Gallery of attention mechanisms", mechanisms=shown, data=self.page_data(),
                        places=self.data["places"], lesson=LESSON)
-        self.book.entry(HREF, "", "Gallery", "The gallery of attentions", "masks and scores as maps, with sliders")
+        self.book.entry(HREF, "", "Gallery", "Gallery of attention mechanisms", "maps of masks and scores, with sliders")
         for entry in self.data["entries"]:
             self.book.entry(HREF, anchor(entry["name"]), "Gallery", entry["name"], f"{entry['does']}, {entry['source']}")

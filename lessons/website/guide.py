@@ -1,15 +1,15 @@
-"""Pages of the guide: the Markdown files that stand beside the code."""
+"""Pages of the guide, from the project's Markdown files."""
 import posixpath
 import re
 
 from markdown_it import MarkdownIt
 
-PAGES = [  # file, page, title; the README from its section on
+PAGES = [  # file, page, title; the README starts at the named section
     ("README.md#The tape in ten lines", "tour", "A tour of the library"),
     ("lessons/README.md", "running", "Running lessons and exercises"),
     ("lessons/real_text.md", "real_text", "Train on real text"),
     ("lessons/glossary.md", "glossary", "Glossary"),
-    ("nn/attention/README.md", "attention", "Attention, and one of your own"),
+    ("nn/attention/README.md", "attention", "Attention, and your own mechanism"),
     ("core/ops/README.md", "add_an_op", "Add an op"),
     ("core/debugging.md", "debugging", "When something is wrong"),
     ("nn/from_pytorch.md", "from_pytorch", "From PyTorch"),
@@ -27,7 +27,7 @@ def anchor(text):
 
 
 def breakable(code):
-    """Code in a narrow column may end a line behind its signs, not within a word."""
+    """Allows code in a narrow column to break after punctuation, but not within a word."""
     return re.sub(r"(?<=\w)([_.(,{]|::|=)(?=\w|&quot;|\{)", r"\1<wbr>", code.group())
 
 
@@ -63,7 +63,7 @@ class Guide:
                 headings.append((int(token.tag[1]), title, anchor(title)))
             if token.type == "tr_open" and file == "lessons/glossary.md" and found[i + 1].type == "td_open":
                 term = anchor(found[i + 2].content)
-                token.attrSet("id", f"{term}-2" if term in terms else term)  # one that has two meanings
+                token.attrSet("id", f"{term}-2" if term in terms else term)  # a term with two meanings
                 terms.add(term)
             for child in token.children or []:
                 if child.type == "link_open":

@@ -1,4 +1,4 @@
-"""A lesson's page: its parts in rows of prose and code, each followed by what the program printed and drew there."""
+"""A lesson's page: its parts in rows of prose and code, each followed by the part's output and pictures."""
 import re
 from html import escape
 
@@ -7,8 +7,8 @@ from website import exercises, plays, printed, runs, series, source, trained
 
 TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets">{}<tbody>{}</tbody>'
            "</table></div>")
-HEAD = ('<thead><tr><th scope="col">what</th><th scope="col">this run</th><th scope="col">target</th>'
-        '<th scope="col"><span class="hidden">met</span></th></tr></thead>')
+HEAD = ('<thead><tr><th scope="col">quantity</th><th scope="col">this run</th><th scope="col">target</th>'
+        '<th scope="col"><span class="hidden">result</span></th></tr></thead>')
 VERDICTS = {"ok": "good", "MISSED": "bad", "FAILED": "bad"}
 
 
@@ -44,7 +44,7 @@ class LessonPage:
                 for block in self.lesson.head]
 
     def parts(self):
-        """[(number, title, anchor, rows, output)]; a row is (prose, code)."""
+        """Returns the parts as dictionaries; a row is [prose, code]."""
         sections = {title: found for title, found in self.run.sections} if self.run else {}
         shown = []
         for part in self.lesson.parts:
@@ -79,7 +79,7 @@ class LessonPage:
     # ---- the recorded run
 
     def output(self, found):
-        """What the program printed in one part. What follows a question is covered until it is answered."""
+        """Returns the output of one part. The output after a question is covered until the reader answers it."""
         out, rows = [], []
         covered, asked = False, 0
 
@@ -116,7 +116,7 @@ class LessonPage:
         return "".join(out) + ("</div>" if covered else "")
 
     def play_after(self, name):
-        """The picture that answers, if it follows this piece of the run; what a question asks for it does not tell before."""
+        """Returns the interactive picture if its place is after this piece of the run."""
         return self.play[1] if self.play and name and self.play[0] == name else ""
 
     def question(self, piece):
@@ -159,10 +159,10 @@ class LessonPage:
         return bool(self.run) and any(piece.kind == "maps" for _, found in self.run.sections for piece in found)
 
     def tries(self):
-        """[(anchor, name)] of what answers on this page, beside its questions."""
+        """Returns [(anchor, name)] of the interactive parts of this page, without its questions."""
         found = [(f"play-{self.lesson.number}", self.play[3])] if self.play else []
         found += [("trained", self.trained.answers.heading)] if self.trained else []
-        return found + ([("here", "run the whole lesson")] if self.live else [])
+        return found + ([("here", "Run the whole lesson")] if self.live else [])
 
     # ---- the rest of the page
 
@@ -177,18 +177,18 @@ class LessonPage:
         return shown
 
     def files(self):
-        """The lesson's other files, as links to their pages."""
+        """Returns the lesson's files, with links to their pages."""
         return [(path.name, self.book.link_file(path.relative_to(self.book.root).as_posix(), ""))
                 for path in sorted(self.folder.iterdir()) if path.suffix in (".cpp", ".hpp")]
 
     def loss_line(self):
-        """What its trainings began and ended with."""
+        """Returns a sentence with the first and last loss of each training run."""
         told = [f"{first:g} → {last:g} in {steps:,} steps" for steps, first, last in self.run.losses[:6]]
         more = len(self.run.losses) - len(told)
-        return "Losses, first → last: " + "; ".join(told) + (f"; and {more} more." if more > 0 else ".")
+        return "First and last loss of each training run: " + "; ".join(told) + (f"; and {more} more." if more > 0 else ".")
 
     def plain(self):
-        """[(anchor, heading, words)] for the search."""
+        """Returns [(anchor, heading, words)] for the search."""
         asked = self.run.sections if self.run else []
         entries = [("", self.lesson.name.replace("_", " "), " ".join([self.lesson.idea] + [b.text for b in self.lesson.head]))]
         for part in self.lesson.parts:
@@ -207,5 +207,5 @@ def joined_lists(html):
 
 
 def without_links(html):
-    """What stands in a button cannot lead elsewhere."""
+    """Removes links, which a button cannot contain."""
     return re.sub(r"</?a\b[^>]*>", "", html)

@@ -1,4 +1,4 @@
-"""Lessons that run in the page: which, from which module, and what a reader may choose."""
+"""Lessons that run in their pages: their modules, and the options that a reader can choose."""
 import re
 import shutil
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 ADD = re.compile(r'\.add\("--([\w-]+)", ([\w.]+),\s*"([^"]+)",?\s*([^;]*?)\);', re.S)
 FLAG = re.compile(r'\.add_flag\("--([\w-]+)", [\w.]+,\s*"([^"]+)"\)')
 STEPS = re.compile(r"\.steps\(([\d']+),")
-FEWEST = 10  # a number of steps that is smaller counts something else
+FEWEST = 10  # a smaller number is not a number of training steps
 
 
 @dataclass
 class Knob:
-    name: str  # of the option, without its dashes
+    name: str  # of the option, without dashes
     says: str
     start: str
     least: str = ""
@@ -23,8 +23,8 @@ class Knob:
 @dataclass
 class LiveLesson:
     slug: str
-    seconds: int  # of a run to the targets, as measured
-    steps: int    # 0: there are none to choose
+    seconds: int  # measured time of a full run
+    steps: int    # training steps; 0: the lesson has no such option
     knobs: list
     bytes: int
 
@@ -36,7 +36,7 @@ class LiveLesson:
         return f"{self.bytes / 1e6:.1f} MB"
 
     def time(self):
-        """'about 20 seconds'."""
+        """Returns a phrase such as 'about 20 seconds'."""
         if self.seconds <= 2:
             return "a second or two"
         if self.seconds < 90:
@@ -45,13 +45,13 @@ class LiveLesson:
 
 
 def listed(root):
-    """{slug: seconds} of the lessons that are to run in their pages."""
+    """Returns {slug: seconds} for the lessons that run in their pages."""
     lines = (root / "lessons/web/live.txt").read_text().split("\n")
     return {slug: int(seconds) for slug, seconds in (line.split() for line in lines if line and line[0] != "#")}
 
 
 class Live:
-    """The lessons of lessons/web/live.txt whose modules have been built; none where they have not."""
+    """The lessons of lessons/web/live.txt whose modules have been built."""
 
     def __init__(self, root, modules):
         self.root, self.modules = root, modules
@@ -59,7 +59,7 @@ class Live:
         self.here, self.stale = [], []
 
     def of(self, folder):
-        """A lesson's, or None: a module that is older than its lesson would not be what the page shows."""
+        """Returns a lesson's module, or None if there is none or the lesson's source is newer than the module."""
         slug = folder.name
         files = [self.modules / slug / name for name in ("lesson.js", "lesson.wasm")]
         if slug not in self.listed or not all(file.exists() for file in files):
@@ -73,15 +73,15 @@ class Live:
         return LiveLesson(slug, self.listed[slug], steps(program), knobs(program), sum(f.stat().st_size for f in files))
 
     def summary(self, pages):
-        """What the command says of it, behind the book's place."""
+        """Returns the text that the command prints after the path of the book."""
         if not self.here and not self.stale:
             return ""
         old = ", ".join(slug[:2] for slug in self.stale)
         told = f" ({len(self.here)} of {pages} lessons run in their pages"
-        return told + (f"; of {old} the program is older than the source: lessons/book --live makes it anew)" if old else ")")
+        return told + (f"; the programs of {old} are older than their sources: run lessons/book --live)" if old else ")")
 
     def copy(self, lessons, out):
-        """Their modules, and what runs them, into the book; what an earlier book had goes."""
+        """Copies the modules and their scripts into the book, in place of those of an earlier book."""
         shutil.rmtree(out / "live", ignore_errors=True)
         for lesson in lessons:
             target = out / "live" / lesson.slug
@@ -100,7 +100,7 @@ def steps(program):
 
 
 def knobs(program):
-    """The options that a lesson has of its own, with their ranges: as it offers them to its command line."""
+    """Returns the options that a lesson adds to its command line, with their ranges."""
     found, program = [], program[program.index("int main"):]
     for name, variable, says, rest in ADD.findall(program):
         start = re.search(rf"\b{variable.split('.')[-1]} = \"?([\w.]+)", program)

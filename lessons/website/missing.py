@@ -1,14 +1,14 @@
-"""Public declarations that no comment says anything about.
+"""Public declarations without a comment.
 
-Functions, types, constants and fields need one, above them or behind them. They share it where one follows the other
-without a blank line and has the same name, or the comment names it. An enumerator is said by its enumeration's comment.
-None is asked for where there is one already, in another place:
+Functions, types, constants and fields need a comment, above them or after them on the same line. Declarations share a
+comment if they follow without a blank line and have the same name, or if the comment names them. The comment of an
+enumeration covers its enumerators. These declarations need no comment, because another place documents them:
 
-    a constructor, operator=     at its type, which also says what operator() does
-    what overrides               at what it overrides
+    a constructor, operator=     at the type, whose comment also documents operator()
+    an override                  at the overridden function
     a type named …Options        at its fields
     a layer within a layer       at the layer's type: `Linear query`
-    KNOWN                        they mean in every type what they mean in the standard library
+    KNOWN                        same meaning in every type as in the standard library
 """
 import re
 
@@ -19,7 +19,7 @@ BASES = re.compile(r":\s*(?:public )?(\w+)")
 
 
 def layers(declarations):
-    """The types that are derived from Module, at once or by way of others."""
+    """Returns the types that are derived from Module, directly or indirectly."""
     bases = {one.names[0]: BASES.search(one.text.split("\n")[-1]) for one in declarations if one.kind == "type"}
     found = {"Module", "Parameter"}
     while True:

@@ -1,16 +1,16 @@
-"""Lines that a lesson printed, as HTML: a figure beside what it is wraps, so does a sentence; tables stay as they stand."""
+"""Lines that a lesson printed, as HTML: sentences and pairs of a name and a figure can wrap; tables keep their layout."""
 import re
 from html import escape
 
 from website.code import hanging
 from website.pencil import DRAWN, apart
 
-STEPS = re.compile(r"\S{1,3}( \S{1,3}){4,}")  # letters that stand below letters
+STEPS = re.compile(r"\S{1,3}( \S{1,3}){4,}")  # letters in columns
 SHORT = ' class="short"'
 
 
 def html(text, prose):
-    """`prose` sets what a figure is. Blank lines part what is looked at by itself."""
+    """Returns the HTML; `prose` sets the name of a figure. Blank lines separate groups."""
     joined = []
     for group in re.split(r"\n(?:[ ]*\n)+", text):
         for i, (kind, rows) in enumerate(kinds(group.split("\n"))):
@@ -22,7 +22,7 @@ def html(text, prose):
 
 
 def kinds(rows):
-    """[(kind, rows)] of lines that belong together: "columns" or "pairs", (what, figure) each, between what is "said"."""
+    """Returns [(kind, rows)] of lines that belong together: "columns", "pairs" of (name, figure), or "said" sentences."""
     if any(DRAWN.search(row) for row in rows):
         return [("columns", rows)]
     cells = columns_of(rows)
@@ -36,7 +36,7 @@ def kinds(rows):
 
 
 def columns_of(rows):
-    """Each line's cells. Where a single blank is left before the second, or nothing stands in the first, its column tells."""
+    """Returns the cells of each line. If the separator is ambiguous, the column of the other lines decides."""
     cells = [apart(row) for row in rows]
     starts = [row.rindex(found[1]) for row, found in zip(rows, cells) if len(found) == 2]
     if starts and len(set(starts)) == 1:

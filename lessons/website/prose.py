@@ -1,11 +1,11 @@
-"""The inline marks of prose: *new words*, **stress**, `names`, formulas, lessons and files that can be followed."""
+"""Inline marks of prose: *new words*, **stress**, `names`, formulas, and links to lessons and files."""
 import re
 from html import escape
 
 from website.formula import SUBSCRIPTS, SUPERSCRIPTS, formula
 
 ATOM = r"(?:[A-Za-zα-ωΑ-Ω∂][\u0302\u0303\u0304]?|d[A-Za-z]|PE|GRU|softmax|score|weight|logits|head|id|read|said|slope|word)"
-SCRIPT = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\([^()]*\)|[−-]?[¼½¾]|[−-]?\d+(?:\.\d+)?|[a-z]\d\b|[−-][A-Za-zα-ω](?![A-Za-z_(])|[A-Za-zα-ω]{1,3}(?![A-Za-z(]|_[^−\d{])|max(?![A-Za-z_(])|combine(?!\w))"
+SCRIPT = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\([^()]*\)|[−-]?[¼½¾]|[−-]?\d+(?:\.\d+)?|[a-z]\d\b|[−-][A-Za-zα-ω](?![A-Za-z_(])|[A-Za-zα-ω]{1,3}(?![A-Za-z(]|_[^−\d{])|(?:max|score)(?![A-Za-z_(])|combine(?!\w))"
 INLINE = re.compile(
     rf"(?P<code>`[^`]+`)"
     rf"|(?P<strong>\*\*[^*]+\*\*)"
@@ -25,7 +25,7 @@ KNOWN_SNAKE = {"T_max"}
 
 
 class Prose:
-    """Knows where things of the project are shown: `names` of the library, `files`, `lessons` by number."""
+    """Sets prose with links to the library's `names`, to files, and to lessons by number."""
 
     def __init__(self, names, link_file, link_lesson):
         self.names, self.link_file, self.link_lesson = names, link_file, link_lesson
@@ -40,7 +40,7 @@ class Prose:
         return kept_together("".join(out))
 
     def formulas(self, text):
-        """Formulas alone, where other marks have been read."""
+        """Sets only the formulas, in text whose other marks are already set."""
         out, at = [], 0
         for match in FORMULAS.finditer(text):
             out += [escape(text[at:match.start()], quote=False), getattr(self, match.lastgroup)(match.group(), "")]
@@ -103,14 +103,14 @@ class Prose:
         return "<sub>" + "".join(SUBSCRIPTS[c] for c in text) + "</sub>"
 
     def paragraph(self, text, base=""):
-        """<p>, or the item of a list whose neighbours are joined by `paragraphs`."""
+        """Returns a <p>, or a list with one item, which the caller joins with its neighbours."""
         if text.startswith("- "):
             return f"<ul><li>{self.inline(text[2:], base)}</li></ul>"
         return f"<p>{self.inline(text, base)}</p>"
 
 
 def kept_together(html):
-    """A formula on one line with the brackets and stops that touch it: beside a <math> alone a line may end anywhere."""
+    """Keeps a formula on one line with adjacent brackets and punctuation, since a line can break on both sides of a <math>."""
     return re.sub(r"[(\[]*<math>(?:(?!</math>).)*</math>[,.;:?!)\]’']*",
                   lambda m: m.group() if re.fullmatch(r"<math>.*</math>", m.group()) else f'<span class="one-line">{m.group()}</span>',
                   html)

@@ -1,4 +1,4 @@
-"""Recorded runs of the lessons: how one is kept, and what it says, piece by piece."""
+"""Recorded runs of the lessons: how they are stored, and how their output is parsed."""
 import json
 import re
 import shutil
@@ -11,7 +11,7 @@ MAPS = re.compile(r"^  maps: (?:.*/)?([\w.-]+)\.json$")
 SECTION = re.compile(r"^(\d+)\. (.+)$")
 TARGET = re.compile(r"^ {2,4}(\S.*?) {2,}(\S.*?) \((target [≥≤] .+?|the text says .+?)\)  (ok|MISSED|not judged)$")
 CHECK = re.compile(r"^ {2,4}(\S.*?) {2,}(ok|FAILED)$")
-# a name in its 44 columns, or a longer one, then a value
+# a name in a column of 44 characters, or a longer name, then a value
 FIGURE = re.compile(r"^  (?=.{44}  -?\d|(?:(?! {2}).){45,}  -?\d) {0,2}(\S+(?: \S+)*) {2,}(-?\d[\d.]*(?:e[+-]\d+)?(?: [^\d\s(].{0,20})?)$")
 QUESTION = re.compile(r"^  \? (.+)$")
 CHOICE = re.compile(r"^    ([a-e])  (.+)$")
@@ -31,7 +31,7 @@ class Piece:
 
 
 def without_drawings(text, titles):
-    """A picture is kept as an SVG: its drawing in characters goes, from its title to its "picture:" line."""
+    """Removes the drawings in characters, from the title to the "picture:" line, since pictures are stored as SVG."""
     out = []
     for line in text.split("\n"):
         match = PICTURE.match(line)
@@ -47,7 +47,7 @@ def without_drawings(text, titles):
 
 
 def losses(progress):
-    """Of each training: its number of steps, and its first and last loss."""
+    """Returns [steps, first loss, last loss] of each training run."""
     found = []
     for line in re.split(r"[\r\n]+", progress):
         match = LOSS.match(line)
@@ -60,7 +60,7 @@ def losses(progress):
 
 
 def keep(folder, output, progress, pictures, data, seconds):
-    """Writes a finished run down: output, each picture as data (a heatmap) or as a small SVG, and the lesson's own data."""
+    """Stores a finished run: output, each picture as data (a heatmap) or as a small SVG, and the lesson's data files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for path in data:
@@ -90,7 +90,7 @@ class Run:
         self.start, self.sections = pieces(self.text)
 
     def picture(self, name):
-        """A heatmap's data, or an SVG's text."""
+        """Returns a heatmap's data, or the text of an SVG."""
         data = self.folder / f"{name}.json"
         if data.exists():
             return json.loads(data.read_text())
@@ -98,7 +98,7 @@ class Run:
         return file.read_text() if file.exists() else None
 
     def data(self, name):
-        """What the lesson wrote for its page."""
+        """Returns a data file that the lesson wrote for its page."""
         return json.loads((self.folder / f"data/{name}.json").read_text())
 
     def targets(self):
@@ -106,7 +106,7 @@ class Run:
 
 
 def pieces(text):
-    """(what stands before the first section, [(title, pieces)])."""
+    """Returns (pieces before the first section, [(title, pieces)])."""
     sections, here, open_ = [], [], []
     start = here
     lines = text.split("\n")
@@ -164,7 +164,7 @@ def pieces(text):
 
 
 def answered(open_, match):
-    """The answer to one of the open questions, which then knows it."""
+    """Returns the answer to one of the open questions, and stores it in the question."""
     name, letter, rest = match.groups()
     for question in open_:
         place = ord(letter) - ord("a")

@@ -1,4 +1,4 @@
-"""What the search shows of a page: its words without Markdown, its formulas with scripts that the page can set."""
+"""Text of the search index: words without Markdown, and formulas with scripts that the page can set."""
 import re
 
 from website.prose import FORMULAS, SCRIPT
@@ -9,7 +9,7 @@ SCRIPTED = re.compile(rf"([_^])({SCRIPT})")
 
 
 def formula(text):
-    """Scripts in braces and without a space to cut at, c_t as c_{t}: the page need not know what else is written with _."""
+    """Puts scripts in braces, without spaces at which an excerpt could be cut: c_t becomes c_{t}."""
     def script(match):
         inside = match[2][1:-1] if match[2][0] in "{(" else match[2]
         return f"{match[1]}{{{formula(inside)}}}".replace(" ", "\u00a0")

@@ -1,31 +1,35 @@
-"""Maps of which the reader picks one: of a step of training, a layer, a head. A lesson writes all of them."""
+"""Series of maps from which the reader picks one: a training step, a layer, a head. The lesson writes all of them."""
 import json
 from html import escape
 
-# name of the lesson's data: what to see
+# name of the lesson's data: caption
 SEE = {
-    "heads_over_training": "Take the upper layer, and go through the steps. At first no head has stripes; then all four look "
-                           "one place right of an earlier copy of the symbol; at the end one does it alone.",
+    "heads_over_training": "Pick the upper layer, and move through the steps. At first no head has stripes. Then all four heads "
+                           "attend one place to the right of an earlier copy of the symbol. At the end only one head does.",
     "two_questions_over_training":
-        "A diagonal finds the first key of each question, a shifted one the second. After 100 steps each of two heads has one of "
-        "them to itself. One head alone has the second, and later gives up a part of it for the first.",
+        "A head with a diagonal finds the first key of each question, and a head with a shifted diagonal finds the second key. "
+        "After 100 steps, each of two heads has one of the two diagonals. A model with one head first learns the second key, and "
+        "later moves a part of this weight to the first key.",
     "sorting_over_training":
-        "Take layer 1, head 3: at the end it looks mostly at digits of the string that are larger than the one read last; at first "
-        "it did not. In layer 3, head 3 looks mostly at what is already written. No head looks at the next digit alone.",
+        "Pick layer 1, head 3. At the end of training, this head attends mostly to digits of the string that are larger than the "
+        "last input token; at the start it does not. In layer 3, head 3 attends mostly to the digits that are already written. No "
+        "head attends only to the next digit.",
     "agreement_over_training":
-        "With projections the gap, _, finds the noun within 20 steps. Without, it looks at itself alone for as long, and at the end "
-        "still more than at any other word.",
+        "With projections, the query of the gap, _, finds the noun within 20 steps. Without projections, the gap attends almost "
+        "only to itself during these 20 steps, and at the end still more to itself than to any other word.",
     "like_over_training":
-        "A token learns to look at its own kind: squares on the diagonal, that of b long before that of a. At the end, the more "
-        "often a kind occurs, the paler its cells, and yet the more it has in all.",
+        "A token learns to attend to tokens of its own kind, so squares appear on the diagonal: the square of b long before the "
+        "square of a. At the end, each cell of a frequent kind has a smaller weight than a cell of a rare kind, but all cells of "
+        "the frequent kind together have more weight.",
     "alignment_over_training":
-        "For 50 steps it looks anywhere. By step 100 most letters have found their own place, or one beside it, in short strings "
-        "and in long ones. The longer the string, the more widely the weight stays spread.",
+        "For the first 50 steps, most of the largest weights are at wrong places. At step 100, most output letters have their largest "
+        "weight at the right source letter or next to it, in short strings and in long ones. In longer strings, the weights "
+        "remain more widely spread.",
 }
 
 
 def last(choices):
-    """The combination that is shown first: the end of what grows, the first of what does not."""
+    """Returns the combination that is shown first: the last option of a choice that grows, the first of any other."""
     return [len(choice["of"]) - 1 if choice["grows"] else 0 for choice in choices]
 
 
@@ -37,7 +41,7 @@ def index(choices, picked):
 
 
 def axes(data):
-    """(choice, its options with rows and columns of their own); or (none, the one pair that all maps have)."""
+    """Returns (choice, [(rows, columns) of each option]) if one choice sets the axes; else (None, [(rows, columns)])."""
     for c, choice in enumerate(data["choices"]):
         if "rows" in choice:
             return c, list(zip(choice["rows"], choice["columns"]))
@@ -45,7 +49,7 @@ def axes(data):
 
 
 def heatmap(data, picked):
-    """One of the maps, as figures.Figures draws it."""
+    """Returns one of the maps in the form that figures.Figures draws."""
     of, named = axes(data)
     rows, columns = named[0 if of is None else picked[of]]
     cells = [value / 100 for value in data["maps"][index(data["choices"], picked)]]
@@ -58,12 +62,12 @@ def html(name, data, figures):
     see = f'<p class="see">{escape(SEE[name])}</p>' if name in SEE else ""
     of, named = axes(data)
     drawn = []
-    for option in range(len(named)):  # a table for each pair of axes; the script shows one
+    for option in range(len(named)):  # one table per pair of axes; the script shows one of them
         picked = last(data["choices"])
         if of is not None:
             picked[of] = option
         drawn.append(figures.heatmap(f"{name}-{option}" if option else name, heatmap(data, picked)))
     inside = {key: data[key] for key in ("most", "choices", "maps")} | {"axes": of}
-    return (f'<section class="series" id="series-{escape(name)}" aria-label="Maps to pick from: {escape(data["title"])}">'
+    return (f'<section class="series" id="series-{escape(name)}" aria-label="Series of maps: {escape(data["title"])}">'
             f'<div class="picks"></div>{"".join(drawn)}{see}'
             f'<script type="application/json">{json.dumps(inside, ensure_ascii=False, separators=(",", ":"))}</script></section>')

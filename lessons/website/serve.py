@@ -1,4 +1,4 @@
-"""The book on this machine alone; a page is made again when its source changes."""
+"""Serves the book on this machine only, and regenerates a page when its source changes."""
 import functools
 import http.server
 import threading
@@ -10,7 +10,7 @@ SOURCES = {".cpp", ".hpp", ".md", ".py", ".html", ".css", ".js", ".mjs", ".json"
 
 
 def stamp(root):
-    """{file: when it was changed} of all that pages are made from."""
+    """Returns {file: time of its last change} for all files from which pages are made."""
     found = {}
     for folder in ("lessons", "core", "nn", "optim", "tests"):
         for path in (root / folder).rglob("*"):
@@ -33,9 +33,9 @@ def watch(root, out, modules):
         only = folders if all(name[:2].isdigit() for name in folders) else None
         try:
             Book(root, out, modules).make(only)
-            print("made again: " + (", ".join(sorted(only)) if only else "everything"), flush=True)
-        except Exception as error:  # noqa: BLE001  (a source that is half written is no reason to stop)
-            print(f"not made: {error}", flush=True)
+            print("updated: " + (", ".join(sorted(only)) if only else "everything"), flush=True)
+        except Exception as error:  # noqa: BLE001  (a half-written source must not stop the server)
+            print(f"not updated: {error}", flush=True)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -51,7 +51,7 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        pass  # a browser that goes away in the middle of a page
+        pass  # the browser closed the connection
 
 
 def server(out, port=0):
@@ -65,7 +65,7 @@ def serve(root, out, modules):
         show = server(out, 8000)
     except OSError:
         show = server(out)
-    print(f"http://127.0.0.1:{show.server_port}/ (Ctrl-C ends it)", flush=True)
+    print(f"http://127.0.0.1:{show.server_port}/ (Ctrl-C stops the server)", flush=True)
     try:
         show.serve_forever()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""A lesson.cpp as what it is: a head, numbered parts of prose and code, what to remember, and the rest."""
+"""Splits a lesson.cpp into a head, numbered parts of prose and code, the summary, and the main program."""
 import re
 from dataclasses import dataclass, field
 
@@ -39,7 +39,7 @@ def dedent(rows):
 
 
 def paragraphs(lines):
-    """Comment lines without their slashes → prose and pencil blocks; an indented run is one pencil block."""
+    """Splits comment lines without slashes into prose and pencil blocks; consecutive indented lines form one pencil block."""
     found, kind, start, rows = [], None, 0, []
 
     def close():

@@ -1,4 +1,4 @@
-"""Trained models that answer in their lessons' pages: "lessons/book --live" trains them, by running the lesson once."""
+"""Trained models that answer in the pages of their lessons. "lessons/book --live" trains them by running each lesson once."""
 import json
 import shutil
 import struct
@@ -6,26 +6,28 @@ from dataclasses import dataclass
 
 from website import record
 
-NAME = "trained.safetensors"  # beside the lesson's module
+NAME = "trained.safetensors"  # in the folder of the lesson's module
 
 
 @dataclass(frozen=True)
 class Answers:
-    part: str        # of the lesson, which the model stands behind
-    kind: str        # what assets/trained.js makes of it
-    checkpoint: str  # where the lesson leaves it and looks for it, below --out
+    part: str        # number of the lesson's part that the model follows
+    kind: str        # "translator" or "writer", for assets/trained.js
+    checkpoint: str  # path below --out where the lesson saves and loads it
     heading: str
     see: str
 
 
 ANSWERS = {
-    "15": Answers("5", "translator", "grammar/checkpoint.safetensors", "Translate a sentence of your own",
-                  "Each row of the map is a word that was written, and shows which words of yours it was read from. Put an "
-                  "adjective before a noun, and see the rows cross; write a name, and see it copied."),
-    "20": Answers("6", "writer", "small/checkpoint.safetensors", "Let it write",
-                  "At temperature 0 it soon goes round in circles; far above 1 it stops spelling. Then move through what it wrote: "
-                  "the marked characters are those whose keys and values were in the cache when it chose the next one. It learned "
-                  "with 64 places: when they are full, the later half is read again, as a new prompt, and the cache goes on from there."),
+    "15": Answers("5", "translator", "grammar/checkpoint.safetensors", "Translate your own sentence",
+                  "Each row of the map belongs to an output word and shows its attention weights over your words. Put an adjective "
+                  "before a noun: the order of the two words is reversed in the output, so their rows cross. Write a name: the name is "
+                  "copied."),
+    "20": Answers("6", "writer", "small/checkpoint.safetensors", "Generate text",
+                  "At temperature 0, the text soon repeats itself; at temperatures far above 1, most words are misspelled. Then move "
+                  "through the generated text: the marked characters are those whose keys and values were in the cache when the model "
+                  "chose the next character. The context length is 64 characters. When the cache is full, the model reads the later "
+                  "half of these characters again as a new prompt, and continues with this new cache."),
 }
 
 
@@ -34,7 +36,7 @@ class TrainedModel:
     slug: str
     answers: Answers
     bytes: int    # of weights and module
-    words: list   # that a translator reads, or characters of a writer
+    words: list   # source words of a translator, or characters of a writer
     examples: list  # sentences that the lesson translated
 
     @property
@@ -50,13 +52,13 @@ class TrainedModel:
 
 
 def split(checkpoint):
-    """(header, tensors' bytes) of a safetensors file."""
+    """Returns (header, bytes of the tensors) of a safetensors file."""
     length = struct.unpack("<Q", checkpoint[:8])[0]
     return json.loads(checkpoint[8:8 + length]), checkpoint[8 + length:]
 
 
 def without_optimiser(checkpoint):
-    """The checkpoint without what only training needs: a third of it."""
+    """Returns the checkpoint without the optimiser's state, which only training needs: a third of the size."""
     header, data = split(checkpoint)
     kept, parts, at = {"__metadata__": header.pop("__metadata__")}, [], 0
     for name, tensor in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
@@ -72,20 +74,20 @@ def without_optimiser(checkpoint):
 
 
 def words(weights):
-    """What a translator's source dictionary has, without <unk> and its like; a writer's alphabet, as far as it can be seen."""
+    """Returns a translator's source words without <unk> and similar symbols, or a writer's alphabet without whitespace."""
     about = split(weights)[0]["__metadata__"]
     listed = about.get("value.source", "").split("\n")[1:]
     return [word for word in listed if word and not word.startswith("<")] or [c for c in about.get("value.alphabet", "") if not c.isspace()]
 
 
 def examples(run):
-    """Sentences in a recorded run that a translation follows."""
+    """Returns the sentences of a recorded run that are followed by a translation."""
     lines = run.text.split("\n") if run else []
     return [line.strip() for line, below in zip(lines, lines[1:]) if below.startswith("  → ") and not line.startswith("  → ")]
 
 
 def train(root, modules):
-    """Runs the lessons whose weights are not there, or older than their sources; says so, since it takes minutes."""
+    """Runs the lessons whose weights are missing or older than their sources. Prints a line first, since a run takes minutes."""
     for folder in record.folders(root, list(ANSWERS)):
         target = modules / folder.name / NAME
         sources = max(path.stat().st_mtime for path in folder.iterdir() if path.suffix in (".cpp", ".hpp", ".txt"))
@@ -101,7 +103,7 @@ def train(root, modules):
 
 
 def of(folder, modules, module, run=None):
-    """A lesson's model, or None where it has none, or its module or its weights are not there."""
+    """Returns a lesson's model, or None if the lesson has none or its module or weights are missing."""
     answers, weights = ANSWERS.get(folder.name[:2]), modules / folder.name / NAME
     if not answers or not module or not weights.exists():
         return None
@@ -110,6 +112,6 @@ def of(folder, modules, module, run=None):
 
 
 def copy(models, modules, out):
-    """Their weights into the book, beside their modules."""
+    """Copies the weights of the models into the book, next to the modules."""
     for model in models:
         shutil.copy(modules / model.slug / NAME, out / model.weights)

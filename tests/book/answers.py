@@ -44,7 +44,7 @@ class Answers(Tester):
             while rest and rest[0] == 4:  # the name itself
                 rest.pop(0)
             self.trial.check(f"{words}: then texts in this order, exercises, reference", rest == sorted(rest), found)
-        page.fill("#search", "old state is the query and the decoder reads a context")
+        page.fill("#search", "old state is the query and the result is the context")
         told = page.locator("#found [data-href*='11_bahdanau.html#part-2'] span")
         self.trial.check("what is found has its scripts set", told.locator("sub").count() > 1 and not re.search(r"[_^{}]", told.inner_text()),
                          told.inner_text())
@@ -85,7 +85,7 @@ class Answers(Tester):
         page = self.open(context, "lessons/06_queries_keys_values.html")
         first = page.locator(".question").first
         first.locator("[data-letter=a]").click()
-        self.trial.same("a wrong answer is told", first.locator(".verdict").inner_text(), "You said a; it is b.")
+        self.trial.same("a wrong answer is told", first.locator(".verdict").inner_text(), "You chose a; the answer is b.")
         self.trial.check("with its reason", "Queries and keys have different roles" in first.locator(".why").inner_text())
         self.trial.same("right and said are marked", (first.locator(".right").get_attribute("data-letter"),
                                                       first.locator(".said").get_attribute("data-letter")), ("b", "a"))
@@ -93,7 +93,7 @@ class Answers(Tester):
         self.trial.same("the answer is kept", page.locator(".question").first.get_attribute("data-said"), "a")
         first.locator("[data-letter=b]").focus()
         page.keyboard.press("Enter")
-        self.trial.same("the keyboard answers", first.locator(".verdict").inner_text(), "b, as you said.")
+        self.trial.same("the keyboard answers", first.locator(".verdict").inner_text(), "b is right.")
         context.close()
 
     def heatmaps(self):
@@ -196,8 +196,8 @@ class Answers(Tester):
         self.trial.same("01: after all steps the gradients of the run", gradients, [12, 8, 4, -4, 4, 4, 4, 1])
         step.fill("10")
         self.trial.check("01: line 6 hands on its two shares", "4·1 to line 5" in page.inner_text(".tape-says"), page.inner_text(".tape-says"))
-        page.get_by_role("button", name="On", exact=True).click()
-        self.trial.same("01: On goes on", step.input_value(), "11")
+        page.get_by_role("button", name="Next", exact=True).click()
+        self.trial.same("01: Next moves one step forward", step.input_value(), "11")
 
         page = self.open(context, "lessons/06_queries_keys_values.html")
         weights = lambda: json.loads(page.get_attribute("#play-06", "data-weights"))

@@ -46,7 +46,7 @@ class Counts(Tester):
                 self.trial.check("10: letters right at 16, forced and free", max(abs(a - b) for a, b in zip(letters, told)) < 0.2, letters)
         slider.fill("4")
         slider.press("ArrowRight")
-        self.trial.check("10: a key makes it longer, and it says what comes back", place.locator(".bars-says").inner_text().startswith("5 letters: every code"),
+        self.trial.check("10: a key makes it longer, and it says what comes back", place.locator(".bars-says").inner_text().startswith("5 letters: with every code"),
                          place.locator(".bars-says").inner_text())
         context.close()
 
@@ -91,7 +91,7 @@ class Counts(Tester):
         other.fill("9")
         other.press("ArrowRight")
         self.trial.same("17: a key moves what it is compared with", place.locator(".bars-says").inner_text(),
-                        f"PE[4] · PE[10] = {cosine(6):.2f} of at most 16; it is that of all places 6 apart.")
+                        f"PE[4] · PE[10] = {cosine(6):.2f}, where 16 is the maximum. All places that are 6 apart have this product.")
         chart = place.locator(".products svg")
         chart.scroll_into_view_if_needed()
         box = chart.bounding_box()
@@ -119,7 +119,7 @@ class Counts(Tester):
                 self.trial.check(f"19: {name}'s loss", re.search(rf"^  {re.escape(name)} +{loss:.3f} +{shares[0]:.1f} ", run.text, re.M), loss)
         groups.nth(1).get_by_label("whole, no residual").check()
         self.trial.same("19: its line is lit", place.locator(".fading text.lit").all_text_contents(), ["no residual"])
-        self.trial.check("19: and its gradients told", "a gradient of 0.13, the last 1.1e−17" in place.locator(".bars-says").inner_text(),
+        self.trial.check("19: and the sentence states its gradients", "a gradient of 0.13, the last block 1.1e−17" in place.locator(".bars-says").inner_text(),
                          place.locator(".bars-says").inner_text())
         heights = place.locator(".fading path.lit").get_attribute("d")
         powers = [6 - (float(y) - 10) * 24 / 200 for y in re.findall(r" (-?[\d.]+)", heights)]

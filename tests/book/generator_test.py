@@ -334,9 +334,9 @@ class Picked(unittest.TestCase):
         whole = "t\n\n1. One\n\n  the first 3 of 4\n  the second\n\n2. Two\n\n  more\n"
         kept = run(whole)
         self.assertEqual(record.texts(kept, run(whole.replace("3 of 4", "7 of 8"))), [])
-        self.assertEqual(record.texts(kept, run(whole.replace("  the second\n", ""))), ["it no longer prints: the second"])
+        self.assertEqual(record.texts(kept, run(whole.replace("  the second\n", ""))), ["no longer printed: the second"])
         gone = record.skeleton(kept, run(whole.split("\n2. Two")[0] + "\n"), False)
-        self.assertEqual(gone, ['was kept, and is not there: section "Two"'])
+        self.assertEqual(gone, ['recorded, but missing now: section "Two"'])
 
     def test_data_are_compared(self):
         """Other words, another shape, or numbers that are far from those kept."""
@@ -414,7 +414,7 @@ class LiveLessons(unittest.TestCase):
             os.utime(modules / "05_pooling/lesson.wasm", (0, 0))
             book = live.Live(ROOT, modules)
             self.assertIsNone(book.of(lesson))
-            self.assertIn("of 05 the program is older", book.summary(33))
+            self.assertIn("the programs of 05 are older", book.summary(33))
 
     def test_trained_models(self):
         """Weights without what only training needs; no model without a module, or without weights."""

@@ -55,19 +55,19 @@ class LiveLessons(Tester):
         here = self.start(page, 1)
         self.trial.same("it reaches its targets", self.end(page), "met")
         says = here.locator(".outcome").inner_text()
-        self.trial.check("it says so, and in what time", "All its 2 targets are met, after 0." in says, says)
+        self.trial.check("it says so, and in what time", "All 2 targets are met, after 0." in says, says)
         judged = here.locator(".judged").inner_text()
-        self.trial.check("each against its target", "answers right: 99.5 %, wanted ≥ 99 %: met" in judged and "by the way" not in judged, judged)
-        self.trial.check("it says that more follows", "after each of 2 questions is shown" in says, says)
+        self.trial.check("each against its target", "answers right: 99.5 %, target ≥ 99 %: met" in judged and "by the way" not in judged, judged)
+        self.trial.check("it says that more follows", "the output after each of 2 questions" in says, says)
         told = here.locator(".told")
         self.trial.check("the answer waits for the question", not told.get_by_text("what came").is_visible())
         first, second = told.locator(".question").nth(0), told.locator(".question").nth(1)
         first.locator("[data-letter=a]").focus()
         page.keyboard.press("Enter")
-        self.trial.same("a key answers", first.locator(".verdict").inner_text(), "You said a; it is b.")
+        self.trial.same("a key answers", first.locator(".verdict").inner_text(), "You chose a; the answer is b.")
         self.trial.check("two questions wait together", not told.get_by_text("what came").is_visible())
         second.locator("[data-letter=a]").click()
-        self.trial.same("a right answer", second.locator(".verdict").inner_text(), "a, as you said.")
+        self.trial.same("a right answer", second.locator(".verdict").inner_text(), "a is right.")
         self.trial.check("then the rest is shown", told.get_by_text("what came").is_visible())
         said = [page.get_attribute(f"#question-{i}", "data-said") for i in (1, 2, 3)]
         self.trial.same("the page's own questions are answered with them", said, ["a", "a", None])
@@ -80,7 +80,7 @@ class LiveLessons(Tester):
         here = self.start(page, 2)
         self.trial.same("a missed target", self.end(page), "missed")
         says = here.locator(".outcome").inner_text()
-        self.trial.check("is told", "1 of its 2 targets is missed" in says and "answers right: 41 %, wanted ≥ 99 %: missed" in here.locator(".judged").inner_text(), says)
+        self.trial.check("is told", "1 of 2 targets is missed" in says and "answers right: 41 %, target ≥ 99 %: missed" in here.locator(".judged").inner_text(), says)
         here = self.start(page, 4)
         self.trial.same("a program that dies", self.end(page), "failed")
         self.trial.check("is told in a sentence", "stopped with an error: unreachable" in here.locator(".state").inner_text())
@@ -90,7 +90,7 @@ class LiveLessons(Tester):
         self.trial.check("is told in its words", "is not a whole number" in here.locator(".state").inner_text())
         here.locator("[name=steps]").fill("0")
         self.start(page, 1)
-        self.trial.check("one out of its range starts nothing", "Steps of training: a number from 1 to" in here.locator(".state").inner_text())
+        self.trial.check("one out of its range starts nothing", "Training steps: enter a number from 1 to" in here.locator(".state").inner_text())
         here.locator("[name=steps]").fill("300")
 
     def stops(self, page):
@@ -142,7 +142,7 @@ class LiveLessons(Tester):
             page = self.open(context, href)
             here = self.start(page)
             self.trial.same(f"without {what}", self.end(page), "failed")
-            self.trial.check("it says what stands in its place", "could not be loaded: the run that is recorded below" in here.locator(".state").inner_text(),
+            self.trial.check("it says what stands in its place", "could not be loaded. This page shows a recorded run" in here.locator(".state").inner_text(),
                              here.locator(".state").inner_text())
             context.close()
 

@@ -76,7 +76,7 @@ class Picked(Tester):
         differs = "[...document.querySelectorAll('.mechanism')].filter(p => !p.querySelector('.differs').hidden).map(p => p.dataset.name)"
         self.trial.same("where scores are not 0 the map says so", sorted(page.evaluate(differs)), sorted(always + ["rotary"]))
         for anchor, knob, value, expected in (("sliding-window", "window", 20, "the last twenty"), ("dilated", "step", 2, "every second"),
-                                              ("block-diagonal", "block", 7, "blocks of seven"), ("global-window", "global", 1, "one for all")):
+                                              ("block-diagonal", "block", 7, "blocks of seven"), ("global-window", "global", 1, "one")):
             place(anchor).get_by_label(knob, exact=True).fill(str(value))
             told = place(anchor).locator(".does").inner_text()
             self.trial.check(f"{anchor}: {knob} {value} is told in words", expected in told, told)
@@ -89,7 +89,7 @@ class Picked(Tester):
         kinds = page.evaluate("""() => Object.fromEntries([...document.querySelectorAll('.mechanism')].map((p) => {
           const weights = JSON.parse(p.dataset.weights).flat();
           return [p.dataset.name, [weights.some((w) => w < 0), p.querySelector('path').getAttribute('class'), p.querySelector('.scale').textContent]]; }))""")
-        wrong = {name: kind for name, kind in kinds.items() if kind[1:] != (["s0", "−3−113 even shares"] if kind[0] else ["h0", "013 even shares"])}
+        wrong = {name: kind for name, kind in kinds.items() if kind[1:] != (["s0", "−3−113 × uniform"] if kind[0] else ["h0", "013 × uniform"])}
         self.trial.check("weights below 0 have the colours with a sign", not wrong and kinds["differential"][0], wrong)
 
     def by_finger(self):
@@ -126,10 +126,10 @@ class Picked(Tester):
         rows.focus()
         page.keyboard.press("End")
         self.trial.check("a key widens the window, End goes to the last row",
-                         place.locator(".weights-says").inner_text() == "Query 19 sees 7 of 20 keys: 0.14 on 13, 0.14 on 14, 0.14 on 15, …",
+                         place.locator(".weights-says").inner_text() == "Query 19 attends to 7 of 20 keys: weight 0.14 on 13, 0.14 on 14, 0.14 on 15, …",
                          place.locator(".weights-says").inner_text())
         page.keyboard.press("ArrowUp")
-        self.trial.check("a row is told in words", rows.get_attribute("aria-valuetext").startswith("Query 18 sees 7"),
+        self.trial.check("a row is told in words", rows.get_attribute("aria-valuetext").startswith("Query 18 attends to 7"),
                          rows.get_attribute("aria-valuetext"))
         rows.scroll_into_view_if_needed()
         box = rows.locator("svg").bounding_box()
@@ -156,7 +156,7 @@ class Picked(Tester):
             place.get_by_role("button", name=name, exact=True).click()
             holds(f"07: {name}", mask)
         mask = [row[:] for row in masks["prefix of 3"]]
-        cell = lambda i, j: place.get_by_label(f"query {i + 1} may see key {j + 1}", exact=True)
+        cell = lambda i, j: place.get_by_label(f"query {i + 1} may attend to key {j + 1}", exact=True)
         cell(0, 0).focus()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
@@ -164,7 +164,7 @@ class Picked(Tester):
         mask[0][2] = 0
         holds("07: keys hide the third key", mask)
         self.trial.same("07: and the weights are those by hand", place.locator(".paint-says").inner_text(),
-                        "Query 1 sees keys 1, 2, with scores 1, 0: weights 0.731, 0.269.")
+                        "Query 1 attends to keys 1, 2 with scores 1, 0: weights 0.731, 0.269.")
         place.locator(".paint").scroll_into_view_if_needed()
         for j in range(6):
             box = cell(5, j).bounding_box()
@@ -174,7 +174,7 @@ class Picked(Tester):
         page.mouse.up()
         mask[5] = [0] * 6
         holds("07: the mouse draws over a row", mask)
-        self.trial.check("07: a row without a key is told", "0, not 0/0" in place.locator(".paint-says").inner_text())
+        self.trial.check("07: a row without a key is told", "all its weights are 0" in place.locator(".paint-says").inner_text())
         cell(3, 5).click()
         mask[3][5] = 1
         holds("07: a click lets a pair attend", mask)

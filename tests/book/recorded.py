@@ -115,7 +115,7 @@ class Recorded(Tester):
                 by("D").fill(str(reach))
                 self.trial.check(f"13: {text['name']}, p = {p}, D = {reach}",
                                  apart(weights_near(text["scores"][-1], p, reach, text["fades"])) < 1e-9, came())
-            place.get_by_role("button", name="As in the run").click()
+            place.get_by_role("button", name="Reset to the run").click()
             self.trial.check("13: and back to the run", apart(text["weights"][-1]) < 2e-4, came())
         self.trial.check("13: local-p's weights add up to less than 1", all(sum(row) < 0.95 for row in texts[1]["weights"]))
         by("p_t").focus()
@@ -176,7 +176,7 @@ class Recorded(Tester):
                         sum(query + 36 <= 180 for query, _ in got("visits")), 0)
         by("Tiles done").focus()
         page.keyboard.press("ArrowRight")
-        page.get_by_role("button", name="On", exact=True).click()
+        page.get_by_role("button", name="Next", exact=True).click()
         self.trial.same("25: keys and a button go on", by("Tiles done").input_value(), "2")
         self.trial.check("25: nothing moves by itself where it is not wanted", not place.get_by_role("button", name="Play").is_visible())
         context.close()

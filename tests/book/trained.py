@@ -54,7 +54,7 @@ class Trained(Tester):
         self.trial.same("and its rows answer", place.locator(".answer .says").inner_text(), "the: the 0.90, red 0.05, cat 0.05")
         place.locator("[name=translate]").fill("  ")
         self.trial.same("an empty sentence", self.answer(page), "refused")
-        self.trial.same("is told, and nothing old stands there", (place.locator(".state").inner_text(), place.locator(".answer").inner_text()), ("Write a sentence first.", ""))
+        self.trial.same("is told, and nothing old stands there", (place.locator(".state").inner_text(), place.locator(".answer").inner_text()), ("Enter a sentence first.", ""))
         self.trial.check("no error, no request elsewhere", not self.faults, self.faults[:3])
         self.fits(page, "#trained", "with an answer")
 
@@ -70,7 +70,7 @@ class Trained(Tester):
         slider.fill("6")
         marked = [text.locator("span.seen").all_inner_texts(), text.locator("span.chosen").all_inner_texts()]
         self.trial.same("character 6 was chosen from the nine before it", marked, [list("abcd01234"), ["5"]])
-        self.trial.check("the cache had as many", "of 9 characters, of 64 at most" in place.locator(".cache").inner_text(), place.locator(".cache").inner_text())
+        self.trial.check("the cache had as many", "of 9 characters; 64 fit" in place.locator(".cache").inner_text(), place.locator(".cache").inner_text())
         slider.fill("21")
         self.trial.same("a cache that began anew holds less", len(text.locator("span.seen").all_inner_texts()), 4)
         self.fits(page, "#trained", "with an answer")

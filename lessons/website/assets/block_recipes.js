@@ -1,4 +1,4 @@
-// Lesson 19's recipes: what blocks get right with a part left out, and the gradient that each of eight blocks receives.
+// Lesson 19's recipes: the accuracy of blocks without one of their parts, and the gradient of each of eight blocks.
 (function () {
   const { make, html, number, choice, bars, plays } = window.Drawing;
   const least = -18, most = 6;  // powers of ten
@@ -8,11 +8,11 @@
     const state = { recipe: names.findIndex((name) => name.includes("(whole)")), deep: 1 };
     choice(place, "Blocks", `${place.id}-deep`, ["two", "eight"], state.deep, (deep) => { state.deep = deep; draw(); });
     choice(place, "Recipe", `${place.id}-recipe`, names, state.recipe, (recipe) => { state.recipe = recipe; draw(); });
-    const right = bars(place, "Right", ["once", "twice", "sum"]);
+    const right = bars(place, "Right answers", ["once", "twice", "sum"]);
     const says = html(place, "p", { class: "bars-says", "aria-live": "polite" });
-    html(place, "p", { class: "chart-name" }, "Before training: the gradient that queries' and keys' weights get, block by block");
+    html(place, "p", { class: "chart-name" }, "Gradient of the weights of queries and keys in each block, before training");
     const svg = make(html(place, "div", { class: "fading" }), "svg", { viewBox: "0 0 560 240", role: "img",
-      "aria-label": "Gradient against block, a line for each recipe that was measured" });
+      "aria-label": "Gradient by block, one line for each measured recipe" });
     const blocks = data.gradients[kinds[0]].length;
     const x = (block) => 84 + (block * 352) / (blocks - 1), y = (value) => 10 + ((most - Math.log10(value)) * 200) / (most - least);
     for (let power = least; power <= most; power += 6) {
@@ -28,7 +28,7 @@
     });
     place.append(see);
 
-    // The recipe's name among the measured ones: "whole, no norm" is "no norm" there.
+    // The name of the recipe's gradients: those of "whole, no norm" are called "no norm".
     const measured = (name) => kinds.find((kind) => name.includes("(whole)") ? kind === "whole" : name === `whole, ${kind}`);
     function draw() {
       const [name, two, eight] = data.recipes[state.recipe], [loss, ...shares] = state.deep ? eight : two, kind = measured(name);
@@ -36,7 +36,7 @@
       lines.forEach((pair, k) => pair.forEach((part) => part.setAttribute("class", kinds[k] === kind ? "lit" : "")));
       const gradients = data.gradients[kind];
       says.textContent = `${state.deep ? "Eight" : "Two"} blocks, ${name}: loss ${number(loss, 3)}. ` + (gradients
-        ? `The first of eight gets a gradient of ${written(gradients[0])}, the last ${written(gradients[blocks - 1])}.` : "Its gradients were not measured.");
+        ? `With eight blocks, the first block has a gradient of ${written(gradients[0])}, the last block ${written(gradients[blocks - 1])}.` : "The run did not measure gradients of this recipe.");
       place.dataset.counted = JSON.stringify([loss, ...shares]);
     }
     const written = (value) => (value >= 0.001 && value < 1000 ? String(value) : value.toExponential(1).replace("-", "−").replace("+", ""));

@@ -1,5 +1,4 @@
-// What every page does: the choice of light or dark, keys that lead along the course, and what is too wide fades where it
-// goes on.
+// Scripts of every page: light and dark colours, the search key, and faded edges of boxes that scroll sideways.
 (function () {
   const root = document.documentElement;
   const button = document.getElementById("scheme");
@@ -9,7 +8,7 @@
   button.hidden = false;
   button.addEventListener("click", () => {
     root.dataset.scheme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("scheme", root.dataset.scheme); } catch (error) { /* not kept, then */ }
+    try { localStorage.setItem("scheme", root.dataset.scheme); } catch (error) { /* not stored */ }
     show();
   });
   dark.addEventListener("change", show);
@@ -24,7 +23,7 @@
     }
   });
 
-  // A box says on which sides there is more of what it holds; with a fraction of a pixel there is not.
+  // Marks the sides on which a box can be scrolled. Fractions of a pixel do not count.
   const wide = ".wide, .scroll, .printed";
   function edges(box) {
     box.classList.toggle("more-left", box.scrollLeft > 1);
@@ -40,7 +39,7 @@
     .observe(document.body, { childList: true, subtree: true });
   document.addEventListener("scroll", ({ target }) => { if (target.matches && target.matches(wide)) edges(target); }, { capture: true, passive: true });
 
-  // A part that a link points into is shown, folded or covered as it may be.
+  // Opens the folded parts around the target of a link.
   function open() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let place = target; place; place = place.parentElement) if (place.tagName === "DETAILS") place.open = true;

@@ -1,9 +1,9 @@
-// Lesson 03's border, where its network gives both spirals the same chance, at the steps that the run kept.
+// Lesson 03's border, where the network gives both spirals equal probabilities, at the recorded steps.
 (function () {
   const { make, html, number, slider, choice, plays } = window.Drawing;
   const side = 400, sure = Math.log(9);  // log-odds of nine to one
 
-  // The parts of all cells where `sign` times the values passes `level`, and the line between them and the rest.
+  // Returns the area where `sign` times the values exceeds `level`, and the line around it.
   function regions(values, n, sign, level) {
     const above = (c, r) => sign * values[r * n + c] - level;
     const at = (c, r) => [c / (n - 1) * side, side - r / (n - 1) * side].map((v) => v.toFixed(1)).join(" ");
@@ -31,7 +31,7 @@
     const see = place.querySelector(".see");
     const state = { optimiser: data.optimisers.length - 1, at: 2 };
     const svg = make(html(place, "div", { class: "border-box" }), "svg",
-      { viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": "Points of two spirals, and which spiral the network takes each place for" });
+      { viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": "Points of two spirals, and the spiral that the network predicts at each place" });
     const areas = [-1, 1].map((sign) => [0, sure].map((level) => ({ sign, level, path: make(svg, "path", { class: sign < 0 ? "one" : "two" }) })));
     const scale = (value, up) => { const v = (value / 100 - data.least) / (data.most - data.least) * side; return up ? side - v : v; };
     data.points.forEach((xy, label) => {
@@ -58,7 +58,7 @@
       control.says.textContent = step;
       control.input.setAttribute("aria-valuetext", `step ${step}`);
       says.textContent = `${name}, step ${step}: ${number(right[state.at], 1)} % of the held-out points are on the right side of the border`
-        + (count ? "." : ", which is not here yet: one spiral gets all of the plane.");
+        + (count ? "." : ". There is no border in this area yet: the network predicts one spiral everywhere.");
     }
     draw();
   }

@@ -1,4 +1,4 @@
-// What the pictures that answer share: their data, SVG elements, and numbers as the lessons write them.
+// Helpers of the interactive pictures: data, SVG elements, controls, and numbers in the format of the lessons.
 window.Drawing = (function () {
   const NS = "http://www.w3.org/2000/svg";
 
@@ -27,7 +27,7 @@ window.Drawing = (function () {
     return powers.map((power) => power / sum);
   };
 
-  // Numbers by chance that are the same at every visit: standard normal.
+  // Standard normal random numbers that are the same at every visit.
   function normal(seed) {
     let state = seed >>> 0;
     const uniform = () => {
@@ -40,9 +40,9 @@ window.Drawing = (function () {
     return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
   }
 
-  // A pointer on a picture asks. A mouse does so at once, or, with `hovers`, wherever it is; a finger when it is lifted or,
-  // with `drags`, on its way along. A swipe that scrolls the page, which the browser takes over, leaves what was before:
-  // keep() gives a function that brings it back.
+  // Calls `ask` for a pointer on a picture. A mouse asks at a click or drag, or, with `hovers`, wherever it moves. A finger
+  // asks when it is lifted or, with `drags`, while it moves. When the browser takes a swipe over to scroll the page, the
+  // picture returns to its earlier state: keep() returns a function that restores it.
   function point(place, ask, keep, { hovers = false, drags = true } = {}) {
     let back = () => {};
     const mouse = (event) => event.pointerType === "mouse";
@@ -52,7 +52,7 @@ window.Drawing = (function () {
     place.addEventListener("pointercancel", () => back());
   }
 
-  // A slider with its name and its number.
+  // A slider with its name and value.
   function slider(parent, name, least, most, step, value, onInput) {
     const line = html(parent, "p", { class: "control" });
     const label = html(line, "label", {}, name + " ");
@@ -62,10 +62,10 @@ window.Drawing = (function () {
     return { input, says };
   }
 
-  // Buttons that move a slider by one, back and on; says where they stand, for more of them.
+  // Buttons that move a slider one step back or forward. Returns their line, for more buttons.
   function steps(parent, { input }, onStep) {
     const line = html(parent, "p", { class: "control" });
-    for (const [name, by] of [["Back", -1], ["On", 1]])
+    for (const [name, by] of [["Back", -1], ["Next", 1]])
       html(line, "button", { type: "button", class: "quiet" }, name).addEventListener("click", () => {
         input.value = String(Number(input.value) + by);
         onStep(Number(input.value));
@@ -73,7 +73,7 @@ window.Drawing = (function () {
     return line;
   }
 
-  // A group of buttons of which one is chosen: onChoice gets its place.
+  // A group of radio buttons: onChoice gets the index of the chosen one.
   function choice(parent, legend, name, options, chosen, onChoice) {
     const group = html(parent, "fieldset", { class: "choice" });
     html(group, "legend", {}, legend);
@@ -86,7 +86,7 @@ window.Drawing = (function () {
     });
   }
 
-  // Bars of percents, each with its name; the answer sets one of them, and may light it.
+  // Named bars of percentages. Returns a function that sets one bar and can highlight it.
   function bars(parent, caption, names) {
     const table = html(parent, "table", { class: "bars" });
     html(table, "caption", {}, caption);

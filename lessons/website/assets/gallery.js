@@ -1,4 +1,4 @@
-// The gallery: a map for each mechanism, computed again as its numbers are turned; a row says what it sees.
+// The gallery: a map for each mechanism, computed again when a slider moves, and a sentence about the selected row.
 (function () {
   const { make, html, number, point, slider, choice } = window.Drawing;
   const data = JSON.parse(document.getElementById("gallery-data").textContent);
@@ -7,7 +7,7 @@
   const shown = [];
   let random = false;
 
-  // Each head's queries and keys: by chance, all 0, or all the same word, for what compares words alone.
+  // Each head's queries and keys: random, all 0, or all the same word for mechanisms that need nonzero vectors.
   const decoded = (table) => table.map((row) => row.map((value) => value * data.fine));
   const chance = data.query.map((query, h) => ({ query: decoded(query), key: decoded(data.key[h]) }));
   const every = (word) => chance.map(() => ({ query: places.map(() => word), key: places.map(() => word) }));
@@ -34,7 +34,7 @@
     const state = { numbers: entry.knobs.map((knob) => knob.usual), head: 0, row: Math.floor(n / 2), weights: [],
       learned: Object.fromEntries(Object.entries(entry.learned).map(([name, table]) => [name, decoded(table)])) };
     const side = edge + n * cell + 2;
-    const map = html(into, "div", { class: "weights", role: "slider", tabindex: 0, "aria-label": `${entry.name}: the query whose row is read`,
+    const map = html(into, "div", { class: "weights", role: "slider", tabindex: 0, "aria-label": `${entry.name}: query of the selected row`,
       "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": n - 1 });
     const svg = make(map, "svg", { viewBox: `0 0 ${side} ${side}`, "aria-hidden": "true" });
     for (let i = 0; i < n; i += 5) {
@@ -53,7 +53,7 @@
       }
       html(strip, "i", { class: colour(shade) });
     }
-    scale.append(`${deepest} even shares`);
+    scale.append(`${deepest} × uniform`);
     const says = html(into, "p", { class: "weights-says", "aria-live": "polite" });
     const differs = html(into, "p", { class: "differs soft" }, formula.random || formula.alike);
     const turned = [...place.querySelectorAll(".turned")];
@@ -68,7 +68,7 @@
       state.weights = weightsOf(entry, formula, state);
       const parts = layers.map(() => "");
       state.weights.forEach((row, i) => row.forEach((weight, j) => {
-        const shares = Math.min(Math.max((weight * seen(row)) / deepest, -1), 1);  // of the strip
+        const shares = Math.min(Math.max((weight * seen(row)) / deepest, -1), 1);  // as a fraction of the colour scale
         const share = formula.signed ? (shares + 1) / 2 : Math.max(shares, 0);
         parts[Math.round(share * shades)] += `M${edge + j * cell} ${edge + i * cell}h${cell - 1}v${cell - 1}h${1 - cell}z`;
       }));
@@ -87,7 +87,7 @@
       const row = state.weights[state.row];
       const top = places.filter((j) => row[j] !== 0).sort((a, b) => Math.abs(row[b]) - Math.abs(row[a])).slice(0, 3);
       const sum = row.reduce((a, b) => a + b, 0);
-      const text = `Query ${state.row} sees ${seen(row)} of ${n} keys: `
+      const text = `Query ${state.row} attends to ${seen(row)} of ${n} keys: weight `
         + top.map((j) => `${number(row[j], 2)} on ${j}`).join(", ") + (seen(row) > 3 ? ", …" : "")
         + (Math.abs(sum - 1) > 0.005 ? `; its weights add up to ${number(sum, 2)}` : "");
       frame.setAttribute("y", edge + state.row * cell - 1);

@@ -1,5 +1,5 @@
-// The gallery's mechanisms by element: which pairs count, and what becomes of a score. i is the query's place, j the
-// key's, h the head; then the numbers under the sliders, and a reader of what is learned.
+// The gallery's elementwise mechanisms: masks and score functions. i is the position of the query, j the position of the
+// key, h the head. The other arguments are the numbers from the sliders, and a function that returns learned tables.
 window.GalleryFormulas = (function () {
   const causal = (i, j) => j <= i;
   const text = (t, lengths) => {
@@ -12,8 +12,8 @@ window.GalleryFormulas = (function () {
     return i === j;
   };
   const bucket = (far, farthest) => (far < 8 ? far : Math.min(15, Math.floor(8 + (8 / Math.log2(farthest / 8)) * Math.log2(far / 8))));
-  // Why a map does not begin with scores of 0, in words.
-  const even = "Random queries and keys: with scores of 0 every key would get the same weight.";
+  // The reason why a map does not start with scores of 0.
+  const even = "This map uses random queries and keys, because with scores of 0 all keys would get the same weight.";
   const logSigmoid = (x) => -Math.log1p(Math.exp(-x));
 
   return {

@@ -1,8 +1,8 @@
-// The gallery's mechanisms by ops and of their own score: the weights of a head as a whole, from its queries and keys.
-// Then come the numbers under the sliders, and a reader of what is learned.
+// The gallery's mechanisms that are written with ops or with their own score: all weights of a head, from its queries and
+// keys. The other arguments are the numbers from the sliders, and a function that returns learned tables.
 (function () {
   const { softmax } = window.Drawing;
-  const even = "Random queries and keys: were all of them 0, every key would get the same weight.";
+  const even = "This map uses random queries and keys, because if all were 0, all keys would get the same weight.";
   const dot = (a, b) => a.reduce((sum, x, u) => sum + x * b[u], 0);
   const length = (a) => Math.sqrt(dot(a, a));
   const sigmoid = (x) => 1 / (1 + Math.exp(-x));
@@ -27,13 +27,13 @@
       return weights;
     });
   }
-  // What the heads become when each keeps 1 − share of its own: tables (heads, n, n).
+  // Mixes the heads: each keeps 1 − share of its own table. Tables (heads, n, n).
   const mixed = (heads, share) => heads.map((own) => own.map((row, i) => row.map((value, j) =>
     (1 - share) * value + share * heads.reduce((sum, head) => sum + head[i][j], 0) / heads.length)));
 
   Object.assign(window.GalleryFormulas, {
-    "rotary": { alike: "All queries and keys are the same word, not 0: so place alone tells.", weights: ({ query, key }, [power]) => rows(scaled(turned(query, 10 ** power), turned(key, 10 ** power))) },
-    "cosine": { random: "Random queries and keys: a query of 0 has no direction.", weights: ({ query, key }, [gain]) =>
+    "rotary": { alike: "All queries and keys are the same nonzero vector, so the weights depend only on the positions.", weights: ({ query, key }, [power]) => rows(scaled(turned(query, 10 ** power), turned(key, 10 ** power))) },
+    "cosine": { random: "This map uses random queries and keys, because a query of 0 has no direction.", weights: ({ query, key }, [gain]) =>
       rows(pairs(query, key, (q, k) => (gain * dot(q, k)) / (length(q) * length(k)))) },
     "normed additive": { random: even, weights: ({ query, key }, [gain], learned) => {
       const v = learned("v")[0], b = learned("b")[0];

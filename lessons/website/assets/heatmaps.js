@@ -1,4 +1,4 @@
-// A heatmap's rows answer: point at one, or step through them with the arrow keys, and it says where it looks.
+// Interactive heatmaps: point at a row or move with the arrow keys, and the page shows the largest weights of the row.
 window.Heatmaps = (function () {
   const shades = 20;
   const number = (cell) => Number(cell.dataset.v);
@@ -11,7 +11,7 @@ window.Heatmaps = (function () {
     const named = columns.some(Boolean) && !figure.classList.contains("dense");
     if (!named || !rows.length) return;
 
-    // The columns once more, as a sentence whose words are shaded by the row that is looked at.
+    // The columns again as a sentence, whose words are shaded by the selected row.
     const sentence = document.createElement("p");
     sentence.className = "sentence";
     sentence.setAttribute("aria-hidden", "true");
@@ -22,7 +22,7 @@ window.Heatmaps = (function () {
     });
     figure.querySelector(".scroll").before(sentence);
 
-    const label = (row) => row.querySelector("th").firstElementChild.innerHTML.trim();  // it may have an index
+    const label = (row) => row.querySelector("th").firstElementChild.innerHTML.trim();  // can contain a subscript
     function light(row) {
       for (const other of rows) other.classList.toggle("lit", other === row);
       const cells = [...row.children].slice(1);
@@ -62,7 +62,7 @@ window.Heatmaps = (function () {
     return element;
   }
 
-  /// A figure of a map that the page was told, as figures.py makes them of recorded ones.
+  /// Draws a map from a running lesson, in the form in which figures.py draws recorded maps.
   function draw(parent, name, map) {
     const dense = map.rows.length * map.columns.length > 1200 || map.columns.length > 40, numbers = map.numbers && !dense;
     const kind = dense ? "dense" : numbers || (map.columns.length <= 16 && map.rows.length <= 12) ? "words" : "small";

@@ -1,4 +1,4 @@
-// Lesson 10's strings, longer and longer: how many come back whole from codes of four widths, and how many letters do.
+// Lesson 10's strings: the accuracy by string length, for whole strings at four code widths and for single letters.
 (function () {
   const { html, number, slider, bars, plays } = window.Drawing;
 
@@ -6,8 +6,8 @@
     const see = place.querySelector(".see");
     const lengths = data.strings[0][1].map(([length]) => length);
     const control = slider(place, "Letters in the string", lengths[0], lengths[lengths.length - 1], 1, 8, draw);
-    const strings = bars(place, "Strings that come back whole", data.strings.map(([name]) => name));
-    const letters = bars(place, "Letters that come back, hidden 64", data.letters.map(([name]) => name.replace("letters, ", "")));
+    const strings = bars(place, "Whole strings right", data.strings.map(([name]) => name));
+    const letters = bars(place, "Letters right, hidden 64", data.letters.map(([name]) => name.replace("letters, ", "")));
     const says = html(place, "p", { class: "bars-says", "aria-live": "polite" });
     place.append(see);
 
@@ -19,9 +19,9 @@
       control.says.textContent = String(length);
       control.input.setAttribute("aria-valuetext", `${length} letters`);
       const half = data.strings.filter((_, i) => whole[i] >= 50).map(([name]) => name);
-      says.textContent = `${length} letters: ` + (half.length === data.strings.length ? "every code gives back half of the strings or more."
-        : half.length ? `half of the strings or more come back from ${half.join(", ")}.`
-        : `no code gives back half of the strings; the widest gives back ${number(whole[whole.length - 1], 1)} %.`);
+      says.textContent = `${length} letters: ` + (half.length === data.strings.length ? "with every code, at least half of the strings are right."
+        : half.length ? `at least half of the strings are right with ${half.join(", ")}.`
+        : `with no code, half of the strings are right; with the widest code, ${number(whole[whole.length - 1], 1)} % are.`);
       place.dataset.counted = JSON.stringify([whole, single]);
     }
     draw(8);

@@ -1,4 +1,4 @@
-// The lesson runs in the page: a worker that starts when one asks for it, with the options that stand there.
+// Runs the lesson in the page: the button starts a worker with the chosen options.
 (function () {
   const here = document.getElementById("here");
   if (!here) return;
@@ -10,9 +10,9 @@
   const SVG = "http://www.w3.org/2000/svg";
   let running = null;
 
-  if (location.protocol === "file:") {  // where browsers start no worker
+  if (location.protocol === "file:") {  // browsers do not start workers here
     find(".choices").remove();
-    find(".doing").textContent = "From a folder browsers start no programs. On a machine with the project, lessons/book --serve shows these pages so that this one runs.";
+    find(".doing").textContent = "Browsers do not start programs for a page that is opened from a folder. On a machine with the project, start lessons/book --serve and open this page from there.";
     return;
   }
 
@@ -30,7 +30,7 @@
 
   // ---- options
 
-  /// {seed: 1, …} of what differs from the lesson's own; null where a number is none that it takes.
+  /// Returns the options that differ from the lesson's defaults, such as {seed: 1}, or null if a value is out of range.
   function chosen() {
     const options = { seed: find("[name=seed]").value };
     for (const input of here.querySelectorAll(".choices input, .choices select")) {
@@ -38,7 +38,7 @@
       input.toggleAttribute("aria-invalid", !fine);
       if (!fine) {
         const name = input.closest("label").firstChild.textContent.trim();
-        state.textContent = `${name}: a number from ${input.min} to ${input.max} is needed.`;
+        state.textContent = `${name}: enter a number from ${input.min} to ${input.max}.`;
         input.focus();
         return null;
       }
@@ -92,7 +92,7 @@
     };
     mine.clock = setInterval(() => {
       if (!mine.said && seconds(mine.from) > Number(here.dataset.patience))
-        broken("The lesson's program did not answer: the run that is recorded below is what it does.");
+        broken("The lesson's program did not answer. This page shows a recorded run of it.");
       else if (mine.said && !mine.progress) numbersSay(mine);
     }, 250);
     try {
@@ -108,7 +108,7 @@
       if (current() && code !== null) ended(mine, transcript, code, options);
     } catch (error) {
       broken(mine.said ? `The lesson's program stopped with an error: ${error.message.replace(/\.+$/, "")}.`
-        : "The lesson's program could not be loaded: the run that is recorded below is what it does.");
+        : "The lesson's program could not be loaded. This page shows a recorded run of it.");
     }
   }
 
@@ -142,7 +142,7 @@
     if (!calm.matches || message.done === message.total) draw(mine.curve);
   }
 
-  /// The loss of the training that goes on, from its first step to its last.
+  /// Draws the loss curve of the current training run.
   function draw(curve) {
     const finite = curve.filter(([, loss]) => Number.isFinite(loss));
     if (!finite.length) return;
@@ -151,7 +151,7 @@
     line.setAttribute("points", finite.map(([x, loss]) => `${(300 * x).toFixed(1)},${(57 - (54 * (loss - least)) / (most - least || 1)).toFixed(1)}`).join(" "));
   }
 
-  // ---- its end
+  // ---- the end of a run
 
   function ended(mine, transcript, code, options) {
     const took = time(seconds(mine.from));
@@ -159,30 +159,30 @@
     over(code === 0 ? "met" : code === 1 ? "missed" : "failed");
     const judged = mine.figures.filter(({ verdict }) => verdict === "ok" || verdict === "MISSED");
     const missed = judged.filter(({ verdict }) => verdict === "MISSED");
-    const count = judged.length === 1 ? "Its target is met" : `All its ${judged.length} targets are met`;
+    const count = judged.length === 1 ? "The target is met" : `All ${judged.length} targets are met`;
     if (code === 0) {
       state.textContent = `Done in ${took}.`;
-      paragraph(judged.length ? `${count}, after ${took} on one thread of this device.` : `All its checks hold, after ${took} on one thread of this device.`, "good");
+      paragraph(judged.length ? `${count}, after ${took} on one thread of this device.` : `All checks passed, after ${took} on one thread of this device.`, "good");
     } else if (code === 1) {
       state.textContent = `Done in ${took}.`;
-      paragraph(missed.length ? `${missed.length} of its ${judged.length} targets ${missed.length === 1 ? "is" : "are"} missed, after ${took}.` : `A check does not hold, after ${took}; the last lines say which.`, "bad");
+      paragraph(missed.length ? `${missed.length} of ${judged.length} targets ${missed.length === 1 ? "is" : "are"} missed, after ${took}.` : `A check failed, after ${took}; the last lines say which one.`, "bad");
       const fewer = options.steps && Number(options.steps) < Number(find("[name=steps]").defaultValue);
       const others = Object.keys(options).filter((name) => name !== "seed").length;
-      if (fewer) paragraph("With fewer steps than its own a lesson is not expected to reach them.");
-      else if (others) paragraph("With other options than its own a lesson need not reach them.");
+      if (fewer) paragraph("The targets apply to the default number of steps; with fewer steps, the lesson is not expected to reach them.");
+      else if (others) paragraph("The targets apply to the default options; with other options, the lesson may miss them.");
     } else {
       state.textContent = mine.last ? `The lesson stopped: ${mine.last.replace(/^\w+: /, "")}.` : `The lesson stopped with code ${code}.`;
     }
     if (judged.length) list(judged);
     const open = told.querySelectorAll(".question:not([data-said])").length;
-    if (open) paragraph(`It printed more: what comes after ${open === 1 ? "a question" : `each of ${open} questions`} is shown when you have answered.`);
+    if (open) paragraph(`There is more output: the page shows the output after ${open === 1 ? "a question" : `each of ${open} questions`} when you have answered it.`);
   }
 
   function list(judged) {
     const all = document.createElement("ul");
     for (const { what, value, unit, target, verdict } of judged) {
       const item = document.createElement("li");
-      item.textContent = `${what}: ${figure(value)}${unit ? " " + unit : ""}, wanted ${target}: ${verdict === "ok" ? "met" : "missed"}`;
+      item.textContent = `${what}: ${figure(value)}${unit ? " " + unit : ""}, target ${target}: ${verdict === "ok" ? "met" : "missed"}`;
       if (verdict !== "ok") item.className = "bad";
       all.append(item);
     }

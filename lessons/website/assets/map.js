@@ -1,4 +1,4 @@
-// The map of the course: a thread from each lesson to those that build on it.
+// The map of the course: a thread from each lesson to the lessons that build on it.
 (function () {
   const map = document.querySelector(".map-of-course"), arcs = map.querySelector(".arcs");
   const items = [...map.querySelectorAll("li")];

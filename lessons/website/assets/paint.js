@@ -1,7 +1,7 @@
-// Lesson 07's masks, painted by hand: pairs that may attend, and what the softmax makes of each row.
+// Lesson 07's masks, painted by hand: the pairs that may attend, and the softmax weights of each row.
 (function () {
   const { html, number, plays } = window.Drawing;
-  const scores = [1, 0, 3, 1, 0, 3];  // the lesson's three by hand, twice
+  const scores = [1, 0, 3, 1, 0, 3];  // the three scores of the lesson's example, twice
 
   for (const { place, data } of plays("paint")) {
     const n = scores.length, see = place.querySelector(".see");
@@ -22,7 +22,7 @@
       html(left, "th", { scope: "row" }, `q${i + 1}`);
       html(right, "th", { scope: "row" }, `q${i + 1}`);
       const buttons = scores.map((_, j) => {
-        const button = html(html(left, "td"), "button", { type: "button", "aria-label": `query ${i + 1} may see key ${j + 1}` });
+        const button = html(html(left, "td"), "button", { type: "button", "aria-label": `query ${i + 1} may attend to key ${j + 1}` });
         button.tabIndex = i || j ? -1 : 0;
         return button;
       });
@@ -50,14 +50,14 @@
       });
       const seen = scores.map((_, j) => j).filter((j) => state.mask[state.row][j]);
       says.textContent = `Query ${state.row + 1} ` + (seen.length === 1
-        ? `sees key ${seen[0] + 1} alone: weight 1.`
-        : seen.length ? `sees keys ${seen.map((j) => j + 1).join(", ")}, with scores ${seen.map((j) => scores[j]).join(", ")}: weights ${seen.map((j) => number(all[state.row][j], 3)).join(", ")}.`
-        : "sees no key: all its weights are 0, not 0/0.");
+        ? `attends only to key ${seen[0] + 1}: weight 1.`
+        : seen.length ? `attends to keys ${seen.map((j) => j + 1).join(", ")} with scores ${seen.map((j) => scores[j]).join(", ")}: weights ${seen.map((j) => number(all[state.row][j], 3)).join(", ")}.`
+        : "attends to no key: all its weights are 0.");
       place.dataset.weights = JSON.stringify(all);
     }
     const set = (i, j, value) => { state.mask[i][j] = value; state.row = i; draw(); };
     rows.forEach(({ buttons }, i) => buttons.forEach((button, j) => {
-      let painted = false;  // by the mouse, whose click follows
+      let painted = false;  // set by the mouse; its click event follows
       button.addEventListener("pointerdown", (event) => {
         if (event.pointerType !== "mouse" || event.button) return;
         painted = true;

@@ -1,4 +1,4 @@
-// Lesson 06's two keys and two values: drag the query, and see scores, weights and what is read.
+// Lesson 06's two keys and two values: drag the query, and see the scores, the weights and the context.
 (function () {
   const { make, number, softmax, slider, html, plays } = window.Drawing;
   const keys = [[1, 0], [0, 1]], values = [[10, 0], [0, 10]];
@@ -7,7 +7,7 @@
   for (const { place } of plays("query")) {
     const see = place.querySelector(".see");
     const box = html(place, "div", { class: "query-box" });
-    const svg = make(box, "svg", { viewBox: "0 0 600 310", role: "img", "aria-label": "Two keys and a query on the left; their weights, and what is read, on the right" });
+    const svg = make(box, "svg", { viewBox: "0 0 600 310", role: "img", "aria-label": "Two keys and a query on the left; the weights and the context on the right" });
     const at = ([a, b]) => [middle[0] + a * unit, middle[1] - b * unit];
     make(svg, "path", { class: "axis", d: `M10 ${middle[1]}H290M${middle[0]} 20V300` });
     const arrow = (className) => make(svg, "line", { class: className, x1: middle[0], y1: middle[1] });
@@ -52,7 +52,7 @@
       readText.setAttribute("x", 360 + weights[1] * 200);
       readText.textContent = `(${context.map((c) => number(c, 2)).join(", ")})`;
       sliders.forEach(({ input, says: out }, i) => { input.value = state[i]; out.textContent = number(state[i], 1); });
-      says.textContent = `q = (${state.map((q) => number(q, 1)).join(", ")}): weights ${weights.map((w) => number(w, 3)).join(" and ")}, it reads (${context.map((c) => number(c, 2)).join(", ")}).`;
+      says.textContent = `q = (${state.map((q) => number(q, 1)).join(", ")}): weights ${weights.map((w) => number(w, 3)).join(" and ")}, context (${context.map((c) => number(c, 2)).join(", ")}).`;
       place.dataset.weights = JSON.stringify(weights);
     }
     const move = (event) => {

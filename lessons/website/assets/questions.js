@@ -1,12 +1,12 @@
-// Questions answer when they are asked: what the program printed after one is covered until then.
+// Questions: the output after a question is hidden until the reader answers the question.
 (function () {
   const key = (question) => "answer " + question.dataset.key;
   const kept = (question) => { try { return localStorage.getItem(key(question)); } catch (error) { return null; } };
   const keep = (question, letter) => {
-    try { localStorage.setItem(key(question), letter); } catch (error) { /* not kept, then */ }
+    try { localStorage.setItem(key(question), letter); } catch (error) { /* not stored */ }
   };
 
-  // Questions that follow one another uncover together what comes after the last of them.
+  // Consecutive questions uncover the output after the last of them together, once all are answered.
   function coverOf(question) {
     let next = question.nextElementSibling;
     while (next && next.matches(".question, pre.printed, table.pairs")) next = next.nextElementSibling;
@@ -27,8 +27,8 @@
       button.setAttribute("aria-pressed", String(button.dataset.letter === letter));
     }
     const verdict = question.querySelector(".verdict");
-    verdict.textContent = letter === "-" ? `It is ${right}.`
-      : letter === right ? `${right}, as you said.` : `You said ${letter}; it is ${right}.`;
+    verdict.textContent = letter === "-" ? `The answer is ${right}.`
+      : letter === right ? `${right} is right.` : `You chose ${letter}; the answer is ${right}.`;
     verdict.classList.toggle("good", letter === right);
     question.querySelector(".why").hidden = false;
     const open = question.querySelector(".open");
@@ -42,7 +42,7 @@
       button.addEventListener("click", () => tell(question, button.dataset.letter, true));
     question.querySelector(".open button").addEventListener("click", (event) => {
       tell(question, "-", false);
-      if (event.isTrusted) question.querySelector(".why").focus();  // the button is gone
+      if (event.isTrusted) question.querySelector(".why").focus();  // since the button is hidden now
     });
     const cover = coverOf(question);
     if (cover) cover.classList.add("covered");

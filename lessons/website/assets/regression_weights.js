@@ -1,4 +1,4 @@
-// Lesson 05's attention: a question among measured points, with a thread to each that is as thick as its weight.
+// Lesson 05's attention: a query among measured points, with a thread to each point whose width shows the weight.
 (function () {
   const { make, number, softmax, point, plays } = window.Drawing;
   const left = 34, right = 542, top = 34, thickest = 12;  // a weight of 0.3 or more
@@ -16,7 +16,8 @@
 
     const weights = (query) => softmax(data.points.map(([k]) => -((query - k) ** 2) / (2 * state.sigma ** 2)));
     const answer = (w) => w.reduce((sum, weight, j) => sum + weight * data.points[j][1], 0);
-    // A curve as straight pieces, each halved until its middle lies on it: with a small σ answers jump from key to key.
+    // A curve as line segments. A segment is halved until its middle lies on the curve, since with a small σ the answers
+    // jump from key to key.
     function line(f) {
       const pieces = 400, points = [[0, f(0)]];
       const reach = (from, to, depth) => {
@@ -42,8 +43,8 @@
     const threads = data.points.map(() => make(svg, "path", { class: "thread" }));
     for (const [k, v] of data.points) make(svg, "circle", { class: "key", cx: x(k), cy: y(v), r: 3.2 });
     const dot = make(svg, "circle", { class: "asks", r: 8 });
-    // What the lines are, where no point lies.
-    [["answers", "the answer to each query"], ["curve", "the curve that was measured"]].forEach(([kind, name], i) => {
+    // A legend, where there are no points.
+    [["answers", "the answer to each query"], ["curve", "the curve behind the measurements"]].forEach(([kind, name], i) => {
       const at = y(0.85 - 0.7 * i);
       make(svg, "path", { class: kind, d: `M${x(1.5)} ${at - 5}h30` });
       make(svg, "text", { class: "line-name", x: x(1.5) + 40, y: at }, name);
@@ -68,7 +69,7 @@
       dot.setAttribute("cx", cx);
       dot.setAttribute("cy", cy);
       const largest = Math.max(...w), nearest = data.points[w.indexOf(largest)];
-      const text = `Query ${number(state.query, 2)}: the answer is ${number(c, 2)}; the largest weight, ${number(largest, 2)}, is that of the key ${number(nearest[0], 2)}`;
+      const text = `Query ${number(state.query, 2)}: the answer is ${number(c, 2)}; the key ${number(nearest[0], 2)} has the largest weight, ${number(largest, 2)}`;
       regression_weights.setAttribute("aria-valuenow", state.query.toFixed(2));
       regression_weights.setAttribute("aria-valuetext", text);
       place.dataset.answer = c.toFixed(6);

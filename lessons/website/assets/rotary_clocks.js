@@ -1,4 +1,4 @@
-// Lesson 17's places as hands of clocks, and the product of one place with all others, by the lesson's formula.
+// Lesson 17's position vectors as hands of clocks, and the dot products of one place with all places.
 (function () {
   const { make, html, number, slider, point, plays } = window.Drawing;
 
@@ -16,7 +16,7 @@
     });
     const step = 560 / n, ground = 150, tall = 140;
     const box = html(place, "div", { class: "products" });
-    const svg = make(box, "svg", { viewBox: "0 0 560 176", role: "img", "aria-label": "The product of the place with each other" });
+    const svg = make(box, "svg", { viewBox: "0 0 560 176", role: "img", "aria-label": "Dot product of the place with each place" });
     make(svg, "path", { class: "axis", d: `M0 ${ground}H560` });
     const bars = Array.from({ length: n }, (_, q) => make(svg, "rect", { x: q * step + 1.5, width: step - 3 }));
     for (let q = 0; q < n; q += 5) make(svg, "text", { x: (q + 0.5) * step, y: 171, "text-anchor": "middle" }, q);
@@ -36,13 +36,13 @@
       }));
       const products = bars.map((_, q) => product(here, q));
       bars.forEach((bar, q) => {
-        const height = (products[q] / hands) * tall;  // none is below 0 at such distances
+        const height = (products[q] / hands) * tall;  // no product is below 0 at such distances
         bar.setAttribute("height", height);
         bar.setAttribute("y", ground - height);
         bar.setAttribute("class", q === here ? "bar-here" : q === other ? "bar-other" : "bar-weight");
       });
       controls.forEach(({ input, says: out }, c) => { out.textContent = input.value = String(c ? other : here); });
-      says.textContent = `PE[${here}] · PE[${other}] = ${number(products[other], 2)} of at most ${hands}; it is that of all places ${Math.abs(here - other)} apart.`;
+      says.textContent = `PE[${here}] · PE[${other}] = ${number(products[other], 2)} , where ${hands} is the maximum. All places that are ${Math.abs(here - other)} apart have this product.`;
       place.dataset.sines = JSON.stringify(speed.map((w) => Math.sin(here * w)));
       place.dataset.products = JSON.stringify(products);
     }

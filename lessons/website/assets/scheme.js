@@ -1,4 +1,4 @@
-// Light or dark: what the reader chose, before anything is painted.
+// Applies the reader's choice of light or dark colours before the page is painted.
 (function () {
   try {
     const chosen = localStorage.getItem("scheme");

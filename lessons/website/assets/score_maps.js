@@ -1,4 +1,4 @@
-// Lesson 12's scores: the map of the one that is picked, and what all get right in lists of the length under the slider.
+// Lesson 12's scores: the map of the picked score, and the accuracy of all scores at the list length on the slider.
 (function () {
   const { html, number, slider, choice, bars, plays } = window.Drawing;
 
@@ -11,7 +11,7 @@
     maps.append(...figures);
     const all = data.scores[0][2].map(([pairs]) => pairs);
     const control = slider(place, "Pairs in the list", all[0], all[all.length - 1], all[1] - all[0], state.pairs, (pairs) => { state.pairs = pairs; draw(); });
-    const right = bars(place, "Symbols right", names);
+    const right = bars(place, "Right answers", names);
     const says = html(place, "p", { class: "bars-says", "aria-live": "polite" });
     place.append(see);
 
@@ -21,7 +21,7 @@
       counted.forEach((percent, i) => right(i, percent, i === state.picked));
       control.says.textContent = String(state.pairs);
       control.input.setAttribute("aria-valuetext", `${state.pairs} pairs`);
-      says.textContent = `${names[state.picked]}: ${number(counted[state.picked], 0)} % of the symbols right in lists of ${state.pairs} pairs. The map is of one list of 6.`;
+      says.textContent = `${names[state.picked]}: ${number(counted[state.picked], 0)} % of the answers are right in lists of ${state.pairs} pairs. The map shows one list of 6 pairs.`;
       place.dataset.counted = JSON.stringify(counted);
     }
     draw();

@@ -1,9 +1,9 @@
-// Search over the book, in the page: the index is a script that is loaded when the box is first entered.
+// Searches the book in the page. The index is a script, which is loaded when the box first gets the focus.
 (function () {
   const box = document.getElementById("search");
   const list = document.getElementById("found");
   const up = document.documentElement.dataset.up;
-  list.tabIndex = -1;  // browsers stop at whatever scrolls
+  list.tabIndex = -1;  // else browsers put a scrolling list in the tab order
   let entries = null;
   let chosen = -1;
 
@@ -13,7 +13,7 @@
   const script = /([_^])\{([^{}]*)\}/g;
   const plain = (text) => text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "").replace(script, "$1$2").replace(script, "$1$2");
 
-  // The words of a question that say what it is about: "What is a tensor?" is about a tensor.
+  // Returns the topic words of a question: "What is a tensor?" is about a tensor.
   function about(query) {
     const text = plain(query).replace(/[?!.,\s]+$/, "").trim(), left = text.replace(ASKS, "");
     return (left === text ? text : left.replace(/\s+(?:means?|do|does|works?)$/, "")).split(/\s+/).filter(Boolean);
@@ -29,17 +29,17 @@
       entries = window.BOOK_INDEX.map(([href, page, heading, text]) => ({
         href, page, heading, text, kind: KINDS.findIndex((kind) => kind.test(href)), title: plain(page + " " + heading),
         head: plain(heading), body: plain(text), names: plain(heading).split(/[,;] |::/),
-        own: plain(heading.replace(/^.*::/, "")).split(/, /),  // without the class that a member stands in
+        own: plain(heading.replace(/^.*::/, "")).split(/, /),  // without the class of a member
       }));
       show();
     };
     document.head.append(script);
   }
 
-  // Every word has to be there. What has them in its heading comes first, and among this, as among the rest: lessons and
-  // glossary, guide, gallery, exercises, reference. An exercise's heading counts if exercises are asked for, and one of the
-  // reference, which has every word many times, if it is the name. Within a kind a word in a heading counts ten times one
-  // in the text, and so do words side by side.
+  // Every word must occur. Entries with the words in their heading come first. Among these entries, and among the others, the
+  // order is: lessons and glossary, guide, gallery, exercises, reference. The heading of an exercise counts only if the query
+  // names exercises, and the heading of a reference entry only if it is the name, since the reference contains every word
+  // many times. Within a kind, a word in a heading counts ten times as much as a word in the text; a phrase counts twenty.
   function find(query) {
     const words = about(query), starts = words.map(starting), phrase = words.join(" ");
     if (!words.length) return [];
@@ -58,7 +58,7 @@
       })
       .filter(Boolean)
       .sort((a, b) => b.named - a.named || a.entry.kind - b.entry.kind || b.score - a.score);
-    let names = hits.length && hits[0].entry.kind !== REFERENCE ? 3 : 12;  // many classes have a member of that name
+    let names = hits.length && hits[0].entry.kind !== REFERENCE ? 3 : 12;  // many classes can have a member with this name
     return hits.filter((hit) => !hit.named || hit.entry.kind !== REFERENCE || names-- > 0).slice(0, 12);
   }
 
@@ -69,7 +69,8 @@
     return starts.every((start) => entry.title.match(start)) && starts.some((start) => entry.head.match(start));
   }
 
-  // A named thing is told from its beginning, another from the place that has the first word. Scripts have no spaces to cut at.
+  // An entry that is found by its name is shown from its start, any other from the first word of the query. Scripts contain
+  // no spaces at which the excerpt could be cut.
   function excerpt({ entry: { text, body }, named }) {
     const at = named ? 0 : Math.max(0, body.search(starting(about(box.value)[0])));
     const start = at < 40 ? 0 : text.lastIndexOf(" ", at - 40) + 1;
@@ -77,7 +78,7 @@
     return (start > 0 ? "… " : "") + (end < text.length ? text.slice(start, end).replace(/[.,;:]$/, "") + "…" : text.slice(start));
   }
 
-  // c_{t} and e^{s_{j}} with their scripts below and above.
+  // Sets c_{t} and e^{s_{j}} with subscripts and superscripts.
   function set(parent, text) {
     for (let at = text.search(/[_^]\{/); at >= 0; at = text.search(/[_^]\{/)) {
       let end = at + 2;

@@ -1,4 +1,4 @@
-// Maps of which one is picked: a slider for what grows (steps of training), buttons for what does not (layers, heads).
+// Series of maps: a slider for a choice that grows (training steps), buttons for any other (layers, heads).
 (function () {
   const { choice: pick, slider } = window.Drawing, shades = 20;
 
@@ -9,7 +9,7 @@
 
     function show() {
       const at = picked.reduce((sum, which, c) => sum * choices[c].of.length + which, 0);
-      const figure = figures[axes === null ? 0 : picked[axes]];  // a table for each pair of axes
+      const figure = figures[axes === null ? 0 : picked[axes]];  // one table per pair of axes
       figures.forEach((one) => { one.hidden = one !== figure; });
       figure.querySelectorAll("td[data-v]").forEach((cell, i) => {
         const value = maps[at][i] / 100;
@@ -18,7 +18,7 @@
       });
       figure.dispatchEvent(new Event("redrawn"));
     }
-    for (const figure of figures)  // the last row has most to look at
+    for (const figure of figures)  // select the last row: it has the most keys
       [...figure.querySelectorAll("tbody tr")].at(-1).dispatchEvent(new Event("pointerenter"));
     const capital = (name) => name[0].toUpperCase() + name.slice(1);
 

@@ -1,4 +1,4 @@
-// Lesson 01's tape, line by line: forward it fills values, backward it hands gradients to inputs.
+// Lesson 01's tape, line by line: the forward pass fills in values, the backward pass adds gradients to inputs.
 (function () {
   const { html, number, slider, steps, plays } = window.Drawing;
   const plain = (value) => number(value, 0);
@@ -25,7 +25,7 @@
     steps(place, control, draw);
     place.append(see);
 
-    // After so many steps back: the last line has 1, and each line visited has handed on its share.
+    // The gradients after this number of backward steps: the last line has 1, and each visited line has added to its inputs.
     function gradients(steps) {
       const found = lines.map(() => 0);
       if (steps > 0) found[last] = 1;
@@ -47,8 +47,8 @@
       control.says.textContent = `${step} of ${all}`;
       const [op, value, , inputs] = lines[Math.max(here, 0)];
       says.textContent = step === 0 ? "Nothing has run yet."
-        : !back ? (inputs.length ? `Line ${here} runs: ${op} makes ${plain(value)}.` : `Line ${here} is a leaf: ${op} = ${plain(value)}.`)
-        : inputs.length ? `Line ${here} has ${plain(found[here])}, and hands on ` + inputs.map(([input, local]) => `${plain(found[here])}·${plain(local)} to line ${input}`).join(", ") + "."
+        : !back ? (inputs.length ? `Line ${here} runs: ${op} returns ${plain(value)}.` : `Line ${here} is a leaf: ${op} = ${plain(value)}.`)
+        : inputs.length ? `Line ${here} has the gradient ${plain(found[here])} and adds ` + inputs.map(([input, local]) => `${plain(found[here])}·${plain(local)} to line ${input}`).join(", ") + "."
         : `Line ${here} is a leaf: its gradient is ${plain(found[here])}.`;
       place.dataset.gradients = JSON.stringify(found);
     }

@@ -1,11 +1,10 @@
-// Lesson 25's kernel, tile by tile: the order in which it comes to them, those that it skips, and how far the sum of
-// each query is.
+// Lesson 25's kernel, tile by tile: the order of the tiles, the skipped tiles, and the progress of each query's sum.
 (function () {
   const { make, html, number, slider, steps, choice, plays } = window.Drawing;
-  const together = 8;  // tiles of queries that go through the keys together: one task of the kernel
+  const together = 8;  // tiles of queries that share a loop over the keys: one task of the kernel
   const room = 400, strip = 96;
 
-  // [first query, first key] of each tile that is done, in order; and of those that the mask leaves out.
+  // Returns [first query, first key] of each computed tile, in order, and of each tile that the mask lets the kernel skip.
   function visits({ queries, keys, queryTile, keyTile, causal }) {
     const done = [], skipped = [], ahead = keys - queries;
     for (let first = 0; first < queries; first += together * queryTile)
@@ -23,7 +22,7 @@
     let order, running, timer = null;
 
     const svg = make(html(place, "div", { class: "tiles-box" }), "svg",
-      { viewBox: `0 0 ${room + strip + 54} ${room + 44}`, role: "img", "aria-label": "Tiles of queries by keys, numbered as the kernel comes to them" });
+      { viewBox: `0 0 ${room + strip + 54} ${room + 44}`, role: "img", "aria-label": "Tiles of queries by keys, numbered in the order of the kernel" });
     const says = html(place, "p", { class: "tiles-says", "aria-live": "polite" });
     const control = slider(place, "Tiles done", 0, 1, 1, 0, (step) => { stop(); state.step = step; draw(); });
     const buttons = steps(place, control, (step) => { stop(); state.step = step; draw(); });
@@ -66,7 +65,7 @@
       draw();
     }
 
-    // The online softmax of every query after so many tiles: the lesson's take(), for all scores of a tile at once.
+    // The online softmax of every query after a number of tiles: the lesson's take(), for all scores of a tile at once.
     const seen = (i, j) => !state.causal || j <= i + state.keys - state.queries;
     const score = (i, j) => {
       let sum = 0;
@@ -120,7 +119,7 @@
           d: `M${left + Math.max(0, ahead) * scale} ${top + from * scale}L${left + across} ${top + queries * scale}` });
       }
       const bars = left + across + 14;
-      make(svg, "text", { x: bars + strip, y: 20, "text-anchor": "end" }, "share of sum");
+      make(svg, "text", { x: bars + strip, y: 20, "text-anchor": "end" }, "part of sum");
       const ends = shares.map((share, i) => `H${(bars + share * strip).toFixed(1)}V${(top + (i + 1) * scale).toFixed(1)}`);
       make(svg, "path", { class: "sums", d: `M${bars} ${top}${ends.join("")}H${bars}Z` });
       make(svg, "path", { class: "axis", d: `M${bars} ${top}V${top + queries * scale}` });
@@ -139,16 +138,16 @@
 
     function tell(now, here, share, total, all) {
       const i = state.query, which = `Query ${i}`;
-      const count = all > total ? `The kernel does ${total} of ${all} tiles; in the others no query may see a key.` : `The kernel does all ${all} tiles.`;
-      if (!here) return `${count} Each query begins with the top −∞ and the sum 0.`;
+      const count = all > total ? `The kernel computes ${total} of ${all} tiles; the other tiles are masked completely.` : `The kernel computes all ${all} tiles.`;
+      if (!here) return `${count} Each query starts with the top −∞ and the sum 0.`;
       const [query, key] = here, lastQuery = Math.min(state.queries, query + state.queryTile) - 1, lastKey = Math.min(state.keys, key + state.keyTile) - 1;
-      const begin = `Tile ${state.step}: queries ${query} to ${lastQuery}, keys ${key} to ${lastKey}. `, part = `${number(100 * share, 0)} % of what it will be`;
-      const stands = now.sum[i] ? `its top is ${number(now.top[i], 2)}, its sum ${number(now.sum[i], 2)}: ${part}` : "it has seen no key yet";
-      if (!now.last || now.last.none) return `${begin}${which} ${now.last ? "sees none of them" : "is not among them"}; ${stands}.`;
+      const begin = `Tile ${state.step}: queries ${query} to ${lastQuery}, keys ${key} to ${lastKey}. `, part = `${number(100 * share, 0)} % of the final sum`;
+      const stands = now.sum[i] ? `its top is ${number(now.top[i], 2)} and its sum is ${number(now.sum[i], 2)}, ${part}` : "it has visited no key yet";
+      if (!now.last || now.last.none) return `${begin}${which} ${now.last ? "may not attend to these keys" : "is not in this tile"}; ${stands}.`;
       const { before, top, shrink, had, more } = now.last;
       const rises = before === -Infinity ? `gets its first top, ${number(top, 2)}`
         : top === before ? `keeps its top, ${number(top, 2)}`
-        : `has a higher top, ${number(top, 2)} after ${number(before, 2)}, so what it had shrinks by ${number(shrink, 3)}`;
+        : `gets a new top, ${number(top, 2)} instead of ${number(before, 2)}, so its old sum is multiplied by ${number(shrink, 3)}`;
       const sum = had ? `${number(had, 2)}${shrink < 1 ? ` · ${number(shrink, 3)}` : ""} + ${number(more, 2)} = ${number(now.sum[i], 2)}` : number(more, 2);
       return `${begin}${which} ${rises}: its sum is ${sum}, ${part}.`;
     }

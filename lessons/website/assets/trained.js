@@ -1,5 +1,5 @@
-// A trained model answers in its lesson's page: each answer is a run of the lesson's own program, with the weights as
-// the checkpoint that it looks for.
+// Runs a trained model in the page of its lesson. Each answer is a run of the lesson's program, which loads the weights as
+// its checkpoint.
 (function () {
   const place = document.getElementById("trained");
   if (!place) return;
@@ -9,9 +9,9 @@
   const { html } = window.Drawing;
   let running = null, weights = null;
 
-  if (location.protocol === "file:") {  // where browsers start no worker
+  if (location.protocol === "file:") {  // browsers do not start workers here
     form.remove();
-    find(".about").textContent = "From a folder browsers start no programs. On a machine with the project, lessons/book --serve shows these pages so that the model answers.";
+    find(".about").textContent = "Browsers do not start programs for a page that is opened from a folder. On a machine with the project, start lessons/book --serve and open this page from there.";
     return;
   }
 
@@ -21,7 +21,7 @@
     return new Uint8Array(await got.arrayBuffer());
   }
 
-  /// Runs the program with these options, in place of what still runs; true if it answered.
+  /// Runs the program with these options and stops an earlier run. Returns true if the program answered.
   async function ask(options, onMessage) {
     stop();
     const mine = running = { last: "" };
@@ -50,7 +50,7 @@
       if (running !== mine) return false;
       running = null;
       place.dataset.state = "failed";
-      state.textContent = `It could not answer: ${error.message.replace(/\.+$/, "")}.`;
+      state.textContent = `The model could not answer: ${error.message.replace(/\.+$/, "")}.`;
       return false;
     }
   }
@@ -60,14 +60,14 @@
     running = null;
   }
 
-  /// What the form has, by name; null where something is not as it has to be.
+  /// Returns the values of the form by name, or null if one is invalid.
   function chosen() {
     if (!form.checkValidity()) {
       stop();
       answer.textContent = "";
       place.dataset.state = "refused";
       const wrong = [...form.elements].find((e) => e.name && !e.checkValidity());
-      state.textContent = wrong.type === "text" ? "Write a sentence first." : `A number from ${wrong.min} to ${wrong.max} is needed.`;
+      state.textContent = wrong.type === "text" ? "Enter a sentence first." : `Enter a number from ${wrong.min} to ${wrong.max}.`;
       wrong.focus();
       return null;
     }
@@ -95,7 +95,7 @@
     form.addEventListener("submit", (event) => { event.preventDefault(); translate(); });
   }
 
-  // ---- a text that is written on
+  // ---- generated text
 
   function writer() {
     const halt = find(".stop"), sliders = [...form.querySelectorAll("input[type=range]")];
@@ -115,7 +115,7 @@
       const show = ({ kept, room }) => {
         bar.max = room;
         bar.value = kept;
-        count.textContent = `cache: keys and values of ${kept} characters, of ${room} at most`;
+        count.textContent = `cache: keys and values of ${kept} characters; ${room} fit`;
       };
       halt.hidden = false;
       const whole = await ask({ ...options, seed, length: 300 }, (message) => {
@@ -125,17 +125,17 @@
         show(message);
       });
       halt.hidden = true;
-      if (whole) state.textContent = `Written: ${chosenNow.length} characters.`;
+      if (whole) state.textContent = `Generated ${chosenNow.length} characters.`;
       if (whole) look(text, [...options.prompt].length, chosenNow, show);
     }
 
-    /// A slider over what was written: which characters each one was chosen from.
+    /// Adds a slider over the generated text that marks the characters on which each choice depends.
     function look(text, before, all, show) {
       const prompt = text.querySelector("b"), letters = [...prompt.textContent];
       prompt.textContent = "";
       letters.forEach((letter) => html(prompt, "span", {}, letter));
       const spans = [...text.querySelectorAll("span")];
-      const { input, says } = window.Drawing.slider(answer, "Look at character", 1, all.length, 1, all.length, mark);
+      const { input, says } = window.Drawing.slider(answer, "Character", 1, all.length, 1, all.length, mark);
       function mark(which) {
         const { text: letter, kept } = all[which - 1], here = before + which - 1;
         spans.forEach((span, i) => {
@@ -143,7 +143,7 @@
           span.classList.toggle("chosen", i === here);
         });
         says.textContent = String(which);
-        input.setAttribute("aria-valuetext", `${which}, “${letter}”, chosen from ${kept} characters`);
+        input.setAttribute("aria-valuetext", `${which}, “${letter}”, chosen with ${kept} characters in the cache`);
         place.dataset.seen = spans.filter((span) => span.classList.contains("seen")).length;
         show(all[which - 1]);
       }

@@ -1,9 +1,9 @@
-// A running lesson's lines as blocks of a page: sections, text, pictures, and questions that hold back what follows
-// until they are answered. The program does not wait for that: it goes on behind them.
+// Converts the lines of a running lesson to blocks of a page: sections, text, pictures, and questions that hide the later
+// output until the reader answers them. The program itself does not wait.
 const SECTION = /^\d+\. (.+)$/, QUESTION = /^  \? (.+)$/, CHOICE = /^    ([a-e])  (.+)$/;
 const ANSWER = /^  \? ([^:]+?): ([a-e]), (.+)$/, PICTURE = /^  picture: (?:.*\/)?([\w.-]+\.svg)$/;
-const MAPS = /^  maps: /;  // a file that the page knows from the recorded run
-const HEATMAP_KEY = 48;  // boxes of its scale, each ten wide
+const MAPS = /^  maps: /;  // the page has this file from the recorded run
+const HEATMAP_KEY = 48;  // boxes of the colour scale, each ten pixels wide
 
 const make = (parent, tag, attributes, text) => {
   const element = document.createElement(tag);
@@ -14,24 +14,24 @@ const make = (parent, tag, attributes, text) => {
 };
 
 export class Transcript {
-  /// `place` gets the blocks; `onSection(title)` is told where the lesson is.
+  /// Appends the blocks to `place`, and calls `onSection(title)` at the start of each section.
   constructor(place, onSection = () => {}) {
-    // The page's own questions, in the order in which the lesson asks them: who has answered there has answered here.
+    // The questions of the recorded run, in the lesson's order: an answer there counts as an answer here.
     this.twins = [...document.querySelectorAll('.question[data-right]')].filter((question) => !place.contains(question));
     this.place = place;
     this.onSection = onSection;
     this.pictures = new Map();  // name: SVG
-    this.maps = new Map();      // name: names and values of one that is a heatmap
+    this.maps = new Map();      // name: names and values of a heatmap
     this.shown = new Map();     // name: figure on the page
     this.questions = [];
-    this.into = place;          // where blocks go: `place`, or what a question holds back
-    this.lines = null;          // of the block of text that is open
+    this.into = place;          // the parent of new blocks: `place`, or the box that a question hides
+    this.lines = null;          // lines of the open block of text
     this.first = true;
     place.textContent = '';
   }
 
   line(text) {
-    if (this.first) {  // the title, which the page has
+    if (this.first) {  // the page shows the title already
       this.first = false;
       return;
     }
@@ -84,12 +84,12 @@ export class Transcript {
   picture(name, svg) {
     this.pictures.set(name.split('/').pop(), svg);
     const there = this.shown.get(name.split('/').pop());
-    if (there && !this.maps.has(name.split('/').pop())) paint(there, svg);  // it was drawn again
+    if (there && !this.maps.has(name.split('/').pop())) paint(there, svg);  // a new drawing of the same picture
   }
 
   drawn(name) {
     const svg = this.pictures.get(name);
-    if (svg && this.lines) {  // its drawing in characters goes, from its title on
+    if (svg && this.lines) {  // remove the drawing in characters, from its title on
       const title = new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('title');
       const at = this.lines.findLastIndex((line) => title && line.trim() === title.textContent.trim());
       if (at >= 0) this.lines.length = at;
@@ -109,7 +109,7 @@ export class Transcript {
   // ---- questions
 
   ask(text) {
-    // Questions that follow one another hold back together what comes after the last of them.
+    // Consecutive questions share one hidden box, which follows the last of them.
     const together = this.asking && !this.asking.held.hasChildNodes() ? this.asking.held : null;
     const box = make(this.into, 'section', {class: 'question', 'aria-label': 'Question'});
     if (together) together.before(box);
@@ -162,23 +162,23 @@ export class Transcript {
     return true;
   }
 
-  /// Shown when both are there: what the reader said, and what the run found.
+  /// Shows the verdict when both the reader's answer and the run's answer are known.
   verdict({box, list, why, said, answer}) {
     why.textContent = '';
     if (!said) return;
     if (!answer) {
-      make(why, 'p', {}, this.over ? 'This run ended before it came to the answer.' : 'The run answers when it gets there.');
+      make(why, 'p', {}, this.over ? 'This run ended before it reached the answer.' : 'The answer appears when the run reaches it.');
       return;
     }
     const {letter} = answer;
     list.querySelector(`[data-letter="${letter}"]`).classList.add('right');
-    const words = said === '-' ? `It is ${letter}.` : said === letter ? `${letter}, as you said.` : `You said ${said}; it is ${letter}.`;
+    const words = said === '-' ? `The answer is ${letter}.` : said === letter ? `${letter} is right.` : `You chose ${said}; the answer is ${letter}.`;
     make(why, 'p', {class: said === letter ? 'verdict good' : 'verdict'}, words);
     make(why, 'p', {}, answer.why);
     box.dataset.right = letter;
   }
 
-  /// The run is over: questions that it did not answer say so.
+  /// Ends the transcript: questions without an answer from the run say so.
   end() {
     this.close();
     this.over = true;
@@ -191,7 +191,7 @@ function dedent(lines) {
   return lines.map((line) => line.slice(Number.isFinite(margin) ? margin : 0)).join('\n').trimEnd();
 }
 
-/// A heatmap stays on white in the dark, too: its numbers are written for that.
+/// Draws an SVG. A heatmap keeps a white background in the dark scheme, since its numbers are coloured for white.
 function paint(figure, text) {
   const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
   if (svg.nodeName !== 'svg') return;

@@ -1,4 +1,4 @@
-// Lesson 02's V curve with ε under the finger: each recorded error, and what it is made of.
+// Lesson 02's V curve: each recorded error, and its two parts.
 (function () {
   const { make, html, slider, choice, point, plays } = window.Drawing;
   const left = 62, right = 530, top = 16, bottom = 282, powers = { x: [-13, 0], y: [-17, 1] }, least = 1e-17;
@@ -46,8 +46,8 @@
       control.input.setAttribute("aria-valuetext", `ε = ${written(epsilon)}`);
       control.input.value = state.at;
       const most = Math.abs(truncation) > Math.abs(rounding) ? "truncation" : "rounding";
-      says.textContent = `${name}, ε = ${written(epsilon)}: the error is ${written(error)}; truncation gives ${written(truncation)}, rounding ${written(rounding)}. `
-        + `It is mostly ${most}.`;
+      says.textContent = `${name}, ε = ${written(epsilon)}: the error is ${written(error)}, the sum of ${written(truncation)} from truncation and ${written(rounding)} from rounding. `
+        + `The error is mostly ${most}.`;
       place.dataset.shown = JSON.stringify([epsilon, error, truncation, rounding]);
     }
     const nearest = (event) => {

@@ -12,7 +12,7 @@
       table = Array.from({ length: keys }, () => Array.from({ length: most }, chance));
     }
     choose();
-    const svg = make(html(place, "div"), "svg", { viewBox: "0 0 600 250", role: "img", "aria-label": "Weights of ten keys, without and with the root of d" });
+    const svg = make(html(place, "div"), "svg", { viewBox: "0 0 600 250", role: "img", "aria-label": "Weights of ten keys, without and with the division by √d" });
     const groups = ["softmax of q·k", "softmax of q·k / √d"].map((name, g) => {
       const left = 20 + 300 * g;
       make(svg, "text", { x: left, y: 22 }, name);

@@ -1,4 +1,4 @@
-// Lesson 13's window over scores that a trained model gave: its place and width on sliders, and the weights that come out.
+// Lesson 13's window over the scores of a trained model: its position and width on sliders, and the resulting weights.
 (function () {
   const { make, html, number, softmax, slider, choice, point, plays } = window.Drawing;
   const left = 20, right = 580, zero = 66, tall = 46, bottom = 280, high = 130;
@@ -13,11 +13,11 @@
     const row = slider(place, "Answer t", 0, 7, 1, state.row, (value) => { state.row = value; trained(); });
     const middle = slider(place, "p_t", 0, 15, 0.05, 0, (value) => { state.p = value; draw(); });
     const reach = slider(place, "D", 0, 6, 1, 2, (value) => { state.reach = value; draw(); });
-    const again = html(html(place, "p", { class: "control" }), "button", { type: "button", class: "quiet" }, "As in the run");
+    const again = html(html(place, "p", { class: "control" }), "button", { type: "button", class: "quiet" }, "Reset to the run");
     again.addEventListener("click", trained);
     place.append(see);
 
-    // The window, p and D that the model had at this answer.
+    // Restores p and D of the model at this answer.
     function trained() {
       const text = data.texts[state.text];
       state.p = text.p[state.row];
@@ -68,13 +68,13 @@
         make(svg, "path", { class: "gaussian", d });
       }
       row.input.value = state.row;
-      row.says.textContent = `${state.row}, written "${text.answers[state.row]}"`;
+      row.says.textContent = `${state.row}: output "${text.answers[state.row]}"`;
       middle.input.value = state.p;
       middle.says.textContent = number(state.p, 2);
       reach.input.value = state.reach;
       reach.says.textContent = String(state.reach);
       const inside = sees.map((_, j) => j).filter((j) => sees[j]), sum = weights.reduce((a, b) => a + b, 0);
-      says.textContent = !inside.length ? `p = ${number(state.p, 2)}, D = ${state.reach}: no key is in the window, and nothing is read.`
+      says.textContent = !inside.length ? `p = ${number(state.p, 2)}, D = ${state.reach}: no key is in the window, so all weights are 0.`
         : `p = ${number(state.p, 2)}, D = ${state.reach}: in the window `
           + (inside.length > 1 ? `are keys ${inside[0]} to ${inside[inside.length - 1]}, with weights ` : `is key ${inside[0]}, with weight `)
           + `${inside.map((j) => number(weights[j], 2)).join(", ")}; their sum is ${number(sum, 2)}.`;
